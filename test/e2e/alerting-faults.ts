@@ -93,14 +93,14 @@ export const faults: readonly Fault[] = [
     pipeline: 'live-errors',
     broken: null,
     page: 'live-errors: most live queries fail',
-    says: /^[\d.]+% of the live queries of live-errors in the last 5 minutes failed or timed out/,
+    says: /^[\d.]+% of live queries on live-errors in the last 5 minutes failed or timed out/,
   },
   {
     pipeline: 'live-nothing',
     broken: null,
     page: null,
     chat: 'live-nothing: many live queries return no documents',
-    says: /^[\d.]+% of the live queries of live-nothing in the last hour returned no documents/,
+    says: /^[\d.]+% of live queries on live-nothing in the last hour returned no documents/,
   },
 ];
 

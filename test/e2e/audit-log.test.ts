@@ -332,7 +332,7 @@ const reading = `
   config check|config print|config schema|status|diagnose|silence list|incidents list|incidents reliability|notify|doctor|store-test|golden export|golden list|golden show
   |golden promote|index check|index hubs|judge status|judge review|shadow report|variants report|keys list|audit|runs list
   |runs show|runs compare|explain|mcp|baselines list|checks|report|backtest|rules|dashboards|deployments list|density show
-  |drift|topics list|topics show|topics complaints|eval|compare`
+  |drift|topics list|topics show|topics complaints|eval|compare|export|isolation check`
   .split('|')
   .map((name) => name.trim());
 

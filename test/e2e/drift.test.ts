@@ -67,7 +67,12 @@ describe('recalld drift', () => {
       whole,
       /^recalld: current\.jsonl has 1-dimensional vectors and store\.npy has 2 dimensions; /,
     ],
-    ['a line that was cut', '[1, 2]\n[3,', whole, /^recalld: Line 2 of current\.jsonl is not one complete JSON array/],
+    [
+      'a line that was cut',
+      '[1, 2]\n[3,',
+      whole,
+      /^recalld: Line 2 of current\.jsonl is not a single complete JSON array/,
+    ],
   ])('explains %s in one sentence and exits with 2', async (_what, current, store, says) => {
     const { code, stdout, stderr } = await runRecalld(['drift', ...FILES], await aFolderWith(current, store));
     expect(stderr).toMatch(says);

@@ -62,7 +62,7 @@ const derived = [
   `insert into shadow_answers (pipeline, shadow, fingerprint, purpose, query_id, received_at, asked_at, cluster, probability, outcome, document_ids)
    values ('docs', 'new', 'x', 'overlap', 'canary-query', now(), now(), 0.5, 1, 'ok', '{}')`,
   `insert into isolation_violations (received_on, pipeline, rule, query_id, received_at, occurred_at, segment, documents, document_count, user_hash)
-   select received_on, pipeline, 'tenants', id, received_at, occurred_at, 'canary-segment', '[["d1", 1]]', 1, user_hash from live_queries`,
+   select received_on, pipeline, 'tenants', id, received_at, occurred_at, 'acme', '[["d1", 1]]', 1, user_hash from live_queries`,
   `insert into trace_fragments (slot, trace_id, span_id, part, ended_at_unix_nano, pipeline, kind, text, user_hash)
    select 0, trace_id, 'canary-span', 0, 0, pipeline, 'embedding', 'canary-fragment', user_hash from live_queries`,
   `insert into golden_sets (name, version, content_hash, format, imported_at, queries, judgments) values ('faq', 1, 'x', 'jsonl', now(), 1, 0)`,
@@ -115,7 +115,7 @@ it('erases a user from every table, from exported files and from the log', async
   expect(tablesWith(await everyRow(database))).toEqual(expect.arrayContaining(planted));
   const exported = path.join(folder, 'exported');
   await startJobs(embeddedConnection(folder), ['export']);
-  for (const text of ['canary-text', 'canary-comment', 'canary-segment'])
+  for (const text of ['canary-text', 'canary-comment', 'canary-query'])
     await waitFor(() => everyFile(exported).includes(text) || undefined);
 
   const erased = await fetch(`${daemon.url}/v1/users/canary-user`, { method: 'DELETE' });

@@ -101,7 +101,7 @@ describe('golden check', () => {
     });
     expect(await check('--accept', 'all')).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/--accept needs --fix/) as string,
+      stderr: expect.stringMatching(/--accept requires --fix/) as string,
     });
     expect(await check()).toMatchObject({
       code: 2,

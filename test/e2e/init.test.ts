@@ -26,7 +26,7 @@ it('leads from a URL to a meaningful alert, without a judgment', async () => {
   expect(made.stderr).toContain('Set RETRIEVER_X_KEY to the value of the header x-key');
   expect(made).toMatchObject({
     code: 0,
-    stdout: expect.stringMatching(/Sent 8 queries \(run \S+\); later answers/),
+    stdout: expect.stringMatching(/Sent 8 queries \(run \S+\); later results/),
   });
   const file = path.join(folder, 'recalld.yaml');
   const text = await readFile(file, 'utf8');

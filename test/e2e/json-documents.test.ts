@@ -187,7 +187,7 @@ describe('a report on a candidate', () => {
     const { shadow } = pipelineOf();
     const before = await installed.recalld('shadow report --pipeline docs --shadow next');
     expect(before).toMatchObject({ code: 0 });
-    expect(before.stdout).toContain('is known after some days with graded queries');
+    expect(before.stdout).toContain('will be known after some days with graded queries');
     const pairs = Array.from({ length: 200 }, (_, i) => ({
       cluster: i,
       probability: 1,

@@ -109,8 +109,8 @@ describe('a response states', () => {
     ['oi-no-attrs-empty', '1', /no documents reported.*OPENINFERENCE_HIDE_OUTPUTS/],
     ['truncated-genai', '1', /output truncated.*OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT/],
     ['truncated-json-output', '1', /output truncated/],
-    ['snake', '0', /resource_spans is not a field of OTLP/],
-    ['legacy-library', '0', /instrumentationLibrarySpans is not a field/],
+    ['snake', '0', /resource_spans is not an OTLP\/JSON field/],
+    ['legacy-library', '0', /instrumentationLibrarySpans is not an OTLP\/JSON field/],
   ])('why spans of %s were not accepted', async (name, rejectedSpans, message) => {
     const { status, partial } = await send(await fixture(name));
     expect(status).toBe(200);

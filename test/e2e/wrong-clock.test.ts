@@ -63,7 +63,7 @@ it('a daemon whose clock is two hours ahead reports that and does not tick until
   };
 
   expect(await degraded()).toEqual([
-    { name: 'clock', reason: expect.stringContaining('2 h ahead of that of the database') as string },
+    { name: 'clock', reason: expect.stringContaining('2 h ahead of the database clock') as string },
   ]);
   expect(await skew()).toBe(120);
   const wrong = logLines(daemon.stderr()).filter(({ event }) => event === 'clock_wrong');

@@ -94,7 +94,7 @@ pipelines:
   expect(JSON.parse(webhook.requests[0]?.body ?? '{}')).toMatchObject({
     event: 'incident.opened',
     summary: 'docs: isolation rule tenants violated by 1 live answer',
-    description: expect.stringContaining('acme got beta/7 (rank 2) in query batch-0') as string,
+    description: expect.stringContaining('acme got beta/7 (rank 2)') as string,
   });
 
   // A client sends again until it is told that what it sent is stored; the daemon dies three times meanwhile.

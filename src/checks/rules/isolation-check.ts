@@ -80,7 +80,7 @@ export function factsOfIsolation(rule: string, found: FoundByRule | null, now: D
 
 /**
  * Maximum number of violations, and of documents per violation, in an explanation; `GET /v1/isolation-violations` lists
- * all.
+ * all with the ids of their queries, which an incident must not keep after an erasure.
  */
 export const MAX_NAMED_VIOLATIONS = 3;
 const MAX_NAMED_DOCUMENTS = 3;
@@ -88,10 +88,10 @@ const MAX_NAMED_DOCUMENTS = 3;
 const MAX_NAME = 80;
 
 function violationText(rule: string, { violated, latest }: FoundByRule): string {
-  const named = latest.slice(0, MAX_NAMED_VIOLATIONS).map(({ queryId, segment, documents, documentCount }) => {
+  const named = latest.slice(0, MAX_NAMED_VIOLATIONS).map(({ segment, documents, documentCount }) => {
     const shown = documents.slice(0, MAX_NAMED_DOCUMENTS).map(({ id, rank }) => `${short(id)} (rank ${rank})`);
     const more = documentCount > shown.length ? ` and ${documentCount - shown.length} more` : '';
-    return `${short(segment)} got ${shown.join(', ')}${more} in query ${short(queryId)}`;
+    return `${short(segment)} got ${shown.join(', ')}${more}`;
   });
   const others = violated > named.length ? `; ${count(violated - named.length)} more` : '';
   return `${plural(violated, 'live answer')} violated the rule ${rule} in the last hour: ${named.join('; ')}${others}.`;

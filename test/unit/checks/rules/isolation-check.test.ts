@@ -20,7 +20,7 @@ describe('the check of an isolation rule', () => {
     expect(state).toMatchObject({ verdict: 'critical', value: 1, threshold: 0, n: 1000 });
     expect(alertHeadline(state)).toBe('isolation rule tenants violated by 1 live answer');
     expect(alertText(state)).toBe(
-      '1 live answer violated the rule tenants in the last hour: acme got beta/7 (rank 2) in query q1',
+      '1 live answer violated the rule tenants in the last hour: acme got beta/7 (rank 2)',
     );
   });
 
@@ -29,7 +29,7 @@ describe('the check of an isolation rule', () => {
     const latest = [1, 2, 3].map((n) => ({ ...leak, queryId: `q${n}`, documents, documentCount: 12 }));
     const { explanation } = stateOf({ violated: 40, allowed: 0, latest });
     expect(explanation).toContain('40 live answers');
-    expect(explanation).toContain('(rank 3) and 9 more in query q1');
+    expect(explanation).toContain('(rank 3) and 9 more');
     expect(explanation).toContain('; 37 more.');
     expect(explanation).not.toContain('x'.repeat(80));
   });
