@@ -153,7 +153,7 @@ export function describeHistory(watched: () => WatchedService): void {
            values ('docs', $1, $2, 'critical', $2, $3::jsonb) returning id)
          insert into diagnoses (incident_id, diagnosed_at, cause, confidence, probability, summary, alerts, findings)
          select id, $1, 'retriever_failing', 'high', 0.97, 'The retriever fails.', array['error_ratio above 0.2'],
-                '{"ranked": [], "signs": []}' from incident`,
+                '{"ranked": [], "signs": [], "weighed": [], "effects": [], "failedShare": null, "also": []}' from incident`,
         [opened, closed, JSON.stringify([timeline])],
       );
       const from = new Date(Date.now() - 7 * 24 * 3_600_000).toISOString();

@@ -56,7 +56,8 @@ export function describePages(watched: () => WatchedService): void {
         );
       }
       const found = await fetch(`${service.daemon.url}/v1/incidents?pipeline=docs`);
-      incident = ((await found.json()) as { items: { id: string }[] }).items[0]?.id ?? '';
+      const { items } = (await found.json()) as { items: { id: string; closed_at: string | null }[] };
+      incident = items.find(({ closed_at: closedAt }) => closedAt === null)?.id ?? '';
     }, 360_000);
 
     describeTasks(() => service);
