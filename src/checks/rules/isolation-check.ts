@@ -38,7 +38,6 @@ export interface FoundByRule {
   readonly unchecked: Readonly<Record<UncheckedReason, number>>;
   /** Some of the violations, newest first. */
   readonly latest: readonly {
-    readonly queryId: string;
     readonly segment: string;
     readonly documents: readonly { readonly id: string; readonly rank: number }[];
     readonly documentCount: number;

@@ -7,7 +7,7 @@ import { NOON } from '../../../support/builders.ts';
 
 const check = isolationCheckOf('docs', 'tenants');
 const none = { segment_missing: 0, document_unidentified: 0, field_missing: 0 };
-const leak = { queryId: 'q1', segment: 'acme', documents: [{ id: 'beta/7', rank: 2 }], documentCount: 1 };
+const leak = { segment: 'acme', documents: [{ id: 'beta/7', rank: 2 }], documentCount: 1 };
 
 function stateOf(found: Partial<FoundByRule> | null, at = NOON): CheckState {
   const full = found === null ? null : { violated: 0, allowed: 0, unchecked: none, latest: [], ...found };
@@ -15,18 +15,16 @@ function stateOf(found: Partial<FoundByRule> | null, at = NOON): CheckState {
 }
 
 describe('the check of an isolation rule', () => {
-  it('is critical at the first violation, without a confirmation, and names document, tenant and query', () => {
+  it('is critical at the first violation, without a confirmation, and names document and tenant', () => {
     const state = stateOf({ violated: 1, allowed: 999, latest: [leak] });
     expect(state).toMatchObject({ verdict: 'critical', value: 1, threshold: 0, n: 1000 });
     expect(alertHeadline(state)).toBe('isolation rule tenants violated by 1 live answer');
-    expect(alertText(state)).toBe(
-      '1 live answer violated the rule tenants in the last hour: acme got beta/7 (rank 2)',
-    );
+    expect(alertText(state)).toBe('1 live answer violated the rule tenants in the last hour: acme got beta/7 (rank 2)');
   });
 
   it('names the latest violations and documents, counts the others, and cuts off long names', () => {
     const documents = [1, 2, 3, 4].map((rank) => ({ id: `${'x'.repeat(100)}${rank}`, rank }));
-    const latest = [1, 2, 3].map((n) => ({ ...leak, queryId: `q${n}`, documents, documentCount: 12 }));
+    const latest = [1, 2, 3].map(() => ({ ...leak, documents, documentCount: 12 }));
     const { explanation } = stateOf({ violated: 40, allowed: 0, latest });
     expect(explanation).toContain('40 live answers');
     expect(explanation).toContain('(rank 3) and 9 more');
