@@ -1,5 +1,5 @@
 /** Report sections: uncovered topics with suggested content, and topics with negative feedback. */
-import { compact, count, decimal, percentage, plural } from '../../core/format.ts';
+import { compact, count, percentage, plural } from '../../core/format.ts';
 import { countsOf, verdictWords } from '../../incidents/explain/answers.ts';
 import { measuredPoints, type TrendLevel, type TrendMark } from '../../report/model/charts.ts';
 import type { Content, ContentNode, Section, Table, Tone } from '../../report/model/content.ts';
@@ -76,7 +76,7 @@ export function topicContent({ topic, windows, texts }: ReportedTopic, showsText
     ),
     paragraph(
       strong(percentage(topic.trafficShare)),
-      ` of the traffic (${percentage(topic.shareLow)} to ${percentage(topic.shareHigh)}), ${plural(topic.sessions, 'session')} in the latest window, ${compact(topic.excessPoints)} points above the baseline. Its queries are covered ${decimal(topic.density)} times as well as in the baseline.`,
+      ` of the traffic (${percentage(topic.shareLow)} to ${percentage(topic.shareHigh)}), ${plural(topic.sessions, 'session')} in the latest window, ${compact(topic.excessPoints)} points above the baseline. Coverage of its queries is ${percentage(topic.density)} of the coverage in the baseline.`,
     ),
     optional(describeJudgedRelevance(topic)),
     trend.length >= 2 && sparkline(trend),

@@ -1,4 +1,5 @@
 /** Search tests: order, similarity, exactness, filters, invalid vectors, concurrent callers. */
+import { decimal, percentage } from '../../../core/format.ts';
 import type { Nearest, NearestRequest, ScoreKind } from '../vector-store.ts';
 import {
   bruteForce,
@@ -55,7 +56,7 @@ function mustBeTrue(subject: StoreSubject, query: Float32Array, { neighbours, is
   // If the store is not completely known, a neighbour may be another chunk of a known document. Not all neighbours are.
   const near = offs.filter((off) => off <= tolerance);
   const isTrue = near.length === offs.length || (!isWhole && near.length > 0);
-  must(isTrue, `A similarity differs from the cosine of the stored vector by ${Math.max(...offs).toFixed(4)}.`);
+  must(isTrue, `A similarity differs from the cosine of the stored vector by ${decimal(Math.max(...offs))}.`);
   if (isWhole) {
     for (const [id, count] of times) {
       must(count <= (byId.get(id)?.length ?? 0), 'A document occurs more often than it has chunks.');
@@ -89,7 +90,7 @@ async function recall(subject: StoreSubject): Promise<string> {
     must(truth.length > 0, 'An exact search returns nothing.');
     sum += recallOf(ids, truth) / queries.length;
   }
-  const sentence = `The index finds ${(100 * sum).toFixed(1)} % of the ${K} nearest neighbours for ${queries.length} queries.`;
+  const sentence = `The index finds ${percentage(sum)} of the ${K} nearest neighbours for ${queries.length} queries.`;
   must(sum >= minRecall, sentence);
   return sentence;
 }
@@ -230,7 +231,7 @@ export const searchTests: readonly StoreTest[] = [
       const { all, off } = await trueSearches(subject, false);
       const given = all.reduce((sum, { neighbours }) => sum + neighbours.length, 0);
       must(given > 0, 'No search returned a neighbour.');
-      return `${given} neighbours; similarities differ from the cosines of the stored vectors by at most ${off.toFixed(5)}.`;
+      return `${given} neighbours; similarities differ from the cosines of the stored vectors by at most ${decimal(off)}.`;
     },
   },
   { name: 'search.recall', does: 'finds through its index what a comparison with all vectors finds', run: recall },
