@@ -94,6 +94,11 @@ export const jsonDocuments: Readonly<Record<string, JsonDocument>> = {
     keys: ['pipeline', 'checked_at', 'documents', 'measures', 'found'],
     more: '`found` lists up to `--documents` ids of each kind.',
   },
+  export: {
+    is: 'object',
+    keys: ['folder', 'schema_version', 'format', 'pipeline', 'from', 'until', 'started_at', 'finished_at', 'tables'],
+    more: 'Each of `tables` has `table`, `rows`, `files`, `days_written`, `days_unchanged` and `days_removed`.',
+  },
   'isolation check': {
     is: 'object',
     keys: ['from', 'until', 'violated', 'pipelines'],

@@ -53,7 +53,7 @@ export function dashboardsCommand(command: Command): Command {
     .action(async ({ config, out, json }: DashboardsOptions) => {
       // Dashboards need an optional package, which the help for all commands must not require.
       const { writeDashboards } = await import('../app/commands/dashboards.ts');
-      const { files, notes } = writeDashboards(loadConfig(config).config, out);
+      const { files, notes } = await writeDashboards(loadConfig(config).config, out);
       for (const sentence of notes) note(`Note: ${sentence}`);
       if (json === true) printJson({ files, notes });
       else for (const file of files) printLine(file);

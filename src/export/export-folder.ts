@@ -3,10 +3,11 @@
  * manifest.json. A day is written beside its place and renamed, so that no reader sees half a file, and a crash loses
  * at most the day that was being written.
  */
-import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { RecalldError } from '../core/errors.ts';
+import { makeFolder } from '../platform/files/folder.ts';
 import { unreadable, unwritable } from '../platform/files/text-file.ts';
 import { exportFormats } from './part-files.ts';
 import { SCHEMA_VERSION } from './rules/export-tables.ts';
@@ -64,7 +65,7 @@ export function exportFolder(to: string) {
     /** Puts back days that an interrupted process had moved aside, and deletes what it left incomplete. */
     async recover(): Promise<void> {
       await orUnwritable(root, async () => {
-        await mkdir(staging, { recursive: true });
+        await makeFolder(staging);
         for (const name of await readdir(staging)) {
           const [, table = '', day = ''] = /^(\w+) (\d{4}-\d\d-\d\d) replaced$/.exec(name) ?? [];
           if (table !== '' && (await stat(placeOf(table, day)).catch(() => null)) === null)
@@ -79,7 +80,7 @@ export function exportFolder(to: string) {
       const staged = join(staging, `${table} ${day}`);
       return orUnwritable(staged, async () => {
         await rm(staged, { recursive: true, force: true });
-        await mkdir(staged, { recursive: true });
+        await makeFolder(staged);
         return staged;
       });
     },
@@ -89,7 +90,7 @@ export function exportFolder(to: string) {
       const place = placeOf(table, day);
       await orUnwritable(place, async () => {
         await syncFolder(staged);
-        await mkdir(dirname(place), { recursive: true });
+        await makeFolder(dirname(place));
         await moveAside(place, `${staged} replaced`);
         await rename(staged, place);
         await syncFolder(dirname(place));
@@ -159,7 +160,7 @@ async function readJson<T>(path: string, schema: z.ZodType<T>): Promise<T | null
 async function writeJson(path: string, value: unknown): Promise<void> {
   const part = `${path}.${process.pid}.part`;
   await orUnwritable(path, async () => {
-    await mkdir(dirname(path), { recursive: true });
+    await makeFolder(dirname(path));
     const handle = await open(part, 'w');
     try {
       await handle.writeFile(`${JSON.stringify(value, null, 2)}\n`);

@@ -67,6 +67,7 @@ const calls: readonly [command: string, args: readonly string[], remember?: [key
   ['compare', [...trec, '--baseline', 'main.run', '--candidate', 'main.run']],
   ['drift', vectors],
   ['isolation check', ['--from', '2026-01-01']],
+  ['export', ['--to', 'exported', '--format', 'jsonl']],
   ['shadow report', ['--pipeline', 'docs', '--shadow', 'next']],
   ['topics complaints', ['--pipeline', 'docs']],
   ['variants report', ['--pipeline', 'docs']],

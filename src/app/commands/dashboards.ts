@@ -1,7 +1,8 @@
 /** Writes the dashboards for a config to files. */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { messageOf, RecalldError } from '../../core/errors.ts';
+import { makeFolder } from '../../platform/files/folder.ts';
 import type { Config } from '../config/schema.ts';
 import { createDashboards, dashboardText } from '../dashboards/catalogue.ts';
 
@@ -17,19 +18,20 @@ export interface WrittenDashboards {
  *
  * @throws RecalldError usage if the folder is not writable
  */
-export function writeDashboards({ alerts }: Config, folder: string): WrittenDashboards {
+export async function writeDashboards({ alerts }: Config, folder: string): Promise<WrittenDashboards> {
   const dashboards = createDashboards({
     runbookBaseUrl: alerts.runbook_base_url,
     consoleUrl: alerts.console_base_url,
     groupLabels: alerts.group_labels,
   });
   try {
-    mkdirSync(folder, { recursive: true });
-    const files = dashboards.map(({ name, dashboard }) => {
+    await makeFolder(folder);
+    const files: string[] = [];
+    for (const { name, dashboard } of dashboards) {
       const file = path.join(folder, name);
-      writeFileSync(file, dashboardText(dashboard));
-      return file;
-    });
+      await writeFile(file, dashboardText(dashboard));
+      files.push(file);
+    }
     return { files, notes: missingLinks(alerts) };
   } catch (cause) {
     const reason = messageOf(cause);

@@ -10,7 +10,6 @@ import {
   constants,
   copyFile,
   link,
-  mkdir,
   readFile,
   realpath,
   rename,
@@ -22,6 +21,7 @@ import { dirname } from 'node:path';
 import { RecalldError } from '../../core/errors.ts';
 import { signatureProblem } from '../../core/text/file-signature.ts';
 import { malformed, type SourceLine } from '../../core/text/source-line.ts';
+import { makeFolder } from './folder.ts';
 
 const readReasons: Readonly<Record<string, string>> = {
   ENOENT: 'does not exist; check the path',
@@ -70,7 +70,7 @@ export async function readText(path: string): Promise<string> {
 /** @throws RecalldError `file_unwritable` */
 export async function writeText(path: string, text: string, replace: boolean): Promise<void> {
   try {
-    await mkdir(dirname(path), { recursive: true });
+    await makeFolder(dirname(path));
     await writeFile(path, text, { flag: replace ? 'w' : 'wx' });
   } catch (cause) {
     throw unwritable(path, cause);

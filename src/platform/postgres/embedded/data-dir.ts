@@ -1,7 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { access, constants, link, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { access, constants, link, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { RecalldError } from '../../../core/errors.ts';
+import { makeFolder } from '../../files/folder.ts';
 import { errorCode, isRoot } from './account.ts';
 import { isRunning, processState } from './guardian.ts';
 
@@ -153,7 +154,7 @@ export async function prepareDataDir(dataDir: string): Promise<string> {
   try {
     // When recalld runs as root, the database has another user. On some systems that user must be able to traverse the
     // folder.
-    await mkdir(path, { recursive: true, mode: isRoot() ? 0o711 : 0o700 });
+    await makeFolder(path, isRoot() ? 0o711 : 0o700);
     if (!(await stat(path)).isDirectory()) throw Object.assign(new Error('not a folder'), { code: 'ENOTDIR' });
     await access(path, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
