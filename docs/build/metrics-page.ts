@@ -51,8 +51,7 @@ const groups: readonly Group[] = [
 
 const reading = `How to read them:
 
-- **n.** Every golden score is a mean over *all* judged queries of its segment. A query that failed, timed out or returned
-  nothing counts 0. \`recalld_golden_scored_queries\` is n.
+- **n.** Every golden score is a mean over *all* judged queries of its segment. A query that failed, timed out or returned nothing counts as 0. \`recalld_golden_scored_queries\` is n.
 - **Intervals.** Each score has \`_ci_low\` and \`_ci_high\`. A critical check uses the upper bound, so that sampling noise
   pages no one.
 - **Withholding.** recalld does not export scores older than three intervals of their schedule (three days for manual sets);

@@ -97,7 +97,7 @@ export interface ClientOptions {
    * Default: 10,000.
    */
   readonly maxQueue?: number;
-  /** Maximum bytes for queued queries, and for queued feedback, estimated. Default: 16 MiB. */
+  /** Maximum estimated size of the queued queries in bytes; the same limit applies to queued feedback. Default: 16 MiB. */
   readonly maxQueueBytes?: number;
   /** Items per request, at most 1,000. Default: 100. */
   readonly batchSize?: number;

@@ -184,7 +184,7 @@ export const errorTable = {
   },
   search_path_wrong: {
     kind: 'conflict',
-    meaning: "The role's search_path contains no existing schema, or a different schema than the tables.",
+    meaning: "The role's search_path names no existing schema, or not the schema that contains the tables.",
   },
   embedded_database_failed: { kind: 'unreachable', meaning: 'The embedded PostgreSQL did not start.' },
   queue_unreachable: { kind: 'unreachable', meaning: 'The job queue does not respond.' },

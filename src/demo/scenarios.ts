@@ -144,7 +144,7 @@ export const scenarios: readonly Scenario[] = [
     name: 'isolation',
     title: "another tenant's document",
     change: 'One answer to a user contained a document of another tenant.',
-    fix: 'The cache of answers got the tenant into its key.',
+    fix: 'The tenant was added to the key of the answer cache.',
     ragFault: 'none',
     missing: null,
     expectedAlerts: [alertNames.isolation],

@@ -67,7 +67,7 @@ const goldenLineSchema = z
       .boolean({ error: 'must be true or false' })
       .optional()
       .describe(
-        'True if no document answers the query, so that an empty result is right. The query then needs no judgments.',
+        'True if no document answers the query, so an empty result is correct. The query then needs no judgments.',
       ),
   })
   .refine((line) => (line.text === undefined) !== (line.question === undefined), {
@@ -159,7 +159,7 @@ export const goldenQuerySchema = z.object({
   forbidden: z
     .array(z.string())
     .describe('Documents that must never be returned; a `*` at the end matches any remainder of an id.'),
-  no_answer: z.boolean().describe('True if no document answers the query, so that an empty result is right.'),
+  no_answer: z.boolean().describe('True if no document answers the query, so an empty result is correct.'),
 });
 
 export const goldenSetListQuery = z.strictObject(numberedPageShape);

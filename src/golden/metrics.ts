@@ -70,7 +70,7 @@ export const goldenMetrics = {
     golden,
   ),
   recalld_golden_stage_moved_queries: storedGauge(
-    'Queries that a stage moved into or out of a hit, that is, whether a relevant document is among the first k before and after the stage.',
+    'Queries that a stage turned from a miss into a hit or from a hit into a miss. A query is a hit if a relevant document is among the first k.',
     [...golden, 'stage', 'direction'],
   ),
   recalld_golden_stage_latency_p95_seconds: storedGauge(

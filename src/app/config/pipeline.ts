@@ -26,7 +26,7 @@ const goldenSchema = z.strictObject({
   cron: cronSchema
     .optional()
     .describe(
-      'Schedule for full runs. Default: only manual runs. A time of day occurs once a day, even when clocks change (docs/how-to/golden-runs.md).',
+      'Schedule for full runs. Default: only manual runs. A run scheduled for a time of day starts once a day, even when clocks change (docs/how-to/golden-runs.md).',
     ),
   timezone: timezoneSchema
     .default('UTC')

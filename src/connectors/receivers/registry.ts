@@ -10,7 +10,7 @@ import { createWebhook, webhookSchema } from './webhook.ts';
 export const notifySchema = z
   .array(z.discriminatedUnion('kind', [webhookSchema, slackSchema, teamsSchema, pagerdutySchema, emailSchema]))
   .default([])
-  .describe('Services that are notified when an incident opens and closes, without an Alertmanager.');
+  .describe('Services that recalld notifies directly, without Alertmanager, when an incident opens or closes.');
 
 export type NotifyConfig = z.infer<typeof notifySchema>[number];
 

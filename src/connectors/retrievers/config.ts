@@ -66,7 +66,7 @@ const http = z.strictObject({
               .min(1)
               .optional()
               .describe(
-                'JMESPath expression that returns the duration of the stage in milliseconds from the whole response.',
+                'JMESPath expression that returns the duration of the stage in milliseconds. It is evaluated on the whole response.',
               ),
           }),
         )

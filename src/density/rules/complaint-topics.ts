@@ -67,8 +67,7 @@ const granularities = [16, 8, 4] as const;
 /**
  * Clusters queries with and without negative feedback together, without using the feedback. Returns the clusters that
  * have a larger share of the sessions with negative feedback than of the other sessions (see `tailClusters`, also used
- * for uncovered topics) and do not mix several subjects. Uses the clearest result of 16, 8 and 4 clusters, each at a
- * third of the significance level. The result does not depend on the order of the queries.
+ * for uncovered topics) and do not mix several subjects. Tests with 16, 8 and 4 clusters, each at a third of the significance level, and uses the clearest result. The result does not depend on the order of the queries.
  *
  * @param queries one per row of `vectors`
  */

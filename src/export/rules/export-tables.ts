@@ -1,6 +1,5 @@
 /**
- * The exported tables: the one list of their columns, types and sentences, from which the statements, the files and
- * docs/reference/export.md derive. A change to a name or a type needs a new `SCHEMA_VERSION`.
+ * The exported tables with the names, types and descriptions of their columns. The SQL statements, the files and docs/reference/export.md are derived from this list. A change to a name or a type needs a new `SCHEMA_VERSION`.
  */
 
 /** Version of all tables and columns, in every manifest. */
@@ -335,7 +334,12 @@ export const exportTables: readonly ExportTable[] = [
       column('confidence', 'text', '`high`, `medium` or `low`.', 'd.confidence'),
       column('probability', 'double', 'Posterior probability of the cause.', 'd.probability'),
       column('summary', 'text', 'The diagnosis in one or two sentences.', 'd.summary'),
-      column('is_right', 'boolean', 'Whether a person marked the cause as right; null if unmarked.', 'm.is_right'),
+      column(
+        'is_right',
+        'boolean',
+        'True if a person marked the cause as correct; null if it is unmarked.',
+        'm.is_right',
+      ),
       column('actual_cause', 'text', 'Cause that a person named instead.', 'm.actual_cause'),
     ],
   },

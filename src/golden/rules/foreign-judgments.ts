@@ -161,7 +161,7 @@ function listOf(value: unknown): unknown[] | null {
   return Array.isArray(value) ? value : null;
 }
 
-/** Returns the list of judged queries in a workbench request or response; null unless there is exactly one. */
+/** Returns the list of judged queries in a workbench request or response; null if it contains no such list, or several. */
 export function judgedQueriesOf(
   value: unknown,
 ): { readonly queries: readonly unknown[]; readonly ofClicks: boolean } | null {

@@ -133,7 +133,7 @@ export function scoresSection(summary: RunSummaryJson, previous: PreviousRun | n
     {
       lead: summary.provisional
         ? 'The run is running; these are the scores of the queries answered so far.'
-        : 'Means over all judged queries with 95 % confidence intervals; a query without results counts 0.',
+        : 'Means over all judged queries with 95 % confidence intervals; a query without results counts as 0.',
     },
     scores(summary, previous),
   );

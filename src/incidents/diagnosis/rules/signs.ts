@@ -36,7 +36,7 @@ export const signStates = {
   text_length: ['as_before', 'fell', 'rose'],
   /** Results and texts that occur more than once in an answer. */
   repeats: ['as_before', 'rose'],
-  /** Answers that are another query's result list. */
+  /** Answers that contain the results of a different query. */
   foreign_lists: ['none', 'some'],
   /** Whether one document is new in the results of many queries. */
   common_document: ['as_before', 'rose'],
