@@ -80,6 +80,7 @@ it('a clock two hours ahead starts no runs and reports none missed; once correct
       logger,
       meter,
       indexPlans: [],
+      config: { export: undefined },
       pipelines: [aWatchedPipeline({ golden: [aSchedule({ cron: HOURLY })] })],
     }),
     schedule,

@@ -1,5 +1,8 @@
 /** Every job of the catalogue, with everything behind it that the daemon has, while its tables are gone. */
 
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseConfig } from '../../../src/app/config/parse.ts';
 import { openDependencies } from '../../../src/app/dependencies.ts';
@@ -13,11 +16,13 @@ import { silentLogger } from '../../support/log.ts';
 import { MemoryLogger, MemoryMeter } from '../../support/memory-telemetry.ts';
 
 const UNREACHABLE = 'http://127.0.0.1:9';
+const exported = mkdtempSync(path.join(tmpdir(), 'recalld-exported-'));
 
 /** Two pipelines with all that a job may work on, and one with nothing but a retriever. */
 const configOf = (url: string): string => `
 storage: {url: "${url}"}
 notify: [{kind: webhook, url: "${UNREACHABLE}/hook"}]
+export: {cron: "0 3 * * *", to: "${exported}"}
 llm: {base_url: "${UNREACHABLE}/v1", model: m, api_key: k, price_per_million_tokens: {input: 1, output: 1}}
 pipelines:
 ${['docs', 'faq'].map(full).join('')}
@@ -56,6 +61,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await cleanups.run();
   await database.drop();
+  rmSync(exported, { recursive: true, force: true });
 });
 
 /** Payloads of jobs that do not start by themselves. */

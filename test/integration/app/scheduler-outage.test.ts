@@ -59,6 +59,7 @@ describe('a daily golden run over an outage of its database', { timeout: 120_000
         logger,
         meter,
         indexPlans: [],
+        config: { export: undefined },
         pipelines: [aWatchedPipeline({ golden: [aSchedule({ cron: { expression: DAILY, timezone: 'UTC' } })] })],
       }),
       schedule,

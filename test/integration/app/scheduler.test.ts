@@ -47,6 +47,7 @@ async function aScheduler(pipeline: string, golden: readonly GoldenSchedule[] = 
         logger,
         meter: new MemoryMeter(),
         indexPlans: [],
+        config: { export: undefined },
         pipelines: [aWatchedPipeline({ name: pipeline, golden })],
       }),
       schedule,
