@@ -36,28 +36,26 @@ export function scriptOf(text: string): string | null {
 
 const traits = [
   ['with digits', /\p{Nd}/u],
+  ['with a capitalized word inside', /\S\s\p{Lu}\p{L}/u],
   ['with accents', /[à-öø-ÿĀ-ɏ]|\p{Mn}/u],
   ['with a question mark', /[?？؟]/u],
   ['with an identifier', /\b(?=\w*\d)(?=\w*\p{Lu})[\w-]{4,}\b|\w_\w|\b\w+\(\)/u],
 ] as const;
 
 /**
- * Groups texts by script, language, length (shortest and longest third) and traits. A text can be in several groups.
+ * Groups texts by script, language, length and traits. A text can be in several groups. Each length that occurs splits the
+ * texts into shorter and longer ones, because a retriever may truncate queries at any length.
  */
 export function queryKinds(texts: readonly string[]): QueryKind[] {
   const lengths = texts.map(wordsIn);
-  const sorted = lengths.toSorted((a, b) => a - b);
-  const [low, high] = [sorted[Math.floor(sorted.length / 3)], sorted[Math.floor((2 * sorted.length) / 3)]];
+  const occurring = [...new Set(lengths)].toSorted((a, b) => a - b);
   const byScript = namedBy(texts, scriptOf, (script) => `in ${script} script`);
   const byLanguage =
     texts.length > MAX_LANGUAGES ? [] : namedBy(texts, languageOf, (code) => `in ${languageName(code)}`);
-  const byLength =
-    low === undefined || high === undefined || low === high
-      ? []
-      : [
-          { name: `of ${low} words and fewer`, members: placesOf(lengths, (words) => words <= low) },
-          { name: `of ${high} words and more`, members: placesOf(lengths, (words) => words >= high) },
-        ];
+  const byLength = occurring.slice(1).flatMap((longer, place) => [
+    { name: `of ${occurring[place] ?? 0} words and fewer`, members: placesOf(lengths, (words) => words < longer) },
+    { name: `of ${longer} words and more`, members: placesOf(lengths, (words) => words >= longer) },
+  ]);
   const byTrait = traits.map(([name, pattern]) => ({ name, members: placesOf(texts, (text) => pattern.test(text)) }));
   return [...byScript, ...byLanguage, ...byLength, ...byTrait];
 }

@@ -8,7 +8,7 @@ import { groupBySegment } from '../../../golden/rules/golden-set.ts';
 import type { RunSettings } from '../../../golden/rules/run.ts';
 import { binomialUpperTail, hypergeometricUpperTail } from '../../../math/stats/distributions.ts';
 
-/** The group whose loss exceeds the rest most. */
+/** The group whose loss is least likely by chance; among equally likely ones, the one whose loss exceeds the rest most. */
 export interface HurtGroup {
   /** Follows "a query" in a sentence: `of tenant=acme`, `in German`. */
   readonly name: string;
@@ -23,6 +23,10 @@ export interface HurtGroup {
    * at most 1.
    */
   readonly chance: number;
+}
+
+export function contrastOf({ inside, outside }: HurtGroup): number {
+  return inside - outside;
 }
 
 interface QueryLoss {
@@ -124,5 +128,5 @@ function worstGroup(
       chance: Math.min(1, chance * groups.length),
     };
   });
-  return found.toSorted((a, b) => b.inside - b.outside - (a.inside - a.outside))[0] ?? null;
+  return found.toSorted((a, b) => a.chance - b.chance || contrastOf(b) - contrastOf(a))[0] ?? null;
 }

@@ -5,7 +5,7 @@ import { ANSWER, ERRORS_SHARE } from '../../../golden/rules/run.ts';
 import type { RunFailure } from '../../../golden/rules/run-failure.ts';
 import type { OlderAnswers, RepeatedAnswers } from './answers-alike.ts';
 import { type ScoreLoss, type StageLoss, stageAtFault } from './changed-answers.ts';
-import type { HurtGroup, HurtSegments } from './hurt-groups.ts';
+import { contrastOf, type HurtGroup, type HurtSegments } from './hurt-groups.ts';
 import type { ObservedLabels, ObservedLevel, ObservedReference, ObservedRun } from './observations.ts';
 import { readAnswers } from './read-answer-signs.ts';
 import { type Sign, sign } from './signs.ts';
@@ -232,8 +232,6 @@ const MAX_NAMED = 3;
 
 /** Factor by which a kind must explain more than a configured segment. */
 const CLEARER = 1.1;
-
-const contrastOf = ({ inside, outside }: HurtGroup): number => inside - outside;
 
 function isAlone({ inside, outside }: HurtGroup): boolean {
   return outside <= ALONE * inside && outside < 2 * LOST;

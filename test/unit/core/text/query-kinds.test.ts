@@ -17,12 +17,16 @@ it('groups queries by script, language, length and traits of their texts', () =>
   expect(membersOf('in English')).toEqual([0]);
   expect(membersOf('with a question mark')).toEqual([0, 2]);
   expect(membersOf('with digits')).toEqual([4]);
+  expect(membersOf('with a capitalized word inside')).toEqual([2]);
   expect(membersOf('with an identifier')).toEqual([4]);
   expect(membersOf('with accents')).toEqual([2]);
 });
 
-it('groups the shortest and the longest third, unless all have the same length', () => {
+it('splits queries at each length that occurs, unless all have the same length', () => {
+  expect(membersOf('of 1 words and fewer')).toEqual([5]);
+  expect(membersOf('of 2 words and more')).toEqual([0, 1, 2, 3, 4]);
   expect(membersOf('of 3 words and fewer')).toEqual([1, 3, 5]);
+  expect(membersOf('of 13 words and more')).toEqual([0, 2]);
   expect(queryKinds(['a b', 'c d', 'e f']).filter(({ name }) => name.includes('words'))).toEqual([]);
 });
 
