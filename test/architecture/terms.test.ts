@@ -8,12 +8,10 @@ const root = path.resolve(import.meta.dirname, '../..');
 /** Folders that still contain forbidden terms, and on how many lines. A number may only decrease. */
 const pending: Readonly<Record<string, number>> = {
   'docs/build': 8,
-  'docs/explanation': 21,
-  'docs/reference': 4,
-  'docs/runbooks': 5,
+  'docs/explanation': 11,
+  'docs/reference': 2,
   'src/demo': 4,
-  'src/experiments': 4,
-  'src/judging': 8,
+  'src/judging': 5,
   'src/platform': 3,
 };
 

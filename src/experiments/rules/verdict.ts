@@ -71,7 +71,7 @@ function firstOf(order: readonly ExperimentVerdict[], verdicts: readonly Experim
 /**
  * `decided`: a regression or an improvement was reported. `enough`: a difference of the size to detect would have been
  * detected with 80 % probability. `days`: the number of additional days needed. `more_questions`: more runs of these
- * golden queries will never suffice, but the given number of queries would. `unknown`: the noise is not known yet.
+ * golden queries will never suffice, but the given number of queries would. `unknown`: the noise is still unknown.
  */
 export type Evidence =
   | { readonly state: 'decided' | 'enough' | 'unknown' }
