@@ -30,9 +30,12 @@ async function firingIncident(url: string): Promise<boolean> {
 
 const port = await freePort();
 const url = `http://127.0.0.1:${port}`;
-const demo = spawn('npx', ['tsx', 'src/cli/main.ts', 'demo', '--port', String(port), '--fault', 'index'], {
-  stdio: ['ignore', 'inherit', 'inherit'],
-});
+const demo = spawn(
+  process.execPath,
+  // Not by npx, which does not pass signals on.
+  ['--import', 'tsx', 'src/cli/main.ts', 'demo', '--port', String(port), '--fault', 'index'],
+  { stdio: ['ignore', 'inherit', 'inherit'] },
+);
 try {
   const until = Date.now() + DEADLINE_MS;
   while (!(await firingIncident(url))) {
@@ -48,7 +51,7 @@ try {
     ...(program === undefined ? {} : { executablePath: program }),
   });
   const page = await browser.newPage({ viewport: { width: 1280, height: 900 }, colorScheme: 'light' });
-  await page.goto(`${url}/?range=1h`);
+  await page.goto(`${url}/?range=24h`);
   await page.screenshot({ path: path.join(folder, 'console.png') });
   await browser.close();
 } finally {
