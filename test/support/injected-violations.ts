@@ -97,7 +97,7 @@ pipelines:
     description: expect.stringContaining('acme got beta/7 (rank 2)') as string,
   });
 
-  // A client sends again until it is told that what it sent is stored; the daemon dies three times meanwhile.
+  // A client retries until the daemon confirms that the data is stored; the daemon is killed three times meanwhile.
   const stored = async () =>
     Number((await query<{ n: string }>('select count(*) as n from isolation_violations'))[0]?.n ?? 0);
   const send = async (path: string, body: unknown): Promise<void> => {

@@ -13,6 +13,8 @@ export interface Tick {
 /** Length of the labels in characters; longer labels get a wider margin. */
 const NARROW_LABEL = 6;
 const WIDE_LABEL = 10;
+/** Labels of the time axis this close to an end are not centered, so that they stay clear of the link beside the axis. */
+const EDGE = 40;
 
 interface PlotProps {
   /** Describes the chart for screen readers. */
@@ -55,7 +57,7 @@ export function Plot({ label, size: { height, bottom }, yTicks, xTicks, axis, va
               class={index % 2 === 1 ? 'fine' : undefined}
               x={percent(place)}
               y={height - 6}
-              text-anchor={place > PLOT_WIDTH - 20 ? 'end' : 'middle'}
+              text-anchor={place < EDGE ? 'start' : place > PLOT_WIDTH - EDGE ? 'end' : 'middle'}
             >
               {text}
             </text>
