@@ -39,8 +39,8 @@ export function resultsPerAnswer(
   return meanCount(queries.flatMap((query) => (query.shown === 0 ? [] : [{ ...query, value: query.shown }])));
 }
 
-/** Mean count per query with a 95 % confidence interval (Student's t over sessions), never below 0. */
-function meanCount(queries: readonly (CalibratedMember & { readonly value: number })[]): ClickRateOutcome {
+/** Mean count per query or episode with a 95 % confidence interval (Student's t over sessions), never below 0. */
+export function meanCount(queries: readonly (CalibratedMember & { readonly value: number })[]): ClickRateOutcome {
   const ratio = sessionRatio(
     queries.map(({ cluster, probability, calibration = 1, value }) => ({
       cluster,

@@ -208,7 +208,7 @@ const MAX_GAIN = 1e6;
 
 /** Share of the documents shown at ranks 1 to `cutoff` that were clicked (raw CTR). */
 export function clickThroughRate(queries: readonly ClickedQuery[], cutoff: number): ClickRateOutcome {
-  return boundedRate(
+  return rateOver(
     queries.map((query) => {
       const clicks = query.clickedRanks.filter((rank) => rank <= cutoff).length;
       return term(query, clicks, Math.min(query.shown, cutoff));
@@ -234,7 +234,7 @@ export function meanShare<Query extends CalibratedMember>(
   queries: readonly Query[],
   shareOf: (query: Query) => number,
 ): ClickRateOutcome {
-  return boundedRate(queries.map((query) => term(query, shareOf(query), 1)));
+  return rateOver(queries.map((query) => term(query, shareOf(query), 1)));
 }
 
 /**
@@ -243,7 +243,7 @@ export function meanShare<Query extends CalibratedMember>(
  * `clickedQueryRate` shows how often.
  */
 export function clickedReciprocalRank(queries: readonly ClickedQuery[]): ClickRateOutcome {
-  return boundedRate(
+  return rateOver(
     queries.flatMap((query) => {
       const best = query.clickedRanks[0];
       return best === undefined ? [] : [term(query, 1 / best, 1)];
@@ -259,7 +259,8 @@ function term(
   return { cluster, probability, numerator: numerator * calibration, denominator: denominator * calibration };
 }
 
-function boundedRate(terms: readonly RatioTerm[]): ClickRateOutcome {
+/** Ratio of sums of terms whose numerators are at most their denominators. */
+export function rateOver(terms: readonly RatioTerm[]): ClickRateOutcome {
   const ratio = sessionRatio(terms);
   if (ratio.kind === 'insufficient_data') return ratio;
   // Rounding can push the ratio above 1.

@@ -1,0 +1,174 @@
+/**
+ * Episodes: the retrievals of one turn of an agent. Decides which retrievals repeat an earlier one and which documents
+ * are new, and estimates measures over episodes.
+ */
+
+import type { QueryOutcome } from '../../core/model.ts';
+import { compareCodePoints, rankBiasedOverlap } from '../../math/ir/ranking.ts';
+import { type ClickRateOutcome, rateOver } from './feedback/click-rates.ts';
+import { meanCount } from './live-stages.ts';
+import type { ClusterMember } from './sampling/estimate.ts';
+
+/** A retrieval with what its episode needs. */
+export interface EpisodeRetrieval {
+  readonly id: string;
+  /** Null if unknown or stored as a hash. */
+  readonly text: string | null;
+  /** Best first; empty if the retrieval found nothing or failed. */
+  readonly documentIds: readonly string[];
+  readonly outcome: QueryOutcome;
+  /** Milliseconds since 1970. */
+  readonly startedAtMs: number;
+  /** Position that the service reported; null if it reported none. */
+  readonly step: number | null;
+}
+
+/** A retrieval in the order of its episode, compared with the earlier ones. */
+export type EpisodeStep<Retrieval extends EpisodeRetrieval = EpisodeRetrieval> = Retrieval & {
+  /** Index of the first earlier step whose results overlap; null for a first or different retrieval. */
+  readonly repeats: number | null;
+  /** Distinct documents that no earlier step returned, best first. For the first step: all of them. */
+  readonly newDocumentIds: readonly string[];
+};
+
+/** Rank-biased overlap from which a retrieval repeats an earlier one. */
+export const REPEATED_OVERLAP = 0.8;
+/** Later ranks have less than 1 % of the weight of the overlap. */
+const OVERLAP_DEPTH = 50;
+/** Number of latest distinct rankings that a retrieval is compared with, so that a long loop costs linear time. */
+const MAX_COMPARED = 20;
+
+/**
+ * Orders the retrievals of one episode and compares each with the earlier ones. A retrieval without documents repeats
+ * nothing: the retry of a failed retrieval is no repetition.
+ */
+export function episodeSteps<Retrieval extends EpisodeRetrieval>(
+  retrievals: readonly Retrieval[],
+): readonly EpisodeStep<Retrieval>[] {
+  const seen = new Set<string>();
+  const earlier: { readonly place: number; readonly ids: readonly string[] }[] = [];
+  return inOrder(retrievals).map((retrieval, place) => {
+    const ids = [...new Set(retrieval.documentIds)];
+    const newDocumentIds = ids.filter((id) => !seen.has(id));
+    for (const id of newDocumentIds) seen.add(id);
+    const ranked = ids.slice(0, OVERLAP_DEPTH);
+    const overlaps = earlier
+      .slice(-MAX_COMPARED)
+      .map((one) => ({ ...one, overlap: ranked.length === 0 ? 0 : overlapOf(one.ids, ranked) }));
+    const repeated = overlaps.find(({ overlap }) => overlap >= REPEATED_OVERLAP)?.place ?? null;
+    if (ranked.length > 0 && overlaps.every(({ overlap }) => overlap < 1)) earlier.push({ place, ids: ranked });
+    return { ...retrieval, repeats: repeated, newDocumentIds };
+  });
+}
+
+function overlapOf(a: readonly string[], b: readonly string[]): number {
+  const isSame = a.length === b.length && a.every((id, rank) => id === b[rank]);
+  return isSame ? 1 : rankBiasedOverlap(a, b, OVERLAP_DEPTH);
+}
+
+/** Orders by the reported steps if all retrievals have one, else by start time. */
+function inOrder<Retrieval extends EpisodeRetrieval>(retrievals: readonly Retrieval[]): readonly Retrieval[] {
+  const areNumbered = retrievals.every(({ step }) => step !== null);
+  return retrievals.toSorted(
+    (a, b) =>
+      (areNumbered ? (a.step ?? 0) - (b.step ?? 0) : 0) ||
+      a.startedAtMs - b.startedAtMs ||
+      (a.step ?? 0) - (b.step ?? 0) ||
+      compareCodePoints(a.id, b.id),
+  );
+}
+
+/** Counts of one episode, which is all that its measures need. */
+export interface EpisodeTally {
+  readonly retrievals: number;
+  /** Retrievals without documents that did not fail. */
+  readonly empty: number;
+  /** Retrievals after the first. */
+  readonly later: number;
+  /** Later retrievals that repeat an earlier one. */
+  readonly repeated: number;
+  /** Documents of the later retrievals, each counted once per retrieval. */
+  readonly laterDocuments: number;
+  /** Those of them that no earlier retrieval had returned. */
+  readonly newDocuments: number;
+}
+
+export function tallyEpisode(steps: readonly EpisodeStep[]): EpisodeTally {
+  const later = steps.slice(1);
+  return {
+    retrievals: steps.length,
+    empty: steps.filter(({ outcome }) => outcome === 'empty').length,
+    later: later.length,
+    repeated: later.filter(({ repeats }) => repeats !== null).length,
+    laterDocuments: later.reduce((sum, { documentIds }) => sum + new Set(documentIds).size, 0),
+    newDocuments: later.reduce((sum, { newDocumentIds }) => sum + newDocumentIds.length, 0),
+  };
+}
+
+/**
+ * Divides the retrievals with one episode id where the agent paused for longer than `idleMs`: a service that uses the
+ * id of a conversation for all of its turns then still has one episode per turn.
+ */
+export function splitByPause<Retrieval extends { readonly startedAtMs: number }>(
+  retrievals: readonly Retrieval[],
+  idleMs: number,
+): readonly (readonly Retrieval[])[] {
+  const parts: Retrieval[][] = [];
+  let lastMs = Number.NEGATIVE_INFINITY;
+  for (const retrieval of retrievals.toSorted((a, b) => a.startedAtMs - b.startedAtMs)) {
+    if (retrieval.startedAtMs - lastMs > idleMs) parts.push([retrieval]);
+    else parts.at(-1)?.push(retrieval);
+    lastMs = retrieval.startedAtMs;
+  }
+  return parts;
+}
+
+export const episodeMeasures = [
+  'episode_retrievals',
+  'episode_repeat_ratio',
+  'episode_new_documents_ratio',
+  'episode_empty_ratio',
+] as const;
+
+export type EpisodeMeasure = (typeof episodeMeasures)[number];
+
+/** The tally of an episode that was sampled as a whole. `cluster` is what was sampled: its session, else the episode. */
+export interface SampledEpisode extends ClusterMember {
+  readonly tally: EpisodeTally;
+}
+
+/**
+ * Estimates every measure of episodes, in the order of `episodeMeasures`:
+ *
+ * - `episode_retrievals`: mean number of retrievals per episode
+ * - `episode_repeat_ratio`: share of the later retrievals that repeat an earlier one of their episode
+ * - `episode_new_documents_ratio`: share of the documents of later retrievals that the episode had not returned before
+ * - `episode_empty_ratio`: share of the retrievals that find nothing
+ *
+ * Shares are ratios of weighted sums over episodes. The bounds are at 95 %; retrievals within an episode, and episodes
+ * within a session, may depend on each other in any way.
+ *
+ * @throws RangeError for a probability outside (0, 1]
+ */
+export function* estimateEpisodes(
+  episodes: readonly SampledEpisode[],
+): Generator<{ readonly measure: EpisodeMeasure; readonly outcome: ClickRateOutcome }, void, undefined> {
+  const ratio = (numerator: keyof EpisodeTally, denominator: keyof EpisodeTally): ClickRateOutcome =>
+    rateOver(
+      episodes.map(({ cluster, probability, tally }) => ({
+        cluster,
+        probability,
+        numerator: tally[numerator],
+        denominator: tally[denominator],
+      })),
+    );
+  const mean = meanCount(episodes.map((episode) => ({ ...episode, value: episode.tally.retrievals })));
+  // Every episode has a retrieval.
+  yield {
+    measure: 'episode_retrievals',
+    outcome: mean.kind === 'rate' ? { ...mean, low: Math.max(1, mean.low) } : mean,
+  };
+  yield { measure: 'episode_repeat_ratio', outcome: ratio('repeated', 'later') };
+  yield { measure: 'episode_new_documents_ratio', outcome: ratio('newDocuments', 'laterDocuments') };
+  yield { measure: 'episode_empty_ratio', outcome: ratio('empty', 'retrievals') };
+}

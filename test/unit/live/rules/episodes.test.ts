@@ -1,0 +1,204 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  type EpisodeRetrieval,
+  type EpisodeTally,
+  episodeSteps,
+  estimateEpisodes,
+  splitByPause,
+  tallyEpisode,
+} from '../../../../src/live/rules/episodes.ts';
+import { createRandom } from '../../../../src/math/stats/random.ts';
+
+const ten = (prefix: string) => Array.from({ length: 10 }, (_, rank) => `${prefix}${rank}`);
+
+function retrieval(id: string, documentIds: readonly string[], parts: Partial<EpisodeRetrieval> = {}) {
+  const outcome = documentIds.length === 0 ? ('empty' as const) : ('ok' as const);
+  return { id, text: id, documentIds, outcome, startedAtMs: Number(id), step: null, ...parts };
+}
+
+describe('the steps of an episode', () => {
+  it('are ordered by start time, whatever the order of arrival', () => {
+    const steps = episodeSteps([retrieval('3', ['c']), retrieval('1', ['a']), retrieval('2', ['b'])]);
+    expect(steps.map(({ id }) => id)).toEqual(['1', '2', '3']);
+  });
+
+  it('are ordered by the reported steps if all retrievals have one', () => {
+    const steps = episodeSteps([retrieval('1', ['a'], { step: 2 }), retrieval('2', ['b'], { step: 1 })]);
+    expect(steps.map(({ id }) => id)).toEqual(['2', '1']);
+    const partly = episodeSteps([retrieval('1', ['a'], { step: 2 }), retrieval('2', ['b'])]);
+    expect(partly.map(({ id }) => id)).toEqual(['1', '2']);
+  });
+
+  it('repeat an earlier step that returned nearly the same ranking, not only the previous one', () => {
+    const [a0 = '', a1 = '', ...rest] = ten('a');
+    const steps = episodeSteps([
+      retrieval('1', ten('a')),
+      retrieval('2', ten('b')),
+      retrieval('3', [a0, a1, ...rest.slice(0, 7), 'new']),
+      retrieval('4', ten('a').toReversed()),
+    ]);
+    expect(steps.map(({ repeats }) => repeats)).toEqual([null, null, 0, null]);
+    expect(steps.map(({ newDocumentIds }) => newDocumentIds.length)).toEqual([10, 10, 1, 0]);
+    expect(tallyEpisode(steps)).toEqual({
+      retrievals: 4,
+      empty: 0,
+      later: 3,
+      repeated: 1,
+      laterDocuments: 30,
+      newDocuments: 11,
+    });
+  });
+
+  it('do not repeat a step that found nothing or failed', () => {
+    const steps = episodeSteps([
+      retrieval('1', [], { outcome: 'timeout' }),
+      retrieval('2', []),
+      retrieval('3', []),
+      retrieval('4', ['a']),
+    ]);
+    expect(steps.map(({ repeats }) => repeats)).toEqual([null, null, null, null]);
+    expect(tallyEpisode(steps)).toMatchObject({ empty: 2, repeated: 0, laterDocuments: 1, newDocuments: 1 });
+  });
+
+  it('count a document once per step, even if the retriever returned it twice', () => {
+    expect(tallyEpisode(episodeSteps([retrieval('1', ['a']), retrieval('2', ['a', 'b', 'b'])]))).toMatchObject({
+      laterDocuments: 2,
+      newDocuments: 1,
+    });
+  });
+});
+
+const anyEpisode = fc.array(
+  fc.record({
+    documentIds: fc.array(fc.constantFrom(...ten('d')), { maxLength: 12 }),
+    startedAtMs: fc.integer({ min: 0, max: 20 }),
+    step: fc.option(fc.integer({ min: 0, max: 5 })),
+  }),
+  { minLength: 1, maxLength: 12 },
+);
+
+const asRetrievals = (parts: readonly Partial<EpisodeRetrieval>[]) =>
+  parts.map((part, index) => retrieval(String(index), part.documentIds ?? [], part));
+
+describe('any episode', () => {
+  it('has the same steps in whatever order its retrievals arrive', () => {
+    fc.assert(
+      fc.property(anyEpisode, fc.infiniteStream(fc.integer()), (parts, order) => {
+        const retrievals = asRetrievals(parts);
+        const shuffled = retrievals
+          .map((one) => ({ one, place: order.next().value ?? 0 }))
+          .toSorted((a, b) => a.place - b.place)
+          .map(({ one }) => one);
+        expect(episodeSteps(shuffled)).toEqual(episodeSteps(retrievals));
+      }),
+    );
+  });
+
+  it('returns each document as new exactly once', () => {
+    fc.assert(
+      fc.property(anyEpisode, (parts) => {
+        const news = episodeSteps(asRetrievals(parts)).flatMap(({ newDocumentIds }) => newDocumentIds);
+        expect(news.length).toBe(new Set(news).size);
+        expect(new Set(news)).toEqual(new Set(parts.flatMap(({ documentIds }) => documentIds)));
+      }),
+    );
+  });
+
+  it('has counts that never exceed what they are a part of', () => {
+    fc.assert(
+      fc.property(anyEpisode, (parts) => {
+        const tally = tallyEpisode(episodeSteps(asRetrievals(parts)));
+        expect(tally.later).toBe(tally.retrievals - 1);
+        expect(tally.repeated).toBeLessThanOrEqual(tally.later);
+        expect(tally.newDocuments).toBeLessThanOrEqual(tally.laterDocuments);
+        expect(tally.empty).toBeLessThanOrEqual(tally.retrievals);
+      }),
+    );
+  });
+
+  it('made of every retrieval twice in a row repeats at least each second one that found documents', () => {
+    fc.assert(
+      fc.property(fc.array(fc.array(fc.constantFrom(...ten('d')), { maxLength: 8 }), { minLength: 1 }), (lists) => {
+        const twice = lists.flatMap((ids, index) => [
+          retrieval(String(2 * index), ids),
+          retrieval(String(2 * index + 1), ids),
+        ]);
+        const repeats = episodeSteps(twice).filter((_, place) => place % 2 === 1);
+        for (const [place, { repeats: earlier, newDocumentIds }] of repeats.entries()) {
+          expect(earlier === null).toBe(lists[place]?.length === 0);
+          expect(newDocumentIds).toEqual([]);
+        }
+      }),
+    );
+  });
+});
+
+describe('an episode id', () => {
+  it('that is used again after a pause belongs to another episode', () => {
+    const parts = splitByPause([{ startedAtMs: 700 }, { startedAtMs: 0 }, { startedAtMs: 100 }], 500);
+    expect(parts).toEqual([[{ startedAtMs: 0 }, { startedAtMs: 100 }], [{ startedAtMs: 700 }]]);
+  });
+});
+
+const tally = (parts: Partial<EpisodeTally>): EpisodeTally => ({
+  retrievals: 1,
+  empty: 0,
+  later: 0,
+  repeated: 0,
+  laterDocuments: 0,
+  newDocuments: 0,
+  ...parts,
+});
+
+const estimates = (episodes: Parameters<typeof estimateEpisodes>[0]) =>
+  Object.fromEntries([...estimateEpisodes(episodes)].map(({ measure, outcome }) => [measure, outcome]));
+
+describe('the measures of episodes', () => {
+  it('weight each episode by its inclusion probability', () => {
+    const often = tally({ retrievals: 4, later: 3, repeated: 3, laterDocuments: 30, newDocuments: 0, empty: 1 });
+    const found = estimates([
+      ...Array.from({ length: 10 }, (_, index) => ({ cluster: index, probability: 0.1, tally: tally({}) })),
+      ...Array.from({ length: 100 }, (_, index) => ({ cluster: 100 + index, probability: 1, tally: often })),
+    ]);
+    expect(found['episode_retrievals']).toMatchObject({ value: (100 + 400) / 200, n: 110 });
+    expect(found['episode_empty_ratio']).toMatchObject({ value: 100 / 500 });
+    expect(found['episode_repeat_ratio']).toMatchObject({ value: 1, high: 1, n: 100 });
+    expect(found['episode_new_documents_ratio']).toMatchObject({ value: 0, low: 0, n: 100 });
+  });
+
+  it('have no repeated or new documents where every episode has one retrieval', () => {
+    const found = estimates(
+      Array.from({ length: 50 }, (_, index) => ({ cluster: index, probability: 1, tally: tally({}) })),
+    );
+    expect(found['episode_retrievals']).toMatchObject({ kind: 'rate', value: 1, low: 1, high: 1 });
+    expect(found['episode_repeat_ratio']).toMatchObject({ kind: 'insufficient_data', have: 0 });
+    expect(found['episode_new_documents_ratio']).toMatchObject({ kind: 'insufficient_data', have: 0 });
+  });
+
+  it('have bounds that contain the true share in at least 93 % of samples of 60 agents', () => {
+    const source = createRandom(7);
+    const draw = new Uint32Array(1);
+    const random = (): number => {
+      source(draw);
+      return (draw[0] ?? 0) / 2 ** 32;
+    };
+    const trials = 400;
+    let [repeats, calls] = [0, 0];
+    for (let trial = 0; trial < trials; trial += 1) {
+      const episodes = Array.from({ length: 60 }, (_, cluster) => {
+        // Half of the agents loop: their calls are all repeats, so calls within an episode depend on each other.
+        const later = 1 + Math.floor(random() * 5);
+        const repeated = random() < 0.3 ? later : 0;
+        return { cluster, probability: 1, tally: tally({ retrievals: later + 1, later, repeated }) };
+      });
+      const found = estimates(episodes);
+      const [repeat, mean] = [found['episode_repeat_ratio'], found['episode_retrievals']];
+      if (repeat?.kind !== 'rate' || mean?.kind !== 'rate') throw new Error('expected an estimate');
+      if (repeat.low <= 0.3 && repeat.high >= 0.3) repeats += 1;
+      if (mean.low <= 4 && mean.high >= 4) calls += 1;
+    }
+    expect(repeats / trials).toBeGreaterThanOrEqual(0.93);
+    expect(calls / trials).toBeGreaterThanOrEqual(0.93);
+  });
+});
