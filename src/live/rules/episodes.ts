@@ -5,6 +5,7 @@
 
 import type { QueryOutcome } from '../../core/model.ts';
 import { compareCodePoints, rankBiasedOverlap } from '../../math/ir/ranking.ts';
+import { looksLikeAnswer } from './answer-like.ts';
 import { type ClickRateOutcome, rateOver } from './feedback/click-rates.ts';
 import { meanCount } from './live-stages.ts';
 import type { ClusterMember } from './sampling/estimate.ts';
@@ -14,6 +15,8 @@ export interface EpisodeRetrieval {
   readonly id: string;
   /** Null if unknown or stored as a hash. */
   readonly text: string | null;
+  /** What the user asked, before the agent rewrote it; null if unknown or not stored. */
+  readonly originalText: string | null;
   /** Best first; empty if the retrieval found nothing or failed. */
   readonly documentIds: readonly string[];
   readonly outcome: QueryOutcome;
@@ -91,6 +94,10 @@ export interface EpisodeTally {
   readonly laterDocuments: number;
   /** Those of them that no earlier retrieval had returned. */
   readonly newDocuments: number;
+  /** Retrievals with a text other than the known original text. */
+  readonly rewritten: number;
+  /** Rewritten retrievals whose text looks like an answer. */
+  readonly answers: number;
 }
 
 export function tallyEpisode(steps: readonly EpisodeStep[]): EpisodeTally {
@@ -102,7 +109,15 @@ export function tallyEpisode(steps: readonly EpisodeStep[]): EpisodeTally {
     repeated: later.filter(({ repeats }) => repeats !== null).length,
     laterDocuments: later.reduce((sum, { documentIds }) => sum + new Set(documentIds).size, 0),
     newDocuments: later.reduce((sum, { newDocumentIds }) => sum + newDocumentIds.length, 0),
+    rewritten: steps.filter(isRewritten).length,
+    answers: steps.filter((step) => isRewritten(step) && looksLikeAnswer(step.text, step.originalText)).length,
   };
+}
+
+function isRewritten<Step extends EpisodeRetrieval>(
+  step: Step,
+): step is Step & Record<'text' | 'originalText', string> {
+  return step.text !== null && step.originalText !== null && step.text !== step.originalText;
 }
 
 /**
@@ -125,9 +140,11 @@ export function splitByPause<Retrieval extends { readonly startedAtMs: number }>
 
 export const episodeMeasures = [
   'episode_retrievals',
+  'episode_repeats',
   'episode_repeat_ratio',
   'episode_new_documents_ratio',
   'episode_empty_ratio',
+  'rewrite_answer_ratio',
 ] as const;
 
 export type EpisodeMeasure = (typeof episodeMeasures)[number];
@@ -141,9 +158,12 @@ export interface SampledEpisode extends ClusterMember {
  * Estimates every measure of episodes, in the order of `episodeMeasures`:
  *
  * - `episode_retrievals`: mean number of retrievals per episode
+ * - `episode_repeats`: mean number of later retrievals per episode that repeat an earlier one. Unlike the share, it does
+ *   not rise when a better retriever leaves fewer later retrievals
  * - `episode_repeat_ratio`: share of the later retrievals that repeat an earlier one of their episode
  * - `episode_new_documents_ratio`: share of the documents of later retrievals that the episode had not returned before
  * - `episode_empty_ratio`: share of the retrievals that find nothing
+ * - `rewrite_answer_ratio`: share of the rewritten retrievals whose text looks like an answer
  *
  * Shares are ratios of weighted sums over episodes. The bounds are at 95 %; retrievals within an episode, and episodes
  * within a session, may depend on each other in any way.
@@ -162,13 +182,17 @@ export function* estimateEpisodes(
         denominator: tally[denominator],
       })),
     );
-  const mean = meanCount(episodes.map((episode) => ({ ...episode, value: episode.tally.retrievals })));
+  const meanOf = (count: keyof EpisodeTally): ClickRateOutcome =>
+    meanCount(episodes.map((episode) => ({ ...episode, value: episode.tally[count] })));
+  const mean = meanOf('retrievals');
   // Every episode has a retrieval.
   yield {
     measure: 'episode_retrievals',
     outcome: mean.kind === 'rate' ? { ...mean, low: Math.max(1, mean.low) } : mean,
   };
+  yield { measure: 'episode_repeats', outcome: meanOf('repeated') };
   yield { measure: 'episode_repeat_ratio', outcome: ratio('repeated', 'later') };
   yield { measure: 'episode_new_documents_ratio', outcome: ratio('newDocuments', 'laterDocuments') };
   yield { measure: 'episode_empty_ratio', outcome: ratio('empty', 'retrievals') };
+  yield { measure: 'rewrite_answer_ratio', outcome: ratio('answers', 'rewritten') };
 }

@@ -14,7 +14,7 @@ const ten = (prefix: string) => Array.from({ length: 10 }, (_, rank) => `${prefi
 
 function retrieval(id: string, documentIds: readonly string[], parts: Partial<EpisodeRetrieval> = {}) {
   const outcome = documentIds.length === 0 ? ('empty' as const) : ('ok' as const);
-  return { id, text: id, documentIds, outcome, startedAtMs: Number(id), step: null, ...parts };
+  return { id, text: id, originalText: null, documentIds, outcome, startedAtMs: Number(id), step: null, ...parts };
 }
 
 describe('the steps of an episode', () => {
@@ -47,6 +47,8 @@ describe('the steps of an episode', () => {
       repeated: 1,
       laterDocuments: 30,
       newDocuments: 11,
+      rewritten: 0,
+      answers: 0,
     });
   });
 
@@ -66,6 +68,22 @@ describe('the steps of an episode', () => {
       laterDocuments: 2,
       newDocuments: 1,
     });
+  });
+});
+
+describe('the rewritten queries of an episode', () => {
+  const originalText = 'How many points did the Panthers defense surrender?';
+  const answer = 'They allowed 308 points in total, which ranked sixth in the league.';
+
+  it('are those whose text differs from a known original text', () => {
+    const steps = episodeSteps([
+      retrieval('1', ['a'], { text: originalText, originalText }),
+      retrieval('2', ['b'], { text: 'points Panthers defense', originalText }),
+      retrieval('3', ['c'], { text: answer, originalText }),
+      retrieval('4', ['d'], { text: answer, originalText: null }),
+      retrieval('5', ['e'], { text: null, originalText }),
+    ]);
+    expect(tallyEpisode(steps)).toMatchObject({ rewritten: 2, answers: 1 });
   });
 });
 
@@ -148,6 +166,8 @@ const tally = (parts: Partial<EpisodeTally>): EpisodeTally => ({
   repeated: 0,
   laterDocuments: 0,
   newDocuments: 0,
+  rewritten: 0,
+  answers: 0,
   ...parts,
 });
 
@@ -165,6 +185,8 @@ describe('the measures of episodes', () => {
     expect(found['episode_empty_ratio']).toMatchObject({ value: 100 / 500 });
     expect(found['episode_repeat_ratio']).toMatchObject({ value: 1, high: 1, n: 100 });
     expect(found['episode_new_documents_ratio']).toMatchObject({ value: 0, low: 0, n: 100 });
+    expect(found['episode_repeats']).toMatchObject({ value: 300 / 200, n: 110 });
+    expect(found['rewrite_answer_ratio']).toMatchObject({ kind: 'insufficient_data', have: 0 });
   });
 
   it('have no repeated or new documents where every episode has one retrieval', () => {
