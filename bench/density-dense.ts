@@ -2,19 +2,20 @@
  * Query density on the vectors of a neural encoder: which score indicates coverage, and what monitoring detects at a
  * hundred queries an hour. For a single interim analysis, see density-looks.ts.
  *
- *     npx tsx bench/density-dense.ts [--quick] [--scale N] [--out FILE]
+ *     npx tsx bench/density-dense.ts [--encoder minilm] [--quick] [--scale N] [--out FILE]
  *
  * The worlds exclude other articles than the worlds on which the score was chosen. `--scale 4` makes four times as many
- * draws and streams.
+ * draws and streams. `--encoder minilm` takes the recorded vectors of all-MiniLM-L6-v2 in three languages.
  */
 import { pathToFileURL } from 'node:url';
 import { type ShareWithBounds, shareWithBounds } from './bounds.ts';
 import {
   articleWorld,
+  type BenchEncoder,
   denseWorld,
   type EncodedArticles,
-  encodeArticles,
-  readArticles,
+  encodedSettings,
+  readEncoder,
 } from './density/article-world.ts';
 import { type ChangeCell, changeCell, type QuietCell, quietCell } from './density/cells.ts';
 import { deletedCase, type ScoreCell, scoreCell, uncoveredCase } from './density/score-candidates.ts';
@@ -44,6 +45,8 @@ export interface DenseQuietCell extends QuietCell {
 
 export interface DenseChangeCell extends ChangeCell {
   readonly pagedInTwoDays: ShareWithBounds;
+  /** Streams with a page or a ticket within three days. */
+  readonly alertedInThreeDays?: ShareWithBounds;
 }
 
 interface Plan {
@@ -64,6 +67,7 @@ interface Plan {
 const SEED = 20_261_123;
 const TOPICS = 60;
 const TWO_DAYS = 48;
+const THREE_DAYS = 72;
 
 const fullPlan: Plan = {
   articles: Number.POSITIVE_INFINITY,
@@ -109,39 +113,46 @@ export async function measureDense(
   quick: boolean,
   scale: number,
   say: (line: string) => void,
+  encoder: BenchEncoder | null = null,
   keep: (result: DenseResult) => void = () => {},
 ): Promise<DenseResult> {
   const startedAt = performance.now();
   const plan = quick ? quickPlan : fullPlan;
-  const encoded = await encodeArticles(await readArticles(plan.articles));
+  const settings = await encodedSettings(encoder ?? 'use-lite', plan.articles);
   const told = (what: string): void => say(`${what}: ${Math.round((performance.now() - startedAt) / 1000)} s`);
-  const scores = await scoreCells(plan, encoded);
+  const scores = await scoreCells(plan, encoder ?? 'use-lite', settings);
   told('scores');
   const quiet: DenseQuietCell[] = [];
   const changed: DenseChangeCell[] = [];
   const soFar = (): DenseResult => ({
-    provenance: provenance(commandOf('density-dense', scale), SEED, startedAt),
+    provenance: provenance(commandOf('density-dense', scale, encoder), SEED, startedAt),
     scores,
     quiet,
     changed,
   });
-  for (const repeats of [true, false]) {
+  for (const { encoded, repeats } of settings) {
     watch(plan, encoded, repeats, scale, { quiet, changed }, told);
     keep(soFar());
   }
   return soFar();
 }
 
-async function scoreCells(plan: Plan, encoded: EncodedArticles): Promise<ScoreCell[]> {
+type Settings = Awaited<ReturnType<typeof encodedSettings>>;
+
+async function scoreCells(plan: Plan, encoder: BenchEncoder, settings: Settings): Promise<ScoreCell[]> {
   const seeds = Array.from({ length: plan.scoredWorlds }, (_, i) => SEED + i);
+  const dense = [...new Set(settings.map(({ encoded }) => encoded))].map((encoded) =>
+    scoreCell(
+      encoded.name,
+      seeds.map((seed) => uncoveredCase(denseWorld(encoded, seed, true, plan.leftOut), 'article')),
+    ),
+  );
+  if (encoder === 'minilm') return dense;
   const size = { groups: 10, topicsPerGroup: TOPICS / 10, questionsPerTopic: plan.questionsPerTopic };
   const synthetic = seeds.map((seed) => syntheticWorld(seed, { ...size, chunksPerTopic: 24 }));
   const lexical = await Promise.all(seeds.map((seed) => articleWorld(seed)));
   return [
-    scoreCell(
-      'dense articles',
-      seeds.map((seed) => uncoveredCase(denseWorld(encoded, seed, true, plan.leftOut), 'article')),
-    ),
+    ...dense,
     scoreCell(
       'lexical articles',
       lexical.map((world) => uncoveredCase(world, 'article')),
@@ -194,9 +205,13 @@ function watch(
   for (const [at, scenario] of plan.scenarios.entries()) {
     const results = changes[at] ?? [];
     const soon = results.filter(({ delays }) => delays.page !== null && delays.page.hours <= TWO_DAYS).length;
+    const alerted = results.filter(({ delays: { page, ticket } }) =>
+      [page, ticket].some((delay) => delay !== null && delay.hours <= THREE_DAYS),
+    ).length;
     into.changed.push({
       ...changeCell({ ...place, days: plan.changeDays }, scenario, results),
       pagedInTwoDays: shareWithBounds(soon, results.length),
+      alertedInThreeDays: shareWithBounds(alerted, results.length),
     });
   }
 }
@@ -206,8 +221,8 @@ function say(line: string): boolean {
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
-  const { quick, out, scale } = readArguments(process.argv.slice(2), 'density-dense');
-  const result = await measureDense(quick, scale, say, (part) => {
+  const { quick, out, scale, encoder } = readArguments(process.argv.slice(2), 'density-dense');
+  const result = await measureDense(quick, scale, say, readEncoder(encoder), (part) => {
     if (out !== null) writeResult(out, part);
   });
   if (out === null) process.stdout.write(`${JSON.stringify(result)}\n`);

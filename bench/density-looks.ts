@@ -1,13 +1,13 @@
 /**
  * What `recalld drift` detects in one window of queries, on the vectors of a neural encoder.
  *
- *     npx tsx bench/density-looks.ts [--quick] [--scale N] [--out FILE]
+ *     npx tsx bench/density-looks.ts [--encoder minilm] [--quick] [--scale N] [--out FILE]
  *
  * The worlds exclude other articles than the worlds on which the rule was chosen. `--scale 4` makes four times as many
- * draws.
+ * draws. `--encoder minilm` takes the recorded vectors of all-MiniLM-L6-v2 in three languages.
  */
 import { pathToFileURL } from 'node:url';
-import { denseWorld, encodeArticles, readArticles } from './density/article-world.ts';
+import { type BenchEncoder, denseWorld, encodedSettings, readEncoder } from './density/article-world.ts';
 import { type LookCell, type LookChange, type LookSize, lookCell } from './density/one-look.ts';
 import { commandOf, type Provenance, provenance, readArguments, writeResult } from './result-file.ts';
 
@@ -52,17 +52,17 @@ export async function measureLooks(
   quick: boolean,
   scale: number,
   say: (line: string) => void,
+  encoder: BenchEncoder | null = null,
   keep: (result: LookResult) => void = () => {},
 ): Promise<LookResult> {
   const startedAt = performance.now();
   const { articles, leftOut, draws, changes, size } = quick ? quickPlan : fullPlan;
-  const encoded = await encodeArticles(await readArticles(articles));
   const looks: LookCell[] = [];
   const soFar = (): LookResult => ({
-    provenance: provenance(commandOf('density-looks', scale), SEED, startedAt),
+    provenance: provenance(commandOf('density-looks', scale, encoder), SEED, startedAt),
     looks,
   });
-  for (const repeats of [true, false]) {
+  for (const { encoded, repeats } of await encodedSettings(encoder ?? 'use-lite', articles)) {
     for (const [number, change] of changes.entries()) {
       const worlds = Array.from({ length: draws * scale }, (_, draw) =>
         denseWorld(encoded, SEED + draw, repeats, leftOut),
@@ -81,8 +81,8 @@ function say(line: string): boolean {
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
-  const { quick, out, scale } = readArguments(process.argv.slice(2), 'density-looks');
-  const result = await measureLooks(quick, scale, say, (part) => {
+  const { quick, out, scale, encoder } = readArguments(process.argv.slice(2), 'density-looks');
+  const result = await measureLooks(quick, scale, say, readEncoder(encoder), (part) => {
     if (out !== null) writeResult(out, part);
   });
   if (out === null) process.stdout.write(`${JSON.stringify(result)}\n`);

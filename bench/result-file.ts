@@ -23,6 +23,8 @@ export interface BenchArguments {
   readonly seed: number | null;
   /** Continue from the existing file. */
   readonly resume: boolean;
+  /** Encoder of the texts, for benches that take more than one; its results are in a file of their own. */
+  readonly encoder: string | null;
 }
 
 const results = path.join(import.meta.dirname, 'results');
@@ -34,17 +36,20 @@ export function readArguments(args: readonly string[], name: string): BenchArgum
   };
   const quick = args.includes('--quick');
   const seed = valueOf('--seed');
+  const encoder = valueOf('--encoder');
+  const file = encoder === null ? name : `${name}-${encoder}`;
   return {
     quick,
-    out: valueOf('--out') ?? (quick ? null : path.join(results, `${name}.json`)),
+    out: valueOf('--out') ?? (quick ? null : path.join(results, `${file}.json`)),
     scale: Number(valueOf('--scale') ?? 1),
     seed: seed === null ? null : Number(seed),
     resume: args.includes('--resume'),
+    encoder,
   };
 }
 
-export function commandOf(name: string, scale: number): string {
-  return `npx tsx bench/${name}.ts${scale === 1 ? '' : ` --scale ${scale}`}`;
+export function commandOf(name: string, scale: number, encoder: string | null = null): string {
+  return `npx tsx bench/${name}.ts${encoder === null ? '' : ` --encoder ${encoder}`}${scale === 1 ? '' : ` --scale ${scale}`}`;
 }
 
 export function provenance(command: string, seed: number, startedAt: number): Provenance {

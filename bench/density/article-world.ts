@@ -2,6 +2,8 @@
 import { readDemoAnswers, readDemoDocuments, readDemoQuestions } from '../../src/demo/rag/corpus.ts';
 import { fitInverseDocumentFrequencies, hashedTfidfEmbedder } from '../../src/demo/rag/hashed-tfidf.ts';
 import { type Matrix, matrixOf, selectRows } from '../../src/math/vector/matrix.ts';
+import { type CorpusName, readCorpus } from '../faults/corpora.ts';
+import { readVectors } from '../faults/vectors.ts';
 import { type RandomNumbers, randomNumbers } from '../random-numbers.ts';
 import { encode } from './dense-encoder.ts';
 import { shuffled, type World } from './world.ts';
@@ -66,12 +68,13 @@ export async function articleWorld(seed: number): Promise<World> {
   };
 }
 
-/** All articles, by the neural encoder. */
+/** All articles, with vectors of a neural encoder. */
 export interface EncodedArticles {
+  readonly name: string;
   readonly articles: Articles;
   /** Rows in the order of the passages. */
   readonly passages: Matrix;
-  /** Questions as they were written, then each again without one of its words, three times. */
+  /** Questions as they were written, then (with the small encoder) each again without one of its words, three times. */
   readonly questions: Matrix;
   readonly articleOfQuestion: Int32Array;
   /** How many of them are as they were written. */
@@ -88,6 +91,7 @@ export async function encodeArticles(articles: Articles): Promise<EncodedArticle
   );
   const questions = [...written, ...variants.flat()];
   return {
+    name: 'dense articles',
     articles,
     passages: await encode(articles.passages.map(({ text }) => text)),
     questions: await encode(questions.map(({ text }) => text)),
@@ -96,25 +100,72 @@ export async function encodeArticles(articles: Articles): Promise<EncodedArticle
   };
 }
 
+/** Names of the corpora whose vectors by all-MiniLM-L6-v2 are recorded with the fault benchmark. */
+const RECORDED = {
+  'xquad-en': 'MiniLM, English',
+  'xquad-es': 'MiniLM, Spanish',
+  'xquad-de': 'MiniLM, German',
+} as const;
+
+function recordedArticles(corpus: CorpusName & keyof typeof RECORDED): EncodedArticles {
+  const { documents, queries } = readCorpus(corpus);
+  const vectorOf = readVectors('minilm');
+  const sources = [...new Set(documents.map(({ source }) => source))];
+  const numbered = ({ text, source }: { readonly text: string; readonly source: string }) => ({
+    text,
+    article: sources.indexOf(source),
+  });
+  return {
+    name: RECORDED[corpus],
+    articles: { count: sources.length, questions: queries.map(numbered), passages: documents.map(numbered) },
+    passages: matrixOf(documents.map(({ text }) => vectorOf(text))),
+    questions: matrixOf(queries.map(({ text }) => vectorOf(text))),
+    articleOfQuestion: Int32Array.from(queries, ({ source }) => sources.indexOf(source)),
+    written: queries.length,
+  };
+}
+
+const encoderNames = ['use-lite', 'minilm'] as const;
+
+export type BenchEncoder = (typeof encoderNames)[number];
+
+/** Reads the value of `--encoder`; null means the default encoder. */
+export function readEncoder(name: string | null): BenchEncoder | null {
+  const encoder = encoderNames.find((one) => one === name) ?? null;
+  if (encoder === null && name !== null) throw new Error(`--encoder takes ${encoderNames.join(' or ')}.`);
+  return encoder;
+}
+
+/** Returns the articles of each setting of a bench, and whether its traffic repeats the same questions. */
+export async function encodedSettings(encoder: BenchEncoder, most: number) {
+  if (encoder === 'minilm')
+    return Object.keys(RECORDED).map((corpus) => ({
+      encoded: recordedArticles(corpus as keyof typeof RECORDED),
+      repeats: true,
+    }));
+  const encoded = await encodeArticles(await readArticles(most));
+  return [true, false].map((repeats) => ({ encoded, repeats }));
+}
+
 function withoutOneWord(text: string, random: RandomNumbers): string {
   const words = text.split(' ');
   return words.toSpliced(random.below(words.length), 1).join(' ');
 }
 
 /**
- * By the neural encoder. Six articles are not held, and six that are held nobody asks about at first.
+ * With vectors of a neural encoder. Six articles are not held, and six that are held nobody asks about at first.
  *
  * @param repeats people ask what was written, again and again; otherwise hardly ever twice in the same words
  */
 export function denseWorld(encoded: EncodedArticles, seed: number, repeats: boolean, leftOut = LEFT_OUT): World {
-  const { articles, passages, questions, articleOfQuestion, written } = encoded;
+  const { name, articles, passages, questions, articleOfQuestion, written } = encoded;
   const random = randomNumbers(seed);
   const order = Array.from(shuffled(articles.count, random));
   const [missing, quiet] = [order.slice(0, leftOut), order.slice(leftOut, 2 * leftOut)];
   const held = articles.passages.flatMap(({ article }, row) => (missing.includes(article) ? [] : [row]));
   const asked = Array.from({ length: repeats ? written : questions.rows }, (_, row) => row);
   return {
-    name: repeats ? 'dense articles, repeated questions' : 'dense articles',
+    name: repeats ? `${name}, repeated questions` : name,
     vectors: selectRows(questions, asked),
     topics: articleOfQuestion.slice(0, asked.length),
     asked: askedOf(articles.count, [...missing, ...quiet], random),
