@@ -171,6 +171,7 @@ async function readHalved(
         outcome: sample.outcome,
         context: sample.context,
         stages: sample.stages,
+        latencyMs: sample.latencyMs,
         calibration: calibration[sample.outcome],
         tags: tagsOf(sample),
       });

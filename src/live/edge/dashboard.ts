@@ -102,6 +102,7 @@ const measures: readonly MeasurePanel[] = [
   'recalld_query_volume',
   'recalld_query_zero_results_ratio',
   'recalld_query_error_ratio',
+  'recalld_query_latency_p95_seconds',
   'recalld_query_results',
   'recalld_query_context_characters',
   'recalld_query_context_repeated_ratio',

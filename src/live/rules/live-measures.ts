@@ -19,6 +19,8 @@ import {
 import {
   type ContextQuery,
   contextCharacters,
+  MIN_TIMED,
+  percentile95,
   repeatedContext,
   resultsPerAnswer,
   type StagedQuery,
@@ -30,6 +32,8 @@ export interface SampledQuery extends ClickedQuery, ContextQuery, StagedQuery {
   /** Milliseconds since 1970. */
   readonly occurredAtMs: number;
   readonly outcome: QueryOutcome;
+  /** Null if the service does not report it. */
+  readonly latencyMs: number | null;
   /** Only configured segment keys. */
   readonly tags: Readonly<Record<string, string>>;
 }
@@ -38,6 +42,7 @@ const trafficMeasures = [
   'queries',
   'zero_results_ratio',
   'error_ratio',
+  'latency_p95_seconds',
   'results_per_answer',
   'context_characters',
   'context_repeated_ratio',
@@ -73,6 +78,7 @@ type LiveGapReason =
   | 'none_sampled'
   | 'no_clicks'
   | 'no_texts'
+  | 'no_latencies'
   | 'no_baseline'
   | 'too_few_sessions'
   | 'too_few_clicks';
@@ -133,6 +139,7 @@ export function liveSegments(
  * - `queries`: number of queries, sampled or not (Horvitz-Thompson)
  * - `zero_results_ratio`, `error_ratio`: shares of all queries without results, and that failed or timed out. Weights
  *   are calibrated by the counted arrivals. There are bounds over sessions even if every query was sampled
+ * - `latency_p95_seconds`: 95th percentile over queries that report their latency, failed ones included
  * - `results_per_answer`: mean number of documents, over queries with results
  * - `context_characters`, `context_repeated_ratio`: length of the retrieved texts, and share of it that repeats an
  *   earlier document, over queries whose documents all have texts
@@ -157,10 +164,23 @@ export function* measureSegment(
   yield estimateOutcome('queries', total, 'horvitz_thompson', n);
   yield shareOutcome('zero_results_ratio', queries, window, ({ outcome }) => outcome === 'empty');
   yield shareOutcome('error_ratio', queries, window, ({ outcome }) => outcome === 'error' || outcome === 'timeout');
+  yield measureLatency(queries);
   yield measureResults(queries);
   yield* measureContext(queries);
   const complete = queries.filter(({ occurredAtMs }) => occurredAtMs < window.clicksCompleteUntilMs);
   yield* measureClicks(complete, window);
+}
+
+function measureLatency(queries: readonly SampledQuery[]): LiveMeasureOutcome {
+  const measure = 'latency_p95_seconds';
+  const timed = queries.flatMap(({ latencyMs, ...query }) =>
+    latencyMs === null ? [] : [{ ...query, value: latencyMs / 1000 }],
+  );
+  if (timed.length === 0)
+    return { kind: 'no_data', measure, reason: queries.length === 0 ? 'no_queries' : 'no_latencies' };
+  const p95 = timed.length < MIN_TIMED ? null : percentile95(timed);
+  if (p95 === null) return { kind: 'no_data', measure, reason: 'too_few_sessions' };
+  return { kind: 'value', measure, ...p95, ciMethod: 'sessions_woodruff', n: timed.length };
 }
 
 function measureResults(queries: readonly SampledQuery[]): LiveMeasureOutcome {

@@ -93,7 +93,7 @@ export interface MeasuredStage {
 /** Maximum number of stages that are measured, by number of samples. Limited because services choose the names. */
 const MAX_NAMES = 12;
 /** With fewer samples, the 95th percentile is the largest value. */
-const MIN_TIMED = 20;
+export const MIN_TIMED = 20;
 
 /** Measures the stages in order; empty if no sample reports stages. */
 export function measureStages(queries: readonly StagedQuery[]): MeasuredStage[] {
@@ -156,7 +156,7 @@ function amongFirst(ranks: readonly (number | null)[]): number {
  * Weighted 95th percentile. Its bounds are the values at the bounds of the share at or below it (Woodruff, Confidence
  * intervals for medians and other position measures, JASA 1952).
  */
-function percentile95(queries: readonly (CalibratedMember & { readonly value: number })[]): Bounded | null {
+export function percentile95(queries: readonly (CalibratedMember & { readonly value: number })[]): Bounded | null {
   const sorted = queries.toSorted((a, b) => a.value - b.value);
   const weights = sorted.map(({ probability, calibration = 1 }) => calibration / probability);
   const total = weights.reduce((sum, weight) => sum + weight, 0);

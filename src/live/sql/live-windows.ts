@@ -116,7 +116,7 @@ export function createLiveWindows(pool: Pool) {
         const rows: StoredQuery[] = await read<StoredQuery>(
           `select distinct on (occurred_at, id) id, occurred_at, unit_hash as cluster, probability, rate_probability, outcome, segments,
                   array(select e.document ->> 0 from jsonb_array_elements(results) with ordinality e (document, rank) order by e.rank)
-                    as document_ids, context_characters, context_repeated, stages
+                    as document_ids, latency_ms, context_characters, context_repeated, stages
              from live_queries
             where ${windowSql}
               and ($4::timestamptz is null or (occurred_at, id) > ($4::timestamptz, $5::text))
@@ -212,6 +212,7 @@ export interface WindowQuery extends ShownQuery {
   readonly segments: Readonly<Record<string, string>>;
   readonly context: ContextSize | null;
   readonly stages: readonly LiveStage[];
+  readonly latencyMs: number | null;
   /** Probability from rate and level (see `SamplingDecision`). */
   readonly rateProbability: number;
 }

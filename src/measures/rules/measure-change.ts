@@ -12,6 +12,7 @@ import type { Measurement } from './measurement.ts';
  * have alerts.) Measures of golden runs are watched for each golden set.
  */
 const watchedMeasures = [
+  'latency_p95_seconds',
   'results_per_answer',
   'context_characters',
   'context_repeated_ratio',

@@ -37,6 +37,18 @@ export const trafficMeasures = {
     ),
     thresholdPolicy: { worse: 'above', unit: 'share', minN: 100, confirm: 3, scope: 'traffic' },
   },
+  latency_p95_seconds: {
+    title: 'Live latency, p95',
+    subject: 'the p95 latency of live queries',
+    note: '95th percentile latency of live queries, as reported by the service.',
+    scale: 'seconds',
+    every: 'live',
+    gauge: trafficGauge(
+      'recalld_query_latency_p95_seconds',
+      '95th percentile of the latency that the service reports for live queries in the trailing window; weighted by inclusion probability.',
+    ),
+    thresholdPolicy: { worse: 'above', unit: 'seconds', minN: 100, confirm: 3, scope: 'traffic' },
+  },
   results_per_answer: {
     title: 'Results per query',
     subject: 'the mean number of documents per live query',

@@ -45,6 +45,8 @@ function makeWorld(pipeline: string, seed: number): World {
   const uniform = uniforms(seed);
   const samples: LiveSample[] = [];
   const clicks: StoredFeedback[] = [];
+  const delays = uniforms(seed + 1);
+  const latencies: number[] = [];
   const counts = {
     queries: 0,
     empty: 0,
@@ -66,6 +68,7 @@ function makeWorld(pipeline: string, seed: number): World {
       const queryId = `${id}-${i}`;
       const outcome = drawOutcome(uniform, isUnlucky);
       const shown = outcome === 'ok' ? ['d1', 'd2', 'd3'] : [];
+      const latencyMs = 1000 * delays();
       const clicked = shown.filter((_, rank) => uniform() < mood * (CHANCES[rank] ?? 0));
       const traits = { pipeline, id: queryId, sessionId: id, traceId: null, segments: {}, outcome };
       const decision = decide(
@@ -80,6 +83,7 @@ function makeWorld(pipeline: string, seed: number): World {
             id: queryId,
             occurredAt,
             outcome,
+            latencyMs,
             results: documents(...shown),
             context: contextOf(shown),
             probability: decision.probability,
@@ -94,6 +98,7 @@ function makeWorld(pipeline: string, seed: number): World {
       }
       if (!isCounted) continue;
       counts.queries++;
+      latencies.push(latencyMs);
       if (outcome === 'empty') counts.empty++;
       const context = contextOf(shown);
       if (context !== null) {
@@ -120,6 +125,7 @@ function makeWorld(pipeline: string, seed: number): World {
       queries,
       zero_results_ratio: empty / queries,
       error_ratio: failed / queries,
+      latency_p95_seconds: (latencies.toSorted((a, b) => a - b)[Math.ceil(0.95 * queries) - 1] ?? 0) / 1000,
       results_per_answer: 3,
       context_characters: counts.characters / counts.sized,
       context_repeated_ratio: counts.repeated / counts.sized,

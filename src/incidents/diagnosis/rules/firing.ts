@@ -11,6 +11,7 @@ import type { EffectKind } from './effects.ts';
 const effectOfMeasure: Readonly<Record<ThresholdMeasureName | WatchedMeasure, EffectKind>> = {
   zero_results_ratio: 'live_empty',
   error_ratio: 'live_errors',
+  latency_p95_seconds: 'latency',
   results_per_answer: 'results',
   context_characters: 'context',
   context_repeated_ratio: 'repeats',

@@ -24,6 +24,7 @@ function aQuery(parts: Partial<SampledQuery> = {}): SampledQuery {
     outcome: 'ok',
     tags: {},
     context: null,
+    latencyMs: null,
     stages: [],
     ...parts,
   };
@@ -46,6 +47,24 @@ function find(outcomes: readonly LiveMeasureOutcome[], measure: LiveMeasure): Li
 }
 
 describe('the measures of live traffic', () => {
+  it('give the 95th percentile of the latencies that were reported, of failed queries too', () => {
+    const timed = queries(100, (i) => ({ latencyMs: 10 * (i + 1), outcome: i === 94 ? 'timeout' : 'ok' }));
+    const outcome = find(measureSegment([...timed, ...queries(50, () => ({}))], traits()), 'latency_p95_seconds');
+    expect(outcome).toMatchObject({ kind: 'value', value: 0.95, n: 100 });
+    expect(outcome?.kind === 'value' && outcome.ciLow > 0.8 && outcome.ciLow < 0.95).toBe(true);
+  });
+
+  it('have no latency if no query, or fewer than twenty, reports one', () => {
+    const latencyOf = (sampled: readonly SampledQuery[]) =>
+      find(measureSegment(sampled, traits()), 'latency_p95_seconds');
+    expect(latencyOf([])).toMatchObject({ kind: 'no_data', reason: 'no_queries' });
+    expect(latencyOf(queries(30, () => ({})))).toMatchObject({ kind: 'no_data', reason: 'no_latencies' });
+    expect(latencyOf(queries(19, () => ({ latencyMs: 5 })))).toMatchObject({
+      kind: 'no_data',
+      reason: 'too_few_sessions',
+    });
+  });
+
   it('weight each sample by the number of queries that it represents', () => {
     // A tenth of 1000 good queries was kept, and all of 100 empty and 50 failed ones.
     const sampled = [
