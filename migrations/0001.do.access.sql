@@ -37,10 +37,10 @@ create index console_sessions_key on console_sessions (key_id, created_at);
 -- Erased users and queries for which older data may still arrive. Rows are deleted once data from before the erasure is
 -- no longer accepted; `erasures` then records only that an erasure occurred.
 create table erased_subjects (
-  kind text not null check (kind in ('user', 'query', 'trace')),
+  kind text not null check (kind in ('user', 'query', 'trace', 'episode')),
   -- The keyed hash of a user, else the id.
   subject text not null,
-  -- Pipeline of a query; empty if it was erased in all pipelines.
+  -- Pipeline of a query or an episode; empty if a query was erased in all pipelines.
   pipeline text not null default '',
   -- The keyed hash of a query id, which identifies a review of the query's text that is imported later.
   subject_hash text,

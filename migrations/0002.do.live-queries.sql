@@ -6,9 +6,14 @@ create table live_queries (
   id text not null,
   received_at timestamptz not null,
   occurred_at timestamptz not null,
-  -- Keyed hash of the session, else of the trace, else of the query: the sampling unit.
+  -- Keyed hash of the session, else of the episode, else of the trace, else of the query: the sampling unit.
   session_hash text not null,
   trace_id text,
+  -- Turn of an agent: its id, the position that the service reported, and what the user asked. The text is null in hash
+  -- mode. A turn that is known from spans has the trace id, or `<trace id>-<span id>`.
+  episode text,
+  episode_step integer,
+  original_text text,
   -- Null in hash mode, and if the service sent none.
   text text,
   text_hash text,
@@ -44,10 +49,11 @@ create table live_queries (
 create index live_queries_time on live_queries (pipeline, occurred_at);
 create index live_queries_user on live_queries (user_hash) where user_hash is not null;
 create index live_queries_trace on live_queries (trace_id) where trace_id is not null;
+create index live_queries_episode on live_queries (pipeline, episode) where episode is not null;
 create index live_queries_received on live_queries (pipeline, received_at);
 
 comment on column live_queries.session_hash is
-  'Keyed hash of the session, else of the trace, else of the query. A session that is learnt later replaces the trace here, while the draw stays that of the trace.';
+  'Keyed hash of the session, else of the episode, else of the trace, else of the query. A session that is learnt later replaces the trace here, while the draw stays that of the trace.';
 
 create table feedback (
   received_on date not null,

@@ -277,6 +277,7 @@ function toLiveQuery({ id, session, occurredAt, ask, reply, segments, random }: 
     topK: 10,
     sessionId: session,
     traceId: null,
+    episode: null,
     results: hits.map((hit) => ({ id: hit.id, score: hit.score })),
     latencyMs: Math.min(TIMEOUT_MS, reply.latencyMs + USUAL_MS * Math.exp(0.4 * random.normal())),
     error: reply.kind === 'body' && reply.status < 400 ? 'unreadable answer' : error,

@@ -110,7 +110,7 @@ class Channel {
   }
 }
 
-/** Number of hash values for sampling by session. All processes of the host sample the same sessions. */
+/** Number of hash values for sampling by session or episode. All processes of the host sample the same ones. */
 const HASH_RANGE = 2 ** 32;
 
 /**
@@ -145,6 +145,7 @@ export type {
   FlushResult,
   Identifier,
   RankedDocument,
+  TrackedEpisode,
   TrackedFeedback,
   TrackedQuery,
 } from './types.ts';
@@ -204,8 +205,10 @@ export function createClient(options: ClientOptions): Client {
       const id = identifierOf(query) ?? randomUUID();
       queries.offer(() => {
         const given = readArgument(query, 'query');
-        const session = readIdentifier(given['sessionId'], 'sessionId');
-        if (!isSampled(session ?? id, sampleRate)) return null;
+        const unit =
+          readIdentifier(given['sessionId'], 'sessionId') ??
+          readIdentifier(readObject(given['episode'], 'episode')?.['id'], 'episode.id');
+        if (!isSampled(unit ?? id, sampleRate)) return null;
         return createQueryRecord(given, { id, pipeline, now: Date.now(), sampleRate });
       });
       return id;

@@ -67,6 +67,7 @@ const MAX_SEGMENT_VALUE = 256;
 const MAX_FIELDS = 8;
 const MAX_FIELD_VALUE = 128;
 const DAY_MS = 86_400_000;
+const MAX_STEP = 1_000_000;
 
 /** Fields that the client adds to the host's fields. */
 interface QueryContext {
@@ -94,6 +95,7 @@ export function createQueryRecord(query: Readonly<Record<string, unknown>>, cont
     top_k: readCount(query['topK'], 'topK'),
     session_id: readIdentifier(query['sessionId'], 'sessionId'),
     trace_id: readIdentifier(query['traceId'], 'traceId'),
+    episode: readEpisode(query['episode']),
     results: results ?? [],
     latency_ms: readNumber(query['latencyMs'], 'latencyMs', 0, DAY_MS),
     stages: readStages(query['stages']),
@@ -104,6 +106,19 @@ export function createQueryRecord(query: Readonly<Record<string, unknown>>, cont
     sampling: readSampling(query['sampling'], context.sampleRate),
   };
   return createRecord(fields, copyEmbedding(query['embedding']));
+}
+
+/** @param value for a query that belongs to no turn of an agent: null or undefined */
+function readEpisode(value: unknown) {
+  const episode = readObject(value, 'episode');
+  if (episode === undefined) return undefined;
+  const step = readNumber(episode['step'], 'episode.step', 0, MAX_STEP);
+  if (step !== undefined && !Number.isInteger(step)) throw new InvalidField('episode.step must be a whole number');
+  return {
+    id: required(readIdentifier(episode['id'], 'episode.id'), 'episode.id'),
+    step,
+    original_text: readText(episode['originalText'], 'episode.originalText', MAX_TEXT),
+  };
 }
 
 interface WireResult {

@@ -29,6 +29,16 @@ export interface TrackedStage {
   readonly side?: Optional<boolean>;
 }
 
+/** A turn of an agent: one need of a user, for which the agent may retrieve several times. */
+export interface TrackedEpisode {
+  /** The same for all retrievals of the turn, and different for each turn. */
+  readonly id: Identifier;
+  /** Position of the retrieval in the turn; by default the retrievals are ordered by `occurredAt`. */
+  readonly step?: Optional<number>;
+  /** What the user asked, before the agent rewrote it into `text`. */
+  readonly originalText?: Optional<string>;
+}
+
 /** A query that a user sent, and the documents retrieved for it. */
 export interface TrackedQuery {
   /** Idempotency key within the pipeline; a random UUID by default. */
@@ -45,6 +55,8 @@ export interface TrackedQuery {
   /** A session is sampled as a whole. */
   readonly sessionId?: Optional<Identifier>;
   readonly traceId?: Optional<string>;
+  /** Turn of an agent that made this retrieval, perhaps among others. A turn is sampled as a whole. */
+  readonly episode?: Optional<TrackedEpisode>;
   /** Retrieved documents, best first, at most 1,000; may be omitted only together with an `error`. */
   readonly results?: Optional<readonly (Identifier | RankedDocument)[]>;
   readonly latencyMs?: Optional<number>;
@@ -105,7 +117,7 @@ export interface ClientOptions {
   readonly flushIntervalMs?: number;
   /** Timeout of one request in milliseconds, from connecting to the end of the response. Default: 5,000. */
   readonly timeoutMs?: number;
-  /** Share of sessions whose queries are sent, 0 to 1. recalld weights them accordingly. Default: 1. */
+  /** Share of sessions (without one: of episodes, else of queries) that is sent, 0 to 1. recalld weights them accordingly. Default: 1. */
   readonly sampleRate?: number;
   /** Called for every undelivered item, during the call that dropped it, so it must return quickly. */
   readonly onDrop?: Optional<(drop: Drop) => void>;

@@ -124,6 +124,7 @@ export function createDemoTraffic(
     topK: 10,
     sessionId,
     traceId: null,
+    episode: null,
     ...(await search(text)),
     segments: { tenant: TENANT },
     userId: null,

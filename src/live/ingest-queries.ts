@@ -127,11 +127,12 @@ function countAndSample(deps: IngestQueriesDeps, loads: SamplingLoads, query: Li
 }
 
 function traitsOf(query: LiveQuery, outcome: QueryOutcome, hasNegativeFeedback: boolean): SamplingTraits {
-  const { pipeline, id, sessionId, traceId, segments, upstreamProbability } = query;
+  const { pipeline, id, sessionId, traceId, episode, segments, upstreamProbability } = query;
   return {
     pipeline,
     id,
     sessionId,
+    episodeId: episode?.id ?? null,
     traceId,
     segments,
     outcome,
@@ -145,7 +146,8 @@ function traitsOf(query: LiveQuery, outcome: QueryOutcome, hasNegativeFeedback: 
  * Removes the text, vector and most results from a stored sample. They are not needed to change its probability later.
  */
 function outlineOf(query: LiveQuery): LiveQuery {
-  return { ...query, text: null, embedding: null, stages: [], results: query.results.slice(0, 1) };
+  const episode = query.episode === null ? null : { ...query.episode, originalText: null };
+  return { ...query, episode, text: null, embedding: null, stages: [], results: query.results.slice(0, 1) };
 }
 
 /** Anonymizes a live query and adds its sampling probability. */
@@ -156,13 +158,17 @@ async function toSample(
   level: number,
   now: Date,
 ): Promise<LiveSample> {
-  const { sessionHash, userHash, text, textHash, error } = await pipeline.personalData.toPrivateQuery(query);
+  const { sessionHash, userHash, text, textHash, originalText, error } =
+    await pipeline.personalData.toPrivateQuery(query);
   return {
     pipeline: query.pipeline,
     id: query.id,
     receivedAt: now,
     occurredAt: query.occurredAt ?? now,
     traceId: query.traceId,
+    episode: query.episode?.id ?? null,
+    episodeStep: query.episode?.step ?? null,
+    originalText,
     embedding: query.embedding,
     topK: query.topK,
     outcome: outcomeOf(query),
@@ -268,7 +274,9 @@ async function storePromoted(
     const { userHash } = pipeline.personalData.hashPeople(query);
     return { query: { ...query, occurredAt: query.occurredAt ?? receivedAt }, userHash, isSampled };
   });
-  const erased = await deps.traffic.areErased(candidates.map(({ query, userHash }) => ({ ...query, userHash })));
+  const erased = await deps.traffic.areErased(
+    candidates.map(({ query, userHash }) => ({ ...query, episode: query.episode?.id ?? null, userHash })),
+  );
   const unsampled: Promise<LiveSample>[] = [];
   const sampled: Promise<LiveSample>[] = [];
   for (const [position, { query, isSampled }] of candidates.entries()) {

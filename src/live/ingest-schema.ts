@@ -28,6 +28,7 @@ import {
   type LiveStage,
   liveStage,
   MAX_STAGES,
+  type QueryEpisode,
 } from './rules/live-query.ts';
 
 export const feedbackSchema = z.strictObject({
@@ -198,6 +199,8 @@ const stagesSchema = z
     error: 'has two stages with the same name',
   });
 
+const MAX_STEP = 1_000_000;
+
 export const liveQuerySchema = z.strictObject({
   id: identifier.describe('Idempotency key within the pipeline.'),
   pipeline: identifier.describe('Configured pipeline.'),
@@ -207,6 +210,21 @@ export const liveQuerySchema = z.strictObject({
   top_k: z.int().min(1).max(10_000).nullish().describe('Number of requested documents.'),
   session_id: identifier.nullish().describe('Session id. Sessions are sampled as a whole.'),
   trace_id: identifier.nullish().describe('Trace id of the request, used to join OpenTelemetry data.'),
+  episode: z
+    .strictObject({
+      id: identifier.describe('Id of the turn, the same for all of its retrievals and different for each turn.'),
+      step: z
+        .int()
+        .min(0)
+        .max(MAX_STEP)
+        .nullish()
+        .describe('Position of the retrieval in the turn; default: ordered by occurred_at.'),
+      original_text: text
+        .nullish()
+        .describe('What the user asked, before the agent rewrote it. Stored in the same way as query text.'),
+    })
+    .nullish()
+    .describe('Turn of an agent that made this retrieval, perhaps among others. Turns are sampled as a whole.'),
   results: resultsSchema.describe('Retrieved documents, best first; empty if none were found.'),
   latency_ms: z.number().min(0).max(DAY_MS).nullish().describe('Duration of the retrieval.'),
   stages: stagesSchema
@@ -249,6 +267,7 @@ export function toLiveQuery(body: LiveQueryBody, embedding: Float32Array | null 
     topK: body.top_k ?? null,
     sessionId: body.session_id ?? null,
     traceId: body.trace_id ?? null,
+    episode: isAbsent(body.episode) ? null : episodeOf(body.episode),
     results,
     context: isAbsent(body.results[0]?.text) ? null : contextSize(body.results.map((result) => result.text ?? null)),
     latencyMs: body.latency_ms ?? null,
@@ -259,6 +278,10 @@ export function toLiveQuery(body: LiveQueryBody, embedding: Float32Array | null 
     versions: isAbsent(body.versions) ? noVersions : { index, embedder, retriever },
     upstreamProbability: body.sampling?.probability ?? 1,
   };
+}
+
+function episodeOf({ id, step, original_text: originalText }: NonNullable<LiveQueryBody['episode']>): QueryEpisode {
+  return { id, step: step ?? null, originalText: originalText ?? null };
 }
 
 const none: readonly LiveStage[] = [];
@@ -327,6 +350,7 @@ const fieldChecks: Readonly<Record<string, (value: unknown) => boolean>> = Objec
   top_k: (value) => Number.isInteger(value) && isWithin(value, 1, 10_000),
   session_id: isIdentifier,
   trace_id: isIdentifier,
+  episode: (value) => areFields(value, isEpisodeField) && 'id' in (value as object),
   results: areResults,
   latency_ms: (value) => isWithin(value, 0, DAY_MS),
   stages: (value) => stagesSchema.safeParse(value).success,
@@ -345,6 +369,14 @@ function isWithin(value: unknown, min: number, max: number): boolean {
 
 function isVersion(key: string, value: unknown): boolean {
   return (key === 'index' || key === 'embedder' || key === 'retriever') && (value === null || isShortText(value));
+}
+
+function isEpisodeField(key: string, value: unknown): boolean {
+  if (key === 'id') return isIdentifier(value);
+  if (value === null) return key === 'step' || key === 'original_text';
+  return key === 'original_text'
+    ? isText(value)
+    : key === 'step' && Number.isInteger(value) && isWithin(value, 0, MAX_STEP);
 }
 
 function areFields(value: unknown, isField: (key: string, value: unknown) => boolean): boolean {

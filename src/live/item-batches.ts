@@ -9,8 +9,9 @@ const CHARACTERS_PER_DOCUMENT = 500;
 /** Maximum weight of a batch, which limits copying and ingesting to some milliseconds. */
 const MAX_BATCH_WEIGHT = 6000;
 
-export function weightOfQuery({ results, stages, text }: LiveQuery): number {
-  return ITEM_WEIGHT + results.length * (1 + stages.length) + (text?.length ?? 0) / CHARACTERS_PER_DOCUMENT;
+export function weightOfQuery({ results, stages, text, episode }: LiveQuery): number {
+  const characters = (text?.length ?? 0) + (episode?.originalText?.length ?? 0);
+  return ITEM_WEIGHT + results.length * (1 + stages.length) + characters / CHARACTERS_PER_DOCUMENT;
 }
 
 export function weightOfFeedback({ comment }: Feedback): number {

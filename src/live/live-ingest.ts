@@ -131,9 +131,15 @@ const noFields = {
 } as const;
 
 function personOf({ traceId, sessionId, userId }: PersonFragment, personalData: PersonalData) {
-  const { userHash, sessionHash } = personalData.hashPeople({ id: '', traceId, sessionId, userId });
+  const { userHash, sessionHash } = personalData.hashPeople({ id: '', traceId, episode: null, sessionId, userId });
   if (sessionId === null) return { sessionHash: null, traceHash: null, userHash };
-  const traceHash = personalData.hashPeople({ id: '', traceId, sessionId: null, userId: null }).sessionHash;
+  const traceHash = personalData.hashPeople({
+    id: '',
+    traceId,
+    episode: null,
+    sessionId: null,
+    userId: null,
+  }).sessionHash;
   return { sessionHash, traceHash, userHash };
 }
 

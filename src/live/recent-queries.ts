@@ -105,8 +105,8 @@ function traceKeyOf(pipeline: string, traceId: string): string {
 }
 
 /** Approximate size of a query in memory, in bytes. */
-function sizeOf({ text, embedding, results }: LiveQuery): number {
-  let bytes = 500 + 2 * (text?.length ?? 0) + (embedding?.byteLength ?? 0);
+function sizeOf({ text, episode, embedding, results }: LiveQuery): number {
+  let bytes = 500 + 2 * ((text?.length ?? 0) + (episode?.originalText?.length ?? 0)) + (embedding?.byteLength ?? 0);
   for (const { id } of results) bytes += 80 + 2 * id.length;
   return bytes;
 }

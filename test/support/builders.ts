@@ -56,6 +56,7 @@ export function aLiveQuery(parts: Partial<LiveQuery> = {}): LiveQuery {
     topK: null,
     sessionId: null,
     traceId: null,
+    episode: null,
     results: [],
     context: null,
     stages: [],

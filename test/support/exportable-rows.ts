@@ -23,6 +23,7 @@ const statements = [
     '[["d1", 0.2]]', 1, '{}', 'hash-eve', null, 1, 'draw', 0.5, 1, 0),
    ('2026-11-19', 'other', 'q1', '2026-11-19T23:59:59.999999Z', '2026-11-19T23:59:59Z', 's4', 'trace', '@sum ü 漢字', null,
     5, 'error', 'timeout of eve@example.org', '[]', null, '{}', null, null, 1, 'error', 0.5, 1, 0)`,
+  `update live_queries set episode = 'turn-1', episode_step = 2, original_text = '${eveText}' where id = 'q3'`,
   `insert into feedback (received_on, pipeline, id, received_at, occurred_at, query_id, kind, sentiment, value, document_id,
      rank, user_hash, comment, counted)
    values ('2026-11-20', 'docs', 'f1', '2026-11-20T10:01:00Z', '2026-11-20T10:01:00Z', 'q1', 'thumb', 'negative', -1, 'd1', 1,

@@ -11,6 +11,7 @@ import type { Meter } from '../../platform/metrics/meter.ts';
 import { createJsonApi } from '../../platform/outbound/json-api.ts';
 import { createEventLoopYield } from '../../platform/threads/event-loop-yield.ts';
 import type { Feedback, LiveQuery } from '../rules/live-query.ts';
+import { samplingUnit } from '../rules/sampling/decision.ts';
 import type { RedactionThread } from './redaction-thread.ts';
 import { type FoundEntity, redactFound } from './rules/detector.ts';
 import { createRedactor, textHash, userIdHmac } from './rules/redactor.ts';
@@ -239,8 +240,11 @@ export function createPersonalData({ privacy, key, thread, ...deps }: PersonalDa
   const shownError = async (error: string): Promise<string | null> =>
     privacy.text === 'hash' ? null : ((await redactText(error)) ?? REFUSED);
   const userHash = (userId: string | null): string | null => (userId === null ? null : userIdHmac(userId, key));
-  const hashPeople: PersonalData['hashPeople'] = ({ id, sessionId, traceId, userId }) => ({
-    sessionHash: userIdHmac(sessionId ?? traceId ?? id, key),
+  const hashPeople: PersonalData['hashPeople'] = ({ id, sessionId, traceId, episode, userId }) => ({
+    sessionHash: userIdHmac(
+      sessionId ?? samplingUnit({ id, sessionId, episodeId: episode?.id ?? null, traceId }).id,
+      key,
+    ),
     userHash: userHash(userId),
   });
   const toPrivateText: PersonalData['toPrivateText'] = async (text) => {
@@ -252,11 +256,16 @@ export function createPersonalData({ privacy, key, thread, ...deps }: PersonalDa
     toPrivateText,
     async toPrivateQuery(query) {
       const { sessionHash, userHash } = hashPeople(query);
-      const [{ text, textHash }, error] =
-        query.error === null
-          ? [await toPrivateText(query.text), null]
-          : await Promise.all([toPrivateText(query.text), shownError(query.error)]);
-      return { sessionHash, userHash, text, textHash, error };
+      const original = query.episode?.originalText ?? null;
+      const [{ text, textHash }, originalText, error] =
+        query.error === null && original === null
+          ? [await toPrivateText(query.text), null, null]
+          : await Promise.all([
+              toPrivateText(query.text),
+              shown(original),
+              query.error === null ? null : shownError(query.error),
+            ]);
+      return { sessionHash, userHash, text, textHash, originalText, error };
     },
     async toPrivateFeedback({ userId, comment }) {
       return { userHash: userHash(userId), comment: await shown(comment) };
@@ -281,7 +290,7 @@ function createAnalyzer(presidio: PipelineConfig['privacy']['presidio']): Entity
 }
 
 interface PeopleHashes {
-  /** Keyed hash of the session; if there is none, of the trace; otherwise of the query. */
+  /** Keyed hash of the session; if there is none, of the sampling unit. */
   readonly sessionHash: string;
   readonly userHash: string | null;
 }
@@ -293,6 +302,8 @@ interface PrivateText {
 }
 
 interface PrivateQuery extends PeopleHashes, PrivateText {
+  /** Null if unknown, or if only hashes are stored. */
+  readonly originalText: string | null;
   readonly error: string | null;
 }
 
@@ -302,7 +313,7 @@ interface PrivateQuery extends PeopleHashes, PrivateText {
  * nothing is stored.
  */
 export interface PersonalData {
-  hashPeople(ids: Pick<LiveQuery, 'id' | 'traceId' | 'sessionId' | 'userId'>): PeopleHashes;
+  hashPeople(ids: Pick<LiveQuery, 'id' | 'traceId' | 'episode' | 'sessionId' | 'userId'>): PeopleHashes;
   toPrivateText(text: string | null): Promise<PrivateText>;
   toPrivateQuery(query: LiveQuery): Promise<PrivateQuery>;
   toPrivateFeedback(feedback: Feedback): Promise<{ readonly userHash: string | null; readonly comment: string | null }>;

@@ -93,6 +93,7 @@ export interface LiveQuery {
   readonly topK: number | null;
   readonly sessionId: string | null;
   readonly traceId: string | null;
+  readonly episode: QueryEpisode | null;
   /** Best first. */
   readonly results: readonly RetrievedDocument[];
   /** Size of the texts of all results; null if a result has no text. The texts themselves are not stored. */
@@ -108,6 +109,15 @@ export interface LiveQuery {
   readonly versions: VersionStamps;
   /** Probability with which the service sent the query; 1 if it sends all queries. */
   readonly upstreamProbability: number;
+}
+
+/** The turn of an agent to which a query belongs. */
+export interface QueryEpisode {
+  readonly id: string;
+  /** Position of the query in the episode; null orders it by its start time. */
+  readonly step: number | null;
+  /** What the user asked, before the agent rewrote it; null if unknown. */
+  readonly originalText: string | null;
 }
 
 export interface VersionStamps {

@@ -10,7 +10,7 @@ import { inTransaction, lockInTransaction } from '../../platform/postgres/transa
 import { columnsOf } from '../../platform/postgres/values.ts';
 import type { LiveSample } from './record-arrivals.ts';
 
-export type ErasableQuery = Pick<LiveSample, 'pipeline' | 'id' | 'traceId' | 'userHash' | 'occurredAt'>;
+export type ErasableQuery = Pick<LiveSample, 'pipeline' | 'id' | 'traceId' | 'episode' | 'userHash' | 'occurredAt'>;
 
 export type ErasureSubject =
   | { readonly kind: 'user'; readonly userHash: string }
@@ -24,10 +24,10 @@ export interface ErasureReport {
 }
 
 interface ErasedSubject {
-  readonly kind: 'user' | 'query' | 'trace';
+  readonly kind: 'user' | 'query' | 'trace' | 'episode';
   /** Keyed hash for a user, otherwise the id. */
   readonly subject: string;
-  /** Pipeline of a query; empty for any pipeline. */
+  /** Pipeline of a query or an episode; empty for any pipeline. */
   readonly pipeline: string;
   readonly erasedAt: Date;
 }
@@ -43,12 +43,16 @@ interface ErasedQuery {
   readonly pipeline: string;
   readonly id: string;
   readonly traceId: string | null;
+  readonly episode: string | null;
   readonly erasedAt: Date;
 }
 
 const ofUser = 'r.user_hash = e.subject and r.occurred_at <= e.until';
 /** Rows without a user in a trace of an erased user belong to that user. */
 const ofTrace = 'r.trace_id = e.subject and r.user_hash is null and r.occurred_at <= e.until';
+/** Likewise, rows without a user in an episode of an erased user. */
+const ofEpisode =
+  'r.episode = e.subject and r.pipeline = e.pipeline and r.user_hash is null and r.occurred_at <= e.until';
 const ofId = (column: string, hasPipeline: boolean) =>
   `r.${column} = e.subject${hasPipeline ? ' and r.pipeline = e.pipeline' : ''}`;
 
@@ -64,13 +68,16 @@ async function removeErased(client: PoolClient, subjects: readonly ErasedSubject
   const newTraces = [...fragments, ...byUser].flatMap(traceOf);
   const traces = [...subjects.filter(({ kind }) => kind === 'trace'), ...newTraces];
   const byTrace = await removeQueries(client, ofTrace, traces, late);
+  const newEpisodes = [...byUser, ...byTrace].flatMap(episodeOf);
+  const episodes = [...subjects.filter(({ kind }) => kind === 'episode'), ...newEpisodes];
+  const byEpisode = await removeQueries(client, ofEpisode, episodes, late);
   const byId = await removeQueries(client, ofId('id', late !== null), ids, late);
   await removeFragments(client, [
     ...traces,
     ...byId.flatMap(traceOf),
     ...(late === null ? ids.flatMap(traceOfId) : []),
   ]);
-  const queries = [...byUser, ...byTrace, ...byId];
+  const queries = [...byUser, ...byTrace, ...byEpisode, ...byId];
   for (const [condition, found] of [
     [ofUser, users],
     [ofTrace, traces],
@@ -78,6 +85,7 @@ async function removeErased(client: PoolClient, subjects: readonly ErasedSubject
   ] as const)
     await removeViolations(client, condition, found, late);
   await removeDerived(client, queries);
+  await removeOriginalTexts(client, byId);
   if (late === null) await removeDerivedByIds(client, ids);
   const newIds = queries.map(
     ({ id: subject, pipeline, erasedAt }): ErasedSubject => ({ kind: 'query', subject, pipeline, erasedAt }),
@@ -90,14 +98,18 @@ async function removeErased(client: PoolClient, subjects: readonly ErasedSubject
     feedback += await removeFeedback(client, ofId(column, true), newIds, null);
   }
   return {
-    /** Erased queries, and traces of erased users. Data about them that arrives later must be erased too. */
-    found: [...newIds, ...newTraces],
+    /** Erased queries, and traces and episodes of erased users. Data about them that arrives later must be erased too. */
+    found: [...newIds, ...newTraces, ...newEpisodes],
     queries: queries.length,
     feedback,
   };
 }
 
 type Found = Pick<ErasedQuery, 'traceId' | 'erasedAt'>;
+
+function episodeOf({ episode: subject, pipeline, erasedAt }: ErasedQuery): ErasedSubject[] {
+  return subject === null ? [] : [{ kind: 'episode', subject, pipeline, erasedAt }];
+}
 
 function traceOf({ traceId: subject, erasedAt }: Found): ErasedSubject[] {
   return subject === null ? [] : [{ kind: 'trace', subject, pipeline: '', erasedAt }];
@@ -136,7 +148,7 @@ async function removeQueries(
     client,
     `delete from live_queries r using ${erased}
       where ${condition} ${onDays(late)}
-     returning r.received_on::text, r.pipeline, r.id, r.trace_id, e.erased_at`,
+     returning r.received_on::text, r.pipeline, r.id, r.trace_id, r.episode, e.erased_at`,
     valuesOf(subjects, late),
   );
 }
@@ -215,6 +227,17 @@ async function removeDerived(client: PoolClient, queries: readonly ErasedQuery[]
                               where (t.pipeline, e.id) not in (select * from unnest($1::text[], $2::text[])) order by place)
       where t.examples && $2::text[]`,
     keys,
+  );
+}
+
+/** Removes what the user asked from the other steps of an erased query's episode. */
+async function removeOriginalTexts(client: PoolClient, queries: readonly ErasedQuery[]): Promise<void> {
+  const ofEpisodes = queries.filter(({ episode }) => episode !== null);
+  if (ofEpisodes.length === 0) return;
+  await client.query(
+    `update live_queries set original_text = null
+      where (pipeline, episode) in (select * from unnest($1::text[], $2::text[])) and original_text is not null`,
+    columnsOf(ofEpisodes, [({ pipeline }) => pipeline, ({ episode }) => episode]),
   );
 }
 
@@ -306,14 +329,18 @@ export async function areErased(pool: Pool, queries: readonly ErasableQuery[]): 
                      where e.kind = 'user' and e.subject = q.user_hash and e.erased_at >= q.occurred_at)
          or exists (select from erased_subjects e
                      where e.kind = 'trace' and e.subject = q.trace_id and q.user_hash is null and e.erased_at >= q.occurred_at)
+         or exists (select from erased_subjects e
+                     where e.kind = 'episode' and e.subject = q.episode and e.pipeline = q.pipeline and q.user_hash is null
+                       and e.erased_at >= q.occurred_at)
             as is_erased
-       from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::timestamptz[]) with ordinality
-         as q (pipeline, id, trace_id, user_hash, occurred_at, place)
+       from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::timestamptz[]) with ordinality
+         as q (pipeline, id, trace_id, episode, user_hash, occurred_at, place)
       order by place`,
     columnsOf(queries, [
       (query) => query.pipeline,
       (query) => query.id,
       (query) => query.traceId,
+      (query) => query.episode,
       (query) => query.userHash,
       (query) => query.occurredAt,
     ]),

@@ -24,9 +24,14 @@ export interface LiveSample {
   readonly id: string;
   readonly receivedAt: Date;
   readonly occurredAt: Date;
-  /** Keyed hash of the session; if there is none, of the trace; otherwise of the query. */
+  /** Keyed hash of the session; if there is none, of the sampling unit. */
   readonly sessionHash: string;
   readonly traceId: string | null;
+  /** Id of the turn of an agent; null if the query belongs to none. */
+  readonly episode: string | null;
+  readonly episodeStep: number | null;
+  /** What the user asked, redacted; null if unknown, or if only hashes are stored. */
+  readonly originalText: string | null;
   readonly text: string | null;
   readonly textHash: string | null;
   readonly embedding: Float32Array | null;
@@ -89,6 +94,9 @@ const sampleColumns: readonly (readonly [string, ElementType, (sample: LiveSampl
   ['occurred_at', 'timestamptz', (s) => s.occurredAt],
   ['session_hash', 'text', (s) => s.sessionHash],
   ['trace_id', 'text', (s) => s.traceId],
+  ['episode', 'text', (s) => s.episode],
+  ['episode_step', 'integer', (s) => s.episodeStep],
+  ['original_text', 'text', (s) => s.originalText],
   ['text', 'text', (s) => s.text],
   ['text_hash', 'text', (s) => s.textHash],
   ['embedding', 'bytea', (s) => (s.embedding === null ? null : bytesOfVector(s.embedding))],

@@ -70,7 +70,7 @@ function makeWorld(pipeline: string, seed: number): World {
       const shown = outcome === 'ok' ? ['d1', 'd2', 'd3'] : [];
       const latencyMs = 1000 * delays();
       const clicked = shown.filter((_, rank) => uniform() < mood * (CHANCES[rank] ?? 0));
-      const traits = { pipeline, id: queryId, sessionId: id, traceId: null, segments: {}, outcome };
+      const traits = { pipeline, id: queryId, sessionId: id, episodeId: null, traceId: null, segments: {}, outcome };
       const decision = decide(
         { ...traits, similarity: null, hasNegativeFeedback: false, upstreamProbability: 1 },
         policy,

@@ -66,6 +66,7 @@ const fields = [
   'topK',
   'sessionId',
   'traceId',
+  'episode',
   'results',
   'latencyMs',
   'error',

@@ -32,6 +32,7 @@ describe('a tracked query', () => {
       topK: 10,
       sessionId: 's-1',
       traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
+      episode: { id: 'turn-9', step: 2, originalText: 'it does not work' },
       results: [{ id: 'a', score: 0.9 }, { id: 7, score: null }, 'b', 8, { id: 'c', score: Number.NaN }],
       latencyMs: 12.5,
       stages: [
@@ -53,6 +54,7 @@ describe('a tracked query', () => {
       top_k: 10,
       session_id: 's-1',
       trace_id: '4bf92f3577b34da6a3ce929d0e0e4736',
+      episode: { id: 'turn-9', step: 2, original_text: 'it does not work' },
       results: [{ id: 'a', score: 0.9 }, { id: '7' }, { id: 'b' }, { id: '8' }, { id: 'c' }],
       latency_ms: 12.5,
       stages: [
@@ -307,6 +309,7 @@ const known = (schema: { readonly shape: object }) => Object.keys(schema.shape).
 it('is the contract that the daemon publishes, field by field', () => {
   const query = sent({
     traceId: 't',
+    episode: { id: 'e', step: 1, originalText: 't' },
     text: '',
     embedding: [1],
     topK: 1,

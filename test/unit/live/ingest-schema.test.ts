@@ -97,6 +97,22 @@ const anyItem = fc.record(
     top_k: mostly(fc.integer({ min: 1, max: 10_000 }), 0, 10_001, 1.5, 1e300),
     session_id: anIdentifier,
     trace_id: anIdentifier,
+    episode: mostly(
+      fc.record(
+        {
+          id: anIdentifier,
+          step: fc.oneof(
+            { weight: 20, arbitrary: fc.nat() },
+            fc.constantFrom(null, -1, 1.5, 1_000_000, 1_000_001, '1'),
+          ),
+          original_text: fc.oneof({ weight: 20, arbitrary: aText }, fc.constantFrom(null, 7)),
+        },
+        { requiredKeys: ['id'] },
+      ),
+      { step: 1 },
+      { id: null },
+      { id: 'e', turn: 1 },
+    ),
     latency_ms: mostly(fc.double({ min: 0, max: 86_400_000, noNaN: true }), -1, 86_400_001),
     error: mostly(aText),
     segments: mostly(

@@ -130,6 +130,7 @@ function readLiveQuery(
     embedding: readQueryVector(span),
     topK: readTopK(span),
     traceId: span.traceId,
+    episode: null,
     ...readPerson(around),
     ...found,
     latencyMs: latencyOf([span]),

@@ -74,7 +74,7 @@ function neededLevel(expected: number, budget: number, min: number): number {
 
 /** Queries that share one draw. Kinds are distinct: session `7` and trace `7` are two units. */
 interface SamplingUnit {
-  readonly kind: 'session' | 'trace' | 'query';
+  readonly kind: 'session' | 'episode' | 'trace' | 'query';
   readonly id: string;
 }
 
@@ -82,18 +82,35 @@ interface SamplingUnit {
 const DOMAIN = 'recalld/sampling/v1';
 
 /**
- * Returns the sampling unit of a live query: its session; if there is none, its trace; otherwise the query itself.
- * Sessions are sampled as a whole. A blank id counts as missing: some clients send it for all users without a session,
- * who would otherwise be sampled together.
+ * Returns the sampling unit of a live query: its session; if there is none, its episode, then its trace; otherwise the
+ * query itself. Sessions and episodes are sampled as a whole. A blank id counts as missing: some clients send it for
+ * all users without a session, who would otherwise be sampled together.
+ *
+ * The episode of a span lies within its trace, and may become known only after the span was sampled. Its unit is
+ * therefore the trace.
  */
-export function samplingUnit(query: {
+export function samplingUnit(query: UnitIds): SamplingUnit {
+  const { sessionId, episodeId, traceId } = query;
+  if (isSet(sessionId)) return { kind: 'session', id: sessionId };
+  if (isSet(episodeId) && !isWithinTrace(episodeId, traceId)) return { kind: 'episode', id: episodeId };
+  if (isSet(traceId)) return { kind: 'trace', id: traceId };
+  return { kind: 'query', id: query.id };
+}
+
+export interface UnitIds {
   readonly id: string;
   readonly sessionId: string | null;
+  readonly episodeId: string | null;
   readonly traceId: string | null;
-}): SamplingUnit {
-  if (query.sessionId !== null && query.sessionId.trim() !== '') return { kind: 'session', id: query.sessionId };
-  if (query.traceId !== null && query.traceId.trim() !== '') return { kind: 'trace', id: query.traceId };
-  return { kind: 'query', id: query.id };
+}
+
+function isSet(id: string | null): id is string {
+  return id !== null && id.trim() !== '';
+}
+
+/** True for an episode that was derived from spans: its id is the trace id, or starts with it. */
+function isWithinTrace(episodeId: string, traceId: string | null): boolean {
+  return traceId !== null && (episodeId === traceId || episodeId.startsWith(`${traceId}-`));
 }
 
 /**
@@ -146,11 +163,8 @@ export interface SamplingPolicy {
  * similarity) may be set only if it would also have become known for an unsampled query, because that query is still
  * buffered. Otherwise the rule could not have selected the query, and a probability of 1 would bias estimates.
  */
-export interface SamplingTraits {
+export interface SamplingTraits extends UnitIds {
   readonly pipeline: string;
-  readonly id: string;
-  readonly sessionId: string | null;
-  readonly traceId: string | null;
   readonly segments: Readonly<Record<string, string>>;
   readonly outcome: QueryOutcome;
   /** Similarity of the best document; null if unknown. */

@@ -123,10 +123,48 @@ describe('late data of erased queries', () => {
     expect((await database.pool.query('select from trace_fragments')).rowCount).toBe(0);
   });
 
+  it('erases the other retrievals of the turn that name no user, and keeps those of other pipelines and users', async () => {
+    const turn = { traceId: null, episode: 'turn-9', userHash: null, occurredAt: at(-MINUTE) };
+    await record(
+      late({ ...turn, id: 'first', userHash: ANN, receivedAt: at(-MINUTE) }),
+      late({ ...turn, id: 'second', receivedAt: at(-MINUTE) }),
+      late({ ...turn, id: 'of bob', userHash: 'hash of bob', receivedAt: at(-MINUTE) }),
+      late({ ...turn, id: 'elsewhere', pipeline: 'other', receivedAt: at(-MINUTE) }),
+    );
+    await erase(database.pool, ann, 'operator', NOON);
+    expect(await ids('live_queries')).toEqual(['elsewhere', 'of bob']);
+    await record(late({ ...turn, id: 'third' }), late({ ...turn, id: 'of a later turn', occurredAt: at(MINUTE) }));
+    expect(await sweep()).toEqual({ queries: 1, feedback: 0 });
+    expect(await ids('live_queries')).toEqual(['elsewhere', 'of a later turn', 'of bob']);
+    const asked = { id: 'q', pipeline: 'docs', traceId: null, episode: 'turn-9', userHash: null };
+    expect(
+      await traffic.areErased([
+        { ...asked, occurredAt: at(-MINUTE) },
+        { ...asked, occurredAt: at(MINUTE) },
+        { ...asked, pipeline: 'other', occurredAt: at(-MINUTE) },
+      ]),
+    ).toEqual([true, false, false]);
+  });
+
+  it('removes what the user asked from the other retrievals of the turn', async () => {
+    const turn = { traceId: null, episode: 'turn-9', originalText: 'where is my parcel' };
+    await record(
+      aSample({ ...turn, id: 'q1' }),
+      aSample({ ...turn, id: 'q2' }),
+      aSample({ ...turn, id: 'q3', episode: 'other' }),
+    );
+    await erase(database.pool, { kind: 'query', id: 'q1', idHash: 'hash of q1' }, 'operator', NOON);
+    const { rows } = await database.pool.query('select id, original_text from live_queries order by id');
+    expect(rows).toEqual([
+      { id: 'q2', original_text: null },
+      { id: 'q3', original_text: 'where is my parcel' },
+    ]);
+  });
+
   it('does not sample an erased query from the buffer', async () => {
     await erase(database.pool, { kind: 'query', id: 'q1', idHash: 'hash of q1' }, 'operator', NOON);
     await erase(database.pool, ann, 'operator', NOON);
-    const asked = { pipeline: 'docs', traceId: null, userHash: null, occurredAt: at(-MINUTE) };
+    const asked = { pipeline: 'docs', traceId: null, episode: null, userHash: null, occurredAt: at(-MINUTE) };
     expect(
       await traffic.areErased([
         { ...asked, id: 'q1' },

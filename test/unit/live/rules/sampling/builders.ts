@@ -5,6 +5,7 @@ export function aQuery(changes: Partial<SamplingTraits> = {}): SamplingTraits {
     pipeline: 'support-docs',
     id: 'q1',
     sessionId: 's1',
+    episodeId: null,
     traceId: 't1',
     segments: {},
     outcome: 'ok',

@@ -188,11 +188,47 @@ describe('a query as it arrives', () => {
 
 describe('the sampling unit', () => {
   it.each([
-    ['its session when it has one', { id: 'q', sessionId: 's', traceId: 't' }, { kind: 'session', id: 's' }],
-    ['its trace without a session', { id: 'q', sessionId: null, traceId: 't' }, { kind: 'trace', id: 't' }],
-    ['itself with neither', { id: 'q', sessionId: null, traceId: null }, { kind: 'query', id: 'q' }],
-    ['its trace when the session is blank', { id: 'q', sessionId: ' ', traceId: 't' }, { kind: 'trace', id: 't' }],
-    ['itself when both are blank', { id: 'q', sessionId: '', traceId: '\t' }, { kind: 'query', id: 'q' }],
+    [
+      'its session when it has one',
+      { id: 'q', sessionId: 's', episodeId: null, traceId: 't' },
+      { kind: 'session', id: 's' },
+    ],
+    [
+      'its trace without a session',
+      { id: 'q', sessionId: null, episodeId: null, traceId: 't' },
+      { kind: 'trace', id: 't' },
+    ],
+    ['itself with neither', { id: 'q', sessionId: null, episodeId: null, traceId: null }, { kind: 'query', id: 'q' }],
+    [
+      'its trace when the session is blank',
+      { id: 'q', sessionId: ' ', episodeId: null, traceId: 't' },
+      { kind: 'trace', id: 't' },
+    ],
+    [
+      'itself when both are blank',
+      { id: 'q', sessionId: '', episodeId: null, traceId: '\t' },
+      { kind: 'query', id: 'q' },
+    ],
+    [
+      'its episode without a session',
+      { id: 'q', sessionId: null, episodeId: 'e', traceId: 't' },
+      { kind: 'episode', id: 'e' },
+    ],
+    [
+      'its session rather than its episode',
+      { id: 'q', sessionId: 's', episodeId: 'e', traceId: null },
+      { kind: 'session', id: 's' },
+    ],
+    [
+      'its trace when the episode was derived from a span of the trace',
+      { id: 'q', sessionId: null, episodeId: 't-7', traceId: 't' },
+      { kind: 'trace', id: 't' },
+    ],
+    [
+      'itself when the episode is blank',
+      { id: 'q', sessionId: null, episodeId: ' ', traceId: null },
+      { kind: 'query', id: 'q' },
+    ],
   ] as const)('of a query is %s', (_name, query, unit) => {
     expect(samplingUnit(query)).toEqual(unit);
   });
