@@ -81,18 +81,11 @@ function traffic(): Builder<Panel>[] {
       })),
     }),
     heatmap({
-      title: 'Latency distribution',
-      description: 'Number of live queries by retrieval latency.',
-      unit: 's',
-      width: 12,
-      expr: bucketsOf('recalld_query_latency_seconds'),
-    }),
-    heatmap({
       title: 'Score of the top document',
       description:
         'Number of live queries by top document score, if the retriever returns scores from -1 to 1. A separate cluster of low scores suggests a topic that the store does not cover.',
       unit: 'none',
-      width: 12,
+      width: 24,
       expr: bucketsOf('recalld_query_top1_similarity'),
     }),
   ];
