@@ -96,7 +96,7 @@ create table index_arrivals (
   -- When the document was last checked, whether or not it was found.
   checked_at timestamptz not null,
   has_arrived boolean not null default false,
-  -- No longer tracked: the version was found, or a newer version exists.
+  -- No longer tracked: the version was found, or the manifest no longer lists it.
   is_closed boolean not null default false,
   -- Last check that did not find the version; null if the first check found it.
   absent_at timestamptz,

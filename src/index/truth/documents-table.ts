@@ -124,6 +124,12 @@ export function createDocumentsTable(pool: Pool) {
               and not exists (select from index_manifest_lines l where l.pipeline = d.pipeline and l.id = d.id)`,
           [pipeline, read],
         );
+        await client.query(
+          `update index_arrivals a set is_closed = true
+            where pipeline = $1::text and not is_closed
+              and not exists (select from index_manifest_lines l where l.pipeline = a.pipeline and l.id = a.id)`,
+          [pipeline],
+        );
         if (before !== null) {
           // An old or future time shows when a document was written, not when it was ingested.
           await client.query(
@@ -306,7 +312,7 @@ export function createDocumentsTable(pool: Pool) {
     async arrivals(pipeline: string, from: Date): Promise<readonly FollowedChange[]> {
       return queryRows<FollowedChange>(
         pool,
-        `select segment, weight, has_arrived as "hasArrived",
+        `select segment, weight, has_arrived as "hasArrived", not is_closed as "isWaiting",
                 greatest(0, extract(epoch from coalesce(absent_at, updated_at) - updated_at))::double precision as after,
                 greatest(0, extract(epoch from checked_at - updated_at))::double precision as by
            from index_arrivals where pipeline = $1::text and updated_at >= $2::timestamptz`,
@@ -332,4 +338,6 @@ export interface WaitingChange {
 
 export interface FollowedChange extends Arrival {
   readonly segment: string | null;
+  /** False if the change arrived, or if the manifest no longer lists this version. */
+  readonly isWaiting: boolean;
 }

@@ -13,14 +13,7 @@ import type { FollowedChange } from './documents-table.ts';
 import type { IndexPlan } from './plan.ts';
 import type { Phase, Round } from './rounds-table.ts';
 import { type ArrivalLag, type FindingKind, findingKinds, type WrongShare } from './rules/findings.ts';
-import {
-  type Arrival,
-  estimateLag,
-  estimateShare,
-  roundsSinceChange,
-  sumBySegment,
-  type Tally,
-} from './rules/probe-estimates.ts';
+import { estimateLag, estimateShare, roundsSinceChange, sumBySegment, type Tally } from './rules/probe-estimates.ts';
 
 const INDEX_LAG = 'index_lag_seconds';
 const INDEX_LAG_MEDIAN = 'index_lag_median_seconds';
@@ -141,7 +134,7 @@ function tooFew(frame: Frame): MeasurementOutcome[] {
 }
 
 function lag(
-  arrivals: readonly Arrival[],
+  arrivals: readonly FollowedChange[],
   share: number,
   {
     lateAfterMs,
@@ -149,7 +142,7 @@ function lag(
   }: Frame & { readonly measure: string; readonly segment: string; readonly lateAfterMs: number },
 ): MeasurementOutcome {
   const { value, bounds } = estimateLag(arrivals, share);
-  const waiting = arrivals.filter(({ hasArrived }) => !hasArrived);
+  const waiting = arrivals.filter(({ isWaiting }) => isWaiting);
   const overdue = waiting.filter(({ by }) => by > lateAfterMs / 1000).length;
   return {
     kind: 'value',

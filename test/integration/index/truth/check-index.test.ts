@@ -197,6 +197,23 @@ it('measures how long new versions take, and counts those that never arrive as w
   expect(slowest?.value).toBe(1800 + 3 * 3600);
 });
 
+it('waits for no version that the manifest no longer lists', async () => {
+  await world.round();
+  const now = world.clock.now().toISOString();
+  const before = world.lines;
+  world.lines = [
+    ...before.slice(0, 100).map((line) => ({ ...line, hash: 'v2', updated_at: now })),
+    ...before.slice(100),
+    ...Array.from({ length: 100 }, (_, place) => ({ id: `new-${place}`, hash: 'v1', updated_at: now })),
+  ];
+  await world.round();
+  await world.round(3 * HOUR_MS);
+  expect(await world.value('index_lag_seconds')).toMatchObject({ n: 200, details: { waiting: 200, overdue: 200 } });
+  world.lines = before;
+  await world.round();
+  expect(await world.value('index_lag_seconds')).toMatchObject({ n: 200, details: { waiting: 0, overdue: 0 } });
+});
+
 it('reports no findings for a late manifest, an empty one or a broken line', async () => {
   await world.round();
   const { lines } = world;
