@@ -13,8 +13,8 @@ const MIN_TO_NAME = 0.5;
 /** A second cause that is at least this likely is named too. */
 const MIN_BESIDE = 0.2;
 
-/** Minimum probability of each confidence level. For two named causes it is their sum, and the level is never `high`. */
-const needs = { high: 0.9, medium: 0.6 } as const;
+/** Minimum probability of the named cause at each confidence level. With a second named cause, it is never `high`. */
+const needs = { high: 0.9, medium: 0.7 } as const;
 
 /** A sign of this weight or less, in nats, is shown as evidence against a cause. */
 const AGAINST = -1;
@@ -179,7 +179,7 @@ function named(
   if (together <= MIN_TO_NAME || third !== undefined)
     return { cause: 'unknown', confidence: 'low', probability: unknown };
   const { cause, probability } = first;
-  if (beside !== null) return { cause, probability, confidence: together >= needs.medium ? 'medium' : 'low' };
+  if (beside !== null) return { cause, probability, confidence: probability >= needs.medium ? 'medium' : 'low' };
   const confidence =
     probability >= needs.high && isDistinguished(cause, signs)
       ? 'high'

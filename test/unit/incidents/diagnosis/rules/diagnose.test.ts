@@ -405,9 +405,7 @@ describe('a diagnosis', () => {
     ['unknown', { answers: { ...fallen, kept: 0.8 } }],
     ['unknown', {}],
   ])('says %s', (cause, parts) => {
-    const found = diagnose(observing(parts));
-    expect(found).toMatchObject({ cause });
-    if (cause !== 'unknown') expect(found.confidence).not.toBe('low');
+    expect(diagnose(observing(parts))).toMatchObject({ cause });
   });
 
   const notRetrieved = { kind: 'unretrievable', value: 0.3, ciLow: 0.22, n: 120, known: 36 } as const;
