@@ -11,7 +11,7 @@ create table trace_fragments (
   ended_at_unix_nano numeric(20) not null,
   -- Null if there is no pipeline; the fragment then has no text.
   pipeline text,
-  kind text not null check (kind in ('embedding', 'rerank', 'person')),
+  kind text not null check (kind in ('embedding', 'rerank', 'person', 'episode')),
   -- Id of the live query that contains the span, if its parent is a retriever.
   within text,
   text text,
@@ -28,6 +28,9 @@ create table trace_fragments (
   user_hash text,
   -- Latency of a reranker, used as a stage duration.
   latency_ms double precision,
+  -- Kind and start of a span whose retrievals are one episode.
+  scope text check (scope in ('agent', 'workflow', 'chain')),
+  started_at_unix_nano numeric(20),
   primary key (slot, trace_id, span_id, part)
 ) partition by list (slot);
 

@@ -1,5 +1,6 @@
 /** Config schemas for live traffic: sampling, privacy, live measures, and the interpretation of feedback. */
 import { z } from 'zod';
+import { tryCompile } from '../connectors/retrievers/results.ts';
 import { patternProblem } from '../core/text/document-pattern.ts';
 import { headersSchema } from '../platform/config/connection.ts';
 import { durationSchema } from '../platform/config/times.ts';
@@ -161,6 +162,47 @@ export const isolationSchema = z
   .describe(
     'Rules for the documents that the queries of a segment may return, such as only documents of their tenant. recalld evaluates the rules on every live answer, before sampling; one violation pages.',
   );
+
+const jmespath = z
+  .string()
+  .min(1)
+  .max(1000)
+  .superRefine((text, context) => {
+    const compiled = tryCompile(text);
+    if ('problem' in compiled)
+      context.addIssue({ code: 'custom', message: `is invalid: ${compiled.problem}`, input: text });
+  });
+
+export const retrievalToolsSchema = z
+  .array(
+    z.strictObject({
+      name: z
+        .string()
+        .min(1)
+        .max(256)
+        .describe('Name of the tool: `gen_ai.tool.name`, `tool.name`, or the name of its span.'),
+      text: jmespath
+        .nullable()
+        .default(null)
+        .describe('JMESPath of the query text in the arguments of the call; null: the usual names, such as `query`.'),
+      results: z
+        .strictObject({
+          list: jmespath.describe('JMESPath of the list of documents in the result of the call.'),
+          id: jmespath.default('id').describe('JMESPath of the document id in an item of the list.'),
+          score: jmespath.nullable().default('score').describe('JMESPath of the score in an item of the list.'),
+        })
+        .nullable()
+        .default(null)
+        .describe('Where the result has its documents; null: the usual places, such as `documents`.'),
+    }),
+  )
+  .max(50)
+  .default([])
+  .describe(
+    'Tools of an agent that search. Their OpenTelemetry spans are live queries, although their instrumentation marks them as tools.',
+  );
+
+export type RetrievalToolConfig = z.infer<typeof retrievalToolsSchema>[number];
 
 export const liveSchema = z
   .strictObject({

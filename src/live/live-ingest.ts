@@ -112,6 +112,11 @@ async function toBuffered(deps: FragmentBufferDeps, fragment: TraceFragment, now
       const text = await pipeline?.personalData.toPrivateText(fragment.text);
       return { ...base, ...text, topK: fragment.topK, latencyMs: fragment.latencyMs, results: fragment.results };
     }
+    case 'episode': {
+      const { scope, startedAtUnixNano } = fragment;
+      const text = await pipeline?.personalData.toPrivateText(fragment.text);
+      return { ...base, ...text, scope, startedAtUnixNano };
+    }
     case 'person':
       return { ...base, ...personOf(fragment, pipeline?.personalData ?? deps.withoutPipeline) };
   }
@@ -128,6 +133,8 @@ const noFields = {
   sessionHash: null,
   traceHash: null,
   userHash: null,
+  scope: null,
+  startedAtUnixNano: null,
 } as const;
 
 function personOf({ traceId, sessionId, userId }: PersonFragment, personalData: PersonalData) {

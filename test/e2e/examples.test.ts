@@ -112,6 +112,7 @@ const extraction: ExtractionOptions = {
   pipelineOf: ({ attributes: { 'recalld.pipeline': name } }) => (typeof name === 'string' ? name : null),
   segmentKeysOf: () => [],
   fieldKeysOf: () => [],
+  toolOf: () => null,
   documentIdKeys: [],
 };
 

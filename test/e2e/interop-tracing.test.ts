@@ -28,3 +28,25 @@ describe('recalld stores what the program retrieved:', () => {
     expect(messages.filter((message) => message !== '')).toEqual([]);
   });
 });
+
+/** Retrievals of one agent run in the recordings, in order. */
+const steps = ['late parcel lost', 'lost phone recovery codes'];
+const asked = 'My parcel is late and I lost my phone.';
+
+describe('recalld makes the retrievals of one agent run an episode, in the order of the steps:', () => {
+  it.each([
+    ['langgraph-openinference', 3, asked],
+    ['pydantic-ai-logfire', 1, asked],
+    ['llamaindex-openinference', 1, null],
+    // The spans of its agents do not contain the input.
+    ['openai-agents-openinference', 1, null],
+  ] as const)('%s', async (name, runs, originalText) => {
+    const rows = await installed.query<{ texts: string[]; traces: number; original: string | null }>(
+      `select array_agg(text order by occurred_at, id) as texts, count(distinct trace_id)::integer as traces,
+              max(original_text) as original
+         from live_queries where pipeline = $1 group by episode having count(*) > 1`,
+      name,
+    );
+    expect(rows).toEqual(Array.from({ length: runs }, () => ({ texts: steps, traces: 1, original: originalText })));
+  });
+});

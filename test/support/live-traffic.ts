@@ -88,6 +88,8 @@ const nothing = {
   sessionHash: null,
   traceHash: null,
   userHash: null,
+  scope: null,
+  startedAtUnixNano: null,
 };
 
 /** Fragment from span 2 of the trace: the vector of the text of `aSample`. */
@@ -115,6 +117,22 @@ export function aRerankFragment(order: readonly string[], parts: Partial<Buffere
     endedAtUnixNano: 3n,
     results: order.map((id, rank) => ({ id, score: 10 - rank })),
     topK: order.length,
+    ...parts,
+  };
+}
+
+/** Fragment from span 5 of the trace: an agent that ran for a second around noon. */
+export function anEpisodeFragment(parts: Partial<BufferedFragment> = {}): BufferedFragment {
+  const startedAtUnixNano = BigInt(NOON.getTime() - 500) * 1_000_000n;
+  return {
+    ...nothing,
+    kind: 'episode',
+    traceId: TRACE,
+    spanId: spanOf(5),
+    scope: 'agent',
+    startedAtUnixNano,
+    endedAtUnixNano: startedAtUnixNano + 1_000_000_000n,
+    text: 'my parcel is late',
     ...parts,
   };
 }

@@ -16,7 +16,14 @@ import { quietHoursSchema, refuseRepeats } from '../../golden/config.ts';
 import { defaultCutoffs, gainMeasures } from '../../golden/rules/run.ts';
 import { indexSchema, refuseIndexWithoutStore } from '../../index/truth/config.ts';
 import { judgedSchema, refuseUnjudgeableTraffic } from '../../judging/config.ts';
-import { feedbackPolicySchema, isolationSchema, liveSchema, privacySchema, samplingSchema } from '../../live/config.ts';
+import {
+  feedbackPolicySchema,
+  isolationSchema,
+  liveSchema,
+  privacySchema,
+  retrievalToolsSchema,
+  samplingSchema,
+} from '../../live/config.ts';
 import { nameSchema } from '../../platform/config/connection.ts';
 import { cronSchema, durationSchema, timezoneSchema } from '../../platform/config/times.ts';
 import { objectivesSchema } from './alerts.ts';
@@ -149,6 +156,7 @@ export const pipelineSchema = z
       .max(100)
       .default([])
       .describe('`service.name` values whose OpenTelemetry spans belong to this pipeline.'),
+    retrieval_tools: retrievalToolsSchema,
     segments: z
       .strictObject({
         keys: z

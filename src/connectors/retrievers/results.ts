@@ -145,19 +145,23 @@ function compileStage(stage: StageExpressions, field: string) {
   };
 }
 
-function compileExpression(text: string, field: string): Expression {
+/** @throws RecalldError `config_invalid` for an expression that is not JMESPath; `field` is its place in the config */
+export function compileExpression(text: string, field: string): Expression {
+  const compiled = tryCompile(text);
+  if ('problem' in compiled) throw new RecalldError('config_invalid', `${field}: ${compiled.problem}.`);
+  return compiled.expression;
+}
+
+export function tryCompile(text: string): { readonly expression: Expression } | { readonly problem: string } {
   let expression: Expression;
   try {
     expression = compile(text);
   } catch (error) {
     const reason = error instanceof Error ? error.message.replace(/^Syntax error[:,] */, '') : 'unknown';
-    throw new RecalldError('config_invalid', `${field}: "${text}" is not a JMESPath expression (${reason}).`);
+    return { problem: `"${text}" is not a JMESPath expression (${reason})` };
   }
   const unknown = calledFunctions(expression).find((name) => !isRegistered(name));
-  if (unknown !== undefined) {
-    throw new RecalldError('config_invalid', `${field}: JMESPath has no function ${unknown}().`);
-  }
-  return expression;
+  return unknown === undefined ? { expression } : { problem: `JMESPath has no function ${unknown}()` };
 }
 
 /**
@@ -174,7 +178,7 @@ function calledFunctions(node: unknown): readonly string[] {
  * Evaluates an expression on a parsed JSON value. Returns null if the expression does not fit the value, such as a sum
  * over text.
  */
-function evaluate(expression: Expression, value: JSONValue): JSONValue {
+export function evaluate(expression: Expression, value: JSONValue): JSONValue {
   try {
     return TreeInterpreter.search(expression, value);
   } catch {

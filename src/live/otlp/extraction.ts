@@ -1,5 +1,6 @@
 /** Reads live queries and feedback from OTLP requests: small bodies on the main thread, large ones in a worker thread. */
 import { createByteLimit, createThreadPool, movable } from '../../platform/threads/thread-pool.ts';
+import type { RetrievalToolConfig } from '../config.ts';
 import { ITEM_WEIGHT, pack, splitByWeight, unpackEach, weightOfFeedback, weightOfQuery } from '../item-batches.ts';
 import { type Extraction, extractLiveQueries } from '../rules/otel/extract.ts';
 import { extractLogFeedback, type LogExtraction } from '../rules/otel/feedback.ts';
@@ -8,6 +9,7 @@ import type { Telemetry } from '../rules/otel/span.ts';
 import type { TraceFragment } from '../rules/otel/trace-fragment.ts';
 import { decodeLogs, decodeTraces } from './decode.ts';
 import { contentOf, defaultOtlpLimits, type OtlpContent } from './parse.ts';
+import { createToolFinder } from './retrieval-tools.ts';
 
 interface ReadingInput {
   readonly content: OtlpContent;
@@ -35,6 +37,7 @@ export interface TracedPipeline {
   readonly segmentKeys: readonly string[];
   /** Metadata of documents that isolation rules compare. */
   readonly fieldKeys: readonly string[];
+  readonly tools: readonly RetrievalToolConfig[];
 }
 
 /** Counts of unreadable parts, as returned by `decodeTraces`. */
@@ -76,10 +79,15 @@ export function readLogs(content: OtlpContent, pipelines: readonly TracedPipelin
 }
 
 function extractionOptions(pipelines: readonly TracedPipeline[]): ExtractionOptions {
+  const pipelineOf = pipelineFinder(pipelines);
+  const toolFinders = new Map(
+    pipelines.flatMap(({ name, tools }) => (tools.length === 0 ? [] : [[name, createToolFinder(tools)] as const])),
+  );
   return {
-    pipelineOf: pipelineFinder(pipelines),
+    pipelineOf,
     segmentKeysOf: (name) => pipelines.find((pipeline) => pipeline.name === name)?.segmentKeys ?? [],
     fieldKeysOf: (name) => pipelines.find((pipeline) => pipeline.name === name)?.fieldKeys ?? [],
+    toolOf: (span) => toolFinders.get(pipelineOf(span) ?? '')?.(span) ?? null,
     documentIdKeys: DOCUMENT_ID_KEYS,
   };
 }

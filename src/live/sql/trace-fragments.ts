@@ -10,6 +10,7 @@ import { inTransaction } from '../../platform/postgres/transaction.ts';
 import { bytesOfVector, columnsOf, vectorOfBytes } from '../../platform/postgres/values.ts';
 import type { LiveStage } from '../rules/live-query.ts';
 import { type Completable, completeQueries, type TraceFragment } from '../rules/otel/trace-fragment.ts';
+import type { EpisodeScope } from '../rules/otel/trace-index.ts';
 import { stagesJson } from './record-arrivals.ts';
 import { documentOfRow, type ResultRow, resultsJson } from './result-rows.ts';
 
@@ -25,13 +26,15 @@ export async function insertFragments(pool: Pool, fragments: readonly BufferedFr
   await pool.query(
     `insert into trace_fragments
        (slot, trace_id, span_id, part, ended_at_unix_nano, pipeline, kind, within, text, text_hash, embedding, embedder_version,
-        top_k, latency_ms, results, session_hash, trace_hash, user_hash)
+        top_k, latency_ms, results, session_hash, trace_hash, user_hash, scope, started_at_unix_nano)
      select f.slot, f.trace_id, f.span_id, f.part, f.ended_at_unix_nano, f.pipeline, f.kind, f.within, f.text, f.text_hash, f.embedding,
-            f.embedder_version, f.top_k, f.latency_ms, f.results::jsonb, f.session_hash, f.trace_hash, f.user_hash
+            f.embedder_version, f.top_k, f.latency_ms, f.results::jsonb, f.session_hash, f.trace_hash, f.user_hash,
+            f.scope, f.started_at_unix_nano
        from unnest($1::smallint[], $2::text[], $3::text[], $4::integer[], $5::numeric[], $6::text[], $7::text[], $8::text[], $9::text[],
-                   $10::text[], $11::bytea[], $12::text[], $13::integer[], $14::double precision[], $15::text[], $16::text[], $17::text[], $18::text[])
+                   $10::text[], $11::bytea[], $12::text[], $13::integer[], $14::double precision[], $15::text[], $16::text[], $17::text[], $18::text[],
+                   $19::text[], $20::numeric[])
          as f (slot, trace_id, span_id, part, ended_at_unix_nano, pipeline, kind, within, text, text_hash, embedding, embedder_version,
-               top_k, latency_ms, results, session_hash, trace_hash, user_hash)
+               top_k, latency_ms, results, session_hash, trace_hash, user_hash, scope, started_at_unix_nano)
      on conflict do nothing`,
     columnsOf(fragments, [
       (f) => slotAt(f.receivedAt),
@@ -52,6 +55,8 @@ export async function insertFragments(pool: Pool, fragments: readonly BufferedFr
       (f) => f.sessionHash,
       (f) => f.traceHash,
       (f) => f.userHash,
+      (f) => f.scope,
+      (f) => (f.startedAtUnixNano === null ? null : String(f.startedAtUnixNano)),
     ]),
   );
 }
@@ -64,8 +69,12 @@ interface StoredFragment {
   readonly traceHash: string | null;
 }
 
-type FragmentRow = Omit<BufferedFragment, 'endedAtUnixNano' | 'embedding' | 'results' | 'receivedAt'> & {
+type FragmentRow = Omit<
+  BufferedFragment,
+  'endedAtUnixNano' | 'startedAtUnixNano' | 'embedding' | 'results' | 'receivedAt'
+> & {
   readonly endedAtUnixNano: string;
+  readonly startedAtUnixNano: string | null;
   readonly embedding: Buffer | null;
   readonly results: readonly ResultRow[] | null;
 };
@@ -113,6 +122,10 @@ function toFragment(row: FragmentRow): TraceFragment {
     }
     case 'person':
       return { ...place, kind: 'person', sessionId: row.sessionHash, userId: row.userHash };
+    case 'episode': {
+      const startedAtUnixNano = BigInt(row.startedAtUnixNano ?? 0);
+      return { ...place, kind: 'episode', scope: row.scope ?? 'chain', startedAtUnixNano, text: row.text };
+    }
   }
 }
 
@@ -144,6 +157,9 @@ export interface BufferedFragment
   /** Session hash for queries of this trace that have no session; null unless `sessionHash` is set. */
   readonly traceHash: string | null;
   readonly userHash: string | null;
+  /** Null unless the fragment is an episode. */
+  readonly scope: EpisodeScope | null;
+  readonly startedAtUnixNano: bigint | null;
 }
 
 export interface TraceToComplete {
@@ -185,6 +201,10 @@ interface QueryRow {
   readonly pipeline: string;
   readonly id: string;
   readonly traceId: string;
+  readonly occurredAt: Date;
+  readonly episode: string | null;
+  readonly episodeStep: number | null;
+  readonly originalText: string | null;
   readonly sessionHash: string;
   readonly text: string | null;
   readonly textHash: string | null;
@@ -207,7 +227,7 @@ async function completeStoredQueries(client: PoolClient, traceIds: readonly stri
   if (held.length === 0) return;
   const rows = await queryRows<QueryRow>(
     client,
-    `select received_on::text, pipeline, id, trace_id, session_hash, text, text_hash, embedding is not null as has_embedding, top_k,
+    `select received_on::text, pipeline, id, trace_id, occurred_at, episode, episode_step, original_text, session_hash, text, text_hash, embedding is not null as has_embedding, top_k,
             results, stages, latency_ms, user_hash, embedder_version
        from live_queries where trace_id = any($1::text[]) and received_on >= $2::date
       order by received_on, pipeline, id for update`,
@@ -219,7 +239,9 @@ async function completeStoredQueries(client: PoolClient, traceIds: readonly stri
   const dimensions = new Map(known.rows.map((row) => [row.pipeline, row.dimensions]));
   const changed: CompletedQuery[] = [];
   for (const pipeline of new Set(rows.map((row) => row.pipeline))) {
-    const fitting = held.filter(({ fragment }) => fits(fragment, pipeline, dimensions.get(pipeline)));
+    const fitting = held
+      .filter(({ fragment }) => fits(fragment, pipeline, dimensions.get(pipeline)))
+      .map((one) => ({ ...one, fragment: withoutForeignText(one.fragment, pipeline) }));
     const queries = rows.filter((row) => row.pipeline === pipeline).map((row) => toStoredQuery(row, fitting));
     const fragments = fitting.map(({ fragment }) => fragment);
     const completed = completeQueries(queries, fragments).queries;
@@ -234,13 +256,18 @@ async function completeStoredQueries(client: PoolClient, traceIds: readonly stri
 }
 
 /**
- * Users and sessions apply to the whole trace. Other fragments apply to one pipeline, whose dimensions vectors must
+ * Users, sessions and episodes apply to the whole trace. Other fragments apply to one pipeline, whose dimensions vectors must
  * have.
  */
 function fits(fragment: TraceFragment, pipeline: string, dimensions: number | undefined): boolean {
-  if (fragment.kind === 'person') return true;
+  if (fragment.kind === 'person' || fragment.kind === 'episode') return true;
   if (fragment.pipeline !== null && fragment.pipeline !== pipeline) return false;
   return fragment.kind === 'rerank' || dimensions === undefined || fragment.vector.length === dimensions;
+}
+
+/** Drops what the user asked if it was stored under the privacy settings of another pipeline. */
+function withoutForeignText(fragment: TraceFragment, pipeline: string): TraceFragment {
+  return fragment.kind === 'episode' && fragment.pipeline !== pipeline ? { ...fragment, text: null } : fragment;
 }
 
 function toStoredQuery(row: QueryRow, held: readonly StoredFragment[]): StoredQuery {
@@ -251,6 +278,8 @@ function toStoredQuery(row: QueryRow, held: readonly StoredFragment[]): StoredQu
     row,
     id: row.id,
     traceId: row.traceId,
+    occurredAt: row.occurredAt,
+    episode: row.episode === null ? null : { id: row.episode, step: row.episodeStep, originalText: row.originalText },
     text: row.text ?? row.textHash,
     // Only the presence of a vector matters here.
     embedding: row.hasEmbedding ? new Float32Array() : null,
@@ -281,6 +310,7 @@ function changesOf(before: StoredQuery, after: StoredQuery, held: readonly Store
     (after.sessionId === null || after.sessionId === before.row.sessionHash) &&
     after.userId === before.userId &&
     after.topK === before.topK &&
+    after.episode === before.episode &&
     after.stages === before.stages &&
     after.results.length === before.results.length &&
     after.results.every(({ id }, rank) => id === before.results[rank]?.id);
@@ -304,13 +334,14 @@ async function writeCompleted(client: PoolClient, completed: readonly CompletedQ
             text = coalesce(l.text, c.text), text_hash = coalesce(l.text_hash, c.text_hash),
             embedding = coalesce(l.embedding, case when c.dimensions = d.dimensions then c.embedding end),
             dimensions = coalesce(l.dimensions, case when c.dimensions = d.dimensions then c.dimensions end),
-            embedder_version = c.embedder_version, top_k = c.top_k, results = c.results::jsonb, stages = c.stages::jsonb,
+            embedder_version = c.embedder_version, top_k = c.top_k, episode = c.episode, original_text = c.original_text, results = c.results::jsonb, stages = c.stages::jsonb,
             -- The context size is unknown after a reranker has removed documents.
             context_characters = case when l.results = c.results::jsonb then l.context_characters end,
             context_repeated = case when l.results = c.results::jsonb then l.context_repeated end
        from (select *, octet_length(embedding) / 4 as dimensions from unnest($1::date[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bytea[], $9::text[],
-                   $10::integer[], $11::text[], $12::text[])
-               as u (received_on, pipeline, id, session_hash, user_hash, text, text_hash, embedding, embedder_version, top_k, results, stages)) c
+                   $10::integer[], $11::text[], $12::text[], $13::text[], $14::text[])
+               as u (received_on, pipeline, id, session_hash, user_hash, text, text_hash, embedding, embedder_version, top_k, results, stages,
+                     episode, original_text)) c
        left join pipeline_dimensions d on d.pipeline = c.pipeline
       where l.received_on = c.received_on and l.pipeline = c.pipeline and l.id = c.id`,
     columnsOf(completed, [
@@ -326,6 +357,8 @@ async function writeCompleted(client: PoolClient, completed: readonly CompletedQ
       ({ query }) => query.topK,
       ({ query }) => resultsJson(query.results),
       ({ query }) => stagesJson(query.stages),
+      ({ query }) => query.episode?.id ?? null,
+      ({ query }) => query.episode?.originalText ?? null,
     ]),
   );
 }

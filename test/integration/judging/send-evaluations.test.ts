@@ -90,7 +90,7 @@ it('are sent once to the platform that has the trace, with grades and without te
 
   // Events that a collector forwards back are not counted as user feedback.
   const body = Buffer.from(receiver.bodies[0] ?? '');
-  const pipelines = [{ name: 'docs', serviceNames: [], segmentKeys: [], fieldKeys: [] }];
+  const pipelines = [{ name: 'docs', serviceNames: [], segmentKeys: [], fieldKeys: [], tools: [] }];
   const back = readLogs(contentOf(body, 'application/json'), pipelines);
   expect(back).toMatchObject({ feedback: [], machineJudgments: records.length });
 });

@@ -91,18 +91,21 @@ const UNAVAILABLE = 14;
 /** @param cleanups stops the thread that parses large bodies */
 export function createOtlpReceiver(config: Config, ingest: LiveIngest, meter: Meter, cleanups: CleanupStack) {
   const reader = createOtlpReader(
-    config.pipelines.map(({ name, service_names: serviceNames, segments, variants, isolation }) => ({
-      name,
-      serviceNames,
-      segmentKeys: [
-        ...new Set([
-          ...segments.keys,
-          ...(variants === undefined ? [] : [variants.tag]),
-          ...isolation.map(({ segment }) => segment),
-        ]),
-      ],
-      fieldKeys: [...new Set(isolation.flatMap(({ field }) => field ?? []))],
-    })),
+    config.pipelines.map(
+      ({ name, service_names: serviceNames, segments, variants, isolation, retrieval_tools: tools }) => ({
+        name,
+        serviceNames,
+        segmentKeys: [
+          ...new Set([
+            ...segments.keys,
+            ...(variants === undefined ? [] : [variants.tag]),
+            ...isolation.map(({ segment }) => segment),
+          ]),
+        ],
+        tools,
+        fieldKeys: [...new Set(isolation.flatMap(({ field }) => field ?? []))],
+      }),
+    ),
   );
   cleanups.defer('OpenTelemetry reader', () => reader.close());
 

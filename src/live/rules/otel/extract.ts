@@ -2,10 +2,10 @@
 import type { RetrievedDocument } from '../../../core/model.ts';
 import { contextSize } from '../../../core/text/context-size.ts';
 import { DAY_MS } from '../../../core/time.ts';
-import { type LiveQuery, type LiveStage, liveStage } from '../live-query.ts';
+import { type LiveQuery, type LiveStage, liveStage, type QueryEpisode } from '../live-query.ts';
 import type { TracedDocument } from './document-shapes.ts';
 import { readSpanFeedback, type TracedFeedback } from './feedback.ts';
-import { readEmbeddedText, readQueryText, readQueryVector, readTopK } from './query-input.ts';
+import { readEmbeddedText, readQueryText, readQueryVector, readRequest, readTopK } from './query-input.ts';
 import { readPerson, readSegments } from './request-tags.ts';
 import {
   type DocumentIdentity,
@@ -27,7 +27,14 @@ import {
   toDate,
 } from './span.ts';
 import { completeQueries, RETRIEVAL, type TraceFragment } from './trace-fragment.ts';
-import { errorOf, hasSeveralQueries, indexSpans, type TraceIndex } from './trace-index.ts';
+import {
+  type EpisodeScope,
+  episodeScope,
+  errorOf,
+  hasSeveralQueries,
+  indexSpans,
+  type TraceIndex,
+} from './trace-index.ts';
 import { reasonOf, summarize, type UnreadableReason, type UnreadableRetriever } from './unreadable-retriever.ts';
 
 export interface Extraction {
@@ -35,7 +42,7 @@ export interface Extraction {
   readonly feedback: readonly TracedFeedback[];
   /**
    * Fragments that may complete earlier or later live queries of these traces (see `completeQueries`). Fragments with
-   * users and sessions are included even if a query of this export already has them, because they apply to the whole
+   * users, sessions and episodes are included even if a query of this export already has them, because they apply to the whole
    * trace.
    */
   readonly fragments: readonly TraceFragment[];
@@ -68,7 +75,11 @@ const MAX_LATENCY_MS = DAY_MS;
  *   other exports is returned as `fragments`.
  */
 export function extractLiveQueries(spans: readonly OtlpSpan[], options: ExtractionOptions): Extraction {
-  const index = indexSpans(spans, (span) => options.pipelineOf(span) !== null);
+  const index = indexSpans(
+    spans,
+    (span) => options.pipelineOf(span) !== null,
+    (span) => options.toolOf(span) !== null,
+  );
   const retrievers = index.spans.filter((span) => index.roleOf(span) === 'retriever');
   const outermost = retrievers.filter((span) => index.retrieverAround(span) === span);
   const innerOf = new Map<OtlpSpan | null, OtlpSpan[]>(outermost.map((span) => [span, []]));
@@ -101,7 +112,11 @@ export function extractLiveQueries(spans: readonly OtlpSpan[], options: Extracti
   return {
     queries,
     feedback,
-    fragments: [...unused.filter((fragment) => fragment.kind !== 'person'), ...peopleOf(fragments)],
+    fragments: [
+      ...unused.filter(({ kind }) => kind !== 'person' && kind !== 'episode'),
+      ...fragments.filter(({ kind }) => kind === 'episode'),
+      ...peopleOf(fragments),
+    ],
     truncatedSpans: index.spans.filter((span) => isTruncated(span, index)).length + cutOff.length,
     ignoredSpans: index.spans.length - used.size,
     spansWithoutPipeline: index.spans.filter((span) => index.isUnwatched(span)).length,
@@ -126,11 +141,11 @@ function readLiveQuery(
     id: liveQueryId(span.traceId, span.spanId),
     pipeline,
     occurredAt: toDate(span.startTimeUnixNano),
-    text: readQueryText(span),
+    text: options.toolOf(span)?.readText(span) ?? readQueryText(span),
     embedding: readQueryVector(span),
     topK: readTopK(span),
     traceId: span.traceId,
-    episode: null,
+    episode: readEpisode(span, index),
     ...readPerson(around),
     ...found,
     latencyMs: latencyOf([span]),
@@ -160,12 +175,12 @@ function readStages(
   span: OtlpSpan,
   inner: readonly OtlpSpan[],
   results: readonly RetrievedDocument[],
-  identity: DocumentIdentity,
+  options: ExtractionOptions,
 ): LiveStage[] {
-  if (inner.length === 0 || readRetrievedDocuments(span) === null) return [];
-  const lists = inner.map(readRetrievedDocuments);
+  if (inner.length === 0 || documentsOf(span, options) === null) return [];
+  const lists = inner.map((one) => documentsOf(one, options));
   const known = lists.flatMap((documents, place) =>
-    documents === null ? [] : [identifyDocuments(documents, identity, inner[place] ?? span).documents],
+    documents === null ? [] : [identifyDocuments(documents, options, inner[place] ?? span).documents],
   );
   const stage = { name: RETRIEVAL, isSide: false, latencyMs: latencyOf(inner) };
   const ids = known.length < lists.length ? null : mergedByRank(known);
@@ -176,6 +191,42 @@ function readStages(
       results.map(({ id }) => id),
     ),
   ];
+}
+
+function documentsOf(span: OtlpSpan, options: ExtractionOptions) {
+  const tool = options.toolOf(span);
+  return (tool === null ? null : tool.readDocuments(span)) ?? readRetrievedDocuments(span);
+}
+
+/**
+ * Returns the episode of a retriever span: its nearest agent, else its nearest workflow, else its outermost chain, else
+ * its trace. Not the nearest chain: frameworks report each of their steps as a chain, so an agent's retrievals are in
+ * different ones.
+ *
+ * If the ancestors up to the root are not in the export, only an agent is certain. `completeQueries` then decides when
+ * they arrive.
+ */
+function readEpisode(span: OtlpSpan, index: TraceIndex): QueryEpisode {
+  const around = index.ancestorsOf(span);
+  const nearest = (scope: EpisodeScope) => around.find((one) => episodeScope(one) === scope);
+  const isWhole = isComplete(span, around);
+  const chosen =
+    nearest('agent') ??
+    (isWhole ? (nearest('workflow') ?? around.findLast((one) => episodeScope(one) === 'chain')) : undefined);
+  if (chosen === undefined) return { id: span.traceId, step: null, originalText: null };
+  return { id: liveQueryId(span.traceId, chosen.spanId), step: null, originalText: readRequest(chosen) };
+}
+
+function isComplete(span: OtlpSpan, ancestors: readonly OtlpSpan[]): boolean {
+  return (ancestors.at(-1) ?? span).parentSpanId === null;
+}
+
+/** Returns true for a span that may be the episode of a query in another export. */
+function mayBeEpisode(span: OtlpSpan, index: TraceIndex): boolean {
+  const scope = episodeScope(span);
+  if (scope !== 'chain') return scope !== null;
+  const ancestors = index.ancestorsOf(span);
+  return isComplete(span, ancestors) && ancestors.every((one) => episodeScope(one) !== 'chain');
 }
 
 /** Merges lists; every document gets its best rank. */
@@ -191,9 +242,9 @@ function readResults(
 ): Pick<LiveQuery, 'results' | 'context'> | UnreadableReason {
   if (hasSeveralQueries(span)) return 'several_queries';
   const fieldKeys = options.fieldKeysOf(options.pipelineOf(span) ?? '');
-  const own = readRetrievedDocuments(span);
+  const own = documentsOf(span, options);
   if (own !== null) return identifyAny(own, options, span, fieldKeys);
-  const lists = inner.map((one) => ({ one, documents: readRetrievedDocuments(one) }));
+  const lists = inner.map((one) => ({ one, documents: documentsOf(one, options) }));
   const [only, ...others] = lists.filter(({ documents }) => documents !== null);
   if (only === undefined || only.documents === null || others.length > 0) return reasonOf(span, false);
   return identifyAny(only.documents, options, only.one, fieldKeys);
@@ -290,7 +341,14 @@ function readFragments(
     case 'none': {
       const person = readPerson([span.attributes]);
       const isKnown = person.sessionId !== null || person.userId !== null;
-      return isKnown ? [{ kind: 'person', ...place, ...person }] : [];
+      const scope = mayBeEpisode(span, index) ? episodeScope(span) : null;
+      const startedAtUnixNano = span.startTimeUnixNano;
+      return [
+        ...(isKnown ? [{ kind: 'person' as const, ...place, ...person }] : []),
+        ...(scope === null
+          ? []
+          : [{ kind: 'episode' as const, ...place, scope, startedAtUnixNano, text: readRequest(span) }]),
+      ];
     }
   }
 }

@@ -22,6 +22,8 @@ const MLFLOW_INPUT = 'mlflow.spanInputs';
  */
 const inputs = [
   'gen_ai.retrieval.query.text',
+  'gen_ai.memory.query.text',
+  'gen_ai.tool.call.arguments',
   'input.value',
   'langfuse.observation.input',
   'gen_ai.task.input',
@@ -31,6 +33,8 @@ const inputs = [
   'db.vector.query.content',
   'db.marqo.search.query',
   'db.chroma.query.query_texts',
+  'ai.toolCall.args',
+  'tool.parameters',
 ];
 
 /** Names of the query in a JSON input. `query_str`, `query_bundle` and `str_or_query_bundle` are from LlamaIndex. */
@@ -48,6 +52,7 @@ const queryNames = [
   'user_query',
   'user_question',
   'user_input',
+  'user_msg',
   'search_text',
   'q',
   'input',
@@ -71,6 +76,18 @@ const MAX_LEVELS = 5;
 export function readQueryText(span: OtlpSpan): string | null {
   return readText(jsonText(span.attributes[MLFLOW_INPUT])) ?? readInput(span, true);
 }
+
+/** Returns what the user asked an agent, a workflow or a chain; null if it has no text or if privacy settings hide it. */
+export function readRequest(span: OtlpSpan): string | null {
+  const conversation = readFirst(span.attributes, conversations, (value) => {
+    const messages = readStructure(value);
+    return isArray(messages) ? textOfMessages(messages) : null;
+  });
+  return conversation ?? readQueryText(span) ?? readInputText(span.attributes['ai.prompt'], false);
+}
+
+/** Messages of a call of an agent: OTel GenAI, the AI SDK, Pydantic AI. */
+const conversations = ['gen_ai.input.messages', 'ai.prompt.messages', 'pydantic_ai.all_messages'];
 
 /** Returns the only text of an embedding span; null if it has none or several. */
 export function readEmbeddedText(span: OtlpSpan): string | null {
@@ -136,19 +153,30 @@ function messageWithin(value: AttributeValue): AttributeValue {
   return isObject(inner) && !('content' in (value as Attributes)) ? inner : value;
 }
 
-/** Returns the last message of the user. LangChain has a list of conversations. */
+/** Returns the last text of the user. LangChain has a list of conversations. */
 function textOfMessages(messages: readonly AttributeValue[]): string | null {
   const [only] = messages;
+  if (messages.every(isRolePair)) return readText(messages.findLast(([role]) => isUserRole(role))?.[1]);
   if (messages.length === 1 && isArray(only)) return textOfMessages(only);
-  const asked = messages
-    .filter(isMessage)
-    .map(messageWithin)
-    .findLast((message) => isObject(message) && isOfUser(message));
-  return isObject(asked) ? (textOfParts(asked['content']) ?? textOfParts(asked['parts'])) : null;
+  for (const message of messages.filter(isMessage).map(messageWithin).toReversed()) {
+    // Some frameworks send the results of tools as messages of the user, without a text.
+    const text = isObject(message) && isOfUser(message) ? textOfParts(message['content'] ?? message['parts']) : null;
+    if (text !== null) return text;
+  }
+  return null;
+}
+
+/** A message of LangChain in its short form: `["user", "text"]`. */
+function isRolePair(value: AttributeValue): value is readonly [string, string] {
+  return isArray(value) && value.length === 2 && value.every((part) => typeof part === 'string');
 }
 
 function isOfUser(message: Attributes): boolean {
-  return /^(user|human)$/i.test(readText(message['role'] ?? message['type']) ?? '');
+  return isUserRole(message['role'] ?? message['type']);
+}
+
+function isUserRole(role: AttributeValue | undefined): boolean {
+  return /^(user|human)$/i.test(readText(role) ?? '');
 }
 
 /** Returns a text, or the joined text parts; images and files are ignored. */

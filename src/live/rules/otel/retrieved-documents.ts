@@ -23,7 +23,7 @@ type Documents = readonly TracedDocument[] | null;
  * Returns the documents of a retriever span, best first, from the first of these sources:
  *
  * 1. `gen_ai.retrieval.documents`, structured or JSON text (OTel GenAI);
- * 2. `retrieval.documents.N.document.*` (OpenInference);
+ * 2. `retrieval.documents.N.document.*` (OpenInference), `gen_ai.memory.records` (OTel GenAI);
  * 3. the output as JSON, in any of the shapes of `readDocuments`: `output.value` (OpenInference),
  *    `langfuse.observation.output`, `gen_ai.task.output` and `traceloop.entity.output` (OpenLLMetry),
  *    `gen_ai.completion` (LangSmith), `mlflow.spanOutputs` (MLflow), `db.vector.query.response.documents` (Spring AI);
@@ -41,6 +41,7 @@ export function readRetrievedDocuments(span: OtlpSpan): Documents {
   const lists = [
     readDocuments(attributes['gen_ai.retrieval.documents']),
     readDocumentList(attributes, 'retrieval.documents'),
+    readDocuments(attributes['gen_ai.memory.records']),
     ...outputNames.map((name) => readDocuments(attributes[name])),
     readQuotedTexts(attributes[SPRING_DOCUMENTS]),
     readResultEvents(span),
@@ -129,9 +130,15 @@ export const outputNames = [
   'gen_ai.completion',
   'mlflow.spanOutputs',
   SPRING_DOCUMENTS,
+  'gen_ai.tool.call.result',
+  'ai.toolCall.result',
 ];
 
-const resultCounts = ['db.vector.query.result_count', 'db.vector.query.result.matches_length'];
+const resultCounts = [
+  'db.vector.query.result_count',
+  'db.vector.query.result.matches_length',
+  'gen_ai.memory.record.count',
+];
 
 /** Reads `prefix.N.*`, or a list in the attribute `prefix`. */
 function readDocumentList(attributes: Attributes, prefix: string): Documents {
@@ -178,4 +185,12 @@ export interface ExtractionOptions extends DocumentIdentity {
   segmentKeysOf(pipeline: string): readonly string[];
   /** Returns the keys of the documents or their metadata to keep as fields. */
   fieldKeysOf(pipeline: string): readonly string[];
+  /** Returns how to read the call of a tool that the config declares as a retriever; null for any other span. */
+  toolOf(span: OtlpSpan): RetrievalTool | null;
+}
+
+/** Reads the spans of a tool. Null where the config says nothing or the span does not fit: the usual places then count. */
+export interface RetrievalTool {
+  readText(span: OtlpSpan): string | null;
+  readDocuments(span: OtlpSpan): readonly TracedDocument[] | null;
 }

@@ -1,8 +1,10 @@
-/** Completes live queries with data from other spans in the same trace: vectors, reranked order, user and session. */
+/** Completes live queries with data from other spans in the same trace: vectors, reranked order, user, session, episode. */
 
 import type { RetrievedDocument } from '../../../core/model.ts';
 import { type LiveQuery, type LiveStage, liveStage, type VersionStamps, withResults } from '../live-query.ts';
 import type { Person } from './request-tags.ts';
+import { liveQueryId } from './span.ts';
+import type { EpisodeScope } from './trace-index.ts';
 
 interface InTrace {
   readonly traceId: string;
@@ -38,7 +40,16 @@ export interface PersonFragment extends InTrace, Person {
   readonly kind: 'person';
 }
 
-export type TraceFragment = EmbeddingFragment | RerankFragment | PersonFragment;
+/** An agent, workflow or chain whose retrievals are one episode. */
+export interface EpisodeFragment extends InTrace {
+  readonly kind: 'episode';
+  readonly scope: EpisodeScope;
+  readonly startedAtUnixNano: bigint;
+  /** What the user asked; null if unknown. */
+  readonly text: string | null;
+}
+
+export type TraceFragment = EmbeddingFragment | RerankFragment | PersonFragment | EpisodeFragment;
 
 /**
  * Fields of a live query that completion reads or changes. Texts, users and sessions may be hashed, if they are hashed
@@ -47,7 +58,18 @@ export type TraceFragment = EmbeddingFragment | RerankFragment | PersonFragment;
 export interface Completable
   extends Pick<
     LiveQuery,
-    'id' | 'traceId' | 'text' | 'embedding' | 'topK' | 'results' | 'stages' | 'latencyMs' | 'sessionId' | 'userId'
+    | 'id'
+    | 'traceId'
+    | 'episode'
+    | 'occurredAt'
+    | 'text'
+    | 'embedding'
+    | 'topK'
+    | 'results'
+    | 'stages'
+    | 'latencyMs'
+    | 'sessionId'
+    | 'userId'
   > {
   readonly versions: Pick<VersionStamps, 'embedder'>;
 }
@@ -67,6 +89,9 @@ export interface Completable
  * - **Stages**: for a reranked query, the retrieval and the reranker. For a reranker inside the retriever span, or one
  *   without documents in a trace with one query, only the reranker. Stages that the service reported are not replaced.
  * - **Person**: session and user, if all fragments of the trace agree.
+ * - **Episode**: for a query whose episode is only known to lie within its trace, the shortest agent that was running when
+ *   the query started, else the shortest workflow, else the outermost chain. Between two spans of one kind, the first
+ *   that was known stays: an inner agent ends first.
  *
  * Works across exports: pass the stored queries of a trace with all its fragments, ordered by the end of their spans.
  * Idempotent.
@@ -82,11 +107,12 @@ export function completeQueries<Query extends Completable>(
 } {
   const traces = new Map<string, TraceParts>();
   for (const fragment of fragments) {
-    const parts = traces.get(fragment.traceId) ?? { embeddings: [], reranks: [], people: [] };
+    const parts = traces.get(fragment.traceId) ?? { embeddings: [], reranks: [], people: [], episodes: [] };
     traces.set(fragment.traceId, parts);
     if (fragment.kind === 'embedding') parts.embeddings.push(fragment);
     else if (fragment.kind === 'rerank') parts.reranks.push(fragment);
-    else parts.people.push(fragment);
+    else if (fragment.kind === 'person') parts.people.push(fragment);
+    else parts.episodes.push(fragment);
   }
   const queriesOfTrace = new Map<string | null, number>();
   for (const { traceId } of queries) queriesOfTrace.set(traceId, (queriesOfTrace.get(traceId) ?? 0) + 1);
@@ -103,10 +129,13 @@ export function completeQueries<Query extends Completable>(
     const rerank = findOrder(query, parts.reranks);
     const stage = rerank === undefined ? findStage(query, parts.reranks, isAlone) : undefined;
     for (const fragment of [embedding, rerank, stage]) if (fragment !== undefined) used.add(fragment);
-    return withPerson(withStage(withOrder(withEmbedding(query, embedding), rerank), stage), people.get(traceId));
+    const retrieved = withStage(withOrder(withEmbedding(query, embedding), rerank), stage);
+    return withEpisode(withPerson(retrieved, people.get(traceId)), parts.episodes);
   });
   const isUnused = (fragment: TraceFragment) =>
-    fragment.kind === 'person' ? !queriesOfTrace.has(fragment.traceId) : !used.has(fragment);
+    fragment.kind === 'person' || fragment.kind === 'episode'
+      ? !queriesOfTrace.has(fragment.traceId)
+      : !used.has(fragment);
   return { queries: completed, unused: fragments.filter(isUnused) };
 }
 
@@ -114,6 +143,7 @@ interface TraceParts {
   readonly embeddings: EmbeddingFragment[];
   readonly reranks: RerankFragment[];
   readonly people: PersonFragment[];
+  readonly episodes: EpisodeFragment[];
 }
 
 /** Maximum number of rerankers per trace, because each is compared with each query. */
@@ -202,6 +232,48 @@ function withStage<Query extends Completable>(query: Query, fragment: RerankFrag
 function withPerson<Query extends Completable>(query: Query, person: Person | undefined): Query {
   const sessionId = query.sessionId ?? person?.sessionId ?? null;
   return { ...query, sessionId, userId: query.userId ?? person?.userId ?? null };
+}
+
+function withEpisode<Query extends Completable>(query: Query, fragments: readonly EpisodeFragment[]): Query {
+  const { episode, traceId } = query;
+  if (episode === null || traceId === null || fragments.length === 0) return query;
+  const idOf = (fragment: EpisodeFragment) => liveQueryId(fragment.traceId, fragment.spanId);
+  const known = fragments.find((fragment) => idOf(fragment) === episode.id);
+  const isOpen = episode.id === traceId || known !== undefined;
+  const found = isOpen ? runningEpisode(query, fragments) : undefined;
+  const chosen = found === undefined || known?.scope === found.scope ? known : found;
+  if (chosen === undefined) return query;
+  const isSame = chosen === known;
+  const originalText = (isSame ? episode.originalText : null) ?? chosen.text;
+  if (isSame && originalText === episode.originalText) return query;
+  return { ...query, episode: { ...episode, id: idOf(chosen), originalText } };
+}
+
+const byScope: readonly EpisodeScope[] = ['agent', 'workflow', 'chain'];
+
+/** Returns the span of the highest scope that was running when the query started; of agents and workflows, the shortest. */
+function runningEpisode(
+  { occurredAt }: Completable,
+  fragments: readonly EpisodeFragment[],
+): EpisodeFragment | undefined {
+  if (occurredAt === null) return undefined;
+  // Times of queries are whole milliseconds, rounded down.
+  const startedAt = BigInt(occurredAt.getTime());
+  const running = fragments
+    .filter(
+      ({ startedAtUnixNano, endedAtUnixNano }) =>
+        startedAtUnixNano / 1_000_000n <= startedAt && startedAt <= endedAtUnixNano / 1_000_000n,
+    )
+    .toSorted((a, b) => (lengthOf(a) < lengthOf(b) ? -1 : 1));
+  for (const scope of byScope) {
+    const own = running.filter((fragment) => fragment.scope === scope);
+    if (own.length > 0) return scope === 'chain' ? own.at(-1) : own[0];
+  }
+  return undefined;
+}
+
+function lengthOf({ startedAtUnixNano, endedAtUnixNano }: EpisodeFragment): bigint {
+  return endedAtUnixNano - startedAtUnixNano;
 }
 
 function agreedPerson(people: readonly Person[]): Person {

@@ -16,6 +16,7 @@ const openInferenceKinds = new Map<string, SpanRole>([
 const genAiOperations = new Map<string, SpanRole>([
   ['retrieval', 'retriever'],
   ['vector_db_retrieve', 'retriever'],
+  ['search_memory', 'retriever'],
   ['embeddings', 'embedding'],
   // Not standardized yet; used by the AI SDK, among others.
   ['rerank', 'reranker'],
@@ -26,6 +27,29 @@ const langfuseTypes = new Map<string, SpanRole>([
   ['embedding', 'embedding'],
   ['evaluator', 'evaluator'],
 ]);
+
+/** Kind of a span that contains the retrievals of one turn: an agent, a workflow, or any step of a framework. */
+export type EpisodeScope = 'agent' | 'workflow' | 'chain';
+
+/** Scopes by attribute, in order of precedence. `ai.operationId` is from the AI SDK, whose calls loop over tools. */
+const scopes: readonly (readonly [attribute: string, scopes: Readonly<Record<string, EpisodeScope>>])[] = [
+  ['openinference.span.kind', { agent: 'agent', chain: 'chain' }],
+  ['langsmith.span.kind', { chain: 'chain' }],
+  ['gen_ai.operation.name', { invoke_agent: 'agent', invoke_workflow: 'workflow' }],
+  ['langfuse.observation.type', { agent: 'agent', chain: 'chain' }],
+  ['mlflow.spanType', { agent: 'agent', workflow: 'workflow', chain: 'chain' }],
+  ['traceloop.span.kind', { agent: 'agent', workflow: 'workflow' }],
+  ['ai.operationId', { 'ai.generatetext': 'agent', 'ai.streamtext': 'agent' }],
+];
+
+/** Returns null for a span that is neither an agent nor a workflow nor a chain. */
+export function episodeScope({ attributes }: OtlpSpan): EpisodeScope | null {
+  for (const [attribute, own] of scopes) {
+    const kind = readString(attributes[attribute])?.replaceAll('"', '').toLowerCase();
+    if (kind !== undefined && kind !== 'unknown' && Object.hasOwn(own, kind)) return own[kind] ?? null;
+  }
+  return null;
+}
 
 /** MLflow writes its own attributes as JSON. */
 const mlflowTypes = new Map<string, SpanRole>([
@@ -172,13 +196,19 @@ export type TraceIndex = ReturnType<typeof indexSpans>;
  * Indexes the spans of one export.
  *
  * @param isWatched true if a retriever span belongs to a pipeline; other retriever spans are ignored
+ * @param isTool true for the call of a tool that the config declares as a retriever
  */
-export function indexSpans(spans: readonly OtlpSpan[], isWatched: (span: OtlpSpan) => boolean) {
+export function indexSpans(
+  spans: readonly OtlpSpan[],
+  isWatched: (span: OtlpSpan) => boolean,
+  isTool: (span: OtlpSpan) => boolean,
+) {
   const byId = new Map(spans.map((span) => [liveQueryId(span.traceId, span.spanId), span]));
   const roles = new Map<OtlpSpan, SpanRole>();
   const unwatched = new Set<OtlpSpan>();
   for (const span of byId.values()) {
-    const role = roleOf(span);
+    const own = roleOf(span);
+    const role = (own === 'other' || own === 'none') && isTool(span) ? 'retriever' : own;
     if (role === 'retriever' && !isWatched(span)) unwatched.add(span);
     roles.set(span, unwatched.has(span) ? 'other' : role);
   }

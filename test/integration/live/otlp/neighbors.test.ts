@@ -8,7 +8,7 @@ import { messageType } from '../../../support/otlp-messages.ts';
 
 const traceId = '5b8efff798038103d269b633813fc60c';
 const spanId = 'eee19b7ec3c1b174';
-const pipelines = [{ name: 'docs', serviceNames: ['rag'], segmentKeys: ['tenant'], fieldKeys: [] }];
+const pipelines = [{ name: 'docs', serviceNames: ['rag'], segmentKeys: ['tenant'], fieldKeys: [], tools: [] }];
 
 const text = (key: string, stringValue: string) => ({ key, value: { stringValue } });
 const good = {

@@ -3,8 +3,8 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { createOtlpReader, readLogs, readTraces, type TracedPipeline } from '../../../../src/live/otlp/extraction.ts';
 
 const pipelines: TracedPipeline[] = [
-  { name: 'docs', serviceNames: ['rag'], segmentKeys: ['tenant'], fieldKeys: [] },
-  { name: 'faq', serviceNames: [], segmentKeys: [], fieldKeys: [] },
+  { name: 'docs', serviceNames: ['rag'], segmentKeys: ['tenant'], fieldKeys: [], tools: [] },
+  { name: 'faq', serviceNames: [], segmentKeys: [], fieldKeys: [], tools: [] },
 ];
 const reader = createOtlpReader(pipelines);
 afterAll(() => reader.close());
@@ -71,7 +71,7 @@ describe('a body', () => {
     const body = bodyOf(traces);
     const expected = readTraces({ format: 'json', bytes: body }, pipelines);
     expect(expected).toMatchObject({ liveQueries: traces, rejected: 1 });
-    expect(expected.fragments.length).toBe(3 * traces);
+    expect(expected.fragments.length).toBe(4 * traces);
     expect(expected.feedback).toHaveLength(traces);
     const { batches, fragments, ...found } = await allOf(reader.traces(body, json));
     const { fragments: anyOrder, ...rest } = expected;

@@ -9,6 +9,7 @@ import { NOON } from '../../../support/builders.ts';
 import { useDatabase } from '../../../support/database.ts';
 import {
   anEmbeddingFragment,
+  anEpisodeFragment,
   aPersonFragment,
   aRerankFragment,
   aSample,
@@ -311,6 +312,28 @@ describe('fragments of a query from another export', () => {
       }),
     ]);
     expect(await stored('embedding')).toEqual([{ embedding: Buffer.from(new Float32Array([4, 5, 6]).buffer) }]);
+  });
+
+  it('make the queries of a trace one episode, with what the user asked in the privacy mode of the pipeline', async () => {
+    const [own, later] = [queryOf(TRACE, 1), queryOf(TRACE, 6)];
+    await record(
+      aSample({ id: own, episode: TRACE }),
+      aSample({ id: later, episode: TRACE, occurredAt: after(400) }),
+      aSample({ id: queryOf(TRACE, 7), episode: TRACE, occurredAt: after(MINUTE) }),
+      aSample({ id: queryOf(TRACE, 8), episode: 'turn-9', episodeStep: 2 }),
+      aSample({ id: queryOf(TRACE, 9), pipeline: 'faq', episode: TRACE }),
+    );
+    await traffic.bufferFragments([anEpisodeFragment()]);
+    const episode = queryOf(TRACE, 5);
+    expect(await stored('episode, episode_step, original_text')).toEqual([
+      { episode, episode_step: null, original_text: 'my parcel is late' },
+      { episode, episode_step: null, original_text: 'my parcel is late' },
+      { episode: TRACE, episode_step: null, original_text: null },
+      { episode: 'turn-9', episode_step: 2, original_text: null },
+      { episode, episode_step: null, original_text: null },
+    ]);
+    await traffic.bufferFragments([anEpisodeFragment({ spanId: 'a'.repeat(16), scope: 'chain', text: null })]);
+    expect((await stored('episode')).slice(0, 2)).toEqual([{ episode }, { episode }]);
   });
 
   it('set the dimensions of a pipeline once', async () => {

@@ -75,6 +75,7 @@ export const options: ExtractionOptions = {
   pipelineOf: ({ resource }) => (resource.serviceName === 'rag' ? 'support' : null),
   segmentKeysOf: () => [],
   fieldKeysOf: () => [],
+  toolOf: () => null,
   documentIdKeys: ['chunk_id', 'source'],
 };
 

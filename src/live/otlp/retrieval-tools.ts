@@ -1,0 +1,96 @@
+/** Reads the calls of tools that the config declares as retrievers: `pipelines[].retrieval_tools`. */
+import { compileExpression, evaluate } from '../../connectors/retrievers/results.ts';
+import type { RetrievalToolConfig } from '../config.ts';
+import { MAX_DOCUMENTS, toDocument } from '../rules/otel/document-shapes.ts';
+import { outputNames, type RetrievalTool } from '../rules/otel/retrieved-documents.ts';
+import {
+  type AttributeValue,
+  isArray,
+  type OtlpSpan,
+  readFirst,
+  readId,
+  readNumber,
+  readString,
+  readStructure,
+  readText,
+} from '../rules/otel/span.ts';
+
+/** Attributes with the name of a called tool: OTel GenAI, OpenInference, the AI SDK, OpenLLMetry. The span name counts too. */
+const nameAttributes = ['gen_ai.tool.name', 'tool.name', 'ai.toolCall.name', 'traceloop.entity.name'];
+
+/** Attributes that show that a span is the call of a tool, with their values in lower case. */
+const toolKinds: readonly (readonly [attribute: string, kind: string])[] = [
+  ['openinference.span.kind', 'tool'],
+  ['langsmith.span.kind', 'tool'],
+  ['gen_ai.operation.name', 'execute_tool'],
+  ['langfuse.observation.type', 'tool'],
+  ['mlflow.spanType', 'tool'],
+  ['traceloop.span.kind', 'tool'],
+  ['ai.operationId', 'ai.toolcall'],
+];
+
+const argumentNames = [
+  'gen_ai.tool.call.arguments',
+  'ai.toolCall.args',
+  'input.value',
+  'tool.parameters',
+  'langfuse.observation.input',
+  'gen_ai.prompt',
+  'traceloop.entity.input',
+  'mlflow.spanInputs',
+];
+const resultNames = ['gen_ai.tool.call.result', 'ai.toolCall.result', ...outputNames];
+
+/**
+ * Returns a function that finds the tool of a span.
+ *
+ * @throws RecalldError `config_invalid` for an expression that is not JMESPath
+ */
+export function createToolFinder(tools: readonly RetrievalToolConfig[]): (span: OtlpSpan) => RetrievalTool | null {
+  const byName = new Map(tools.map((tool) => [tool.name, createTool(tool)]));
+  return (span) => {
+    if (byName.size === 0 || !isToolCall(span)) return null;
+    const names = [...nameAttributes.map((name) => readString(span.attributes[name])), span.name];
+    return names.map((name) => byName.get(name ?? '')).find((tool) => tool !== undefined) ?? null;
+  };
+}
+
+function isToolCall({ attributes }: OtlpSpan): boolean {
+  return toolKinds.some(
+    ([attribute, kind]) => readString(attributes[attribute])?.replaceAll('"', '').toLowerCase() === kind,
+  );
+}
+
+function createTool({ text, results }: RetrievalToolConfig): RetrievalTool {
+  const compiled = (expression: string) => compileExpression(expression, 'retrieval_tools');
+  const textOf = text === null ? null : compiled(text);
+  const list = results === null ? null : compiled(results.list);
+  const id = results === null ? null : compiled(results.id);
+  const score = results?.score == null ? null : compiled(results.score);
+  return {
+    readText: ({ attributes }) => {
+      if (textOf === null) return null;
+      return readFirst(attributes, argumentNames, (value) => readText(found(textOf, value)));
+    },
+    readDocuments: ({ attributes }) => {
+      if (list === null || id === null) return null;
+      return readFirst(attributes, resultNames, (value) => {
+        const items = found(list, value);
+        // Tools for models often return JSON within a text.
+        const read = isArray(items) ? items : readStructure(items);
+        if (!isArray(read)) return null;
+        return read.slice(0, MAX_DOCUMENTS).map((item) => ({
+          ...toDocument(item),
+          id: readId(found(id, item)),
+          ...(score === null ? {} : { score: readNumber(found(score, item)) }),
+        }));
+      });
+    },
+  };
+}
+
+/** Evaluates an expression on a structure, on JSON within a text, or on the text itself. */
+function found(expression: ReturnType<typeof compileExpression>, value: AttributeValue | undefined): AttributeValue {
+  if (value === undefined || value === null) return null;
+  return evaluate(expression, (readStructure(value) ?? value) as Parameters<typeof evaluate>[1]) as AttributeValue;
+}
