@@ -28,10 +28,10 @@ export interface CoverageResult {
   readonly provenance: Provenance;
   readonly cells: readonly CoveredCell[];
   /**
-   * Kinds of bounds for which a world was below `MIN_COVERAGE` at first, so that all were drawn again, `TIMES_ANEW`
+   * Kinds of bounds for which a world was below `MIN_COVERAGE` at first, so that all were drawn again, `TIMES_REPEATED`
    * times as often.
    */
-  readonly drawnAnew: readonly string[];
+  readonly repeated: readonly string[];
 }
 
 const SEED = 20_261_123;
@@ -39,7 +39,7 @@ const DRAWS = 1000;
 /** Minimum share of draws whose bounds must contain the true value, in every world. */
 export const MIN_COVERAGE = 0.93;
 /** With this many worlds, one falls below the minimum by chance; more draws decide. */
-export const TIMES_ANEW = 10;
+export const TIMES_REPEATED = 10;
 /** A ratio to a roughly known value would look like a miss. */
 const ROUNDING = 1e-9;
 
@@ -69,12 +69,12 @@ export function measureCoverage(
   const worlds = [...measured, ...poolWorlds];
   const first = [...firstDraws(measured, random), ...firstDraws(poolWorlds, randomNumbers(SEED + 2))];
   const low = first.filter(({ coverage }) => !quick && coverage.share < MIN_COVERAGE).map(({ bound }) => bound);
-  const drawnAnew = [...new Set([...(before?.drawnAnew ?? []), ...low])];
+  const repeated = [...new Set([...(before?.repeated ?? []), ...low])];
   const anew = randomNumbers(SEED + 1);
   const cells = worlds.map((cell, i) =>
-    drawnAnew.includes(cell.bound) ? measure(cell, TIMES_ANEW * draws, anew) : (first[i] as CoveredCell),
+    repeated.includes(cell.bound) ? measure(cell, TIMES_REPEATED * draws, anew) : (first[i] as CoveredCell),
   );
-  return { provenance: provenance(commandOf('bound-coverage', scale), SEED, startedAt), cells, drawnAnew };
+  return { provenance: provenance(commandOf('bound-coverage', scale), SEED, startedAt), cells, repeated };
 }
 
 function coverageOf({ bound, world, truth: fixed, draw }: Cell, draws: number, random: RandomNumbers): CoveredCell {

@@ -22,7 +22,7 @@ import { type RandomNumbers, randomNumbers } from './random-numbers.ts';
 import { commandOf, type Provenance, provenance, readArguments, writeResult } from './result-file.ts';
 
 /** Stores with a share that is wrong in one way. */
-export interface BrokenCell extends Pick<StoreWorld, 'measure' | 'told' | 'probe'> {
+export interface BrokenCell extends Pick<StoreWorld, 'measure' | 'scope' | 'probe'> {
   readonly share: number;
   /** Days of 24 rounds. */
   readonly days: number;
@@ -126,10 +126,10 @@ async function breakStores(
     if (paged === 0) first++;
     if (paged !== null) ever++;
   }
-  const { measure, told, probe, pages } = world;
+  const { measure, scope, probe, pages } = world;
   return {
     measure,
-    told,
+    scope,
     probe,
     share,
     days,
@@ -214,7 +214,7 @@ export async function measureIndexCoverage(
   for (const world of storeWorlds)
     for (const share of SHARES) {
       const cell = await breakStores(world, share, { days: Math.ceil(days * world.daysOfAll), documents }, random);
-      say(`${cell.measure} (${cell.told}), ${share}: ${cell.held.share}, paged in ${cell.inDay?.share ?? '-'}`);
+      say(`${cell.measure} (${cell.scope}), ${share}: ${cell.held.share}, paged in ${cell.inDay?.share ?? '-'}`);
       broken.push(cell);
     }
   const lags = lagWorlds.flatMap((world) =>

@@ -28,7 +28,7 @@ function densityCells(): Cell[] {
   ] as const;
   return [0, 0.1].flatMap((uncovered) =>
     sizes.flatMap(([baseline, sessions]) => {
-      const world = `${sessions} sessions among ${baseline} of the baseline, ${100 * uncovered} % uncovered`;
+      const world = `${sessions} sessions, baseline of ${baseline} sessions, ${100 * uncovered} % uncovered`;
       const meanX = (1 - uncovered) * meanSurprise(1) + uncovered * meanSurprise(0.02);
       const share = (1 - uncovered) * 0.05 + uncovered;
       const pooled = (random: RandomNumbers) => {
@@ -78,8 +78,8 @@ function repeatCells(): Cell[] {
     0,
   );
   return [0, 0.01, 0.03, 0.1, 0.3].map((lost) => ({
-    bound: 'density of baseline queries, asked again (BCa, t, Wilson)',
-    world: `${100 * lost} % of the questions lost what they found, 100 asked`,
+    bound: 'density of replayed baseline queries (BCa, t, Wilson)',
+    world: `${100 * lost} % of 100 queries lost the chunks that they found`,
     // A lost one of percentile u finds what lies at u times a uniform number.
     truth: Math.exp(-lost * (meanOfLost() - meanSurprise(1))),
     draw({ uniform }: RandomNumbers) {

@@ -7,7 +7,7 @@ import { among, between, type Fault, isIn, some } from './fault.ts';
 export const ofAnswers: readonly Fault[] = [
   {
     name: 'empty lists',
-    does: 'every answer is an empty list, for the most part at once: the service swallows an error',
+    does: 'the service swallows an error, so every answer is an empty list, mostly returned at once',
     cause: 'empty_lists',
     breakIt: (_, random) => {
       const factor = isIn(random, 0.8) ? between(random, 0.1, 0.5) : 1;
@@ -16,13 +16,13 @@ export const ofAnswers: readonly Fault[] = [
   },
   {
     name: 'filter drops all',
-    does: 'a filter drops every document of each answer',
+    does: 'a filter drops all documents from every answer',
     cause: 'filter',
     breakIt: () => ({ searched: () => [] }),
   },
   {
     name: 'filter drops some',
-    does: 'a filter drops 15 to 70 % of the documents, before the search or after it',
+    does: 'a filter drops 15 to 70 % of the documents, before or after the search',
     cause: 'filter',
     breakIt: ({ chunks }, random) => {
       const hidden = some(chunks, between(random, 0.15, 0.7), random);
@@ -33,13 +33,13 @@ export const ofAnswers: readonly Fault[] = [
   },
   {
     name: 'live filter',
-    does: 'a filter of live traffic leaves 15 to 60 % of its queries without a document',
+    does: 'a filter that only applies to live traffic leaves 15 to 60 % of live queries without documents',
     cause: 'live_traffic',
     breakIt: (_, random) => ({ liveEmpty: between(random, 0.15, 0.6) }),
   },
   {
     name: 'cut off',
-    does: 'answers have at most 1 to 3 documents, whatever k is asked for',
+    does: 'answers contain at most 1 to 3 documents, regardless of the requested k',
     cause: 'cut_off_answers',
     breakIt: (_, random) => {
       const most = 1 + random.below(3);
@@ -48,7 +48,7 @@ export const ofAnswers: readonly Fault[] = [
   },
   {
     name: 'random documents',
-    does: 'each answer is drawn at random from all documents',
+    does: 'each answer consists of random documents',
     cause: 'random_answers',
     breakIt: ({ chunks, k }) => ({
       results: (_, { random: drawn }) => [...new Set(Array.from({ length: k }, () => among(drawn, chunks).id))],
@@ -56,7 +56,7 @@ export const ofAnswers: readonly Fault[] = [
   },
   {
     name: 'the same for all',
-    does: 'every question gets the same documents',
+    does: 'every query gets the same documents',
     cause: 'random_answers',
     breakIt: ({ chunks, k }, random) => {
       const always = [...new Set(Array.from({ length: k }, () => among(random, chunks).id))];
@@ -65,13 +65,13 @@ export const ofAnswers: readonly Fault[] = [
   },
   {
     name: 'order',
-    does: 'results come in another order: reversed, by id, or without the reranker; nobody annotated a release',
+    does: 'the order of results changed (reversed, by id, or without the reranker), and no release was annotated',
     cause: 'ranking',
     breakIt: (_, random) => reordered(random),
   },
   {
     name: 'one segment, wrong answers',
-    does: 'questions of one segment are answered from the documents of others',
+    does: 'queries of one segment are answered with documents of other segments',
     cause: 'one_segment',
     breakIt: ({ golden, chunks, segments }, random) => {
       const hurt = hurtSegment(golden, segments, random);
@@ -83,7 +83,7 @@ export const ofAnswers: readonly Fault[] = [
   },
   {
     name: 'one segment, errors',
-    does: 'all or most calls of one segment fail',
+    does: 'all or most calls for one segment fail',
     cause: 'one_segment',
     breakIt: ({ golden, segments }, random) => {
       const hurt = hurtSegment(golden, segments, random);
@@ -98,7 +98,7 @@ export const ofAnswers: readonly Fault[] = [
   },
   {
     name: 'one segment, empty',
-    does: 'questions of one segment get no document',
+    does: 'queries of one segment get no documents',
     cause: 'one_segment',
     breakIt: ({ golden, segments }, random) => {
       const hurt = hurtSegment(golden, segments, random);

@@ -18,7 +18,7 @@ export const ofCalls: readonly Fault[] = [
   },
   {
     name: 'hangs',
-    does: 'no call is answered in time',
+    does: 'no call is answered before its timeout',
     cause: 'retriever_outage',
     breakIt: () => ({ failure: () => 'timeout', latency: () => TIMEOUT_MS }),
   },
@@ -36,7 +36,7 @@ export const ofCalls: readonly Fault[] = [
   },
   {
     name: 'live calls alone',
-    does: '10 to 60 % of live queries fail, and no golden one',
+    does: '10 to 60 % of live queries fail, but no golden query',
     cause: 'live_traffic',
     breakIt: (_, random) => ({ liveFailed: between(random, 0.1, 0.6) }),
   },
@@ -54,14 +54,14 @@ export const ofCalls: readonly Fault[] = [
   },
   {
     name: 'error page',
-    does: 'a proxy answers 200 with an error page, for 30 to 100 % of the calls',
+    does: 'a proxy returns an error page with status 200 for 30 to 100 % of the calls',
     cause: 'error_page',
     breakIt: (_, random) =>
       failing(among(random, [1, between(random, 0.3, 1)]), ['not_json', 'no_result_list', 'http_redirect'], random),
   },
   {
     name: 'slow',
-    does: 'answers take 4 to 30 times as long, and come in time',
+    does: 'answers take 4 to 30 times as long, but no call times out',
     cause: 'retriever_slow',
     breakIt: (_, random) => {
       const factor = between(random, 4, 30);
@@ -70,7 +70,7 @@ export const ofCalls: readonly Fault[] = [
   },
   {
     name: 'slow with timeouts',
-    does: '10 to 70 % of the calls take longer than the time limit, the others long',
+    does: '10 to 70 % of the calls time out, and the other calls are slow',
     cause: 'retriever_slow',
     breakIt: (_, random) => {
       const share = between(random, 0.1, 0.7);
@@ -81,7 +81,7 @@ export const ofCalls: readonly Fault[] = [
   },
   {
     name: 'cold cache',
-    does: 'answers take 5 to 40 times as long in the first tenth to third of a run, then as long as before',
+    does: 'answers take 5 to 40 times as long in the first tenth to third of a run, and the usual time afterwards',
     cause: 'cold_cache',
     breakIt: (_, random) => {
       const [factor, until] = [between(random, 5, 40), between(random, 0.15, 0.35)];

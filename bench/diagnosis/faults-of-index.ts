@@ -6,7 +6,7 @@ import { between, type Fault, isIn, some } from './fault.ts';
 export const ofIndex: readonly Fault[] = [
   {
     name: 'lost documents',
-    does: '8 to 70 % of the documents vanish from the store',
+    does: '8 to 70 % of the documents disappear from the store',
     cause: 'index_lost_documents',
     breakIt: ({ chunks }, random) => {
       const gone = some(chunks, between(random, 0.08, 0.7), random);
@@ -15,7 +15,7 @@ export const ofIndex: readonly Fault[] = [
   },
   {
     name: 'lost topics',
-    does: 'the documents of a tenth to a half of the topics vanish',
+    does: 'the documents on a tenth to a half of the topics disappear',
     cause: 'index_lost_documents',
     breakIt: ({ chunks }, random) => {
       const share = between(random, 0.1, 0.5);
@@ -25,7 +25,7 @@ export const ofIndex: readonly Fault[] = [
   },
   {
     name: 'empty index',
-    does: 'the store holds no document',
+    does: 'the store contains no documents',
     cause: 'index_lost_documents',
     breakIt: (_, random) => {
       const factor = between(random, 0.3, 1);
@@ -34,7 +34,7 @@ export const ofIndex: readonly Fault[] = [
   },
   {
     name: 're-chunk',
-    does: '30 to 100 % of the documents are cut into two with new ids',
+    does: '30 to 100 % of the documents are split in two, with new ids',
     cause: 'corpus_changed',
     breakIt: ({ chunks }, random) => ({
       chunks: cutInTwo(chunks, some(chunks, between(random, 0.3, 1), random), random),
@@ -42,7 +42,7 @@ export const ofIndex: readonly Fault[] = [
   },
   {
     name: 'ids renamed',
-    does: 'every document has another id, in the store or only in the answers',
+    does: 'every document has a new id, in the store or only in the answers',
     cause: 'ids_renamed',
     breakIt: ({ chunks }, random) =>
       isIn(random, 0.5)
@@ -51,7 +51,7 @@ export const ofIndex: readonly Fault[] = [
   },
   {
     name: 'stuck alias',
-    does: 'the index of before an update of 15 to 60 % of the documents answers again',
+    does: 'the search uses the old index, from before an update of 15 to 60 % of the documents',
     cause: 'old_index',
     breakIt: ({ chunks }, random) => {
       const updated = some(chunks, between(random, 0.15, 0.6), random);
@@ -70,7 +70,7 @@ export const ofIndex: readonly Fault[] = [
   },
   {
     name: 'second index',
-    does: 'a replica that lacks 30 to 80 % of the documents, or holds older ones, answers every other call',
+    does: 'every other call is answered by a replica that lacks 30 to 80 % of the documents, or contains older versions',
     cause: 'split_index',
     breakIt: ({ chunks }, random) => {
       const share = between(random, 0.3, 0.7);
@@ -83,13 +83,13 @@ export const ofIndex: readonly Fault[] = [
   },
   {
     name: 'index parameters',
-    does: 'a search looks at 10 to 60 % of what it looked at before',
+    does: 'a search examines only 10 to 60 % of the candidates that it examined before',
     cause: 'index_parameters',
     breakIt: (_, random) => ({ quality: between(random, 0.1, 0.6), isDetected: isIn(random, 0.3) }),
   },
   {
     name: 'embedding',
-    does: 'another model embeds questions than embedded the documents',
+    does: 'queries and documents are embedded by different models',
     cause: 'embedding_model',
     breakIt: ({ chunks }, random) => ({ embed: otherModel(chunks[0]?.vector.length ?? 0, random) }),
   },

@@ -7,7 +7,7 @@ import { among, between, type Fault, isIn, some } from './fault.ts';
 export const ofTexts: readonly Fault[] = [
   {
     name: 'foreign answers',
-    does: 'a cache with a wrong key returns the list of another query for 15 to 70 % of the queries',
+    does: "a cache with a wrong key returns another query's results for 15 to 70 % of the queries",
     cause: 'foreign_answers',
     breakIt: ({ golden }, random) => {
       const share = between(random, 0.15, 0.7);
@@ -19,7 +19,7 @@ export const ofTexts: readonly Fault[] = [
   },
   {
     name: 'truncated texts',
-    does: 'chunks are re-indexed with 15 to 60 % of their texts, under the same ids',
+    does: 'chunks are re-indexed under the same ids with only 15 to 60 % of their texts',
     cause: 'truncated_texts',
     breakIt: ({ chunks, traffic }, random) => {
       if (!traffic.hasTexts) return null;
@@ -33,7 +33,7 @@ export const ofTexts: readonly Fault[] = [
   },
   {
     name: 'fewer results',
-    does: 'another top_k leaves 20 to 45 % of the results, of all queries or of live ones alone',
+    does: 'a smaller top_k leaves 20 to 45 % of the results, for all queries or only for live queries',
     cause: 'cut_off_answers',
     breakIt: ({ k, liveQueries }, random) => {
       const left = Math.max(1, Math.round(between(random, 0.2, 0.45) * k));
@@ -44,7 +44,7 @@ export const ofTexts: readonly Fault[] = [
   },
   {
     name: 'duplicate results',
-    does: 'answers hold each result twice, or the documents were indexed a second time under other ids',
+    does: 'answers contain each result twice, or documents were indexed twice under different ids',
     cause: 'duplicate_results',
     breakIt: ({ chunks, traffic }, random) => {
       if (isIn(random, 0.5)) return { results: (ids) => ids.flatMap((id) => [id, id]) };
@@ -57,7 +57,7 @@ export const ofTexts: readonly Fault[] = [
   },
   {
     name: 'one kind of query',
-    does: 'queries of one script, language, length or trait are answered wrongly, get nothing or fail',
+    does: 'queries with one script, language, length or trait get wrong results, no results or errors',
     cause: 'one_kind_of_query',
     breakIt: ({ golden, chunks }, random) => {
       const hurt = drawKind(golden, random);
@@ -73,7 +73,7 @@ export const ofTexts: readonly Fault[] = [
   },
   {
     name: 'labels wrong from the start',
-    does: '30 to 70 % of the labels are wrong in every run of the set, and users like the answers',
+    does: '30 to 70 % of the labels are wrong in every run, although users like the answers',
     cause: 'golden_labels',
     breakIt: ({ traffic, liveQueries }, random) => {
       if (traffic.opinions === 0 || liveQueries === 0) return null;

@@ -4,7 +4,7 @@ import { between, type Fault } from './fault.ts';
 export const ofTraffic: readonly Fault[] = [
   {
     name: 'generator',
-    does: '15 to 50 points fewer of the opinions are positive, and nothing of the retrieval changed',
+    does: 'positive feedback drops by 15 to 50 points, although retrieval did not change',
     cause: 'generator',
     breakIt: ({ traffic, liveQueries }, random) =>
       traffic.opinions === 0 || liveQueries === 0 ? null : { lessPositive: between(random, 0.15, 0.5) },
@@ -17,7 +17,7 @@ export const ofTraffic: readonly Fault[] = [
   },
   {
     name: 'another language',
-    does: '20 to 70 % of live queries are in another language, which the store covers badly',
+    does: '20 to 70 % of live queries are in another language, which the store covers poorly',
     cause: 'other_language',
     breakIt: ({ liveQueries }, random) => {
       if (liveQueries === 0) return null;

@@ -10,13 +10,13 @@ import { ofTraffic } from './faults-of-traffic.ts';
 const ofOthers: readonly Fault[] = [
   {
     name: 'release, order',
-    does: 'an annotated release of the retriever mixes up the order of results',
+    does: 'an annotated retriever release shuffles the results',
     cause: 'deployment',
     breakIt: (_, random) => ({ ...reordered(random), annotated: 'retriever' }),
   },
   {
     name: 'release, questions',
-    does: 'an annotated release of the retriever or embedder blurs questions',
+    does: 'an annotated release of the retriever or embedder adds noise to query vectors',
     cause: 'deployment',
     breakIt: (_, random) => {
       const blur = between(random, 0.8, 2.5);
@@ -29,7 +29,7 @@ const ofOthers: readonly Fault[] = [
   },
   {
     name: 'topic',
-    does: '8 to 25 % of live traffic asks about topics that the store never held',
+    does: '8 to 25 % of live traffic asks about topics that the store never contained',
     cause: 'uncovered_topic',
     breakIt: (_, random) => ({ newTopic: between(random, 0.08, 0.25) }),
   },
@@ -50,19 +50,19 @@ const ofOthers: readonly Fault[] = [
   },
   {
     name: 'no schedule',
-    does: 'the scheduler starts no run for 4 to 20 intervals',
+    does: 'the scheduler starts no runs for 4 to 20 intervals',
     cause: 'recalld',
     breakIt: (_, random) => ({ ownWork: { kind: 'overdue', goldenSet: 'golden', intervals: between(random, 4, 20) } }),
   },
   {
     name: 'runs fail',
-    does: 'a run does not come to its end, although the retriever answers',
+    does: 'a run does not complete, although the retriever answers',
     cause: 'recalld',
     breakIt: () => ({ ownWork: { kind: 'failed', goldenSet: 'golden', reason: 'its deadline passed.' } }),
   },
   {
     name: 'not on the list',
-    does: 'questions reach the search blurred, or a rule puts the same few documents first; nobody annotated why',
+    does: 'noise is added to query vectors, or a rule ranks the same few documents first; no release was annotated',
     cause: 'unknown',
     breakIt: ({ chunks, k }, random) => {
       const blur = between(random, 1, 2.5);
@@ -77,9 +77,9 @@ const ofOthers: readonly Fault[] = [
 
 export const faults: readonly Fault[] = [...ofCalls, ...ofAnswers, ...ofIndex, ...ofOthers, ...ofTexts, ...ofTraffic];
 
-/** Nothing is wrong, and an alarm rings by luck or by a threshold that is too tight. */
+/** Nothing is wrong, but an alert fires by chance or because of a tight threshold. */
 export const quietStreams: readonly Fault[] = [
-  { name: 'luck', does: 'nothing changed', cause: 'unknown', breakIt: () => ({}) },
+  { name: 'no fault', does: 'nothing changed', cause: 'unknown', breakIt: () => ({}) },
   {
     name: 'harmless release',
     does: 'a release that changed no answer was annotated',
@@ -97,7 +97,7 @@ export const quietStreams: readonly Fault[] = [
   },
   {
     name: 'new documents',
-    does: 'the store grew by 2 to 25 %, with documents on topics of their own',
+    does: 'the store grew by 2 to 25 %, with documents on new topics',
     cause: 'unknown',
     breakIt: ({ chunks }, random) => {
       const added = chunks.filter(() => isIn(random, between(random, 0.02, 0.25)));
@@ -109,7 +109,7 @@ export const quietStreams: readonly Fault[] = [
   },
   {
     name: 'new version of the set',
-    does: 'a new version of the golden set has 5 to 20 % other questions',
+    does: 'a new version of the golden set replaces 5 to 20 % of the queries',
     cause: 'unknown',
     breakIt: (_, random) => {
       const share = between(random, 0.05, 0.2);

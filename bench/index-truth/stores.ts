@@ -12,7 +12,7 @@ export interface Item {
 export interface StoreWorld {
   readonly measure: string;
   /** How it is looked at. */
-  readonly told: string;
+  readonly scope: string;
   /** Drawn an hour. */
   readonly probe: number;
   readonly looksTwice: boolean;
@@ -86,11 +86,11 @@ const embedded =
     filled(count, share, (isWrong) => embeddedAgain(isWrong, noise, random));
 
 export const storeWorlds: readonly StoreWorld[] = [
-  { measure: 'index_missing_ratio', told: '200 documents a round', ...looked, fill: exact },
-  { measure: 'index_orphaned_ratio', told: '200 chunks an hour', ...looked, fill: exact },
+  { measure: 'index_missing_ratio', scope: '200 documents a round', ...looked, fill: exact },
+  { measure: 'index_orphaned_ratio', scope: '200 chunks an hour', ...looked, fill: exact },
   {
     measure: 'index_superseded_ratio',
-    told: '200 documents a round, by version',
+    scope: '200 documents a round, by version',
     ...looked,
     fill: (count, share) =>
       filled(count, share, (isOld) => {
@@ -100,14 +100,14 @@ export const storeWorlds: readonly StoreWorld[] = [
   },
   {
     measure: 'index_superseded_ratio',
-    told: '200 documents a round, by text',
+    scope: '200 documents a round, by text',
     ...looked,
     daysOfAll: 0.3,
     fill: (count, share, random) => filled(count, share, (isOld) => windowed(isOld, random)),
   },
   {
     measure: 'index_not_retrievable_ratio',
-    told: '20 documents a round',
+    scope: '20 documents a round',
     ...looked,
     probe: 20,
     looksTwice: false,
@@ -117,7 +117,7 @@ export const storeWorlds: readonly StoreWorld[] = [
   },
   {
     measure: 'index_other_model_ratio',
-    told: '8 chunks an hour',
+    scope: '8 chunks an hour',
     ...looked,
     probe: 8,
     isOfDay: true,
@@ -125,7 +125,7 @@ export const storeWorlds: readonly StoreWorld[] = [
   },
   {
     measure: 'index_other_model_ratio',
-    told: '8 chunks an hour, an embedder that differs from itself by a cosine of 0.99',
+    scope: '8 chunks an hour, an embedder that differs from itself by a cosine of 0.99',
     ...looked,
     probe: 8,
     isOfDay: true,
@@ -133,7 +133,7 @@ export const storeWorlds: readonly StoreWorld[] = [
   },
   {
     measure: 'index_other_model_ratio',
-    told: '200 chunks an hour',
+    scope: '200 chunks an hour',
     ...looked,
     isOfDay: true,
     daysOfAll: 0.3,

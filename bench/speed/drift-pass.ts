@@ -86,19 +86,19 @@ export const driftPass: MeasureRow = async (quick) => {
       ...(numpy === null ? [] : [figure(`NumPy in float32, all processors: ${name}`, 'ms', [numpy])]),
       figure('ingest p99 without the search', 'ms', [search.before.p99Ms]),
       figure('ingest p99 during the search', 'ms', [search.during.p99Ms]),
-      figure('longest wait of the main thread during the search', 'ms', [search.longestWaitMs]),
+      figure('longest delay of the main thread during the search', 'ms', [search.longestWaitMs]),
     ],
     bars: [
       { what: 'window', value: windowFigure.median / 1000, side: 'at most', limit: 0.2, unit: 's' },
       {
-        what: 'exact search, by its rate',
+        what: 'exact search, throughput',
         value: rate(search.ms),
         side: 'at least',
         limit: 18.6,
         unit: 'GFLOP/s',
       },
       {
-        what: 'longest wait of the main thread',
+        what: 'longest delay of the main thread',
         value: search.longestWaitMs,
         side: 'at most',
         limit: 50,

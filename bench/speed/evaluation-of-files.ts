@@ -80,8 +80,8 @@ export const evaluationOfFiles: MeasureRow = (quick) =>
       ...row,
       figures: [...figures, trecEval],
       bars: [
-        half('eval over trec_eval', ours.median / trecEval.median),
-        half('compare over trec_eval of both runs', compare.median / (2 * trecEval.median)),
+        half('duration of eval, relative to trec_eval', ours.median / trecEval.median),
+        half('duration of compare, relative to trec_eval on both runs', compare.median / (2 * trecEval.median)),
       ],
       notes: [
         `${version}, to be built with -O2. Wall-clock time: where others use the processors, the threads in which V8 compiles and cleans up wait.`,

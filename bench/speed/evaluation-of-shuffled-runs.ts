@@ -13,7 +13,7 @@ const MEBIBYTE = 2 ** 20;
 const documentOf = (query: number, place: number): string =>
   `doc-${String((query * 7919 + place * 104_729) % 5_000_011).padStart(7, '0')}`;
 
-/** A run file whose lines are in the order of the queries, the same lines in an order by chance, and judgments. */
+/** A run file whose lines are in the order of the queries, the same lines in random order, and judgments. */
 async function writeFiles(folder: string, queries: number) {
   const fileOf = (name: string): string => path.join(folder, name);
   const [qrels, sorted, shuffled] = [fileOf('qrels.txt'), fileOf('sorted.run'), fileOf('shuffled.run')];
@@ -77,16 +77,16 @@ export const evaluationOfShuffledRuns: MeasureRow = (quick) =>
     const memory = peakMemory(qrels, shuffled);
     const what = `recalld eval, ${queries} queries x ${RESULTS} results`;
     const [inOrder, byChance] = [
-      figure(`${what}, query after query`, 'ms', ms.sorted),
-      figure(`${what}, lines in an order by chance`, 'ms', ms.shuffled),
+      figure(`${what}, lines sorted by query`, 'ms', ms.sorted),
+      figure(`${what}, lines in random order`, 'ms', ms.shuffled),
     ];
     return {
       row: 'evaluation of shuffled runs',
       name: 'evaluation-of-shuffled-runs',
-      figures: [inOrder, byChance, figure('largest memory (RSS), lines in an order by chance', 'MiB', [memory])],
+      figures: [inOrder, byChance, figure('largest memory (RSS), lines in random order', 'MiB', [memory])],
       bars: [
         {
-          what: 'shuffled over sorted',
+          what: 'shuffled run, relative to a sorted run',
           value: byChance.median / inOrder.median,
           side: 'at most',
           limit: 2,

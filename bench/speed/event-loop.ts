@@ -1,4 +1,4 @@
-/** The longest wait of the main thread of a daemon, as it exports it, while it does what is heavy. */
+/** The longest delay of the main thread of a daemon, as it exports it, while it does what is heavy. */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Worker } from 'node:worker_threads';
 import { createComputePool } from '../../src/app/compute.ts';

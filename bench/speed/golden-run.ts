@@ -22,7 +22,7 @@ export const goldenRun: MeasureRow = async (quick) => {
         bare.push(alone / queries);
         overhead.push((whole - alone) / queries);
       }
-      const cost = figure('overhead a query', 'ms', overhead);
+      const cost = figure('overhead per query', 'ms', overhead);
       return {
         row: 'golden run',
         name: 'golden-run',
@@ -31,7 +31,7 @@ export const goldenRun: MeasureRow = async (quick) => {
           figure('the retriever alone, a query', 'ms', bare),
           cost,
         ],
-        bars: [{ what: 'overhead a query', value: cost.median, side: 'at most', limit: 1, unit: 'ms' }],
+        bars: [{ what: 'overhead per query', value: cost.median, side: 'at most', limit: 1, unit: 'ms' }],
         notes: ['From the start of the run to its verdict, with storing, scoring and comparing.'],
       };
     });

@@ -122,7 +122,7 @@ function resultOf(
     ],
     [
       {
-        what: 'most growth for ten times the history',
+        what: 'largest growth for ten times the history',
         value: grown[0]?.times ?? 0,
         side: 'at most',
         limit: 2,

@@ -50,7 +50,7 @@ export const ingest: MeasureRow = (quick) =>
       const inBatches = figure(`recalld, batches of ${BATCH}, 32 connections`, 'queries/s', rates.batches);
       const single = figure('recalld, one query a request, 256 connections', 'requests/s', rates.singles);
       const leastSingle = figure(
-        'the least program of the same work, one query a request',
+        'the minimal server for the same work, one query per request',
         'requests/s',
         rates.leastSingles,
       );
@@ -64,12 +64,12 @@ export const ingest: MeasureRow = (quick) =>
           leastSingle,
           figure('bare Fastify, one query a request', 'requests/s', rates.bareSingles),
           figure('processor time of recalld, one query a request', 'µs', costs.singles),
-          figure('processor time of the least program, one query a request', 'µs', costs.leastSingles),
+          figure('processor time of the minimal server, one query per request', 'µs', costs.leastSingles),
         ],
         bars: [
           { what: 'in batches', value: inBatches.median, side: 'at least', limit: 20_000, unit: 'queries/s' },
           {
-            what: 'single requests over those of the least program',
+            what: 'single requests, relative to the minimal server',
             value: single.median / leastSingle.median,
             side: 'at least',
             limit: 0.7,
@@ -77,7 +77,7 @@ export const ingest: MeasureRow = (quick) =>
           },
         ],
         notes: [
-          'The profile is of single requests. The least program parses the body, hashes the session, keeps a tenth of the rows and the count of the minute in shared commits and answers after the commit (`bench/speed/least-ingest.ts`); bare Fastify only parses. Processor time is that of all threads of the server, with those of V8 that clean up. Sender, server and PostgreSQL share the processors. An answer waits for the commit, so there are connections enough that the wait of one is the work of another.',
+          'The profile is of single requests. The minimal server parses the body, hashes the session, stores a tenth of the rows and the count of the minute in shared commits and answers after the commit (`bench/speed/least-ingest.ts`); bare Fastify only parses. Processor time is that of all threads of the server, with those of V8 that clean up. Sender, server and PostgreSQL share the processors. An answer waits for the commit, so there are connections enough that the wait of one is the work of another.',
         ],
         profile,
       };

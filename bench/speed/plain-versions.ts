@@ -47,7 +47,7 @@ function pair(what: string, [own, plain]: readonly [string, string], ms: Readonl
   const value = figures[1].median / figures[0].median;
   return {
     figures,
-    bar: { what: `${what}: plain over ${own}`, value, side: 'at least', limit: LEAST_GAIN, unit: 'times' },
+    bar: { what: `${what}: plain, relative to ${own}`, value, side: 'at least', limit: LEAST_GAIN, unit: 'times' },
   };
 }
 
@@ -168,8 +168,8 @@ function evaluations(quick: boolean, isShuffled: boolean): Promise<Pair> {
       own: () => evaluate('bytes').ms,
       plain: () => evaluate('plain').ms,
     });
-    const order = isShuffled ? 'lines in an order by chance' : 'query after query';
-    return pair(`evaluation of ${size} queries x 100 results, ${order}`, ['by bytes', 'plain'], ms);
+    const order = isShuffled ? 'lines in random order' : 'lines sorted by query';
+    return pair(`evaluation of ${size} queries x 100 results, ${order}`, ['reading bytes', 'plain'], ms);
   });
 }
 

@@ -40,8 +40,8 @@ const curves: Curves = [
     cost: (size) => windowCost(2500, size),
   },
   {
-    what: 'exact search of 200 queries, 768 dimensions',
-    size: 'chunks of the store',
+    what: 'exact search for 200 queries, 768 dimensions',
+    size: 'chunks in the store',
     sizes: [2500, 5000, 10_000, 20_000],
     cost: (size) => {
       const [store, queries] = [randomMatrix(size, 768, 1), randomMatrix(200, 768, 2)];
@@ -49,7 +49,7 @@ const curves: Curves = [
     },
   },
   {
-    what: 'scoring of a golden run',
+    what: 'scoring a golden run',
     size: 'golden queries',
     sizes: [500, 1000, 2000, 4000],
     cost: (size) => {
@@ -61,13 +61,13 @@ const curves: Curves = [
     },
   },
   {
-    what: 'comparison of two golden runs by one measure',
+    what: 'comparing two golden runs by one measure',
     size: 'golden queries',
     sizes: [500, 1000, 2000, 4000],
     cost: (size) => best(() => compareScores(size)),
   },
   {
-    what: 'bounds and comparison of a golden run of 2,000 queries, 36 measures',
+    what: 'CIs and comparison of a golden run with 2,000 queries and 36 measures',
     size: 'segments',
     sizes: [2, 5, 10, 20],
     cost: (size) => {
@@ -79,7 +79,7 @@ const curves: Curves = [
     },
   },
   {
-    what: 'redaction of a text of account numbers, which is the slowest',
+    what: 'redaction of a text of account numbers (the slowest kind of text)',
     size: 'characters',
     sizes: [12_500, 25_000, 50_000, 100_000],
     cost: (size) => {

@@ -35,7 +35,7 @@ export const scrapeLarge: MeasureRow = (quick) =>
       const locked = await scrapeTimes(daemon, quick ? 3 : 15);
       await client.query('rollback');
       const quiet = figure('/metrics beside all of it', 'ms', milliseconds(beside));
-      const held = figure('/metrics while the database answers nothing', 'ms', milliseconds(locked));
+      const held = figure('/metrics while the database does not respond', 'ms', milliseconds(locked));
       return {
         row: '/metrics with a 100k golden set, 500k live rows',
         name: 'scrape-large',
@@ -51,7 +51,7 @@ export const scrapeLarge: MeasureRow = (quick) =>
         bars: [
           { what: 'scrape', value: quiet.median, side: 'at most', limit: LIMIT_MS, unit: 'ms' },
           {
-            what: 'scrape while the database answers nothing',
+            what: 'scrape while the database does not respond',
             value: held.median,
             side: 'at most',
             limit: LIMIT_MS,

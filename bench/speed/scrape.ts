@@ -48,12 +48,12 @@ export const scrapeRow: MeasureRow = async (quick) => {
       time,
       figure('size of the answer', 'kB', [bytes / 1000]),
       figure('ingest p99 without scrapes', 'ms', [quiet.p99Ms]),
-      figure('ingest p99 with one scrape after the other', 'ms', [busy.p99Ms]),
+      figure('ingest p99 during continuous scraping', 'ms', [busy.p99Ms]),
     ],
     bars: [
       { what: 'scrape', value: time.median, side: 'at most', limit: 100, unit: 'ms' },
       {
-        what: 'ingest p99 with one scrape after the other',
+        what: 'ingest p99 during continuous scraping',
         value: busy.p99Ms,
         side: 'at most',
         limit: 50,

@@ -53,14 +53,14 @@ pipelines:
           figures: [plain, shadowed, plainCall, shadowedCall],
           bars: [
             {
-              what: 'p99 with over without',
+              what: 'p99 with a shadow, relative to p99 without',
               value: shadowed.median / plain.median,
               side: 'at most',
               limit: 1.5,
               unit: 'times',
             },
             {
-              what: 'p99 of a call of the client, with',
+              what: 'p99 of a client call, with a shadow',
               value: shadowedCall.median / 1000,
               side: 'at most',
               limit: 1,

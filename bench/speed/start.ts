@@ -19,7 +19,7 @@ export const start: MeasureRow = async (quick) => {
     });
   }
   const firstTime = figure('with an empty data folder, where PostgreSQL is set up', 'ms', first);
-  const againTime = figure('with the data folder of before', 'ms', again);
+  const againTime = figure('with an existing data folder', 'ms', again);
   return {
     row: 'embedded start to ready',
     name: 'start',
@@ -27,7 +27,7 @@ export const start: MeasureRow = async (quick) => {
     bars: [
       { what: 'first start', value: firstTime.median / 1000, side: 'at most', limit: 5, unit: 's' },
       {
-        what: 'start with the data folder of before',
+        what: 'start with an existing data folder',
         value: againTime.median / 1000,
         side: 'at most',
         limit: 1.5,

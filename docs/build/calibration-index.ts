@@ -43,7 +43,7 @@ export function indexParagraphs({ documents, broken, lags, streams }: IndexCover
       ],
       wrong.map((cell) => [
         code(cell.measure),
-        cell.told,
+        cell.scope,
         percent(cell.share),
         `${cell.days}`,
         bounded(cell.held),
@@ -108,6 +108,6 @@ export function storeParagraphs({ documents, probe, changesPerDay, cells }: Inde
 
 const isLag = ({ measure }: StoreCell): boolean => measure === 'index_lag_seconds';
 
-const wayOf = ({ measure, told }: BrokenCell): string => `${measure} ${told}`;
+const wayOf = ({ measure, scope }: BrokenCell): string => `${measure} ${scope}`;
 const cellAt = (cells: readonly BrokenCell[], share: number): readonly BrokenCell[] =>
   cells.filter((cell) => cell.share === share);

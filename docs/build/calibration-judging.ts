@@ -1,16 +1,16 @@
 /** docs/explanation/calibration/judging.md: intervals of judged relevance, and how drops are detected. */
 import path from 'node:path';
 import { MIN_COVERAGE } from '../../bench/bound-coverage.ts';
-import type { CeilingResult } from '../../bench/judging-ceiling.ts';
 import type { JudgedCell, JudgingResult } from '../../bench/judging-coverage.ts';
 import type { DropsResult, ChangeCell as JudgedChange } from '../../bench/judging-drops.ts';
+import type { LimitResult } from '../../bench/judging-limit.ts';
 import { readResult } from '../../bench/result-file.ts';
 import { measuredBy, met, percent, rate, shareBounded } from './calibration-text.ts';
 import { generatedPage, type Page, table } from './page.ts';
 
 export function judgingCalibrationPage(results: string): Page {
   const judging = readResult(path.join(results, 'judging-coverage.json')) as JudgingResult;
-  const explained = readResult(path.join(results, 'judging-ceiling.json')) as CeilingResult;
+  const explained = readResult(path.join(results, 'judging-limit.json')) as LimitResult;
   const drops = readResult(path.join(results, 'judging-drops.json')) as DropsResult;
   const unseen = readResult(path.join(results, 'judging-drops-unseen.json')) as DropsResult;
   return generatedPage(
@@ -76,7 +76,7 @@ const GRADED_FOR_EACH = 10;
 
 function explainedVarianceParagraphs(
   { cells }: JudgingResult,
-  { provenance, kappa, cells: known }: CeilingResult,
+  { provenance, kappa, cells: known }: LimitResult,
 ): string[] {
   const measures = [...new Set(known.map(({ measure }) => measure))];
   const most = (measure: string, of: 'byScore' | 'byAny'): number =>

@@ -1,6 +1,6 @@
 /** docs/explanation/calibration.md and its pages by subject: false alerts, delays, and coverage of intervals in simulations. */
 import path from 'node:path';
-import { type CoverageResult, type CoveredCell, MIN_COVERAGE, TIMES_ANEW } from '../../bench/bound-coverage.ts';
+import { type CoverageResult, type CoveredCell, MIN_COVERAGE, TIMES_REPEATED } from '../../bench/bound-coverage.ts';
 import type { IndexCoverageResult } from '../../bench/index-coverage.ts';
 import type { IndexStoresResult } from '../../bench/index-stores.ts';
 import { readResult } from '../../bench/result-file.ts';
@@ -107,7 +107,7 @@ function indexPage(): Page {
   );
 }
 
-function boundParagraphs({ provenance, cells, drawnAnew }: CoverageResult): string[] {
+function boundParagraphs({ provenance, cells, repeated }: CoverageResult): string[] {
   const rows = [...new Set(cells.map(({ bound }) => bound))].map((bound) => {
     const worlds = cells.filter((cell) => cell.bound === bound);
     const worst = worlds.reduce((a, b) => (b.coverage.share < a.coverage.share ? b : a));
@@ -116,7 +116,7 @@ function boundParagraphs({ provenance, cells, drawnAnew }: CoverageResult): stri
   const short = cells.filter(({ coverage }) => coverage.share < MIN_COVERAGE);
   return [
     '## How often intervals hold',
-    `The table lists every value that recalld exports with a 95 % interval. It shows how often the interval contains the truth in the worst simulated world. ${short.length === 0 ? `None of the ${cells.length} is below ${percent(MIN_COVERAGE)}.` : `Below ${percent(MIN_COVERAGE)}: ${short.map(({ bound, world }) => `${bound} of ${world}`).join('; ')}.`}${drawnAnew.length === 0 ? '' : ` If an interval was below this in its first simulations, all worlds of its kind were simulated again, ${TIMES_ANEW} times as often: ${drawnAnew.join(', ')}.`} The interval for the number of live queries refers to the queries that arrived; all other intervals refer to the population of queries, users and sessions.`,
+    `The table lists every value that recalld exports with a 95 % interval. It shows how often the interval contains the truth in the worst simulated world. ${short.length === 0 ? `None of the ${cells.length} is below ${percent(MIN_COVERAGE)}.` : `Below ${percent(MIN_COVERAGE)}: ${short.map(({ bound, world }) => `${bound} of ${world}`).join('; ')}.`}${repeated.length === 0 ? '' : ` If an interval was below this in its first simulations, all worlds of its kind were simulated again, ${TIMES_REPEATED} times as often: ${repeated.join(', ')}.`} The interval for the number of live queries refers to the queries that arrived; all other intervals refer to the population of queries, users and sessions.`,
     table(['Interval', 'Worlds', 'Contains the truth', 'Worst world'], rows),
     measuredBy(provenance),
   ];

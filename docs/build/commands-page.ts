@@ -13,7 +13,7 @@ export async function commandsPage(): Promise<Page> {
     ['src/cli', 'docs/build/json-documents.ts'],
     [
       '# Commands',
-      'This page shows the `--help` of each command. Results go to stdout; notes, logs and progress go to stderr, and progress appears only on a terminal. Exit codes: 0 success; 1 a check failed, a regression was found, or a run is void; 2 bad usage, config or input; 3 a service is unreachable; 130 interrupted; 70 a bug in recalld.',
+      'This page shows the `--help` of each command. Commands print results to stdout, and notes, logs and progress to stderr; progress appears only on a terminal. Exit codes: 0 success; 1 a check failed, a regression was found, or a run is void; 2 invalid usage, config or input; 3 a service is unreachable; 130 interrupted; 70 a bug in recalld.',
       '`--json` prints exactly one JSON document. Keys are in snake case, times are ISO 8601 in UTC, shares are 0 to 1, and unknown values are null.',
       ...program.commands.flatMap((command) => sections(command, '')),
     ],

@@ -31,15 +31,15 @@ interface Form {
   readonly nested: readonly string[];
 }
 
-const rules = `- **Strict.** An unknown key is an error; the message names the key that you probably meant.
-- **Order.** The environment overrides the file, the file overrides the defaults. Without a file, \`serve\` uses the defaults:
+const rules = `- **Unknown keys.** An unknown key is an error; the message names the key that you probably meant.
+- **Order.** The environment overrides the file, and the file overrides the defaults. Without a file, \`recalld serve\` uses the defaults:
   an embedded database and no pipelines.
 - **\`\${VAR}\`** in any text of the file is replaced from the environment; an unset variable is an error. The value is always
   text; for numbers and booleans use the variables listed below.
-- **\`NAME_FILE\`** names a file that holds the secret, for each variable that lists it.
+- **\`NAME_FILE\`** is the path of a file that contains the secret. Each variable that supports this lists its \`_FILE\` variable.
 - **Secrets** are hidden by \`recalld config print\`: headers and API keys completely, the password and query values of a
   URL, and values of a request body under names such as \`api_key\` or \`token\`.
-- **Shared parts** are described once; other places link to them.`;
+- **Shared parts** are described once, and other sections link to them.`;
 
 export function configPage(): Page {
   const schema = configJsonSchema();
@@ -53,10 +53,10 @@ export function configPage(): Page {
       'recalld reads one YAML file: `recalld.yaml` in the working folder, or `--config FILE`. `recalld config check` validates it, `recalld config print` shows it with defaults and environment applied, and `recalld config schema` prints its JSON Schema for editors.',
       rules,
       '## Example',
-      'This example has every key, with one kind each of retriever, store and model. Most keys have defaults.',
+      'This example contains every key, with one kind of retriever, store and model. Most keys have defaults.',
       `\`\`\`yaml\n${configExample}\`\`\``,
       '## Keys',
-      'Each key is listed with its type, its default, its meaning, and the variable that sets it from the environment. A mapping with several forms lists the keys that all forms take first.',
+      'Each key is listed with its type, its default, its meaning, and the environment variable that sets it. For a mapping with several forms, the keys that all forms have come first.',
       ...connectionText(sections),
       ...sections
         .filter(({ path }) => !/(?<!queue)\.tls(?:\.client)?$/.test(path))
@@ -98,7 +98,7 @@ function connectionText(sections: readonly Section[]): string[] {
   });
   return [
     `### ${connectionHeading}`,
-    'Retrievers, stores, models, receivers and collectors take these keys. Their own tables list the defaults.',
+    'Retrievers, stores, models, receivers and collectors have these keys. Their own sections list the defaults.',
     table(['Key', 'Type', 'Meaning'], [...rows, ...nested]),
   ];
 }

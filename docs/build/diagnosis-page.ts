@@ -32,8 +32,8 @@ function filled(text: string, name: string, paragraphs: (result: unknown) => str
 const left = {
   shape: 'pipelines of other shapes',
   fault: 'other kinds of faults',
-  cause: 'the right cause is removed',
-  check: 'worlds of another make',
+  cause: 'without the true cause',
+  check: 'worlds from another generator',
 } as const satisfies Readonly<Record<Comparison['left'], string>>;
 
 function paragraphsOfFit({ provenance, temperature, comparisons }: FitResult): string[] {

@@ -44,7 +44,7 @@ export function diagnosisWeightsPage(): Page {
       '[Diagnosis](diagnosis.md) explains how recalld combines these weights.',
       table(['Cause', 'Means', 'What to do first', 'How to confirm it'], causes),
       '## What each cause can bring about',
-      'recalld names a cause only if it can explain at least half of the change that triggered an alert. The column *Through* lists the kinds of queries through which the cause changes a golden score.',
+      'recalld names a cause only if the cause can explain at least half of the change that triggered an alert. The column *Through* lists the kinds of queries through which the cause changes a golden score.',
       table(['Cause', 'Can affect', 'Through'], reach),
       '## Weights',
       `Weights are in nats, relative to ${code('unknown')}. Each row shows the judged weight and, after the arrow, the [fitted weight](diagnosis-accuracy.md#how-the-weights-were-estimated). Missing weights are 0. recalld divides the sum by the temperature, ${fittedEstimates.temperature}. Each firing alert that a cause cannot explain adds ${signed(fittedEstimates.unexplained)} to the cause's score (judged: ${signed(judgedEstimates.unexplained)}).`,

@@ -18,8 +18,8 @@ export function exportPage(): Page {
     ['src/export/rules/export-tables.ts'],
     [
       '# Exported tables',
-      `Schema version ${SCHEMA_VERSION}. Each manifest has this number; it changes with any name or type below. How to export: [docs/how-to/export.md](../how-to/export.md).`,
-      'Files are in `TABLE/date=YYYY-MM-DD/part-N.FORMAT`; `date` is the day (UTC) of receipt, measurement or start. Timestamps have microseconds in UTC. JSON is text in Parquet and CSV, and nested in JSONL. Vectors are not exported.',
+      `This page describes schema version ${SCHEMA_VERSION}. Each manifest contains the schema version, which changes whenever a name or type below changes. [docs/how-to/export.md](../how-to/export.md) explains how to export data.`,
+      'Each file is `TABLE/date=YYYY-MM-DD/part-N.FORMAT`; `date` is the day (UTC) on which the row was received or measured, or on which a run or an incident started. Timestamps are in UTC with microseconds. JSON columns are text in Parquet and CSV, and nested values in JSONL. Vectors are not exported.',
       'Columns marked *private* are null for pipelines with `privacy.text: hash`.',
       ...exportTables.flatMap(({ name, does, columns }) => [
         `## ${name}`,

@@ -12,15 +12,13 @@ same endpoints for machines, with every nested field.
   allows everything. A daemon with an embedded database that listens only on loopback accepts requests without a key.
 - **Errors** are problem documents (RFC 9457) with a stable \`code\` and one sentence in \`detail\`; see
   [errors.md](errors.md). An unknown name or id returns 404.
-- **Lists** are paged: \`items\` holds one page of at most \`limit\` items, \`next_cursor\` is the \`cursor\` of the next page and
-  null on the last one.
+- **Lists** are paged: \`items\` contains one page of at most \`limit\` items. \`next_cursor\` is the \`cursor\` of the next page, and null on the last page.
 - **Stale values are withheld.** A score or measurement older than three intervals of its schedule is null and marked as
   too old. A withheld value is never reported as \`ok\`.
-- **Request ids.** recalld returns the \`X-Request-Id\` of the request, or creates one.
-- **Limits.** A body may have up to 32 MB. \`server.max_under_way_mb\` bounds the memory of all concurrent requests, and
-  \`server.max_requests_per_minute\` the rate of each key (or of each address that sends no valid key). An address that sends
+- **Request ids.** Every response contains an \`X-Request-Id\`: the id from the request, or a new id.
+- **Limits.** A body may have up to 32 MB. \`server.max_under_way_mb\` limits the memory of all concurrent requests. \`server.max_requests_per_minute\` limits the rate per key, or per address that sends no valid key. An address that sends
   20 different wrong keys within a minute gets 429 for further unknown keys; keys that worked before keep working.
-  Responses with 429 and 503 carry \`Retry-After\`.
+  Responses with 429 or 503 include \`Retry-After\`.
 - **Repeated objects** are listed once. Later tables name the endpoint and field where they are listed.`;
 
 const example = `\`\`\`sh

@@ -7,7 +7,7 @@ export function jobsPage(): Page {
   const rows = jobCatalogue.map((job) => [
     code(job.name),
     job.does,
-    job.cron === null ? 'when it is asked for' : code(job.cron),
+    job.cron === null ? 'on request' : code(job.cron),
     `${job.concurrency}`,
     attemptsOf(job),
     duration(job.timeoutMs / 1000),
@@ -18,9 +18,9 @@ export function jobsPage(): Page {
     ['src/jobs'],
     [
       '# Jobs',
-      'Each job has a BullMQ queue of its name, in PostgreSQL or Redis. Delivery is at least once: if a worker dies, another one takes its job, so a job may run twice and must be idempotent. Payloads contain ids, never query text.',
-      'A start that cannot be enqueued is retried until the next one is due, then counted in `recalld_ticks_given_up_total`. After an outage, each job starts once.',
-      'The config schedules golden sets with `cron`: a tick creates a golden run and a `run-golden-set` job.',
+      'Each job has a BullMQ queue with the same name, in PostgreSQL or Redis. Delivery is at least once: if a worker dies, another worker runs its job again, so jobs are idempotent. Payloads contain ids, never query text.',
+      'If a scheduled start cannot be enqueued, recalld retries until the next start is due, and then counts it in `recalld_ticks_given_up_total`. After an outage, each job starts once.',
+      'Golden sets are scheduled by `cron` in the config: each tick creates a golden run and a `run-golden-set` job.',
       table(
         [
           'Job',

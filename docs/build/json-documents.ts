@@ -87,7 +87,7 @@ export const jsonDocuments: Readonly<Record<string, JsonDocument>> = {
   'store-test': {
     is: 'object',
     keys: ['recalld', 'node', 'tested_at', 'stores', 'verdict'],
-    more: 'Each of `stores` has `description` and `findings` with `test`, `verdict` (passed, failed, unsupported, not_tried, unreachable) and `message`. It contains no document content.',
+    more: 'Each of `stores` has `description` and `findings` with `test`, `verdict` (passed, failed, unsupported, not_tried, unreachable) and `message`. The report contains no text of stored documents.',
   },
   'index check': {
     is: 'object',
@@ -107,7 +107,7 @@ export const jsonDocuments: Readonly<Record<string, JsonDocument>> = {
   'index hubs': {
     is: 'object',
     keys: ['pipeline', 'k', 'queries', 'documents', 'hubs', 'never_returned', 'why'],
-    more: '`never_returned` is null if the store cannot be sampled or its ids differ from those of the answers; `why` says which.',
+    more: '`never_returned` is null if the store cannot be sampled, or if its ids differ from the ids in the answers; `why` gives the reason.',
   },
   'judge status': { is: 'object', keys: judgeStatus },
   'judge run': { is: 'object', keys: judgeStatus },

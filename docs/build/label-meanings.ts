@@ -8,7 +8,7 @@ export const labelMeanings: Readonly<Record<string, string>> = {
     '`all`, `key=value` of a tag in `segments.keys`, or `other` beyond `segments.max`; for index truth, segments of the manifest; for monitored measures of golden runs, `golden_set=NAME`.',
   k: 'Cut-off: one of `cutoffs` of the golden set, or `judged.depth` for judged live scores.',
   stage:
-    'Stage of the retriever as the config names it, `words and vectors` for parallel stages, `answer` for the result, or `failed`; for live queries, the name that the service sends, or `retrieval` and `rerank` for spans; at most 12.',
+    'Stage of the retriever as named in the config, `words and vectors` for parallel stages, `answer` for the final results, or `failed`. For live queries: the name that the service sends, or `retrieval` and `rerank` for spans; at most 12 names.',
   bound: '`low` or `high`: the lower or the upper limit of a range.',
   direction: '`in` or `out`: queries that gained or lost a relevant document among the first k.',
   shadow: 'Name of a shadow of the pipeline.',
@@ -37,15 +37,16 @@ export const labelMeanings: Readonly<Record<string, string>> = {
     'Result of a query (`ok`, `empty`, `error`, `timeout`), of a job (`completed`, `failed`, `dead`) or of a text to redact (`ok`, `failed`, `timeout`, `malformed`).',
   status: 'Status of a golden run: `running`, `completed`, `void`, `failed` or `cancelled`.',
   task: 'Name of a job; see [jobs.md](jobs.md).',
-  queue: 'Name of the job queue, which is the name of its job.',
+  queue: 'Name of the job queue, which is also the name of its job.',
   kind: 'Kind of a check: `floor`, `regression`, `threshold`, `stale_labels`, `forbidden_results`, `isolation` or `density_drift`; or kind of feedback: `thumb`, `rating`, `click`, `copy`, `reformulation`, `abandonment`, `no_answer` or `relevance`; or defect of an indexed document: `missing`, `unretrievable`, `orphaned`, `superseded` or `other_model`.',
   sentiment: 'Sentiment of feedback: `positive`, `negative` or `neutral`.',
-  basis: 'Kinds of feedback that count: `all`, `explicit` (thumb, rating, relevance) or `implicit` (the others).',
+  basis:
+    'Kinds of feedback that are included: `all`, `explicit` (thumb, rating, relevance) or `implicit` (all other kinds).',
   reason:
     'Why a request was shed (`database`, `overload`, `rate_limit`), why a scheduled run did not start (`quiet_hours`, `daily_budget`, `still_running`, `missed`, `no_full_run`), why a measure has no value (`no_queries`, `no_clicks`, `no_texts`, `no_query_texts`, `no_baseline`, `too_few_sessions`, `too_few_clicks`), why the coverage of a query was not measured (`no_vector`, `store_failed`, `embedder_failed`, `thinned`, ...), why an isolation rule could not check an answer (`segment_missing`, `document_unidentified`, `field_missing`), or why a grade is missing (`unreachable`, `malformed`, `refused`, `without_text`, `expired`).',
   cause: `Likely cause of an alert: ${namedCauses.map((cause) => `\`${cause}\``).join(', ')} or \`unknown\`; see [diagnosis.md](../explanation/diagnosis.md).`,
   confidence: 'Confidence of a diagnosis: `high`, `medium` or `low`.',
-  code: 'Why an item was rejected.',
+  code: 'Reason why an item was rejected.',
   version: 'Version of recalld, or of a baseline.',
   nodejs: 'Version of Node.js.',
 };

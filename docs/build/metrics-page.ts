@@ -29,12 +29,13 @@ const groups: readonly Group[] = [
   },
   {
     title: 'Golden runs',
-    about: 'State of the runs. Alert on their age first, because a withheld score violates no threshold.',
+    about: 'State of the golden runs. Alert on their age first, because a withheld score violates no threshold.',
     holds: /^recalld_golden_/,
   },
   {
     title: 'Checks',
-    about: 'Thresholds are metrics, so that rules compare series with series and only the config states thresholds.',
+    about:
+      'Thresholds are exported as metrics, so that they are stated only in the config and alert rules compare series with series.',
     holds: /^recalld_(check|threshold)/,
   },
   {
@@ -49,7 +50,7 @@ const groups: readonly Group[] = [
   },
 ];
 
-const reading = `How to read them:
+const reading = `How to read the metrics:
 
 - **n.** Every golden score is a mean over *all* judged queries of its segment. A query that failed, timed out or returned nothing counts as 0. \`recalld_golden_scored_queries\` is n.
 - **Intervals.** Each score has \`_ci_low\` and \`_ci_high\`. A critical check uses the upper bound, so that sampling noise
@@ -60,14 +61,12 @@ const reading = `How to read them:
   10 seconds, so a scrape never waits for the database. \`recalld_snapshot_age_seconds\` is their age.
 - **Replicas.** Every replica exports the same *stored* values: aggregate with
   \`max by (pipeline, golden_set, segment, k) (...)\`, never \`sum\`. For metrics marked *process*, use \`sum\` over \`rate\`.
-- **OTLP.** With \`metrics.otlp: {url: ...}\` every process also sends metrics by OTLP over HTTP as JSON, every
-  \`interval_seconds\` and at its end. Names and labels stay the same, without units, so that a Prometheus with
-  \`--web.enable-otlp-receiver\` has the series of the rules; \`job\` is \`service.name\`, \`recalld\`. \`send\` selects metrics
+- **OTLP.** With \`metrics.otlp: {url: ...}\`, every process also sends metrics by OTLP over HTTP as JSON, every \`interval_seconds\` and before it exits. Names and labels are the same and units are omitted, so the rules also work in a Prometheus with \`--web.enable-otlp-receiver\`; \`job\` is the \`service.name\`, \`recalld\`. \`send\` selects metrics
   and [scores of live queries](../how-to/judging.md#send-scores-to-your-tracing-platform).
 - **Scraping.** No metric has a label that Prometheus assigns to targets (\`job\`, \`instance\`, \`namespace\`), so
   \`honor_labels\` is not needed.
 
-To list them:
+To list the metrics:
 
 \`\`\`sh
 curl -s http://127.0.0.1:8321/metrics | grep -v '^#'

@@ -9,12 +9,12 @@ export function tracingPage(): Page {
     ['test/fixtures/interop/tracing'],
     [
       '# Tested tracing combinations',
-      'recalld was tested with the frameworks and instrumentations below. Each row is a recording of a real program, which the test suite replays: recalld stores the query, the documents in their order and the latency as the program saw them, and the fields under *also read*. Without an id, recalld uses a [hash of the text](../explanation/concepts.md#documents-without-an-id); without the error class, it stores that the retrieval failed. Configure the exporter as in [Send live queries with OpenTelemetry](../how-to/opentelemetry.md).',
+      'recalld was tested with the frameworks and instrumentations below. Each row is a recording of a real program. The test suite replays the recording and verifies that recalld stores the query, the ranked documents and the latency that the program saw, and the fields under *also read*. Without an id, recalld uses a [hash of the text](../explanation/concepts.md#documents-without-an-id); without the error class, it stores that the retrieval failed. Configure the exporter as in [Send live queries with OpenTelemetry](../how-to/opentelemetry.md).',
       table(
         ['framework', 'instrumentation', 'versions', 'recorded', 'also read', 'you must add'],
         recordings.map(rowOf),
       ),
-      'LangChain retrievers return documents without scores, unless they put a score into the metadata. A reranker that is not part of the retriever changes the order; the scores stay those of the retriever.',
+      "LangChain retrievers return documents without scores, unless they put a score into the metadata. A reranker that is not part of the retriever changes the order, but recalld stores the retriever's scores.",
       '## Tested cases',
       table(
         ['framework', 'instrumentation', 'cases'],

@@ -18,7 +18,7 @@ import { isolationCheckName } from './rules/isolation-check.ts';
 const severity = z
   .enum(severities)
   .default('critical')
-  .describe('`critical`: the failing check pages. `warning`: it does not.');
+  .describe('`critical`: the failing check pages. `warning`: the failing check opens a ticket.');
 
 const name = z
   .string()
@@ -27,7 +27,7 @@ const name = z
   })
   .optional()
   .describe(
-    'Name of the check in metrics, alerts and history. Set it so that the name stays the same when the threshold changes. For a golden set, ` on SET` is appended. Default: measure and threshold.',
+    'Name of the check in metrics, alerts and history. Set a name so that it stays the same when the threshold changes. For a golden set, ` on SET` is appended. Default: measure and threshold.',
   );
 
 const goldenMeasure = z.string().superRefine((text, context) => {
@@ -68,7 +68,7 @@ const floorCheck = z
     name,
     measure: goldenMeasure.describe('A golden metric key such as `ndcg@10`.'),
     below: below.describe(
-      'Minimum, a share such as 0.8. The check is critical if the upper 95 % bound is below it, and at warning if only the mean is.',
+      'Minimum, a share such as 0.8. The check is critical if the upper 95 % bound is below the minimum, and at warning if only the mean is below it.',
     ),
     severity,
   })
@@ -109,13 +109,13 @@ const thresholdShape = {
     .max(100)
     .optional()
     .describe(
-      'The verdict changes after this many consecutive measurements with the new result. The default depends on the measure.',
+      'Number of consecutive measurements with the new result after which the verdict changes. The default depends on the measure.',
     ),
   no_data: z
     .enum(['alert', 'silent'])
     .default('silent')
     .describe(
-      'Whether too little traffic fires an alert: `alert` or `silent`. A measure that is not measured at all always fires an alert.',
+      'Defines whether too little traffic fires an alert: `alert` or `silent`. If recalld cannot measure the value at all, an alert always fires.',
     ),
 };
 
@@ -161,7 +161,7 @@ const regressionCheck = z
       .lt(1)
       .default(0.005)
       .describe(
-        'Significance level of the one-sided test: the probability that a single run looks like a drop by chance alone.',
+        'Significance level of the one-sided test: the probability that a single run shows a drop by chance alone.',
       ),
     severity,
     runs: z
@@ -169,7 +169,7 @@ const regressionCheck = z
       .min(1)
       .default(2)
       .describe(
-        'The check fails after this many consecutive runs with the drop, and passes again after this many runs without it.',
+        'Number of consecutive runs with the drop after which the check fails, and of runs without the drop after which it passes again.',
       ),
   })
   .describe('A drop in a golden measure relative to its baseline.');

@@ -42,7 +42,7 @@ const commands: Readonly<Record<string, TopCommand>> = {
     load: async () => (await import('../incidents/diagnosis/edge/incident-commands.ts')).incidentsCommand,
   },
   silence: {
-    does: 'Hold back the messages and alerts of a pipeline, as during maintenance.',
+    does: 'Suppress the messages and alerts of a pipeline, for example during maintenance.',
     load: async () => (await import('../incidents/notifications/edge/silence-command.ts')).silenceCommand,
   },
   notify: {
@@ -66,7 +66,7 @@ const commands: Readonly<Record<string, TopCommand>> = {
     load: async () => (await import('../index/truth/edge/index-commands.ts')).indexCommand,
   },
   isolation: {
-    does: 'Test isolation rules, which say what documents a query of a segment may return.',
+    does: 'Test isolation rules, which define which documents a query of a segment may return.',
     load: async () => (await import('../live/edge/isolation-command.ts')).isolationCommand,
   },
   judge: {

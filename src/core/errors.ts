@@ -34,7 +34,7 @@ export const errorTable = {
   retriever_not_understood: {
     kind: 'input',
     meaning:
-      'The retriever returned a list of results for none of the usual requests. Describe the request in the config.',
+      'The retriever returned no list of results for any of the usual requests. Describe the request in the config.',
   },
   usage: { kind: 'input', meaning: 'The command line is not valid.' },
   config_not_found: { kind: 'input', meaning: 'The config file does not exist or cannot be read.' },
@@ -62,7 +62,7 @@ export const errorTable = {
   },
   export_differs: {
     kind: 'conflict',
-    meaning: 'The folder of an export has another format, or data of other pipelines.',
+    meaning: 'The export folder contains files in another format, or data from other pipelines.',
   },
   golden_origin_differs: {
     kind: 'conflict',
@@ -111,9 +111,9 @@ export const errorTable = {
   baseline_unknown: { kind: 'not_found', meaning: 'No baseline is pinned for that golden set.' },
   judgment_unknown: {
     kind: 'not_found',
-    meaning: 'The live query was not sampled for judging, or does not have that document.',
+    meaning: 'The live query was not sampled for judging, or its results do not include that document.',
   },
-  silence_invalid: { kind: 'input', meaning: 'A silence has no reason, or its times do not fit.' },
+  silence_invalid: { kind: 'input', meaning: 'The silence has no reason, or its start or end is invalid.' },
   silence_unknown: { kind: 'not_found', meaning: 'No silence has that id.' },
   incident_unknown: { kind: 'not_found', meaning: 'No incident has that id.' },
   run_unknown: { kind: 'not_found', meaning: 'No golden run has that id.' },

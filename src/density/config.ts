@@ -30,6 +30,8 @@ export const densitySchema = z
           .describe('Minimum number of sampled sessions in a baseline before it can page.'),
       })
       .prefault({})
-      .describe('Traffic that a baseline needs before it can page. Tickets need 3 days and 500 sessions.'),
+      .describe(
+        'Minimum traffic in a baseline before an alert can page. For tickets, 3 days and 500 sessions are sufficient.',
+      ),
   })
   .describe('Settings for query density monitoring, which requires a vector store.');

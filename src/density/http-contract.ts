@@ -29,7 +29,7 @@ export const rebaselineSchema = z.strictObject({
 const rebaselineAnswer = z.object({
   status: z
     .enum(['requested', 'unwatched'])
-    .describe('Phase of monitoring. `unwatched`: the pipeline has not been measured yet.'),
+    .describe('Phase of density monitoring. `unwatched`: the pipeline has not been measured yet.'),
 });
 
 const point = z.object({
@@ -54,7 +54,7 @@ export const densityAnswer = z.object({
   segment: z.string(),
   phase: z
     .enum(['unwatched', 'learning', 'replaying', 'watching'])
-    .describe('True if live queries can be compared with a baseline.'),
+    .describe('`watching` if live queries can be compared with a baseline.'),
   baseline: z
     .object({
       version: z.int(),
@@ -78,7 +78,7 @@ export const densityAnswer = z.object({
   outgrew_baseline: z
     .boolean()
     .describe(
-      'True if density was above 1.1 times the baseline for 14 days. A loss of this gain would go unnoticed, so create a new baseline.',
+      'True if density was above 1.1 times the baseline for 14 days. Create a new baseline, because the current baseline would hide a loss of this gain.',
     ),
   measures: z
     .record(

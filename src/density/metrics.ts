@@ -8,12 +8,12 @@ export const densityMetrics = {
     'E-value of a drop in the coverage of live queries below the baseline, relative to the threshold of the alert level. The alert fires at 1.',
     ['pipeline', 'level'],
   ),
-  recalld_density_incident: storedGauge('1 while an alert of the level is not resolved, otherwise 0.', [
+  recalld_density_incident: storedGauge('1 while a density alert of this level is not resolved, otherwise 0.', [
     'pipeline',
     'level',
   ]),
   recalld_repeat_density_queries: storedGauge(
-    'Number of replayed baseline queries behind recalld_repeat_density (its n).',
+    'Number of replayed baseline queries in recalld_repeat_density (its n).',
     ['pipeline'],
   ),
   recalld_density_sessions: storedGauge(
@@ -42,16 +42,16 @@ export const densityMetrics = {
     ['pipeline'],
   ),
   recalld_density_baseline_info: storedGauge(
-    'Always 1. The labels identify the current baseline and state whether it is sufficient for pages.',
+    'Always 1. The labels identify the current density baseline and state whether it is sufficient for pages.',
     ['pipeline', 'version', 'grade'],
   ),
-  recalld_density_baseline_age_seconds: storedGauge('Time since the end of the baseline period.', ['pipeline']),
+  recalld_density_baseline_age_seconds: storedGauge('Time since the density baseline period ended.', ['pipeline']),
   recalld_density_baseline_sessions: storedGauge(
-    'Number of sessions in the baseline, or measured so far while there is no baseline.',
+    'Number of sessions in the density baseline, or sessions measured so far while there is no baseline.',
     ['pipeline'],
   ),
   recalld_density_baseline_span_seconds: storedGauge(
-    'Length of the baseline, or of the traffic measured so far while there is no baseline.',
+    'Length of the density baseline period, or of the traffic measured so far while there is no baseline.',
     ['pipeline'],
   ),
 } as const;

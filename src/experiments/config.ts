@@ -29,7 +29,9 @@ const shadow = z.strictObject({
     .min(1)
     .max(10_000_000)
     .default(2000)
-    .describe('Maximum queries per day (UTC): first each golden set of the pipeline once, then live queries.'),
+    .describe(
+      'Maximum queries per day (UTC). recalld first sends each golden set of the pipeline once, and then live queries.',
+    ),
   max_per_second: z.number().positive().max(10_000).default(2).describe('Maximum queries per second.'),
   concurrency: z.int().min(1).max(64).default(2).describe('Maximum concurrent queries.'),
   cost_per_call: z.number().min(0).max(1000).default(0).describe('Cost per query in US dollars, for the report.'),
@@ -38,7 +40,7 @@ const shadow = z.strictObject({
     .min(0.02)
     .max(1)
     .default(0.03)
-    .describe('nDCG difference to detect. The report states when there is enough evidence for it.'),
+    .describe('nDCG difference to detect. The report states when there is enough evidence to detect it.'),
   chunk_separator: z
     .string()
     .min(1)
@@ -62,7 +64,7 @@ export const shadowsSchema = z
     ),
   )
   .describe(
-    "Candidates to replace the pipeline's retriever, for example with another index, model, chunking or provider. They receive the same queries, and users do not see their results (docs/how-to/shadow.md).",
+    "Candidates to replace the pipeline's retriever, for example with another index, model, chunking or provider. Shadows receive the same queries, and users do not see their results (docs/how-to/shadow.md).",
   );
 
 export type ShadowConfig = z.infer<typeof shadow>;
@@ -105,19 +107,21 @@ export const variantsSchema = z
           'name',
         ),
       )
-      .describe('Arms to compare. Each arm is compared with the first.'),
+      .describe('Arms to compare. Each arm is compared with the first arm.'),
     since: z.iso
       .date()
       .nullable()
       .default(null)
       .describe(
-        'First day (UTC) of the comparison; null: as far back as live queries are stored. Changing the day starts a new comparison.',
+        'First day (UTC) of the comparison. Null: the comparison begins with the oldest stored live query. Changing the day starts a new comparison.',
       ),
     difference: z
       .number()
       .min(0.001)
       .max(0.5)
       .default(0.02)
-      .describe('Smallest difference in a ratio that matters. A confidence interval within it means no change.'),
+      .describe(
+        'Smallest relevant difference in a ratio. If the whole confidence interval is smaller, the verdict is `no_change`.',
+      ),
   })
   .describe('Variants of the service that are compared by feedback, clicks and judgments (docs/how-to/variants.md).');

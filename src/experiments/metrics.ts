@@ -18,7 +18,7 @@ export const experimentMetrics = {
     '95 % for the one test on a golden set; 99 % for all comparisons on live traffic together, valid at every interim analysis',
   ),
   recalld_experiment_n: storedGauge(
-    'Golden queries, judged live queries or candidate sessions behind recalld_experiment_difference (its n).',
+    'Number of golden queries, judged live queries or candidate sessions in recalld_experiment_difference (its n).',
     compared,
   ),
   ...boundedGauges(

@@ -106,7 +106,9 @@ const changedQuerySchema = z.object({
   baseline: z.number(),
   candidate: z.number(),
   difference: z.number(),
-  newly_empty: z.boolean().describe('True if the query had results before and has none now.'),
+  newly_empty: z
+    .boolean()
+    .describe('True if the query returned documents in the baseline run but none in the candidate run.'),
 });
 
 const runComparisonSchema = z.object({
@@ -120,7 +122,7 @@ const runComparisonSchema = z.object({
 
 export const newBaselineSchema = z.strictObject({
   run_id: idField.describe('A completed run.'),
-  note: shortText.optional().describe('A short reason.'),
+  note: shortText.optional().describe('Short reason for pinning the run.'),
   with_failures: z
     .boolean()
     .optional()

@@ -167,7 +167,13 @@ export const goldenSetListQuery = z.strictObject(numberedPageShape);
 export const goldenSetParams = z.strictObject({ name: nameSchema });
 
 export const goldenSetQuery = z.strictObject({
-  version: z.coerce.number().int().min(1).max(2_147_483_647).optional().describe('Default: the latest version.'),
+  version: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(2_147_483_647)
+    .optional()
+    .describe('Version of the golden set; default: the latest version.'),
   ...numberedPageShape,
 });
 

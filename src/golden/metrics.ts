@@ -45,17 +45,20 @@ export const goldenMetrics = {
     golden,
   ),
   recalld_golden_forbidden_results: storedGauge(
-    'Forbidden documents returned by the latest finished run, confirmed by a second request. Absent if the set forbids none, or the run did not test them.',
+    'Forbidden documents returned by the latest finished run, confirmed by a second request. Absent if the set forbids no documents, or if the run did not test them.',
     golden,
   ),
   ...boundedGauges(
     {
       recalld_golden_false_answer_ratio:
-        'Share of unanswerable golden queries that the retriever answered or failed in the latest completed run. Absent if the set has none.',
+        'Share of unanswerable golden queries for which the retriever returned documents or failed in the latest completed run. Absent if the set has no such queries.',
     },
     golden,
   ),
-  recalld_golden_no_answer_queries: storedGauge('Queries behind recalld_golden_false_answer_ratio (its n).', golden),
+  recalld_golden_no_answer_queries: storedGauge(
+    'Number of queries in recalld_golden_false_answer_ratio (its n).',
+    golden,
+  ),
   ...boundedGauges(
     {
       recalld_golden_stage_recall:
@@ -66,11 +69,11 @@ export const goldenMetrics = {
     [...golden, 'stage'],
   ),
   recalld_golden_stage_queries: storedGauge(
-    'Queries behind recalld_golden_stage_recall and recalld_golden_stage_lost_ratio (their n).',
+    'Number of queries in recalld_golden_stage_recall and recalld_golden_stage_lost_ratio (their n).',
     golden,
   ),
   recalld_golden_stage_moved_queries: storedGauge(
-    'Queries that a stage turned from a miss into a hit or from a hit into a miss. A query is a hit if a relevant document is among the first k.',
+    'Queries that a stage turned from a miss into a hit or vice versa. A query is a hit if a relevant document is among the first k.',
     [...golden, 'stage', 'direction'],
   ),
   recalld_golden_stage_latency_p95_seconds: storedGauge(
@@ -82,12 +85,12 @@ export const goldenMetrics = {
       recalld_golden_context_characters:
         'Mean number of characters in the texts returned per golden query in the latest finished run, over results in which every document has a text. Absent if the retriever returns no texts.',
       recalld_golden_context_repeated_ratio:
-        'Mean share of the returned text that repeats an earlier document of the same query (five-word sequences), over the same results.',
+        'Mean share of the text returned for a golden query that repeats an earlier document of the same query (five-word sequences), over results in which every document has a text.',
     },
     golden,
   ),
   recalld_golden_context_queries: storedGauge(
-    'Results behind recalld_golden_context_characters and recalld_golden_context_repeated_ratio (their n).',
+    'Number of results in recalld_golden_context_characters and recalld_golden_context_repeated_ratio (their n).',
     golden,
   ),
   ...boundedGauges(
@@ -98,10 +101,13 @@ export const goldenMetrics = {
     compared,
   ),
   recalld_golden_baseline_p_value: storedGauge(
-    'Two-sided p of recalld_golden_baseline_difference if nothing changed; it decides regressions.',
+    'Two-sided p-value of recalld_golden_baseline_difference under the hypothesis of no change; regression checks use it.',
     compared,
   ),
-  recalld_golden_baseline_queries: storedGauge('Queries behind recalld_golden_baseline_difference (its n).', compared),
+  recalld_golden_baseline_queries: storedGauge(
+    'Number of queries in recalld_golden_baseline_difference (its n).',
+    compared,
+  ),
   ...boundedGauges(
     {
       recalld_golden_rbo:
@@ -109,9 +115,9 @@ export const goldenMetrics = {
     },
     [...golden, 'k'],
   ),
-  recalld_golden_rbo_queries: storedGauge('Queries behind recalld_golden_rbo (its n).', [...golden, 'k']),
+  recalld_golden_rbo_queries: storedGauge('Number of queries in recalld_golden_rbo (its n).', [...golden, 'k']),
   recalld_golden_scored_queries: storedGauge(
-    'Queries behind the golden scores of the latest completed run (the n of every mean).',
+    'Number of queries in the golden scores of the latest completed run (the n of every mean).',
     [...golden, 'segment'],
   ),
   recalld_golden_queries: storedGauge('Queries of the latest finished run by outcome: ok, empty, error or timeout.', [
@@ -154,7 +160,7 @@ export const goldenMetrics = {
     golden,
   ),
   recalld_golden_sentinel_interval_seconds: storedGauge(
-    'Longest scheduled gap between two sentinels. After 3 times this gap, the status is no_data.',
+    'Longest scheduled gap between two sentinels. If no sentinel completes for 3 times this gap, the status is no_data.',
     golden,
   ),
   recalld_golden_sentinel_expected_by_timestamp_seconds: storedGauge(

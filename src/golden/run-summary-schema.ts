@@ -32,7 +32,7 @@ const metricComparisonSchema = z.object({
   ci_method: z
     .enum(['bca', 't', 'newcombe', 'reruns'])
     .describe(
-      '`reruns`: compares with the mean of the runs with which the baseline was pinned, and uses the noise between them. The other methods are paired comparisons with the pinned run only.',
+      '`reruns`: compares with the mean of the runs with which the baseline was pinned, and uses the noise between these runs. All other methods are paired comparisons with the pinned run only.',
     ),
   t: z.number().nullable(),
   df: z.number(),
@@ -103,7 +103,7 @@ const stagesSchema = z.object({
         name: z.string().describe('`answer` for the final results; `words and vectors` for two parallel stages.'),
         recall: metricSchema.describe('Mean share of the relevant documents that the step passes on.'),
         lost: metricSchema.describe(
-          'Mean share of the relevant input documents that the step loses. For the first step: the share that it does not find.',
+          'Mean share of the relevant input documents that the step loses. For the first step: the share of relevant documents that it does not find.',
         ),
         moved: z
           .object({
@@ -179,7 +179,7 @@ export const runSummarySchema = z.object({
     .describe('When the results were deleted after the retention time (`keep_answers`); null while they exist.'),
   forbidden: z
     .array(z.object({ query: z.string(), document: z.string(), rank: z.int().min(1) }))
-    .describe('Forbidden documents that were returned, confirmed by a second request, by rank.'),
+    .describe('Forbidden documents that were returned and confirmed by a second request, sorted by rank.'),
   no_answer: z
     .object({
       false_answer_ratio: z.number().describe('Share of the unanswerable queries that returned documents or failed.'),
@@ -190,7 +190,7 @@ export const runSummarySchema = z.object({
       answered: count,
       worst: z
         .array(z.object({ query: z.string(), documents: count, score: z.number().nullable() }))
-        .describe('At most 50 queries, those with the most documents first, each with its highest score.'),
+        .describe('At most 50 queries with their highest scores, sorted by the number of returned documents.'),
     })
     .nullable()
     .describe(
@@ -199,7 +199,7 @@ export const runSummarySchema = z.object({
   stages: stagesSchema
     .nullable()
     .describe(
-      'Relevant documents kept and lost by each retriever stage; null if the retriever reports no stages, or while the run is in progress.',
+      'Relevant documents that each retriever stage keeps and loses; null if the retriever reports no stages, or while the run is in progress.',
     ),
   baseline: comparedSchema.nullable().describe('Comparison with the pinned baseline.'),
   deployment: comparedSchema.nullable().describe('Comparison with the last run before the store or the model changed.'),

@@ -22,7 +22,7 @@ const reranker = z.strictObject({
 });
 
 const none = z.strictObject({
-  kind: z.literal('none').describe('Uses no model; people grade all selected queries.'),
+  kind: z.literal('none').describe('Uses no model; all selected queries are graded by people.'),
 });
 
 export const judgedSchema = z
@@ -47,7 +47,7 @@ export const judgedSchema = z
       .min(1)
       .max(10)
       .default(5)
-      .describe('Number of top documents per query that are graded, from 0 to 3.'),
+      .describe('Number of top documents per query that are graded. Grades range from 0 to 3.'),
     pooling: z
       .strictObject({
         share: z
@@ -83,7 +83,7 @@ export const judgedSchema = z
       .max(1)
       .default(0.1)
       .describe(
-        'Share of selected queries that are also graded by people. If there is no model judge, people grade all selected queries.',
+        'Share of selected queries that are also graded by people. If there is no model judge, all selected queries are graded by people.',
       ),
     second_reviewer_share: z
       .number()

@@ -269,7 +269,7 @@ export const feedbackPolicySchema = z
         struggle: capsSchema('struggle').describe('Cap for reformulation, abandonment and no_answer.'),
       })
       .prefault({})
-      .describe('Caps on the feedback of one user. Feedback beyond a cap is stored but not counted.'),
+      .describe('Limits on the feedback of one user. Feedback beyond a limit is stored but not counted.'),
   })
   .prefault({})
   .describe('How feedback is interpreted.');

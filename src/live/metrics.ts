@@ -2,7 +2,7 @@
 import { boundedGauges, type MetricDefinition, storedGauge } from '../platform/metrics/definition.ts';
 
 export const liveMeasurementMetrics = {
-  recalld_live_measure_samples: storedGauge('Number of sampled queries behind a live traffic measure (its n).', [
+  recalld_live_measure_samples: storedGauge('Number of sampled queries in a live traffic measure (its n).', [
     'pipeline',
     'segment',
     'measure',
@@ -26,11 +26,11 @@ export const liveMeasurementMetrics = {
     ['pipeline'],
   ),
   recalld_normal_range: storedGauge(
-    'Limits of the normal range of a measure, learned from its earlier values; `bound` is low or high. A change beyond the worse one is an alert.',
+    "Limits of a measure's normal range, learned from its earlier values; `bound` is low or high. An alert fires if the measure changes beyond the worse limit.",
     ['pipeline', 'measure', 'segment', 'bound'],
   ),
   recalld_measure_changed: storedGauge(
-    '1 while a measure that has no alert of its own is outside its normal range, 0 while it is inside; absent until the range is known. `segment` is `all`, or the golden set for a golden run measure.',
+    '1 while a measure that has no separate alert is outside its normal range, 0 while it is inside the range; absent until the range is known. `segment` is `all`, or the golden set for a golden run measure.',
     ['pipeline', 'measure', 'segment'],
   ),
   recalld_measure_value: storedGauge('Latest value of a measure whose normal range is known.', [

@@ -3,10 +3,10 @@ import { measureIndexCoverage } from '../../bench/index-coverage.ts';
 
 it('breaks stores in each way, and follows arrivals', { timeout: 120_000 }, async () => {
   const { broken, lags, streams } = await measureIndexCoverage(true, 1, () => undefined);
-  for (const { share, inDay, measure, told } of broken) {
+  for (const { share, inDay, measure, scope } of broken) {
     if (inDay === null) continue;
-    if (share === 0) expect([measure, told, inDay.share]).toEqual([measure, told, 0]);
-    if (share === 0.1) expect([measure, told, inDay.share]).toEqual([measure, told, 1]);
+    if (share === 0) expect([measure, scope, inDay.share]).toEqual([measure, scope, 0]);
+    if (share === 0.1) expect([measure, scope, inDay.share]).toEqual([measure, scope, 1]);
   }
   const held = [...broken, ...lags].filter((cell) => cell.held.share >= 0.75);
   expect(held.length).toBeGreaterThan(0.8 * (broken.length + lags.length));

@@ -24,7 +24,9 @@ export const alertsSchema = z
     runbook_base_url: url
       .nullable()
       .default(null)
-      .describe('Base URL for docs/runbooks. Default: the runbooks that the console serves.')
+      .describe(
+        'Base URL at which docs/runbooks is published. By default, alerts link to the runbooks that the console serves.',
+      )
       .meta({ secret: 'url' }),
     dashboard_base_url: url
       .nullable()
@@ -57,11 +59,11 @@ export const alertsSchema = z
       .strictObject({
         drift: periodBudgetSchema
           .default('1 per 365d')
-          .describe('Accepted false pages from the density drift checks of all pipelines together.'),
+          .describe('Accepted rate of false pages from the density drift checks of all pipelines together.'),
         per_pipeline: periodBudgetSchema
           .default('1 per 90d')
           .describe(
-            'Accepted false pages from the checks of one pipeline; `recalld config check` warns if more are expected.',
+            'Accepted rate of false pages from the checks of one pipeline; `recalld config check` warns if it expects more false pages.',
           ),
       })
       .prefault({})
@@ -78,7 +80,10 @@ export const objectivesSchema = z
     results: share.optional().describe('Target share of live queries that return a document.'),
     latency: z
       .strictObject({
-        within_seconds: z.number().positive().describe('Latency limit in seconds; one of `metrics.latency_buckets`.'),
+        within_seconds: z
+          .number()
+          .positive()
+          .describe('Latency limit in seconds; must be one of `metrics.latency_buckets`.'),
         target: share.describe('Target share of live queries within the latency limit.'),
       })
       .optional()

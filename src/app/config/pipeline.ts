@@ -33,7 +33,7 @@ const goldenSchema = z.strictObject({
   cron: cronSchema
     .optional()
     .describe(
-      'Schedule for full runs. Default: only manual runs. A run scheduled for a time of day starts once a day, even when clocks change (docs/how-to/golden-runs.md).',
+      'Schedule for full runs. By default, the set is only run manually. A run scheduled for a time of day starts once a day, even when clocks change (docs/how-to/golden-runs.md).',
     ),
   timezone: timezoneSchema
     .default('UTC')
@@ -75,13 +75,15 @@ const goldenSchema = z.strictObject({
     .array(z.int().min(1).max(1000))
     .min(1)
     .default([...defaultCutoffs])
-    .describe('Cut-offs k for every measure; the largest is the number of requested documents.'),
+    .describe(
+      'Cut-offs k for every measure; the largest cut-off is the number of documents requested from the retriever.',
+    ),
   gains: z
     .array(z.enum(gainMeasures))
     .superRefine(refuseRepeats)
     .default([])
     .describe(
-      'Additional sums of gains to compute and export: `cg`, `dcg`. They depend on the grades, so they can only compare runs of this set, and checks cannot use them.',
+      'Additional sums of gains to compute and export: `cg`, `dcg`. These sums depend on the grades, so only runs of the same set are comparable, and checks cannot use them.',
     ),
   relevance_level: z.int().min(1).default(1).describe('Minimum grade that counts as relevant; does not affect nDCG.'),
   no_answer: z
@@ -100,7 +102,7 @@ const goldenSchema = z.strictObject({
     })
     .prefault({})
     .describe(
-      'When a response to a query marked `no_answer` is correct; a response with more documents counts as a false answer.',
+      'Defines when a response to a query marked `no_answer` is correct. A response with more documents counts as a false answer.',
     ),
   concurrency: z.int().min(1).max(256).default(4).describe('Maximum number of concurrent queries to the retriever.'),
   max_per_second: z
@@ -118,14 +120,14 @@ const goldenSchema = z.strictObject({
     .min(0)
     .max(1)
     .default(0.05)
-    .describe('With `void`: maximum share of queries in a run that may fail.'),
+    .describe('If `on_error` is `void`: maximum share of queries in a run that may fail.'),
 });
 
 export const pipelineSchema = z
   .strictObject({
     name: nameSchema.describe('Name of the pipeline, used as a metric label.'),
     retriever: retrieverSchema.describe(
-      'The monitored retriever, which takes query text and returns ranked documents.',
+      'The monitored retriever, which receives query text and returns ranked documents.',
     ),
     vector_store: vectorStoreSchema.optional().describe("The retriever's vector store."),
     embedder: embedderSchema.optional().describe('The embedder, which converts text into vectors.'),

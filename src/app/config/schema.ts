@@ -41,7 +41,7 @@ const serverSchema = z.strictObject({
     .max(16_384)
     .default(128)
     .describe(
-      'Maximum memory for all running requests in megabytes, estimated: bodies, parsed values, and rows waiting to be stored. Requests without a valid key get at most half of it, up to 64. Further requests get 503 and Retry-After.',
+      'Maximum estimated memory for all running requests, in megabytes: bodies, parsed values, and rows waiting to be stored. Requests without a valid key can use at most half of this memory, up to 64 MB. Further requests get 503 and Retry-After.',
     ),
   trusted_proxies: z
     .array(
@@ -65,7 +65,10 @@ const serverSchema = z.strictObject({
     .describe(
       'Maximum duration of a shutdown. After that the process exits with code 3, and its work continues on another replica or after the next start.',
     ),
-  metrics_port: port.nullable().default(null).describe('Separate port for /metrics, /livez and /readyz; null: `port`.'),
+  metrics_port: port
+    .nullable()
+    .default(null)
+    .describe('Separate port for /metrics, /livez and /readyz; null uses `port`.'),
 });
 
 function refuseUrl(url: string, context: z.RefinementCtx): void {
@@ -98,7 +101,7 @@ const storageSchema = z.strictObject({
     .nullable()
     .default(null)
     .describe(
-      'URL of a replica that serves reads for pages and reports; it may lag. While it is unreachable, these reads use `url`. Null: reads always use `url`.',
+      'URL of a replica that serves reads for pages and reports; the replica may lag. While it is unreachable, recalld reads from `url` instead. Null: recalld always reads from `url`.',
     )
     .meta({ secret: 'url' }),
   measurement_retention_days: z
@@ -107,14 +110,14 @@ const storageSchema = z.strictObject({
     .max(36_500)
     .default(400)
     .describe(
-      'How many days measured values are retained. They are deleted by whole months, and contain no texts and no ids.',
+      'Number of days for which measured values are retained. recalld deletes them in whole months. They contain no texts and no ids.',
     ),
   audit_retention_days: z
     .int()
     .min(1)
     .max(36_500)
     .default(730)
-    .describe('How many days the audit log is retained (`recalld audit`).'),
+    .describe('Number of days for which the audit log is retained (`recalld audit`).'),
   hash_key: z
     .string()
     .min(16)
@@ -142,7 +145,7 @@ const metricsSchema = z
       })
       .default([...metricCatalogue.recalld_query_latency_seconds.buckets])
       .describe(
-        'Upper bounds of the `recalld_query_latency_seconds` buckets, in seconds; a latency objective uses one of them. All processes need the same bounds, because different bounds produce different series.',
+        'Upper bounds of the `recalld_query_latency_seconds` buckets, in seconds; the limit of a latency objective must be one of these bounds. All processes need the same bounds, because different bounds produce different series.',
       ),
     otlp: z
       .strictObject({
@@ -161,7 +164,7 @@ const metricsSchema = z
         interval_seconds: z.number().min(1).max(3600).default(60).describe('Interval at which metrics are sent.'),
       })
       .optional()
-      .describe('Sends metrics and live query scores by OTLP over HTTP. Default: nothing is sent.'),
+      .describe('Sends metrics and live query scores by OTLP over HTTP. By default, recalld sends nothing.'),
   })
   .prefault({})
   .describe('Export of metrics.');
@@ -195,7 +198,7 @@ function refuseSharedPort(
 
 export const configSchema = z
   .strictObject({
-    server: serverSchema.prefault({}).describe('The HTTP API and the daemon.'),
+    server: serverSchema.prefault({}).describe('Settings for the HTTP API and the daemon.'),
     storage: storageSchema.prefault({}).describe('The database.'),
     queue: queueSchema,
     log: logSchema.prefault({}).describe('The log.'),

@@ -22,7 +22,7 @@ export interface RegressionCheck {
   readonly measure: string;
   /** Smallest relevant drop, >= 0. */
   readonly drop: number;
-  /** Significance level of the one-sided test: the probability that a single run looks like a drop by chance alone. */
+  /** Significance level of the one-sided test: the probability that a single run shows a drop by chance alone. */
   readonly alpha: number;
   readonly severity: Severity;
   /** Number of consecutive runs that must show the drop, and that must show no drop before the check is resolved. */

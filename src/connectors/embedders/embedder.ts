@@ -66,7 +66,7 @@ const openai = z.strictObject({
   ...service,
   api_key: keySchema,
   model: z.string().min(1).describe('Name of the model.'),
-  dimensions: z.int().min(1).optional().describe('Length of the vectors, if the model offers a choice.'),
+  dimensions: z.int().min(1).optional().describe('Length of the vectors, if the model supports several lengths.'),
   batch_size: batch,
 });
 

@@ -19,12 +19,16 @@ export const emailSchema = z
       .refine((text) => URL.canParse(text), { error: 'is not a valid URL; check its host and port' })
       .describe('Address of the SMTP server: smtp://host:587 (STARTTLS) or smtps://host:465 (TLS).')
       .meta({ secret: 'url' }),
-    username: z.string().min(1).optional().describe('User name at the SMTP server. Default: no sign-in.'),
+    username: z
+      .string()
+      .min(1)
+      .optional()
+      .describe('User name at the SMTP server. By default, recalld does not sign in.'),
     password: z
       .string()
       .min(1)
       .optional()
-      .describe('Password at the SMTP server; keep it in the environment as ${VAR}. It is only sent over TLS.')
+      .describe('Password at the SMTP server; keep it in the environment as ${VAR}. recalld sends it only over TLS.')
       .meta({ secret: 'all' }),
     from: address.describe('Address of the sender.'),
     to: z.array(address).min(1).describe('Addresses of the recipients.'),

@@ -9,7 +9,7 @@ export const pagerdutySchema = z
     kind: z.literal('pagerduty').describe('The Events API v2 of PagerDuty.'),
     url: urlSchema
       .default('https://events.pagerduty.com/v2/enqueue')
-      .describe('Where events are posted.')
+      .describe('URL to which events are posted.')
       .meta({ secret: 'url' }),
     routing_key: z
       .string()

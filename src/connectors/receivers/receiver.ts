@@ -23,7 +23,7 @@ export interface Receiver {
 export const minSeverity = z
   .enum(severities)
   .default('critical')
-  .describe('Lowest severity of incidents that are sent: critical, or warning for both.');
+  .describe('Minimum severity of the incidents that this receiver gets: `critical`, or `warning` for both severities.');
 
 /** Config keys that every receiver of HTTP requests has. */
 export const commonKeys = { proxy: proxySchema, min_severity: minSeverity };

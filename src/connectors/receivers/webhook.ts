@@ -7,7 +7,7 @@ import { commonKeys, type Receiver, urlSchema } from './receiver.ts';
 export const webhookSchema = z
   .strictObject({
     kind: z.literal('webhook').describe('Your own service, which receives JSON.'),
-    url: urlSchema.describe('Where messages are posted.').meta({ secret: 'all' }),
+    url: urlSchema.describe('URL to which messages are posted.').meta({ secret: 'all' }),
     headers: z
       .record(z.string(), z.string().meta({ secret: 'all' }))
       .default({})

@@ -26,7 +26,7 @@ const http = z.strictObject({
   url: z
     .string()
     .min(1)
-    .describe('URL to call; may contain the placeholders of `body`, which are percent-encoded.')
+    .describe('URL to call; may contain the same placeholders as `body`, which are percent-encoded.')
     .meta({ secret: 'url' }),
   method: z.enum(['GET', 'POST', 'PUT']).default('POST').describe('HTTP method.'),
   headers: headersSchema,
@@ -72,7 +72,7 @@ const http = z.strictObject({
         )
         .default({})
         .describe(
-          'Results of the stages before the last stage, in order, such as `candidates`. Golden runs report what each stage loses, and `recalld explain` reports which stage lost a document.',
+          'Locations of the results of earlier stages in the response, such as `candidates`, in order. Golden runs then report how many relevant documents each stage loses, and `recalld explain` reports which stage lost a document.',
         ),
     })
     .prefault({})
@@ -111,7 +111,7 @@ const searchEngineShape = {
   query: templatedBody
     .optional()
     .describe(
-      'Query in the query language of the engine, instead of a match on `fields`; may contain {{text}} and {{tags.NAME}}.',
+      "Query in the search engine's query language, used instead of a match on `fields`; may contain {{text}} and {{tags.NAME}}.",
     ),
   embedding: z.string().min(1).default('embedding').describe('Name of the vector field.'),
   num_candidates: z
@@ -123,7 +123,7 @@ const searchEngineShape = {
   filter: z.record(z.string(), z.string()).default({}).describe('Field values that a document must have.'),
   id: z.string().min(1).default('_id').describe('Field that holds the document id.'),
   content: z.string().min(1).optional().describe('Field that holds the text; only a reranker needs it.'),
-  rank_constant: z.int().min(1).default(60).describe('Constant for reciprocal rank fusion.'),
+  rank_constant: z.int().min(1).default(60).describe('Rank constant of reciprocal rank fusion.'),
 };
 
 const elasticsearch = z.strictObject({
@@ -161,7 +161,7 @@ const teiReranker = z.strictObject({
 });
 
 const cohereReranker = z.strictObject({
-  kind: z.literal('cohere').describe('Cohere, and the compatible services Jina and vLLM.'),
+  kind: z.literal('cohere').describe('Cohere, or a compatible service such as Jina or vLLM.'),
   ...rerankerShape,
   path: z.string().startsWith('/').default('/v2/rerank').describe('Path of the endpoint; for Jina, use /v1/rerank.'),
   model: z.string().min(1).describe('Name of the model.'),

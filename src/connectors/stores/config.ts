@@ -69,7 +69,7 @@ const elasticsearch = z.strictObject({
     .max(10_000)
     .optional()
     .describe(
-      'Candidates per shard in a search; use the same value as in your service. Default: twice k, at least 100.',
+      'Number of candidates per shard in a search; use the same value as in your service. Default: twice k, but at least 100.',
     ),
 });
 

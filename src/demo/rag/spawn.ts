@@ -113,12 +113,12 @@ async function waitForReady(
 ): Promise<Omit<ReadyMessage, 'kind'> & { pid: number }> {
   const failed = (what: string) =>
     new RecalldError('demo_failed', `The demo's RAG service ${what}. Its last output was: ${lastLine()}`);
-  const settled = new AbortController();
+  const waited = new AbortController();
   try {
     return await new Promise((resolve, reject) => {
       const timer = setTimeout(() => reject(failed(`did not start within ${timeoutMs / 1_000} s`)), timeoutMs);
-      settled.signal.addEventListener('abort', () => clearTimeout(timer));
-      signal?.addEventListener('abort', () => reject(signal.reason), { signal: settled.signal });
+      waited.signal.addEventListener('abort', () => clearTimeout(timer));
+      signal?.addEventListener('abort', () => reject(signal.reason), { signal: waited.signal });
       child.once('message', (message: ReadyMessage) => {
         const { url, storeUrl, documents } = message;
         resolve({ url, storeUrl, documents, pid: child.pid ?? 0 });
@@ -126,7 +126,7 @@ async function waitForReady(
       void exited.then(({ code, signal: by }) => reject(failed(`exited during startup (${by ?? `code ${code}`})`)));
     });
   } finally {
-    settled.abort();
+    waited.abort();
   }
 }
 

@@ -100,7 +100,7 @@ export interface ChangedQuery {
   readonly baseline: number;
   readonly candidate: number;
   readonly difference: number;
-  /** True if the query had results before and has none now. */
+  /** True if the query returned documents in the baseline run but none in the candidate run. */
   readonly isNewlyEmpty: boolean;
 }
 

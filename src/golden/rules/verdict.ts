@@ -49,8 +49,8 @@ export interface MeasuredDifference {
   /** Number of queries with a lower score. */
   readonly losses: number;
   /**
-   * `reruns`: compares with the mean of the runs with which the baseline was pinned, and uses the noise between them.
-   * The other methods are paired comparisons with the pinned run only.
+   * `reruns`: compares with the mean of the runs with which the baseline was pinned, and uses the noise between these
+   * runs. All other methods are paired comparisons with the pinned run only.
    */
   readonly ciMethod: 'bca' | 't' | 'newcombe' | 'reruns';
 }

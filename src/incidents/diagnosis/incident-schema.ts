@@ -122,7 +122,7 @@ export const incidentSchema = z.object({
     .describe('Null if the incident is not acknowledged, or if API keys are not required.'),
   mark: markSchema.nullable().describe('Null unless a user marked the cause as right or wrong.'),
   confirmed_at: time.nullable().describe('When a second diagnosis confirmed or corrected the cause; null until then.'),
-  diagnosed_at: time.describe('When the incident was diagnosed again. This diagnosis has not changed since then.'),
+  diagnosed_at: time.describe('Time of this diagnosis, which has not changed since then.'),
   ...findingsShape,
   timeline: z
     .array(
@@ -134,7 +134,7 @@ export const incidentSchema = z.object({
         currentSeverity: z.enum(severities).nullable().describe('Current severity; null if the alert is resolved.'),
         opened_at: time,
         ended_at: time.nullable(),
-        critical_at: z.array(time).describe('Every time at which the alert became critical.'),
+        critical_at: z.array(time).describe('Times at which the alert became critical.'),
         worst: z.object({ at: time, headline: z.string(), text: z.string(), value: z.number().nullable() }),
         recovered: z.string().nullable().describe('Measured recovery; null if none was measured.'),
       }),

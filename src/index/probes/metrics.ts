@@ -5,7 +5,7 @@ const searched = ['pipeline', 'k'] as const;
 
 export const probeMetrics = {
   recalld_store_sample_age_seconds: storedGauge('Age of the latest uniform sample of the vector store.', ['pipeline']),
-  recalld_ann_recall_queries: storedGauge('Number of live queries behind recalld_ann_recall_ratio (its n).', searched),
+  recalld_ann_recall_queries: storedGauge('Number of live queries in recalld_ann_recall_ratio (its n).', searched),
   recalld_index_info: storedGauge(
     'Fingerprint of the vector store: its kind, index, settings and size class. Always 1.',
     ['pipeline', 'fingerprint'],

@@ -62,7 +62,7 @@ export const indexSchema = z
     late_after: durationSchema('1m', '30d')
       .default('1h')
       .describe(
-        'Maximum time for a document change to reach the store. After it, the document counts as missing or orphaned.',
+        'Maximum time for a document change to reach the store. After this time, the document counts as missing or orphaned.',
       ),
     calls_per_second: z.number().positive().max(1000).default(10).describe('Maximum number of store calls per second.'),
     retrieve: z
@@ -79,7 +79,7 @@ export const indexSchema = z
       .max(1000)
       .default(8)
       .describe(
-        'Number of stored chunks embedded again per hour, to detect vectors from another model. After such a vector is found, five times as many chunks are embedded; 0 disables this check.',
+        'Number of stored chunks embedded again per hour, to detect vectors from another model. After recalld finds such a vector, it embeds five times as many chunks; 0 disables this check.',
       ),
     embed_prefix: z
       .string()
@@ -92,7 +92,7 @@ export const indexSchema = z
       .max(1)
       .default(0.98)
       .describe(
-        'Minimum cosine between a stored vector and a new embedding of its text. Below it, the stored vector came from another model.',
+        'Minimum cosine between a stored vector and a new embedding of its text. If the cosine is lower, another model produced the stored vector.',
       ),
   })
   .describe(

@@ -252,7 +252,7 @@ export async function readJudgePage(
     trends,
     from,
     until: now,
-    /** Null if only people grade. */
+    /** Null if there is no model judge. */
     maxCostPerDay: plan === undefined || plan.judge === null ? null : plan.maxCostPerDay,
     skipped,
     /** The last grade, so that it can be undone. */

@@ -21,8 +21,8 @@ export const violationSchema = z.object({
 });
 
 export const violationListQuery = z.strictObject({
-  pipeline: identifier.optional().describe('Only violations of this pipeline.'),
-  rule: identifier.optional().describe('Only violations of this rule.'),
+  pipeline: identifier.optional().describe('Return only violations of this pipeline.'),
+  rule: identifier.optional().describe('Return only violations of this rule.'),
   ...numberedPageShape,
 });
 

@@ -144,7 +144,7 @@ export const ingestEndpoints: readonly Endpoint[] = [
     scope: 'ingest',
     body: oneOrMany(liveQuerySchema),
     responses: {
-      '202': { description: 'All items except the rejected ones are committed to the database.', body: queriesReport },
+      '202': { description: 'All accepted items are committed to the database.', body: queriesReport },
       '422': allRefused(queriesReport),
     },
   },
@@ -156,7 +156,7 @@ export const ingestEndpoints: readonly Endpoint[] = [
     scope: 'ingest',
     body: oneOrMany(feedbackSchema),
     responses: {
-      '202': { description: 'All items except the rejected ones are committed to the database.', body: feedbackReport },
+      '202': { description: 'All accepted items are committed to the database.', body: feedbackReport },
       '422': allRefused(feedbackReport),
     },
   },

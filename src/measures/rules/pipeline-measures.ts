@@ -10,7 +10,7 @@ export const pipelineMeasures = {
     every: 300,
     gauge: pipelineGauge(
       'recalld_store_vectors',
-      'Vectors in the store; an estimate by the store where an exact count is expensive.',
+      "Number of vectors in the store. If an exact count is expensive, this is the store's estimate.",
     ),
   },
   ann_recall: {
@@ -35,7 +35,7 @@ export const pipelineMeasures = {
     every: 86_400,
     gauge: {
       name: 'recalld_store_agreement_ratio',
-      help: 'Mean share of the documents returned for a golden query that are among as many nearest chunks in the store, over 32 queries of the latest golden run.',
+      help: 'Mean share of the documents returned for a golden query that are among the same number of nearest chunks in the store, over 32 queries of the latest golden run.',
       labels: ['pipeline'],
       bounds: true,
     },

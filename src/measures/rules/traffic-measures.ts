@@ -104,7 +104,7 @@ export const trafficMeasures = {
     every: 'live',
     gauge: {
       name: 'recalld_query_main_language_ratio',
-      help: 'Share of live queries in the usual language of the pipeline, among queries in it or in the most frequent other language in the trailing window.',
+      help: "Share of live queries in the pipeline's usual language, among queries in that language or in the most frequent other language in the trailing window.",
       labels: ['pipeline'],
       bounds: true,
     },

@@ -188,7 +188,7 @@ export const metricCatalogue = {
   },
   recalld_requests_under_way_bytes: {
     type: 'gauge',
-    help: 'Peak memory used by running requests in the last second, estimated: bodies, parsed values, and rows waiting to be stored. Above `server.max_under_way_mb`, requests are refused.',
+    help: 'Estimated peak memory used by running requests in the last second: bodies, parsed values, and rows waiting to be stored. If it exceeds `server.max_under_way_mb`, recalld refuses requests.',
     labels: [],
     source: 'process',
   },
@@ -235,7 +235,7 @@ export const metricCatalogue = {
   },
   recalld_snapshot_age_seconds: {
     type: 'gauge',
-    help: 'Age of the cached database rows from which stored gauges are exported; grows while the database does not respond. Until the first rows are read, the age of the process.',
+    help: 'Age of the cached database rows from which stored gauges are exported; grows while the database does not respond. Until the first rows are read, this is the age of the process.',
     labels: [],
     source: 'process',
   },
@@ -253,7 +253,7 @@ export const metricCatalogue = {
   },
   recalld_jobs_total: {
     type: 'counter',
-    help: 'Jobs by outcome: completed, failed (will be retried) or dead (will not).',
+    help: 'Jobs by outcome: completed, failed (will be retried) or dead (will not be retried).',
     labels: ['task', 'outcome'],
     source: 'process',
   },
@@ -265,7 +265,7 @@ export const metricCatalogue = {
   },
   recalld_job_duration_seconds: {
     type: 'histogram',
-    help: 'How long jobs took.',
+    help: 'Duration of jobs.',
     labels: ['task'],
     source: 'process',
     buckets: [0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300, 1800],

@@ -7,14 +7,14 @@ const node = z.string().regex(/^(\[[0-9A-Fa-f:]+\]|[^\s:/@]+):\d{1,5}$/, { error
 const sentinel = z.strictObject({
   kind: z.literal('sentinel').describe('Redis with Sentinel; `queue.url` is one of the sentinels.'),
   name: z.string().min(1).describe('Name of the master, as configured in the sentinels.'),
-  others: z.array(node).default([]).describe('Further sentinels, each as host:port.'),
+  others: z.array(node).default([]).describe('Addresses of further sentinels, each as host:port.'),
   username: z.string().min(1).optional().describe('User name for the sentinels.'),
   password: z.string().min(1).optional().describe('Password for the sentinels.').meta({ secret: 'all' }),
 });
 
 const cluster = z.strictObject({
   kind: z.literal('cluster').describe('Redis Cluster; `queue.url` is one of its nodes.'),
-  others: z.array(node).default([]).describe('Further nodes, each as host:port.'),
+  others: z.array(node).default([]).describe('Addresses of further cluster nodes, each as host:port.'),
 });
 
 const redis = z
@@ -26,13 +26,15 @@ const redis = z
       .refine((url) => URL.canParse(url) && /^(\/\d*)?$/.test(new URL(url).pathname), {
         error: 'must have the form redis://host:port or redis://host:port/database, with a database number',
       })
-      .describe('URL of Redis. With a `topology`, the URL of one node; its user and password apply to the servers.')
+      .describe(
+        'URL of Redis. If `topology` is set, this is the URL of one node; its user and password are used for all Redis servers.',
+      )
       .meta({ secret: 'url' }),
     prefix: z
       .string()
       .regex(/^[A-Za-z0-9._-]{1,64}$/, { error: 'must be 1 to 64 letters, digits and . _ -' })
       .default('recalld')
-      .describe('Prefix of all keys. Deployments that share a Redis need different prefixes.'),
+      .describe('Prefix of all keys in Redis. Deployments that share a Redis server need different prefixes.'),
     tls: z
       .strictObject({
         ...tlsShape,
@@ -43,7 +45,9 @@ const redis = z
           .describe('Name in the server certificate, if it differs from the host in the URL.'),
       })
       .optional()
-      .describe('TLS settings; require a rediss:// URL. Certificate authorities that Node.js trusts remain trusted.'),
+      .describe(
+        'TLS settings, which require a rediss:// URL. The certificate authorities that Node.js trusts remain trusted.',
+      ),
     topology: z
       .discriminatedUnion('kind', [sentinel, cluster])
       .optional()

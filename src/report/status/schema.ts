@@ -90,7 +90,7 @@ export const pipelineStatusSchema = z.object({
 });
 
 export const feedbackSummaryQuery = z.strictObject({
-  pipeline: nameSchema.optional().describe('Only this pipeline.'),
+  pipeline: nameSchema.optional().describe('Return only feedback of this pipeline.'),
   hours: z.coerce.number().int().min(1).max(168).default(24).describe('Length of the window, which ends now.'),
 });
 

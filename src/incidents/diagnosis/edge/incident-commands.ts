@@ -45,7 +45,7 @@ export function incidentsCommand(command: Command, signal: AbortSignal): Command
       ),
   );
   command.addCommand(
-    configuredCommand('acknowledge', 'Take charge of an incident.', 'recalld incidents acknowledge 12')
+    configuredCommand('acknowledge', 'Acknowledge an incident.', 'recalld incidents acknowledge 12')
       .argument('<id>', 'id of the incident')
       .action((id: string, { config, json }: ConfiguredOptions) =>
         inStore(config, async (store) => {

@@ -70,7 +70,7 @@ export const incidentEndpoints: readonly Endpoint[] = [
     method: 'post',
     path: '/v1/incidents/{id}/acknowledge',
     tag: 'changes',
-    summary: 'Take charge of an incident.',
+    summary: 'Acknowledge an incident.',
     scope: 'admin',
     params,
     body: null,

@@ -12,7 +12,7 @@ export interface CauseText {
 export const causeTexts = {
   retriever_outage: {
     title: 'the retriever is down',
-    action: 'Check the retriever and the services that it calls. Scores recover when it is up again.',
+    action: 'Check the retriever and the services that it calls. Scores recover when the retriever is up again.',
     shows: 'calls from other clients fail too',
   },
   retriever_failing: {
@@ -63,7 +63,7 @@ export const causeTexts = {
   repeated_query: {
     title: 'one query floods the traffic',
     action:
-      'Find the client that repeats it (a health check, a crawler, a retry loop) and stop it, or exclude its queries from the traffic that you send to recalld.',
+      'Find the client that repeats the query (a health check, a crawler, a retry loop) and stop it, or exclude its queries from the traffic that you send to recalld.',
     shows: 'the load drops when one client stops',
   },
   other_language: {
@@ -101,7 +101,7 @@ export const causeTexts = {
   },
   corpus_changed: {
     title: 'the documents were re-chunked',
-    action: 'Move the judgments to the new ids with `recalld golden check`, then pin a new baseline.',
+    action: 'Transfer the judgments to the new ids with `recalld golden check`, then pin a new baseline.',
     shows: 'the new ids contain parts of the old texts',
   },
   ids_renamed: {

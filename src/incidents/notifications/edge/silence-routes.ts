@@ -16,17 +16,19 @@ export const silenceSchema = z.object({
   ends_at: z.iso.datetime().describe('Exclusive.'),
   reason: z.string(),
   created_at: z.iso.datetime(),
-  created_by: z.string().describe('The API key or the person who added it.'),
+  created_by: z.string().describe('The API key or the person that added the silence.'),
 });
 
 const newSilence = z.strictObject({
-  pipeline: identifier.describe('Pipeline of the config.'),
+  pipeline: identifier.describe('Name of a pipeline in the config.'),
   starts_at: timestamp.optional().describe('Default: now.'),
   ends_at: timestamp.describe('At most 90 days after the start.'),
-  reason: shortText.describe('Why, for others who see the silence.'),
+  reason: shortText.describe('Reason for the silence, shown to other users.'),
 });
 
-const listQuery = z.strictObject({ pipeline: identifier.optional().describe('Only silences of this pipeline.') });
+const listQuery = z.strictObject({
+  pipeline: identifier.optional().describe('Return only silences of this pipeline.'),
+});
 
 const params = z.strictObject({ id: z.string() });
 
@@ -37,17 +39,17 @@ export const silenceEndpoints: readonly Endpoint[] = [
     method: 'get',
     path: '/v1/silences',
     tag: 'status',
-    summary: 'Silences that are on or planned, by their start.',
+    summary: 'Current and planned silences, sorted by start.',
     scope: 'read',
     query: listQuery,
     body: null,
-    responses: { '200': { description: 'All of them.', body: silenceList } },
+    responses: { '200': { description: 'All current and planned silences.', body: silenceList } },
   },
   {
     method: 'post',
     path: '/v1/silences',
     tag: 'changes',
-    summary: 'Silence a pipeline: hold back its messages and the alerts on it.',
+    summary: 'Silence a pipeline: suppress its messages and alerts.',
     scope: 'admin',
     body: newSilence,
     responses: { '201': { description: 'The silence.', body: silenceSchema } },
@@ -56,11 +58,11 @@ export const silenceEndpoints: readonly Endpoint[] = [
     method: 'delete',
     path: '/v1/silences/{id}',
     tag: 'changes',
-    summary: 'End a silence now. Messages about incidents that are still open are sent.',
+    summary: 'End a silence now. recalld then sends messages about incidents that are still open.',
     scope: 'admin',
     params,
     body: null,
-    responses: { '200': { description: 'The silence with its end.', body: silenceSchema } },
+    responses: { '200': { description: 'The ended silence.', body: silenceSchema } },
   },
 ];
 

@@ -7,7 +7,7 @@ export interface Silence {
   readonly endsAt: Date;
   readonly reason: string;
   readonly createdAt: Date;
-  /** The API key or the person who added it. */
+  /** The API key or the person that added the silence. */
   readonly createdBy: string;
 }
 

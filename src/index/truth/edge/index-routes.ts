@@ -27,7 +27,7 @@ const indexStatusSchema = z.object({
       ci_low: bounded,
       ci_high: bounded,
       n: z.int(),
-      reason: z.string().nullable().describe('Why there is no value; null if there is one.'),
+      reason: z.string().nullable().describe('Why there is no value; null if there is a value.'),
     }),
   ),
   found: z
@@ -55,7 +55,7 @@ export const indexEndpoints: readonly Endpoint[] = [
     scope: 'read',
     query: indexQuery,
     body: null,
-    responses: { '200': { description: 'Result of the latest rounds.', body: indexStatusSchema } },
+    responses: { '200': { description: 'Results of the latest index check rounds.', body: indexStatusSchema } },
   },
 ];
 

@@ -57,7 +57,7 @@ export function findHubs({ queries, documents, results, top }: ReturnedDocuments
     .filter(({ low }) => low > Math.max(MIN_SHARE, MIN_RATIO * mean));
 }
 
-/** Randomly sampled chunks of the store that no query retrieved. */
+/** Randomly sampled chunks in the store that no query retrieved. */
 export interface DeadChunks {
   readonly share: number;
   readonly low: number;

@@ -39,7 +39,7 @@ export const deploymentSchema = z.object({
 });
 
 export const deploymentListQuery = z.strictObject({
-  pipeline: identifier.optional().describe('Only deployments of this pipeline.'),
+  pipeline: identifier.optional().describe('Return only deployments of this pipeline.'),
   ...numberedPageShape,
 });
 

@@ -12,7 +12,7 @@ const change = z.record(z.string(), z.unknown()).nullable();
 const actSchema = z.object({
   id: z.string(),
   at: z.iso.datetime(),
-  by: z.string().describe('Who made the change: name and id of an API key, or user and host of a command.'),
+  by: z.string().describe('Author of the change: the name and id of an API key, or the user and host of a command.'),
   act: z.enum(acts),
   pipeline: z.string().nullable(),
   subject: z.string().describe('The changed object.'),
@@ -21,8 +21,8 @@ const actSchema = z.object({
 });
 
 const auditQuery = z.strictObject({
-  pipeline: identifier.optional().describe('Only changes to this pipeline.'),
-  since: timestamp.optional().describe('Only changes since this time.'),
+  pipeline: identifier.optional().describe('Return only changes to this pipeline.'),
+  since: timestamp.optional().describe('Return only changes since this time.'),
   ...numberedPageShape,
 });
 

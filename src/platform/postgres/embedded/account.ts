@@ -18,8 +18,8 @@ export function isRoot(): boolean {
 
 /**
  * Returns the account for the cluster in a folder. The account is null (the current user) unless this process runs as
- * root; else it is the owner of an existing cluster, or else `postgres` or `nobody`, whichever exists. Never creates
- * users.
+ * root. As root, the account is the owner of an existing cluster, otherwise the system user `postgres` or `nobody`. Never
+ * creates users.
  * @throws RecalldError `embedded_database_failed` if neither user exists.
  */
 export async function databaseAccount(cluster: string): Promise<Account | null> {

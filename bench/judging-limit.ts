@@ -4,7 +4,7 @@
  * these grades, and by the mean human score of all queries with the same grades at the same ranks, which no estimate
  * can exceed.
  *
- *     npx tsx bench/judging-ceiling.ts [--quick] [--out FILE]
+ *     npx tsx bench/judging-limit.ts [--quick] [--out FILE]
  */
 import { pathToFileURL } from 'node:url';
 import { type ScoredMeasure, scoredMeasures } from '../src/judging/rules/judged-scores.ts';
@@ -13,7 +13,7 @@ import { createWorld, noiseFor, type Query } from './judging/world.ts';
 import { randomNumbers } from './random-numbers.ts';
 import { commandOf, type Provenance, provenance, readArguments, writeResult } from './result-file.ts';
 
-export interface CeilingCell {
+export interface LimitCell {
   readonly measure: ScoredMeasure;
   readonly bias: number;
   /** Shares of the variance in human scores, 0 to 1. */
@@ -21,11 +21,11 @@ export interface CeilingCell {
   readonly byAny: number;
 }
 
-export interface CeilingResult {
+export interface LimitResult {
   readonly provenance: Provenance;
   readonly kappa: number;
   readonly queries: number;
-  readonly cells: readonly CeilingCell[];
+  readonly cells: readonly LimitCell[];
 }
 
 const SEED = 20_261_215;
@@ -34,7 +34,7 @@ const SESSIONS = 60_000;
 /** Strength, in queries, with which the mean of a grade pattern is shrunk towards the overall mean. */
 const PRIOR = 5;
 
-export function measureCeiling(quick: boolean): CeilingResult {
+export function measureLimit(quick: boolean): LimitResult {
   const startedAt = performance.now();
   const random = randomNumbers(SEED);
   let queries = 0;
@@ -45,14 +45,14 @@ export function measureCeiling(quick: boolean): CeilingResult {
     return scoredMeasures.map((measure) => ({ measure, bias, ...sharesOf(all, measure) }));
   });
   return {
-    provenance: provenance(commandOf('judging-ceiling', 1), SEED, startedAt),
+    provenance: provenance(commandOf('judging-limit', 1), SEED, startedAt),
     kappa: KAPPA,
     queries,
     cells,
   };
 }
 
-function sharesOf(queries: readonly Query[], measure: ScoredMeasure): Pick<CeilingCell, 'byScore' | 'byAny'> {
+function sharesOf(queries: readonly Query[], measure: ScoredMeasure): Pick<LimitCell, 'byScore' | 'byAny'> {
   const people = queries.map((query) => query.people[measure]);
   const model = queries.map((query) => query.model[measure]);
   const [peopleMean, modelMean] = [mean(people), mean(model)];
@@ -78,8 +78,8 @@ function sharesOf(queries: readonly Query[], measure: ScoredMeasure): Pick<Ceili
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
-  const { quick, out } = readArguments(process.argv.slice(2), 'judging-ceiling');
-  const result = measureCeiling(quick);
+  const { quick, out } = readArguments(process.argv.slice(2), 'judging-limit');
+  const result = measureLimit(quick);
   for (const { measure, bias, byScore, byAny } of result.cells)
     console.log(
       `${measure}, bias ${bias}: ${byScore.toFixed(3)} by its score, ${byAny.toFixed(3)} by any use of the grades`,

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { measureCeiling } from '../../bench/judging-ceiling.ts';
+import { measureLimit } from '../../bench/judging-limit.ts';
 
 it('tells what of the scores of people the grades of a judge settle', () => {
-  const { cells } = measureCeiling(true);
+  const { cells } = measureLimit(true);
   expect(cells.length).toBe(12);
   for (const { measure, byScore, byAny } of cells) {
     expect([measure, byScore > 0.2 && byScore < 0.8]).toEqual([measure, true]);
