@@ -14,7 +14,7 @@ function headlinesOf({ alerts, reasons }: PipelineStatus): readonly string[] {
   const firing = (['critical', 'warning'] as const).flatMap((severity) =>
     alerts.filter((alert) => alert.severity === severity).map(({ headline }) => headline),
   );
-  return firing.length > 0 ? firing : reasons.map(({ sentence }) => sentence);
+  return firing.length > 0 ? firing : reasons.map(({ sentence, headline }) => headline ?? sentence);
 }
 
 /** When the pipeline started to fail; null if unknown. */

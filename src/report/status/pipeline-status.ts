@@ -70,6 +70,8 @@ interface Reason {
   /** Status that this reason on its own would give the pipeline. */
   readonly verdict: Verdict;
   readonly sentence: string;
+  /** Shorter text for a title. */
+  readonly headline?: string;
 }
 
 /** Intermediate results that are stored like measures but are not shown. */
@@ -155,7 +157,8 @@ function worstFirst(findings: readonly Reason[]): Reason[] {
 function checkFinding({ name, verdict, explanation, isTooOld }: CheckState): Reason {
   if (explanation === null) return { verdict, sentence: `${name}: not evaluated yet.` };
   if (isTooOld) return { verdict, sentence: `${name}: the last evaluation is too old to trust.` };
-  return { verdict, sentence: `${name}: ${explanation}` };
+  const sentence = `${name}: ${explanation}`;
+  return verdict === 'no_data' ? { verdict, sentence, headline: `no data for ${name}` } : { verdict, sentence };
 }
 
 function goldenStatuses({ name, golden }: WatchedPipeline, facts: StatusFacts, now: Date): GoldenSetStatus[] {
