@@ -5,12 +5,14 @@ import type { ComparedSide } from '../../src/golden/rules/compare-golden-runs.ts
 import type { EffectKind } from '../../src/incidents/diagnosis/rules/effects.ts';
 import {
   type AnswerTexts,
-  nothingLive,
   type Observations,
   type ObservedLevel,
+} from '../../src/incidents/diagnosis/rules/observations.ts';
+import {
+  nothingLive,
   type ObservedShare,
   type ObservedValue,
-} from '../../src/incidents/diagnosis/rules/observations.ts';
+} from '../../src/incidents/diagnosis/rules/observed-live.ts';
 import { mean } from '../../src/math/stats/descriptive.ts';
 import { wilsonInterval } from '../../src/math/stats/intervals.ts';
 import type { RandomNumbers } from '../random-numbers.ts';
@@ -75,6 +77,7 @@ export function observeLive(
   const left = broken.liveResults ?? 1;
   const isLanguageTold = n >= 60;
   return {
+    ...nothingLive,
     errors,
     empty,
     latency: latencyOf(reference, now, n, traffic),

@@ -15,13 +15,8 @@ import { wilsonInterval } from '../../math/stats/intervals.ts';
 import type { LatestMeasurement, Measurements } from '../../measures/measurements.ts';
 import { watchedValues } from '../../measures/watch-changes.ts';
 import { feedbackDrop, freshly } from './live-alerts.ts';
-import type {
-  ObservedFeedback,
-  ObservedLive,
-  ObservedRelevance,
-  ObservedShare,
-  ObservedValue,
-} from './rules/observations.ts';
+import type { ObservedRelevance } from './rules/observations.ts';
+import type { ObservedFeedback, ObservedLive, ObservedShare, ObservedValue } from './rules/observed-live.ts';
 
 /** `good` is before the incident; its alerts fire from `opened` on. */
 export interface Interval {
@@ -81,9 +76,29 @@ export async function observeLive(
     besideBefore(POSITIVE_RATIO),
     besideBefore('clicked_query_ratio'),
   ]);
+  const [episodeCalls, episodeRepeats, answerLike, rewriteGain] = await Promise.all([
+    besideBefore('episode_retrievals'),
+    besideBefore('episode_repeats'),
+    besideBefore('rewrite_answer_ratio'),
+    besideBefore('rewrite_gain'),
+  ]);
   const feedback = observeDrop(latest) ?? ofFeedback(opinions, 'opinions') ?? ofFeedback(clicks, 'clicks');
   const latency = await observeLatency(db.live.windows, interval, now);
-  return { errors, empty, latency, results, characters, repeated, topQuery, mainLanguage, feedback };
+  return {
+    errors,
+    empty,
+    latency,
+    results,
+    characters,
+    repeated,
+    topQuery,
+    mainLanguage,
+    feedback,
+    episodeCalls,
+    episodeRepeats,
+    answerLike,
+    rewriteGain,
+  };
 }
 
 /** The 95th percentile of fewer latencies is not meaningful. */

@@ -22,6 +22,9 @@ const watchedMeasures = [
   'clicked_query_ratio',
   'clicked_reciprocal_rank',
   'clicks_over_expected_ratio',
+  'episode_retrievals',
+  'episode_repeats',
+  'rewrite_answer_ratio',
   'store_queries_apart_ratio',
   'store_chunks_unqueried_ratio',
   'store_duplicates_ratio',
@@ -69,6 +72,8 @@ const MIN_RELATIVE_DELAY = 1;
 const PER_MAD = 1.4826;
 /** Width of a 95 % interval in standard deviations. */
 const PER_WIDTH = 2 * 1.96;
+/** Share of the usual calls after the first below which episodes have too few. */
+const FEWEST_LATER_CALLS = 0.15;
 const EVALUATION_INTERVAL_MS = 5 * MINUTE_MS;
 
 /**
@@ -106,13 +111,23 @@ export function normalRange(
   const evaluations = (budget.periodMs / EVALUATION_INTERVAL_MS / budget.count) * budget.series;
   const reach = -normalQuantile(Math.min(0.5, 1 / evaluations) / 2) * Math.hypot(scatter, chance / PER_WIDTH);
   const { scale } = measureRow(newest.measure);
-  const material = materialChange(scale, normal);
-  const room = Math.max(reach, material);
-  return { normal, low: normal - room, high: normal + room, n: history.length };
+  const room = Math.max(reach, materialChange(newest.measure, scale, normal));
+  const low = newest.measure === 'episode_retrievals' ? Math.min(normal - reach, fewestCalls(normal)) : normal - room;
+  return { normal, low, high: normal + room, n: history.length };
 }
 
-function materialChange(scale: MeasureScale, normal: number): number {
+/**
+ * Retrieval calls per episode below which an agent has stopped calling again. A better retriever answers sooner, so fewer
+ * calls are normal while some episodes still have a second call.
+ */
+export function fewestCalls(normal: number): number {
+  return 1 + FEWEST_LATER_CALLS * Math.max(0, normal - 1);
+}
+
+function materialChange(measure: string, scale: MeasureScale, normal: number): number {
   if (scale === 'share' || scale === 'score') return MIN_SHARE_CHANGE;
+  // Most agents repeat almost no call. A few more are harmless.
+  if (measure === 'episode_repeats') return Math.max(MIN_SHARE_CHANGE, MIN_RELATIVE_CHANGE * normal);
   return (scale === 'seconds' ? MIN_RELATIVE_DELAY : MIN_RELATIVE_CHANGE) * Math.abs(normal);
 }
 
@@ -122,7 +137,8 @@ function materialChange(scale: MeasureScale, normal: number): number {
  */
 export function isChanged({ measure, value, ciLow, ciHigh }: Value, { low, high }: NormalRange): boolean {
   const worse = measureRow(measure).thresholdPolicy?.worse;
-  return (worse !== 'below' && (ciLow ?? value) > high) || (worse !== 'above' && (ciHigh ?? value) < low);
+  const isLowWorse = worse !== 'above' || measure === 'episode_retrievals';
+  return (worse !== 'below' && (ciLow ?? value) > high) || (isLowWorse && (ciHigh ?? value) < low);
 }
 
 function isEnough(values: readonly Value[]): boolean {

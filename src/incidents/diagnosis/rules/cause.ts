@@ -72,6 +72,18 @@ export const causeTexts = {
       'Index documents in that language or translate queries. Add queries in that language to the golden set with `recalld golden promote`.',
     shows: 'queries in the usual language work as before',
   },
+  query_rewriting: {
+    title: 'the agent rewrites queries badly',
+    action:
+      'Check the model and the prompt that rewrite queries, and compare some rewritten queries with the original texts. The retriever is not at fault.',
+    shows: 'the original text finds better documents',
+  },
+  agent_loop: {
+    title: 'the agent repeats or skips retrieval calls',
+    action:
+      'Check the loop of the agent: retries of calls that succeeded, its stop rule, its call limit, and the sources that it may ask. The retriever is not at fault.',
+    shows: 'one episode repeats or lacks calls',
+  },
   index_parameters: {
     title: 'the index misses near neighbors',
     action: 'Revert the change to index or search parameters (ef, nprobe, quantization), or rebuild the index.',

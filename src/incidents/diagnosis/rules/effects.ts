@@ -26,6 +26,10 @@ export const effectKinds = [
   'context',
   'repeats',
   'traffic',
+  'episode_calls',
+  'episode_repeats',
+  'rewritten_queries',
+  'rewrite_gain',
   'runs',
 ] as const;
 
@@ -56,6 +60,10 @@ export const effectTitles: Readonly<Record<EffectKind, string>> = {
   context: 'the changed context length',
   repeats: 'the repeated results',
   traffic: 'the changed mix of live queries',
+  episode_calls: 'the changed number of calls per episode',
+  episode_repeats: 'the repeated calls of episodes',
+  rewritten_queries: 'the rewritten queries that look like answers',
+  rewrite_gain: 'the lower rewrite gain',
   runs: 'the golden runs that did not complete',
 };
 
@@ -86,9 +94,11 @@ interface Reach {
 /** Below this share of failed queries, the retriever is not considered down. */
 const DOWN = 0.9;
 
-const calls = ['score', 'failures', 'live_errors', 'feedback', 'relevance', 'runs'] as const;
-const answers = ['score', 'feedback', 'relevance', 'live_empty'] as const;
-const judged = ['score', 'feedback', 'relevance'] as const;
+/** An agent that does not find an answer calls again, and may then get the same documents. */
+const retried = ['episode_calls', 'episode_repeats'] as const;
+const calls = ['score', 'failures', 'live_errors', 'feedback', 'relevance', 'runs', ...retried] as const;
+const answers = ['score', 'feedback', 'relevance', 'live_empty', ...retried] as const;
+const judged = ['score', 'feedback', 'relevance', ...retried] as const;
 /** Effects of different index contents. */
 const contents = ['labels', 'density', 'store', 'context', 'index_missing', 'index_orphans', 'index_late'] as const;
 
@@ -98,14 +108,14 @@ export const reaches: Readonly<Record<NamedCause, Reach>> = {
   retriever_outage: { moves: [...calls, 'latency'], through: ['failed', 'timed_out'], leastFailed: DOWN },
   retriever_failing: { moves: calls, through: ['failed'] },
   retriever_slow: { moves: [...calls, 'latency'], through: ['timed_out'] },
-  cold_cache: { moves: ['score', 'failures', 'latency', 'live_errors'], through: ['timed_out'] },
+  cold_cache: { moves: ['score', 'failures', 'latency', 'live_errors', ...retried], through: ['timed_out'] },
   access_denied: { moves: calls, through: ['failed'] },
   rate_limited: { moves: calls, through: ['failed'] },
   error_page: { moves: calls, through: ['failed'] },
   empty_lists: { moves: answers, through: ['empty'] },
   filter: { moves: [...answers, 'results', 'context'], through: ['empty', 'answers'] },
   live_traffic: {
-    moves: ['live_errors', 'live_empty', 'feedback', 'relevance', 'results', 'context'],
+    moves: ['live_errors', 'live_empty', 'feedback', 'relevance', 'results', 'context', ...retried],
     through: [],
   },
   repeated_query: {
@@ -119,19 +129,25 @@ export const reaches: Readonly<Record<NamedCause, Reach>> = {
       'density',
       'results',
       'context',
+      ...retried,
     ],
     through: [],
   },
   other_language: {
-    moves: ['traffic', 'density', 'live_empty', 'feedback', 'relevance', 'results', 'context'],
+    moves: ['traffic', 'density', 'live_empty', 'feedback', 'relevance', 'results', 'context', ...retried],
     through: [],
   },
+  query_rewriting: {
+    moves: ['rewritten_queries', 'rewrite_gain', 'feedback', 'relevance', 'live_empty', ...retried],
+    through: [],
+  },
+  agent_loop: { moves: ['feedback', 'relevance', ...retried], through: [] },
   index_parameters: { moves: [...judged, 'recall', 'latency', 'index_retrieval'], through: ['answers'] },
   index_lost_documents: {
     moves: [...answers, 'labels', 'density', 'store', 'index_missing'],
     through: ['empty', 'stale', 'answers'],
   },
-  index_behind: { moves: ['index_late', 'index_missing', 'density', 'feedback', 'relevance'], through: [] },
+  index_behind: { moves: ['index_late', 'index_missing', 'density', 'feedback', 'relevance', ...retried], through: [] },
   truncated_texts: { moves: [...judged, 'context', 'density', 'store'], through: ['answers'] },
   duplicate_results: {
     moves: [...judged, 'repeats', 'context', 'store', 'index_orphans'],
@@ -161,8 +177,8 @@ export const reaches: Readonly<Record<NamedCause, Reach>> = {
     moves: [...answers, 'density', 'canary', 'store', 'index_models', 'index_retrieval'],
     through: ['empty', 'answers'],
   },
-  uncovered_topic: { moves: ['density', 'live_empty', 'feedback', 'relevance'], through: [] },
-  unlike_golden: { moves: ['feedback', 'relevance'], through: [] },
+  uncovered_topic: { moves: ['density', 'live_empty', 'feedback', 'relevance', ...retried], through: [] },
+  unlike_golden: { moves: ['feedback', 'relevance', ...retried], through: [] },
   generator: { moves: ['feedback'], through: [] },
   judge: { moves: ['judge', 'relevance'], through: [] },
   forbidden_documents: { moves: ['forbidden'], through: [] },

@@ -21,5 +21,9 @@ export const movedBy: Readonly<Partial<Record<EffectKind, readonly [SignName, ..
   index_late: ['index_arrivals', 'late'],
   index_models: ['index_models', 'mixed'],
   repeats: ['repeats', 'rose'],
+  episode_calls: ['episode_calls', 'rose', 'stopped'],
+  episode_repeats: ['episode_repeats', 'rose'],
+  rewritten_queries: ['rewritten_queries', 'answers'],
+  rewrite_gain: ['rewrite_gain', 'fell'],
   runs: ['own_work', 'overdue', 'failed'],
 };

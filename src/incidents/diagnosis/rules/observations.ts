@@ -34,6 +34,7 @@ import {
   widestNdcg,
 } from './changed-answers.ts';
 import type { EffectKind } from './effects.ts';
+import type { ObservedLive, ObservedValue } from './observed-live.ts';
 import type { Samples } from './samples.ts';
 
 export interface Observations {
@@ -139,65 +140,6 @@ export interface ObservedLabels {
   /** Number of looked-up documents that are lost. */
   readonly lost: number;
 }
-
-/** A share of live queries: its lower 95 % bound, the sample size, and its earlier value. */
-export interface ObservedShare {
-  readonly value: number;
-  readonly ciLow: number;
-  readonly n: number;
-  readonly before: number | null;
-}
-
-/** A value of live traffic and its earlier value. */
-export interface ObservedValue {
-  readonly value: number;
-  readonly ciLow: number;
-  readonly ciHigh: number;
-  /** Number of live queries or feedback items behind the value. */
-  readonly n: number;
-  readonly before: number;
-}
-
-export interface ObservedLive {
-  /** Live queries that fail or time out. */
-  readonly errors: ObservedShare | null;
-  /** Live queries that return no document. */
-  readonly empty: ObservedShare | null;
-  /** 95th-percentile latency in milliseconds, as reported by the service. */
-  readonly latency: { readonly before: number; readonly now: number; readonly n: number } | null;
-  /** Number of results per non-empty answer. */
-  readonly results: ObservedValue | null;
-  /** Number of characters in the texts of one answer. */
-  readonly characters: ObservedValue | null;
-  /** Share of repeated text within one answer. */
-  readonly repeated: ObservedValue | null;
-  /** Share of the most frequent query. */
-  readonly topQuery: ObservedValue | null;
-  /** Share of queries in the usual language. */
-  readonly mainLanguage: ObservedValue | null;
-  readonly feedback: ObservedFeedback | null;
-}
-
-export interface ObservedFeedback extends ObservedValue {
-  /** `opinions`: share of positive feedback; `clicks`: share of queries with a click. */
-  readonly of: 'opinions' | 'clicks';
-  /**
-   * True if change detection found the drop, which it does before the confidence interval of the whole window shows it.
-   */
-  readonly isDrop: boolean;
-}
-
-export const nothingLive: ObservedLive = {
-  errors: null,
-  empty: null,
-  latency: null,
-  results: null,
-  characters: null,
-  repeated: null,
-  topQuery: null,
-  mainLanguage: null,
-  feedback: null,
-};
 
 export type ObservedRelevance = ObservedDrop | ObservedScore;
 

@@ -1,15 +1,10 @@
 /** Signs from live traffic: outcomes of queries, feedback of users and the judge, and the mix of queries. */
 
 import { percentage, plural } from '../../../core/format.ts';
+import { fewestCalls } from '../../../measures/rules/measure-change.ts';
 import { measureTable } from '../../../measures/rules/measure-table.ts';
-import type {
-  Observations,
-  ObservedFeedback,
-  ObservedLive,
-  ObservedRelevance,
-  ObservedShare,
-  ObservedValue,
-} from './observations.ts';
+import type { Observations, ObservedRelevance } from './observations.ts';
+import type { ObservedFeedback, ObservedLive, ObservedShare, ObservedValue } from './observed-live.ts';
 import { textLength } from './read-answer-signs.ts';
 import { type Sign, sign } from './signs.ts';
 
@@ -30,6 +25,7 @@ export function readLiveSigns({
     ...(topQuery === null ? [] : readTopQuery(topQuery)),
     ...(mainLanguage === null ? [] : readLanguage(mainLanguage)),
     ...(feedback === null ? [] : readFeedback(feedback)),
+    ...readEpisodes(live),
     ...(relevance === null ? [] : [readRelevance(relevance)]),
     ...(judge === null ? [] : [readJudge(judge)]),
     ...(isolation === null ? [] : [readIsolation(isolation)]),
@@ -180,4 +176,52 @@ function readFeedback({ value, ciHigh, n, before, of, isDrop }: ObservedFeedback
   return value >= before - LESS_POSITIVE
     ? [sign('feedback', 'as_before', sentence, { before, now: value, unit: 'share' })]
     : [];
+}
+
+/** Change of the calls per episode that counts, as a fraction of the earlier value. */
+const OTHER_CALLS = 0.2;
+/** More repeated calls per episode than this count. */
+const FEW_REPEATS = 0.03;
+/** Rise in the share of queries that counts, as a fraction. */
+const MORE_ANSWERS = 0.05;
+/** Drop in rewrite gain that counts. */
+const LESS_GAIN = 0.05;
+
+function readEpisodes({ episodeCalls, episodeRepeats, answerLike, rewriteGain }: ObservedLive): Sign[] {
+  return [
+    ...(episodeCalls === null ? [] : [readEpisodeCalls(episodeCalls)]),
+    ...(episodeRepeats === null ? [] : [readEpisodeRepeats(episodeRepeats)]),
+    ...(answerLike === null ? [] : readAnswerLike(answerLike)),
+    ...(rewriteGain === null ? [] : readRewriteGain(rewriteGain)),
+  ];
+}
+
+function readEpisodeCalls({ value, ciLow, ciHigh, n, before }: ObservedValue): Sign {
+  const sentence = `Episodes have ${value.toFixed(1)} retrieval calls on average (${n} episodes), ${before.toFixed(1)} before.`;
+  const values = { before, now: value, unit: 'other' } as const;
+  if (ciHigh <= fewestCalls(before)) return sign('episode_calls', 'stopped', sentence, values);
+  if (ciLow > before && value >= before * (1 + OTHER_CALLS)) return sign('episode_calls', 'rose', sentence, values);
+  const hasFallen = ciHigh < before && value <= before * (1 - OTHER_CALLS);
+  return sign('episode_calls', hasFallen ? 'fell' : 'as_before', sentence, values);
+}
+
+function readEpisodeRepeats({ value, ciLow, n, before }: ObservedValue): Sign {
+  const sentence = `${value.toFixed(2)} calls per episode return what an earlier call returned (${n} episodes), ${before.toFixed(2)} before.`;
+  const values = { before, now: value, unit: 'other' } as const;
+  const hasRisen = ciLow > before && value >= before * (1 + OTHER_CALLS) + FEW_REPEATS;
+  return sign('episode_repeats', hasRisen ? 'rose' : 'as_before', sentence, values);
+}
+
+function readAnswerLike({ value, ciLow, n, before }: ObservedValue): Sign[] {
+  const sentence = `${percentage(value)} of rewritten queries look like answers (${n} sampled), ${percentage(before)} before.`;
+  const values = { before, now: value, unit: 'share' } as const;
+  if (ciLow > before && value >= before + MORE_ANSWERS) return [sign('rewritten_queries', 'answers', sentence, values)];
+  return value < before + MORE_ANSWERS ? [sign('rewritten_queries', 'as_before', sentence, values)] : [];
+}
+
+function readRewriteGain({ value, ciHigh, n, before }: ObservedValue): Sign[] {
+  const sentence = `Rewriting a query changes its judged score by ${value.toFixed(2)} (${n} queries), by ${before.toFixed(2)} before.`;
+  const values = { before, now: value, unit: 'score' } as const;
+  if (ciHigh < before && value <= before - LESS_GAIN) return [sign('rewrite_gain', 'fell', sentence, values)];
+  return value > before - LESS_GAIN ? [sign('rewrite_gain', 'as_before', sentence, values)] : [];
 }

@@ -21,6 +21,17 @@ export const signStates = {
   top_query: ['as_before', 'rose'],
   /** Share of live queries in the usual language, compared with before. */
   language: ['as_before', 'changed'],
+  /**
+   * Retrieval calls per episode of an agent; `stopped`: almost no episode has a second call. `fell` is healthy, because
+   * a better retriever answers sooner.
+   */
+  episode_calls: ['as_before', 'fell', 'rose', 'stopped'],
+  /** Later calls of an episode that return what an earlier call returned. */
+  episode_repeats: ['as_before', 'rose'],
+  /** Whether rewritten queries look like answers. */
+  rewritten_queries: ['as_before', 'answers'],
+  /** Judged score of rewritten queries minus the score of the original texts. */
+  rewrite_gain: ['as_before', 'fell'],
   /** Judged relevance of live queries, compared with the preceding weeks. */
   live_relevance: ['as_before', 'fell'],
   /** Whether the judge of live queries still grades fixed pairs the same way. */
@@ -126,6 +137,10 @@ export const healthyStates: { readonly [Name in SignName]: readonly (typeof sign
   feedback: ['as_before'],
   top_query: ['as_before'],
   language: ['as_before'],
+  episode_calls: ['as_before', 'fell'],
+  episode_repeats: ['as_before'],
+  rewritten_queries: ['as_before'],
+  rewrite_gain: ['as_before'],
   live_relevance: ['as_before'],
   judge: ['same'],
   latency: ['steady'],

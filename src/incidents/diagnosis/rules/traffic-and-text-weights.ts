@@ -23,6 +23,8 @@ export const trafficAndTextWeights = {
   uncovered_topic: {
     ...answered,
     ...answersAsBefore,
+    episode_calls: { stopped: -3 },
+    rewritten_queries: { answers: -3 },
     language: { changed: -3, as_before: 0.3 },
     top_query: { rose: -3 },
     score: { steady: 1, fell: -2.5 },
@@ -38,6 +40,10 @@ export const trafficAndTextWeights = {
   unlike_golden: {
     ...answersAsBefore,
     feedback: { fell: 0.5 },
+    episode_calls: { stopped: -3 },
+    episode_repeats: { rose: -2 },
+    rewritten_queries: { answers: -4 },
+    rewrite_gain: { fell: -2 },
     language: { changed: -2.5 },
     top_query: { rose: -2 },
     failures: { none: 0.5, some: -3, most: -5 },
@@ -160,6 +166,10 @@ export const trafficAndTextWeights = {
   generator: {
     ...answersAsBefore,
     failures: { none: 0.5, some: -3, most: -5 },
+    episode_calls: { stopped: -3 },
+    episode_repeats: { rose: -3 },
+    rewritten_queries: { answers: -4 },
+    rewrite_gain: { fell: -3 },
     feedback: { as_before: -4.5, fell: 3 },
     live_errors: { none: 0.3, some: -2.5, most: -4 },
     live_empty: { as_before: 0.3, rose: -3 },

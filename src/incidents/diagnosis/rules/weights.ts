@@ -4,6 +4,7 @@
  * has no bearing on the cause. The fit (fitted-weights.ts) starts from these weights and keeps the direction of each
  * edge. A sign points to a cause by itself if its weight here is at least 2 nats, whatever the fitted weight is.
  */
+import { agentWeights } from './agent-weights.ts';
 import type { NamedCause } from './cause.ts';
 import { judgmentWeights } from './judgment-weights.ts';
 import { answered, answersAsBefore, documentsAsBefore, type SignWeights, textsAsBefore } from './sign-weights.ts';
@@ -12,6 +13,7 @@ import { trafficAndTextWeights } from './traffic-and-text-weights.ts';
 export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
   ...trafficAndTextWeights,
   ...judgmentWeights,
+  ...agentWeights,
   retriever_outage: {
     ...answersAsBefore,
     failures: { none: -5, some: -4, most: 4 },

@@ -38,6 +38,9 @@ describe('the normal range of a measure', () => {
     ['a tripled latency', 'retriever_latency_p95_seconds', 0.1, 0.3],
     ['a lower candidate recall', 'candidates_recall', 0.95, 0.7],
     ['a context with new repetitions', 'context_repeated_ratio', 0.0002, 0.5],
+    ['an agent that makes every call twice', 'episode_retrievals', 1.8, 3.6],
+    ['an agent that never calls again', 'episode_retrievals', 1.8, 1.02],
+    ['repeated calls of an agent', 'episode_repeats', 0.2, 0.5],
   ])('excludes %s', (_what, measure, before, now) => {
     expect(changed(valueAt(0, now, measure), past(before, { measure }))).toBe(true);
   });
@@ -54,6 +57,13 @@ describe('the normal range of a measure', () => {
     expect(changed(valueAt(0, 0.95, measure), past(0.7, { measure }))).toBe(false);
     const latency = 'retriever_latency_p95_seconds';
     expect(changed(valueAt(0, 0.19, latency), past(0.1, { measure: latency }))).toBe(false);
+  });
+
+  it.each([
+    ['fewer calls per episode, as after an improvement of the retriever', 'episode_retrievals', 1.8, 1.2],
+    ['a few more repeated calls where almost none were repeated', 'episode_repeats', 0.01, 0.05],
+  ])('includes %s', (_what, measure, before, now) => {
+    expect(changed(valueAt(0, now, measure), past(before, { measure }))).toBe(false);
   });
 
   it('ignores values that were compared with another pinned run', () => {

@@ -3,12 +3,12 @@ import type { RunFailure } from '../../../../../src/golden/rules/run-failure.ts'
 import { causeTexts, namedCauses, tellApart } from '../../../../../src/incidents/diagnosis/rules/cause.ts';
 import type { ChangedAnswers } from '../../../../../src/incidents/diagnosis/rules/changed-answers.ts';
 import { diagnose, MAX_SUMMARY_LENGTH } from '../../../../../src/incidents/diagnosis/rules/diagnose.ts';
-import {
-  nothingLive,
-  type Observations,
-  type ObservedReference,
-  type ObservedRun,
+import type {
+  Observations,
+  ObservedReference,
+  ObservedRun,
 } from '../../../../../src/incidents/diagnosis/rules/observations.ts';
+import { nothingLive } from '../../../../../src/incidents/diagnosis/rules/observed-live.ts';
 import { besideOf } from '../../../../../src/incidents/diagnosis/rules/rank-causes.ts';
 import type { DropState } from '../../../../../src/judging/rules/judged-mean.ts';
 import type { Deployment } from '../../../../../src/live/deployments/rules/deployment.ts';
@@ -124,6 +124,8 @@ const aValue = (value: number, before: number) => ({
   n: 500,
   before,
 });
+/** Almost no episode has a second call. */
+const stopped = { value: 1.02, ciLow: 1.01, ciHigh: 1.04, n: 500, before: 1.8 };
 const feedbackOf = (value: number, before: number) =>
   ({ ...aValue(value, before), of: 'opinions', isDrop: true }) as const;
 
@@ -329,6 +331,23 @@ describe('a diagnosis', () => {
         topics: [{ id: 't-1', trafficShare: 0.3, cause: 'new_demand' }],
       },
     ],
+    ['query_rewriting', { firing: ['rewritten_queries'], live: { ...nothingLive, answerLike: aValue(0.3, 0) } }],
+    ['query_rewriting', { firing: ['rewrite_gain'], live: { ...nothingLive, rewriteGain: aValue(0.01, 0.12) } }],
+    ['agent_loop', { firing: ['episode_repeats'], live: { ...nothingLive, episodeRepeats: aValue(1.9, 0.2) } }],
+    ['agent_loop', { firing: ['episode_calls'], live: { ...nothingLive, episodeCalls: stopped } }],
+    // An agent that gets worse results calls again: the retriever.
+    [
+      'index_lost_documents',
+      {
+        firing: ['episode_calls', 'episode_repeats', 'labels'],
+        live: { ...nothingLive, episodeCalls: aValue(2.4, 1.8), episodeRepeats: aValue(0.4, 0.2) },
+        run: { labels: { probed: 100, stale: 0, lost: 33 } },
+        answers: { ...fallen, vanished: 66, kept: 0.7 },
+        store: { before: 1000, now: 670 },
+      },
+    ],
+    // More calls alone may have many causes.
+    ['unknown', { firing: ['episode_calls'], live: { ...nothingLive, episodeCalls: aValue(2.6, 1.8) } }],
     ['judge', { firing: [], judge: 'changed' }],
     ['judge', { firing: ['relevance'], judge: 'changed', relevance: aFall('detected') }],
     ['judge', { firing: [], judge: 'changed', deployments: [aDeployment({})] }],
