@@ -28,11 +28,14 @@ export function createCleanupStack(logger: Logger) {
     get closing() {
       return closing;
     },
-    /** Registers how to close a resource that was just opened. */
+    /** Registers a function that closes a resource that was just opened. */
     defer: (name: string, close: () => Promise<void> | void): void => {
       entries.push({ name, close });
     },
-    /** Closes everything in reverse order. Runs once; a failure is logged and does not stop the rest. */
+    /**
+     * Closes all resources in reverse order. Runs once; a failure is logged and does not prevent the others from being
+     * closed.
+     */
     run: (): Promise<void> => {
       running ??= closeAll();
       return running;

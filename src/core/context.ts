@@ -15,7 +15,7 @@ export interface Hooks {}
 
 export interface Context {
   readonly db: Db;
-  /** The same tables on the replica while it responds, else on the primary. Their rows may lag. */
+  /** The same tables on the replica while it responds, otherwise on the primary. Rows on the replica may lag. */
   readonly reads: Db;
   /** The tables for changes made by a person, whose name is recorded in the audit log. */
   readonly dbBy: (person: string) => Db;

@@ -1,6 +1,6 @@
 /**
  * All errors that a user or an operator can get, in one table. The HTTP status and the exit code follow from the kind.
- * They are mapped at the edge (http/wire.ts, cli/exit.ts), never here.
+ * Statuses and exit codes are assigned at the edge (http/wire.ts, cli/exit.ts), never here.
  *
  * An expected outcome is a value in a union, an operational failure is a RecalldError, and anything else that is thrown
  * is a bug.
@@ -26,7 +26,7 @@ export type ErrorKind =
 
 interface ErrorEntry {
   readonly kind: ErrorKind;
-  /** Description of the code in docs/reference/errors.md. */
+  /** Description of the error code in docs/reference/errors.md. */
   readonly meaning: string;
 }
 

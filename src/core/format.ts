@@ -3,7 +3,7 @@
  * as percentages, milliseconds under a second. Exact values belong in JSON, CSV and metrics. All times are UTC.
  */
 
-/** A true minus sign, as wide as `+`. */
+/** The Unicode minus sign, which is as wide as `+`. */
 const MINUS = '\u2212';
 
 /** At most three significant digits: `0.82`, `1`, `0.0004`. */

@@ -5,9 +5,9 @@ export type NotificationEvent = 'opened' | 'updated' | 'closed';
 
 export interface Message {
   readonly event: NotificationEvent;
-  /** Unique for each message; a retry has the same id. */
+  /** Id of the message; a retry has the same id. */
   readonly id: string;
-  /** Unique for each incident; the same in all of its messages. */
+  /** Key of the incident, which is the same in all of its messages. */
   readonly key: string;
   readonly pipeline: string;
   readonly severity: Severity;

@@ -7,7 +7,7 @@ export const systemClock: Clock = {
   now: () => new Date(),
   monotonicMs: () => performance.now(),
   async sleep(ms, signal) {
-    // All queries in a golden run may wait on the same signal.
+    // All queries in a golden run may wait on the same signal, so the number of listeners is unlimited.
     setMaxListeners(0, signal);
     try {
       await delay(ms, undefined, { signal });

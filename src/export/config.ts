@@ -1,4 +1,4 @@
-/** `export` in the config: the folder that recalld itself keeps up to date. */
+/** The config section `export`: the folder that recalld keeps up to date. */
 import { z } from 'zod';
 import { cronSchema } from '../platform/config/times.ts';
 import { exportFormats } from './part-files.ts';

@@ -1,7 +1,7 @@
 /**
- * The folder of an export: `TABLE/date=YYYY-MM-DD/part-N.FORMAT`, one file in `manifest/` for each table, and
- * manifest.json. A day is written beside its place and renamed, so that no reader sees half a file, and a crash loses
- * at most the day that was being written.
+ * The export folder: `TABLE/date=YYYY-MM-DD/part-N.FORMAT`, one file per table in `manifest/`, and manifest.json. Each
+ * day is written to a staging folder and then renamed, so that no reader sees an incomplete file and a crash loses at
+ * most the day that was being written.
  */
 import { open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
@@ -16,14 +16,14 @@ const tableManifestSchema = z.object({
   table: z.string(),
   schema_version: z.number(),
   columns: z.array(z.object({ name: z.string(), type: z.string() })),
-  /** Pipelines in hash mode, whose private texts are null. */
+  /** Names of the pipelines in hash mode, whose private texts are null. */
   without_texts_of: z.array(z.string()),
   days: z.array(
     z.object({
       day: z.string(),
       rows: z.number(),
       files: z.array(z.string()),
-      /** State of the database: when the day was read, how many source rows it had, and their last change. */
+      /** State of the database when the day was read: the time, the number of source rows, and their last change. */
       read_at: z.string(),
       source_rows: z.number(),
       changed_micros: z.string().nullable(),
@@ -62,7 +62,7 @@ export function exportFolder(to: string) {
     readTable: (table: string): Promise<TableManifest | null> => readJson(tableFile(table), tableManifestSchema),
     writeTable: (manifest: TableManifest): Promise<void> => writeJson(tableFile(manifest.table), manifest),
 
-    /** Puts back days that an interrupted process had moved aside, and deletes what it left incomplete. */
+    /** Restores days that an interrupted process had moved aside, and deletes its incomplete files. */
     async recover(): Promise<void> {
       await orUnwritable(root, async () => {
         await makeFolder(staging);
@@ -85,7 +85,7 @@ export function exportFolder(to: string) {
       });
     },
 
-    /** Puts the staged parts in the place of the day. */
+    /** Replaces the day's folder with the staged parts. */
     async place(staged: string, table: string, day: string): Promise<void> {
       const place = placeOf(table, day);
       await orUnwritable(place, async () => {
@@ -122,7 +122,7 @@ function ignoreMissing(error: unknown): void {
   if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
 }
 
-/** Without this, a power failure may lose a rename. */
+/** Flushes a folder, because a power failure may otherwise lose a rename. */
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   try {

@@ -19,7 +19,7 @@ export const exportJob = defineJob({
   cron: null,
   async handle(context: Context, _payload, signal) {
     const settings = context.config.export;
-    // A job may outlive the config that scheduled it.
+    // A queued job may outlive the config that scheduled it.
     if (settings === undefined) return;
     const { to, format, tables = exportTables.map(({ name }) => name) } = settings;
     await runExport(context, { to, format, tables, range: { from: null, until: null } }, signal);

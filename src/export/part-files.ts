@@ -8,12 +8,12 @@ import { type CellType, type ExportColumn, SCHEMA_VERSION } from './rules/export
 export const exportFormats = ['parquet', 'csv', 'jsonl'] as const;
 export type ExportFormat = (typeof exportFormats)[number];
 
-/** Limits the rows whose footer Parquet keeps in memory. */
+/** Maximum number of rows per part, because Parquet keeps the footer in memory. */
 const MAX_PART_ROWS = 250_000;
 
-/** A row group is encoded at once: this takes about 10 ms, which a daemon can spare. */
+/** Maximum number of rows per row group. A row group is encoded at once, which blocks the daemon for about 10 ms. */
 const MAX_GROUP_ROWS = 2048;
-/** Also ends a row group, for long texts. */
+/** Maximum number of characters per row group, for long texts. */
 const MAX_GROUP_CHARACTERS = 2 * 1024 * 1024;
 
 interface Part {
@@ -96,7 +96,7 @@ function partOf(format: ExportFormat, handle: FileHandle, columns: readonly Expo
   };
 }
 
-/** JSON is written as text, which every reader of Parquet understands. */
+/** Parquet types by cell type. JSON is written as text, which every Parquet reader supports. */
 const parquetTypes: Readonly<Record<CellType, Omit<SchemaElement, 'name'>>> = {
   text: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
   json: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },

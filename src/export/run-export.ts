@@ -1,6 +1,6 @@
 /**
- * Exports tables to a folder, which mirrors the database: days whose rows changed are written again, and days whose
- * rows were erased or passed their retention are removed. What is unchanged is skipped, so an interrupted export
+ * Exports tables to a folder that mirrors the database. Days with changed rows are written again, and days whose rows
+ * were erased or whose retention has expired are removed. Unchanged days are skipped, so an interrupted export
  * continues where it stopped.
  */
 import type { Context } from '../core/context.ts';
@@ -16,7 +16,7 @@ import { type ExportFormat, writeParts } from './part-files.ts';
 import { type ExportTable, exportTables, SCHEMA_VERSION } from './rules/export-tables.ts';
 import { type DayDigest, type DayRange, type ExportedDay, planDays } from './rules/plan-days.ts';
 
-/** What to export; a missing value is that of the last export to the folder, else the default. */
+/** Export options. A missing option has its value from the last export to the folder, otherwise its default. */
 export interface ExportRequest {
   readonly to: string;
   readonly tables?: readonly string[];
@@ -27,7 +27,7 @@ export interface ExportRequest {
 
 export interface ExportedTable {
   readonly table: string;
-  /** Rows and files that this export wrote. */
+  /** Number of rows and files that this export wrote. */
   readonly rows: number;
   readonly files: number;
   readonly daysWritten: number;
@@ -163,7 +163,10 @@ async function exportTable(
   }
 }
 
-/** Days with another layout count as never exported, except that they are removed with their rows. */
+/**
+ * Returns the exported days. A day with another layout counts as never exported, but is still removed when its rows are
+ * deleted.
+ */
 function exportedOf(
   days: ReadonlyMap<string, TableManifest['days'][number]>,
   isSame: boolean,

@@ -249,8 +249,8 @@ function capsSchema(group: KindGroup) {
 
 export const feedbackPolicySchema = z
   .strictObject({
-    // The default is the safer mistake. If 0 means "retracted", `negative` makes the ratio too low, which you would
-    // notice. If 0 means "down", `neutral` would make the ratio 1 whatever users say, which you would not notice.
+    // The default errs on the safe side. If 0 means "retracted", `negative` makes the ratio too low, which you would
+    // notice. If 0 means "down", `neutral` would make the ratio 1 for any feedback, which you would not notice.
     thumb_zero: z
       .enum(['negative', 'neutral'])
       .default('negative')

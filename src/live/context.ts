@@ -8,7 +8,7 @@ import { createLiveCandidates, createLiveSamples, createTrafficReads } from './s
 import { createLiveTraffic } from './sql/live-traffic.ts';
 import { createLiveWindows } from './sql/live-windows.ts';
 
-/** @param holder name of this process, unique among the processes that write live traffic */
+/** @param holder name of this process, unique among all processes that write live traffic */
 export function liveTables(pool: Pool, holder: string) {
   return {
     traffic: createLiveTraffic(pool, holder),
@@ -29,11 +29,11 @@ declare module '../core/context.ts' {
   }
   interface Hooks {
     /**
-     * Schedules an early evaluation of the checks of pipelines with new isolation violations. Never throws; the checks
-     * run every minute anyway.
+     * Schedules an early evaluation of all checks on pipelines with new isolation violations. Never throws, because
+     * checks run every minute anyway.
      */
     reportViolations(pipelines: readonly string[]): void;
-    /** Starts an export to the folder in the config, so that erased data leaves its files. Never throws. */
+    /** Starts an export to the configured folder, which removes erased data from its files. Never throws. */
     refreshExport(): void;
   }
   interface Context {

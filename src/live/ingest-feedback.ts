@@ -39,7 +39,7 @@ interface IngestFeedbackDeps {
   feedbackPolicy(pipeline: string): FeedbackPolicy | null;
 }
 
-/** @throws RecalldError database_unreachable; nothing was stored, and the client may send the batch again */
+/** @throws RecalldError database_unreachable if nothing was stored; the client may send the batch again */
 export async function ingestFeedback(deps: IngestFeedbackDeps, feedback: readonly (Feedback | TracedFeedback)[]) {
   const now = deps.clock.now();
   const rejected: (Rejection & { index: number })[] = [];

@@ -48,7 +48,7 @@ export type SamplingLoads = Map<string, MinuteLoad>;
 /**
  * Ingests a batch. Each query is validated separately.
  *
- * @throws RecalldError database_unreachable or overloaded; nothing was stored, and the client may send the batch again
+ * @throws RecalldError database_unreachable or overloaded if nothing was stored; the client may send the batch again
  */
 export async function ingestQueries(deps: IngestQueriesDeps, loads: SamplingLoads, queries: readonly LiveQuery[]) {
   const now = deps.clock.now();
@@ -218,7 +218,7 @@ function similarityOf({ results }: LiveQuery): number | null {
 /** Sums a batch by pipeline and outcome, so that the batch needs one row per sum instead of one per query. */
 class ArrivalTally {
   readonly now: Date;
-  /** Uses arrays instead of maps, because a batch rarely has more than one pipeline and a few outcomes. */
+  /** Uses arrays instead of maps, because a batch rarely contains more than one pipeline and a few outcomes. */
   readonly counts: Mutable<ArrivalCount>[] = [];
   readonly levels: Mutable<MinuteLevel>[] = [];
   readonly isolation: IsolationTally;
@@ -245,8 +245,8 @@ type Mutable<Row> = { -readonly [Key in keyof Row]: Row[Key] };
 
 /**
  * Samples the recent query (or the queries of the trace) that received negative feedback. If the sampling rate had
- * already selected it, its probability is raised to 1, because from now on it would be sampled in any case. If the
- * query has left the buffer, neither happens, so that estimates stay unbiased. Queries that were erased in the meantime
+ * already selected the query, its probability is raised to 1, because negative feedback alone would select it. If the
+ * query has left the buffer, nothing changes, so that estimates stay unbiased. Queries that were erased in the meantime
  * stay erased.
  */
 export async function promoteNegativeFeedback(deps: IngestQueriesDeps, target: FeedbackTarget): Promise<void> {
@@ -258,7 +258,7 @@ export async function promoteNegativeFeedback(deps: IngestQueriesDeps, target: F
   try {
     await storePromoted(deps, pipeline, queries);
   } catch (error) {
-    // The client resends the feedback, which must then find the queries.
+    // If storing fails, the client resends the feedback, which must then find the queries in the buffer again.
     for (const query of queries) deps.recent.add(query);
     throw error;
   }
@@ -280,7 +280,7 @@ async function storePromoted(
   const unsampled: Promise<LiveSample>[] = [];
   const sampled: Promise<LiveSample>[] = [];
   for (const [position, { query, isSampled }] of candidates.entries()) {
-    // Drops queries past their retention: the record of their erasure may be gone too.
+    // Drops queries past their retention, because the record of their erasure may have been deleted too.
     const { retentionDays } = pipeline.limits;
     if (erased[position] === true || checkOccurredAt(query.occurredAt, retentionDays, now) !== null) continue;
     const decision = decide(traitsOf(query, outcomeOf(query), true), pipeline.sampling, 0);

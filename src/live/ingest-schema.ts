@@ -287,7 +287,10 @@ function episodeOf({ id, step, original_text: originalText }: NonNullable<LiveQu
 const none: readonly LiveStage[] = [];
 const noVersions: LiveQuery['versions'] = { index: null, embedder: null, retriever: null };
 
-/** Reuses the parsed object if it has no other fields, to save memory: results make up most of a buffered query. */
+/**
+ * Reuses the parsed object if it has no other fields. This saves memory, because results make up most of a buffered
+ * query.
+ */
 function documentOf(result: Result): RetrievedDocument {
   const { id, score, text: own, fields } = result;
   if (!isAbsent(fields)) return { id: idOf(result), score: score ?? null, fields: fieldsOf(fields) };

@@ -19,7 +19,7 @@ function textOf(json: readonly Uint8Array[]): string {
   }
 }
 
-/** Always returns at least one batch; the first one carries all rejections. */
+/** Packs parsed items into batches. Always returns at least one batch; the first batch contains all rejections. */
 function packBatches<Item>(
   { items, positions, rejected }: ParsedItems<Item>,
   weightOf: (item: Item) => number,
@@ -40,12 +40,12 @@ function packBatches<Item>(
 /** Signal for work that continues after the client has disconnected, because its data must still be stored. */
 const never = new AbortController().signal;
 
-/** The thread starts with the first large body. */
+/** The worker thread starts when the first large body arrives. */
 export function createJsonBodyReader() {
   const pool = createThreadPool<typeof tasks>({
     tasks: import.meta.url,
     threads: 1,
-    // Not limited here: the reader of request bodies limits the queue by bytes.
+    // The queue is not limited here, because the reader of request bodies limits it by bytes.
     maxWaiting: Number.POSITIVE_INFINITY,
     refusal: 'Too many large bodies are waiting to be parsed; send this one again later.',
   });

@@ -50,9 +50,12 @@ interface FragmentBufferDeps {
   readonly clock: Clock;
   readonly meter: Meter;
   readonly budget: {
-    /** Maximum estimated bytes per minute in this process. Fragments beyond it are dropped and counted. */
+    /** Maximum estimated bytes of fragments per minute in this process. Further fragments are dropped and counted. */
     readonly bytesPerMinute: number;
-    /** Maximum per trace and export. A service that indexes documents creates thousands of embeddings in one trace. */
+    /**
+     * Maximum number of fragments per trace and export. A service that indexes documents creates thousands of
+     * embeddings in one trace.
+     */
     readonly perTrace: number;
   };
   /** Returns null if no pipeline of that name is configured. */
@@ -67,7 +70,7 @@ interface FragmentBufferDeps {
  * Drops vectors with the wrong dimensions. Also drops vectors and texts of spans without a pipeline, because only the
  * privacy settings of a pipeline allow storing them.
  *
- * @throws RecalldError database_unreachable; something was not stored, and the client may send the export again
+ * @throws RecalldError database_unreachable if some data was not stored; the client may send the export again
  */
 export function createFragmentBuffer(deps: FragmentBufferDeps): (fragments: readonly TraceFragment[]) => Promise<void> {
   let minute = 0;
@@ -296,7 +299,7 @@ function createUnreadableRecorder({ traffic, clock, logger }: LiveIngestParts): 
     writtenAt = now.getTime();
     try {
       await traffic.recordUnreadable(fresh, now);
-      // The key stays in the map, so that only a new kind is written immediately.
+      // The kind stays in the map, so that only new kinds are written immediately.
       for (const [key, kind] of waiting) waiting.set(key, { ...kind, spans: 0 });
     } catch (error) {
       logger.warn('cannot record unreadable retriever spans', { reason: messageOf(error) });

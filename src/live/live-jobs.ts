@@ -10,7 +10,10 @@ import { defineCronJob, defineJob, type JobDefinition } from '../platform/queue/
 import { measureFeedback } from './measure-feedback.ts';
 import { type LivePlan, measureLiveTraffic } from './measure-live-traffic.ts';
 
-/** With this many samples the bounds of a share are within one point; more would only cost time and memory. */
+/**
+ * With this many samples, the 95 % CI of a share is within one percentage point. More samples would only cost time and
+ * memory.
+ */
 export const MAX_SAMPLES = 20_000;
 
 export function createLivePlans(config: Config): LivePlan[] {

@@ -96,7 +96,10 @@ function valueOf(outcome: PositiveRatioOutcome, details: FeedbackDetails): Value
   return { kind: 'value', value, ciLow: low, ciHigh: high, ciMethod: 'wilson', n, details };
 }
 
-/** A baseline is relearned after a day, or after a quarter of the period that it covers if that is shorter. */
+/**
+ * Maximum age of a baseline: a day, or a quarter of the period that it covers if that is shorter. After that, recalld
+ * learns a new baseline.
+ */
 const MAX_BASELINE_AGE_MS = DAY_MS;
 /**
  * If there are too few opinions for a baseline, recalld tries again every hour, or once per window if that is shorter.
@@ -169,7 +172,7 @@ async function currentBaseline(
   return { ...baseline, untilMs: endMs };
 }
 
-/** The condition is also true if there is no outcome. */
+/** Also true if there is no stored outcome. */
 function isOlder(outcome: { readonly ageSeconds: number } | null | undefined, ms: number): boolean {
   return outcome == null || outcome.ageSeconds * 1000 >= ms;
 }

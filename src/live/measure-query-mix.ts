@@ -14,7 +14,7 @@ export const MAIN_LANGUAGE = 'main_language_ratio';
 /** Maximum number of texts for language detection, which takes about 0.2 ms per text. */
 const MAX_TEXTS = 300;
 const TEXTS_PER_TURN = 50;
-/** With fewer queries, the most frequent query is a matter of chance. */
+/** Minimum number of queries. With fewer queries, chance determines which query is most frequent. */
 const MIN_QUERIES = 50;
 
 /** @param latest latest measurements of the pipeline */

@@ -56,7 +56,7 @@ function measureSamples(
   ];
 }
 
-/** The time of the last measurement is exported whatever its age, because an alert depends on it. */
+/** The time of the last measurement is always exported, because an alert on its age depends on it. */
 function samplesReadSamples({ pipeline, newest }: LatestMeasurement, isTrusted: IsTrusted): GaugeSample[] {
   if (newest === null) return [];
   const measuredAt = newest.measuredAt.getTime() / 1000;
@@ -160,7 +160,7 @@ function ratioSamples(
   return [...missing, ...shares];
 }
 
-/** False if another version of recalld wrote the details. */
+/** False if another version of recalld wrote the stored details. */
 function isFeedback(details: Readonly<Record<string, unknown>>): details is FeedbackDetails {
   return 'explicit' in details && 'implicit' in details;
 }

@@ -83,22 +83,22 @@ export interface WindowReading {
   readonly queries: readonly SampledQuery[];
   /** Live queries counted in the window, sampled or not; 0 if there are no counts. */
   readonly arrived: number;
-  /** True if all queries that were read had a sampling rate and a probability of 1. */
+  /** True if every query that was read has a sampling rate and a probability of 1. */
   readonly isCertain: boolean;
   /** Number of times that the samples were halved to fit the limit; 0 if all were read. */
   readonly halvings: number;
-  /** Number of samples in the window. `queries` contains all of them, or a part. */
+  /** Number of samples in the window. `queries` contains all samples, or a part of them. */
   readonly samples: number;
   readonly clicks: {
     readonly counted: number;
-    /** Clicks on documents that were not shown, or without a document and rank. */
+    /** Number of clicks on documents that were not shown, or without a document and rank. */
     readonly notShown: number;
-    /** Clicks that arrived too long after their query. */
+    /** Number of clicks that arrived too long after their query. */
     readonly late: number;
   };
 }
 
-/** Safety limit; even one huge session does not need more. */
+/** Safety limit for the number of halvings; even one huge session does not need more. */
 const MAX_HALVINGS = 40;
 
 const none: readonly number[] = [];

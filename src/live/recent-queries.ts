@@ -26,7 +26,7 @@ interface Entry {
   readonly bytes: number;
 }
 
-/** Evicts the oldest queries when a limit is reached. */
+/** Creates a buffer that evicts the oldest queries when a limit is reached. */
 export function createRecentQueries(limits: {
   readonly queries: number;
   /** Estimated size of texts and vectors. */
@@ -95,7 +95,7 @@ export function createRecentQueries(limits: {
   };
 }
 
-/** Pipeline names never contain the separator. */
+/** Joins pipeline and id with a separator that pipeline names never contain. */
 function keyOf(pipeline: string, id: string): string {
   return `query ${pipeline}\0${id}`;
 }

@@ -2,12 +2,12 @@
  * Patterns for document ids and field values. Isolation rules use them for what a query may return, and golden queries
  * for what a query must not return.
  *
- * - `{{tenant}}` stands for the value of the segment `tenant` of the query, literally: a `*` or a separator in the
- *   value is part of the value and never widens the pattern.
- * - A `*` at the end makes the pattern a prefix. Anywhere else it is a character like any other.
- * - All other text is compared exactly: it is case-sensitive and not normalized. Two well-formed texts are equal here
- *   exactly if their UTF-8 bytes are, so that `é` in one code point is not `é` in two.
- * - A pattern with a segment that the query lacks, or whose value is empty, matches nothing.
+ * - `{{tenant}}` is replaced by the literal value of the query's segment `tenant`: a `*` or a separator in the value
+ * has no special meaning and never widens the pattern.
+ * - A `*` at the end matches any suffix. Anywhere else, `*` is an ordinary character.
+ * - All other text is compared exactly, case-sensitively and without normalization. Two well-formed texts are equal if
+ * and only if their UTF-8 bytes are equal, so a composed `é` does not equal a decomposed `é`.
+ * - If the query lacks a segment of the pattern, or the segment's value is empty, the pattern matches nothing.
  */
 export interface DocumentPattern {
   /** The literal text around the segments; there is one more literal than segments. */
@@ -27,7 +27,7 @@ const placeholder = /\{\{\s*([^{}]*?)\s*\}\}/;
 
 export function parsePattern(pattern: string): DocumentPattern {
   const isPrefix = pattern.endsWith('*');
-  // With a group, `split` returns literals and keys in turn.
+  // Because the expression has a group, `split` returns literals and keys alternately.
   const parts = (isPrefix ? pattern.slice(0, -1) : pattern).split(placeholder);
   return {
     literals: parts.filter((_, index) => index % 2 === 0),
@@ -61,7 +61,7 @@ export function matchesPattern({ text, isPrefix }: FilledPattern, value: string)
   return isPrefix ? value.startsWith(text) : value === text;
 }
 
-/** Explains why a pattern of an isolation rule on `segment` would not separate anything; null if it does. */
+/** Explains why a pattern of an isolation rule on `segment` would not separate its values; null if the pattern does. */
 export function patternProblem(pattern: string, segment: string): string | null {
   const { literals, segments, isPrefix } = parsePattern(pattern);
   if (pattern === '' || /^\*+$/.test(pattern)) return 'allows every document; write what comes before the *';

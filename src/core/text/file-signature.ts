@@ -2,7 +2,7 @@
 
 const UTF_16 = 'is UTF-16; save the file as UTF-8';
 
-/** In Latin-1, one character per byte. */
+/** File signatures in Latin-1, with one character per byte. */
 const signatures: readonly (readonly [bytes: string, problem: string])[] = [
   ['\x1f\x8b', 'is compressed with gzip; unpack it'],
   ['\x28\xb5\x2f\xfd', 'is compressed with zstd; unpack it'],

@@ -18,7 +18,7 @@ export function parseExactJson(text: string, limits: JsonLimits = jsonLimits): J
   return JSON.parse(quoteLongIntegers(text)) as JsonValue;
 }
 
-/** Matches only where a value can be, not in quotes, because OpenTelemetry timestamps are quoted. */
+/** Matches an integer only where a JSON value can be, not in quotes, because OpenTelemetry timestamps are quoted. */
 const longInteger = /(?:^|[[:,])\s*-?\d{16}/;
 
 /** Quotes each unsafe integer in valid JSON. Skips strings. */
@@ -38,7 +38,7 @@ function quoteLongIntegers(json: string): string {
   return quoted + json.slice(copied);
 }
 
-/** Marks the digits of a long integer until its quotes are removed. None of recalld's texts contains this mark. */
+/** Marks the digits of a long integer until its quotes are removed. No text in recalld contains this mark. */
 const LONG_INTEGER = '\u{f8ff}long:';
 
 /** Like JSON.stringify, but writes a bigint as digits, such as a 64-bit id that parseExactJson returned as a string. */
@@ -55,12 +55,13 @@ export function formatExactJson(value: unknown): string {
 interface JsonLimits {
   /** Maximum nesting of arrays and objects. */
   readonly depth: number;
-  /** Maximum number of arrays and objects in the text. Each costs memory, even if it has few bytes. */
+  /** Maximum number of arrays and objects in the text. Each one uses memory, even if it has few bytes. */
   readonly containers: number;
 }
 
 /**
- * Neither recalld's formats nor any supported service nests more than ten levels; a full batch has a million results.
+ * Default limits: neither recalld's formats nor any supported service nests more than ten levels, and a full batch
+ * contains a million results.
  */
 export const jsonLimits: JsonLimits = { depth: 100, containers: 2_000_000 };
 

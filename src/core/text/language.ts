@@ -13,7 +13,7 @@ const ALMOST_AS_WELL = 0.9;
 
 /** Cache size. Golden queries repeat in each run and each diagnosis, and detection takes about 0.3 ms. */
 const MAX_KNOWN = 5000;
-/** Keyed by a digest, so that no text stays in memory. */
+/** Cache keyed by a digest of the text, so that no text stays in memory. */
 const known = new Map<string, string | null>();
 
 /**

@@ -238,7 +238,7 @@ class Reader {
     return values;
   }
 
-  /** A single value in parentheses is that value; with a trailing comma it is a tuple. */
+  /** Reads parentheses: a single value is that value; with a trailing comma, it is a tuple. */
   private tuple(): JsonValue {
     const values = this.list('(');
     const isGroup = values.length === 1 && !/,\s*\)$/.test(this.text.slice(Math.max(0, this.at - 20), this.at));

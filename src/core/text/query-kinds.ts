@@ -2,7 +2,8 @@
 import { languageName, languageOf } from './language.ts';
 
 /**
- * Language detection takes about 0.2 ms per text. Above this number of texts, it would block the event loop too long.
+ * Maximum number of texts for language detection. At about 0.2 ms per text, more texts would block the event loop too
+ * long.
  */
 const MAX_LANGUAGES = 500;
 

@@ -5,12 +5,12 @@ import { findJsonFault } from './loose-json.ts';
 
 export interface SourcePlace {
   readonly file: string;
-  /** Starts at 1. */
+  /** Line number, starting at 1. */
   readonly line: number;
 }
 
 export interface SourceLine extends SourcePlace {
-  /** Without the line ending. */
+  /** Text of the line, without the line ending. */
   readonly text: string;
 }
 

@@ -1,6 +1,6 @@
 /** Escapes characters that a terminal interprets instead of showing: control characters and text direction changes. */
 
-/** C0 except tab and line feed, DEL, C1, direction marks, line separators, the byte order mark, tags. */
+/** Matches C0 except tab and line feed, DEL, C1, direction marks, line separators, the byte order mark, and tags. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
 /* oxlint-disable no-control-regex -- the pattern must match control characters. */
 const obeyed =

@@ -2,7 +2,7 @@
 import { guardCell } from '../../golden/rules/spreadsheet-cell.ts';
 import type { CellType, ExportColumn } from './export-tables.ts';
 
-/** A value as the statements return it: times in microseconds, and integers of 64 bits, are texts. */
+/** A value as returned by a statement; times in microseconds and 64-bit integers are texts. */
 export type Cell = string | number | boolean | null;
 
 export type ExportRow = readonly Cell[];
@@ -30,7 +30,7 @@ export function jsonLine(columns: readonly ExportColumn[], row: ExportRow): stri
 function jsonOf(type: CellType, cell: Cell): string {
   if (cell === null) return 'null';
   if (type === 'timestamp') return `"${timeOf(String(cell))}"`;
-  // Already in the notation of JSON.
+  // These values are already in JSON notation.
   return type === 'json' || type === 'bigint' ? String(cell) : JSON.stringify(cell);
 }
 
@@ -38,12 +38,15 @@ export function csvHeader(columns: readonly ExportColumn[]): string {
   return `${columns.map(({ name }) => name).join(',')}\n`;
 }
 
-/** One CSV record (RFC 4180, with LF). A text that a spreadsheet would run as a formula gets an apostrophe in front. */
+/**
+ * One CSV record (RFC 4180, with LF). A text that a spreadsheet would execute as a formula is prefixed with an
+ * apostrophe.
+ */
 export function csvLine(columns: readonly ExportColumn[], row: ExportRow): string {
   return `${columns.map(({ type }, index) => csvCell(type, row[index] ?? null)).join(',')}\n`;
 }
 
-/** An empty text is quoted, and null is not, so that readers can tell them apart. */
+/** Formats one cell. An empty text is quoted and null is not, so that readers can distinguish them. */
 function csvCell(type: CellType, cell: Cell): string {
   if (cell === null) return '';
   if (type === 'timestamp') return timeOf(String(cell));

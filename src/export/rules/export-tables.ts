@@ -2,7 +2,7 @@
  * The exported tables with the names, types and descriptions of their columns. The SQL statements, the files and docs/reference/export.md are derived from this list. A change to a name or a type needs a new `SCHEMA_VERSION`.
  */
 
-/** Version of all tables and columns, in every manifest. */
+/** Schema version of all tables and columns, which every manifest contains. */
 export const SCHEMA_VERSION = 1;
 
 export type CellType = 'text' | 'json' | 'integer' | 'bigint' | 'double' | 'boolean' | 'timestamp';
@@ -10,26 +10,29 @@ export type CellType = 'text' | 'json' | 'integer' | 'bigint' | 'double' | 'bool
 export interface ExportColumn {
   readonly name: string;
   readonly type: CellType;
-  /** Sentence for the documentation. */
+  /** Description of the column for the documentation. */
   readonly does: string;
   /** SQL expression over the rows of the table. */
   readonly sql: string;
-  /** True for texts of users, which are left out where `privacy.text` is `hash`. */
+  /** True for user texts, which are null if `privacy.text` is `hash`. */
   readonly isPrivate: boolean;
 }
 
 export interface ExportTable {
   readonly name: string;
   readonly does: string;
-  /** SQL of the rows whose number and time of change show whether a day must be written again; `r` is the main table. */
+  /**
+   * SQL for the source rows; `r` is the main table. Their number and last change show whether a day must be written
+   * again.
+   */
   readonly source: string;
-  /** SQL of the joins that make exported rows out of the source. */
+  /** SQL for the joins that turn source rows into exported rows. */
   readonly joins: string;
-  /** SQL of the day (UTC) of a row. */
+  /** SQL for the day (UTC) of a row. */
   readonly day: string;
-  /** True if the source is partitioned by that day, so that each day is counted by itself. */
+  /** True if the source is partitioned by day, so that days are counted separately. */
   readonly isByDay: boolean;
-  /** SQL of the time at which a row was last changed. */
+  /** SQL for the time of a row's last change. */
   readonly changed: string;
   readonly columns: readonly ExportColumn[];
 }
@@ -43,7 +46,7 @@ const column = (name: string, type: CellType, does: string, sql = `r.${name}`): 
 });
 const userText = (name: string, does: string): ExportColumn => ({ ...column(name, 'text', does), isPrivate: true });
 
-/** SQL of the day (UTC) of a time. */
+/** Returns SQL for the day (UTC) of a time. */
 const dayOf = (time: string): string => `(r.${time} at time zone 'utc')::date`;
 
 const pipeline = column('pipeline', 'text', 'Name of the pipeline.');
@@ -77,28 +80,13 @@ export const exportTables: readonly ExportTable[] = [
       column('query_id', 'text', 'Id of the query, unique within a pipeline and day.', 'r.id'),
       receivedAt,
       occurredAt,
-      column(
-        'session_hash',
-        'text',
-        'Keyed hash of the session id; if there is none, of the id of the episode, the trace or the query, in this order.',
-      ),
+      column('session_hash', 'text', 'Keyed hash of the session id, or else of the episode, trace or query id.'),
       userHash,
       traceId,
-      column(
-        'episode',
-        'text',
-        'Id of the agent turn that made the query and possibly other queries; null if there is none.',
-      ),
-      column(
-        'episode_step',
-        'integer',
-        'Position of the query in the agent turn, as reported by the service; null if queries are ordered by `occurred_at`.',
-      ),
+      column('episode', 'text', 'Id of the agent turn that made the query; null if there is none.'),
+      column('episode_step', 'integer', 'Reported position in the agent turn; null means by `occurred_at`.'),
       userText('original_text', 'Original user query, before the agent rewrote it, redacted as configured.'),
-      userText(
-        'text',
-        'Text of the query, redacted as configured; null in hash mode, and if the service sent no text.',
-      ),
+      userText('text', 'Text of the query, redacted as configured; null in hash mode or if none was sent.'),
       column('text_hash', 'text', 'Keyed hash of the text; null if the text is stored.'),
       column('top_k', 'integer', 'Requested number of documents; null if unknown.'),
       column('outcome', 'text', '`ok`, `empty`, `error` or `timeout`.'),

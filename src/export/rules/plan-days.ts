@@ -1,7 +1,7 @@
 /** Decides which days of a table are written again, and which are removed. */
 import { DAY_MS, HOUR_MS } from '../../core/time.ts';
 
-/** First and last day (UTC, YYYY-MM-DD), both included; null: no limit. */
+/** First and last day (UTC, YYYY-MM-DD), both inclusive; null for no limit. */
 export interface DayRange {
   readonly from: string | null;
   readonly until: string | null;
@@ -16,18 +16,21 @@ export interface DayDigest {
   readonly changed: string | null;
 }
 
-/** State of a day in the folder: what the database had when it was read. */
+/** State of the database when an exported day was read. */
 export interface ExportedDay extends DayDigest {
   readonly readAt: string;
 }
 
-/** Time after the end of a day in which its rows may still change unnoticed, as traces are completed. */
+/**
+ * How long after the end of a day its rows may still change without a new change time, because traces are being
+ * completed.
+ */
 const COMPLETION_MS = HOUR_MS;
 
 interface DayPlan {
   /** In order. */
   readonly write: readonly DayDigest[];
-  /** Days whose rows were deleted from the database. */
+  /** Days to remove, because their rows were deleted from the database. */
   readonly remove: readonly string[];
   readonly unchanged: number;
 }

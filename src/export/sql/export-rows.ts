@@ -1,4 +1,4 @@
-/** Reads the rows of exported tables: how many changed when, by day, and the rows of a day from a cursor. */
+/** Reads exported tables: the number of rows and their last change by day, and the rows of a day through a cursor. */
 import type { Pool } from 'pg';
 import { type Clock, DAY_MS } from '../../core/time.ts';
 import { queryRow, queryRows } from '../../platform/postgres/rows.ts';

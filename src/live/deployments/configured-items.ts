@@ -25,8 +25,8 @@ export interface KnownItem extends ItemKey {
 }
 
 /**
- * Grace period. During a rolling deployment an item may be missing from every scheduler for this long before it counts
- * as removed.
+ * Grace period for rolling deployments: an item counts as removed if it has been missing from every scheduler's config
+ * for this long.
  */
 export const GRACE_MS = 5 * MINUTE_MS;
 

@@ -58,7 +58,7 @@ export function createDeployments(pool: Pool) {
     fingerprints: (): Promise<readonly Fingerprint[]> =>
       queryRows(pool, `select ${fingerprintColumns} from fingerprints order by pipeline, component`),
 
-    /** Returns deployments, newest first; `before` is the id of the last deployment of the previous page. */
+    /** Returns deployments, newest first; `before` is the id of the last deployment on the previous page. */
     list: ({
       pipeline,
       before,

@@ -52,14 +52,13 @@ function busy(window: string, queries: number): string {
 }
 
 /**
- * Excludes values that are at most `factor` times the values of the previous day. If there is no history, excludes
- * nothing.
+ * Excludes values that are at most `factor` times the previous day's value. If there is no history, excludes nothing.
  */
 function unlessUsual(recorded: string, factor: number): string {
   return `unless on (pipeline) ${recorded} <= ${factor} * avg_over_time(${recorded}[1d] offset 1d)`;
 }
 
-/** The page on live queries. It makes the warnings on live queries redundant. */
+/** The paging alert on live queries. While it fires, warnings on live queries are redundant. */
 const page = { alerts: ['RecalldLiveNotAnswering'], on: pipeline };
 
 const traffic: readonly AlertRule[] = [

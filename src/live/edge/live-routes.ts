@@ -53,7 +53,7 @@ export function addIngest(app: FastifyInstance, deps: IngestDeps, bodies: Reques
   });
 }
 
-/** Parses a body and releases it, so that vectors in text form do not stay in memory until the commit. */
+/** Parses a request body and releases it, so that vectors in text form do not stay in memory until the commit. */
 function batchesOf<Item>(
   request: FastifyRequest,
   read: (body: unknown) => ParsedItems<Item>,
@@ -64,7 +64,7 @@ function batchesOf<Item>(
   return body instanceof LargeBody ? readLarge(body.pieces) : [read(body)];
 }
 
-/** Report over all batches of a body. */
+/** Ingestion report over all batches of a request body. */
 interface Tally {
   accepted: number;
   sampled: number;

@@ -7,7 +7,7 @@ import { RecalldError, type RejectionCode } from '../../core/errors.ts';
 import type { Attributes, AttributeValue } from '../rules/otel/span.ts';
 import { tooLarge } from './parse.ts';
 
-/** Thrown for an unreadable message, with the code under which it is counted. */
+/** Error for an unreadable message, with the code under which the message is counted. */
 export class UnreadableMessage extends Error {
   readonly code: RejectionCode;
 
@@ -29,7 +29,7 @@ export class UnreadableMessage extends Error {
 
 const unreadable = new Map<RejectionCode, UnreadableMessage>();
 
-/** Called for each unreadable element of a list or map. */
+/** Callback for each unreadable element of a list or map. */
 export type LeaveOut = (code: RejectionCode) => void;
 
 /** A value, or a function that reads it on first access. */
@@ -82,10 +82,13 @@ function integerValue(value: unknown): AttributeValue {
   return Number.isSafeInteger(number) ? number : String(exact);
 }
 
-/** Shared, because a body can contain a million events without attributes. */
+/** Shared empty attributes, because a body can contain a million events without attributes. */
 export const noAttributes: Attributes = Object.freeze({});
 
-/** This key would set the prototype. Objects without a prototype would avoid this but take several times the memory. */
+/**
+ * Attribute key that would set the prototype. Objects without a prototype would avoid this, but need several times the
+ * memory.
+ */
 export const FORBIDDEN_KEY = '__proto__';
 
 export function isObject(value: unknown): value is Record<string, unknown> {

@@ -71,7 +71,7 @@ interface Decoded<T> {
   readonly items: readonly T[];
   /** Number of lost items. */
   readonly rejected: number;
-  /** May still grow while attributes are accessed, because lists and maps are read lazily. */
+  /** The counts may still grow while attributes are accessed, because lists and maps are read lazily. */
   readonly flaws: Flaws;
   /** A misspelled JSON field, such as `resource_spans`; null if there is none. */
   readonly misnamed: string | null;

@@ -144,10 +144,10 @@ type Batched<Read> = Omit<Read, keyof Found> & { readonly batches: Iterable<Foun
 /** The uncompressed body, which may be transferred to the thread, and its `Content-Type`. */
 export type OtlpRequest = readonly [body: Uint8Array, contentType: string | undefined];
 
-/** Larger bodies are read in the thread. The most expensive body of this size takes 16 ms. */
+/** Size above which bodies are read in the worker thread. The most expensive body of this size takes 16 ms. */
 const SMALL_BYTES = 64 * 1024;
 
-/** Maximum total bytes of large bodies in memory. The last body in the queue waits for some seconds. */
+/** Maximum total bytes of large bodies in memory. At this limit, the last body in the queue waits for some seconds. */
 const MAX_BYTES = 48 * 1024 * 1024;
 
 const REFUSAL = 'Too many large OpenTelemetry bodies are waiting to be parsed; send this one again later.';
@@ -155,7 +155,7 @@ const REFUSAL = 'Too many large OpenTelemetry bodies are waiting to be parsed; s
 /** Signal for work that continues after the client has disconnected, because its data must still be stored. */
 const never = new AbortController().signal;
 
-/** The thread starts with the first large body. */
+/** The worker thread starts when the first large body arrives. */
 export function createOtlpReader(pipelines: readonly TracedPipeline[]) {
   const pool = createThreadPool<typeof tasks>({
     tasks: import.meta.url,

@@ -56,7 +56,7 @@ export function unknownType(contentType: string | undefined): RecalldError {
   );
 }
 
-/** The body does not match its headers, so the same request can never succeed. */
+/** Error for a body that does not match its headers, so that the same request can never succeed. */
 export function malformed(message: string, cause?: unknown): RecalldError {
   return new RecalldError('otlp_malformed', message, { cause });
 }
@@ -75,7 +75,7 @@ export interface OtlpAnswer {
 export interface PartialSuccess {
   /** Number of rejected spans or log records. */
   readonly rejected: number;
-  /** Reasons, and warnings about accepted items; empty if there are none. */
+  /** Reasons for rejections, and warnings about accepted items; empty if there are none. */
   readonly message: string;
 }
 

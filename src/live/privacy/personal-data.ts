@@ -30,7 +30,9 @@ export interface PresidioConfig {
   readonly configField: string;
 }
 
-/** Enough for a text of 100,000 characters in which every character is an entity with explanations. */
+/**
+ * Sufficient for the response to a text of 100,000 characters in which every character is an entity with explanations.
+ */
 const MAX_RESPONSE_BYTES = 32 * 1024 * 1024;
 
 /** @throws RecalldError config_invalid for an invalid URL */
@@ -158,7 +160,7 @@ interface Redaction {
 /** Returns null for a text that could not be analyzed and therefore must not be stored. Rejects if `redact` does. */
 type RedactText = (text: string) => Promise<string | null>;
 
-/** Limits the log, because a failing service fails for every text. */
+/** Minimum interval between log lines, because a failing service fails for every text. */
 const LOG_EVERY_MS = 60_000;
 
 /**
@@ -205,13 +207,16 @@ export interface PersonalDataParts {
   readonly thread: Pick<RedactionThread, 'redact'>;
 }
 
-/** Replaces an error text that could not be redacted. */
+/** Text that replaces an error message that could not be redacted. */
 const REFUSED = '[REDACTED]';
 
 /** Longer texts are redacted in the thread: a hostile text of this length takes 10 ms. */
 const MAX_HERE = 20_000;
 
-/** Yields between texts, because a request may have a thousand. Shared by all pipelines, like the main thread. */
+/**
+ * Yields between texts, because a request may contain a thousand texts. All pipelines share this turn, as they share
+ * the main thread.
+ */
 const takeTurn = createEventLoopYield(2 * MAX_HERE);
 
 /** @throws RecalldError config_invalid for an invalid pattern or URL */
@@ -236,7 +241,8 @@ export function createPersonalData({ privacy, key, thread, ...deps }: PersonalDa
     if (text === null || privacy.text === 'hash') return null;
     return privacy.text === 'keep' ? text : redactText(text);
   };
-  // Errors are for operators and may quote the query. They are therefore redacted, even if they look like a class name.
+  // Error messages are meant for operators but may quote the query. Therefore they are redacted even if they look like
+  // a class name.
   const shownError = async (error: string): Promise<string | null> =>
     privacy.text === 'hash' ? null : ((await redactText(error)) ?? REFUSED);
   const userHash = (userId: string | null): string | null => (userId === null ? null : userIdHmac(userId, key));

@@ -20,7 +20,7 @@ export const tasks = {
   },
 } as const;
 
-/** Two for each item of the largest request: its text and its error. */
+/** Maximum number of waiting texts: two for each item of the largest request, its text and its error. */
 const MAX_WAITING = 2000;
 
 export type RedactionThread = ReturnType<typeof createRedactionThread>;

@@ -1,26 +1,34 @@
-/** Recognizes rewritten queries that look like an answer, as when a model answers a question instead of rewriting it. */
+/**
+ * Detects rewritten queries that look like an answer, because the model answered the question instead of rewriting it.
+ */
 
-/** An answer brings words of its own: at least this share of its words is not in the original text. */
+/** Minimum share of words that are not in the original text; answers introduce new words. */
 const NEW_WORDS = 0.5;
-/** A shorter statement may be a query. */
+/** Minimum number of words in a statement, because a shorter statement may be a query. */
 const MIN_STATEMENT_WORDS = 6;
-/** Texts of this length are prose even without a full stop, if they are also much longer than the original text. */
+/**
+ * Number of words from which a text counts as prose even without a full stop, if the text is also much longer than the
+ * original text.
+ */
 const MIN_PROSE_WORDS = 20;
 const MUCH_LONGER = 2;
-/** Words that start alike count as forms of one word. */
+/** Number of leading characters by which words count as forms of the same word. */
 const STEM_CHARACTERS = 5;
 
-/** Scripts without blanks between words count by character. `Intl.Segmenter` would take 200 microseconds per query. */
+/**
+ * Matches a word. In scripts without spaces, each character counts as a word, because `Intl.Segmenter` would take 200
+ * microseconds per query.
+ */
 const word = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}]|[\p{L}\p{N}\p{M}]+/gu;
 const endOfQuestion = /[?？؟]["'”’)\]]*$/u;
 const endOfStatement = /[.!。！।]["'”’)\]]*$/u;
 
 /**
- * True if a query is a statement, or long prose, and most of its words are not in the original text. A keyword query, a
- * question, and the original text are no answers; a short answer such as a name or a number is not recognized.
+ * True if a query is a statement, or long prose, and most of its words are not in the original text. Keyword queries,
+ * questions and the original text are not answers; short answers such as a name or a number are not detected.
  *
- * A heuristic for any language with sentence punctuation. Its share is compared with its own usual value, so that a
- * service that searches with invented passages on purpose (HyDE) is not affected.
+ * This is a heuristic for any language with sentence punctuation. The share of such queries is compared with its own
+ * usual value, so a service that searches with invented passages on purpose (HyDE) causes no alert.
  */
 export function looksLikeAnswer(query: string, originalText: string): boolean {
   const text = query.trim();

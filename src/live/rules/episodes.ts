@@ -1,5 +1,5 @@
 /**
- * Episodes: the retrievals of one turn of an agent. Decides which retrievals repeat an earlier one and which documents
+ * Episodes: all retrievals in one agent turn. Decides which retrievals repeat an earlier retrieval and which documents
  * are new, and estimates measures over episodes.
  */
 
@@ -10,40 +10,42 @@ import { type ClickRateOutcome, rateOver } from './feedback/click-rates.ts';
 import { meanCount } from './live-stages.ts';
 import type { ClusterMember } from './sampling/estimate.ts';
 
-/** A retrieval with what its episode needs. */
+/** A retrieval with the fields that its episode needs. */
 export interface EpisodeRetrieval {
   readonly id: string;
-  /** Null if unknown or stored as a hash. */
+  /** Null if the text is unknown or stored as a hash. */
   readonly text: string | null;
-  /** What the user asked, before the agent rewrote it; null if unknown or not stored. */
+  /** Original user query before the agent rewrote it; null if unknown or not stored. */
   readonly originalText: string | null;
   /** Best first; empty if the retrieval found nothing or failed. */
   readonly documentIds: readonly string[];
   readonly outcome: QueryOutcome;
   /** Milliseconds since 1970. */
   readonly startedAtMs: number;
-  /** Position that the service reported; null if it reported none. */
+  /** Position in the episode as reported by the service; null if it reported none. */
   readonly step: number | null;
 }
 
-/** A retrieval in the order of its episode, compared with the earlier ones. */
+/** A retrieval at its position in the episode, compared with earlier retrievals. */
 export type EpisodeStep<Retrieval extends EpisodeRetrieval = EpisodeRetrieval> = Retrieval & {
-  /** Index of the first earlier step whose results overlap; null for a first or different retrieval. */
+  /** Index of the first earlier step whose results overlap; null if the retrieval repeats no earlier step. */
   readonly repeats: number | null;
-  /** Distinct documents that no earlier step returned, best first. For the first step: all of them. */
+  /** Distinct documents that no earlier step returned, best first. For the first step: all documents. */
   readonly newDocumentIds: readonly string[];
 };
 
-/** Rank-biased overlap from which a retrieval repeats an earlier one. */
+/** Minimum rank-biased overlap at which a retrieval counts as a repeat of an earlier retrieval. */
 export const REPEATED_OVERLAP = 0.8;
-/** Later ranks have less than 1 % of the weight of the overlap. */
+/** Maximum rank in the overlap; later ranks contribute less than 1 % of its weight. */
 const OVERLAP_DEPTH = 50;
-/** Number of latest distinct rankings that a retrieval is compared with, so that a long loop costs linear time. */
+/**
+ * Maximum number of recent distinct rankings with which a retrieval is compared, so that a long loop takes linear time.
+ */
 const MAX_COMPARED = 20;
 
 /**
- * Orders the retrievals of one episode and compares each with the earlier ones. A retrieval without documents repeats
- * nothing: the retry of a failed retrieval is no repetition.
+ * Orders the retrievals in one episode and compares each with earlier retrievals. A retrieval without documents is not
+ * a repeat, because retrying a failed retrieval is not a repetition.
  */
 export function episodeSteps<Retrieval extends EpisodeRetrieval>(
   retrievals: readonly Retrieval[],
@@ -69,7 +71,7 @@ function overlapOf(a: readonly string[], b: readonly string[]): number {
   return isSame ? 1 : rankBiasedOverlap(a, b, OVERLAP_DEPTH);
 }
 
-/** Orders by the reported steps if all retrievals have one, else by start time. */
+/** Orders retrievals by their reported steps if all have one, otherwise by start time. */
 function inOrder<Retrieval extends EpisodeRetrieval>(retrievals: readonly Retrieval[]): readonly Retrieval[] {
   const areNumbered = retrievals.every(({ step }) => step !== null);
   return retrievals.toSorted(
@@ -81,22 +83,22 @@ function inOrder<Retrieval extends EpisodeRetrieval>(retrievals: readonly Retrie
   );
 }
 
-/** Counts of one episode, which is all that its measures need. */
+/** Counts of one episode; the measures need nothing else. */
 export interface EpisodeTally {
   readonly retrievals: number;
-  /** Retrievals without documents that did not fail. */
+  /** Number of retrievals that did not fail but returned no documents. */
   readonly empty: number;
-  /** Retrievals after the first. */
+  /** Number of retrievals after the first. */
   readonly later: number;
-  /** Later retrievals that repeat an earlier one. */
+  /** Number of later retrievals that repeat an earlier retrieval. */
   readonly repeated: number;
-  /** Documents of the later retrievals, each counted once per retrieval. */
+  /** Number of documents in later retrievals, each counted once per retrieval. */
   readonly laterDocuments: number;
-  /** Those of them that no earlier retrieval had returned. */
+  /** Number of documents in later retrievals that no earlier retrieval had returned. */
   readonly newDocuments: number;
-  /** Retrievals with a text other than the known original text. */
+  /** Number of retrievals whose text differs from the known original text. */
   readonly rewritten: number;
-  /** Rewritten retrievals whose text looks like an answer. */
+  /** Number of rewritten retrievals whose text looks like an answer. */
   readonly answers: number;
 }
 
@@ -121,8 +123,8 @@ function isRewritten<Step extends EpisodeRetrieval>(
 }
 
 /**
- * Divides the retrievals with one episode id where the agent paused for longer than `idleMs`: a service that uses the
- * id of a conversation for all of its turns then still has one episode per turn.
+ * Splits retrievals with one episode id wherever the agent paused for longer than `idleMs`. If a service uses a
+ * conversation id for all turns, each turn is then still a separate episode.
  */
 export function splitByPause<Retrieval extends { readonly startedAtMs: number }>(
   retrievals: readonly Retrieval[],
@@ -149,7 +151,10 @@ export const episodeMeasures = [
 
 export type EpisodeMeasure = (typeof episodeMeasures)[number];
 
-/** The tally of an episode that was sampled as a whole. `cluster` is what was sampled: its session, else the episode. */
+/**
+ * Tally of an episode that was sampled as a whole. `cluster` is the sampled unit: the session if there is one,
+ * otherwise the episode.
+ */
 export interface SampledEpisode extends ClusterMember {
   readonly tally: EpisodeTally;
 }
@@ -158,12 +163,13 @@ export interface SampledEpisode extends ClusterMember {
  * Estimates every measure of episodes, in the order of `episodeMeasures`:
  *
  * - `episode_retrievals`: mean number of retrievals per episode
- * - `episode_repeats`: mean number of later retrievals per episode that repeat an earlier one. Unlike the share, it does
- *   not rise when a better retriever leaves fewer later retrievals
- * - `episode_repeat_ratio`: share of the later retrievals that repeat an earlier one of their episode
- * - `episode_new_documents_ratio`: share of the documents of later retrievals that the episode had not returned before
- * - `episode_empty_ratio`: share of the retrievals that find nothing
- * - `rewrite_answer_ratio`: share of the rewritten retrievals whose text looks like an answer
+ * - `episode_repeats`: mean number of later retrievals per episode that repeat an earlier retrieval. Unlike the ratio,
+ * it does not increase if a better retriever causes fewer later retrievals
+ * - `episode_repeat_ratio`: share of later retrievals that repeat an earlier retrieval in the same episode
+ * - `episode_new_documents_ratio`: share of documents in later retrievals that no earlier retrieval in the episode
+ * returned
+ * - `episode_empty_ratio`: share of retrievals that return no documents
+ * - `rewrite_answer_ratio`: share of rewritten retrievals whose text looks like an answer
  *
  * Shares are ratios of weighted sums over episodes. The bounds are at 95 %; retrievals within an episode, and episodes
  * within a session, may depend on each other in any way.
@@ -185,7 +191,7 @@ export function* estimateEpisodes(
   const meanOf = (count: keyof EpisodeTally): ClickRateOutcome =>
     meanCount(episodes.map((episode) => ({ ...episode, value: episode.tally[count] })));
   const mean = meanOf('retrievals');
-  // Every episode has a retrieval.
+  // Every episode contains at least one retrieval.
   yield {
     measure: 'episode_retrievals',
     outcome: mean.kind === 'rate' ? { ...mean, low: Math.max(1, mean.low) } : mean,

@@ -102,7 +102,7 @@ function fillPatterns(allow: readonly DocumentPattern[], segments: IsolatedAnswe
   return filled;
 }
 
-/** A loop, because `some` with a closure takes twice as long. */
+/** Uses a loop, because `some` with a closure takes twice as long. */
 function isAllowed(patterns: readonly FilledPattern[], value: string): boolean {
   for (let index = 0; index < patterns.length; index++)
     if (matchesPattern(patterns[index] as FilledPattern, value)) return true;

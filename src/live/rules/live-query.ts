@@ -111,12 +111,12 @@ export interface LiveQuery {
   readonly upstreamProbability: number;
 }
 
-/** The turn of an agent to which a query belongs. */
+/** The agent turn to which a query belongs. */
 export interface QueryEpisode {
   readonly id: string;
-  /** Position of the query in the episode; null orders it by its start time. */
+  /** Position of the query in the episode; if null, the query is ordered by its start time. */
   readonly step: number | null;
-  /** What the user asked, before the agent rewrote it; null if unknown. */
+  /** Original user query before the agent rewrote it; null if unknown. */
   readonly originalText: string | null;
 }
 
@@ -162,7 +162,7 @@ export interface LiveStage {
   readonly isSide: boolean;
   /** Time spent in the stage; null if unknown. */
   readonly latencyMs: number | null;
-  /** Number of distinct documents that it returned; null if unknown. */
+  /** Number of distinct documents that the stage returned; null if unknown. */
   readonly documents: number | null;
   /**
    * Rank of each final result in the stage, starting at 1, in the order of the results; null if the stage did not

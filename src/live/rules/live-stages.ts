@@ -92,7 +92,7 @@ export interface MeasuredStage {
 
 /** Maximum number of stages that are measured, by number of samples. Limited because services choose the names. */
 const MAX_NAMES = 12;
-/** With fewer samples, the 95th percentile is the largest value. */
+/** Minimum number of samples. With fewer samples, the 95th percentile is the largest value. */
 export const MIN_TIMED = 20;
 
 /** Measures the stages in order; empty if no sample reports stages. */

@@ -5,11 +5,14 @@ import { scriptOf } from '../../core/text/query-kinds.ts';
 import { DAY_MS } from '../../core/time.ts';
 import { wilsonInterval } from '../../math/stats/intervals.ts';
 
-/** Low, because most queries are short, and only changes in the share matter. */
+/**
+ * Minimum number of letters for language detection. It is low because most queries are short and only changes in the
+ * share matter.
+ */
 const MIN_LETTERS = 20;
 /** Minimum number of texts with a detected language. */
 const MIN_DETECTED = 30;
-/** The usual language is replaced if its share has been below one half for this long. */
+/** How long the share of the usual language must be below one half before another language replaces it. */
 const MAX_MINORITY_MS = 14 * DAY_MS;
 
 export interface UsualLanguage {

@@ -50,7 +50,7 @@ interface ErasedQuery {
 const ofUser = 'r.user_hash = e.subject and r.occurred_at <= e.until';
 /** Rows without a user in a trace of an erased user belong to that user. */
 const ofTrace = 'r.trace_id = e.subject and r.user_hash is null and r.occurred_at <= e.until';
-/** Likewise, rows without a user in an episode of an erased user. */
+/** Rows without a user in an episode of an erased user belong to that user. */
 const ofEpisode =
   'r.episode = e.subject and r.pipeline = e.pipeline and r.user_hash is null and r.occurred_at <= e.until';
 const ofId = (column: string, hasPipeline: boolean) =>
@@ -94,7 +94,7 @@ async function removeErased(client: PoolClient, subjects: readonly ErasedSubject
   feedback += await removeFeedback(client, ofTrace, traces, late);
   for (const column of ['query_id', 'judged_id']) {
     feedback += await removeFeedback(client, ofId(column, late !== null), ids, late);
-    // On any day, because feedback may arrive before its query.
+    // Searches all days, because feedback may arrive before its query.
     feedback += await removeFeedback(client, ofId(column, true), newIds, null);
   }
   return {
@@ -167,7 +167,7 @@ async function removeFeedback(
   return rowCount ?? 0;
 }
 
-/** Violations are stored for unsampled queries too, so they are found by themselves. */
+/** Removes violations directly, because they are also stored for unsampled queries. */
 async function removeViolations(
   client: PoolClient,
   condition: string,
@@ -230,7 +230,7 @@ async function removeDerived(client: PoolClient, queries: readonly ErasedQuery[]
   );
 }
 
-/** Removes what the user asked from the other steps of an erased query's episode. */
+/** Removes the original user query from the other steps in an erased query's episode. */
 async function removeOriginalTexts(client: PoolClient, queries: readonly ErasedQuery[]): Promise<void> {
   const ofEpisodes = queries.filter(({ episode }) => episode !== null);
   if (ofEpisodes.length === 0) return;
@@ -266,7 +266,7 @@ const derivedTables = [
   ['judged_queries', 'query_id'],
 ] as const;
 
-/** Allows for requests in flight. */
+/** Additional time for requests in flight. */
 const IN_FLIGHT_MS = HOUR_MS;
 
 /** Erases all data of a subject. The caller must hold the erasure lock. */

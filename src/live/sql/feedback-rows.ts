@@ -76,7 +76,7 @@ export async function insertFeedback(client: PoolClient, feedback: readonly Stor
   return areNew(feedback, rows);
 }
 
-/** Moves stored feedback to the time of its repeat, if the repeat came too late to be a retry. */
+/** Moves stored feedback to the time of its repeat if the repeat arrived too late to be a retry. */
 export async function renewFeedback(client: PoolClient, repeats: readonly StoredFeedback[]): Promise<void> {
   if (repeats.length === 0) return;
   await client.query(

@@ -25,7 +25,7 @@ export interface IsolationCount {
   readonly queries: number;
 }
 
-/** Result of the isolation rules on the queries of an arrival. */
+/** Result of the isolation rules for the queries in one ingest request. */
 export interface IsolationArrival {
   readonly violations: readonly StoredViolation[];
   readonly counts: readonly IsolationCount[];
@@ -97,7 +97,7 @@ export interface SampledAnswer extends IsolatedAnswer {
   readonly probability: number;
 }
 
-/** What the isolation rule of a pipeline found in a time. */
+/** Result of a pipeline's isolation rule in a time range. */
 export interface IsolationSummary {
   readonly pipeline: string;
   readonly rule: string;
@@ -108,7 +108,7 @@ export interface IsolationSummary {
   readonly lastViolationAt: Date | null;
 }
 
-/** A violation with its number in the order of storing. */
+/** A stored violation with its sequence number. */
 export interface ListedViolation extends Omit<StoredViolation, 'traceId' | 'userHash'> {
   readonly number: string;
 }
@@ -145,12 +145,12 @@ const listSql = `
      and ($5::bigint is null or number < $5::bigint)
    order by number desc limit $6::integer`;
 
-/** Samples read at a time. */
+/** Number of samples read per batch. */
 const READ_SAMPLES = 2000;
 
 export function createIsolation(pool: Pool) {
   return {
-    /** Reads the samples of a pipeline that arrived in a time, in batches, without their texts and vectors. */
+    /** Reads a pipeline's samples that arrived in a time range, in batches, without texts and vectors. */
     async *samples(pipeline: string, { from, until }: TimeSpan): AsyncGenerator<readonly SampledAnswer[]> {
       let after: readonly [day: string | null, id: string | null] = [null, null];
       for (;;) {

@@ -18,7 +18,7 @@ export function createLiveSamples(pool: Pool) {
       readonly since: Date;
       readonly limit: number;
     }): Promise<readonly DrawnSample[]> {
-      // Selects ids first, because vectors make up most of the bytes.
+      // Selects ids first, because vectors make up most of a row's bytes.
       const rows = await queryRows<Omit<DrawnSample, 'embedding'> & { readonly embedding: Buffer | null }>(
         pool,
         `with drawn as (

@@ -36,14 +36,14 @@ import {
 } from './trace-fragments.ts';
 import { readUnreadable, recordUnreadable, type SeenUnreadable } from './unreadable-retrievers.ts';
 
-/** Rows per statement; more would not be faster. */
+/** Maximum number of rows per statement; larger batches would not be faster. */
 const BATCH_ROWS = 250;
 const BATCH_WAIT_MS = 3;
 const BATCHES_IN_FLIGHT = 3;
-/** About 40 MB of queries with vectors. */
+/** Maximum number of waiting rows: about 40 MB of queries with vectors. */
 const MAX_WAITING = 10_000;
 
-/** Users may give feedback long after the answer. */
+/** Number of days of feedback that are searched, because users may give feedback long after the answer. */
 const OPINION_DAYS = 30;
 
 export type LiveTraffic = ReturnType<typeof createLiveTraffic>;
@@ -74,7 +74,7 @@ export function createLiveTraffic(pool: Pool, replica: string) {
   });
   const writeFragments = oneAtATime((items: readonly BufferedFragment[]) => insertFragments(pool, items));
   const completeInBatches = oneAtATime((traces: readonly TraceToComplete[]) => completeTraces(pool, traces));
-  /** Must run after the data of the traces is committed. */
+  /** Completes the queries of these traces. Must run after the data of the traces is committed. */
   const completeTracesOf = async (
     arrived: readonly { readonly traceId: string | null; readonly receivedAt: Date }[],
     daysBack: number,
@@ -235,7 +235,7 @@ interface MicroBatch<Item, Result> {
   readonly weigh?: (item: Item) => number;
   /** Maximum weight of a batch. */
   readonly maxItems: number;
-  /** How long the first item waits for more items while no batch is being written. */
+  /** How long the first item waits for further items while no batch is being written. */
   readonly maxWaitMs: number;
   /** Maximum waiting weight; further calls are rejected. */
   readonly maxWaiting: number;
@@ -286,7 +286,7 @@ export function createMicroBatch<Item, Result>(
       for (const call of calls) call.reject(error);
     } finally {
       inFlight--;
-      // Calls that arrived during the write have waited long enough.
+      // Calls that arrived while a batch was written have waited long enough.
       void flush();
     }
   };

@@ -112,7 +112,7 @@ export function createLiveWindows(pool: Pool) {
       const factor = 2 ** -halvings;
       let last: StoredQuery | undefined;
       for (;;) {
-        // A retry after some days is stored again with the same id and time; only the first row counts.
+        // A retry after some days is stored as a second row with the same id and time; only the first row counts.
         const rows: StoredQuery[] = await read<StoredQuery>(
           `select distinct on (occurred_at, id) id, occurred_at, unit_hash as cluster, probability, rate_probability, outcome, segments,
                   array(select e.document ->> 0 from jsonb_array_elements(results) with ordinality e (document, rank) order by e.rank)

@@ -12,7 +12,7 @@ import { eraseLate, forgetErased } from './erase-live.ts';
  */
 export async function pruneLive(pool: Pool, retentionDays: ReadonlyMap<string, number>, now: Date): Promise<void> {
   const longest = Math.max(1, ...retentionDays.values());
-  // Runs for all days, in case the job missed one.
+  // Searches all days, in case an earlier run of the job was missed.
   await eraseLate(pool, [...retentionDays.keys()], null, now);
   await forgetErased(pool, longest, now);
   const oldest = dayAfter(now, -longest);
@@ -49,7 +49,7 @@ const countByHourSql = `
   select pipeline, hour, outcome, sum(queries) from minutes group by pipeline, hour, outcome order by pipeline, hour, outcome
   on conflict (pipeline, minute, outcome) do update set queries = live_query_counts.queries + excluded.queries`;
 
-/** Tables of derived data and of isolation, with the column of their age. */
+/** Tables with derived data and isolation data, each with the column that contains the row's age. */
 const derived = [
   ['judged_queries', 'received_at'],
   ['shadow_answers', 'received_at'],

@@ -27,10 +27,10 @@ export interface LiveSample {
   /** Keyed hash of the session; if there is none, of the sampling unit. */
   readonly sessionHash: string;
   readonly traceId: string | null;
-  /** Id of the turn of an agent; null if the query belongs to none. */
+  /** Id of the agent turn; null if the query belongs to none. */
   readonly episode: string | null;
   readonly episodeStep: number | null;
-  /** What the user asked, redacted; null if unknown, or if only hashes are stored. */
+  /** Original user query, redacted; null if unknown, or if only hashes are stored. */
   readonly originalText: string | null;
   readonly text: string | null;
   readonly textHash: string | null;
@@ -177,7 +177,7 @@ const statements = [
   { name: 'record-isolated-arrivals', text: recordSql(true) },
 ] as const;
 
-/** Whether each row of an arrival is new; of duplicates, the first is. */
+/** True for each row of an arrival that is new; of duplicates, only the first row is new. */
 export interface RecordedArrival {
   readonly isNew: readonly boolean[];
   /** By violation. */
@@ -233,7 +233,7 @@ export async function recordArrivals(
           violations.map(({ pipeline, rule, queryId }) => ({ pipeline, id: `${rule}\u001f${queryId}` })),
           notAll.violations ?? [],
         );
-  // A separate statement suffices: if it fails, the client resends the samples, which repeats it.
+  // A separate statement suffices: if it fails, the client resends the samples and the statement runs again.
   await raiseProbabilities(
     pool,
     samples.filter((_, position) => isNew[position] !== true),
@@ -340,7 +340,7 @@ export function areNew(sent: readonly RowKey[], inserted: readonly RowKey[]): bo
   return sent.map((row) => fresh.delete(keyOf(row)));
 }
 
-/** PostgreSQL texts cannot contain the separator. */
+/** Joins the parts of a key with a separator that PostgreSQL texts cannot contain. */
 function keyOf({ pipeline, id }: RowKey): string {
   return `${pipeline}\0${id}`;
 }

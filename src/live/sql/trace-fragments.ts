@@ -14,11 +14,14 @@ import type { EpisodeScope } from '../rules/otel/trace-index.ts';
 import { stagesJson } from './record-arrivals.ts';
 import { documentOfRow, type ResultRow, resultsJson } from './result-rows.ts';
 
-/** Number of partitions in the migration: one is written, the previous one is still read, the next one is empty. */
+/**
+ * Number of partitions in the migration: the current partition is written, the previous one is still read, and the next
+ * one is empty.
+ */
 const SLOTS = 3;
 const SLOT_MS = 600_000;
 
-/** Maximum number of fragments read per trace; the latest are read. */
+/** Maximum number of fragments read per trace; only the latest fragments are read. */
 const MAX_OF_A_TRACE = 200;
 
 /** Stores fragments; duplicates are ignored. */
@@ -93,7 +96,7 @@ async function readFragments(client: PoolClient, traceIds: readonly string[]): P
       order by f.ended_at_unix_nano, f.span_id, f.part`,
     [traceIds, MAX_OF_A_TRACE],
   );
-  // A fragment that was sent again in the next slot is stored twice.
+  // A fragment that is sent again while the next partition is written is stored twice.
   const once = new Map(rows.map((row) => [`${row.traceId} ${row.spanId} ${row.part}`, row]));
   return [...once.values()].map((row) => ({
     fragment: toFragment(row),
@@ -281,7 +284,7 @@ function toStoredQuery(row: QueryRow, held: readonly StoredFragment[]): StoredQu
     occurredAt: row.occurredAt,
     episode: row.episode === null ? null : { id: row.episode, step: row.episodeStep, originalText: row.originalText },
     text: row.text ?? row.textHash,
-    // Only the presence of a vector matters here.
+    // Only the presence of a vector is relevant here.
     embedding: row.hasEmbedding ? new Float32Array() : null,
     topK: row.topK,
     results: row.results.map(documentOfRow),

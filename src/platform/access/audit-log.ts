@@ -45,7 +45,7 @@ export interface Act {
 }
 
 export interface RecordedAct extends Act {
-  /** Increases with each entry. */
+  /** Sequence number of the entry. */
   readonly id: string;
 }
 
@@ -66,14 +66,14 @@ export async function recordActs(client: PoolClient, acts: readonly Act[]): Prom
 export interface AuditFilter {
   readonly pipeline?: string | undefined;
   readonly since?: Date | undefined;
-  /** Id of an entry; only older entries are returned. */
+  /** Returns only entries older than the entry with this id. */
   readonly beforeId?: string | undefined;
   readonly limit: number;
 }
 
 export function createAuditLog(pool: Pool) {
   return {
-    /** Entries are sorted newest first. */
+    /** Returns entries, newest first. */
     async list({ pipeline, since, beforeId, limit }: AuditFilter): Promise<readonly RecordedAct[]> {
       return queryRows<RecordedAct>(
         pool,

@@ -208,7 +208,7 @@ function refusalOf(headers: IncomingHttpHeaders): RecalldError | undefined {
 
 let lastLocal = '';
 
-/** A cache with one entry, because nearly every call has the same Host header as the call before. */
+/** Caches only one host, because nearly every call has the same Host header as the previous call. */
 function isLocalHost(host: string): boolean {
   if (host === lastLocal) return true;
   if (!isLocal(`http://${host}`)) return false;

@@ -143,7 +143,7 @@ export function graph(
     readonly min?: number;
     readonly max?: number;
     readonly isStacked?: boolean;
-    /** For values over several powers of ten. */
+    /** True for a logarithmic axis, for values over several powers of ten. */
     readonly isLog?: boolean;
     /** Name of a variable; the panel repeats for each value. */
     readonly repeat?: string;

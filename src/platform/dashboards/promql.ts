@@ -22,7 +22,7 @@ export interface PromQuery {
   readonly legend?: string;
 }
 
-/** Range queries, with letters as ids. */
+/** Builds range queries with letters as ids. */
 export function ranges(queries: readonly PromQuery[]): Builder<Dataquery>[] {
   return queries.map((query, index) => prometheusQuery(query, index).range());
 }
@@ -32,7 +32,7 @@ export function latest(queries: readonly PromQuery[]): Builder<Dataquery>[] {
   return queries.map((query, index) => prometheusQuery(query, index).instant());
 }
 
-/** Instant queries as tables, with one column per label. */
+/** Builds instant queries that return tables with one column per label. */
 export function latestRows(queries: readonly PromQuery[]): Builder<Dataquery>[] {
   return queries.map((query, index) => prometheusQuery(query, index).instant().format(PromQueryFormat.Table));
 }
@@ -97,7 +97,7 @@ export function maxOf(by: readonly string[], name: MetricName, where: Conditions
   return `max ${grouped(by)}(${selector(name, '', where)})`;
 }
 
-/** Rate per second, summed over all replicas. */
+/** Returns the rate per second, summed over all replicas. */
 export function rateBy<Name extends MetricsOfType<'counter'>>(
   by: readonly LabelOf<Name>[],
   name: Name,

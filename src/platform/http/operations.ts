@@ -68,7 +68,7 @@ export interface Operations {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Cache for `routeOf`. */
+    /** Cached result of `routeOf`. */
     route?: string;
   }
 }
@@ -105,7 +105,7 @@ export function addOperations(app: FastifyInstance, { metrics, readiness }: Oper
   });
 }
 
-/** Sending ten megabytes at once would block other requests. */
+/** Maximum number of bytes sent at once, because sending ten megabytes at once would block other requests. */
 const CHUNK_BYTES = 256 * 1024;
 
 function* chunksOf(parts: readonly Buffer[]): Generator<Buffer> {

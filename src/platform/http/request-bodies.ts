@@ -54,7 +54,7 @@ const INFLATING_BYTES = 64 * 1024;
 /** If the unread rest of a body is larger than this, the connection is closed. */
 const MAX_DRAINED_BYTES = 32 * 1024 * 1024;
 
-/** Called with either an error or the pieces. */
+/** Callback that receives either an error or the pieces of the body. */
 type OnPieces = (error: Error | null, pieces: readonly Buffer[]) => void;
 
 declare module 'fastify' {
@@ -225,10 +225,10 @@ function tooLarge(limit: number, when: string): RecalldError {
   return new RecalldError('body_too_large', `The body has more than ${limit} bytes${when}; send smaller batches.`);
 }
 
-/** Room for a thousand queries with vectors of 1,536 numbers as text. */
+/** Maximum body size: a thousand queries with vectors of 1,536 numbers as text. */
 const LIMIT_BYTES = 32 * 1024 * 1024;
 
-/** A larger body is parsed in a thread, because parsing 1 MB of numbers takes about 10 ms. */
+/** Size above which a body is parsed in a worker thread, because parsing 1 MB of numbers takes about 10 ms. */
 const SMALL_BYTES = 1024 * 1024;
 
 /**
@@ -239,7 +239,7 @@ const PARSED_BYTES = 6;
 
 /** A body that would block the main thread: joining its pieces alone can take 20 ms. */
 export class LargeBody {
-  /** Readers remove each piece after reading it. */
+  /** The pieces of the body. A reader removes each piece after reading it. */
   readonly pieces: Buffer[];
 
   constructor(pieces: readonly Buffer[]) {
@@ -288,7 +288,7 @@ function parsed(pieces: readonly Buffer[]): unknown {
   return parseJson(bytes.toString('utf8'));
 }
 
-/** Text in another encoding, read as UTF-8, would be stored with wrong ids and texts. */
+/** Error for a body that is not UTF-8. Read as UTF-8, its ids and texts would be stored incorrectly. */
 export function notUtf8(): RecalldError {
   return unreadable(
     'The body is not UTF-8; encode the JSON as UTF-8, or send Content-Encoding: gzip if it is compressed.',

@@ -36,7 +36,7 @@ export interface KeptGauges {
 export interface StoredGauges {
   /** Serialized each time. If two samples have the same name and labels, the later one wins. */
   readonly current: readonly GaugeSample[];
-  /** Current values only: values that are too old to trust are omitted here too. */
+  /** Gauges that are serialized once. As in `current`, values that are too old to trust are omitted. */
   readonly kept: readonly KeptGauges[];
 }
 

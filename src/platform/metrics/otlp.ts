@@ -167,7 +167,10 @@ function partOf(answer: unknown) {
   const why = textOf(at(part, 'errorMessage')) ?? 'no reason given';
   return {
     reason: `the receiver rejected ${refused} items: ${why}`,
-    /** A retry would not help: the receiver would reject the same items again. */
+    /**
+     * True if the receiver rejected a part of the request. A retry would not help, because the receiver would reject
+     * the same items again.
+     */
     isPartial: true,
   };
 }

@@ -89,18 +89,19 @@ const MAX_AGE_MS = 1000;
 const REFRESH_MS = 10_000;
 
 interface Snapshot<T> {
-  /** Null before the first read. */
+  /** Latest snapshot; null before the first read. */
   latest(): T | null;
   /** Time since the rows were requested; before the first rows, time since the start. */
   ageMs(): number;
   /** Resolves when the running read, or else a new one, has succeeded or failed. */
   refresh(): Promise<void>;
-  /** Stops reading. Does not wait for a running read. */
+  /** Stops reading snapshots. Does not wait for a running read. */
   close(): void;
 }
 
 /**
- * Starts to read immediately. Only one read runs at a time. Does not keep the process alive.
+ * Creates a snapshot and starts the first read immediately. Only one read runs at a time. Does not keep the process
+ * alive.
  *
  * @param onFailure called with the reason for a failed read; the previous snapshot is retained
  */
@@ -278,7 +279,7 @@ function registerCatalogue(
         switch (definition.type) {
           case 'gauge': {
             const metric = new Gauge(options);
-            // Otherwise a gauge without labels would export 0 before it is set.
+            // Without this, a gauge without labels would export 0 before it is set.
             if (definition.labels.length === 0) metric.reset();
             return [name, metric];
           }

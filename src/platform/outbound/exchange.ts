@@ -21,9 +21,9 @@ import { getProxyForUrl } from 'proxy-from-env';
 import { RecalldError } from '../../core/errors.ts';
 
 interface ConnectionFailure {
-  /** `timeout` if the network reported the timeout. */
+  /** Failure code; `timeout` if the network reported the timeout. */
   readonly code: string;
-  /** The problem, worded to follow the service name. */
+  /** Description of the problem, worded to follow the service name. */
   readonly problem: string;
   /** True if a retry may succeed. */
   readonly isRetryable: boolean;

@@ -166,7 +166,7 @@ function systemAuthorities(): string[] {
     try {
       return [readFileSync(file, 'utf8')];
     } catch {
-      // Try the next path.
+      // Continue with the next path.
     }
   }
   return getCACertificates?.('system') ?? [...tls.rootCertificates];

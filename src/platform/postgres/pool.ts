@@ -98,7 +98,7 @@ export async function inspectReplica(replica: Pool, primary: Pool) {
   const [{ version, hasSchema, isReplica } = { version: '', hasSchema: false, isReplica: false }] = rows;
   return {
     version,
-    /** False for an unrelated database, or a database without the schema. */
+    /** False if the replica belongs to an unrelated database, or to a database without the schema. */
     hasSchema,
     /**
      * Age of the last replayed transaction if the replica lags behind the primary; null if it does not lag, or does not
@@ -108,7 +108,7 @@ export async function inspectReplica(replica: Pool, primary: Pool) {
   };
 }
 
-/** Returns null also for hosted replicas that lack these functions. */
+/** Returns the replica's lag in seconds; null if there is none, or if a hosted replica lacks these functions. */
 async function readLag(replica: Pool, primary: Pool): Promise<number | null> {
   try {
     const { rows } = await primary.query<{ position: string }>('select pg_current_wal_lsn()::text as position');

@@ -70,7 +70,7 @@ export interface Backend {
 
 /** The deployment to which a queue belongs, identified by its database. */
 export interface QueueOwner {
-  /** Stored in the database, so that it survives a restore. */
+  /** Id of the deployment, stored in the database so that it survives a restore. */
   readonly id: string;
   /** Address of the database, for messages. */
   readonly name: string;
@@ -81,7 +81,7 @@ export interface BackendOptions {
   readonly lostAfterMs: number;
   /** Timeout for a store command. */
   readonly answerLimitMs: number;
-  /** Receives errors that occur outside of calls. */
+  /** Callback for errors that occur outside of calls. */
   readonly report: (error: Error) => void;
 }
 
@@ -281,7 +281,7 @@ export async function openRedisBackend(
     problems: async () => (await inspectServers(producer)).flatMap((server) => problemOf(server) ?? []),
     abandon() {
       isClosing = true;
-      // The connection ends with the attempt that is running.
+      // Ends the connection when the running attempt ends.
       if (worker.isCluster && isConnecting(worker)) return;
       wake(worker);
       worker.disconnect();

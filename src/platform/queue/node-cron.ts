@@ -40,7 +40,7 @@ export function createSchedule(logger: Logger) {
       });
     },
 
-    /** No tick starts after this. */
+    /** Stops the schedule: no tick starts afterwards. */
     async stop(): Promise<void> {
       clearInterval(clockCheck);
       for (const waker of wakers) await waker.stop();
@@ -79,5 +79,5 @@ function createWaker(expression: string, logger: Logger, wake: (date: Date) => v
   };
 }
 
-/** Calls back in this process at the times given by cron expressions. Every replica ticks. */
+/** Runs callbacks in this process at the times given by cron expressions. Every replica ticks. */
 export type Schedule = ReturnType<typeof createSchedule>;

@@ -50,7 +50,7 @@ type RetryPolicy = Pick<
 /** Returns the wait before connection attempt number n; null gives up. */
 type RetryDelay = (attempt: number) => number | null;
 
-/** Waits longer with each attempt, up to two seconds. */
+/** Retries forever and waits longer after each attempt, up to two seconds. */
 export const keepTrying: RetryDelay = (attempt) => Math.min(attempt * 50, 2000);
 
 /** Creates a connection without connecting it. @throws RecalldError config_invalid if the URL is invalid */

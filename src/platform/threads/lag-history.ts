@@ -6,7 +6,7 @@ import { type Clock, MINUTE_MS } from '../../core/time.ts';
 
 export type LagHistory = ReturnType<typeof createLagHistory>;
 
-/** Shorter delays are negligible in measured latencies. */
+/** Minimum delay that is recorded; shorter delays are negligible in measured latencies. */
 const LATE_SECONDS = 0.05;
 /** Load per processor at which a process waits as long as it runs. */
 const OVERLOAD = 2;
@@ -45,7 +45,7 @@ export function createLagHistory(clock: Pick<Clock, 'now'>, intervalSeconds: num
     lateShare: (from: Date, until: Date): number | null => shareOf('late', from, until),
     /**
      * Share of time with at least twice as many runnable processes as processors, 0 to 1; null in the same cases as
-     * above.
+     * `lateShare`.
      */
     queuedShare: (from: Date, until: Date): number | null => shareOf('queued', from, until),
   };

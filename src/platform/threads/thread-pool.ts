@@ -74,7 +74,7 @@ interface Waiting {
   readonly queuedAt: number;
   resolve(result: unknown): void;
   reject(reason: unknown): void;
-  /** The signal's abort listener, until the task has ended. */
+  /** Removes the signal's abort listener when the task has ended. */
   readonly leave: () => void;
 }
 

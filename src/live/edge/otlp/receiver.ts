@@ -40,8 +40,8 @@ export interface OtlpDeps {
 }
 
 /**
- * Enough for a full batch of 512 spans, every tenth with a vector of 3072 numbers, or each with a document list of 30 kB. A
- * hostile body of this size takes about 300 MB while it is parsed.
+ * Sufficient for a full batch of 512 spans if every tenth span has a vector of 3072 numbers, or if each span has a
+ * document list of 30 kB. Parsing a hostile body of this size takes about 300 MB.
  */
 const LIMIT_BYTES = 16 * 1024 * 1024;
 
@@ -169,9 +169,9 @@ export function createOtlpReceiver(config: Config, ingest: LiveIngest, meter: Me
   };
 }
 
-/** Maximum number of distinct messages per response; each names the field and the fix. */
+/** Maximum number of distinct messages per response. Each message names the field and the fix. */
 const MAX_SENTENCES = 5;
-/** Exporters log the message after each export. */
+/** Maximum message length. Exporters log the message after each export. */
 const MAX_MESSAGE = 2000;
 
 function flawText(code: RejectionCode, times: number): string {

@@ -30,7 +30,7 @@ import { feedbackCharts, type readTrafficPage, trafficCharts } from './traffic-r
 
 type TrafficPageData = Awaited<ReturnType<typeof readTrafficPage>>;
 
-/** Measures in the table by segment. */
+/** Measures that the page shows by segment. */
 const bySegment: ReadonlySet<string> = new Set([
   'queries',
   'zero_results_ratio',
@@ -75,7 +75,7 @@ export function trafficPage(data: TrafficPageData): PageContent {
   };
 }
 
-/** Hours are counted whole, so the first one may be longer than the range. */
+/** Counts are stored by the hour, so the first hour may begin before the range. */
 function isolationSection({ rules, violations }: NonNullable<TrafficPageData['isolation']>): Section {
   const unchecked = ({ found }: (typeof rules)[number], reason: UncheckedReason): number =>
     found?.unchecked[reason] ?? 0;
@@ -121,7 +121,9 @@ function totalOf(outcomes: TrafficBucket['outcomes']): number {
   return Object.values(outcomes).reduce((sum, queries) => sum + queries, 0);
 }
 
-/** A share over time with the thresholds of its checks. The chart of live queries lists the deployments. */
+/**
+ * Charts a share over time with the thresholds of its checks. Deployments are listed only in the chart of live queries.
+ */
 function shareChart({ series, deployments, checks }: TrafficPageData, measure: string): TrendChart {
   return measureChart(measure, series.get(measure) ?? [], {
     marks: deployments.map(deploymentMark),

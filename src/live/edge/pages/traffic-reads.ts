@@ -24,7 +24,7 @@ const MAX_BUCKETS = 96;
 /** Maximum number of isolation violations on the page; `GET /v1/isolation-violations` lists all. */
 const MAX_VIOLATIONS = 50;
 const COMPLAINT_DAYS = 14;
-/** Limited, because the summary reads all feedback. */
+/** Longest range of the feedback summary, which reads all feedback in the range. */
 const MAX_FEEDBACK_MS = 7 * 86_400_000;
 
 export async function readDensityPage(
@@ -78,7 +78,7 @@ export async function readDensityPage(
     distributions: distributions(baseline, current, BINS),
     currentQueries: current?.queries ?? 0,
     topics: shown,
-    /** Null if it was not requested. */
+    /** Null if complaint topics were not requested. */
     complaints: looksForComplaints ? await readComplaintsInTime(context, pipeline, COMPLAINT_DAYS, true) : null,
     showsText,
     deployments,

@@ -60,7 +60,7 @@ function sourceProblem(source: string): string | null {
 
 /** True if a repeated group contains an unbounded repetition. The source must be a valid expression. */
 function hasNestedRepetition(source: string): boolean {
-  /** For each open group: true if it contains an unbounded repetition so far. */
+  /** For each open group: true if the group contains an unbounded repetition so far. */
   const open = [false];
   let rest = source;
   while (rest !== '') {
@@ -109,7 +109,10 @@ export interface Rule {
   readonly needs?: string;
   /** Filters matches; default: accept all. */
   readonly accepts?: (value: string) => boolean;
-  /** Continues after the first character of a rejected match. Only for patterns with matches of bounded length. */
+  /**
+   * True if the search continues after the first character of a rejected match. Allowed only for patterns with matches
+   * of bounded length.
+   */
   readonly retries?: boolean;
 }
 
@@ -140,7 +143,7 @@ function findByRule(text: string, { pattern, accepts, retries }: Rule): Span[] {
   const spans: Span[] = [];
   pattern.lastIndex = 0;
   for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
-    // Reads the indices only when needed: they cost as much as matching.
+    // Reads the indices only when needed, because computing them costs as much as matching.
     const value = match.groups?.['value'] === undefined ? undefined : match.indices?.groups?.['value'];
     const [start, end] = value ?? [match.index, match.index + match[0].length];
     const isMeant = end > start && (accepts === undefined || accepts(text.slice(start, end)));
@@ -150,7 +153,7 @@ function findByRule(text: string, { pattern, accepts, retries }: Rule): Span[] {
   return spans;
 }
 
-/** Skips surrogate pairs: a Unicode pattern that starts inside a pair would step back and loop forever. */
+/** Skips surrogate pairs, because a Unicode pattern that starts inside a pair would step back and loop forever. */
 function nextCharacter(text: string, index: number): number {
   return index + ((text.codePointAt(index) ?? 0) > 0xffff ? 2 : 1);
 }

@@ -85,7 +85,7 @@ function isAnyDomain(character: string): boolean {
   return anyLetter.test(character) || domainSign.test(character);
 }
 
-/** Not inside a word, number, decimal, date, id or path. */
+/** Start of a phone number: not inside a word, number, decimal, date, id or path. */
 const phoneStart = '(?<![\\p{L}\\p{N}_+#$€£])(?<!\\p{N}[./:-])(?<!\\p{L}[/-])';
 const phoneEnd = '(?![\\p{L}\\p{N}_%€]|[.:/-]\\d)';
 const extension = '(?:,? ?(?:x|ext\\.?|extension) ?\\d{1,5})?';
@@ -93,7 +93,10 @@ const extension = '(?:,? ?(?:x|ext\\.?|extension) ?\\d{1,5})?';
 const callWord =
   '(?:tel|telephone|téléphone|teléfono|telefono|telefon|telefax|phone|mobile|mobil|móvil|cell|cellphone|fax|whatsapp|' +
   'handy|rufnummer|call|dial|sms|(?:text|ring|reach|contact)(?= (?:me|us|him|her|them)[ :]))';
-/** Words in scripts without spaces, or with endings, so that letters may directly follow them. */
+/**
+ * Words that announce a phone number and may be followed directly by letters, because the script has no spaces or the
+ * words have endings.
+ */
 const callWordInside = '(?:手机|手機|电话|電話|携帯|전화|телефон\\p{L}{0,3}|тел|τηλ|هاتف)';
 const gapWord = '(?:numbers?|num|no|nr|n°|is|me|us|him|her|them|at|on|号码|號碼|号|番号|是|为|번호|номер)';
 
@@ -168,7 +171,7 @@ export const phone: Detector = {
   find: (text) => (hasDigits(text, MIN_PHONE_DIGITS) ? findByRules(text, phoneRules) : []),
 };
 
-/** True if it starts with a date with a full year, such as 01.02.2024 or 2024-01-02. */
+/** True if a text starts with a date with a full year, such as 01.02.2024 or 2024-01-02. */
 function isDate(value: string): boolean {
   return /^\d{1,2}[ ./-]\d{1,2}[ ./-](?:19|20)\d\d(?!\d)|^(?:19|20)\d\d[./-]\d{1,2}[./-]\d{1,2}(?!\d)/.test(value);
 }
@@ -290,7 +293,7 @@ function remainder97(account: string): number {
 }
 
 const octet = '(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)';
-/** Words before four dotted numbers that are not an address. */
+/** Words after which four dotted numbers are not an IP address. */
 const numbered = '(?:versions?|ver|v|release|build|firmware|section|chapter|clause|paragraph|§)\\.?';
 
 const addressRules: readonly Rule[] = [

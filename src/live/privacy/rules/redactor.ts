@@ -75,16 +75,22 @@ interface Redaction {
 
 export type Redactor = (text: string) => Redaction;
 
-/** In order of application: text redacted by one detector is hidden from later detectors. */
+/** Detectors in order of application: text redacted by one detector is hidden from later detectors. */
 const detectors: readonly Detector[] = [privateKey, credentials, token, secret, email, iban, card, ip, phone];
 
-/** Shorter gaps cannot contain a match of a built-in detector. A long list of matches has thousands of such gaps. */
+/**
+ * Minimum length of a gap that can contain a match of a built-in detector. A long list of matches has thousands of
+ * shorter gaps.
+ */
 const MIN_GAP = 5;
 
 /** Kind for a text that was redacted completely. */
 const WHOLE = 'redacted';
 
-/** Redaction changes the context of neighboring text, which may then match too. Ordinary text needs two passes. */
+/**
+ * Maximum number of redaction passes. Redaction changes the context of neighboring text, which may then match too;
+ * ordinary text needs two passes.
+ */
 const MAX_PASSES = 6;
 
 /**
@@ -201,7 +207,7 @@ function placeholderOf(kind: string): string {
   return `[${kind.toUpperCase()}]`;
 }
 
-/** Shorter keys could be found by brute force. */
+/** Minimum key length, because shorter keys could be found by brute force. */
 const MIN_KEY_BYTES = 16;
 
 /**
@@ -234,7 +240,7 @@ function keyedHash(domain: string, value: string, key: string): string {
   return createHmac('sha256', key).update(`${domain}\0`).update(value).digest('hex');
 }
 
-/** Converts via upper case, because lower case alone does not unify ß and SS. */
+/** Folds case via upper case, because lower case alone does not unify ß and SS. */
 function foldCase(text: string): string {
   return text.toLowerCase().toUpperCase().toLowerCase();
 }

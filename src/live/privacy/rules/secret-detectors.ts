@@ -32,7 +32,7 @@ export const credentials: Detector = {
   find: (text) => findByRules(text, credentialsRules),
 };
 
-/** Boundary before a key with a known prefix. */
+/** Boundary before a secret key with a known prefix. */
 const alone = '(?<![A-Za-z0-9_-])';
 
 const tokenRules: readonly Rule[] = [
@@ -86,7 +86,7 @@ const quote = '["\'`]';
 const codeAssignment = `${quote}?[ \\t]{0,3}(?:(?:=>|:=|=)[ \\t]{0,3}${quote}?|:[ \\t]{0,3}${quote})`;
 const assignment = `${quote}?[ \\t]{0,3}(?:=>|:=|[:=])[ \\t]{0,3}${quote}?`;
 const isOrAssignment = `(?:${assignment}|[ \\t]{1,3}(?:is|was|ist|es|est)[ \\t]{1,3}${quote}?)`;
-/** Matches up to the next space or quote, without trailing punctuation or further URL parameters. */
+/** Password value: matches up to the next space or quote, without trailing punctuation or further URL parameters. */
 const passwordValue = '(?<value>(?:[^\\s"\'`,;&]|[,;](?=[^\\s"\'`])|&(?!\\w{1,40}=)){4,}(?<![.!?)\\]}]))';
 
 const secretRules: readonly Rule[] = [

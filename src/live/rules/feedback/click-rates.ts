@@ -130,7 +130,7 @@ export interface SessionRatio {
   readonly effectiveSessions: number;
 }
 
-/** A single session has no variance. */
+/** Minimum number of sessions, because a single session has no variance. */
 const MIN_SESSIONS = 2;
 
 /**
@@ -201,8 +201,8 @@ export type ClickRateOutcome = ClickRate | InsufficientFeedback;
 
 const CONFIDENCE = 0.95;
 /**
- * Limits the claimed precision: a spread that implies more than this many times the number of sessions is rounding or
- * chance.
+ * Limits the claimed precision: a spread that implies more than this many times the number of sessions is due to
+ * rounding or chance.
  */
 const MAX_GAIN = 1e6;
 
@@ -239,8 +239,8 @@ export function meanShare<Query extends CalibratedMember>(
 
 /**
  * Mean of 1 / rank of the best clicked document, over queries with a click: the mean reciprocal rank with clicks
- * instead of judgments (Max RR in Radlinski, Kurup and Joachims, CIKM 2008). It shows where users click;
- * `clickedQueryRate` shows how often.
+ * instead of judgments (Max RR in Radlinski, Kurup and Joachims, CIKM 2008). This rate shows where users click;
+ * `clickedQueryRate` shows how often they click.
  */
 export function clickedReciprocalRank(queries: readonly ClickedQuery[]): ClickRateOutcome {
   return rateOver(

@@ -30,9 +30,9 @@ export interface BaselineCtr {
   readonly clicks: number;
 }
 
-/** Users rarely view deeper ranks. */
+/** Default maximum rank, because users rarely view deeper ranks. */
 export const DEFAULT_CLICK_CUTOFF = 10;
-/** With fewer sessions at a rank, the relative error of its rate is a third or more. */
+/** Minimum number of sessions at a rank. With fewer sessions, the relative error of the rate is a third or more. */
 const MIN_SESSIONS = 100;
 const MIN_CLICKS = 20;
 /** Pseudo-impressions added to each rank. */

@@ -25,9 +25,9 @@ export interface FeedbackBaseline extends OpinionCounts {
 
 /** Minimum number of opinions for a baseline. */
 export const MIN_BASELINE_OPINIONS = 50;
-/** Drops of up to 5 points are not reported. */
+/** Drops of up to 5 percentage points are not reported. */
 const MARGIN = 0.05;
-/** Number of latest opinions that decide whether a drop is over. */
+/** Number of latest opinions that determine whether a drop is over. */
 const LATEST = 50;
 /** Buckets per window. Detection is delayed by at most one bucket. */
 const BUCKETS = 288;
@@ -137,7 +137,7 @@ export function feedbackDrop(
   };
 }
 
-/** 1 for each negative opinion, 0 for each positive opinion. */
+/** Returns 1 for each negative opinion and 0 for each positive opinion. */
 function scoresOf(bucket: OpinionBucket | undefined): Float64Array {
   if (bucket === undefined) return new Float64Array();
   return new Float64Array(bucket.positive + bucket.negative).fill(1, bucket.positive);

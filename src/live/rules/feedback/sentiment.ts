@@ -84,7 +84,7 @@ function thumbOf(value: Feedback['value'], zero: ThumbRule['zero']): -1 | 0 | 1 
   if (value === null) return null;
   const word = value.trim().toLowerCase();
   if (word === '0') return ofZero;
-  // Keeps the hyphen in -1.
+  // Looks up the unchanged word first, to keep the hyphen in -1.
   return words.get(word) ?? words.get(word.replaceAll(/(?<=[a-z])[\s-]+(?=[a-z])/g, '_')) ?? null;
 }
 
@@ -178,7 +178,7 @@ function refused(message: string): SentimentRefusal {
  */
 type KeyedHash = (text: string) => string;
 
-/** Separates these hashes from every other use of the same key. */
+/** Domain prefix that separates these hashes from all other uses of the same key. */
 const DOMAIN = 'recalld/feedback-id/v1';
 
 /**

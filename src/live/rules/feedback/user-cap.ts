@@ -44,10 +44,10 @@ export function kindsOf(basis: FeedbackBasis): readonly FeedbackKind[] {
   return feedbackKinds.filter((kind) => (groups[kind] === 'explicit') === (basis === 'explicit'));
 }
 
-/** Each group has its own cap, so that click spam cannot crowd out complaints. */
+/** Each group of kinds has a separate cap, so that click spam cannot crowd out complaints. */
 export type FeedbackCaps = Readonly<Record<KindGroup, { readonly perHour: number; readonly perDay: number }>>;
 
-/** Far more than a diligent user sends, and far less than a script. */
+/** Default caps: far more feedback than a diligent user sends, and far less than a script sends. */
 export const defaultFeedbackCaps: FeedbackCaps = {
   explicit: { perHour: 30, perDay: 100 },
   engagement: { perHour: 60, perDay: 300 },

@@ -193,7 +193,7 @@ const scoreNames = [
   'certainty',
 ];
 
-/** The last names carry little content, but still distinguish documents. */
+/** Names of content fields. The last names contain little text, but still distinguish documents. */
 const contentNames = [
   'document.content',
   'content',

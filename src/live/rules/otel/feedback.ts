@@ -22,7 +22,7 @@ import type { TraceIndex } from './trace-index.ts';
 
 /** An annotation or evaluation of a span or log record. */
 export interface Annotation {
-  /** What it rates: the span, its whole trace, or the session. */
+  /** What the annotation rates: the span, its whole trace, or the session. */
   readonly scope: 'span' | 'trace' | 'session';
   readonly name: string;
   readonly score: number | null;
@@ -76,8 +76,8 @@ function readAnnotation(
 ): Annotation | null {
   const name = readShortText(fields[`${form}.name`]);
   if (name === null) return null;
-  // The event has no fields for these. According to the OpenInference spec, gateways keep them as additional
-  // attributes.
+  // The event has no fields for the annotator and the identifier. According to the OpenInference spec, gateways keep
+  // them as additional attributes.
   const either = (field: string) => [`${form}.${field}`, `annotation.${field}`];
   return {
     scope,
@@ -312,7 +312,7 @@ function queryFinder(index: TraceIndex, queries: readonly LiveQuery[]) {
     const around = span === null ? null : index.retrieverAround(span);
     const query = byId.get(liveQueryId(target.traceId, around?.spanId ?? target.spanId));
     if (query !== undefined) return query;
-    // An unknown span may be a retriever in another export, so only annotations of the whole trace are assigned.
+    // An unknown span may be a retriever in another export, so only annotations on the whole trace are assigned.
     return span !== null || scope === 'trace' ? (onlyOfTrace.get(target.traceId) ?? null) : null;
   };
 }

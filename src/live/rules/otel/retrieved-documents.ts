@@ -85,7 +85,7 @@ export function identifyDocuments(
     return { id: placeholderId(`${span.traceId}-${span.spanId}`, rank), score, ...compared };
   });
   return {
-    /** In the original order. */
+    /** The documents in their original order. */
     documents,
     /** Number of documents with a placeholder id. */
     unidentified,
@@ -102,7 +102,10 @@ function idWithin(places: readonly (Attributes | null)[], { documentIdKeys }: Do
   return null;
 }
 
-/** Longest value of a field that is compared, as over HTTP. A longer one is unknown: cut off, it would be another value. */
+/**
+ * Maximum length of a compared field value, as over HTTP. A longer value counts as unknown, because a truncated value
+ * would be a different value.
+ */
 const MAX_FIELD_VALUE = 128;
 const unusable = /\p{Cc}|\p{Cs}/u;
 

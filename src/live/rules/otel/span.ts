@@ -98,7 +98,10 @@ export function toDate(unixNano: bigint): Date | null {
 /** Replacements of hidden values in OpenInference and Logfire. */
 const hidden = /^(__REDACTED__|\[Scrubbed due to '[^\n]*'\])$/;
 
-/** True if a privacy setting of the service replaced the value. The same for every user and query, it identifies none. */
+/**
+ * True if a privacy setting of the service replaced the value. A placeholder identifies no user or query, because it is
+ * always the same.
+ */
 export function isHidden(value: Value): boolean {
   return typeof value === 'string' && hidden.test(value);
 }
@@ -110,7 +113,7 @@ const MAX_ID = 1024;
 
 const MAX_COUNT = 10_000;
 
-/** No embedding model has more dimensions. */
+/** Maximum number of dimensions; no embedding model has more. */
 const MAX_DIMENSIONS = 16_384;
 
 /** Control characters and lone surrogates. */

@@ -31,7 +31,7 @@ interface RerankFragment extends InTrace {
   readonly text: string | null;
   readonly topK: number | null;
   readonly latencyMs: number | null;
-  /** Best first; `score` is the score from the reranker. */
+  /** Reranked documents, best first; `score` is the reranker's score. */
   readonly results: readonly RetrievedDocument[];
 }
 
@@ -100,7 +100,7 @@ export function completeQueries<Query extends Completable>(
   queries: readonly Query[],
   fragments: readonly TraceFragment[],
 ): {
-  /** In the given order. */
+  /** The queries, in the given order. */
   readonly queries: readonly Query[];
   /** Fragments that did not complete any query. */
   readonly unused: readonly TraceFragment[];

@@ -135,7 +135,10 @@ const leadingClass = /^\s*([A-Za-z_$][\w.$]{0,90}(?:Error|Exception|Failure|Time
 /** A Python exception as `repr` prints it, and its traceback, from the LangSmith exporter. */
 const printedClass = /^([A-Za-z_]\w{0,90})\(.*\)Traceback \(most recent call last\):/s;
 
-/** Base classes, which say nothing: the LangSmith exporter gives every exception the type `Exception`. */
+/**
+ * Base classes of exceptions, which do not identify the error: the LangSmith exporter gives every exception the type
+ * `Exception`.
+ */
 const baseClasses: ReadonlySet<string> = new Set(['Exception', 'Error']);
 
 /** Stacks are searched only in messages up to this length. */
@@ -232,14 +235,14 @@ export function indexSpans(
     [...byId.values()].map((span) => [span, [span, ...ancestorsOf(span)].findLast(isRetriever) ?? null]),
   );
   return {
-    /** Distinct spans; the last one of duplicates. */
+    /** Distinct spans; of duplicates, only the last span. */
     spans: [...byId.values()],
-    /** `other` for a retriever without a pipeline. */
+    /** Role of the span; `other` for a retriever without a pipeline. */
     roleOf: roleOfIndexed,
     /** True for a retriever without a pipeline. */
     isUnwatched: (span: OtlpSpan): boolean => unwatched.has(span),
     find,
-    /** Nearest first, up to the first ancestor that is not in the export; empty for a span in a cycle. */
+    /** Ancestors, nearest first, up to the first ancestor that is not in the export; empty for a span in a cycle. */
     ancestorsOf,
     /** Returns the outermost retriever that is or contains the span; null if there is none. */
     retrieverAround: (span: OtlpSpan): OtlpSpan | null => around.get(span) ?? null,

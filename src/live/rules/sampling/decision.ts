@@ -45,8 +45,8 @@ export function budgetShare(maxPerMinute: number, replicas: number): number {
 }
 
 /**
- * Counts one query and returns the load whose level applies to it. If the returned minute differs from the minute of
- * `load`, the old `load` is final and is reported for closing.
+ * Counts one query and returns the load whose level applies to the query. If the returned minute differs from the
+ * minute of `load`, the old `load` is final and is reported for closing.
  *
  * @param load load of the previous query on this replica and pipeline; null at the start
  * @param minute minute of arrival; if the clock went back, the query counts in the open minute
@@ -78,7 +78,7 @@ interface SamplingUnit {
   readonly id: string;
 }
 
-/** Separates these hashes from every other use of SHA-256 on the same ids. */
+/** Domain prefix that separates these hashes from all other uses of SHA-256 on the same ids. */
 const DOMAIN = 'recalld/sampling/v1';
 
 /**
@@ -129,7 +129,7 @@ export function samplingHash(pipeline: string, unit: SamplingUnit): number {
 
 /** Returns the first 53 bits of the SHA-256 of some texts as a number in [0, 1). The first text is the domain. */
 export function uniformHash(parts: readonly string[]): number {
-  // JSON separates the parts unambiguously.
+  // JSON separates the hashed parts unambiguously.
   const digest = hash('sha256', JSON.stringify(parts), 'binary');
   return (uint32(digest, 0) * 2 ** 21 + (uint32(digest, 4) >>> 11)) / 2 ** 53;
 }

@@ -134,7 +134,7 @@ export type EstimateOutcome = WeightedEstimate | InsufficientData;
 
 /** Probability outside the 95 % bounds on each side. */
 const TAIL = 0.025;
-/** A single cluster has no variance. */
+/** Minimum number of clusters, because a single cluster has no variance. */
 export const MIN_CLUSTERS = 2;
 
 /**

@@ -214,7 +214,10 @@ async function isWholeCopy(source: string, target: string): Promise<boolean> {
   return same.every(Boolean);
 }
 
-/** If several processes copy at once, the first copy is kept. A damaged or foreign copy is replaced. */
+/**
+ * Moves a copy into place. If several processes copy at once, the first copy is kept. A damaged or foreign copy is
+ * replaced.
+ */
 async function putInPlace(fresh: string, source: string, target: string): Promise<void> {
   const moved = await rename(fresh, target).then(
     () => true,

@@ -10,7 +10,7 @@ import { pathFromInside, runGuarded } from './guardian.ts';
 // Creates the database cluster in a data folder. The cluster is created in a staging folder and renamed when complete,
 // so an existing cluster is always complete. Staging folders left by a crash are deleted.
 
-/** The only role, which owns everything. */
+/** The only database role, which owns everything. */
 export const role = 'recalld';
 
 const stagingPrefix = 'postgres.initdb-';
@@ -133,7 +133,7 @@ async function initdbError(dataDir: string, code: number | null, lastError: stri
   );
 }
 
-/** Retries, because a process that was just killed may still be writing. */
+/** Deletes a folder tree. Retries, because a process that was just killed may still be writing. */
 async function removeTree(path: string): Promise<void> {
   await rm(path, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
 }

@@ -64,7 +64,7 @@ export async function startGuarded(program: GuardedProgram) {
     /** Resolves with the exit code when the program and its guardian have ended (null: the guardian was killed). */
     exited,
     hasExited,
-    /** Asks the program to stop and waits. Returns false if it is still running after that time. */
+    /** Asks the program to stop and waits. Returns false if the program is still running after the given time. */
     async end(withinMs: number): Promise<boolean> {
       setReferenced(child, true);
       child.stdin?.end();
@@ -86,8 +86,8 @@ async function spawnGuardian({ account, command, args, cwd, log, env }: GuardedP
       // The guardian has its own session, so that Ctrl-C and a closed terminal affect recalld but not the database.
       detached: true,
       stdio: ['pipe', log, log],
-      // Only these variables are passed, because others, such as PGPORT and PGOPTIONS, would change PostgreSQL's
-      // behavior.
+      // Only these environment variables are passed, because others, such as PGPORT and PGOPTIONS, would change
+      // PostgreSQL's behavior.
       env: { PATH: process.env['PATH'] ?? '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC', ...env },
       ...(account === null ? {} : { uid: account.uid, gid: account.gid }),
     });
@@ -141,7 +141,7 @@ function setReferenced(child: ChildProcess, referenced: boolean): void {
   else child.stdin.unref();
 }
 
-/** Returns true if the promise resolves or rejects within that time. */
+/** Returns true if the promise resolves or rejects within the given time. */
 async function endsWithin(promise: Promise<unknown>, ms: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<false>((resolve) => {
