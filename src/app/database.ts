@@ -124,7 +124,7 @@ interface StorageRequest {
 
 export interface Storage {
   readonly pool: pg.Pool;
-  /** For reads that may lag: the replica while it responds, else the same as `pool`. */
+  /** Pool for reads that may lag: the replica while it responds, otherwise the same as `pool`. */
   readonly readPool: pg.Pool;
   /** Returns the replica's problem; null if the replica works, or if none is configured. */
   readonly replicaProblem: () => Promise<RecalldError | null>;
@@ -231,7 +231,7 @@ export function queueBackend(
     : { kind: 'postgres', connection, name: `${name} queue` };
 }
 
-/** @throws RecalldError likewise */
+/** @throws RecalldError config_invalid if a file in `queue.tls` cannot be read or has no PEM content */
 export function redisSettings({ url, prefix, tls, topology }: RedisQueueConfig): RedisSettings {
   return {
     url,

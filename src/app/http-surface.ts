@@ -18,7 +18,7 @@ import type { Daemon } from './dependencies.ts';
 import { type HttpParts, type HttpServer, startHttpServer } from './http/server.ts';
 import { version } from './version.ts';
 
-/** A service that has not responded within this time counts as not ready. */
+/** Time within which a service must respond to count as ready. */
 const READY_TIMEOUT_MS = 2000;
 
 export interface HttpSurface {
@@ -199,7 +199,7 @@ export function sharedReading<T>(read: () => Promise<T>): () => Promise<T> {
   };
 }
 
-/** Exports the live traffic counters as 0 from the start, as showJobCounters does for a worker. */
+/** Exports the live traffic counters as 0 when the process starts, as showJobCounters does for a worker. */
 export function showIngestCounters({ pipelines }: Config, meter: Meter): void {
   for (const reason of labelValues.recalld_ingest_shed_total.reason)
     meter.increment('recalld_ingest_shed_total', { reason }, 0);

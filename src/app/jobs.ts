@@ -256,7 +256,7 @@ const EIGHT_DAYS_MS = 8 * 86_400_000;
 const MAX_QUIET = 5000;
 const YEAR_MS = 366 * 86_400_000;
 
-/** Computes each gap once, because gaps depend only on the schedule. */
+/** Computes each gap between scheduled runs once, because gaps depend only on the schedule. */
 export function createTimetable(now: Date): Timetable {
   const gaps = new Map<string, number>();
   const gapOf = (cron: Cron, quiet: GoldenSchedule['quietHours']): number => {

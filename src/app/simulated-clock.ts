@@ -6,7 +6,7 @@ export interface SimulatedClock extends Clock {
   set(now: Date): void;
 }
 
-/** Factor by which pauses are shortened. */
+/** Factor by which the simulated clock shortens pauses. */
 const SPEED_UP = 10;
 
 export function createSimulatedClock(start: Date): SimulatedClock {
@@ -19,7 +19,10 @@ export function createSimulatedClock(start: Date): SimulatedClock {
     },
     now: () => new Date(setTo + systemClock.monotonicMs() - setAtMs),
     monotonicMs: () => systemClock.monotonicMs(),
-    /** Also shortens the daemon's own pauses, such as the pause before it retries an unresponsive retriever. */
+    /**
+     * Sleeps for a shortened time. This also shortens the daemon's own pauses, such as the pause before it retries an
+     * unresponsive retriever.
+     */
     sleep: (ms, signal) => systemClock.sleep(ms / SPEED_UP, signal),
   };
 }

@@ -177,7 +177,7 @@ export async function backtestThresholds(
     const isOfAll = rule.segments === 'all' && thresholdPolicy(rule.measure).scope === 'traffic';
     const measure = { pipeline, measure: rule.measure, segment: isOfAll ? ALL_SEGMENT : null };
     const replay = replayOf(thresholdOf(pipeline, rule), period);
-    // The segments of one window are measured at the same time and evaluated together.
+    // All segments of a window are measured at the same time and evaluated together.
     for await (const { at, values } of replayMeasure(pool, measure, from, period.until, signal)) {
       replay.add(factsOfReadings(rule, values, { from: at, until: at }, at), at);
     }

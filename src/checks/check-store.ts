@@ -65,7 +65,7 @@ declare module '../core/context.ts' {
   }
 }
 
-/** Columns of check_states with their fields and types. */
+/** Columns of the table `check_states` with their fields and types. */
 const columns = {
   pipeline: ['pipeline', 'text'],
   check_name: ['name', 'text'],
@@ -220,7 +220,7 @@ export function statesOf(watched: WatchedChecks, statuses: readonly CheckStatus[
   return configuredChecks(watched).map((check) => stateAt(check, stored.get(keyOf(check)) ?? null, now));
 }
 
-/** Returns a key that is unique across all pipelines. */
+/** Returns a key for a check that is unique across all pipelines. */
 export function keyOf({ pipeline, name }: { readonly pipeline: string; readonly name: string }): string {
   return JSON.stringify([pipeline, name]);
 }

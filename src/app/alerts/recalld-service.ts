@@ -23,7 +23,7 @@ const completedIn = (range: string): string =>
 
 /** A lower ratio of failed to completed attempts means that one of many pipelines fails occasionally. */
 const MIN_FAILED_PER_COMPLETED = 0.1;
-/** Two runs of the least frequent job, which runs every six hours, plus an hour. */
+/** Window for rare jobs: two runs of the least frequent job, which runs every six hours, plus an hour. */
 const RARE_JOBS = '13h';
 /** Jobs with a single attempt run again on schedule; RecalldJobsFailing fires if they keep failing. */
 const retriedJobs = jobCatalogue.filter(({ attempts }) => attempts > 1).map(({ name }) => name);

@@ -50,7 +50,7 @@ export function prometheusRule(settings: RuleSettings): object {
   };
 }
 
-/** A failed scrape ends every series at once; this keeps alerts firing through a restart. */
+/** Keeps alerts firing through a restart, because a failed scrape ends every series at once. */
 const RESTART = '5m';
 
 function recordingRule({ record, expr, labels }: RecordingRule, { groupLabels }: RuleSettings): object {

@@ -80,8 +80,8 @@ const MIN_HOLD_SECONDS = 600;
 const MAX_HOLD_SECONDS = 21_600;
 
 /**
- * Returns 1.5 times the longest interval, which is longer than until the next run and shorter than until the run after
- * it.
+ * Returns 1.5 times the longest interval between runs: longer than the time until the next run, but shorter than the
+ * time until the run after it.
  */
 function holdSeconds(config: Config): number {
   const intervals = config.pipelines.flatMap(({ golden }) =>

@@ -102,7 +102,7 @@ function explainIssue(issue: Issue, parent: Path, checked: Checked): Problem[] {
       return issue.keys.map((key) => explainUnknownKey(key, path, checked));
     case 'invalid_type': {
       const rule = typeNames[issue.expected] ?? `a ${issue.expected}`;
-      // Quotes alone would not fix this value.
+      // Adding quotes would not fix this value.
       if (issue.message.startsWith('must ')) return must(issue.message.slice('must be '.length));
       const isPlain = typeof value === 'number' || typeof value === 'boolean';
       return must(issue.expected === 'string' && isPlain ? `${rule}; put it in quotes` : rule);

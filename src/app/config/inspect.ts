@@ -5,7 +5,7 @@ import type { Config } from './schema.ts';
 
 /** Text shown instead of a secret. */
 const REDACTED = '[redacted]';
-/** Used in a URL, where brackets would be escaped. */
+/** Text shown instead of a secret in a URL, where brackets would be escaped. */
 const REDACTED_IN_URL = 'redacted';
 
 /** Parameters of connection strings that users need to see and that are not secret. */
@@ -15,7 +15,7 @@ const placeholder = /\{\{[^{}]*\}\}/g;
 
 const secretName = /pass|pwd|secret|token|key|auth|cred|bearer|signature/i;
 
-/** Replaces every text and number within the value; its shape stays. */
+/** Replaces every text and number within the value, but keeps its structure. */
 function redactAll(value: unknown): unknown {
   return mapScalars(value, () => REDACTED);
 }

@@ -8,7 +8,7 @@ import { type Config, configSchema } from './schema.ts';
 
 type Tree = Record<string, unknown>;
 
-/** Far deeper than any config; only a recursive alias exceeds this depth. */
+/** Maximum nesting of a config; only a recursive alias exceeds it. */
 const MAX_DEPTH = 100;
 
 let jsonSchema: JsonSchema | null = null;

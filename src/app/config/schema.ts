@@ -131,7 +131,7 @@ const logSchema = z.strictObject({
   level: z.enum(['debug', 'info', 'warn', 'error']).default('info').describe('Minimum level of logged lines.'),
 });
 
-/** Calls are rare and need no rate limit. */
+/** Calls to this service are rare and need no rate limit. */
 const { max_per_second: _limit, ...called } = httpServiceShape;
 
 const metricsSchema = z

@@ -64,7 +64,7 @@ import { statusPage } from '../../report/status/status-page.ts';
 import { readDeploymentsPage } from '../../report/status/status-reads.ts';
 import { version } from '../version.ts';
 
-/** The path is valid in both dist and src. */
+/** Folder of the runbooks. The path is valid in both dist and src. */
 const folder = path.join(import.meta.dirname, '../../../docs/runbooks');
 
 /** Runbooks link to each other; other links to the documentation are removed, since it is not served. */
@@ -229,7 +229,7 @@ function readAcceptance(text: string): Acceptance {
     if (typeof queryId === 'string' && typeof from === 'string' && Array.isArray(to))
       return { queryId, from, to: to.map(String) };
   } catch {
-    // Reported below.
+    // The problem is reported below.
   }
   throw new RecalldError('body_unreadable', 'A selected proposal is not valid; search for proposals again.');
 }

@@ -74,7 +74,7 @@ async function examineGoldenSets(
       judgedQueries(await db.golden.sets.queries(set, version.version)),
       signal,
     );
-    // This problem was reported before.
+    // This problem has already been reported.
     if (answers.kind === 'failed') return;
     const service = `${pipeline.name} golden set`;
     const { ids, depth } = answers.warnings;
@@ -115,7 +115,7 @@ async function examineUnwatchedSets(
   report: Report,
 ): Promise<void> {
   const named = new Set(pipelines.flatMap(({ golden }) => golden.map(({ set }) => set)));
-  // The list has every version.
+  // The list contains every version of each set.
   const imported = new Set((await db.golden.sets.list()).map(({ name }) => name));
   for (const name of imported) {
     if (named.has(name)) continue;
@@ -150,7 +150,7 @@ const pair = {
   query: 'How do I reset my password?',
   document: 'To reset your password, open the settings, choose Security, and follow the link that is sent to you.',
 };
-/** The document in the pair answers the query. */
+/** Minimum grade that the judge must return, because the document in the pair answers the query. */
 const MIN_GRADE = 2;
 
 async function examineJudges(

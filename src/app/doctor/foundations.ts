@@ -55,7 +55,7 @@ function minutes(seconds: number): string {
 }
 
 const TIMEOUT_MS = 5000;
-/** Older versions lack commands that BullMQ needs. */
+/** Oldest supported Redis version; older versions lack commands that BullMQ needs. */
 const OLDEST_REDIS = [6, 2] as const;
 
 /** Opens the database for `work`. If the database cannot be opened, reports that and runs `work` without it. */
@@ -196,7 +196,7 @@ function isOlder(version: string): boolean {
   return major < OLDEST_REDIS[0] || (major === OLDEST_REDIS[0] && minor < OLDEST_REDIS[1]);
 }
 
-/** Ignores an unreachable Redis, which was reported before. */
+/** Reports failed jobs. Ignores an unreachable Redis, which has already been reported. */
 async function examineFailedJobs({ config, logger }: CommandSettings, storage: Storage, report: Report): Promise<void> {
   const service = 'jobs';
   const backend = queueBackend(config, storage);

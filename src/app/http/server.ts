@@ -58,7 +58,7 @@ export interface HttpParts {
   readonly operations: Operations | null;
   /** The API; null if this server does not provide it. */
   readonly api: HttpApi | null;
-  /** Shared by all servers in a process. */
+  /** Memory budget that all servers in a process share. */
   readonly memory: MemoryBudget;
   /** Returns the error for a temporary database outage; null for any other error. */
   outageOf(error: Error): RecalldError | null;

@@ -10,7 +10,7 @@ import type { CheckState, ConfiguredCheck } from './check-state.ts';
 
 /** The words in a check's sentence, which are also labels of `recalld_check_info`. */
 export interface AlertWords {
-  /** Subject of the sentence. */
+  /** Subject of the check's sentence, such as the measure. */
   readonly what: string;
   /** The side of the threshold on which the check fails. */
   readonly limit: 'below' | 'above';

@@ -68,7 +68,7 @@ export interface SteadyVerdict {
   readonly lastKnown: Exclude<Verdict, 'no_data'> | null;
   /** A different verdict that the latest measurements show; null if they agree with the current verdict. */
   readonly candidate: Verdict | null;
-  /** Number of consecutive measurements that show the candidate. */
+  /** Number of consecutive measurements that show the candidate verdict. */
   readonly seen: number;
 }
 
@@ -88,7 +88,7 @@ export interface ShownVerdict {
  *   not a recovery.
  * - A breach ends when the value is better than the threshold by a margin; between threshold and margin it is a
  *   warning.
- * - The first measurement of a check sets the verdict, unless it is a breach, which needs confirmation.
+ * - The first measurement of a check sets the verdict, unless it shows a breach, which needs confirmation.
  */
 export function steadyVerdict(
   previous: SteadyVerdict | null,

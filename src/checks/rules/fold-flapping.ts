@@ -11,7 +11,7 @@ export type FoldedChange<One extends Change> =
   | { readonly kind: 'change'; readonly change: One }
   | { readonly kind: 'flapping'; readonly newest: One; readonly oldest: One; readonly times: number };
 
-/** Shorter sequences of changes are shown individually. */
+/** Minimum number of changes in a collapsed sequence; shorter sequences are shown individually. */
 const MIN_FOLDED = 3;
 
 /** @param changes of one check, newest first */

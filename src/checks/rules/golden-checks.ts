@@ -149,7 +149,7 @@ export interface FloorCheck {
   readonly severity: Severity;
 }
 
-/** A score within this distance of a shifted threshold has reached it. */
+/** Tolerance for rounding: a score within this distance of a shifted threshold counts as having reached it. */
 const ROUNDING = 1e-12;
 
 /**

@@ -10,7 +10,7 @@ import { NO_VALUE } from './threshold.ts';
 /** How long the check stays critical after the last violation. */
 export const ISOLATION_WINDOW_MS = HOUR_MS;
 
-/** After this time without an evaluation the check has no data. */
+/** How long an evaluation is trusted; after that, the check has no data. */
 const TRUST_MS = 900_000;
 
 export function isolationCheckName(rule: string): string {
@@ -31,7 +31,7 @@ export function isolationCheckOf(pipeline: string, rule: string): ConfiguredChec
   };
 }
 
-/** Results of a rule within the window. */
+/** Results of an isolation rule within the window. */
 export interface FoundByRule {
   readonly violated: number;
   readonly allowed: number;
@@ -83,7 +83,7 @@ export function factsOfIsolation(rule: string, found: FoundByRule | null, now: D
  */
 export const MAX_NAMED_VIOLATIONS = 3;
 const MAX_NAMED_DOCUMENTS = 3;
-/** Longer names are truncated, so that the message stays readable. */
+/** Maximum length of a name in a message; longer names are truncated. */
 const MAX_NAME = 80;
 
 function violationText(rule: string, { violated, latest }: FoundByRule): string {

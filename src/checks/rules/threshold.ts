@@ -83,7 +83,7 @@ export interface ThresholdCheck {
   readonly minN: number;
   /** Consecutive new measurements that must agree before the verdict changes. */
   readonly confirm: number;
-  /** Whether too little data fires an alert. A measure that is not measured at all always does. */
+  /** Defines whether too little data fires an alert. If the value cannot be measured at all, an alert always fires. */
   readonly noData: 'alert' | 'silent';
 }
 
@@ -98,9 +98,9 @@ export type Reading =
       readonly ciHigh: number | null;
       readonly n: number;
     }
-  /** Measured, but with too little data; the reason is a sentence. */
+  /** The value was measured, but with too little data; the reason is a sentence. */
   | { readonly kind: 'quiet'; readonly segment: string; readonly reason: string }
-  /** Not measured, or the measurement failed; the reason is a sentence. */
+  /** The value was not measured, or the measurement failed; the reason is a sentence. */
   | { readonly kind: 'unknown'; readonly segment: string; readonly reason: string };
 
 /** Verdict on simultaneous readings, before hysteresis and confirmation. */
@@ -219,8 +219,8 @@ function evaluateValue(
 }
 
 /**
- * True if no value could be better. 0 failures in 40 queries do not prove a share below 0.03, and waiting longer never
- * would.
+ * True if no value could be better. For example, 0 failures in 40 queries do not prove a share below 0.03, and waiting
+ * longer never would.
  */
 function isBest({ unit, worse }: ThresholdPolicy, value: number): boolean {
   return unit === 'share' && (worse === 'below' ? value >= 1 : value <= 0);

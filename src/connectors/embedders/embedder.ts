@@ -22,7 +22,10 @@ export type EmbedderAnswer =
 
 /** Converts texts into vectors of equal length. */
 export interface Embedder {
-  /** Kind of API, model and requested dimension in one line. A different identity means different vectors. */
+  /**
+   * Kind of API, model and requested dimension in one line. Embedders with different identities return different
+   * vectors.
+   */
   readonly identity: string;
   /** Splits a large request into several. Fails as a whole. Rejects only with the reason of `signal`. */
   embed(texts: readonly string[], signal: AbortSignal): Promise<EmbedderAnswer>;

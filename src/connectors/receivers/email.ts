@@ -46,7 +46,7 @@ export function createEmail(config: z.infer<typeof emailSchema>, field: string):
   const { host, hostname, port, protocol } = new URL(url);
   const isSecure = protocol === 'smtps:';
   const transport = createTransport({
-    // The brackets of an IPv6 address belong to the URL.
+    // The brackets around an IPv6 address are part of the URL syntax, not of the host.
     host: hostname.replace(/^\[|\]$/g, ''),
     port: port === '' ? (isSecure ? 465 : 587) : Number(port),
     secure: isSecure,
@@ -89,7 +89,7 @@ interface SmtpError extends Error {
   readonly responseCode?: number;
 }
 
-/** Omits the server's reply, which may quote addresses. */
+/** Describes an SMTP error. Omits the server's reply, which may quote addresses. */
 function problemIn({ code, responseCode, message }: SmtpError, host: string, field: string): string {
   const server = `The SMTP server (${host})`;
   const reply = responseCode === undefined ? '' : ` with code ${responseCode}`;

@@ -8,7 +8,7 @@ import type { CommonConfig, Receiver } from './receiver.ts';
 /** The parts that differ between products. */
 interface Product {
   readonly kind: string;
-  /** How an error message names the product: `Slack`. The host is added. */
+  /** Name of the product in error messages, such as `Slack`. The host is added. */
   readonly name: string;
   readonly takesUpdates: boolean;
   readonly headers?: Readonly<Record<string, string>>;
@@ -26,7 +26,7 @@ export function createPostReceiver(
   { kind, name, takesUpdates, headers = {}, key = '', bodyOf }: Product,
 ): Receiver {
   const url = new URL(address);
-  // Only the host: the path of such an address is often a secret.
+  // Shows only the host, because the path of a webhook address is often a secret.
   const label = `${name} (${url.host})`;
   const exchange = createExchange(
     {

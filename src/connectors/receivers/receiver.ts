@@ -5,7 +5,7 @@ import type { Message } from '../../core/notification.ts';
 import { proxySchema } from '../../platform/config/connection.ts';
 
 export interface Receiver {
-  /** Hash of the address and the key; constant as long as messages go to the same place. */
+  /** Hash of the receiver's address and key; constant as long as messages go to the same place. */
   readonly id: string;
   readonly kind: string;
   /** Path of the receiver in the config: `notify[0]`. */
@@ -13,9 +13,12 @@ export interface Receiver {
   readonly minSeverity: Severity;
   /** True if a message can be corrected without alerting people a second time. */
   readonly takesUpdates: boolean;
-  /** True if it sends the chart itself and not only a link to it. */
+  /** True if the receiver attaches the chart itself and not only a link to it. */
   readonly attachesChart: boolean;
-  /** Makes one attempt. @returns why it failed, in a sentence without secrets; null when the message arrived */
+  /**
+   * Makes one attempt to deliver a message. @returns why it failed, in a sentence without secrets; null if the message
+   * arrived
+   */
   send(message: Message, signal: AbortSignal): Promise<string | null>;
   close(): void;
 }

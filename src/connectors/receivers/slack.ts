@@ -21,7 +21,7 @@ export function createSlack(config: z.infer<typeof slackSchema>, field: string):
   });
 }
 
-/** Limits of Slack: a longer text makes it refuse the whole message. */
+/** Text limits of Slack, which rejects a message if one of its texts is longer. */
 const MAX_HEADER = 150;
 const MAX_SECTION = 3000;
 

@@ -159,7 +159,7 @@ function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
     if (process.platform === 'win32') child.kill(signal);
     else process.kill(-child.pid, signal);
   } catch {
-    // No process in the group remains.
+    // No process of the group remains.
   }
 }
 

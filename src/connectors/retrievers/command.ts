@@ -18,12 +18,12 @@ import {
 /** Result of one query, from the program's response. */
 type Outcome =
   | { readonly kind: 'documents'; readonly documents: readonly FoundDocument[] }
-  /** `said`: the program's own error message. */
+  /** `said` is the program's own error message. */
   | { readonly kind: 'error'; readonly code: string; readonly message: string; readonly said?: string };
 
 type AnswerLine =
   | { readonly kind: 'answer'; readonly id: string; readonly outcome: Outcome }
-  /** The line belongs to no known query. */
+  /** The line does not belong to a known query. */
   | { readonly kind: 'broken'; readonly code: string; readonly problem: string };
 
 /** Returns `{"id","text","k","tags"}`. JSON escapes line breaks, so no text can end the line. */
@@ -179,7 +179,7 @@ export function createCommandRetriever(
       from.hasAnswered = true;
       return question.complete(fitToShow(answer.outcome, question.request, repeatsAnswers));
     }
-    // A late response does not break the protocol.
+    // A response that arrives after the timeout does not violate the protocol.
     const wasAsked = /^[1-9]\d{0,15}$/.test(answer.id) && Number(answer.id) <= lastId;
     if (!wasAsked) abandon(from, 'unknown_id', 'answered with an unknown id; repeat the id from the request');
   };

@@ -213,9 +213,9 @@ function parsed(text: string): unknown {
 }
 
 export interface FoundResults {
-  /** JMESPath expressions in the form of `retriever.results`. */
+  /** JMESPath expressions in the form of the config section `retriever.results`. */
   readonly list: string;
-  /** Null if only texts distinguish the results. */
+  /** Expression for the id; null if only texts distinguish the results. */
   readonly id: string | null;
   readonly score: string | null;
   readonly text: string | null;
@@ -320,7 +320,7 @@ function readList(
   };
 }
 
-/** Results without ids, identified by their texts. Any id is preferred over this. */
+/** Identifies results by their texts if they have no ids. Any id is preferred over the text. */
 function byTexts(
   list: string,
   items: readonly unknown[],

@@ -44,7 +44,7 @@ import {
 
 interface Collection {
   readonly id: string;
-  /** Null until the first vector is stored. */
+  /** Vector length; null until the first vector is stored. */
   readonly dimensions: number | null;
   readonly metric: VectorMetric;
   readonly scoreKind: ScoreKind;
@@ -53,7 +53,7 @@ interface Collection {
 
 const squaredL2 = { metric: 'l2', scoreKind: 'squared_l2' } as const;
 
-/** By Chroma's name of the space; the default is l2. */
+/** Metrics by Chroma's name for the space; the default is l2. */
 const spaces: Readonly<Record<string, Pick<Collection, 'metric' | 'scoreKind'>>> = {
   cosine: { metric: 'cosine', scoreKind: 'cosine_distance' },
   l2: squaredL2,
@@ -83,7 +83,7 @@ function readCollection(answer: unknown): Collection | null {
 }
 
 interface Stored extends Entry {
-  /** Id of the record. */
+  /** Chroma's id of the record. */
   readonly key: string;
 }
 
@@ -139,9 +139,9 @@ function readingsOf(value: string): (string | number | boolean)[] {
   return isNumber ? [value, Number(value)] : [value];
 }
 
-/** Ids without vectors are short. */
+/** Maximum number of ids per request. Ids without vectors are short. */
 const IDS_PER_REQUEST = 5000;
-/** A vector of 1,536 numbers is about 30 kB of JSON. */
+/** Maximum number of vectors per request. A vector of 1,536 numbers is about 30 kB of JSON. */
 const VECTORS_PER_REQUEST = 200;
 /** The Chroma Cloud quota (docs.trychroma.com/cloud/quotas-limits); larger requests get 422. */
 const CLOUD_QUOTA = 300;

@@ -192,7 +192,7 @@ function drawnPositions(count: number, n: number, seed: number): number[] {
   while (positions.size < n) {
     random(words);
     const [high = 0, low = 0] = words;
-    // 53 bits.
+    // Combines two 32-bit numbers into 53 random bits.
     positions.add(Math.floor((((high >>> 5) * 2 ** 26 + (low >>> 6)) / 2 ** 53) * count));
   }
   return [...positions];

@@ -61,9 +61,10 @@ const MAX_DRAW = 14_000;
  *
  * For a collection of up to 16,383 entities, a sample reads all primary keys in one call and chooses with the seed. A
  * larger collection is sampled by RANDOM_SAMPLE (Milvus 2.6), without a seed: the server returns the same share of each
- * segment, and at least one entity, so that only segments with few entities are favoured. It requests a quarter more
- * than needed and uses a random part of the result, and requests again if there were too few. Then it reads up to 1,000
- * vectors per call. Reading by ranges of the primary key is impossible, because REST guarantees no order.
+ * segment, and at least one entity, so that only segments with few entities are favoured. The adapter requests a
+ * quarter more than needed and uses a random part of the result; if there were too few, it requests again. Then it
+ * reads up to 1,000 vectors per call. Reading by ranges of the primary key is impossible, because REST guarantees no
+ * order.
  *
  * @throws RecalldError config_invalid for an address that cannot be called
  */
@@ -227,7 +228,7 @@ function entryOf({ id, embedding, content, version }: Milvus, row: Fields): Entr
   };
 }
 
-/** Versions before 2.6 do not support this filter. */
+/** Milvus versions before 2.6 do not support this filter. */
 async function orOlder<Value>(call: Promise<Value>): Promise<Value> {
   try {
     return await call;
@@ -264,7 +265,7 @@ function createMilvusCalls(config: MilvusConfig, configField: string): MilvusCal
       const body = { ...(database === undefined ? {} : { dbName: database }), ...(fields as object) };
       const answer = await calls.json({ method: 'POST', path: `/v2/vectordb${path}`, body, purpose }, attempt);
       const code = numberOf(at(answer, 'code'));
-      // Before 2.4.5 the success code was 200.
+      // Before Milvus 2.4.5, the success code was 200.
       if (code === 0 || code === 200) return at(answer, 'data');
       if (code === null) throw calls.unexpected(purpose, 'code');
       const meaning = meanings[String(code)];
@@ -287,7 +288,7 @@ interface MilvusShape {
   readonly dimensions: number | null;
   readonly metric: VectorMetric;
   readonly scoreKind: ScoreKind;
-  /** FLAT compares with every vector. */
+  /** True for a FLAT index, which compares with every vector. */
   readonly isFlat: boolean;
   /** Name of the primary key. */
   readonly key: string;

@@ -49,7 +49,7 @@ export interface StoreOperations<S extends StoreShape> {
   /** Returns the error for a response that does not have the documented form. */
   unexpected(purpose: string, lacking: string): Error;
   sample(request: SampleRequest, attempt: Attempt): Promise<SampledVectors>;
-  /** Adds the facts that the shape does not contain, including the size class as a trait. */
+  /** Completes the description with facts that the shape does not contain, including the size class as a trait. */
   describe(
     shape: S,
     attempt: Attempt,

@@ -41,7 +41,7 @@ export function observeLatency({ factor, reference, recent }: Backoff, latencyMs
   return { factor: isUsual ? Math.min(1, factor + STEP_UP) : factor, reference, recent: [] };
 }
 
-/** By the nearest-rank method. */
+/** Computes the 95th percentile by the nearest-rank method. */
 function percentile95(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.ceil(0.95 * sorted.length) - 1] ?? 0;
@@ -56,7 +56,7 @@ interface ShareClaim {
    * flight.
    */
   readonly using: number;
-  /** The same value for each other process. */
+  /** The value of `using` for each other process. */
   readonly others: readonly number[];
   /** Position of this process among all processes, from 0. */
   readonly rank: number;

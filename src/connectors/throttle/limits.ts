@@ -23,7 +23,7 @@ export function createThrottleLimits(pool: Pool) {
       state: {
         /** Maximum number of queries in flight to the retriever, over all processes. */
         readonly concurrency: number;
-        /** The larger of the last share and the queries in flight. */
+        /** Concurrency in use: the larger of the last share and the queries in flight. */
         readonly using: number;
         /** Number of failures since the last response. */
         readonly failuresInARow: number;

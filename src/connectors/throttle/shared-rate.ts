@@ -21,7 +21,7 @@ export function createSharedRate(
   rate: {
     /** Name of the target, such as a pipeline's retriever. Processes that use the same name share the rate. */
     readonly name: string;
-    /** May change from one reservation to the next. */
+    /** Calls per second; may change from one reservation to the next. */
     perSecond(): number;
   },
 ): (signal: AbortSignal) => Promise<void> {

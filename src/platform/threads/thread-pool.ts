@@ -74,7 +74,7 @@ interface Waiting {
   readonly queuedAt: number;
   resolve(result: unknown): void;
   reject(reason: unknown): void;
-  /** Removes the signal's abort listener when the task has ended. */
+  /** Listener for the signal's abort event; it is removed when the task has ended. */
   readonly leave: () => void;
 }
 

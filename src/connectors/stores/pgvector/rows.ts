@@ -110,7 +110,7 @@ const comparisons: Readonly<Record<string, Comparison>> = {
   uuid: { castTo: 'uuid', couldBe: (id) => /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(id) },
 };
 
-/** Below this size, sorting all rows costs less than the risk of sampling too few. */
+/** Number of rows below which sorting all rows costs less than the risk of sampling too few. */
 const SMALL_TABLE = 5000;
 
 interface SampleRow {
@@ -186,7 +186,10 @@ const scoreKinds: Readonly<Record<VectorMetric, ScoreKind>> = {
   dot: 'negative_dot',
 };
 
-/** The user may have disabled the other two methods; the planner would then choose between two disabled methods. */
+/**
+ * Disables index scans. If the user has disabled the other two methods, the planner would choose between disabled
+ * methods.
+ */
 const withoutIndex = 'set local enable_indexscan = off; set local enable_seqscan = on; set local enable_sort = on';
 
 interface FoundRow {

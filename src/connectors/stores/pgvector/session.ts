@@ -240,7 +240,7 @@ export function createSession(route: DatabaseRoute, connectTimeoutMs: number): S
   };
 }
 
-/** True unless the first way failed only because the server does not support TLS. */
+/** True unless the first connection attempt failed only because the server does not support TLS. */
 function tellsMore(error: unknown): boolean {
   return !(error instanceof Error && error.message.includes('does not support SSL'));
 }

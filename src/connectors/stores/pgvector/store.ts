@@ -46,7 +46,7 @@ export function createPgvectorStore(config: StoreConfigOf<'pgvector'>, configFie
         );
       } catch (error) {
         signal.throwIfAborted();
-        // The table may have been replaced.
+        // Forgets the table's structure, because the table may have been replaced.
         known = null;
         if (error instanceof Refused) throw error;
         const { code, problem } = classifyFailure(error, { ...place, timeoutMs: limitMs });

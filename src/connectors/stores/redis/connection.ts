@@ -163,7 +163,7 @@ function labelOf(url: string, configField: string): string {
 }
 
 interface CommandPlace {
-  /** Scheme, host and port. */
+  /** Scheme, host and port of the server, for messages. */
   readonly label: string;
   readonly purpose: string;
   readonly configField: string;

@@ -8,7 +8,7 @@ import { type Reply, repliesOf, replyNumber, replyText, valueAfter } from './con
 /** A query in the FT.SEARCH language, dialect 2. Values are parameters, never part of the text. */
 export interface SearchQuery {
   readonly text: string;
-  /** Names and values, alternating. */
+  /** Parameter names and values, alternating. */
   readonly params: readonly (string | Buffer)[];
 }
 
@@ -75,7 +75,7 @@ export interface IndexInfo {
   readonly scoreKind: ScoreKind;
   readonly keyType: 'HASH' | 'JSON';
   readonly prefixes: readonly string[];
-  /** FLAT compares with every vector. */
+  /** True for a FLAT index, which compares with every vector. */
   readonly isFlat: boolean;
   readonly vector: IndexedField;
   readonly fields: readonly IndexedField[];
@@ -140,7 +140,7 @@ export function readIndexInfo(reply: Reply, name: string, configField: string): 
 function fieldOf(attribute: readonly Reply[]) {
   const identifier = replyText(valueAfter(attribute, 'identifier')) ?? '';
   return {
-    /** Field in a hash, or path in a JSON document. */
+    /** Name of the field in a hash, or path in a JSON document. */
     identifier,
     /** Name in queries. */
     attribute: replyText(valueAfter(attribute, 'attribute')) ?? identifier,

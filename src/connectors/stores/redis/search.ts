@@ -108,7 +108,7 @@ async function ask(
 interface RowsQuery {
   readonly query: SearchQuery;
   readonly fields: readonly string[];
-  /** Limit and order. */
+  /** Arguments for limit and order. */
   readonly rest: RedisCommand['args'];
   readonly purpose: string;
 }
@@ -303,7 +303,7 @@ async function existingKeys(
 
 interface Row {
   readonly key: string;
-  /** Names and values, alternating. */
+  /** Parameter names and values, alternating. */
   readonly values: readonly Reply[];
 }
 

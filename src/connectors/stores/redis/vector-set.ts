@@ -124,7 +124,7 @@ async function attributesOf(
   return attributes.map((reply) => parsed(replyText(reply)));
 }
 
-/** Each element is one document. */
+/** Returns the chunks of documents; each element is one document. */
 async function chunksOf(store: VectorSet, ids: readonly string[], attempt: Attempt): Promise<readonly StoredChunk[]> {
   const { content, version } = store;
   const there = await existing(store, ids.slice(0, MAX_CHUNKS), attempt);

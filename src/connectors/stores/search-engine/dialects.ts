@@ -80,7 +80,7 @@ function elasticsearch(numCandidates: number | undefined): Dialect {
   };
 }
 
-/** The functions require the field name as a constant. */
+/** Painless functions require the field name as a constant. */
 function sourceOf(field: string, scoring: Scoring): string {
   const name = `'${field.replaceAll(/['\\]/g, String.raw`\$&`)}'`;
   switch (scoring) {

@@ -225,7 +225,7 @@ function post(
 }
 
 function search(store: SearchEngine, body: Fields, purpose: string, attempt: Attempt): Promise<unknown> {
-  // Without this, a search that timed out, or that misses a shard, would look like a search with fewer results.
+  // Without this option, a search that timed out or lacks a shard would look like a search with fewer results.
   const query = { allow_partial_search_results: 'false' };
   return post(store, { path: '/_search', query, body, purpose }, attempt);
 }

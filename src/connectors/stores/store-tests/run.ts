@@ -117,7 +117,7 @@ async function sampleIfAny(
   return outcome.kind === 'unsupported' ? { ids: [], vectors: matrixOf([]), contents: [] } : valueOf(outcome);
 }
 
-/** Ids that no document has; some would end a string in a filter language. */
+/** Ids that no document has. Some would end a string in a filter language. */
 const impossible = ['', `' or ''='`, '*', 'recalld-store-test-no-such-id', 'a "quoted" \\ id'];
 const MAX_PAGES = 20;
 

@@ -136,7 +136,7 @@ interface GetQuery {
   /** Arguments in addition to the tenant, such as `limit: 10`. */
   readonly args: readonly string[];
   readonly properties: readonly string[];
-  /** Fields in `_additional`. */
+  /** GraphQL fields in `_additional`. */
   readonly additional: readonly string[];
 }
 

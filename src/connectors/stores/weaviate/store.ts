@@ -52,7 +52,7 @@ import {
 } from './schema.ts';
 
 interface Shape extends CollectionSchema {
-  /** Read from the first object, because the schema does not contain it. */
+  /** Vector length, read from the first object, because the schema does not contain it. */
   readonly dimensions: number | null;
 }
 
