@@ -12,7 +12,7 @@ import { createGoldenTicks } from './sql/golden-ticks.ts';
 import { createRunReads } from './sql/run-results.ts';
 import type { WatchedPipeline } from './watched-pipeline.ts';
 
-/** @param by the person who makes changes, for the audit log; null for recalld itself */
+/** @param by the person who makes changes, for the audit log; null for changes that recalld makes */
 export function goldenTables(pool: Pool, by: string | null) {
   return {
     sets: createGoldenSets(pool, by),

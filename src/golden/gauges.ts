@@ -90,7 +90,7 @@ function ofEndedRun(
   return (now) => (ageSeconds(newest.measuredAt, now) <= trusted ? samples : []);
 }
 
-/** Taken from the latest run that was compared with a pinned run. */
+/** Returns samples of the stability of results, from the latest run that was compared with a pinned run. */
 function stabilitySamples(set: SetLabels, newest: Newest): GaugeSample[] {
   const labels = { ...set, k: String(newest.details['k']) };
   return [
@@ -108,7 +108,7 @@ function falseAnswerSamples(set: SetLabels, newest: Newest): GaugeSample[] {
 
 const bounded = ({ mean: value, ciLow, ciHigh }: MetricSummary) => ({ value, ciLow, ciHigh });
 
-/** By stage, with parallel stages as one, and `failed` for the losses from failed queries. */
+/** Returns samples by stage, with parallel stages as one, and `failed` for losses from failed queries. */
 function stageSamples(set: SetLabels, { details }: Newest): GaugeSample[] {
   const { steps, lostToFailures, n } = details['stages'] as RunStages;
   return [

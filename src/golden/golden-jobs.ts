@@ -112,7 +112,7 @@ async function followUp(
 ): Promise<void> {
   if (run.purpose === 'sentinel') await escalateSentinel(context, run.id, pipeline);
   else await advanceRotation(context, run, pipeline, signal);
-  // Only for the first set, so that its values are comparable.
+  // Compares only runs of the first set with the store, so that the values are comparable.
   const isCompared = run.purpose !== 'sentinel' && run.goldenSet === pipeline.golden[0]?.set;
   // A slow store does not delay the checks; the diagnosis reads the comparison, but does not depend on it.
   await attemptEach(

@@ -30,7 +30,7 @@ const judgmentSchema = z
     error: 'must not have an empty "document_text"',
   });
 
-/** Checks only the shape; the rules check lengths, characters and repeats for every format. */
+/** Validates only the structure; the rules check lengths, characters and repeats for every format. */
 const goldenLineSchema = z
   .strictObject({
     id: z

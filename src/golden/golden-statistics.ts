@@ -55,7 +55,7 @@ export const goldenTasks = {
   }) => measureReruns(input.keys, input.runs, input.segments),
 } as const;
 
-/** Takes a few milliseconds for 100 results per query. */
+/** Number of queries that are scored per turn, which takes a few milliseconds for 100 results per query. */
 const QUERIES_PER_TURN = 250;
 
 /**

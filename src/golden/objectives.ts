@@ -68,7 +68,7 @@ function round(value: number): number {
 }
 
 const by = ['pipeline'] as const;
-/** With fewer queries in the short window, no alert fires. */
+/** Minimum number of queries in the short window; with fewer queries, no alert fires. */
 const MIN_QUERIES = 20;
 
 export function objectivesGroup({ pipelines }: RuleSettings): RuleGroup {

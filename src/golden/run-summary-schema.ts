@@ -210,7 +210,7 @@ export const runSummarySchema = z.object({
 type DeepReadonly<T> = T extends object ? { readonly [Key in keyof T]: DeepReadonly<T[Key]> } : T;
 
 export type MetricJson = DeepReadonly<z.infer<typeof metricSchema>>;
-/** A bound is null if there are too few queries to compute one for dcg. */
+/** JSON of a metric comparison. A bound is null if there are too few queries to compute it for dcg. */
 export type MetricComparisonJson = DeepReadonly<z.infer<typeof metricComparisonSchema>>;
 /** Printed by `compare --json`. */
 export type ComparisonJson = DeepReadonly<z.infer<typeof comparisonSchema>>;

@@ -21,9 +21,9 @@ export interface WatchedPipeline extends ProbedPipeline {
   readonly thresholds: readonly ThresholdCheck[];
   /** Isolation rules for the documents that a segment's queries may return; also evaluated on golden run results. */
   readonly isolation: readonly ParsedRule[];
-  /** Retrievers that may replace its own, and that replay its queries without users. */
+  /** Candidate retrievers that may replace the pipeline's retriever, and that replay its queries invisibly to users. */
   readonly shadows: readonly Shadow[];
-  /** The pipeline that it shadows; null for a pipeline with users. */
+  /** Name of the pipeline that this pipeline shadows; null for a pipeline with users. */
   readonly shadowOf: string | null;
   /** Fingerprints from the config alone; if absent, fingerprints observed from its parts. */
   readonly fingerprints?: Readonly<Record<string, string>>;
@@ -34,15 +34,14 @@ export interface WatchedPipeline extends ProbedPipeline {
 export interface Shadow {
   readonly name: string;
   /**
-   * Changes with the underlying retriever, so that its results are never compared with the results of another
-   * retriever.
+   * Fingerprint that changes with the shadow's retriever, so that results of different retrievers are never compared.
    */
   readonly fingerprint: string;
-  /** Share of the sampled live queries that it replays. */
+  /** Share of the sampled live queries that the shadow replays. */
   readonly liveRate: number;
   readonly maxCallsPerDay: number;
   readonly limits: { readonly concurrency: number; readonly maxPerSecond: number };
-  /** Cost in US dollars. */
+  /** Cost per call in US dollars. */
   readonly costPerCall: number;
   /** nDCG difference that the comparison should detect. */
   readonly difference: number;
@@ -86,7 +85,7 @@ export interface GoldenSchedule {
    * Number of ticks at which a new version runs alongside the old one before it takes over; 0: it takes over at once.
    */
   readonly rotationRuns: number;
-  /** Retention time for the answers of its runs. */
+  /** Retention time for the answers of the set's runs. */
   readonly keepAnswersMs: number;
   readonly settings: RunSettings;
 }

@@ -157,7 +157,7 @@ function runQueryJson({ query, answer, scores, staleDocuments }: RunQuery) {
   });
 }
 
-/** The schema accepts only metrics with a cutoff. */
+/** The query parameter schema accepts only metrics with a cutoff. */
 function metricKey(text: string) {
   const { measure, k } = parseMetricKey(text);
   return { measure, k: k ?? 10 };
@@ -192,7 +192,7 @@ export function addGoldenSets(
   app.get('/v1/golden-sets', read, async (request) => {
     const page = parseRequest(request.query, goldenSetListQuery, 'query');
     const versions = await sets.list();
-    // The newest version of each name comes first.
+    // The list has the newest version of each set first.
     const latest = versions.filter(({ name }, index) => versions[index - 1]?.name !== name);
     const { items, next_cursor } = sliceAt(latest, page);
     return { items: items.map(goldenSetVersionJson), next_cursor };
@@ -244,7 +244,7 @@ function unknownSet(name: string, version: number | undefined, versions: readonl
   return new RecalldError('golden_set_unknown', sentence);
 }
 
-/** For work that continues after the caller has disconnected. */
+/** Signal for work that continues after the caller has disconnected. */
 const never = new AbortController().signal;
 
 /** @throws RecalldError run_unknown, run_not_completed, baseline_has_failures */

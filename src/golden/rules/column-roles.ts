@@ -11,7 +11,7 @@ export type ColumnRole =
   | 'no_answer'
   | 'iteration';
 
-/** In lower case, without spaces, `_` and `-`. */
+/** Column names by role, in lower case, without spaces, `_` and `-`. */
 const names: Readonly<Record<ColumnRole, readonly string[]>> = {
   query: ['query', 'question', 'text', 'userinput', 'querytext'],
   query_id: ['queryid', 'qid'],

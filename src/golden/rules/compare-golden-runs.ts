@@ -29,7 +29,7 @@ export interface ComparedSide {
 /** Statistics about a baseline from its reruns and from changes accepted since. */
 export interface BaselineStatistics {
   readonly noise: NoiseTable;
-  /** In the query order of the baseline; null if it was pinned without reruns. */
+  /** Mean scores in the query order of the baseline; null if it was pinned without reruns. */
   readonly means: MeanScores | null;
   readonly accepted: Accepted;
 }
@@ -105,7 +105,7 @@ export function runsOfPair(
   { noise, means, accepted }: BaselineStatistics,
 ): RunsToCompare {
   const { segments } = groupBySegment(queries, settings.segmentKeys, settings.maxSegments);
-  // With a different relevance level, the baseline means counted other documents as hits.
+  // If the relevance level differs, the baseline means counted other documents as hits.
   const isScoredAlike = side.settings.relevanceLevel === settings.relevanceLevel;
   return {
     keys,
@@ -134,7 +134,7 @@ function meansOf(
   return columns.map((column) => Float64Array.from(queries, ({ id }) => column[rowOf.get(id) ?? -1] ?? 0));
 }
 
-/** Last step: names the statistics by the keys that both runs have. */
+/** Last step of `compareGoldenRuns`: names the statistics by the keys that both runs have. */
 export function differencesOf({ settings, excluded }: RunPair, compared: RunComparison): RunDifference[] {
   const keys = runMetricKeys(settings.cutoffs);
   return [compared, ...compared.segments].flatMap(({ segment, metrics }) =>

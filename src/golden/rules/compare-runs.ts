@@ -22,7 +22,10 @@ import {
   testPlan,
 } from './verdict.ts';
 
-/** Smaller sets have no real value for comparisons (Sparck Jones and van Rijsbergen 1976 give 75 as the limit). */
+/**
+ * Minimum number of queries. Smaller sets are of little value for comparisons (Sparck Jones and van Rijsbergen 1976
+ * give 75 as the limit).
+ */
 const MIN_QUERIES = 100;
 const RECOMMENDED_QUERIES = 300;
 
@@ -103,7 +106,7 @@ export function compareRuns(runs: RunsToCompare, settings: ComparisonSettings): 
   };
 }
 
-/** For a baseline whose index is still in use. */
+/** No accepted differences, for a baseline whose index is still in use. */
 export const nothingAccepted: Accepted = { unit: 'day', differences: {} };
 
 function compareRows(
@@ -239,7 +242,7 @@ export interface AnswerOverlap {
  * before, or is not in the current run, is excluded. A repeated document counts at its first rank.
  *
  * @param now by query id
- * @returns in the order of `before`
+ * @returns the overlaps in the order of `before`
  */
 export function stabilityOf(
   before: readonly QueryAnswer[],

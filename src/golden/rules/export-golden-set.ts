@@ -117,7 +117,7 @@ function csvRow(cells: readonly string[]): string {
   return cells.map((cell) => `"${guardCell(cell).replaceAll('"', '""')}"`).join(',');
 }
 
-/** Below the reader's limit for a line in bytes, even if all characters are multi-byte. */
+/** Maximum line length, which is below the reader's limit in bytes even if all characters are multi-byte. */
 const MAX_LINE_LENGTH = 4 * 1024 * 1024;
 
 /** Writes JSONL, one query with its tags and judgments per line; it can express everything that can be imported. */
@@ -149,7 +149,7 @@ function jsonLine(format: string, query: GoldenQuery, value: unknown): string {
 export interface ExportFile {
   /** Path relative to the export folder, or null if the export is a single file. */
   readonly path: string | null;
-  /** Ends with a line feed. */
+  /** Content of the file; it ends with a line feed. */
   readonly text: string;
 }
 
@@ -222,8 +222,8 @@ const writers: Readonly<Record<Exclude<GoldenFormat, 'questions'>, (queries: rea
   };
 
 /**
- * Importing the result recreates the same ids, texts, tags and grades in the same order. Content that a format cannot
- * express is an error, never a silent change.
+ * Exports a golden set. Importing the result recreates the same ids, texts, tags and grades in the same order. Content
+ * that a format cannot express is an error, never a silent change.
  *
  * @throws RecalldError export_impossible, and golden_set_empty for a set without queries
  */

@@ -18,8 +18,8 @@ export interface ForbiddenResult {
 /** Forbidden documents returned by a run, full or sentinel. */
 export interface ForbiddenResults extends ForbiddenCounts {
   /**
-   * Sorted by query in the order of the set, then by rank; includes only documents that a second request returned
-   * again.
+   * Results sorted by query in the order of the set, then by rank; includes only documents that a second request
+   * returned again.
    */
   readonly confirmed: readonly ForbiddenResult[];
 }
@@ -140,7 +140,7 @@ function isAnswered(outcome: QueryAnswer['outcome'] | undefined): boolean {
   return outcome === 'ok' || outcome === 'empty';
 }
 
-/** Allows no document at all, unless the config allows some. */
+/** Default limits: no document is allowed, unless the config allows some. */
 export const defaultNoAnswer: NoAnswerLimits = { maxScore: null, maxResults: 0 };
 
 /** Maximum number of false answers stored with a run. */

@@ -30,7 +30,7 @@ export type RepeatPolicy = 'reject' | 'join' | 'separate';
 
 interface Entry extends TaggedText {
   readonly place: SourcePlace;
-  /** Grades by document. Not objects, because a set may have a million judgments. */
+  /** Grades by document. Judgments are not objects, because a set may have a million of them. */
   readonly judgments: Map<string, number>;
   /** Places of the judgments that are not on the line of the query. */
   judgedAt: Map<string, SourcePlace> | null;
@@ -46,10 +46,10 @@ type FinishedSet = Pick<GoldenSetFile, 'queries' | 'warnings' | 'counts' | 'summ
 /** Queries and judgments per step. */
 const STEP = 2000;
 
-/** Enough ids to show how two kinds of ids differ. */
+/** Number of ids that suffices to show how two kinds of ids differ. */
 const SOME_IDS = 200;
 
-/** A number that a tool turned into a fraction, or that a spreadsheet rounded. */
+/** Matches a number that a tool turned into a fraction, or that a spreadsheet rounded. */
 const CHANGED_NUMBER = /^\d+\.0$|^\d([.,]\d+)?e\+\d+$/i;
 const LONGEST_DOUBTFUL = 24;
 
@@ -264,7 +264,10 @@ export class GoldenSetBuilder {
     }
   }
 
-  /** Describes how the query ids of judgments differ from the ids of queries, else why rows were skipped. */
+  /**
+   * Describes how the query ids of judgments differ from the ids of queries; if they do not differ, why rows were
+   * skipped.
+   */
   #whyUnjudged(queries: readonly string[]): string {
     const unknown = [...this.#unknownQueries];
     const reasons = this.warnings.skippedSentences();

@@ -27,7 +27,7 @@ export const goldenLimits = {
   tagValueLength: 256,
   /** Per query. */
   forbidden: 1000,
-  /** Above this grade, the exponential gain 2^grade - 1 approaches the largest double. */
+  /** Maximum grade. Above it, the exponential gain 2^grade - 1 approaches the largest double. */
   grade: 1000,
 } as const;
 
@@ -162,7 +162,10 @@ export const foreignFormats = ['quepid', 'ragas', 'ubi', 'llamaindex'] as const;
 export type ForeignFormat = (typeof foreignFormats)[number];
 
 export interface ReadGoldenSetOptions {
-  /** `auto` detects it from the names in the folder, or from the extension and the beginning of the file. */
+  /**
+   * File format. `auto` detects the format from the names in the folder, or from the extension and the beginning of the
+   * file.
+   */
   readonly format: 'auto' | GoldenFormat | ForeignFormat;
   /** CSV only: treats every row as a separate query, even if text and tags repeat. */
   readonly rowsAsQueries: boolean;
@@ -198,8 +201,8 @@ export interface GoldenSetFile {
   readonly format: GoldenFormat | ForeignFormat;
   readonly origin: GoldenOrigin;
   /**
-   * In file order, like their judgments. Except in the format `questions`, each query has a judgment, a forbidden
-   * document or no answer.
+   * Queries in file order, with their judgments in file order. Except in the format `questions`, each query has a
+   * judgment, a forbidden document or no answer.
    */
   readonly queries: readonly GoldenQuery[];
   /** SHA-256, hex: equal if and only if the same bytes were read for the same roles with the same options. */
@@ -212,7 +215,7 @@ export interface GoldenSetFile {
 
 /** A query as written in a file: not yet trimmed or checked, and possibly without an id. */
 export interface QueryDraft {
-  /** Null if the file has none; the id is then derived from text and tags. */
+  /** Query id; null if the file has none, in which case the id is derived from text and tags. */
   readonly id: string | null;
   readonly text: string;
   readonly tags: Readonly<Record<string, string>>;
@@ -247,7 +250,7 @@ export function goldenSetOf(segment: string): string | null {
   return segment.startsWith(PREFIX) ? segment.slice(PREFIX.length) : null;
 }
 
-/** Contains the queries of segments beyond the maximum. */
+/** Name of the segment that contains the queries of segments beyond the maximum. */
 export const OTHER_SEGMENT = 'other';
 
 export interface Segment {

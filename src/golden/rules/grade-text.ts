@@ -46,7 +46,7 @@ const RELEVANCE = /^[\p{L}\s_-]*(?:relevan|related|pertinent)[\p{L}\s_-]*$/iu;
 /** Letter pairs used as truth values. */
 const TRUTH_LETTERS = [/^[yn]$/i, /^[tf]$/i, /^[jn]$/i];
 
-/** Grade scales rarely exceed 100. */
+/** Maximum value that counts as a grade; grade scales rarely exceed 100. */
 const MAX_GRADE_LIKE = 100;
 
 /**

@@ -15,7 +15,7 @@ interface Rule {
   readonly apply: (id: string) => string;
 }
 
-/** Applied in this order, each to the previous result. */
+/** Rules that make ids comparable, applied in this order, each to the previous result. */
 const rules: readonly Rule[] = [
   { name: 'percent-encoding', apply: decodePercents },
   { name: 'their Unicode normal form (NFC, NFD)', apply: (id) => id.normalize('NFC') },
@@ -31,7 +31,7 @@ const rules: readonly Rule[] = [
 
 const everyRule: ReadonlySet<Rule> = new Set(rules);
 
-/** More pairs would not change what all ids have in common. */
+/** Maximum number of compared pairs; more pairs would not change what all ids have in common. */
 const MAX_PAIRS = 200;
 
 /**
@@ -163,7 +163,7 @@ function otherAffix(returned: string, judgedParts: ReadonlyMap<string, Part>): I
   return null;
 }
 
-/** Shorter common parts may be chance. */
+/** Minimum length of a common part; shorter common parts may be chance. */
 const MIN_COMMON = 4;
 
 interface Part {

@@ -84,7 +84,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Accepts numbers too, because qrels write ids as text anyway. */
+/** Reads an id. Accepts numbers too, because qrels files write all ids as text. */
 function idOf(value: Record<string, unknown>, line: SourceLine): string {
   const id = value['_id'] ?? value['id'] ?? value['query_id'] ?? value['qid'];
   if (typeof id === 'string') return id;

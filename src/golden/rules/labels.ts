@@ -34,11 +34,11 @@ export interface Anchor {
 
 /** Share of word sequences that must match before a chunk is proposed. */
 const MIN_AGREEMENT = 0.8;
-/** Words per sequence. */
+/** Number of words per sequence. */
 const RUN = 3;
-/** Shorter chunks match too many texts to be identified as a part. */
+/** Minimum length of a chunk in word sequences; shorter chunks match too many texts to be identified as a part. */
 const MIN_RUNS_OF_PART = 5;
-/** Documents are rarely split into more chunks. */
+/** Maximum number of parts; documents are rarely split into more chunks. */
 const MAX_PARTS = 5;
 
 /**
@@ -101,8 +101,8 @@ export type DocumentFate = 'superseded' | 'lost';
 const NEARLY_ALL = 0.8;
 
 /**
- * A document whose text is known but not found is lost. A document whose text is unknown is lost too, unless nearly all
- * judged documents disappeared at once, which indicates new ids.
+ * Determines why a document is missing. A document whose text is known but not found is lost. A document whose text is
+ * unknown is lost too, unless nearly all judged documents disappeared at once, which indicates new ids.
  *
  * @param search result of searching the store for its text; `unknown` without a text or a search
  * @param missingShare share of the judged documents that are missing, 0..1

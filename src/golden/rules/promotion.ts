@@ -20,8 +20,8 @@ export type ChoiceReason = (typeof choiceReasons)[number];
 
 export interface ChosenQuery {
   /**
-   * The query whose text is used: among equal queries, the one with the most feedback, then the most grades, then the
-   * latest.
+   * The query whose text is used: among equal queries, the query with the most feedback, then with the most grades,
+   * then the latest query.
    */
   readonly source: CandidateQuery;
   readonly reasons: readonly ChoiceReason[];
@@ -186,7 +186,7 @@ export function tallyOf(feedback: readonly CandidateFeedback[]) {
 /** A document to judge for a query, with the grade that feedback suggests. */
 export interface SuggestedJudgment {
   readonly documentId: string;
-  /** Null if nothing suggests a grade: a person must judge. */
+  /** Suggested grade; null if nothing suggests a grade, so that a person must judge the document. */
   readonly grade: number | null;
   /** Rank in the results that the user saw, from 1; null if the document was not shown. */
   readonly shownRank: number | null;

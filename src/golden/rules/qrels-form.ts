@@ -19,7 +19,10 @@ export interface QrelsForm {
   readonly widthLine: number;
   readonly query: number;
   readonly document: number;
-  /** Null if the header has no grade: every line then judges its document relevant, with grade 1. */
+  /**
+   * Index of the grade column; null if the header has none, in which case every line judges its document relevant, with
+   * grade 1.
+   */
   readonly grade: number | null;
   readonly headerLine: number | null;
   /** Roles in column order; for `json`, the keys. */
@@ -91,7 +94,7 @@ function objectOf(line: SourceLine): Record<string, unknown> {
     const value: unknown = parseExactJson(line.text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value };
   } catch {
-    // Falls through to the error below.
+    // The error below is thrown.
   }
   throw malformed(line, 'is not a JSON object, unlike the first line; write one judgment per line');
 }
@@ -335,7 +338,7 @@ function refuseRowNumbers(
   );
 }
 
-/** Grade scales rarely exceed 100. */
+/** Maximum value that counts as a grade; grade scales rarely exceed 100. */
 const MAX_GRADE = 100;
 
 /** Describes a line whose number of columns differs from the rest of the file. */

@@ -22,7 +22,7 @@ export interface Representativeness {
     /** Kish's effective number of sampled sessions. */
     readonly effectiveSessions: number;
   } | null;
-  /** Largest share first; only clusters that contain queries. */
+  /** Topics with the largest share first; only clusters that contain queries. */
   readonly topics: readonly {
     /** Weighted share of the live queries, 0..1. */
     readonly share: number;
@@ -70,7 +70,7 @@ const TYPICAL = 5;
 export function measureRepresentativeness(input: {
   /** The sampled live queries; the vector of each query is the row with the same index. */
   readonly live: readonly {
-    /** In (0, 1]: the query represents 1 / probability live queries. */
+    /** Sampling probability in (0, 1]; the query represents 1 / probability live queries. */
     readonly probability: number;
     /** The sampling unit, which is a session. */
     readonly cluster: string;

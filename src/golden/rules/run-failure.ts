@@ -71,7 +71,7 @@ export function misreadingOption(code: string): string | null {
   return code === 'missing_id' ? 'retriever.results.id' : null;
 }
 
-/** Fewer answers are not enough to conclude that the retriever limits their number. */
+/** Minimum number of answers from which to conclude that the retriever limits the number of documents. */
 const MIN_ANSWERS = 5;
 
 export type AnswerWarnings = ReturnType<typeof checkAnswers>;
@@ -94,9 +94,12 @@ export function checkAnswers(queries: readonly GoldenQuery[], answers: readonly 
   };
 }
 
-/** Number of ids compared on each side; more would not change the result. */
+/** Number of ids compared on each side; more ids would not change the result. */
 const COMPARED_IDS = 5000;
-/** A smaller number of similar ids, absolute and as a share of the compared judged documents, may be chance. */
+/**
+ * Minimum number of similar ids, absolute and as a share of the compared judged documents; a smaller number may be
+ * chance.
+ */
 const [MIN_ALIKE, MIN_ALIKE_SHARE] = [3, 0.05] as const;
 
 /** Detects ids that the retriever never returns, or returns in another form, which lowers scores without an error. */

@@ -20,8 +20,8 @@ export interface RerunNoise {
    */
   readonly standardDeviation: number;
   /**
-   * The part of its square that the queries of a run share, >= 0. A paired test cannot detect it: a run in which every
-   * query is a little worse looks like a real drop.
+   * The part of the variance that all queries of a run share, >= 0. A paired test cannot distinguish it from a real
+   * drop, because every query is then a little worse.
    */
   readonly sharedVariance: number;
   /** Number of queries on which the noise was measured. */
@@ -66,7 +66,7 @@ export function rerunNoise(reruns: readonly ArrayLike<number>[]): RerunNoise | n
   };
 }
 
-/** Smaller variances are due to rounding. */
+/** Variances below this value are due to rounding. */
 const ROUNDING = 1e-24;
 
 /** Noise of every metric by segment and metric key; stored with a baseline. */
@@ -191,7 +191,10 @@ function poissonBound(count: number): number {
 
 /** Minimum number of days or generations for an estimate. */
 const MIN_ACCEPTED = 5;
-/** Only the first days or generations after the baseline are used: later ones may have drifted with the index. */
+/**
+ * Maximum number of days or generations. Only the first ones after the baseline are used, because later ones may have
+ * drifted with the index.
+ */
 export const MAX_ACCEPTED = 30;
 
 /** A drop that matters is not accepted at or below this p, the default level of two-sided checks. */
@@ -208,9 +211,15 @@ export interface Accepted {
   readonly differences: Readonly<Record<string, Readonly<Record<string, readonly number[]>>>>;
 }
 
-/** High, because other nights would page again and again if the first few nights were alike by chance. */
+/**
+ * Confidence of the bound for all differences. It is high, because later nights would page repeatedly if the first few
+ * nights were alike by chance.
+ */
 const CONFIDENCE_OF_ACCEPTED = 0.99;
-/** Lower than for all differences, because there are only half as many drops, and both bounds apply. */
+/**
+ * Confidence of the bound for drops. It is lower than for all differences, because there are only half as many drops,
+ * and both bounds apply.
+ */
 const CONFIDENCE_OF_DROPS = 0.95;
 
 /**

@@ -65,10 +65,10 @@ export interface RunStages {
   readonly steps: readonly StageStep[];
 }
 
-/** Queries per batch: few enough that losing a batch is cheap, many enough to justify a queue message. */
+/** Number of queries per batch: few enough that losing a batch is cheap, and many enough to justify a queue message. */
 export const BATCH_QUERIES = 50;
 
-/** Stored with the run, so that its scores remain interpretable for years. */
+/** Settings of a run, which are stored with it so that its scores remain interpretable for years. */
 export interface RunSettings {
   /** Cut-offs of every measure; the largest cut-off is requested from the retriever. */
   readonly cutoffs: readonly number[];
@@ -82,7 +82,7 @@ export interface RunSettings {
   readonly errorBudget: number;
   readonly segmentKeys: readonly string[];
   readonly maxSegments: number;
-  /** Absent in runs older than queries without an answer. */
+  /** Absent in runs from before recalld supported queries without an answer. */
   readonly noAnswer?: NoAnswerLimits;
   /** Separator after the document id in chunk ids, in results and judgments; if absent, ids are compared unchanged. */
   readonly chunkSeparator?: string;
@@ -109,7 +109,7 @@ export interface QueryAnswer {
   readonly documents: readonly RetrievedDocument[];
   /** Size of the texts of all documents; absent if the retriever returns no texts, and when read from storage. */
   readonly context?: ContextSize;
-  /** Absent if the retriever reports none, and when read from storage. */
+  /** Stages of the answer; absent if the retriever reports none, and when read from storage. */
   readonly stages?: readonly AnsweredStage[];
   readonly latencyMs: number | null;
   readonly attempts: number;
@@ -196,7 +196,7 @@ export interface RunLabels {
   readonly probed: number | null;
   /** Superseded documents: their judgments are out of date. */
   readonly stale: number | null;
-  /** Documents missing without a replacement: retrieval became worse. */
+  /** Documents that are missing without a replacement, so that retrieval became worse. */
   readonly lost: number | null;
   /** Queries whose relevant documents are all superseded. */
   readonly deadQueries: number | null;
@@ -235,7 +235,7 @@ export interface NoAnswerResults {
 }
 
 const MIN_MS = 600_000;
-/** Maximum duration of a Node.js timer, 24 days. */
+/** Maximum duration of a Node.js timer: 24 days. */
 const MAX_MS = 2 ** 31 - 1;
 
 /**

@@ -29,7 +29,7 @@ export function isQuiet(hours: readonly QuietHours[], timezone: string, at: Date
  */
 export function startOfDay(timezone: string, at: Date): Date {
   const today = dayOf(timezone, at);
-  // No day is longer than 25 hours, and clocks change by whole minutes.
+  // Searches backwards by minutes, because no day is longer than 25 hours and clocks change by whole minutes.
   const minute = Math.floor(at.getTime() / MINUTE_MS);
   const isToday = (candidate: number): boolean => dayOf(timezone, new Date(candidate * MINUTE_MS)) === today;
   return new Date(firstWhere(minute - 26 * 60 + 1, minute, isToday) * MINUTE_MS);

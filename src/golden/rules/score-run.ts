@@ -54,7 +54,7 @@ export function segmentsToScore(
     members: everything.members.filter((row) => !dead.has(queries[row]?.id ?? '')),
   };
   const hasDead = dead.size > 0 && alive.members.length > 0;
-  // A set may consist only of queries with forbidden documents.
+  // A set may consist only of queries with forbidden documents, which have no scores.
   if (queries.length === 0) return { segments: [], overflow: 0 };
   return { segments: [everything, ...(hasDead ? [alive] : []), ...segments], overflow };
 }
@@ -90,7 +90,7 @@ export type RunMetricKey = MetricKey & { readonly k: number };
 
 export interface QueryScores {
   readonly keys: readonly RunMetricKey[];
-  /** In key order; each has one score per query, in query order. */
+  /** Score columns in key order; each contains one score per query, in query order. */
   readonly columns: readonly Float64Array[];
 }
 
@@ -98,7 +98,7 @@ export interface ScoringSettings {
   readonly cutoffs: readonly number[];
   /** Minimum grade that counts as relevant. */
   readonly relevanceLevel: number;
-  /** Default: the measures of every golden run. */
+  /** Measures to compute; default: the measures of every golden run. */
   readonly measures?: readonly Measure[];
 }
 

@@ -8,7 +8,10 @@ import { groupBySegment } from './golden-set.ts';
 import { failedShare, type OutcomeCounts } from './run.ts';
 import { classifyDifference } from './verdict.ts';
 
-/** Level of the paired test: about one false alarm per day for a run every five minutes on a noisy retriever. */
+/**
+ * Level of the paired test, which causes about one false alarm per day with a sentinel every five minutes on a noisy
+ * retriever.
+ */
 const SENTINEL_ALPHA = 0.01;
 /** Minimum drop of nDCG at the largest cutoff that justifies a full run. */
 const SENTINEL_DROP = 0.05;

@@ -1,6 +1,9 @@
 /** Compares texts by words and word sequences, ignoring case, accent encoding and punctuation. */
 
-/** NFKC, lower case, with every run of characters that are not letters, marks or digits as one space. */
+/**
+ * Normalizes a text to NFKC and lower case, and replaces every run of characters that are not letters, marks or digits
+ * with one space.
+ */
 export function normalisedText(text: string): string {
   return text
     .normalize('NFKC')
@@ -46,7 +49,7 @@ export function containment<T>(a: ReadonlySet<T>, b: ReadonlySet<T>): number {
 }
 
 interface NearPair {
-  /** Indexes in the list of texts, `first` before `second`. */
+  /** Indexes of the two texts in the list, `first` before `second`. */
   readonly first: number;
   readonly second: number;
   /** Jaccard similarity of their sets of words; 1 for texts that differ only in case, order or punctuation. */

@@ -9,10 +9,13 @@ export interface ComparisonSettings {
   readonly minEffect: number | null;
 }
 
-/** Used for the comparisons stored with each run; checks apply their own level and drop to them. */
+/** Criteria for the comparisons stored with each run; checks apply their own level and drop to these comparisons. */
 export const storedComparison: ComparisonSettings = { alpha: 0.05, minEffect: null };
 
-/** 0.03 for hit_rate, which changes by whole queries and so varies more; 0.02 for all other measures. */
+/**
+ * Default minimum effect: 0.03 for hit_rate, which changes by whole queries and therefore varies more; 0.02 for all
+ * other measures.
+ */
 export function defaultMinEffect(measure: Measure): number {
   return measure === 'hit_rate' ? 0.03 : 0.02;
 }
@@ -124,8 +127,8 @@ interface Confirmation {
 
 /**
  * Confirms a regression once the given number of consecutive runs regressed against the same baseline. Any other
- * verdict in between, including `inconclusive`, restarts the count, and so does another baseline. Other verdicts are
- * returned unchanged.
+ * verdict in between, including `inconclusive`, restarts the count, and so does another baseline. All other verdicts
+ * are returned unchanged.
  *
  * @param history completed runs, oldest first, without void and failed runs; a run that is listed twice counts once
  * @param runs number of consecutive runs, >= 1

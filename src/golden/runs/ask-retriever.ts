@@ -168,7 +168,7 @@ export async function askRetriever(
   try {
     await Promise.all(Array.from({ length: settings.concurrency }, work));
   } finally {
-    // If one worker fails, the others stop too.
+    // If one of the concurrent loops fails, the others stop too.
     isOver = true;
   }
   return hasGivenUp ? 'gave_up' : 'asked_all';
@@ -179,7 +179,7 @@ export function toQueryAnswer(query: GoldenQuery, answer: RetrieverAnswer, chunk
   switch (answer.kind) {
     case 'documents': {
       const outcome = answer.documents.length === 0 ? 'empty' : 'ok';
-      // The texts are not stored.
+      // The texts of the documents are not stored.
       const documents = answer.documents.map(({ id, score }) => ({ id, score }));
       const context = contextSize(answer.documents.map(({ text }) => text));
       return {

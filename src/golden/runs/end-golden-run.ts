@@ -27,7 +27,7 @@ import { findAskedPipeline, type WatchedPipeline } from '../watched-pipeline.ts'
 import { readCheckShifts } from './rotate-golden-set.ts';
 import { answersAsIn, compareStoredRuns, findRun, readBaselineStatistics } from './stored-runs.ts';
 
-/** A run younger than this age may still be waiting in the queue. */
+/** Grace period: a younger run may still be waiting in the queue. */
 const GRACE_MS = 5000;
 
 /**

@@ -22,10 +22,10 @@ export const FALSE_ANSWERS = 'false_answer_ratio';
 export const CANDIDATES = 'candidates_recall';
 export const CONTEXT_CHARACTERS = 'golden_context_characters';
 export const CONTEXT_REPEATED = 'golden_context_repeated_ratio';
-/** Checks refer to it with the cutoff: `rbo@10`. */
+/** Name of the stability measure. Checks refer to it with the cutoff: `rbo@10`. */
 export const STABILITY = 'rbo';
 const CONFIDENCE = 0.95;
-/** More runs of a set than can end between two calls. */
+/** Number of runs that are read per set, which is more than can end between two calls. */
 const RECENT = 5;
 
 /**
@@ -39,7 +39,7 @@ const RECENT = 5;
 export async function measureRetrievers(context: Context): Promise<void> {
   const now = context.clock.now();
   const latest = await context.db.measurements.latest(now);
-  // The loop is not interrupted: each set needs only a few statements, and the next checks need all sets.
+  // The loop is not interrupted, because each set needs only a few statements, and the next checks need all sets.
   const unbounded = new AbortController().signal;
   await forEachPipeline(context.pipelines, unbounded, async ({ name: pipeline, golden }) => {
     for (const { set } of golden) {
@@ -172,5 +172,5 @@ async function measureStability(
 
 /** Number of listed queries with the most changed results. */
 const MIN_NAMED = 5;
-/** Takes a few milliseconds of the main thread. */
+/** Number of queries per turn, which takes a few milliseconds of the main thread. */
 const QUERIES_PER_TURN = 500;

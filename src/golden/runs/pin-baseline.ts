@@ -79,8 +79,8 @@ export async function unpin({ db }: Context, pipeline: string, set: string, by: 
 }
 
 /**
- * Ten including the pinned run, which is the number that the check is calibrated for; more would only make pinning
- * slow.
+ * Maximum number of earlier runs. Including the pinned run, these are ten runs, for which the check is calibrated; more
+ * runs would only make pinning slow.
  */
 const MAX_EARLIER_RUNS = 9;
 

@@ -85,7 +85,7 @@ interface CompletedPair {
   readonly to: GoldenRun;
 }
 
-/** More overlapping ticks than any config needs. */
+/** Maximum number of overlapping ticks, which is more than any config needs. */
 const MAX_PAIRS = 100;
 
 /**

@@ -100,7 +100,7 @@ async function giveUp(context: Context, run: GoldenRun): Promise<void> {
 }
 
 const LEASE_SECONDS = 15;
-/** A run that was cancelled elsewhere stops within this time. */
+/** Interval at which the lease is renewed. A run that was cancelled elsewhere stops within this time. */
 const LEASE_RENEWAL_MS = 4000;
 
 export interface RunProgress {
@@ -160,7 +160,7 @@ interface Lease {
   readonly runId: string;
   readonly what: string;
   readonly everyMs: number;
-  /** Resolves to false if the lease is lost. */
+  /** Renews the lease; resolves to false if the lease is lost. */
   renew(): Promise<boolean>;
   readonly lost: Error;
 }

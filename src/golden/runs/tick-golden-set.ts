@@ -11,7 +11,7 @@ import type { GoldenSchedule, WatchedPipeline } from '../watched-pipeline.ts';
 import { versionsToRun } from './rotate-golden-set.ts';
 import { createGoldenRun, latestVersion, manualRun, type RunReason } from './run-golden-set.ts';
 
-/** More consecutive sentinels than a streak of failures is traced back. */
+/** Maximum number of consecutive failed sentinels that are traced back. */
 const MAX_IN_A_ROW = 300;
 
 /**
@@ -73,9 +73,9 @@ async function startOfFailures({ db }: Context, sentinel: GoldenRun): Promise<Da
   return row.at(-1)?.startedAt ?? sentinel.startedAt;
 }
 
-/** Older missed ticks are not recorded, except the last one. */
+/** Maximum age of missed ticks that are recorded; of older ticks, only the last one is recorded. */
 const LOOK_BACK_MS = DAY_MS;
-/** More concurrent runs of a series than there are versions and requests. */
+/** Maximum number of running runs that are read, which exceeds the number of versions and requests of a series. */
 const MAX_RUNNING = 20;
 /** Number of full runs on which the choice of sentinel queries is based. */
 const HISTORY_RUNS = 5;
@@ -208,7 +208,8 @@ export async function isInBudget(
 async function sentinelQueries(context: Context, full: GoldenRun, count: number): Promise<readonly string[]> {
   const { pipeline, goldenSet, goldenSetVersion: version, settings } = full;
   const [before] = await context.db.golden.runs.list({ pipeline, goldenSet, version, purpose: 'sentinel', limit: 1 });
-  // Always included, beyond the configured number, so that the next sentinel finds any leak of a forbidden document.
+  // Queries with forbidden documents are always included, beyond the configured number, so that the next sentinel finds
+  // any leak.
   const forbidding = await context.db.golden.sets.withForbidden(goldenSet, version);
   const wanted = Math.min(count, full.queriesTotal - forbidding.length);
   if (before?.queryIds?.length === wanted + forbidding.length) return before.queryIds;

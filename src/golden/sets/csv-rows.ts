@@ -6,7 +6,7 @@ import { qrelsCells } from '../rules/qrels-form.ts';
 import type { TableRow } from '../rules/table-columns.ts';
 
 const delimiters = [',', ';', '\t'] as const;
-/** First line that Excel reads and writes to name the delimiter. */
+/** Matches the first line with which Excel names the delimiter. */
 const SEPARATOR_LINE = /^\uFEFF?"?sep=([,;\t])"?$/i;
 const MAX_ROW_LENGTH = 1024 * 1024;
 
@@ -70,7 +70,7 @@ async function* rowBatches(batches: AsyncIterable<readonly SourceLine[]>): Async
       if (row.text.length > MAX_ROW_LENGTH) {
         throw malformed(row, 'starts a row of more than 1 MiB; check that each double quote is closed');
       }
-      // Counts only the quotes of the new line; recounting the whole row would be quadratic.
+      // Counts only the quotes in the new line, because recounting the whole row would be quadratic.
       const staysOpen: boolean = (open !== null) !== (quoteCount(line.text) % 2 === 1);
       open = staysOpen ? row : null;
       if (!staysOpen) rows.push(row);
@@ -80,7 +80,9 @@ async function* rowBatches(batches: AsyncIterable<readonly SourceLine[]>): Async
   if (open !== null) yield [open];
 }
 
-/** Splits rows into cells. The parser's line numbers are wrong inside quotes, so each row stores its own. */
+/**
+ * Splits rows into cells. The parser's line numbers are wrong inside quotes, so each row stores its own line number.
+ */
 function parseRows(rows: readonly SourceLine[], delimiter: string): Promise<TableRow[]> {
   const text = rows.map((row) => row.text).join('\n');
   const place = (index: number): SourcePlace => {

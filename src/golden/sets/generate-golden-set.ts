@@ -139,11 +139,11 @@ export type CostEstimate = ReturnType<typeof estimate>;
 
 export type GenerationReport = Awaited<ReturnType<typeof generateGoldenSet>>;
 
-/** Prompts per requested query, because many prompts yield no usable query. */
+/** Maximum number of prompts per requested query, because many prompts yield no usable query. */
 const PROMPTS_PER_QUERY = 4;
 const MIN_CHUNKS = 400;
 const MAX_CHUNKS = 20_000;
-/** Shorter chunks are headings and menus. */
+/** Minimum number of words in a chunk; shorter chunks are headings and menus. */
 const MIN_WORDS = 12;
 
 /**

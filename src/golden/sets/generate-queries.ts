@@ -68,7 +68,7 @@ export interface Generation {
 const AT_ONCE = 4;
 /** Number of consecutive failures after which the generation stops. */
 const FAILURES = 5;
-/** If none of this many queries retrieved its chunk, the ids of retriever and store must differ. */
+/** Number of queries after which, if none of them retrieved its chunk, the ids of retriever and store must differ. */
 const NEVER_RETRIEVED = 20;
 
 /**
@@ -153,7 +153,7 @@ interface EvaluatedAnswer {
 interface Prompt {
   readonly chunk: Chunk;
   readonly prompt: number;
-  /** Index among all prompts, which selects the style. */
+  /** Index of the prompt among all prompts, which selects the style. */
   readonly place: number;
 }
 

@@ -27,7 +27,10 @@ export interface FoundFixes {
 /** Maximum time that a person waits for the store and the embedder. */
 const PATIENCE_MS = 25_000;
 
-/** For the daemon, in which a person reviews proposals on one page and accepts them with the next request. */
+/**
+ * Creates label fixes for the daemon, in which a person reviews proposals on one page and accepts them with the next
+ * request.
+ */
 export function createLabelFixes(context: Context) {
   const { pipelines, db, dbBy } = context;
   const find = async (name: string, goldenSet: string) => {

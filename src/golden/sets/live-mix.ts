@@ -34,7 +34,7 @@ interface UnknownMix {
 
 /** Maximum number of live queries, sampled at random. */
 const LIVE_QUERIES = 2000;
-/** Larger sets are not embedded, because the cost would exceed the benefit. */
+/** Maximum number of golden queries; larger sets are not embedded, because the cost would exceed the benefit. */
 const GOLDEN_QUERIES = 2000;
 
 /** Rejects only with the reason of `signal` and on database errors. */

@@ -5,7 +5,7 @@ import { DAY_MS } from '../../core/time.ts';
 import type { ProbedPipeline } from '../../index/probes/probes.ts';
 import type { SeenDocument } from '../sql/golden-sets.ts';
 
-/** Documents read in one pass; later passes read the others. */
+/** Number of documents read in one pass; later passes read the others. */
 const READ = 2000;
 const BATCH = 500;
 

@@ -77,7 +77,7 @@ function fileFormat({ path, head }: GoldenPath, options: ReadGoldenSetOptions): 
 }
 
 /**
- * Accepts a list of objects, or one object per line as in Hugging Face datasets.
+ * Detects the JSON format: a list of objects, or one object per line as in Hugging Face datasets.
  * @throws RecalldError usage
  */
 function jsonFormat(path: string, head: string): 'jsonl' {
@@ -126,7 +126,7 @@ interface GoldenPath {
   readonly head: string;
 }
 
-/** Long enough for a header, or for the keys of a first object. */
+/** Number of bytes read for detection: enough for a header, or for the keys of a first object. */
 const HEAD_BYTES = 64 * 1024;
 
 async function headOf(path: string): Promise<string> {

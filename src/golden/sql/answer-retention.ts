@@ -1,7 +1,7 @@
 /** Deletes old golden run answers, which are the fastest growing rows and rarely read again. */
 import type { Pool } from 'pg';
 
-/** Runs per statement, so that no statement takes long. */
+/** Number of runs per statement, so that no statement takes long. */
 const RUNS_AT_A_TIME = 200;
 
 /**
@@ -25,7 +25,7 @@ function ofTheDay(side: '<' | '>'): string {
       and (o.started_at, o.id) ${side} (r.started_at, r.id)`;
 }
 
-/** Keeps the counts of outcomes. */
+/** Deletes answers but keeps the counts of outcomes. */
 const deleteSql = `
   with expired as (${expiredSql}),
   counts as (

@@ -7,7 +7,7 @@ import { queryRows } from '../../platform/postgres/rows.ts';
 import type { RunFacts } from '../rules/clean-runs.ts';
 import type { GoldenRun } from '../rules/run.ts';
 
-/** Deployments of parts that answer queries, which a new version of a golden set is not. */
+/** Kinds of deployments that change results; a new version of a golden set does not. */
 const DEPLOYED = `('index', 'embedder', 'retriever')`;
 
 /** Number of failed or timed-out queries of the run `r`, which remains after its answers are deleted. */
@@ -68,7 +68,10 @@ export async function readRunFacts(
   });
 }
 
-/** Shares of unjudged documents are not quality measures, and unbounded gains have no minimum effect. */
+/**
+ * True for quality measures. Shares of unjudged documents are not quality measures, and unbounded gains have no minimum
+ * effect.
+ */
 function isQuality({ key: { measure } }: RunFacts['means'][number]): boolean {
   return measure !== 'unjudged' && !isUnbounded(measure);
 }

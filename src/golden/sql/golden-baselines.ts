@@ -37,7 +37,7 @@ const unpinSql = `
   )
   select run_id from ended`;
 
-/** Returns the run that was pinned, or null. */
+/** Unpins the baseline and returns the run that was pinned, or null. */
 async function unpin(
   client: PoolClient,
   pipeline: string,
@@ -109,7 +109,7 @@ export function createGoldenBaselines(pool: Pool) {
       });
     },
 
-    /** Returns false if no run was pinned. */
+    /** Unpins the baseline; returns false if no run was pinned. */
     unpin: (pipeline: string, goldenSet: string, by: string, now: Date): Promise<boolean> =>
       inTransaction(pool, async (client) => {
         const before = await unpin(client, pipeline, goldenSet, now);
@@ -119,7 +119,7 @@ export function createGoldenBaselines(pool: Pool) {
         return true;
       }),
 
-    /** Newest first, including baselines that are no longer pinned. */
+    /** Returns baselines, newest first, including baselines that are no longer pinned. */
     async list(filter: { readonly pipeline?: string; readonly limit: number }): Promise<readonly GoldenBaseline[]> {
       return queryRows<GoldenBaseline>(
         pool,

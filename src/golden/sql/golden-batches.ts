@@ -7,7 +7,7 @@ import { queryRows } from '../../platform/postgres/rows.ts';
 
 /** Progress of a run in batches. */
 export interface BatchCounts {
-  /** Batches that are neither held nor done. */
+  /** Number of batches that are neither held nor done. */
   readonly free: number;
   /** Batches that a worker holds. */
   readonly held: number;

@@ -90,7 +90,7 @@ export function createGoldenRotations(pool: Pool) {
       });
     },
 
-    /** Newest first, including the open rotation. */
+    /** Returns rotations, newest first, including the open rotation. */
     async list(filter: {
       readonly pipeline?: string;
       readonly goldenSet?: string;

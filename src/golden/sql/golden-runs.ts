@@ -48,11 +48,14 @@ const selectRun = `
 
 export type GoldenRuns = ReturnType<typeof createGoldenRuns>;
 
-/** @param by the person who starts and cancels runs, for the audit log; null for recalld itself */
+/** @param by the person who starts and cancels runs, for the audit log; null for runs that recalld starts */
 export function createGoldenRuns(pool: pg.Pool, by: string | null = null) {
   const readLatest = createLatestRuns(pool);
   return {
-    /** Returns false if the tick already has a run, or a full run started by a sentinel is still in progress. */
+    /**
+     * Stores a new run. Returns false if the tick already has a run, or if a full run started by a sentinel is still in
+     * progress.
+     */
     create(run: NewRun): Promise<boolean> {
       return inTransaction(pool, async (client) => {
         const isCreated = await insertRun(client, run);
@@ -86,7 +89,7 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null) {
       if (answers.length > 0) await insertAnswers(pool, runId, answers);
     },
 
-    /** In order of arrival. */
+    /** Returns the answers in order of arrival. */
     answers: (runId: string) => readAnswers(pool, runId),
 
     /** Returns the queries that have an answer. */
@@ -126,7 +129,7 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null) {
       readonly status?: RunStatus;
       /** Default: full runs. */
       readonly purpose?: RunPurpose;
-      /** Only runs that started before this run. */
+      /** Returns only runs that started before this run. */
       readonly before?: GoldenRun;
       /** Default: newest first. */
       readonly order?: 'oldest_first';

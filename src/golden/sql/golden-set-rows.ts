@@ -4,7 +4,7 @@ import type { GoldenQuery, Judgment } from '../../core/model.ts';
 import { wellFormed } from '../../platform/postgres/values.ts';
 import type { NewGoldenSet } from '../rules/golden-set.ts';
 
-/** Rows per statement, which takes a few milliseconds. */
+/** Number of rows per statement, which takes a few milliseconds. */
 const ROWS = 2000;
 
 /** Inserts in statements of some thousand rows and checks the signal between them. */

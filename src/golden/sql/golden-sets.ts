@@ -29,7 +29,7 @@ const selectVersions = `
 
 export type GoldenSets = ReturnType<typeof createGoldenSets>;
 
-/** @param by the person who adds versions, for the audit log; null for recalld itself */
+/** @param by the person who adds versions, for the audit log; null for versions that recalld adds */
 export function createGoldenSets(pool: pg.Pool, by: string | null = null) {
   return {
     /**
@@ -166,7 +166,9 @@ async function readLatest(db: pg.Pool | pg.PoolClient, name: string): Promise<Go
   ]);
 }
 
-/** Joins in memory: right after a large import, the tables have no statistics, and a join in SQL takes minutes. */
+/**
+ * Joins in memory, because right after a large import the tables have no statistics and a join in SQL takes minutes.
+ */
 function withJudgments(queries: readonly StoredQuery[], judgments: readonly StoredJudgment[]): GoldenQuery[] {
   const judged = new Map<string, Judgment[]>(queries.map(({ id }) => [id, []]));
   for (const { queryId, documentId, grade } of judgments) judged.get(queryId)?.push({ documentId, grade });
@@ -303,7 +305,7 @@ export interface SeenDocument {
   readonly content: string;
 }
 
-/** Longer texts are truncated. */
+/** Maximum length of a stored text; longer texts are truncated. */
 const MAX_TEXT = 20_000;
 
 export type GoldenDocuments = ReturnType<typeof createGoldenDocuments>;

@@ -53,8 +53,8 @@ export interface LatestRun {
 const NEWEST = 'r.golden_set_version desc, r.started_at desc';
 
 /**
- * Full runs, except runs of versions that run alongside an older one whose scores are exported. Counts are maintained
- * on write, and the newest runs are found by index, so that a long history does not slow this down.
+ * Selects full runs, except runs of versions that run alongside an older version whose scores are exported. Counts are
+ * maintained on write, and the newest runs are found by index, so that a long history does not slow this query down.
  */
 const latestSql = `
   with sets as (

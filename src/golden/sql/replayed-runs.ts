@@ -28,7 +28,7 @@ export interface ReplayRequest {
   readonly until: Date;
   /** Number of completed runs before `from` to start with. */
   readonly earlier: number;
-  /** Measures without their cutoffs. */
+  /** Names of the measures, without cutoffs. */
   readonly scored: readonly string[];
   readonly compared: readonly string[];
 }

@@ -21,13 +21,13 @@ export interface RunEnd {
   readonly scores: readonly SegmentScore[];
   readonly checks: readonly CheckResult[];
   readonly segmentsOverflow: number;
-  /** Null if the run ended without probing the labels. */
+  /** Label counts; null if the run ended without probing the labels. */
   readonly labels: LabelProbe | null;
   /** Null if the set forbids no documents, or the run did not test them. */
   readonly forbidden: ForbiddenResults | null;
   /** Null if every query in the set has an answer, or the run did not test this. */
   readonly noAnswer: NoAnswerResults | null;
-  /** Null if no answer reports a stage. */
+  /** Stage results; null if no answer reports a stage. */
   readonly stages: RunStages | null;
   readonly fingerprints: Readonly<Record<string, string>>;
   readonly comparisons: readonly StoredComparison[];
@@ -244,13 +244,13 @@ export interface HistoricRun {
   readonly goldenSetVersion: number;
   readonly status: RunStatus;
   readonly startedAt: Date;
-  /** Distinct verdicts of its checks; empty without checks. */
+  /** Distinct verdicts of the run's checks; empty if it has no checks. */
   readonly verdicts: readonly Verdict[];
   /** Scores over all queries, at the largest cutoff; empty unless the run completed. */
   readonly scores: readonly SegmentScore[];
 }
 
-/** One row per score. If there are too many runs, the newest are used. */
+/** Selects one row per score. If there are too many runs, the newest runs are used. */
 const historySql = `
   with newest as (
     select id, golden_set_version, status, started_at from golden_runs

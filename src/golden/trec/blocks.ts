@@ -4,7 +4,9 @@ import { RecalldError } from '../../core/errors.ts';
 import { signatureProblem } from '../../core/text/file-signature.ts';
 import { unreadable } from '../../platform/files/text-file.ts';
 
-/** Also the maximum length of a line: a file with a longer line is not a list of judgments or results. */
+/**
+ * Size of a block, and the maximum length of a line: a file with a longer line is not a list of judgments or results.
+ */
 const BLOCK_BYTES = 512 * 1024;
 const LINE_FEED = 0x0a;
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
@@ -22,7 +24,7 @@ export class Block {
   constructor(bytes: Buffer, path: string, firstLine: number) {
     this.bytes = bytes;
     this.isAscii = isAscii(bytes);
-    // Text has no NUL characters; this also detects UTF-16.
+    // Text contains no NUL characters. This check also detects UTF-16.
     if ((!this.isAscii && !isUtf8(bytes)) || bytes.includes(0)) refuseBytes(bytes, path, firstLine);
   }
 

@@ -4,10 +4,10 @@ import type { Block } from './blocks.ts';
 
 const [TAB, LINE_FEED, CARRIAGE_RETURN, SPACE, ZERO] = [0x09, 0x0a, 0x0d, 0x20, 0x30] as const;
 
-/** Ranks of up to this many digits are exact in 32 bits. */
+/** Maximum number of digits of a rank that is exact in 32 bits. */
 export const EXACT_RANK = 9;
 
-/** The arrays grow if lines are shorter on average, or if there are more lines. */
+/** Initial capacity. The arrays grow if lines are shorter on average, or if there are more lines. */
 const [USUAL_LINE_BYTES, MAX_ROOM] = [40, 2 ** 24];
 
 /** The rows of one query. */
@@ -304,7 +304,7 @@ export class DocumentSet {
     const { slots, rows, hashes, owners, stamp } = this;
     const hash = documents.hashes[row] ?? 0;
     const mask = slots.length - 1;
-    // At most half of the slots are used.
+    // The table grows, so that at most half of the slots are used.
     for (let slot = (hash ^ (hash >>> 15)) & mask; ; slot = (slot + 1) & mask) {
       const number = (slots[slot] ?? 0) - stamp;
       if (number < 0) {

@@ -6,7 +6,7 @@ import type { JudgmentTable } from './tables.ts';
 
 /** Grades of a query's results, ranked in the order of trec_eval. */
 interface GradedRanking {
-  /** Grades, best rank first, -1 without a judgment; valid until the next ranking. */
+  /** Grades, best rank first, -1 for unjudged documents; valid until the next ranking. */
   readonly grades: Float64Array;
   readonly length: number;
   /** Number of judged documents of the query in the ranking. */
@@ -20,7 +20,7 @@ interface GradedRanking {
   readonly ranksDisagree: number;
 }
 
-/** Average moves per row before another sort is faster: at first, and if scores are almost sorted. */
+/** Average number of moves per row above which another sort is faster: at first, and if scores are almost sorted. */
 const [FIRST_MOVES, MAX_MOVES] = [1, 8] as const;
 const NO_ROWS: QueryRows = { ranges: [] };
 const SPACE = 0x20;

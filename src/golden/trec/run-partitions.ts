@@ -367,7 +367,7 @@ class QueryNumbers {
     this.bytes.set(bytes.subarray(start, end), from);
     this.ends[number] = to;
     this.hashes[number] = hash;
-    // At most half of the slots are used.
+    // The table grows, so that at most half of the slots are used.
     if (this.count === this.hashes.length) this.grow();
     return number;
   }

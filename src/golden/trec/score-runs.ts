@@ -41,12 +41,12 @@ export interface EvaluationCounts {
   readonly duplicateDocuments: number;
   /**
    * Documents with the same score as the previous, different document in the ranking, over judged queries. The document
-   * id, not the retriever, decided their order.
+   * id, not the retriever, determined their order.
    */
   readonly scoreTies: number;
 }
 
-/** For a document that is judged for one query but returned for another: how the two query ids differ. */
+/** Mismatch of query ids: how the ids differ if a document is judged for one query but returned for another. */
 export const OTHER_QUERY = 'query';
 
 /** Explains why a run shares no document with the judgments. */
@@ -192,10 +192,10 @@ async function scoreByQuery(judged: JudgedQueries, path: string, settings: Scori
   return scores;
 }
 
-/** A batch of this many results fits into the cache of a processor. */
+/** Number of results in a batch that fits into the processor cache. */
 const BATCH_RESULTS = 2000;
 
-/** Thrown while reading a run that cannot be scored in batches. */
+/** Error thrown while reading a run that cannot be scored in batches. */
 const splitQuery = new Error('a query is split over two batches');
 
 /** Returns null if the results of a query span two batches. */
@@ -285,7 +285,7 @@ function sampleIds(
   if (judgedIds.size >= SAMPLED_IDS || returnedIds.size >= SAMPLED_IDS) return;
   const [start = 0, end = 0] = query.ranges;
   const rows = Array.from({ length: Math.min(SAMPLED_OF_QUERY, end - start) }, (_, i) => start + i);
-  // Relevant documents are better examples.
+  // Relevant documents come first, because they are better examples.
   for (const row of rows.toSorted((a, b) => judgments.gradeOf(b) - judgments.gradeOf(a))) {
     judgedIds.add(judgments.documents.text(row));
   }

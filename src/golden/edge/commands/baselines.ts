@@ -75,7 +75,7 @@ function pinCommand(signal: AbortSignal): Command {
     });
 }
 
-/** @throws RecalldError run_unknown, run_not_completed, and what a golden run throws */
+/** @throws RecalldError run_unknown, run_not_completed, and the errors of a golden run */
 function pinBaseline(
   settings: CommandSettings,
   runId: string,

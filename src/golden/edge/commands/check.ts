@@ -23,7 +23,7 @@ import { repairJudgments } from '../../sets/label-fixes.ts';
 import type { RepresentativenessOutcome } from '../../sets/live-mix.ts';
 import { parseSetName } from './sets.ts';
 
-/** Smaller sets are of little value for comparisons. */
+/** Minimum size of a golden set; smaller sets are of little value for comparisons. */
 const MIN_QUERIES = 100;
 const SHOWN = 20;
 
@@ -291,7 +291,10 @@ async function acceptedOf(
   );
 }
 
-/** `y` accepts one proposal, `a` accepts it and all that follow, `q` quits; everything else rejects. */
+/**
+ * Asks about each proposal: `y` accepts it, `a` accepts it and all further proposals, `q` quits; any other answer
+ * rejects the proposal.
+ */
 async function askForEach(proposals: readonly LabelProposal[], signal: AbortSignal): Promise<LabelProposal[]> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   const accepted: LabelProposal[] = [];

@@ -82,7 +82,7 @@ function describeQueries({ comparison, baseline, candidate }: OfflineComparison)
   ];
 }
 
-/** Reports on the first metric that regressed, else on the first one in which a query lost. */
+/** Reports on the first metric that regressed; if none regressed, on the first metric in which a query lost. */
 function tableOfLosses({ comparison, queryIds, baseline, candidate }: OfflineComparison): string | null {
   const { metrics } = comparison;
   const regressed = metrics.findIndex(({ verdict }) => verdict === 'regression');
@@ -231,7 +231,7 @@ function asNumber(text: string): number {
   return text.trim() === '' ? Number.NaN : Number(text);
 }
 
-/** @param names of the configurations, in their order */
+/** @param names names of the configurations, in order */
 export function formatMany(names: readonly string[], { n, measures, primary }: ManyComparison): string {
   const unbeaten = primary.unbeaten.map((place) => letterOf(place)).join(', ');
   const by = formatMetricKey(primary.key);
@@ -278,7 +278,7 @@ function letterOf(place: number): string {
   return place < 26 ? String.fromCodePoint(65 + place) : String(place + 1);
 }
 
-/** @param names of the configurations, in their order */
+/** @param names names of the configurations, in order */
 export function manyJson(names: readonly string[], { n, measures, primary }: ManyComparison) {
   return {
     n,

@@ -20,8 +20,8 @@ import { countsJson, mismatchJson, notesOf, refuseMismatch } from './trec-report
 const ROWS_PER_CHUNK = 1000;
 
 /**
- * Yields the report as one JSON document, in pieces. An object would reorder query ids that look like numbers and lose
- * one called `__proto__`. A missing bound (dcg of one query) is null.
+ * Yields the report as one JSON document, in pieces. A plain object would reorder query ids that look like numbers and
+ * lose an id `__proto__`. A missing bound (dcg of one query) is null.
  */
 function* evaluationAsJson(evaluation: OfflineEvaluation, withQueries: boolean): Generator<string> {
   const { run, metrics } = evaluation;

@@ -12,15 +12,15 @@ export interface SlowSchedule {
   readonly pipeline: string;
   readonly goldenSet: string;
   readonly purpose: RunPurpose;
-  /** Shortest time between two ticks. */
+  /** Shortest time between two ticks of the schedule. */
   readonly intervalSeconds: number;
   /** Median duration of the latest runs. */
   readonly medianRunSeconds: number;
-  /** Number of these runs. */
+  /** Number of runs from which the median is computed. */
   readonly runs: number;
 }
 
-/** Number of runs whose durations count; more are read, because some may have been cancelled. */
+/** Number of runs whose durations are used. More runs are read, because some may have been cancelled. */
 const COUNTED = 5;
 const RECENT = 10;
 

@@ -31,14 +31,14 @@ export interface GoldenPageData {
   readonly pipeline: string;
   /** Golden sets in the config, and other sets that ran manually. */
   readonly sets: readonly string[];
-  /** Null if the pipeline has no golden set. */
+  /** The golden set on the page; null if the pipeline has no golden set. */
   readonly shown: ShownSet | null;
 }
 
 interface ShownSet {
   readonly goldenSet: string;
   readonly cron: string | null;
-  /** Series by measure, within the time range. */
+  /** Score series by measure, within the time range. */
   readonly trends: ReadonlyMap<string, readonly TrendPoint[]>;
   /** A page of the runs within the time range, oldest first. */
   readonly runs: readonly HistoricRun[];

@@ -72,7 +72,7 @@ function rowOf({ query, ...listed }: ListedQuery, withText: boolean): QueryRow {
   return { ...listed, id: query.id, text: withText ? query.text : null };
 }
 
-/** Rows per page of the table of runs. */
+/** Number of rows per page in the table of runs. */
 const MAX_RUNS = 50;
 const MAX_DEPLOYMENTS = 100;
 

@@ -8,7 +8,7 @@ export interface QuerySide {
   readonly run: GoldenRun;
   /** Null if the run has no answer to the query. */
   readonly answer: QueryAnswer | null;
-  /** By metric key. */
+  /** Scores by metric key. */
   readonly scores: Readonly<Record<string, number>>;
 }
 

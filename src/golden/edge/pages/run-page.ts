@@ -50,7 +50,7 @@ export interface RunPageData {
   readonly from: Date;
   /** By measure. */
   readonly trends: ReadonlyMap<string, readonly TrendPoint[]>;
-  /** Runs before and after the run, oldest first. */
+  /** Deployments before and after the run, oldest first. */
   readonly deployments: readonly Deployment[];
   readonly notes: readonly Annotation[];
   /** Null if the run is not the pinned baseline. */
@@ -62,7 +62,7 @@ export interface RunPageData {
   readonly explained: ExplainedRun | null;
 }
 
-/** Each explanation takes about five requests to the retriever. */
+/** Maximum number of explained queries. Each explanation takes about five requests to the retriever. */
 export const QUERIES_EXPLAINED = 20;
 
 /** The two most informative measures of a run. */

@@ -64,7 +64,7 @@ function outcomes({ queries, no_answer: none }: RunSummaryJson): string {
   return `${plural(queries.total, 'query', 'queries')}: ${queries.ok} ok, ${queries.empty} empty, ${queries.error} error, ${queries.timeout} timeout${tail}`;
 }
 
-/** Maximum number of rows; a longer table would hide the scores. */
+/** Maximum number of rows in the table of forbidden results; a longer table would hide the scores. */
 const MAX_FORBIDDEN = 50;
 
 const worstFirst: readonly Verdict[] = ['critical', 'warning', 'no_data', 'ok'];

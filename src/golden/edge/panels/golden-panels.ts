@@ -142,7 +142,10 @@ export function stabilityGraph(): Builder<Panel> {
   });
 }
 
-/** Measured every six hours; empty for a pipeline without an embedder. */
+/**
+ * Panels of scores in the live traffic mix, which is measured every six hours; empty for a pipeline without an
+ * embedder.
+ */
 export function liveMixPanels(): Builder<Panel>[] {
   const covered = 'recalld_golden_live_covered_ratio';
   const ofNdcg = { measure: 'ndcg' } as const;
