@@ -21,6 +21,7 @@ import { stalePages, writePages } from './page.ts';
 import { profilesPages } from './profiles-page.ts';
 import { runbooksPage } from './runbooks-page.ts';
 import { soakPages } from './soak-page.ts';
+import { storesPage } from './stores-page.ts';
 import { tracingPage } from './tracing-page.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
@@ -36,6 +37,7 @@ const pages = [
   jobsPage(),
   httpPage(),
   runbooksPage(),
+  storesPage(),
   tracingPage(),
   ...benchmarksPages(),
   ...profilesPages(),

@@ -1,5 +1,8 @@
 /** Exports of users' services to a running daemon: the stored rows and the responses. */
+
+import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
+import { connect } from 'node:http2';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -211,6 +214,16 @@ it('unreadable retrievers are counted separately, and the doctor states the fix'
   );
   expect(stdout).toMatch(/output truncated.*OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT/);
   expect(stdout).not.toContain('nothing flattened');
+});
+
+it('an exporter over gRPC is refused, and the doctor states the fix', async () => {
+  const session = connect(daemon.url);
+  session.on('error', () => undefined);
+  const [, , reason] = (await once(session, 'goaway')) as [number, number, Buffer];
+  session.destroy();
+  const { stdout } = await installed.recalld('doctor');
+  expect(stdout).toContain('1 connection over gRPC refused, the last ');
+  expect(stdout).toContain(reason.toString('utf8'));
 });
 
 it('log records lose their unreadable parts, but not their neighbours', async () => {

@@ -48,14 +48,14 @@ async function end(server: ChildProcess, folder: string): Promise<void> {
 
 const collections = '/api/v2/tenants/default_tenant/databases/default_database/collections';
 
-let names = 0;
-
 /** Creates and drops collections in the default database of `server`. */
 export function chromaService(server: ChromaServer): StoreService {
+  let made = 0;
   return {
     url: server.url,
     async createIndex({ metric }) {
-      const name = `recalld_test_${process.pid}_${(names += 1)}`;
+      made += 1;
+      const name = `recalld_test_${process.pid}_${made}`;
       const space = metric === 'dot' ? 'ip' : metric;
       await createCollection(server, name, { hnsw: { space } });
       return collectionIndex(server, name, space);

@@ -2,7 +2,15 @@
  * Proxies between an adapter and its store that can make the store unavailable: one for HTTP, one for any other
  * protocol.
  */
-import { type FaultServer, hang, inTurn, type Responder, startFaultServer, status } from './fault-server.ts';
+import {
+  type FaultServer,
+  hang,
+  inTurn,
+  type ReceivedRequest,
+  type Responder,
+  startFaultServer,
+  status,
+} from './fault-server.ts';
 import { startTcpGate } from './tcp-gate.ts';
 
 export interface Outage {
@@ -52,8 +60,14 @@ export async function startTcpOutage(url: string): Promise<Outage> {
   };
 }
 
-/** Forwards a request to the service at `url`, and its response back. */
-export function forward(url: string): Responder {
+export interface Forwarded {
+  readonly status: number;
+  readonly type: string;
+  readonly bytes: Buffer;
+}
+
+/** Forwards a request to the service at `url`, and its response back, which `see` is shown. */
+export function forward(url: string, see?: (request: ReceivedRequest, answer: Forwarded) => void): Responder {
   const base = url.replace(/\/+$/, '');
   const passOn = async (...[request, response]: Parameters<Responder>): Promise<void> => {
     const { host: _host, connection: _connection, 'content-length': _length, ...kept } = request.headers;
@@ -64,6 +78,7 @@ export function forward(url: string): Responder {
     });
     const bytes = Buffer.from(await answer.arrayBuffer());
     const type = answer.headers.get('content-type') ?? 'application/json';
+    see?.(request, { status: answer.status, type, bytes });
     response.writeHead(answer.status, { 'content-type': type }).end(bytes);
   };
   return (request, response) => {

@@ -92,7 +92,7 @@ async function examineGoldenSets(
   }
 }
 
-/** Reports retriever spans from the last day from which no live query could be extracted. */
+/** Reports retriever spans and gRPC exporters of the last day that produced no live query. */
 async function examineSpans(
   { pipelines }: Pick<Config, 'pipelines'>,
   { db }: CommandStore,
@@ -101,10 +101,11 @@ async function examineSpans(
 ): Promise<void> {
   const names = new Set(pipelines.map(({ name }) => name));
   for (const kind of await db.live.traffic.unreadableSince(new Date(now.getTime() - DAY_MS))) {
-    if (!names.has(kind.pipeline)) continue;
+    const isGrpc = kind.reason === 'grpc';
+    if (!names.has(kind.pipeline) && !isGrpc) continue;
     const ago = duration(Math.max(0, now.getTime() - kind.lastSeenAt.getTime()) / 1000);
     const message = unreadableText(kind, `, the last ${ago} ago`);
-    report({ service: `${kind.pipeline} spans`, status: 'warning', ms: null, message });
+    report({ service: isGrpc ? 'OTLP' : `${kind.pipeline} spans`, status: 'warning', ms: null, message });
   }
 }
 

@@ -102,7 +102,7 @@ export async function startHttpServer(deps: HttpParts, address: HttpAddress, set
     bodyLimit: FORM_BYTES,
     trustProxy: deps.trustedProxies.length > 0 && [...deps.trustedProxies],
     routerOptions: { maxParamLength: MAX_PARAMETER },
-    clientErrorHandler: createClientErrorHandler(deps.logger),
+    clientErrorHandler: createClientErrorHandler(deps.logger, () => deps.api?.otlpReceiver.recordGrpc()),
     genReqId: (request) => knownRequestId(request.headers['x-request-id']) ?? randomUUID(),
   });
   // Must run first: routes that are registered before an awaited plugin do not get later handlers.

@@ -4,9 +4,7 @@
  */
 import type { Socket } from 'node:net';
 import type { Logger } from '../../core/logger.ts';
-
-const SENTENCE =
-  'recalld accepts OTLP over HTTP, not over gRPC. Set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf and point the exporter at this port.';
+import { GRPC_FIX } from '../rules/otel/unreadable-retriever.ts';
 
 const SETTINGS = 0x4;
 const GOAWAY = 0x7;
@@ -27,7 +25,7 @@ function refusal(): Buffer {
   codes.writeUInt32BE(HTTP_1_1_REQUIRED, 4);
   return Buffer.concat([
     frame(SETTINGS, Buffer.alloc(0)),
-    frame(GOAWAY, Buffer.concat([codes, Buffer.from(SENTENCE)])),
+    frame(GOAWAY, Buffer.concat([codes, Buffer.from(GRPC_FIX)])),
   ]);
 }
 
@@ -36,8 +34,15 @@ const statuses: Readonly<Record<string, string>> = {
   HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
 };
 
-/** Creates a `clientError` handler. It logs gRPC clients only once, because a failing exporter retries forever. */
-export function createClientErrorHandler(logger: Logger): (error: NodeJS.ErrnoException, socket: Socket) => void {
+/**
+ * Creates a `clientError` handler. It logs gRPC clients only once, because a failing exporter retries forever.
+ *
+ * @param onGrpc called for each connection over gRPC
+ */
+export function createClientErrorHandler(
+  logger: Logger,
+  onGrpc: () => void,
+): (error: NodeJS.ErrnoException, socket: Socket) => void {
   let isLogged = false;
   return (error, socket) => {
     if (error.code === 'ECONNRESET' || socket.destroyed) return;
@@ -51,8 +56,9 @@ export function createClientErrorHandler(logger: Logger): (error: NodeJS.ErrnoEx
       socket.destroy();
       return;
     }
-    if (!isLogged) logger.warn('an exporter uses gRPC on this port', { fix: SENTENCE });
+    if (!isLogged) logger.warn('an exporter uses gRPC on this port', { fix: GRPC_FIX });
     isLogged = true;
+    onGrpc();
     // Reads and discards the rest of the request. Closing a socket with unread bytes would discard the response.
     socket.resume();
     socket.end(refusal());

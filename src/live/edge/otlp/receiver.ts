@@ -18,7 +18,7 @@ import type { Meter } from '../../../platform/metrics/meter.ts';
 import type { LiveIngest } from '../../live-ingest.ts';
 import { createOtlpReader, type Found, type OtlpRequest, type Unread } from '../../otlp/extraction.ts';
 import { encodeFailure, encodeSuccess, otlpFormat, type PartialSuccess, unknownType } from '../../otlp/parse.ts';
-import { unreadableText } from '../../rules/otel/unreadable-retriever.ts';
+import { grpcExporter, unreadableText } from '../../rules/otel/unreadable-retriever.ts';
 import { type ShedReason, shedReason } from '../live-routes.ts';
 
 type OtlpSignal = 'traces' | 'logs';
@@ -166,6 +166,8 @@ export function createOtlpReceiver(config: Config, ingest: LiveIngest, meter: Me
     },
     /** Returns the response for an unreadable body. */
     refuse,
+    /** Records a refused connection over gRPC, for `recalld doctor`. */
+    recordGrpc: () => void ingest.recordUnreadable([grpcExporter]),
   };
 }
 

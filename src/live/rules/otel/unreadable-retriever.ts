@@ -13,6 +13,7 @@ export const unreadableReasons = [
   'several_queries',
   'unidentified',
   'unknown_shape',
+  'grpc',
 ] as const;
 
 /**
@@ -23,6 +24,7 @@ export const unreadableReasons = [
  * - `several_queries`: the span has results of several queries, which cannot be separated
  * - `unidentified`: the documents have neither ids nor texts
  * - `unknown_shape`: the output is not a document list in a known format
+ * - `grpc`: an exporter sent spans over gRPC, which recalld refuses
  */
 export type UnreadableReason = (typeof unreadableReasons)[number];
 
@@ -36,6 +38,18 @@ export interface UnreadableRetriever {
   readonly attributes: readonly string[];
   readonly spans: number;
 }
+
+export const GRPC_FIX =
+  'recalld accepts OTLP over HTTP, not over gRPC. Set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf and point the exporter at this port.';
+
+/** A refused connection of an exporter over gRPC. Its spans, and so its pipeline, are unknown; `spans` counts connections. */
+export const grpcExporter: UnreadableRetriever = {
+  pipeline: '',
+  instrumentation: '',
+  reason: 'grpc',
+  attributes: [],
+  spans: 1,
+};
 
 const MAX_NAMES = 30;
 const MAX_NAME = 80;
@@ -98,8 +112,10 @@ const settings: readonly (readonly [pattern: RegExp, setting: string])[] = [
 
 const ITSELF = 'set the attribute gen_ai.retrieval.documents to [{"id", "score"}]';
 
+type SpanReason = Exclude<UnreadableReason, 'grpc'>;
+
 /** Describes the fix as the end of a sentence. */
-function fixOf({ reason, attributes }: UnreadableRetriever): string {
+function fixOf(reason: SpanReason, attributes: readonly string[]): string {
   const setting = settings.find(([pattern]) => attributes.some((name) => pattern.test(name)))?.[1];
   switch (reason) {
     case 'no_documents':
@@ -118,7 +134,7 @@ function fixOf({ reason, attributes }: UnreadableRetriever): string {
   }
 }
 
-const reasonTexts: Readonly<Record<UnreadableReason, string>> = {
+const reasonTexts: Readonly<Record<SpanReason, string>> = {
   no_documents: 'no documents reported',
   hidden: 'documents hidden by a privacy setting',
   dropped: 'documents dropped by an attribute limit',
@@ -131,6 +147,7 @@ const reasonTexts: Readonly<Record<UnreadableReason, string>> = {
 /** Describes unreadable spans: number, reason, fix. */
 export function unreadableText(kind: UnreadableRetriever, when: string): string {
   const { spans, instrumentation, attributes, reason } = kind;
+  if (reason === 'grpc') return `${plural(spans, 'connection')} over gRPC refused${when}. ${GRPC_FIX}`;
   const source = instrumentation === '' ? '' : ` of ${instrumentation}`;
-  return `${plural(spans, 'retriever span')}${source} produced no live query${when}: ${reasonTexts[reason]}. Attributes of the latest span: ${attributes.join(', ')}. Fix: ${fixOf(kind)}.`;
+  return `${plural(spans, 'retriever span')}${source} produced no live query${when}: ${reasonTexts[reason]}. Attributes of the latest span: ${attributes.join(', ')}. Fix: ${fixOf(reason, attributes)}.`;
 }

@@ -1,109 +1,25 @@
 import { describe } from 'vitest';
 import { describeVectorStore } from '../../../contract/vector-store.contract.ts';
 import type { StoreService } from '../../../contract/vector-store-bench.ts';
-import { httpService, openStore } from '../../../support/connectors.ts';
 import { startFakeSearchEngine } from '../../../support/fake-search-engine.ts';
-import { prepare } from '../../../support/fake-vector-index.ts';
-import { startHttpOutage } from '../../../support/outage.ts';
-
-const abilities = {
-  metrics: ['cosine', 'l2', 'dot'],
-  exactSearch: true,
-  seededSample: true,
-} as const;
-
-const engines = {
-  elasticsearch: {
-    name: 'Elasticsearch',
-    vector: (metric: keyof typeof similarities, dims: number) => ({
-      type: 'dense_vector',
-      dims,
-      similarity: similarities[metric],
-    }),
-    settings: {},
-  },
-  opensearch: {
-    name: 'OpenSearch',
-    vector: (metric: keyof typeof spaces, dimension: number) => ({
-      type: 'knn_vector',
-      dimension,
-      space_type: spaces[metric],
-      method: { name: 'hnsw', engine: 'lucene' },
-    }),
-    settings: { index: { knn: true } },
-  },
-} as const;
-const similarities = { cosine: 'cosine', l2: 'l2_norm', dot: 'max_inner_product' } as const;
-const spaces = { cosine: 'cosinesimil', l2: 'l2', dot: 'innerproduct' } as const;
-
-function serviceAt(kind: keyof typeof engines, address: string, stop: () => Promise<void>): StoreService {
-  const { vector, settings } = engines[kind];
-  const { origin, username, password } = new URL(address);
-  const login = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
-  const headers: Record<string, string> =
-    username === '' ? {} : { authorization: `Basic ${Buffer.from(login).toString('base64')}` };
-  let made = 0;
-  return {
-    url: origin,
-    stop,
-    startOutage: () => startHttpOutage(origin),
-    async createIndex({ metric, dimensions }) {
-      made += 1;
-      const index = `recalld_test_${process.pid}_${made}`;
-      const keyword = { type: 'keyword' };
-      const properties = {
-        embedding: vector(metric, dimensions),
-        doc_id: keyword,
-        topic: keyword,
-        language: keyword,
-        text: { type: 'text' },
-      };
-      await prepare(origin, 'PUT', `/${index}`, { settings, mappings: { properties } }, headers);
-      let written = 0;
-      return {
-        async add(documents) {
-          for (let start = 0; start < documents.length; start += 500) {
-            const lines = documents.slice(start, start + 500).flatMap(({ id, vector: embedding, content, fields }) => {
-              written += 1;
-              const source = { embedding: [...embedding], doc_id: id, text: content, ...fields };
-              return [JSON.stringify({ index: { _id: `chunk-${written}` } }), JSON.stringify(source)];
-            });
-            const ndjson = { ...headers, 'content-type': 'application/x-ndjson' };
-            await prepare(origin, 'POST', `/${index}/_bulk?refresh=true`, `${lines.join('\n')}\n`, ndjson);
-          }
-        },
-        open: (access) =>
-          openStore({
-            kind,
-            ...httpService(access, headers),
-            index,
-            embedding: 'embedding',
-            id: 'doc_id',
-            content: 'text',
-            version: 'language',
-          }),
-        drop: async () => void (await prepare(origin, 'DELETE', `/${index}`, undefined, headers)),
-      };
-    },
-  };
-}
+import { searchEngineAbilities, searchEngineService, searchEngines } from '../../../support/search-engines.ts';
 
 const services: [string, number, () => Promise<StoreService>][] = [];
 for (const kind of ['elasticsearch', 'opensearch'] as const) {
-  const { name } = engines[kind];
+  const { name } = searchEngines[kind];
   const standIn = async (): Promise<StoreService> => {
     const server = await startFakeSearchEngine(kind);
-    return serviceAt(kind, server.url, () => server.close());
+    return searchEngineService(kind, server.url, () => server.close());
   };
   services.push([`${name}, a stand-in with its API`, 2000, standIn]);
   const variable = `RECALLD_TEST_${kind.toUpperCase()}_URL`;
   const liveUrl = process.env[variable];
   if (liveUrl !== undefined) {
-    const live = async () => serviceAt(kind, liveUrl, async () => undefined);
+    const live = async () => searchEngineService(kind, liveUrl, async () => undefined);
     services.push([`${name} at ${variable}`, 20_000, live]);
   }
 }
 
 describe.each(services)('%s', (_, manyDocuments, start) => {
-  describeVectorStore({ ...abilities, manyDocuments }, start);
+  describeVectorStore({ ...searchEngineAbilities, manyDocuments }, start);
 });

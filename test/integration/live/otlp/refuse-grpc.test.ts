@@ -7,11 +7,13 @@ import { MemoryLogger } from '../../../support/memory-telemetry.ts';
 
 async function aServer() {
   const logger = new MemoryLogger();
-  const app = fastify({ clientErrorHandler: createClientErrorHandler(logger) });
+  const seen = { grpc: 0 };
+  const onGrpc = () => void (seen.grpc += 1);
+  const app = fastify({ clientErrorHandler: createClientErrorHandler(logger, onGrpc) });
   app.get('/', () => 'here');
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
   onTestFinished(() => app.close());
-  return { url, logger };
+  return { url, logger, seen };
 }
 
 /** Returns the GOAWAY text that an OTLP exporter over gRPC receives. */
@@ -30,10 +32,11 @@ async function exportOverGrpc(url: string): Promise<string> {
 }
 
 it('tells a gRPC exporter which setting to change, and logs it once', async () => {
-  const { url, logger } = await aServer();
+  const { url, logger, seen } = await aServer();
   expect(await exportOverGrpc(url)).toContain('OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf');
   expect(await exportOverGrpc(url)).toContain('OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf');
   expect(logger.lines.map(({ message }) => message)).toEqual(['an exporter uses gRPC on this port']);
+  expect(seen.grpc).toBe(2);
   expect(await (await fetch(url)).text()).toBe('here');
 });
 

@@ -1,0 +1,93 @@
+/** docs/reference/tested-stores.md: the vector stores that recalld has met, from the recordings of the contract suite. */
+import { readFileSync } from 'node:fs';
+import { vectorStoreSchema } from '../../src/connectors/stores/config.ts';
+import { realStores } from '../../test/interop/stores/real-stores.ts';
+import { readStoreRecordings, type StoreRecording } from '../../test/interop/stores/recording.ts';
+import { generatedPage, type Page, table } from './page.ts';
+
+type StoreKind = (typeof vectorStoreSchema)['options'][number]['shape']['kind']['value'];
+
+interface StoreFacts {
+  readonly name: string;
+  /** npm package of the store itself, which runs in every test run. */
+  readonly everyRun?: string;
+  /** npm package of the vendor's client, which fills and queries the stand-in. */
+  readonly client?: string;
+  /** Why the store itself has not been met. */
+  readonly unmet?: string;
+}
+
+const stores: Readonly<Record<StoreKind, StoreFacts>> = {
+  pgvector: { name: 'pgvector', everyRun: '@electric-sql/pglite-pgvector' },
+  chroma: { name: 'Chroma', everyRun: 'chromadb' },
+  lancedb: { name: 'LanceDB', everyRun: '@lancedb/lancedb' },
+  redis_vector_set: { name: 'Redis vector set' },
+  opensearch: { name: 'OpenSearch', client: '@opensearch-project/opensearch' },
+  elasticsearch: {
+    name: 'Elasticsearch',
+    client: '@elastic/elasticsearch',
+    unmet: 'Maven Central has the server without its HTTP module and its script language',
+  },
+  qdrant: {
+    name: 'Qdrant',
+    client: '@qdrant/js-client-rest',
+    unmet: 'no package registry has the server; the local mode of its Python client serves no HTTP',
+  },
+  weaviate: {
+    name: 'Weaviate',
+    client: 'weaviate-client',
+    unmet: 'no package registry has the server; the embedded mode of its Python client downloads it from elsewhere',
+  },
+  milvus: {
+    name: 'Milvus',
+    client: '@zilliz/milvus2-sdk-node',
+    unmet: 'Milvus Lite 3.2.2 serves only gRPC; the server on PyPI is 2.3.5, without version 2 of the REST API',
+  },
+  pinecone: { name: 'Pinecone', client: '@pinecone-database/pinecone', unmet: 'it exists only as a cloud service' },
+  redis_search: { name: 'Redis search', unmet: 'the Redis packages of Debian and PyPI have no query engine' },
+};
+
+export function storesPage(): Page {
+  const recordings = readStoreRecordings();
+  const kinds = vectorStoreSchema.options.map(({ shape }) => shape.kind.value);
+  const met = kinds.flatMap((kind) => metRows(kind, recordings));
+  const unmet = kinds.filter((kind) => stores[kind].unmet !== undefined);
+  return generatedPage(
+    'docs/reference/tested-stores.md',
+    ['test/fixtures/interop/stores'],
+    [
+      '# Tested vector stores',
+      'One [contract suite](../how-to/test-a-store.md) tests every store adapter. The stores below were installed and run; the suite passed against them. For stores with an HTTP API, the test suite replays what they answered.',
+      table(['store', 'versions', 'from', 'date', 'tests passed', 'replayed'], met),
+      '## Not yet met',
+      'The suite passes against a stand-in that implements the documented API of each store below. The official client of the vendor fills and queries the stand-in, and recalld sends the same requests as the client. The store itself has not been run. [Run the suite](../how-to/test-a-store.md) against your server before you rely on it.',
+      table(
+        ['store', 'official client', 'reason'],
+        unmet.map((kind) => {
+          const { name, client, unmet: reason = '' } = stores[kind];
+          return [name, client === undefined ? 'none' : `${client} ${installedVersion(client)}`, reason];
+        }),
+      ),
+    ],
+  );
+}
+
+function metRows(kind: StoreKind, recordings: readonly StoreRecording[]): string[][] {
+  const { name, everyRun } = stores[kind];
+  const rows =
+    everyRun === undefined
+      ? []
+      : [[name, `${everyRun} ${installedVersion(everyRun)}`, 'npm', 'every test run', 'all', 'no']];
+  for (const { name: recorded, date, versions, tests } of recordings) {
+    const store = realStores.find((real) => real.name === recorded);
+    if (store?.product !== name) continue;
+    const named = Object.entries(versions).map(([product, version]) => `${product} ${version}`);
+    rows.push([name, named.join(', '), store.source, date, String(tests), store.speaksHttp ? 'yes' : 'no']);
+  }
+  return rows;
+}
+
+function installedVersion(name: string): string {
+  const manifest = readFileSync(new URL(`../../node_modules/${name}/package.json`, import.meta.url), 'utf8');
+  return (JSON.parse(manifest) as { readonly version: string }).version;
+}

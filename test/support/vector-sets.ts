@@ -1,0 +1,50 @@
+/** Vector sets filled for tests in Redis, or in a stand-in for it. */
+import { Redis } from 'ioredis';
+import { float32Bytes } from '../../src/connectors/stores/redis/connection.ts';
+import type { StoreService } from '../contract/vector-store-bench.ts';
+import { openStore } from './connectors.ts';
+import { startTcpOutage } from './outage.ts';
+
+export const vectorSetAbilities = {
+  metrics: ['cosine'],
+  exactSearch: true,
+  seededSample: true,
+  filterValues: 'plain',
+} as const;
+
+export function vectorSetService(url: string, stop: () => Promise<void>): StoreService {
+  const writer = new Redis(url, { protocol: 2, enableReadyCheck: false, disableClientInfo: true });
+  let made = 0;
+  return {
+    url,
+    async stop() {
+      writer.disconnect();
+      await stop();
+    },
+    startOutage: () => startTcpOutage(url),
+    async createIndex() {
+      made += 1;
+      const key = `recalld_test_${process.pid}_${made}`;
+      return {
+        async add(documents) {
+          await Promise.all(
+            documents.map(({ id, vector, content, fields }) => {
+              const attributes = JSON.stringify({ text: content, ...fields });
+              return writer.call('VADD', key, 'FP32', float32Bytes(vector), id, 'SETATTR', attributes, 'NOQUANT');
+            }),
+          );
+        },
+        open: ({ url: address, timeoutMs }) =>
+          openStore({
+            kind: 'redis_vector_set',
+            url: address,
+            timeout_ms: timeoutMs,
+            key,
+            content: 'text',
+            version: 'language',
+          }),
+        drop: async () => void (await writer.call('DEL', key)),
+      };
+    },
+  };
+}
