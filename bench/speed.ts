@@ -9,7 +9,7 @@
 import os from 'node:os';
 import { parseArgs } from 'node:util';
 import { type Provenance, provenance, readResult, writeResult } from './result-file.ts';
-import { clientCall } from './speed/client-call.ts';
+import { clientCall, pythonClientCall } from './speed/client-call.ts';
 import { demo } from './speed/demo.ts';
 import { driftPass } from './speed/drift-pass.ts';
 import { evaluation } from './speed/evaluation.ts';
@@ -37,6 +37,7 @@ const rows: Readonly<Record<string, MeasureRow>> = {
   ingest,
   'ingest-durable': ingestDurable,
   'client-call': clientCall,
+  'python-client-call': pythonClientCall,
   'drift-pass': driftPass,
   'plain-versions': plainVersions,
   'golden-run': goldenRun,

@@ -1,3 +1,6 @@
+import { execFile } from 'node:child_process';
+import path from 'node:path';
+import { promisify } from 'node:util';
 import { type Client, createClient } from '../../src/client/client.ts';
 import { withDaemon } from './child.ts';
 import { liveConfig } from './live-config.ts';
@@ -7,23 +10,53 @@ import { figure, type MeasureRow, quantile } from './row.ts';
 export const clientCall: MeasureRow = (quick) =>
   withDaemon(liveConfig(0.1), async (daemon) => {
     const client = createClient({ url: daemon.url, pipeline: 'docs' });
-    const [p50, p99, most]: [number[], number[], number[]] = [[], [], []];
-    for (let round = 0; round < (quick ? 1 : 5); round++) {
-      const calls = await timeCalls(client, quick ? 200 : 5000, 1);
-      p50.push(quantile(calls, 0.5));
-      p99.push(quantile(calls, 0.99));
-      most.push(Math.max(...calls));
-    }
+    const rounds: number[][] = [];
+    for (let round = 0; round < (quick ? 1 : 5); round++) rounds.push(await timeCalls(client, quick ? 200 : 5000, 1));
     await client.close();
-    const p99Figure = figure('p99 of client.track with a vector of 384 numbers', 'µs', p99);
-    return {
-      row: 'call of the client in the host process',
-      name: 'client-call',
-      figures: [figure('p50', 'µs', p50), p99Figure, figure('longest', 'µs', most)],
-      bars: [{ what: 'p99', value: p99Figure.median / 1000, side: 'at most', limit: 1, unit: 'ms' }],
-      notes: [],
-    };
+    return callRow('client-call', 'call of the client in the host process', 'client.track', rounds);
   });
+
+/** The same for the client for Python; needs python3. */
+export const pythonClientCall: MeasureRow = (quick) =>
+  withDaemon(liveConfig(0.1), async (daemon) => {
+    const script = path.join(import.meta.dirname, 'python_client_call.py');
+    const args = [script, daemon.url, quick ? '1' : '5', quick ? '200' : '5000'];
+    const env = {
+      ...process.env,
+      NO_PROXY: '*',
+      PYTHONPATH: path.resolve(import.meta.dirname, '../../clients/python'),
+    };
+    const { stdout } = await promisify(execFile)('python3', args, { env, maxBuffer: 1e8 });
+    const rounds = JSON.parse(stdout) as number[][];
+    return callRow('python-client-call', 'call of the Python client in the host process', 'Client.track', rounds);
+  });
+
+function callRow(name: string, row: string, call: string, rounds: readonly (readonly number[])[]) {
+  const p99 = figure(
+    `p99 of ${call} with a vector of 384 numbers`,
+    'µs',
+    rounds.map((calls) => quantile(calls, 0.99)),
+  );
+  return {
+    row,
+    name,
+    figures: [
+      figure(
+        'p50',
+        'µs',
+        rounds.map((calls) => quantile(calls, 0.5)),
+      ),
+      p99,
+      figure(
+        'longest',
+        'µs',
+        rounds.map((calls) => Math.max(...calls)),
+      ),
+    ],
+    bars: [{ what: 'p99', value: p99.median / 1000, side: 'at most' as const, limit: 1, unit: 'ms' }],
+    notes: [],
+  };
+}
 
 const embedding = Float32Array.from({ length: 384 }, (_, i) => Math.sin(i));
 const results = Array.from({ length: 10 }, (_, i) => ({ id: `chunk-${i}`, score: 1 - i / 10 }));

@@ -1,4 +1,4 @@
-"""Reports live queries and feedback from a RAG service to recalld.
+"""Reports live queries and feedback from a RAG service to recalld, and reads results back.
 
     from recalld import Client
 
@@ -6,12 +6,30 @@
     query_id = client.track(text="How do I reset it?", results=[{"id": "kb-104", "score": 0.83}])
     client.feedback(query_id, "thumb", value="up")
     client.close()  # once, before the process exits; otherwise the client sends buffered items for up to two seconds
+
+The modules for frameworks are imported by name: recalld.asgi, recalld.django, recalld.langchain, recalld.llama_index.
 """
 
 from .client import Client
+from .context import Context, context
 from .delivery import Drop, Stats
 from .ids import content_id
-from .records import Document, FeedbackKind, Stage
+from .reading import RecalldError, Rows, read
+from .records import Document, Episode, FeedbackKind, Stage
 
 __version__ = "0.1.0"
-__all__ = ["Client", "Document", "Drop", "FeedbackKind", "Stage", "Stats", "content_id"]
+__all__ = [
+    "Client",
+    "Context",
+    "Document",
+    "Drop",
+    "Episode",
+    "FeedbackKind",
+    "RecalldError",
+    "Rows",
+    "Stage",
+    "Stats",
+    "content_id",
+    "context",
+    "read",
+]

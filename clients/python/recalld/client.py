@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import atexit
-import os
-import sys
-import time
+import asyncio
 import urllib.parse
 import uuid
-import weakref
-from typing import Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union, overload
 
+from .context import Context, current, merged
 from .delivery import Delivery, Drop, Stats
+from .exit import forget, watch
 from .records import (
     Document,
+    Episode,
     FeedbackKind,
     Identifier,
     InvalidField,
@@ -21,22 +20,26 @@ from .records import (
     Time,
     feedback_item,
     identifier,
+    is_sampled,
     query_item,
 )
+from .retrievers import Function, reported
 
 _QUERIES, _FEEDBACK = "/v1/queries", "/v1/feedback"
-_EXIT_SECONDS = 2.0
 
 
 class Client:
-    """Reports queries and feedback; use one client per process. Calls whose arguments match the signature never raise and
-    never wait for the network. Items that cannot be delivered are dropped, oldest first, and counted. The client also works
-    in forked processes, such as those of gunicorn and uWSGI.
+    """Reports queries and feedback; use one client per process, also in asynchronous code. Calls whose arguments match the
+    signature never raise and never wait for the network. Items that cannot be delivered are dropped, oldest first, and
+    counted. The client also works in forked processes, such as those of gunicorn and Celery.
 
     url: address of recalld. api_key: a key with the scope `ingest`. pipeline: name of a pipeline in recalld's config.
     max_queue, max_queue_bytes: maximum of buffered and in-flight items. batch_size: items per request, at most 1,000.
     flush_interval: maximum wait of an item in seconds. timeout: seconds per request.
-    on_drop: called with a Drop, in the calling thread or the delivery thread; must return quickly.
+    sample_rate: share of sessions (without one: of episodes, else of queries) that is sent, 0 to 1; recalld weights them
+    accordingly.
+    on_drop: called with a Drop, in the calling thread or the delivery thread; must return quickly. Without it, the first
+    drop of each kind is logged as a warning.
     """
 
     def __init__(
@@ -50,14 +53,30 @@ class Client:
         batch_size: int = 100,
         flush_interval: float = 1.0,
         timeout: float = 5.0,
+        sample_rate: float = 1.0,
         on_drop: Optional[Callable[[Drop], object]] = None,
     ) -> None:
         self._pipeline = pipeline
         address, headers, self._problems = _address(url, api_key)
+
+        def option(name: str, given: Any, default: float, least: float, most: float) -> float:
+            if isinstance(given, (int, float)) and least <= given <= most:
+                return given
+            self._problems.append(f"{name} must be a number from {least:g} to {most:g}; {default:g} is used.")
+            return default
+
+        self._sample_rate = option("sample_rate", sample_rate, 1.0, 0, 1)
         self._delivery = Delivery(
-            address, headers, max_queue, max_queue_bytes, batch_size, flush_interval, timeout, on_drop
+            address,
+            headers,
+            int(option("max_queue", max_queue, 10_000, 1, 1_000_000)),
+            int(option("max_queue_bytes", max_queue_bytes, 16 * 1024 * 1024, 1024, 1024**3)),
+            int(option("batch_size", batch_size, 100, 1, 1000)),
+            option("flush_interval", flush_interval, 1.0, 0.001, 3600),
+            option("timeout", timeout, 5.0, 0.001, 60),
+            on_drop if callable(on_drop) else None,
         )
-        _open.add(self._delivery)
+        watch(self._delivery)
 
     def track(
         self,
@@ -78,29 +97,96 @@ class Client:
         user_id: Optional[Identifier] = None,
         versions: Optional[Mapping[str, str]] = None,
         sampling: Optional[Mapping[str, float]] = None,
+        episode: Optional[Episode] = None,
     ) -> str:
         """Reports a query with its results, best first, and returns the query id, which feedback refers to. The fields are
-        the same as in POST /v1/queries. `results` may be omitted only if there is an `error`."""
-        try:
-            name = identifier(id, "id") or str(uuid.uuid4())
-        except InvalidField:
-            name = str(uuid.uuid4())
-        fields = {
+        the same as in POST /v1/queries. `results` may be omitted only if there is an `error`. Fields that are not given are
+        those of the surrounding `recalld.context`."""
+        own = {
+            "results": results,
             "text": text,
+            "id": id,
+            "pipeline": pipeline,
+            "occurred_at": occurred_at,
+            "embedding": embedding,
             "top_k": top_k,
             "session_id": session_id,
             "trace_id": trace_id,
             "latency_ms": latency_ms,
             "stages": stages,
+            "error": error,
+            "segments": segments,
             "user_id": user_id,
             "versions": versions,
             "sampling": sampling,
+            "episode": episode,
         }
-        of = self._pipeline if pipeline is None else pipeline
-        self._offer(
-            _QUERIES, lambda: query_item(name, of, results, occurred_at, embedding, error, segments, fields)
-        )
+        return self.track_fields(own, current())
+
+    def track_fields(self, own: Mapping[str, Any], context: Optional[Context]) -> str:
+        """Reports a query as `track` does, for the parts of this package. `results` may be a function, which is called
+        where its errors are counted."""
+        try:
+            name = identifier(own.get("id"), "id") or str(uuid.uuid4())
+        except InvalidField:
+            name = str(uuid.uuid4())
+        if context is not None:
+            context.add(name)
+
+        def make() -> Optional[bytes]:
+            fields = dict(own) if context is None else merged(context.fields, own)
+            unit = identifier(fields.get("session_id"), "session_id")
+            if unit is None and fields.get("episode") is not None:
+                unit = identifier(fields["episode"].get("id"), "episode.id")
+            if not is_sampled(unit or name, self._sample_rate):
+                return None
+            if fields.get("pipeline") is None:
+                fields["pipeline"] = self._pipeline
+            if callable(fields.get("results")):
+                fields["results"] = fields["results"]()
+            return query_item({**fields, "id": name}, self._sample_rate)
+
+        self._offer(_QUERIES, make)
         return name
+
+    @overload
+    def retriever(self, function: Function) -> Function: ...
+
+    @overload
+    def retriever(
+        self,
+        *,
+        query: Optional[str] = None,
+        results: Optional[Callable[[Any], Any]] = None,
+        pipeline: Optional[str] = None,
+        segments: Optional[Mapping[str, object]] = None,
+        versions: Optional[Mapping[str, str]] = None,
+    ) -> Callable[[Function], Function]: ...
+
+    def retriever(
+        self,
+        function: Optional[Callable[..., Any]] = None,
+        *,
+        query: Optional[str] = None,
+        results: Optional[Callable[[Any], Any]] = None,
+        pipeline: Optional[str] = None,
+        segments: Optional[Mapping[str, object]] = None,
+        versions: Optional[Mapping[str, str]] = None,
+    ) -> Any:
+        """Decorates a function, a coroutine function or a generator that retrieves documents: reports each call with its
+        query, documents, latency and error. The function returns and raises as before.
+
+        query: name of the argument with the text of the query; default: the first argument that is a str.
+        results: returns the documents of what the function returns; default: what it returns is a list of documents.
+        """
+        more = {"pipeline": pipeline, "segments": segments, "versions": versions}
+
+        def decorate(wrapped: Function) -> Function:
+            return reported(
+                wrapped, lambda fields, context: self.track_fields({**more, **fields}, context), query, results
+            )
+
+        return decorate if function is None else decorate(function)
 
     def feedback(
         self,
@@ -133,12 +219,20 @@ class Client:
     def close(self, timeout: float = 5.0) -> bool:
         """Accepts no more items and sends buffered items for at most `timeout` seconds; drops the rest. Returns True if
         none was left."""
-        _open.discard(self._delivery)
+        forget(self._delivery)
         return self._delivery.close(timeout)
 
     def stats(self) -> Stats:
         """Returns how many items this process has offered, sent, buffered and dropped."""
         return self._delivery.stats(self._problems)
+
+    async def aflush(self, timeout: float = 5.0) -> bool:
+        """Does the same as `flush` without blocking the event loop."""
+        return await asyncio.get_running_loop().run_in_executor(None, self.flush, timeout)
+
+    async def aclose(self, timeout: float = 5.0) -> bool:
+        """Does the same as `close` without blocking the event loop."""
+        return await asyncio.get_running_loop().run_in_executor(None, self.close, timeout)
 
     def __enter__(self) -> Client:
         return self
@@ -146,7 +240,13 @@ class Client:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _offer(self, path: str, make: Callable[[], bytes]) -> None:
+    async def __aenter__(self) -> Client:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    def _offer(self, path: str, make: Callable[[], Optional[bytes]]) -> None:
         try:
             item = make()
         except InvalidField as error:
@@ -154,7 +254,10 @@ class Client:
         except Exception:  # The message of another error comes from the host and may quote personal data.
             self._delivery.refuse("invalid", "the item is malformed")
         else:
-            self._delivery.offer(path, item)
+            if item is None:
+                self._delivery.sample_out()
+            else:
+                self._delivery.offer(path, item)
 
 
 def _address(url: object, api_key: object) -> Tuple[Optional[str], Dict[str, str], List[str]]:
@@ -175,28 +278,3 @@ def _address(url: object, api_key: object) -> Tuple[Optional[str], Dict[str, str
     elif key:
         headers["Authorization"] = "Bearer " + key
     return (None if problems else str(url).rstrip("/")), headers, problems
-
-
-# Weak references: the thread of a client with buffered items keeps the client alive.
-_open: weakref.WeakSet[Delivery] = weakref.WeakSet()
-
-
-@atexit.register
-def _send_what_is_left() -> None:
-    until = time.monotonic() + _EXIT_SECONDS
-    for delivery in list(_open):
-        delivery.close(max(0.0, until - time.monotonic()))
-        stats = delivery.stats([])
-        left = stats.dropped["closed"]
-        if left > 0 and not delivery.is_watched:
-            why = stats.last_error or "the process ended before they were sent"
-            sys.stderr.write(f"recalld: {left} queries and feedback items were not delivered: {why}.\n")
-
-
-def _after_fork() -> None:
-    for delivery in list(_open):
-        delivery.start_empty()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)

@@ -6,13 +6,17 @@ import collections
 import gzip
 import http.client
 import json
+import logging
 import random
 import threading
 import urllib.error
 import urllib.request
 from dataclasses import dataclass
-from typing import Any, Callable, Deque, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Callable, Deque, Dict, List, Mapping, Optional, Set, Tuple
 
+from .exit import watch_this_process
+
+_logger = logging.getLogger("recalld")
 _RETRYABLE = frozenset((429, 502, 503, 504))
 _LARGEST_RECORD = 1024 * 1024
 _LARGEST_ANSWER = 256 * 1024
@@ -33,12 +37,13 @@ class Drop:
 
 @dataclass(frozen=True)
 class Stats:
-    """Counts of items. Invariant: offered = sent + pending + sum of dropped.
+    """Counts of items. Invariant: offered = sampled_out + sent + pending + sum of dropped.
 
-    duplicates: sent items that recalld had already stored. last_error: why the last request failed, None if it succeeded.
+    sampled_out: queries outside the `sample_rate`. duplicates: sent items that recalld had already stored. last_error: why the last request failed, None if it succeeded.
     problems: sentences about invalid constructor arguments."""
 
     offered: int
+    sampled_out: int
     sent: int
     pending: int
     duplicates: int
@@ -62,9 +67,8 @@ class Delivery:
         on_drop: Optional[Callable[[Drop], object]],
     ) -> None:
         self._url, self._headers = url, headers
-        self._max_items, self._max_bytes = max(1, max_items), max(1024, max_bytes)
-        self._batch_size = min(1000, max(1, batch_size))
-        self._flush_interval, self._timeout = max(0.001, flush_interval), max(0.001, timeout)
+        self._max_items, self._max_bytes, self._batch_size = max_items, max_bytes, batch_size
+        self._flush_interval, self._timeout = flush_interval, timeout
         self._on_drop = on_drop
         self.is_watched = on_drop is not None
         self._opener = urllib.request.build_opener(_NoRedirect)
@@ -78,9 +82,10 @@ class Delivery:
         self._waiting: Deque[Tuple[str, bytes]] = collections.deque()
         self._waiting_bytes = self._under_way = self._under_way_bytes = 0
         self._entered = self._flush_target = 0
-        self._offered = self._sent = self._duplicates = 0
+        self._offered = self._sampled_out = self._sent = self._duplicates = 0
         self._dropped: Dict[str, int] = dict.fromkeys(_REASONS, 0)
         self._last_error: Optional[str] = None
+        self._told: Set[str] = set()
         self._closing = self._hurried = self._stopped = False
         self._thread: Optional[threading.Thread] = None
 
@@ -101,6 +106,11 @@ class Delivery:
             self._offered += 1
         self._drop(reason, 1, detail)
 
+    def sample_out(self) -> None:
+        with self._changed:
+            self._offered += 1
+            self._sampled_out += 1
+
     def flush(self, timeout: float) -> bool:
         with self._changed:
             target = self._entered
@@ -108,10 +118,14 @@ class Delivery:
             self._changed.notify_all()
             return self._changed.wait_for(lambda: self._left() >= target, timeout)
 
-    def close(self, timeout: float) -> bool:
+    def start_closing(self) -> None:
+        """Accepts no more items, and sends those that are buffered at once."""
         with self._changed:
             self._closing = True
             self._changed.notify_all()
+
+    def close(self, timeout: float) -> bool:
+        self.start_closing()
         is_done = self.flush(timeout)
         with self._changed:
             self._stopped = True
@@ -126,7 +140,16 @@ class Delivery:
         with self._changed:
             pending = len(self._waiting) + self._under_way
             dropped = dict(self._dropped)
-            return Stats(self._offered, self._sent, pending, self._duplicates, dropped, self._last_error, list(problems))
+            return Stats(
+                self._offered,
+                self._sampled_out,
+                self._sent,
+                pending,
+                self._duplicates,
+                dropped,
+                self._last_error,
+                list(problems),
+            )
 
     def _left(self) -> int:
         """Returns how many items are neither buffered nor in flight any more."""
@@ -157,6 +180,7 @@ class Delivery:
     def _keep_running(self) -> None:
         if self._thread is None or not self._thread.is_alive():
             # A daemon thread does not keep the process alive.
+            watch_this_process()
             self._thread = threading.Thread(target=self._run, name="recalld", daemon=True)
             try:
                 self._thread.start()
@@ -171,12 +195,18 @@ class Delivery:
         self._tell(reason, count, detail)
 
     def _tell(self, reason: str, count: int, detail: str) -> None:
-        """Calls `on_drop`, never while holding the lock, because the callback may be slow."""
-        if self._on_drop is not None and count > 0:
-            try:
+        """Calls `on_drop`, never while holding the lock, because the callback may be slow. Without one, logs the first drop
+        for each reason."""
+        if count == 0:
+            return
+        try:
+            if self._on_drop is not None:
                 self._on_drop(Drop(reason, count, detail))
-            except Exception:
-                pass  # An error in the host's callback must not stop delivery.
+            elif reason not in self._told and reason != "closed":
+                self._told.add(reason)
+                _logger.warning("Dropped %d queries or feedback items (%s): %s.", count, reason, detail)
+        except Exception:
+            pass  # An error in the host's callback or log handler must not stop delivery.
 
     def _run(self) -> None:
         while True:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import array
 import base64
 import datetime
+import itertools
 import json
 import math
 import sys
-from typing import Any, Dict, Iterable, List, Literal, Mapping, Optional, Sequence, TypedDict, Union
+from typing import Any, Callable, Dict, Iterable, List, Literal, Mapping, Optional, Sequence, TypedDict, Union
 
 from .ids import content_id
 
@@ -17,9 +18,11 @@ Time = Union[datetime.datetime, float, str]
 FeedbackKind = Literal["thumb", "rating", "click", "copy", "reformulation", "abandonment", "no_answer", "relevance"]
 
 FEEDBACK_KINDS = ("thumb", "rating", "click", "copy", "reformulation", "abandonment", "no_answer", "relevance")
-_MOST_RESULTS, _MOST_DIMENSIONS, _MOST_STAGES, _LONGEST_STAGE_NAME = 1000, 16_384, 10, 64
+MOST_RESULTS = 1000
+_MOST_DIMENSIONS, _MOST_STAGES, _LONGEST_STAGE_NAME, _LONGEST_LATENCY_MS = 16_384, 10, 64, 86_400_000
 _LONGEST_ID, _LONGEST_TEXT, _LONGEST_SHORT_TEXT = 1024, 100_000, 1000
-_MOST_FIELDS, _LONGEST_FIELD = 8, 128
+_LARGEST_STEP = 1_000_000
+_MOST_FIELDS, _LONGEST_FIELD, _MOST_SEGMENTS, _LONGEST_SEGMENT = 8, 128, 16, 256
 
 
 class Document(TypedDict, total=False):
@@ -45,41 +48,80 @@ class Stage(_NamedStage, total=False):
     side: bool
 
 
+class _NamedEpisode(TypedDict):
+    id: Identifier
+
+
+class Episode(_NamedEpisode, total=False):
+    """A turn of an agent: one need of a user, for which the agent may retrieve several times. `id` is the same for all
+    retrievals of the turn. `step` is the position of the retrieval; by default they are ordered by `occurred_at`.
+    `original_text` is what the user asked, before the agent rewrote it into `text`."""
+
+    step: Optional[int]
+    original_text: Optional[str]
+
+
 class InvalidField(ValueError):
     """An invalid argument. The message names the field and never quotes its value."""
 
 
-def query_item(
-    id: str,
-    pipeline: Optional[str],
-    results: Optional[Iterable[Union[Identifier, Document]]],
-    occurred_at: Optional[Time],
-    embedding: Optional[Sequence[float]],
-    error: Union[None, str, BaseException],
-    segments: Optional[Mapping[str, object]],
-    fields: Mapping[str, Any],
-) -> bytes:
+def query_item(fields: Mapping[str, Any], sample_rate: float) -> bytes:
+    results, error = fields.get("results"), fields.get("error")
     if results is None and not error:
         raise InvalidField("results is missing; it may be omitted only together with an error")
-    documents = _documents(results or (), "results")
-    text = fields.get("text")
-    if text is not None and (not isinstance(text, str) or len(text) > _LONGEST_TEXT):
-        raise InvalidField(f"text must be a str of at most {_LONGEST_TEXT} characters")
     return _json(
         {
-            **fields,
-            "id": id,
-            "pipeline": _required(pipeline, "pipeline"),
-            "occurred_at": _time(occurred_at),
-            "results": documents,
-            "stages": _stages(fields.get("stages")),
-            "embedding": _vector(embedding),
-            "error": (str(error) or type(error).__name__)[:_LONGEST_SHORT_TEXT] if error else None,
-            "segments": _labels(segments),
+            "id": fields["id"],
+            "pipeline": _required(identifier(fields.get("pipeline"), "pipeline"), "pipeline"),
+            "occurred_at": _time(fields.get("occurred_at")),
+            "text": _text(fields.get("text"), "text"),
+            "results": _documents(() if results is None else results, "results"),
+            "top_k": _number(fields.get("top_k"), "top_k", 1, 10_000, int),
             "session_id": identifier(fields.get("session_id"), "session_id"),
+            "trace_id": identifier(fields.get("trace_id"), "trace_id"),
+            "latency_ms": _number(fields.get("latency_ms"), "latency_ms", 0, _LONGEST_LATENCY_MS),
+            "stages": _stages(fields.get("stages")),
+            "embedding": _vector(fields.get("embedding")),
+            "error": _error(error),
+            "segments": _labels(fields.get("segments"), "segments", _MOST_SEGMENTS, _LONGEST_SEGMENT),
             "user_id": identifier(fields.get("user_id"), "user_id"),
+            "versions": fields.get("versions"),
+            "sampling": _sampling(fields.get("sampling"), sample_rate),
+            "episode": _episode(fields.get("episode")),
         }
     )
+
+
+def _error(given: Union[None, str, BaseException]) -> Optional[str]:
+    """Returns the message of an error, or its class if it has none; an empty str is no error."""
+    if given is None or given == "":
+        return None
+    return (str(given) or type(given).__name__)[:_LONGEST_SHORT_TEXT]
+
+
+def _sampling(given: Optional[Mapping[str, float]], sample_rate: float) -> Optional[Dict[str, float]]:
+    """Returns the product of the host's sampling probability and the client's; None if nothing is sampled out."""
+    upstream = 1.0 if given is None else _number(given.get("probability"), "sampling.probability", 0, 1)
+    if not upstream:
+        raise InvalidField("sampling.probability must be more than 0 and at most 1")
+    probability = upstream * sample_rate
+    return None if probability == 1 else {"probability": probability}
+
+
+def is_sampled(key: str, rate: float) -> bool:
+    """Returns True if a session or episode falls into the sample. The hash is that of the client for Node.js, so that services in both
+    languages sample the same ones: FNV-1a over UTF-16 units, mixed by the finalizer of MurmurHash3."""
+    if rate >= 1:
+        return True
+    units = array.array("H", key.encode("utf-16-le", "surrogatepass"))
+    if sys.byteorder == "big":
+        units.byteswap()
+    mixed = 0x811C9DC5
+    for unit in units:
+        mixed = ((mixed ^ unit) * 0x01000193) & 0xFFFFFFFF
+    mixed = ((mixed ^ (mixed >> 16)) * 0x85EBCA6B) & 0xFFFFFFFF
+    mixed = ((mixed ^ (mixed >> 13)) * 0xC2B2AE35) & 0xFFFFFFFF
+    return (mixed ^ (mixed >> 16)) < rate * 2**32
 
 
 def feedback_item(
@@ -121,7 +163,8 @@ def _required(value: Optional[str], field: str) -> str:
 def _stages(given: Optional[Iterable[Stage]]) -> Optional[List[Dict[str, object]]]:
     if given is None:
         return None
-    stages = [{key: value for key, value in one.items() if value is not None} for one in given]
+    some = itertools.islice(given, _MOST_STAGES + 1)
+    stages = [{key: value for key, value in one.items() if value is not None} for one in some]
     if len(stages) > _MOST_STAGES:
         raise InvalidField(f"stages has more than {_MOST_STAGES}")
     for stage in stages:
@@ -129,15 +172,18 @@ def _stages(given: Optional[Iterable[Stage]]) -> Optional[List[Dict[str, object]
         if len(name) > _LONGEST_STAGE_NAME:
             raise InvalidField(f"stages[].name must have 1 to {_LONGEST_STAGE_NAME} characters")
         stage["name"] = name
+        if "latency_ms" in stage:
+            stage["latency_ms"] = _number(stage["latency_ms"], "stages[].latency_ms", 0, _LONGEST_LATENCY_MS)
         if "results" in stage:
             stage["results"] = _documents(stage["results"], "stages[].results")
     return stages
 
 
 def _documents(given: Any, field: str) -> List[Dict[str, object]]:
-    documents = [_document(one, f"{field}[].id") for one in given]
-    if len(documents) > _MOST_RESULTS:
-        raise InvalidField(f"{field} has more than {_MOST_RESULTS} documents")
+    # The list may be endless.
+    documents = [_document(one, f"{field}[].id") for one in itertools.islice(given, MOST_RESULTS + 1)]
+    if len(documents) > MOST_RESULTS:
+        raise InvalidField(f"{field} has more than {MOST_RESULTS} documents")
     return documents
 
 
@@ -158,10 +204,8 @@ def _document(given: Union[Identifier, Document], field: str) -> Dict[str, objec
             item["score"] = value
     if own is not None:
         item["text"] = own
-    fields = _labels(given.get("fields"))
+    fields = _labels(given.get("fields"), "fields", _MOST_FIELDS, _LONGEST_FIELD)
     if fields is not None:
-        if len(fields) > _MOST_FIELDS or any(len(value) > _LONGEST_FIELD for value in fields.values()):
-            raise InvalidField(f"fields must be at most {_MOST_FIELDS} of at most {_LONGEST_FIELD} characters")
         item["fields"] = fields
     return item
 
@@ -170,21 +214,60 @@ def _vector(given: Optional[Sequence[float]]) -> Optional[str]:
     """Returns the vector as little-endian float32 values in Base64."""
     if given is None:
         return None
-    values = array.array("f", (float(one) for one in given))
+    values = array.array("f", itertools.islice(given, _MOST_DIMENSIONS + 1))
     if not 0 < len(values) <= _MOST_DIMENSIONS:
         raise InvalidField(f"embedding must have 1 to {_MOST_DIMENSIONS} numbers")
-    if not all(map(math.isfinite, values)):
+    # The sum in double precision overflows for no vector in single precision.
+    if not math.isfinite(sum(values)):
         raise InvalidField("embedding contains a number that is not finite in single precision")
     if sys.byteorder == "big":
         values.byteswap()
     return base64.b64encode(values.tobytes()).decode("ascii")
 
 
-def _labels(given: Optional[Mapping[str, object]]) -> Optional[Dict[str, str]]:
+def _labels(
+    given: Optional[Mapping[str, object]], field: str, most: int, longest: int
+) -> Optional[Dict[str, str]]:
     if given is None:
         return None
-    labels = {key: value for key, value in given.items() if value is not None}
-    return {str(key): str(value).lower() if isinstance(value, bool) else str(value) for key, value in labels.items()}
+    labels = {
+        str(key): str(value).lower() if isinstance(value, bool) else str(value)
+        for key, value in itertools.islice(given.items(), 2 * most)
+        if value is not None
+    }
+    if len(labels) > most or any(len(value) > longest for value in labels.values()):
+        raise InvalidField(f"{field} must be at most {most} of at most {longest} characters")
+    return labels
+
+
+def _episode(given: Optional[Episode]) -> Optional[Dict[str, object]]:
+    if given is None:
+        return None
+    episode: Dict[str, object] = {
+        "id": _required(identifier(given.get("id"), "episode.id"), "episode.id"),
+        "step": _number(given.get("step"), "episode.step", 0, _LARGEST_STEP, int),
+        "original_text": _text(given.get("original_text"), "episode.original_text"),
+    }
+    return {key: value for key, value in episode.items() if value is not None}
+
+
+def _text(given: Any, field: str) -> Optional[str]:
+    if given is not None and (not isinstance(given, str) or len(given) > _LONGEST_TEXT):
+        raise InvalidField(f"{field} must be a str of at most {_LONGEST_TEXT} characters")
+    return None if given is None else str(given)
+
+
+def _number(given: Any, field: str, least: int, most: int, kind: Callable[[Any], float] = float) -> Optional[float]:
+    """Returns a number that JSON can represent, also for numbers of NumPy."""
+    if given is None:
+        return None
+    try:
+        value = kind(given)
+        if least <= value <= most and value == given:
+            return value
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise InvalidField(f"{field} must be {'a whole number' if kind is int else 'a number'} from {least} to {most}")
 
 
 def _time(given: Optional[Time]) -> str:

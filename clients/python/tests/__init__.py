@@ -1,0 +1,7 @@
+"""Tests that need only the standard library: python3 -m unittest discover -t . -s tests"""
+
+import logging
+
+# Tests of warnings attach their own handler.
+logging.getLogger("recalld").addHandler(logging.NullHandler())
+logging.getLogger("recalld").propagate = False

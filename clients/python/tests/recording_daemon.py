@@ -1,4 +1,4 @@
-"""The ingest side of a daemon, on loopback: it keeps what it is sent and answers as it is told."""
+"""The HTTP side of a daemon, on loopback: it keeps what it is sent and answers as it is told."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class RecordingDaemon:
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["Content-Length"]))
+                body = self.rfile.read(int(self.headers["Content-Length"] or 0)) or b"[]"
                 if self.headers["Content-Encoding"] == "gzip":
                     body = gzip.decompress(body)
                 with lock:

@@ -1,7 +1,11 @@
 from __future__ import annotations
 
 import array
+import asyncio
 import base64
+import contextlib
+import io
+import itertools
 import json
 import os
 import subprocess
@@ -32,7 +36,8 @@ class ClientTest(unittest.TestCase):
 
     def assert_balanced(self, client: Client) -> None:
         stats = client.stats()
-        self.assertEqual(stats.offered, stats.sent + stats.pending + sum(stats.dropped.values()))
+        accounted = stats.sampled_out + stats.sent + stats.pending + sum(stats.dropped.values())
+        self.assertEqual(stats.offered, accounted)
 
 
 class WhatIsSent(ClientTest):
@@ -61,6 +66,7 @@ class WhatIsSent(ClientTest):
             user_id="u-1",
             versions={"index": "i-7"},
             sampling={"probability": 0.5},
+            episode={"id": 9, "step": 2, "original_text": "It broke."},
         )
         client.feedback(query_id, "click", document_id="a", rank=1, occurred_at=0.0, id="f-1", comment="good", user_id=3)
         client.feedback(query_id, "rating", value=4, id="f-2")
@@ -95,6 +101,7 @@ class WhatIsSent(ClientTest):
                 "user_id": "u-1",
                 "versions": {"index": "i-7"},
                 "sampling": {"probability": 0.5},
+                "episode": {"id": "9", "step": 2, "original_text": "It broke."},
             },
         )
         click, rating = daemon.items("/v1/feedback")
@@ -161,7 +168,11 @@ class WhatIsNotDelivered(ClientTest):
         client.feedback("q-1", bad)
         client.feedback(None, "click")  # type: ignore[arg-type]
         client.track(results=[{"id": "a", "fields": {"region": "x" * 129}}])
-        self.assertEqual([drop.reason for drop in drops], ["invalid"] * 11)
+        client.track(results=itertools.repeat("a"))
+        client.track(results=[], embedding=itertools.repeat(0.5))  # type: ignore[arg-type]
+        client.track(results=[], top_k=1.5)  # type: ignore[arg-type]
+        client.track(results=[], episode={"step": 1})  # type: ignore[arg-type]
+        self.assertEqual([drop.reason for drop in drops], ["invalid"] * 15)
         self.assertIn("results is missing", drops[0].detail)
         self.assertIn("session_id", drops[7].detail)
         self.assertIn("kind must be one of thumb", drops[8].detail)
@@ -173,6 +184,42 @@ class WhatIsNotDelivered(ClientTest):
             client.track(results=[])
             self.assertEqual(client.stats().dropped["disabled"], 1)
             self.assertEqual(len(client.stats().problems), 1)
+
+    def test_an_option_that_cannot_be_used_is_replaced_by_its_default_and_named(self) -> None:
+        daemon = self.daemon()
+        bad: Any = "many"
+        client = self.client(daemon.url, max_queue=bad, batch_size=0, flush_interval=bad, sample_rate=2, on_drop=bad)
+        client.track(results=[])
+        self.assertTrue(client.close())
+        stats = client.stats()
+        self.assertEqual((stats.sent, len(stats.problems)), (1, 4))
+        self.assertIn("max_queue must be a number from 1 to 1e+06; 10000 is used.", stats.problems)
+
+    def test_the_first_drop_for_a_reason_is_logged_unless_the_host_is_told(self) -> None:
+        client, watched = self.client("http://x", api_key="ü"), self.client("http://127.0.0.1:9", on_drop=print)
+        with self.assertLogs("recalld", "WARNING") as logged:
+            client.track(results=[])
+            client.track(results=[])
+            client.track()
+        self.assertEqual(len(logged.records), 2)
+        with self.assertNoLogs("recalld") if sys.version_info >= (3, 10) else contextlib.nullcontext():
+            with contextlib.redirect_stdout(io.StringIO()) as told:
+                watched.track()
+        self.assertIn("invalid", told.getvalue())
+
+    def test_sessions_outside_the_sample_are_counted_and_the_others_carry_the_probability(self) -> None:
+        daemon = self.daemon()
+        client = self.client(daemon.url, sample_rate=0.5)
+        for number in range(200):
+            client.track(results=[], session_id=f"s-{number % 20}", sampling={"probability": 0.5})
+        self.assertTrue(client.close())
+        items = daemon.items("/v1/queries")
+        sessions = {item["session_id"] for item in items}
+        self.assertTrue(0 < len(sessions) < 20)
+        self.assertEqual(len(items), 10 * len(sessions))
+        self.assertEqual({item["sampling"]["probability"] for item in items}, {0.25})
+        self.assertEqual(client.stats().sampled_out, 200 - len(items))
+        self.assert_balanced(client)
 
     def test_the_oldest_gives_way_when_the_buffer_is_full(self) -> None:
         daemon = self.daemon(None, ACCEPTED)
@@ -253,6 +300,23 @@ class WhatTheDaemonSays(ClientTest):
         self.assertEqual([headers.get("content-encoding") for _, headers, _ in daemon.requests], ["gzip", None])
 
 
+class Asynchronously(ClientTest):
+    def test_waits_for_delivery_without_blocking_the_event_loop(self) -> None:
+        daemon = self.daemon(None, ACCEPTED)
+
+        async def serve() -> int:
+            async with Client(daemon.url, pipeline="faq") as client:
+                client.track(results=[])
+                flush = asyncio.ensure_future(client.aflush())
+                await asyncio.sleep(0)
+                self.assertFalse(flush.done())
+                daemon.released.set()
+                self.assertTrue(await flush)
+            return client.stats().sent
+
+        self.assertEqual(asyncio.run(serve()), 1)
+
+
 class TheProcess(ClientTest):
     def run_python(self, script: str, url: str) -> "subprocess.CompletedProcess[str]":
         env = {**os.environ, "PYTHONPATH": str(HERE.parent), "NO_PROXY": "*"}
@@ -267,7 +331,7 @@ class TheProcess(ClientTest):
 
     def test_says_what_it_could_not_deliver(self) -> None:
         script = (
-            "import sys, recalld\nrecalld.client._EXIT_SECONDS = 0.05\n"
+            "import sys, recalld\nrecalld.exit._EXIT_SECONDS = 0.05\n"
             "recalld.Client('http://127.0.0.1:9', pipeline='faq').track(results=['a'])"
         )
         done = self.run_python(script, "")
@@ -278,7 +342,9 @@ class TheProcess(ClientTest):
     def test_works_in_a_forked_child_and_sends_nothing_twice(self) -> None:
         daemon = self.daemon()
         script = (
-            "import os, sys, recalld\nclient = recalld.Client(sys.argv[1], pipeline='faq', flush_interval=60)\n"
+            # Python 3.12 warns of any fork beside a thread.
+            "import os, sys, warnings, recalld\nwarnings.simplefilter('ignore', DeprecationWarning)\n"
+            "client = recalld.Client(sys.argv[1], pipeline='faq', flush_interval=60)\n"
             "client.track(id='of the parent', results=[])\nchild = os.fork()\n"
             "if child == 0:\n    client.track(id='of the child', results=[])\n"
             "    os._exit(0 if client.close() and client.stats().sent == 1 else 1)\n"

@@ -1,20 +1,16 @@
 /** Installs a tracing program and its instrumentation from PyPI, runs it, and records its exports. */
 import { execFile } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { cp, mkdir } from 'node:fs/promises';
+import { cp } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { virtualEnvironment, workshop } from '../virtual-environment.ts';
 import type { Combination } from './combinations.ts';
 import { startFakeLlm } from './fake-llm.ts';
 import type { ExportRequest, Recording } from './recording.ts';
 
 const run = promisify(execFile);
-
-/** Outside the repository, because the paths of programs appear in the stack traces of their spans. */
-const workshop = path.join(tmpdir(), 'recalld-interop');
 
 /** Runs the newest versions of a combination. The first run installs them, which takes a minute. */
 export async function record(combination: Combination): Promise<Recording> {
@@ -27,9 +23,10 @@ export async function record(combination: Combination): Promise<Recording> {
     program,
     tracing,
     packages,
+    extras = [],
     env = {},
   } = combination;
-  const python = await install(combination);
+  const python = await virtualEnvironment([...packages, ...extras]);
   const programs = path.join(workshop, 'programs');
   await cp(path.join(import.meta.dirname, 'python'), programs, { recursive: true });
   const [llm, receiver] = await Promise.all([startFakeLlm(), startReceiver()]);
@@ -63,17 +60,6 @@ export async function record(combination: Combination): Promise<Recording> {
     llm.close();
     receiver.close();
   }
-}
-
-/** Returns the interpreter of a virtual environment. Combinations with the same distributions share one. */
-async function install({ packages, extras = [] }: Combination): Promise<string> {
-  const distributions = [...new Set([...packages, ...extras])].toSorted();
-  const folder = path.join(workshop, createHash('sha256').update(distributions.join(' ')).digest('hex').slice(0, 12));
-  const python = path.join(folder, 'bin/python');
-  await mkdir(workshop, { recursive: true });
-  await run('python3', ['-m', 'venv', folder]);
-  await run(python, ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', ...distributions]);
-  return python;
 }
 
 async function startReceiver() {

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
+import { isSampled } from '../../../src/client/client.ts';
 
 const root = path.resolve(import.meta.dirname, '../../..');
 const folder = path.join(root, 'clients/python');
@@ -18,6 +19,28 @@ it.skipIf(!hasPython)('the client for Python does what its tests say', async () 
   const [, count] = /^Ran (\d+) tests in/m.exec(stderr) ?? [];
   expect(Number(count)).toBeGreaterThan(15);
   expect(stderr).toMatch(/^OK$/m);
+});
+
+it.skipIf(!hasPython)('samples the same sessions as the client for Node.js', async () => {
+  const keys = [
+    '',
+    's-1',
+    'Sitzung Nº 7',
+    '\u{1F50D} search',
+    ...Array.from({ length: 200 }, (_, i) => `session-${i}`),
+  ];
+  const script =
+    'import json, sys; from recalld.records import is_sampled; print(json.dumps([is_sampled(key, 0.3) for key in json.load(sys.stdin)]))';
+  const ran = spawnSync('python3', ['-B', '-c', script], {
+    cwd: folder,
+    input: JSON.stringify(keys),
+    encoding: 'utf8',
+  });
+  expect(JSON.parse(ran.stdout)).toEqual(keys.map((key) => isSampled(key, 0.3)));
+});
+
+it('carries the license of recalld into its wheel', () => {
+  expect(read('clients/python/LICENSE')).toBe(read('LICENSE'));
 });
 
 it('is of the version of recalld', () => {

@@ -1,0 +1,16 @@
+"""A service that answers each request with its process id."""
+
+import os
+
+from recalld import Client
+
+# Only the end of the process sends what is buffered.
+client = Client(os.environ["RECALLD_URL"], pipeline=os.environ["RECALLD_PIPELINE"], flush_interval=3600)
+# With --preload, this belongs to the process that forks the workers.
+client.track(id=f"at-import-{os.getpid()}", text="at import", results=["a"])
+
+
+def application(environ, start_response):
+    client.track(id=environ["PATH_INFO"].strip("/"), text="How do I pay?", results=["a"])
+    start_response("200 OK", [("Content-Type", "text/plain")])
+    return [str(os.getpid()).encode()]

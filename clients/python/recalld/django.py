@@ -1,0 +1,61 @@
+"""Middleware for Django, synchronous and asynchronous.
+
+    MIDDLEWARE = [..., "recalld.django.middleware"]
+    RECALLD = {"CONTEXT": "shop.search.recalld_context"}   # optional
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from typing import Any, Callable, Dict, Mapping
+
+from django.conf import settings
+from django.utils.module_loading import import_string
+
+from .context import Context, entered, trace_id_of
+
+
+def middleware(get_response: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Gives the queries of a request their shared fields: a hash of the session key, and the trace id of the header
+    `traceparent`.
+
+    Settings in `RECALLD`: CONTEXT, a function or its dotted path, returns more fields of `recalld.context` for a request. It
+    is called at the first query of a request. RESPONSE_HEADER is the name of a response header with the ids of the queries
+    that were tracked before the response started.
+    """
+    options: Mapping[str, Any] = getattr(settings, "RECALLD", {})
+    given, header = options.get("CONTEXT"), options.get("RESPONSE_HEADER")
+    context_of = import_string(given) if isinstance(given, str) else given
+
+    def fields(request: Any) -> Mapping[str, Any]:
+        own: Dict[str, Any] = {"trace_id": trace_id_of(request.headers.get("traceparent"))}
+        # The key itself would let its reader take over the session.
+        key = getattr(getattr(request, "session", None), "session_key", None)
+        if key:
+            own["session_id"] = hashlib.sha256(str(key).encode()).hexdigest()[:32]
+        return own if context_of is None else {**own, **context_of(request)}
+
+    def finish(response: Any, context: Context) -> Any:
+        if header is not None and context.query_ids:
+            response[header] = ",".join(context.query_ids)
+        return response
+
+    if inspect.iscoroutinefunction(get_response):
+
+        async def asynchronous(request: Any) -> Any:
+            with entered(lambda: fields(request)) as context:
+                return finish(await get_response(request), context)
+
+        return asynchronous
+
+    def synchronous(request: Any) -> Any:
+        with entered(lambda: fields(request)) as context:
+            return finish(get_response(request), context)
+
+    return synchronous
+
+
+# What Django asks of a middleware that takes both kinds of requests.
+middleware.sync_capable = True  # type: ignore[attr-defined]
+middleware.async_capable = True  # type: ignore[attr-defined]

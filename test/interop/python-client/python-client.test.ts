@@ -1,0 +1,68 @@
+/** Builds the client for Python, and runs it in the servers, workers and frameworks that it is for. */
+import { execFile } from 'node:child_process';
+import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { programFile } from '../../support/recalld.ts';
+import { virtualEnvironment } from '../virtual-environment.ts';
+
+const tools = ['build', 'mypy', 'pandas-stubs', 'django-stubs', 'pytest', 'twine', 'vermin'];
+const servers = ['celery', 'django', 'fastapi', 'gunicorn', 'uvicorn', 'uvicorn-worker'];
+const libraries = ['ipykernel', 'langchain-classic', 'langchain-core', 'llama-index-core', 'nbclient', 'pandas'];
+
+let python: string;
+let folder: string;
+let wheel: string;
+
+/** Runs a module in a copy of the client. Its output is part of the error if it fails. */
+async function run(interpreter: string, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  const settings = { cwd: folder, env: { ...process.env, NO_PROXY: '*', ...env }, maxBuffer: 1e8 };
+  return promisify(execFile)(interpreter, args, settings).catch((error: { stdout: string; stderr: string }) => {
+    throw new Error(`${args.join(' ')} failed:\n${error.stdout}\n${error.stderr}`);
+  });
+}
+
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'recalld-python-client-'));
+  await cp(path.resolve(import.meta.dirname, '../../../clients/python'), folder, { recursive: true });
+  python = await virtualEnvironment([...tools, ...servers, ...libraries]);
+  await run(python, ['-m', 'build', '--outdir', 'dist']);
+  const built = await readdir(path.join(folder, 'dist'));
+  wheel = path.join(folder, 'dist', built.find((name) => name.endsWith('.whl')) ?? '');
+}, 600_000);
+
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+it('builds a wheel that PyPI accepts, and that installs alone', async () => {
+  await run(python, [
+    '-m',
+    'twine',
+    'check',
+    '--strict',
+    ...(await readdir(path.join(folder, 'dist'))).map((name) => `dist/${name}`),
+  ]);
+  const fresh = path.join(folder, 'fresh');
+  await run('python3', ['-m', 'venv', fresh]);
+  const own = path.join(fresh, 'bin/python');
+  await run(own, ['-m', 'pip', 'install', '--quiet', '--no-index', wheel]);
+  // -I keeps the copy of the sources out of sight.
+  const script =
+    'import pathlib, recalld; print(recalld.__file__, (pathlib.Path(recalld.__file__).parent / "py.typed").exists())';
+  const { stdout } = await run(own, ['-I', '-c', script]);
+  expect(stdout).toMatch(/site-packages.* True\n$/);
+});
+
+it('has no error that mypy finds in strict mode, and needs no newer Python than 3.9', async () => {
+  await run(python, ['-m', 'mypy', '--strict', 'recalld', 'tests']);
+  await run(python, ['-m', 'mypy', '--strict', 'integration']);
+  await run(python, ['-m', 'vermin', '--target=3.9-', '--eval-annotations', '--violations', 'recalld']);
+});
+
+it('loses nothing in real servers and workers, and reports what real frameworks retrieve', async () => {
+  await run(python, ['-m', 'pip', 'install', '--quiet', '--force-reinstall', '--no-deps', wheel]);
+  const env = { RECALLD_COMMAND: `${process.execPath} ${programFile()}`, RECALLD_EXAMPLES: path.resolve('examples') };
+  // As its own folder, so that the installed wheel is tested and not the sources beside it.
+  await run(python, ['-I', '-m', 'pytest', '-q', '--tb=short', '-p', 'no:cacheprovider', 'integration'], env);
+});
