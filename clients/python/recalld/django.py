@@ -1,7 +1,7 @@
 """Middleware for Django, synchronous and asynchronous.
 
     MIDDLEWARE = [..., "recalld.django.middleware"]
-    RECALLD = {"CONTEXT": "shop.search.recalld_context"}   # optional
+    RECALLD = {"CONTEXT": "shop.search.request_fields"}   # optional
 """
 
 from __future__ import annotations
