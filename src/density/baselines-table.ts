@@ -164,7 +164,7 @@ function retainedOf(rows: readonly RetainedRow[]) {
       const { vector: _, ...query } = row;
       return query;
     }),
-    /** Values are in query order. */
+    /** Arrays of values are in query order. */
     vectors: matrixOf(rows.map(({ vector }) => vectorOfBytes(vector))),
   };
 }

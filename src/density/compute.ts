@@ -11,7 +11,7 @@ import { measureWindow } from './rules/measure-window.ts';
 import type { BaselineScores, VectorisedQueries } from './rules/query-score.ts';
 import { compareStoreWithTraffic, takeStoreSnapshot } from './rules/store-snapshot.ts';
 
-/** Fixed, so that equal vectors produce equal clusters. */
+/** Random seed for clustering, fixed so that equal vectors produce equal clusters. */
 const CLUSTER_SEED = 1;
 
 export const densityTasks = {
@@ -78,7 +78,7 @@ export function createDensityCompute(pool: ThreadPool<typeof densityTasks>) {
 
 export type DensityCompute = ReturnType<typeof createDensityCompute>;
 
-/** Runs in the calling thread, for commands that do nothing else meanwhile. */
+/** Computes in the calling thread, for commands that do nothing else meanwhile. */
 export const computeOfCommands = createDensityCompute({
   run: async (task, input) => densityTasks[task](input as never) as never,
   close: async () => undefined,

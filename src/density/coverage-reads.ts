@@ -32,10 +32,10 @@ export type PeriodTally = Awaited<ReturnType<typeof tallyPeriod>>;
 
 type CoveredRow = Omit<CoveredQuery, 'vector'> & { readonly receivedOn: string; readonly vector: Buffer | null };
 
-/** A vector of 1,536 numbers takes 6 kB. */
+/** Number of rows per batch. A vector of 1,536 numbers takes 6 kB. */
 const BATCH_ROWS = 1_000;
 
-/** Repeated for both tables, because each table has its own partitions. */
+/** Condition on the first day, repeated for both tables because each table has separate partitions. */
 const firstDay = firstDayOf('$2');
 
 /** Shared conditions. Callers add a condition on `query_coverage`, whose row may be missing. */
@@ -79,7 +79,7 @@ export async function tallyPeriod(pool: Pool, period: CoveragePeriod) {
     notMeasurable: Object.fromEntries(
       rows.flatMap(({ reason, queries }) => (reason === null ? [] : [[reason, queries]])),
     ),
-    /** Claimed or admitted, but not measured yet. */
+    /** Number of queries that are claimed or admitted, but not measured yet. */
     open: queriesOf('open'),
     /** Never claimed. */
     untouched: queriesOf('untouched'),

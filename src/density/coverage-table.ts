@@ -16,7 +16,7 @@ export interface ClaimedQuery {
   readonly text: string | null;
   /** The vector that the service sent; null if the text must be embedded. */
   readonly vector: Float32Array | null;
-  /** Number of earlier attempts. */
+  /** Number of earlier search attempts. */
   readonly attempts: number;
 }
 
@@ -168,8 +168,8 @@ export function coverageTable(pool: Pool) {
 export type CoverageTable = ReturnType<typeof coverageTable>;
 
 /**
- * Claims queries that were claimed before and then deferred or abandoned. Usually there are none, and checking this
- * first is faster than the full statement.
+ * Claims queries that were claimed before and then deferred or abandoned. Usually there are no such queries, and
+ * checking this first is faster than the full statement.
  */
 async function retake(pool: Pool, { pipeline, limit, now, leaseUntil }: ClaimRequest): Promise<ClaimedRow[]> {
   const due = `query_coverage where pipeline = $1::text and status = 'open' and due_at <= $2::timestamptz`;
@@ -290,7 +290,7 @@ async function readBacklog(pool: Pool, pipeline: string, from: Date, until: Date
   };
 }
 
-/** At level 0, only the decision is written: workers create the rows when they claim queries. */
+/** At level 0, only the decision is written, because workers create the rows when they claim queries. */
 async function admit(
   client: PoolClient,
   { pipeline, from, until, now, admission, decidedUntil }: AdmissionRequest,

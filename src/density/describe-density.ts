@@ -20,7 +20,7 @@ export interface DensityRequest {
 }
 
 const MAX_EVENTS = 50;
-/** Two weeks of hourly windows. */
+/** Maximum length of a series: two weeks of hourly windows. */
 const MAX_SERIES = 336;
 
 export async function describeDensity(
@@ -75,7 +75,7 @@ export async function describeDensity(
 
 const pointOf = (one: Measurement) => ({ ...one, sessions: one.n });
 
-/** Uses the last density of each full day (UTC). */
+/** True if density has outgrown its baseline, using the last density of each full day (UTC). */
 async function hasOutgrown(
   measurements: Pick<Measurements, 'series'>,
   phase: DensityPhase | null,

@@ -187,11 +187,14 @@ async function describe(
   return described;
 }
 
-/** Whole days, so that queries typical of a time of day are not mistaken for a topic. */
+/**
+ * Possible lengths of the search period: whole days, so that queries typical of a time of day are not mistaken for a
+ * topic.
+ */
 const LENGTHS_DAYS = [1, 2, 4, 7] as const;
-/** Enough sessions to find a topic with 5 % of the traffic. */
+/** Minimum number of sessions, which suffices to find a topic with 5 % of the traffic. */
 const MIN_SESSIONS = 500;
-/** Enough sessions to measure the size of a drop. */
+/** Minimum number of sessions while an alert fires, which suffices to measure the size of a drop. */
 const MIN_SESSIONS_FIRING = 200;
 const MAX_EVENTS = 20;
 

@@ -141,9 +141,12 @@ interface ComparedBaseline {
   readonly scoredSince: Date | null;
 }
 
-/** A sample of this size is accurate enough for a window. */
+/** Maximum number of queries per window; a sample of this size is accurate enough. */
 const MAX_QUERIES = 20_000;
-/** Densities cover at most a day, and samples of older windows may be deleted. */
+/**
+ * Maximum age of a window that is measured again. Densities cover at most a day, and samples of older windows may be
+ * deleted.
+ */
 const LATE_SAMPLES_MS = DAY_MS;
 /** Maximum delay between scoring a query and its score becoming readable. */
 const WRITING_MS = MINUTE_MS;
@@ -221,8 +224,9 @@ async function measureWindow(
 }
 
 /**
- * Measures windows of the last day again if they received samples since the latest window closed. Their sums change,
- * but their e-values do not. Therefore, sums and densities do not depend on the order in which samples arrive.
+ * Measures windows of the last day again if they received samples since the latest window closed. The sums of these
+ * windows change, but their e-values do not. Therefore, sums and densities do not depend on the order in which samples
+ * arrive.
  *
  * @param comparable closed windows of the same baseline, oldest first
  * @returns the windows measured again, oldest first

@@ -86,7 +86,10 @@ export interface ComplaintQuery {
   readonly documentIds: readonly string[];
 }
 
-/** Repeated for each table in a join; otherwise PostgreSQL plans every partition of the second table. */
+/**
+ * Condition on the day of receipt, repeated for each table in a join; otherwise PostgreSQL plans every partition of the
+ * second table.
+ */
 const receivedSince = (since: `$${number}`): string => `(${since}::timestamptz at time zone 'utc')::date`;
 const coverageOfQuery = `c.received_on = q.received_on and c.pipeline = q.pipeline and c.id = q.id
               and c.received_on >= ${receivedSince('$2')}`;

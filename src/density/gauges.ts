@@ -14,7 +14,9 @@ import { type DensityMeasure, densityMeasures } from './rules/watch.ts';
 import type { StoredDensityState } from './watch-table.ts';
 
 const DAY_SECONDS = 86_400;
-/** Admission is decided every minute, for queries that are four minutes old. */
+/**
+ * How long an admission decision is trusted. Admission is decided every minute, for queries that are four minutes old.
+ */
 const ADMISSION_TRUST_MS = 10 * MINUTE_MS;
 
 export async function readDensityGauges(context: Context, { measurements }: MeasuredRows): Promise<GaugesAt> {

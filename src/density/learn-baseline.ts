@@ -28,12 +28,15 @@ import type { WatchTable } from './watch-table.ts';
 
 /** Number of times that the period may be doubled to reach the required number of sessions. */
 const DOUBLINGS = 2;
-/** More queries would not improve percentiles, and their vectors would not fit into the memory of a small machine. */
+/**
+ * Maximum number of queries in a baseline. More queries would not improve percentiles, and their vectors would not fit
+ * into the memory of a small machine.
+ */
 const MAX_QUERIES = 20_000;
 const MAX_TAIL = 2_000;
 const SAMPLE = 1_000;
 const SEED = 1;
-/** Queries that have not been replayed by then are skipped. */
+/** Maximum duration of a replay; queries that have not been replayed by then are skipped. */
 const MAX_REPLAY_MS = DAY_MS;
 
 const NOTHING: BaselineProgress = { days: 0, sessions: 0, problem: null };
@@ -162,7 +165,7 @@ type BuiltBaseline =
       readonly traffic: Traffic;
     }
   | { readonly kind: 'insufficient'; readonly progress: BaselineProgress }
-  /** Thrown if the store did not respond. */
+  /** Error thrown if the store did not respond. */
   | { readonly kind: 'unknown' };
 
 /**
@@ -287,7 +290,7 @@ export async function requestRebaseline(
     const after = { since: request.since?.toISOString() ?? null };
     const acts = [{ at, by, act: 'rebaseline' as const, pipeline, subject: 'density baseline', before: null, after }];
     const isTaken = await watch.advance({ pipeline, revision, state, windows: [], events, acts, at });
-    // A job advanced the state in the meantime: retry.
+    // A job has advanced the state in the meantime, so the request is retried.
     if (isTaken) return 'requested';
   }
 }

@@ -9,12 +9,12 @@ import { currentFingerprint } from './observe-change.ts';
 import type { DensityPlan } from './plan.ts';
 import { searchCoverage, searchRateLimit } from './search-store.ts';
 
-/** Duration of a round; the next minute continues where it ends. */
+/** Duration of a round; the round of the next minute continues where this round ends. */
 export const ROUND_MS = 50_000;
 const BATCH = 64;
 const CONCURRENCY = 8;
 const LEASE_MS = 120_000;
-/** Delays double up to ten minutes, so the attempts span about 90 minutes. */
+/** Maximum number of search attempts. Delays double up to ten minutes, so the attempts span about 90 minutes. */
 const MAX_ATTEMPTS = 12;
 const RETRY_MS = 30_000;
 const MAX_RETRY_MS = 600_000;
@@ -35,7 +35,7 @@ interface CoverageRound {
 export async function measureCoverage(context: Context, round: CoverageRound, signal: AbortSignal): Promise<void> {
   let helper: Promise<void> | null = null;
   const requestHelper = (): Promise<void> => (helper ??= round.requestHelper());
-  // Runs all pipelines at once: each takes the whole round, mostly waiting for its rate limit.
+  // Runs all pipelines at once, because each takes the whole round and mostly waits for its rate limit.
   await forEachPipeline(
     context.densityPlans,
     signal,
@@ -71,7 +71,7 @@ async function measurePipeline(
     if (claimed.length === limit) await round.requestHelper();
     const outcomes = await measureBatch(context, plan, claimed, turn, signal);
     await coverage.record(pipeline, outcomes, { fingerprint, now: clock.now() });
-    // If a service is down, the next minute retries it, instead of every waiting query.
+    // If a service is down, the next round retries it, so that the waiting queries are not all tried.
     if (outcomes.every(({ kind }) => kind === 'later')) return;
   }
 }
@@ -170,13 +170,13 @@ async function measureOne(
   return later('store_failed');
 }
 
-/** Until then, sampling may still drop queries of a minute. */
+/** Delay before queries are admitted, because until then sampling may still drop queries of a minute. */
 const SAMPLING_DELAY_MS = 4 * MINUTE_MS;
-/** Queries that have not been measured by then are given up. */
+/** Maximum waiting time; queries that have not been measured by then are abandoned. */
 const MAX_WAIT_MS = 6 * HOUR_MS;
 /** Maximum time to work off the queue. If the queue is longer, sessions are not admitted. */
 const MAX_QUEUE_MS = 5 * MINUTE_MS;
-/** A longer wait shows that less work is done than the budget allows. */
+/** Maximum wait of the oldest query; a longer wait shows that the workers process less than the budget allows. */
 const PATIENCE_MS = 2 * MAX_QUEUE_MS;
 
 /**

@@ -27,7 +27,7 @@ import { hasIncident } from './rules/watch.ts';
 import type { DensityPhase, DensityState, RepeatedSearches, WatchObservation } from './rules/watch-state.ts';
 import { KEPT_CHUNKS, searchCoverage, searchRateLimit } from './search-store.ts';
 
-/** A change of these fields makes earlier query vectors unusable. */
+/** Fingerprint fields whose change makes earlier query vectors unusable. */
 const OF_EMBEDDING: ReadonlySet<FingerprintField> = new Set([
   'embeddingModel',
   'embeddingRevision',
@@ -143,7 +143,10 @@ async function searchRetained(
   return { meanOverlap, meanScoreChange, queries: searches.length };
 }
 
-/** The baseline period if its queries are still stored. Otherwise the last days, unless an incident is open. */
+/**
+ * Period of the queries to replay: the baseline period if its queries are still stored; otherwise the last days, unless
+ * an incident is open.
+ */
 async function replayPeriod(
   { db }: Context,
   { pipeline, needs }: DensityPlan,

@@ -75,9 +75,12 @@ export interface OfflineDrift {
   readonly embedding: EmbeddingDrift;
 }
 
-/** `worse_covered` if either upper limit is below the threshold. Each limit uses half of alpha. */
+/**
+ * Comparison of coverage; the verdict is `worse_covered` if either upper limit is below the threshold. Each limit uses
+ * half of alpha.
+ */
 interface CoverageComparison extends CoverageVerdict {
-  /** Comparison with the most similar reference queries. */
+  /** Comparison of each query with the most similar reference queries. */
   readonly matched: MatchedDensity;
 }
 

@@ -26,7 +26,7 @@ type SearchedCoverage =
       readonly nearest: readonly (readonly [string, number])[];
     }
   | { readonly kind: 'not_measurable'; readonly reason: string }
-  /** The store did not respond; recalld retries later. */
+  /** The store did not respond, so recalld retries later. */
   | { readonly kind: 'failed'; readonly message: string };
 
 /**
@@ -149,7 +149,7 @@ export function searchRateLimit(
 
 const MEASURE = 'repeat_density';
 
-/** About a hundred queries per hour, in rounds of five minutes. */
+/** Interval between replay rounds of five minutes, which together replay about a hundred queries per hour. */
 const ROUND_MS = 5 * MINUTE_MS;
 const PER_ROUND = 9;
 /** Tolerance for a job that starts early after a late run. */

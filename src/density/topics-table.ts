@@ -46,7 +46,10 @@ const topicColumns = `id, pipeline, state, label, centroid, cause, first_seen, l
   dominant_region, examples, nearest, segments, lost_chunks,
   judged_queries, relevant_share`;
 
-/** A topic that a user closed stays closed while earlier queries are still in the search period. */
+/**
+ * True if a closed topic appears again. A topic that a user closed stays closed while earlier queries are still in the
+ * search period.
+ */
 const isBack = `known.state = 'closed' and least(known.changed_at, known.last_seen) <= $21::timestamptz`;
 
 const upsert = `
@@ -245,7 +248,7 @@ async function record(
       [topic.id, topic.windowEnd, topic.sessions, topic.trafficShare, topic.excessPoints, topic.density],
     );
   }
-  // Acknowledged topics keep their state.
+  // Acknowledged topics keep their state when they are found again.
   await client.query(
     `update uncovered_topics t
         set state = 'closed', part_of = p.whole, changed_at = $3::timestamptz, note = 'Part of ' || p.whole || '.'

@@ -8,7 +8,7 @@ import { coverageScore, type ScoredQuery, type VectorisedQueries } from './rules
 import { equalChance } from './rules/sessions.ts';
 
 export interface Traffic extends VectorisedQueries {
-  /** Details of each query, in the same order. */
+  /** Details of each query, in the same order as the vectors. */
   readonly covered: readonly Omit<CoveredQuery, 'vector'>[];
   readonly tally: PeriodTally;
   /** Number of skipped queries with different vector dimensions. */
@@ -22,7 +22,7 @@ interface ReadTrafficSettings {
   readonly storeMean: Float64Array;
 }
 
-/** Deterministic: the same rows result in the same traffic. */
+/** Reads the traffic of a period. Deterministic: the same rows result in the same traffic. */
 export async function readTraffic(
   context: Context,
   period: CoveragePeriod,
@@ -83,7 +83,7 @@ function withoutVector(query: CoveredQuery): Omit<CoveredQuery, 'vector'> {
   return { id, occurredAt, sessionHash, userHash, segments, similarity, nearest };
 }
 
-/** Uses shared memory, so that worker threads need no copy. */
+/** Creates a matrix in shared memory, so that worker threads need no copy. */
 function sharedMatrix(rows: readonly Float32Array[], columns: number): Matrix {
   const data = new Float32Array(new SharedArrayBuffer(rows.length * columns * Float32Array.BYTES_PER_ELEMENT));
   for (const [index, vector] of rows.entries()) data.set(vector, index * columns);

@@ -204,7 +204,7 @@ function refused(path: string, problem: string): RecalldError {
   return new RecalldError('file_malformed', `${path} ${problem}.`);
 }
 
-/** 4 GiB of float32. */
+/** Maximum number of values in a file: 4 GiB of float32. */
 const MAX_NUMBERS: number = 2 ** 30;
 
 interface BadRow {

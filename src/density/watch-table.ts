@@ -9,7 +9,7 @@ import type { ClosedWindow, DensityState, NewDensityEvent } from './rules/watch-
 
 export interface StoredDensityState {
   readonly state: DensityState;
-  /** 0 if it is not stored yet. */
+  /** Revision of the state; 0 if it is not stored yet. */
   readonly revision: number;
   readonly updatedAt: Date;
 }
@@ -38,7 +38,7 @@ export interface EventFilter {
   readonly limit: number;
 }
 
-/** Windows are pooled over at most a week; older windows remain for reference. */
+/** How long windows are kept. Windows are pooled over at most a week; older windows remain for reference. */
 const KEPT_MS = 30 * DAY_MS;
 
 export function watchTable(pool: Pool) {

@@ -28,7 +28,7 @@ export async function followWithShadows(
   if (shadowed !== undefined && shadow !== undefined) await testShadow(context, run, shadowed, shadow, signal);
 }
 
-/** Runs each version once a day (UTC), so that an hourly set does not send more queries to the shadow. */
+/** Starts each version at most once a day (UTC), so that an hourly set does not send more queries to the shadow. */
 async function startBeside(
   context: Context,
   run: GoldenRun,
@@ -37,7 +37,7 @@ async function startBeside(
 ): Promise<void> {
   const { goldenSet, goldenSetVersion: version, queriesTotal } = run;
   if (pipeline.golden.every(({ set }) => set !== goldenSet)) return;
-  // Any shadow would look better during an outage of the pipeline.
+  // Starts no shadow run, because any shadow would look better during an outage of the pipeline.
   if (failedShare(await context.db.golden.runs.outcomes(run.id)) > ERRORS_SHARE) return;
   const today = startOfUtcDay(context.clock.now());
   let calls = 0;

@@ -9,16 +9,16 @@ import { keyOf } from './context.ts';
 import { overlapOf } from './rules/live-pairs.ts';
 import type { UnaskedQuery } from './sql/shadow-answers.ts';
 
-/** Time limit of a round over all shadows; the next round starts five minutes after this one. */
+/** Time limit of a round over all shadows; a round starts every five minutes. */
 const TURN_MS = 200_000;
-/** Maximum age of a query; later, the index may differ from the one that answered the user. */
+/** Maximum age of a query; later, the index may differ from the index that answered the user. */
 const PATIENCE_MS = HOUR_MS;
 const MAX_PER_TURN = 500;
-/** Default if the service does not report top_k. */
+/** Assumed number of documents if the service does not report top_k. */
 const USUAL_K = 10;
 
 /**
- * Runs one round over all shadows; the next round continues where the time limit stopped this one.
+ * Runs one round over all shadows; the next round continues where the time limit stopped the previous one.
  *
  * @throws as forEachPipeline, with the name of the shadow's target
  */

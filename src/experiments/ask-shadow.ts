@@ -47,7 +47,7 @@ interface Asking {
   readonly shadow: Shadow;
   readonly queries: readonly UnaskedQuery[];
   readonly lanes: number;
-  /** Distinguishes this work from other work of the same worker. */
+  /** Name that distinguishes this work from other work of the same worker. */
   readonly work: string;
   readonly withText: boolean;
   depth(query: UnaskedQuery): number;

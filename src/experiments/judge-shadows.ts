@@ -16,7 +16,8 @@ import { judgedSeries } from './sql/interim-analyses.ts';
 import type { ShadowAnswer, UnaskedQuery } from './sql/shadow-answers.ts';
 
 /**
- * Queries are selected hourly, half an hour after they arrive; later, the index may differ from the one that answered.
+ * Maximum age of a query. Queries are selected hourly, half an hour after they arrive; later, the index may differ from
+ * the index that answered.
  */
 const PATIENCE_MS = 4 * HOUR_MS;
 

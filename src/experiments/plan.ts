@@ -8,11 +8,11 @@ import type { ExperimentKey } from './sql/interim-analyses.ts';
 
 /** `experiment` is the tag whose value identifies the arm. */
 export interface VariantPlan extends ArmsDesign, ExperimentKey {
-  /** Null: as far back as live queries are stored. */
+  /** Start of the comparison; null for as far back as live queries are stored. */
   readonly since: Date | null;
   readonly rates: SamplingPolicy['rates'];
   readonly retentionDays: number;
-  /** Null if live queries are not judged. */
+  /** Judging plan; null if live queries are not judged. */
   readonly judged: { readonly depth: number; readonly by: 'model' | 'people' } | null;
 }
 

@@ -10,9 +10,9 @@ import type { VariantPlan } from './plan.ts';
 import { type GradedQuery, sumArms, type UsedQuery } from './rules/arms.ts';
 import { trafficSeries } from './sql/interim-analyses.ts';
 
-/** Later clicks, feedback and grades are excluded, equally for every arm. */
+/** How long after a day its clicks, feedback and grades are included, equally for every arm. */
 const PATIENCE_MS = 6 * HOUR_MS;
-/** If a day has more samples, sessions are subsampled. */
+/** Maximum number of samples per day; if there are more, sessions are subsampled. */
 const MAX_SAMPLES = 50_000;
 
 /**
@@ -24,7 +24,7 @@ export async function sumDays(context: Context, plan: VariantPlan, signal: Abort
   const now = context.clock.now();
   const known = new Set((await context.db.experiments.analyses.days(plan, trafficSeries)).map(({ day }) => day));
   const today = Math.floor((now.getTime() - PATIENCE_MS) / DAY_MS) * DAY_MS;
-  // Part of the oldest day may already be deleted.
+  // Skips the oldest day, because part of it may already be deleted.
   const kept = Math.ceil((now.getTime() - plan.retentionDays * DAY_MS) / DAY_MS) * DAY_MS;
   for (let start = Math.max(kept, plan.since?.getTime() ?? kept); start < today; start += DAY_MS) {
     const day = new Date(start).toISOString().slice(0, 10);

@@ -4,7 +4,7 @@ import { type RetrieverConfig, rerankerSchema, textFieldMissingIn } from '../con
 import type { VectorStoreConfig } from '../connectors/stores/config.ts';
 import { durationSchema } from '../platform/config/times.ts';
 
-/** Live queries older than this never count in scores. */
+/** Longest window; older live queries are never included in scores. */
 export const LONGEST_WINDOW = '31d';
 
 const llm = z.strictObject({

@@ -42,7 +42,7 @@ export function expectedCost(plan: JudgingPlan) {
     gradesPerDay: grades,
     /** Drift panel pairs graded again per day. */
     panelPairsPerDay: pairs,
-    /** Cost in US dollars. */
+    /** Maximum cost per day in US dollars. */
     dollarsPerDay,
     maxCostPerDay,
   };

@@ -14,7 +14,7 @@ export interface HumanJudgment {
 export interface Grader {
   /** Name of the person in the audit log. */
   readonly by: string;
-  /** Identifies the person. */
+  /** Id of the person, which distinguishes reviewers. */
   readonly person: string;
 }
 
@@ -52,7 +52,7 @@ export function recordHumanJudgments(
         returning p.query_id, p.document_id, p.grade`,
       [pipeline, ...columns, person],
     );
-    // There is never a second judgment without a first.
+    // A second judgment exists only if there is a first judgment.
     await client.query(
       `update judgments s set judge = 'person'
         where s.pipeline = $1::text and s.judge = 'second'

@@ -12,9 +12,9 @@ export const JUDGE_DRIFT = 'judge_drift';
 
 const LEASE_MS = 5 * MINUTE_MS;
 
-/** The judge, and the time since which it grades as it does now. */
+/** The current judge, and the time since which it has graded consistently. */
 export interface CurrentJudge {
-  /** Its fingerprint changes with each detected change. */
+  /** The judge, whose fingerprint changes with each detected change. */
   readonly judge: Judge;
   readonly since: Date;
 }

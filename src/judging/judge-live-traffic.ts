@@ -60,7 +60,9 @@ export async function judgePipeline(
 
 /** Time for users to give negative feedback; the sampling rate of a minute is final by then. */
 const FEEDBACK_DELAY_MS = 30 * MINUTE_MS;
-/** Shorter than the hourly schedule, because a job may start early after a late job. */
+/**
+ * Minimum time between rounds. It is shorter than the hourly schedule, because a job may start early after a late job.
+ */
 const MIN_ROUND_MS = 50 * MINUTE_MS;
 /** Failed and empty queries selected per round. They cost nothing, and this number is enough. */
 const KNOWN_PER_ROUND = 200;
@@ -161,9 +163,9 @@ function drawSome(
   });
 }
 
-/** Each query has four events. */
+/** Number of queries per request; each query has four events. */
 const QUERIES_PER_REQUEST = 250;
-/** Grades arrive within a day or never; unsent scores are dropped one day later. */
+/** Maximum delay of a score. Grades arrive within a day or never; unsent scores are dropped one day later. */
 const MAX_DELAY_MS = 2 * DAY_MS;
 
 /**

@@ -47,7 +47,7 @@ export interface DrawnQuery extends Omit<SampledQuery, 'sessionHash' | 'hasText'
 export interface OpenQuery {
   readonly id: string;
   readonly receivedAt: Date;
-  /** Null if the live query was erased or has expired. */
+  /** Query text; null if the live query was erased or has expired. */
   readonly text: string | null;
   readonly embedding: Float32Array | null;
   readonly segments: Readonly<Record<string, string>>;
@@ -113,7 +113,7 @@ export function createJudgedTable(pool: Pool) {
   return {
     /**
      * Selects from the queries sampled since the last round. Several replicas may try, but only one selects in each
-     * round, because the rows and the end of the round are committed together. The first round selects nothing.
+     * round, because the rows and the end of the round are committed together. The first round selects no queries.
      *
      * @param draw chooses among all queries of the round
      * @returns the number of selected queries; null if no round is due

@@ -21,7 +21,7 @@ export interface ShownDocument {
   readonly id: string;
   /** Hash of the document text; null if the document was deleted. */
   readonly hash: string | null;
-  /** Null if the current judge gave no grade. */
+  /** Grade by the current judge; null if it gave none. */
   readonly grade: number | null;
 }
 

@@ -37,7 +37,7 @@ export async function measureJudged(
   const { pipeline, depth, pooling, windowMs, segmentKeys, maxSegments, retentionDays } = plan;
   const now = clock.now();
   const round = await db.judging.judged.round(pipeline);
-  // The first round selects nothing.
+  // The first round selects no queries.
   if (round === null || round.drawnUntil <= round.startedAt) return;
   const lengthMs = Math.min(windowMs, retentionDays * DAY_MS);
   const from = new Date(Math.max(round.startedAt.getTime(), round.drawnUntil.getTime() - lengthMs));
@@ -148,9 +148,9 @@ function sameMinute(outcome: MeasurementOutcome): MeasurementOutcome {
 const JUDGED_DAY = 'judged_day';
 export const LIVE_DROP = 'live_ndcg_drop';
 
-/** Days that are measured again, because late grades may have arrived. */
+/** Number of days that are measured again, because late grades may have arrived. */
 const LATE_DAYS = 2;
-/** Days that are read as the baseline. Includes extra days, because some may be missing. */
+/** Number of days that are read as the baseline, including extra days, because some may be missing. */
 const BASELINE_DAYS = 70;
 
 /**

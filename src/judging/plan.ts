@@ -11,7 +11,7 @@ import { createChatJudge, createRerankerJudge, type Judge } from './judge.ts';
 
 export interface JudgingPlan {
   readonly pipeline: string;
-  /** Null if there is no model judge. */
+  /** The model judge; null if there is none. */
   readonly judge: Judge | null;
   readonly queriesPerDay: number;
   readonly depth: number;
@@ -21,7 +21,7 @@ export interface JudgingPlan {
   readonly pooling: { readonly share: number; readonly documents: number } | null;
   /** Shadows that also answer each selected query; their documents are graded too. */
   readonly shadowLists: number;
-  /** Cost in US dollars. */
+  /** Maximum cost per day in US dollars. */
   readonly maxCostPerDay: number;
   readonly humanShare: number;
   /** Share of human-graded queries that a second person also grades. */

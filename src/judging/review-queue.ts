@@ -9,11 +9,11 @@ import type { FlaggedGrades } from './rules/flagged-grades.ts';
 
 export interface ReviewedDocument {
   readonly id: string;
-  /** Null if the document was deleted or its text is unknown. */
+  /** Text of the document; null if it was deleted or its text is unknown. */
   readonly text: string | null;
   /** Grade of an earlier person, or this person's own grade if the query needs two; null if there is none. */
   readonly grade: number | null;
-  /** True if this person should grade it. */
+  /** True if this person should grade the document. */
   readonly isOpen: boolean;
   /** True if the query or the document addresses the grading model. */
   readonly isFlagged: boolean;

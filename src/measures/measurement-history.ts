@@ -15,7 +15,7 @@ export const asNumbers = `array[m.value, extract(epoch from m.window_end)::doubl
 
 /** Chart buckets. Each bucket shows its lowest and highest values, so that no spike is lost. */
 const TREND_BUCKETS = 96;
-/** Longer spans are read from `measurement_hours`. */
+/** Maximum time range that is read by row; longer ranges are read from `measurement_hours`. */
 const MAX_BY_ROW_MS = 2 * DAY_MS;
 
 /** @param source query for rows `(measure, lowest, highest)`; the last two are `asNumbers` arrays */
@@ -71,7 +71,7 @@ function pointOf([value = 0, epoch = 0, low = 0, high = 0]: readonly number[]): 
 export interface MeasuredPoint {
   readonly at: Date;
   readonly value: number;
-  /** 95 % bounds; null for a measure without bounds. */
+  /** 95 % bounds of the value; null for a measure without bounds. */
   readonly low: number | null;
   readonly high: number | null;
 }

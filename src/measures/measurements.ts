@@ -104,7 +104,7 @@ async function upsertGaps(client: PoolClient, attempts: readonly MeasurementGap[
   );
 }
 
-/** One array per column, as `unnest` requires. */
+/** Returns one array per column, as `unnest` requires. */
 function attemptParameters(outcomes: readonly MeasurementOutcome[]): unknown[][] {
   return [
     outcomes.map((o) => o.pipeline),

@@ -24,7 +24,7 @@ export const NORMAL_RANGES = 'measures_normal';
 
 /** Maximum age of values from which a normal range is learned. */
 const HISTORY_MS = 14 * DAY_MS;
-/** Values read per window. Windows overlap, so more values would add little. */
+/** Number of values read per window. Windows overlap, so more values would add little. */
 const VALUES_IN_WINDOW = 12;
 
 /** Maximum number of incidents and of deployments to read. */

@@ -14,7 +14,7 @@ const EXPLAINED = 3;
 const EXPLAINED_TOPICS = 10;
 /** Maximum number of explained queries per report. */
 export const MAX_COMPLAINTS_EXPLAINED = EXPLAINED * EXPLAINED_TOPICS;
-/** Used if the service did not report the number of requested documents. */
+/** Assumed k if the service did not report the number of requested documents. */
 const USUAL_K = 10;
 
 export interface ComplaintsRequest {

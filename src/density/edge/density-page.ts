@@ -116,7 +116,7 @@ function coverageChart(
   });
 }
 
-/** Statistics for expert readers: some only describe, others decide the verdict. */
+/** Statistics for experts; some are only descriptive, and others determine the verdict. */
 function details(data: DensityPageData): Content {
   const { density, distributions, currentQueries } = data;
   return [

@@ -138,7 +138,7 @@ const SILENCE_MS = DAY_MS;
 /** Longest period of a density, which is also the history that a step needs. */
 export const MAX_POOL_MS = 7 * DAY_MS;
 const MIN_RESOLVE_MS = DAY_MS;
-/** e^700 is near the largest double. */
+/** Maximum logarithm; e^700 is near the largest double. */
 const MAX_LOG = 700;
 
 /** @param nowMs end of the last window that is not tested */
@@ -261,7 +261,8 @@ function resolution(
 ): AlertEvent | null {
   if (incident === null || nowMs - incident.raisedMs < MIN_RESOLVE_MS) return null;
   const { scope, raisedHigh } = incident;
-  // A small region may have too few sessions in a day. Earlier windows, back to the alert, are then added as needed.
+  // A small region may have too few sessions in a day. In that case, earlier windows are added as needed, back to the
+  // alert.
   const starts = history
     .map(({ startMs }) => startMs)
     .filter((startMs) => startMs >= incident.raisedMs && startMs <= nowMs - MIN_RESOLVE_MS)

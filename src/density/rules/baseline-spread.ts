@@ -17,7 +17,7 @@ export interface BaselineSpread {
   /** Mean and variance of the session means of x, cross-fitted. */
   readonly meanX: number;
   readonly variance: number;
-  /** Overdispersion, >= 1. */
+  /** Overdispersion of window means, >= 1. */
   readonly phi: number;
   /** Upper bound of the true mean of x. */
   readonly meanXUpper: number;
@@ -123,19 +123,19 @@ export function nullMean(upper: number, floor: number): number {
 export interface Regions {
   readonly count: number;
   readonly columns: number;
-  /** Row-major, `count` rows of length 1. */
+  /** Centroids of the regions: row-major, `count` rows of length 1. */
   readonly centroids: Float64Array;
 }
 
 const MAX_REGIONS = 32;
-/** Baseline queries per region. With fewer queries, the tail of the region would be lost. */
+/** Minimum number of baseline queries per region. With fewer queries, the region would have no tail. */
 const QUERIES_PER_REGION = 300;
 /** Rows used to fit the centroids; more rows would change little and take proportionally longer. */
 const MAX_FITTED_ROWS = 20_000;
 const ITERATIONS = 20;
 const STARTS = 2;
 
-/** R = min(32, floor(N / 300)), or 1 if N < 600. */
+/** Number of regions for N baseline queries: R = min(32, floor(N / 300)), or 1 if N < 600. */
 export function regionCount(baselineQueries: number): number {
   return Math.max(1, Math.min(MAX_REGIONS, Math.floor(baselineQueries / QUERIES_PER_REGION)));
 }
@@ -184,7 +184,7 @@ export interface RegionRow {
   /** Share of the current traffic and of the baseline; 0 to 1. */
   readonly share: number;
   readonly baselineShare: number;
-  /** Null if the window has no query in the region. */
+  /** Density of the region; null if the window has no query in it. */
   readonly density: number | null;
   /**
    * share * -ln D: contribution of the region to -ln D of all traffic. 0 without queries; negative if coverage of the

@@ -76,7 +76,7 @@ export interface BaselineSettings {
 /** Queries at or below this percentile form the tail, which is searched for uncovered topics. */
 const TAIL_PERCENTILE = 0.1;
 
-/** If ties span the limit, the larger part decides. */
+/** True if a query is in the tail. If tied ranks span the limit, the larger part decides. */
 export function isInTail(ranks: TiedRanks): boolean {
   return tailShare(ranks, TAIL_PERCENTILE) >= 0.5;
 }
@@ -153,7 +153,7 @@ export interface BaselineNeeds {
   readonly sessions: number;
 }
 
-/** Two weekly cycles. */
+/** Default requirements for a baseline that can page; two weeks cover two weekly cycles. */
 const PAGE_NEEDS: BaselineNeeds = { days: 14, sessions: 2_000 };
 const PROVISIONAL_NEEDS: BaselineNeeds = { days: 3, sessions: 500 };
 
@@ -196,7 +196,10 @@ interface DatedScore {
   readonly occurredAt: Date;
 }
 
-/** A third of a day: each hour changes sides daily, so that no time of day is only compared with itself. */
+/**
+ * Length of a block: a third of a day, so that each hour changes sides daily and no time of day is only compared with
+ * itself.
+ */
 const BLOCK_MS = 8 * HOUR_MS;
 
 /**

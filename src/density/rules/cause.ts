@@ -17,7 +17,7 @@ type ReadingConfidence = 'high' | 'medium' | 'low';
 
 export interface CauseReading {
   readonly cause: CoverageCause;
-  /** Null if there was no drop to explain. */
+  /** Confidence in the cause; null if there was no drop to explain. */
   readonly confidence: ReadingConfidence | null;
   /** True if the golden queries, which never change, confirm the cause; null if they are not conclusive. */
   readonly confirmed: boolean | null;
@@ -42,7 +42,7 @@ export function readCause(signs: {
   readonly goldenDropped: boolean | null;
   /** True if chunks that baseline queries found are missing from the store; null if unknown. */
   readonly chunksMissing: boolean | null;
-  /** Null if there is no canary. */
+  /** Verdict of the embedding canary; null if there is no canary. */
   readonly canary: CanaryVerdict | null;
 }): CauseReading {
   const { densityDropped, trafficChanged, goldenDropped, chunksMissing, canary } = signs;

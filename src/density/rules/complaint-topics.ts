@@ -31,7 +31,7 @@ export interface ComplaintTopic {
   readonly examples: readonly string[];
   /** Ids of queries without negative feedback that are as close to the topic as its members. */
   readonly alike: readonly string[];
-  /** Clusters with several subjects are not topics. */
+  /** Number of subjects of the cluster; clusters with several subjects are not topics. */
   readonly subjects: Exclude<Subjects, 'several'>;
   readonly sessions: number;
   /** Share of the sessions with negative feedback, with a 95 % CI, and share of all other sessions. */

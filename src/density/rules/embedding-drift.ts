@@ -16,9 +16,9 @@ import {
 
 /** Maximum mean discrepancy with Gaussian kernels, Gretton et al. 2012. */
 interface MaximumMeanDiscrepancy {
-  /** Excludes self-pairs: 0 on average without drift, and then negative as often as positive. */
+  /** Estimate that excludes self-pairs: if there is no drift, it is 0 on average, and negative as often as positive. */
   readonly unbiased: number;
-  /** Includes self-pairs: never negative. */
+  /** Estimate that includes self-pairs and is never negative. */
   readonly biased: number;
 }
 
@@ -76,7 +76,7 @@ export function twoBandwidthTest(distances: PairTable, gamma: number, assignment
   };
   const observed = statistic(Uint32Array.from({ length: n }, (_, row) => row));
   const permuted = Float64Array.from(assignments, statistic);
-  // Sums in another order differ in the last digits but count as equal.
+  // Sums in another order differ in the last digits but must count as equal.
   const least = observed - 1e-12;
   const reached = permuted.reduce((count, value) => count + (value >= least ? 1 : 0), 0);
   return {
@@ -193,9 +193,9 @@ export function compareEmbeddings(
     mmdUnbiased: maximumMeanDiscrepancy(distances, gamma).unbiased,
     /** p-value of the permutation test with the bandwidths gamma and 6 gamma. */
     mmdP: twoBandwidthTest(distances, gamma, assignments).p,
-    /** Computed in the U form. */
+    /** Energy distance, computed without self-pairs (U form). */
     energyDistance: energyDistance(distances).u,
-    /** Computed from all rows. */
+    /** Shift of the centroid, computed from all rows. */
     centroid: centroidShift(reference, current),
     /** Rows used for the statistics over all pairs. */
     sampled: { reference: x.rows, current: y.rows },
@@ -251,9 +251,11 @@ export function energyDistance(distances: PairTable) {
   const sums = sumOverPairs(distances, Math.sqrt);
   const between = (2 * sums.between) / (n * m);
   return {
-    /** Includes self-pairs: never negative. */
+    /** Estimate that includes self-pairs and is never negative. */
     v: between - (2 * sums.withinX) / (n * n) - (2 * sums.withinY) / (m * m),
-    /** Excludes self-pairs: 0 on average without drift, and then negative as often as positive. */
+    /**
+     * Estimate that excludes self-pairs: if there is no drift, it is 0 on average, and negative as often as positive.
+     */
     u: between - (2 * sums.withinX) / (n * (n - 1)) - (2 * sums.withinY) / (m * (m - 1)),
   };
 }

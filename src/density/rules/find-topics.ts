@@ -26,11 +26,16 @@ const ITERATIONS = 20;
  * are measured above the similarity of any two queries.
  */
 const MIN_SIMILARITY = 0.5;
-/** Parts must be tighter than any two queries by this share of the distance to identical queries. */
+/**
+ * Minimum tightness: parts must be tighter than random pairs of queries by this share of the distance to identical
+ * queries.
+ */
 const MIN_TIGHT = 0.05;
 /** Minimum share of queries with one subject for a topic. */
 const MIN_SHARE = 2 / 3;
-/** Minimum silhouette of separate parts. Below it, the vectors are sparse, and all queries are far from each other. */
+/**
+ * Minimum silhouette of separate parts. If it is lower, the vectors are sparse and all queries are far from each other.
+ */
 const APART = 0.25;
 
 /** `unclear`: the vectors do not decide; the words may. */
@@ -41,7 +46,7 @@ interface Part {
   readonly share: number;
   /** Number of distinct vectors: repeated queries do not make a part tighter. */
   readonly rows: number;
-  /** Sum of their directions. */
+  /** Sum of the directions of the part's queries. */
   readonly sum: Float64Array;
 }
 
@@ -142,7 +147,7 @@ export interface TopicBaseline {
 
 export interface LocatedTopic extends UncoveredCluster {
   readonly cause: TopicCause;
-  /** Clusters with several subjects are not topics. */
+  /** Number of subjects of the cluster; clusters with several subjects are not topics. */
   readonly subjects: Exclude<Subjects, 'several'>;
   /** Rows of the baseline sample in the region of the topic. */
   readonly baselineRows: readonly number[];

@@ -61,12 +61,12 @@ export function measureWindow(
       surprise: surprises[i] ?? 0,
     })),
     dropped,
-    /** Null if no query is measurable. */
+    /** Coverage of the window; null if no query is measurable. */
     density,
     /** Set if the window has too few sessions for a density. The window is still used for the drift test. */
     insufficient: tooFewSessions(density?.sessions ?? 0),
     means,
-    /** Input for the detectors. */
+    /** Session scores for the detectors. */
     scores: detectorScores(means),
   };
 }

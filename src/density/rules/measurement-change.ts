@@ -110,7 +110,10 @@ export const canaryTexts: readonly string[] = [
   'Newton\u2019s second law of motion',
 ];
 
-/** What scores depend on other than queries and content. Values are short texts; unknown values are empty. */
+/**
+ * Fingerprint of everything except queries and content that scores depend on. Values are short texts; unknown values
+ * are empty.
+ */
 export interface MeasurementFingerprint {
   readonly embeddingModel: string;
   readonly embeddingRevision: string;
@@ -143,7 +146,7 @@ const INCOMPARABLE: ReadonlySet<FingerprintField> = new Set([
   'scoreField',
 ]);
 
-/** The names of the fields that differ. Changed content is not a difference. */
+/** Returns the names of the fields that differ. Changed content is not a difference. */
 export function fingerprintDifferences(
   before: MeasurementFingerprint,
   after: MeasurementFingerprint,

@@ -40,11 +40,13 @@ export function unitVectors({ rows, columns, data }: Matrix): Vectors {
   return { rows, columns, data: scaled };
 }
 
-/** Sized so that blocks of rows and partners fit into the second-level cache together with their products. */
+/**
+ * Block size, chosen so that blocks of rows and partners fit into the second-level cache together with their products.
+ */
 const BLOCK = 32;
 const PARTNER_BLOCK = 128;
 
-/** Below this share of |a|^2 + |b|^2, the difference of products loses too many digits. */
+/** Share of |a|^2 + |b|^2 below which the difference of products loses too many digits. */
 const CLOSE = 1e-6;
 
 /**

@@ -152,7 +152,7 @@ export function coverageTotals({ sessions, queries, meanX, varianceX, uncovered 
 
 /**
  * Coverage of the fewest latest windows that together have 200 sessions, at most one day. If some sessions are poorly
- * covered, sessions vary more than in the baseline, which the interval of the density takes into account.
+ * covered, sessions vary more than in the baseline. The interval of the density accounts for this.
  *
  * @param windows in order, latest last; totals are null for windows without such queries
  * @param baseline overdispersion and number of baseline sessions

@@ -200,7 +200,7 @@ export function uncoveredShareOf(
   };
 }
 
-/** Null if there are enough sessions for a density, otherwise the required number. */
+/** Returns null if there are enough sessions for a density, otherwise the required number. */
 export function tooFewSessions(have: number, need: number = MIN_SESSIONS): InsufficientSessions | null {
   return have >= need ? null : { kind: 'insufficient_data', of: 'sessions', have, need };
 }
@@ -276,7 +276,7 @@ export interface RepeatDensity {
   readonly dropped: number;
 }
 
-/** With fewer changes, the spread of the values is not meaningful. */
+/** Minimum number of changed queries; with fewer changes, the spread of the values is not meaningful. */
 const MIN_CHANGES = 5;
 
 /**

@@ -106,17 +106,20 @@ export function measuredQueries(
 /** Scores of the baseline; each list is ascending. */
 export interface BaselineScores {
   readonly all: Float64Array;
-  /** By region number. */
+  /** Baseline scores by region number. */
   readonly regions: readonly Float64Array[];
 }
 
 /** Region number of a query without a vector. */
 export const NO_REGION = -1;
 
-/** Smaller regions have too few tail queries; their queries are ranked in the whole baseline. */
+/**
+ * Minimum size of a region. Smaller regions have too few tail queries, so their queries are ranked in the whole
+ * baseline.
+ */
 export const MIN_IN_REGION = 50;
 
-/** -ln u of the worst 1 %, within which all queries count equally. */
+/** Maximum surprise: -ln u at the worst 1 %, within which all queries count equally. */
 export const MAX_SURPRISE = Math.log(100);
 
 /**
@@ -148,7 +151,7 @@ export function baselineScores(
 
 /** Ranks of a score among the baseline scores and itself: all ranks that it shares with equal scores. */
 export interface TiedRanks {
-  /** First rank. Rank 1 is the worst-covered query. */
+  /** First of the tied ranks; rank 1 is the worst-covered query. */
   readonly first: number;
   readonly last: number;
   /** Number of ranks: the number of baseline scores plus one. A rank r is the percentile u = r / of. */

@@ -11,7 +11,7 @@ const MIN_REPEAT_COSINE = 0.995;
 /** Squared distance of two unit vectors with that cosine: |a - b|^2 = 2 - 2 cos. */
 const MAX_REPEAT_SQUARED_DISTANCE = 2 - 2 * MIN_REPEAT_COSINE;
 
-/** Coordinates summed between two checks of the limit. */
+/** Number of coordinates that are summed between two checks of the limit. */
 const STRIDE = 16;
 
 /** @param sessions session number of each query in one window */
@@ -23,7 +23,7 @@ export function sessionWeights(sessions: ArrayLike<number>) {
   }
   const weights = Float64Array.from(sessions, (session) => 1 / (counts.get(session) ?? 1));
   return {
-    /** 1 / (queries of the same session); the weights of a session sum to 1. */
+    /** Weight of each query: 1 / (queries of the same session), so that the weights of a session sum to 1. */
     weights,
     sessions: counts.size,
   };

@@ -89,7 +89,7 @@ export interface ClusterTraffic {
 
 export type StoreTraffic = NonNullable<ReturnType<typeof compareStoreWithTraffic>>;
 
-/** Rows per side that are compared in pairs; all other rows only count in the shares. */
+/** Maximum number of rows per side that are compared in pairs; all other rows only count in the shares. */
 const MAX_PAIRED = 1000;
 /** The neighborhood of a row extends to its fifth nearest row on the same side. */
 const NEIGHBOURS = 5;
@@ -123,7 +123,7 @@ export function compareStoreWithTraffic(
     NEIGHBOURS,
   );
   return {
-    /** Highest density ratio first. */
+    /** Clusters, highest density ratio first. */
     clusters: [...queryWeights.keys()]
       .map((cluster): ClusterTraffic => {
         const chunkShare = shares[cluster] ?? 0;

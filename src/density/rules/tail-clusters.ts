@@ -13,7 +13,7 @@ import { densityOf } from './query-density.ts';
 /** A query at or below the 10 % percentile. */
 export interface TailQuery {
   readonly id: string;
-  /** Row in the vectors of the query's side. */
+  /** Index of the query's row in the vectors of its side. */
   readonly row: number;
   /** Identifies the session. */
   readonly session: string;

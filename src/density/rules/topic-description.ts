@@ -91,7 +91,7 @@ function countSegments(queries: readonly Tags[], keys: readonly string[]): Map<s
 
 /** Maximum number of terms in a label. */
 const MAX_TERMS = 3;
-/** A term in fewer queries may be there by chance. */
+/** Minimum number of queries with a term; a rarer term may occur by chance. */
 const MIN_QUERIES = 2;
 /** Weight of the prior, in queries. */
 const PRIOR_QUERIES = 10;
@@ -140,7 +140,10 @@ export function labelTopic(topic: readonly string[], background: readonly string
     .map(({ term }) => term);
 }
 
-/** If a smaller share of the queries contains a term of the label, the label describes only a part of them. */
+/**
+ * Minimum share of the queries that contain a term of the label; otherwise the label describes only a part of the
+ * queries.
+ */
 const MIN_COVERED = 1 / 3;
 
 /**

@@ -114,13 +114,16 @@ interface FoundTopic {
 
 export interface TopicMatch<Found extends FoundTopic> {
   readonly found: Found;
-  /** Null for a new topic. */
+  /** The matching known topic; null for a new topic. */
   readonly known: string | null;
   /** Cosine to the known topic; null for a new topic. */
   readonly similarity: number | null;
 }
 
-/** Two samples of the same topic differ somewhat; two topics in one store are rarely this similar. */
+/**
+ * Minimum cosine between two findings of one topic. Two samples of the same topic differ somewhat, but two topics in
+ * one store are rarely this similar.
+ */
 const SAME_TOPIC = 0.8;
 
 /**
@@ -161,8 +164,8 @@ export function matchTopics<Found extends FoundTopic>(
 }
 
 /**
- * Known topics that this search did not find separately but as part of a found topic: they are as close to it as its
- * own queries. An earlier search had separated them.
+ * Finds known topics that this search found only as part of another topic: they are as close to that topic as its own
+ * queries. An earlier search had separated them.
  *
  * @returns the index of the found topic by the id of the known topic
  */

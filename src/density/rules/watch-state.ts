@@ -124,7 +124,7 @@ export interface RepeatedSearches extends Replay {
 
 /** What happened since the last step. */
 export type WatchObservation =
-  /** The measurement did not change, but more fields of the fingerprint became known. */
+  /** The way of measuring did not change, but more fields of the fingerprint became known. */
   | { readonly kind: 'measurement_identified'; readonly fingerprint: MeasurementFingerprint }
   | {
       readonly kind: 'measurement_changed';

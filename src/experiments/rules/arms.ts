@@ -16,7 +16,7 @@ export type ArmMeasure = (typeof armMeasures)[number];
 interface ArmQuery {
   /** Random number of its session, which identifies the session. */
   readonly cluster: number;
-  /** Value of the tag. */
+  /** Value of the tag that identifies the arm. */
   readonly arm: string;
   /** Inclusion probability. */
   readonly probability: number;
@@ -27,7 +27,7 @@ export interface UsedQuery extends ArmQuery {
   /** The session is sampled by chance in every arm if its random number is below this value. */
   readonly leastProbability: number;
   readonly isClicked: boolean;
-  /** Feedback without clicks. */
+  /** Number of positive feedback items, excluding clicks. */
   readonly positive: number;
   readonly negative: number;
 }

@@ -6,7 +6,7 @@ import type { ComparisonVerdict } from '../../golden/rules/verdict.ts';
 import { pairedTSampleSize, smallestDetectableDifference } from '../../math/stats/paired-tests.ts';
 import { type Evidence, type ExperimentVerdict, isCalled, levelOf, PLANNED_POWER } from './verdict.ts';
 
-/** A further test would come after four months, at a level that cannot detect anything. */
+/** Maximum number of tests. A further test would follow after four months, at a level that cannot detect anything. */
 const MAX_TESTS = 7;
 /** Number of runs at the last test. */
 export const MAX_RUNS = 2 ** (MAX_TESTS - 1);
@@ -76,8 +76,8 @@ export function statusOfTests<Test extends GoldenTest>(
 
 /**
  * Forecasts when a true difference will be detected with 80 % power: at the first future test whose smallest detectable
- * difference is small enough, planned with 90 %. The variance between queries remains; the noise between runs averages
- * out:
+ * difference is small enough, planned with 90 %. The variance between queries remains, while the noise between runs
+ * averages out:
  *
  * variance of a query after r runs = sd^2 - noise^2 / runs + noise^2 / r
  *

@@ -71,7 +71,7 @@ interface PairsStatus extends DaysStatus {
   readonly evidence: Evidence;
 }
 
-/** A smaller difference does not matter in practice. */
+/** Minimum effect; a smaller difference does not matter in practice. */
 const MIN_EFFECT = defaultMinEffect('ndcg');
 /** Probability that the variance is below the planned variance; rare large losses may not have occurred yet. */
 const PLANNED_VARIANCE = 0.95;
@@ -166,7 +166,7 @@ export function overlapOf(
   return { overlap: rankBiasedOverlap(ours, theirs, k), isChanged };
 }
 
-/** Each document at its first rank. */
+/** Returns each document at its first rank. */
 function ranked(ids: readonly string[], separator: string | null): string[] {
   return [...new Set(separator === null ? ids : ids.map((id) => documentOf(id, separator)))];
 }

@@ -53,10 +53,10 @@ export interface ChangedAnswer {
 export interface OverlapSummary extends WeightedSums {
   readonly asked: number;
   readonly failed: number;
-  /** Sums of weight times value. */
+  /** Sums of weight times value, by measure. */
   readonly overlap: number;
   readonly changed: number;
-  /** Milliseconds; null without an answer. */
+  /** Latency in milliseconds; null if the shadow never answered. */
   readonly median: number | null;
   readonly p95: number | null;
 }

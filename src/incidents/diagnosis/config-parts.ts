@@ -1,7 +1,8 @@
 /**
  * Cleans up after pipelines, golden sets and checks that were removed from the config. Each scheduler records what its
- * config contains once a minute. A part that no scheduler has recorded for some minutes has ended, and its incident is
- * closed. During a rolling deployment two configs are active; neither closes nor reopens incidents of the other.
+ * config contains once a minute. If no scheduler has recorded a part for some minutes, the part has ended and its
+ * incident is closed. During a rolling deployment two configs are active; neither closes nor reopens incidents of the
+ * other.
  */
 import type { Pool, PoolClient } from 'pg';
 import { configuredChecks, type WatchedChecks } from '../../checks/check-store.ts';

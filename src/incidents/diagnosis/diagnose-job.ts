@@ -36,7 +36,7 @@ async function probeParts(
 export const diagnoseAlertsJob = defineJob({
   name: 'diagnose-alerts',
   does: 'Finds the likely cause of firing alerts every 15 seconds and after each golden run, then runs `send-notifications`.',
-  // Absent: all pipelines.
+  // Names of the pipelines; if absent, all pipelines.
   payload: z.strictObject({ pipeline: z.string().min(1).optional() }),
   concurrency: 1,
   attempts: 1,

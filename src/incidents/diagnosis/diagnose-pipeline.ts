@@ -86,7 +86,7 @@ export async function updateIncident(
   const facts = await readPipelineFacts(context, name);
   const alerts = firingAlerts(pipeline, facts, open, clock.now());
   if (alerts.length === 0) {
-    // A change can only be detected if a probe ran before it.
+    // A probe can detect a change only if another probe ran before the change.
     const problems = lacksFirstProbe(pipeline, facts) ? await probeParts(pipeline, signal) : [];
     const because = closingReasonOf(open?.timeline ?? [], facts.parts);
     if (await db.incidents.close(name, clock.now(), because, recoveriesOf(open?.timeline ?? [], facts)))
@@ -195,7 +195,7 @@ function factsOf({ latest, checks, measurements, intervalSeconds }: AlertFacts, 
 
 interface FiringPipeline {
   readonly alerts: readonly Alert[];
-  /** Null if no incident has been opened yet. */
+  /** The open incident; null if none has been opened yet. */
   readonly open: Incident | null;
   readonly facts: PipelineFacts;
 }
@@ -229,7 +229,7 @@ interface TracedOnset {
   readonly run: GoldenRun | null;
   readonly around: ReferenceRuns;
   readonly firstBad: TimeSpan | null;
-  /** Null if no incident has been opened yet. */
+  /** The open incident; null if none has been opened yet. */
   readonly openedAt: Date | null;
 }
 
@@ -297,8 +297,8 @@ async function observe(
     canary,
     index: wrongShares(measured, now),
     arrivals: arrivalLag(measured, now),
-    // A deployment after the first bad measurement is not the cause. A change that a probe detected may have happened
-    // before it was recorded.
+    // A deployment after the first bad measurement is not the cause. A detected change may have happened before the
+    // probe recorded it.
     deployments: deployments.filter(({ source, occurredAt }) => source === 'detected' || occurredAt <= onset),
     isolation: observeIsolation(facts.checks),
     density: observedDensity,

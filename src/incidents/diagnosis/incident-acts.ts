@@ -13,7 +13,7 @@ export type IncidentActs = ReturnType<typeof createIncidentActs>;
 
 /** A user who acts on an incident. */
 export interface Actor {
-  /** Shown on pages; null if keys are not required. */
+  /** Name shown on pages; null if keys are not required. */
   readonly name: string | null;
   /** Name in the audit log. */
   readonly by: string;

@@ -107,12 +107,12 @@ export const reliabilitySchema = z.object({
 export const incidentSchema = z.object({
   id: z.string(),
   opened_at: time,
-  closed_at: time.nullable().describe('Null while an alert fires.'),
+  closed_at: time.nullable().describe('When the incident closed; null while an alert fires.'),
   closed_because: z
     .enum(closingReasons)
     .nullable()
     .describe(
-      'Why the incident closed. `left_config`: the alerts were removed from the config before they recovered. Null while the incident is open.',
+      'Why the incident closed. `left_config`: the alerts were removed from the config before they recovered. Why the incident closed; null while it is open.',
     ),
   severity: z.enum(severities).describe('Worst severity during the incident.'),
   acknowledged_at: time.nullable().describe('When a user acknowledged the incident; null until then.'),
@@ -120,7 +120,7 @@ export const incidentSchema = z.object({
     .string()
     .nullable()
     .describe('Null if the incident is not acknowledged, or if API keys are not required.'),
-  mark: markSchema.nullable().describe('Null unless a user marked the cause as right or wrong.'),
+  mark: markSchema.nullable().describe("The user's mark; null unless a user marked the cause as right or wrong."),
   confirmed_at: time.nullable().describe('When a second diagnosis confirmed or corrected the cause; null until then.'),
   diagnosed_at: time.describe('Time of this diagnosis, which has not changed since then.'),
   ...findingsShape,

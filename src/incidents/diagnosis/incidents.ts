@@ -34,7 +34,7 @@ export type RecordOutcome = 'opened' | 'updated' | 'unchanged' | 'outdated';
 
 export interface IncidentFilter {
   readonly pipeline?: string;
-  /** Only incidents that were open at some point between `from` and `until`. */
+  /** Returns only incidents that were open at some point between `from` and `until`. */
   readonly during?: TimeSpan;
   /** Id of the last incident on the previous page. */
   readonly before?: string;

@@ -64,7 +64,7 @@ function changeAlert({ measure, segment, newest: { value }, range: { normal, low
   };
 }
 
-/** The drop is measured every five minutes, over a window of up to a day. */
+/** How long a measured drop is trusted. The drop is measured every five minutes, over a window of up to a day. */
 const DROP_TRUST_SECONDS = 900;
 
 /** Details of the drop in positive feedback that fires an alert; null if there is none. */

@@ -44,7 +44,7 @@ function opinionsOf({ measure }: RunMetricKey, latest: readonly LatestMeasuremen
   return found[0] ?? null;
 }
 
-/** Maximum age of a rating; live traffic may have few. */
+/** Returns the newest rating within a maximum age, because live traffic may have few ratings. */
 function newestOf(latest: readonly LatestMeasurement[]): LatestMeasurement['newest'] {
   const found = latest.find(({ measure, segment }) => measure === POSITIVE_RATIO && segment === ALL_SEGMENT);
   return found?.gap === null ? found.newest : null;

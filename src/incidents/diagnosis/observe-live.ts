@@ -101,12 +101,12 @@ export async function observeLive(
   };
 }
 
-/** The 95th percentile of fewer latencies is not meaningful. */
+/** Minimum number of latencies; the 95th percentile of fewer latencies is not meaningful. */
 const MIN_TIMED = 30;
 
 /**
- * Latency that the service reports, which excludes delays in recalld. Compares the time since the onset with the day
- * before it.
+ * Observes the latency that the service reports, which excludes delays in recalld. Compares the time since the onset
+ * with the day before it.
  */
 async function observeLatency(
   windows: Pick<LiveWindows, 'latency95'>,

@@ -205,7 +205,7 @@ export async function observeCanary(
 ): Promise<ObservedCanary | null> {
   const median = trusted(latest, 'embedding_canary_median');
   const least = trusted(latest, 'embedding_canary_min');
-  // A measurement from before the alert does not show what happened later.
+  // A measurement from before the alert does not show what happened after it.
   if (median === null || least === null || median.measuredAt < interval.good) return null;
   if ((await valueBefore(measurements, 'embedding_canary_median', interval)) === null) return null;
   return {
@@ -225,7 +225,7 @@ export async function observeDensity(
   if (stored?.state.phase.kind !== 'watching' || newest === null) return null;
   const { alerts } = stored.state.phase;
   const incidents = [alerts.page, alerts.ticket].flatMap((alert) => alert?.incident ?? []);
-  // The alert keeps firing until coverage has been good for a day, long after the cause is gone.
+  // The alert keeps firing until coverage has been good for a day, which is long after the cause is gone.
   const isBack = ({ scope }: (typeof incidents)[number]): boolean =>
     scope === 'global' && newest.value >= DENSITY_THRESHOLDS.ticket.global;
   const opened = incidents.filter((incident) => !isBack(incident)).map(({ openedMs }) => openedMs);
@@ -243,7 +243,7 @@ export async function observeDensity(
   };
 }
 
-/** A content gap has low confidence if the queries resemble the baseline. */
+/** Classifies the queries; a content gap has low confidence if the queries resemble the baseline. */
 function questionsOf(details: Readonly<Record<string, unknown>>): ObservedDensity['questions'] {
   switch (details['cause']) {
     case 'content_gap':

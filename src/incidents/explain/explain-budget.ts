@@ -1,4 +1,6 @@
-/** Limits explained queries per API caller and minute. Each sends about three queries to the retriever. */
+/**
+ * Limits explained queries per API caller and minute. Each explained query sends about three queries to the retriever.
+ */
 import { RecalldError } from '../../core/errors.ts';
 import { type Clock, MINUTE_MS } from '../../core/time.ts';
 
@@ -23,7 +25,7 @@ export function createExplainBudget(clock: Pick<Clock, 'monotonicMs'>) {
      */
     spend(caller: string, queries: number): void {
       const now = clock.monotonicMs();
-      // There are few callers, because they need valid keys. Callers whose minute is over are removed.
+      // Removes callers whose minute is over. There are few callers, because callers need valid keys.
       for (const [name, { since }] of spent) if (now - since >= MINUTE_MS) spent.delete(name);
       const before = spent.get(caller) ?? { since: now, queries: 0 };
       const after = before.queries + Math.min(queries, MAX_EXPLAINED_PER_MINUTE);

@@ -44,7 +44,7 @@ export function createExplainTurns(patienceMs = PATIENCE_MS): ExplainTurns {
     const known = open.get(pipeline.name);
     if (known !== undefined) return known;
     const limits = retrieverLimitsOf(pipeline);
-    // The name is unique, so that removing one limiter does not remove the next one.
+    // The holder's name is unique, so that removing one limiter does not remove the next limiter.
     const holder = `explain-${randomUUID().slice(0, 8)}`;
     const gate = openThrottle(context, { pipeline: pipeline.name, holder, ...limits, usualLatencyMs: null });
     // Every waiter receives the rejection. Without this handler, it would end the process.
@@ -126,7 +126,7 @@ function throttled(retriever: Retriever, gate: Throttle, enter: () => Promise<vo
         hasFailed = answer.kind !== 'documents';
         return answer;
       } finally {
-        // A deeper search always takes longer, so its latency does not indicate load.
+        // The latency of a deeper search does not indicate load, because a deeper search always takes longer.
         gate.leave(null, hasFailed);
       }
     },

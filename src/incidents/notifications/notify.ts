@@ -54,7 +54,7 @@ async function send(context: Context, due: DueNotification, signal: AbortSignal)
   const incident = await db.incidents.find(due.incidentId);
   // The receiver may have been removed from the config.
   if (receiver === undefined || incident === null) return db.notifications.giveUp(due.id, clock.now());
-  // The incident has closed in the meantime; only the last message is still true.
+  // The incident has closed in the meantime, so only the last message is still true.
   if (due.event !== 'closed' && incident.closedAt !== null) return db.notifications.discard(due.id);
   const { kind, field } = receiver;
   const png = receiver.attachesChart ? await chartOf(context, incident) : null;
@@ -124,7 +124,7 @@ export interface KnownIncident extends NotifiableIncident {
   readonly id: string;
 }
 
-/** A notification whose worker died is retried after this long. */
+/** Lease time, after which a notification whose worker died is retried. */
 const LEASE = '1 minute';
 
 export function createNotifications(pool: Pool) {

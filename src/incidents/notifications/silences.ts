@@ -1,4 +1,4 @@
-/** Silences in PostgreSQL: times in which the messages and alerts of a pipeline are held back. */
+/** Silences in PostgreSQL: times in which the messages and alerts of a pipeline are suppressed. */
 import type { Pool } from 'pg';
 import type { Context } from '../../core/context.ts';
 import { RecalldError } from '../../core/errors.ts';
@@ -33,7 +33,10 @@ export function createSilences(pool: Pool) {
         return added;
       }),
 
-    /** Ends a silence now, or before it starts. One that has ended stays as it is. @returns null for an unknown silence */
+    /**
+     * Ends a silence now, or before it starts. A silence that has already ended is not changed. @returns null for an
+     * unknown silence
+     */
     end: (id: string, { by }: Actor, now: Date): Promise<Silence | null> =>
       inTransaction(pool, async (client) => {
         const known = await queryRow<Silence>(
@@ -62,7 +65,7 @@ export function createSilences(pool: Pool) {
         return ended;
       }),
 
-    /** Returns silences that end after a time, also future ones, by their start. */
+    /** Returns silences that end after a time, including future silences, sorted by start. */
     async endingAfter(at: Date, pipeline: string | null = null): Promise<readonly Silence[]> {
       return queryRows<Silence>(
         pool,
@@ -82,7 +85,7 @@ export function createSilences(pool: Pool) {
 
 export type NewSilence = Pick<Silence, 'pipeline' | 'startsAt' | 'endsAt' | 'reason'>;
 
-/** A longer silence is probably forgotten. */
+/** Maximum length of a silence; a longer silence is probably forgotten. */
 const MAX_LENGTH_MS = 90 * DAY_MS;
 
 /**
@@ -115,7 +118,7 @@ export async function endSilence({ db, clock }: Context, id: string, actor: Acto
   return ended;
 }
 
-/** `recalld_silenced`, which holds back the alert rules of a pipeline. */
+/** Returns the gauge `recalld_silenced`, which suppresses the alert rules of a pipeline. */
 export async function readSilenceGauges({ db, pipelines, clock }: Context): Promise<GaugesAt> {
   const silences = await db.silences.endingAfter(clock.now());
   return (now) =>

@@ -41,7 +41,7 @@ export async function readHubs(
   return {
     queries: found.queries,
     documents: found.documents,
-    /** Null if too few queries were answered. */
+    /** Hub documents; null if too few queries were answered. */
     hubs,
     /**
      * Null if no chunks were sampled, if the store cannot be sampled, or if its ids differ from the ids in results.
@@ -75,7 +75,7 @@ export interface ReturnedWindow {
   readonly limit: number;
 }
 
-/** Documents at lower ranks cannot be hubs. */
+/** Maximum number of documents read, because less frequently retrieved documents cannot be hubs. */
 const MAX_DOCUMENTS = 200;
 const EXAMPLES = 3;
 
@@ -197,11 +197,13 @@ interface Leak extends ForbiddenResult {
 
 const LISTED_DOCUMENTS = 50;
 const LISTED_DEPLOYMENTS = 5;
-/** A page is opened often, so it covers a shorter time than the command. */
+/**
+ * Time range of the hub section on the page, which is shorter than for the command because the page is opened often.
+ */
 const HUBS_MS = 7 * DAY_MS;
 const hubsWindow = { k: 10, limit: 5000 };
 const DRAWN_CHUNKS = 1000;
-/** Timeout of a page. */
+/** Timeout for sampling chunks while a page is built. */
 const DRAW_LIMIT_MS = 30_000;
 
 export async function readIndexPage(

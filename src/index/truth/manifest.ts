@@ -40,7 +40,7 @@ export function createManifestSource(config: ManifestConfig, configField: string
 
 export interface ManifestPart {
   readonly lines: readonly SourceLine[];
-  /** Position from which to continue; null if reading can only start over. */
+  /** Position from which to continue reading; null if reading can only start over. */
   readonly next: string | null;
 }
 
@@ -100,7 +100,7 @@ export async function* readCommand(
       `The command of ${configField} ${reason}. Run it manually to see its output.`,
     );
   const ended = once(child, 'close');
-  // Failures are thrown below.
+  // Failures of the program are thrown below.
   ended.catch(() => undefined);
   try {
     for await (const lines of linesOf(child.stdout, `the manifest that ${configField} prints`)) {

@@ -53,7 +53,7 @@ export const measuresOfPhase: Partial<Readonly<Record<Phase, readonly string[]>>
   models: [otherModel.measure],
 };
 
-/** Minimum number of changes per day for a 95th percentile. */
+/** Minimum number of changes per day for a 95th percentile of the lag. */
 const MIN_ARRIVALS = 20;
 
 /** @param all true if every document was checked */
@@ -82,7 +82,7 @@ export async function measureIndex({ db, clock }: Context, plan: IndexPlan, roun
     for (const { segment, ...tally } of sumBySegment(tallies, maxSegments)) {
       const share = estimateShare(tally satisfies Tally, isComplete);
       if (share === null) continue;
-      // Only the findings contain ids.
+      // Details contain no document ids; only the findings do.
       const details = segment === ALL_SEGMENT ? { known: known?.count ?? 0, since: known?.since ?? null } : {};
       outcomes.push({ kind: 'value', ...frame, measure, segment, ...share, details });
     }

@@ -1,6 +1,6 @@
 /**
  * Phases of a round: finds manifest documents that are missing from the store, store documents that are missing from
- * the manifest, and outdated chunks. Store calls are throttled.
+ * the manifest, and outdated chunks. All store calls are throttled.
  */
 
 import type { StoredChunk, StoreOutcome } from '../../connectors/stores/vector-store.ts';

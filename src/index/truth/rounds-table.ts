@@ -37,7 +37,7 @@ export interface ProbedDocument {
   readonly isWrong: boolean;
 }
 
-/** Tally of a segment. The name is empty for documents without a segment. */
+/** Tally of a segment. The segment name is empty for documents without a segment. */
 interface SegmentTally extends Tally {
   readonly kind: FindingKind;
   readonly segment: string;

@@ -210,7 +210,7 @@ function gradeForm(
 
 type Fields = Readonly<Record<string, string | undefined>>;
 
-/** Some servers refuse longer URLs. */
+/** Maximum number of skipped queries in the URL, because some servers refuse long URLs. */
 const MAX_SKIPPED = 50;
 
 function skippedOf(text = ''): string[] {
@@ -245,17 +245,17 @@ export async function readJudgePage(
   return {
     pipeline,
     isJudged,
-    /** Null if there is nothing to grade. */
+    /** The query to grade; null if there is none. */
     query: next,
     progress: status.people,
     status,
     trends,
     from,
     until: now,
-    /** Null if there is no model judge. */
+    /** The model judge; null if there is none. */
     maxCostPerDay: plan === undefined || plan.judge === null ? null : plan.maxCostPerDay,
     skipped,
-    /** The last grade, so that it can be undone. */
+    /** The last grade, which the reviewer can undo. */
     last: queryId === undefined || documentId === undefined ? null : { queryId, documentId },
   };
 }

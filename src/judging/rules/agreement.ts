@@ -16,7 +16,7 @@ export interface GradedPair {
   readonly cluster: string | number;
   /** Inverse probability that both graders grade it; any positive number. */
   readonly weight: number;
-  /** Grades 0 to 3. */
+  /** Grades from 0 to 3. */
   readonly first: number;
   readonly second: number;
 }
@@ -146,7 +146,7 @@ function addPseudoPair(whole: Moments, pairs: number, first: Moments | undefined
   if (first !== undefined) first.difference += weight;
 }
 
-/** Limit of kappa's absolute value; Fisher's z is undefined beyond it. */
+/** Limit for the absolute value of kappa, beyond which Fisher's z is undefined. */
 const EDGE = 1 - 1e-9;
 
 function zOf(moments: Moments): number {
@@ -156,7 +156,7 @@ function zOf(moments: Moments): number {
 /** Grades 0 to 3 for one pair, each pair from a different query; 0 if the judge gave no grade, as in the scores. */
 export interface PanelPair {
   readonly first: number;
-  /** Grade at the first repetition; null before that. */
+  /** Grade at the first repetition; null before the first repetition. */
   readonly repeat: number | null;
   readonly now: number;
 }

@@ -4,7 +4,7 @@ import { type PromptMessage, promptData } from '../../core/text/prompt-data.ts';
 import { addressesModel } from './injection-signs.ts';
 import { MAX_GRADE } from './judged-scores.ts';
 
-/** Longer texts are cut: later text rarely changes a grade, but would double the cost of a call. */
+/** Maximum length of a document text. Later text rarely changes a grade, but would double the cost of a call. */
 export const MAX_DOCUMENT_CHARACTERS = 6000;
 const MAX_QUERY_CHARACTERS = 2000;
 
@@ -42,7 +42,7 @@ Answer with JSON: {"grade": 0, 1, 2 or 3}.`;
 /** Returns the part of a document text that the judge receives. */
 export interface StoredText {
   readonly hash: string;
-  /** The result is well-formed for PostgreSQL. */
+  /** Text that the judge receives, well-formed for PostgreSQL. */
   readonly content: string;
 }
 
@@ -77,7 +77,7 @@ export function repairMessages(asked: readonly PromptMessage[], answer: string):
   ];
 }
 
-/** Everything that is the same in all calls. Any change to it means a new judge. */
+/** Everything that is the same in all calls. Any change to the prompt means a new judge. */
 export function promptIdentity(): string {
   return JSON.stringify([instructions, gradeSchema, MAX_DOCUMENT_CHARACTERS]);
 }

@@ -44,7 +44,7 @@ export interface JudgedMean {
 const TAIL = 0.025;
 /** Maximum number of jackknife groups for the sessions that only the model graded. */
 const MAX_PARTS = 30;
-/** A single session has no spread. */
+/** Minimum number of sessions, because a single session has no spread. */
 const MIN_SESSIONS = 2;
 
 /**
@@ -92,11 +92,11 @@ export function studentBounds({ value, standardError, degreesOfFreedom }: Judged
 }
 
 /**
- * A spread this small is due to rounding or coincidence. The interval then relies on the number of human-graded
- * sessions alone.
+ * Spread below which it is due to rounding or coincidence. The interval then relies only on the number of human-graded
+ * sessions.
  */
 const NO_SPREAD = 1e-9;
-/** Below this value, Hall's transformation is the identity up to rounding. */
+/** Skewness below which Hall's transformation is the identity up to rounding. */
 const NO_SKEW = 1e-6;
 
 /**
@@ -146,7 +146,7 @@ type SessionSums = [
 
 const SUMS = 6;
 
-/** Sessions keep the order of their first query. */
+/** Sums queries by session. Sessions keep the order of their first query. */
 function sumBySession(queries: readonly JudgedQuery[]): SessionSums[] {
   const sessions = new Map<string | number, SessionSums>();
   for (const { cluster, modelProbability, humanProbability, model, people } of queries) {
@@ -196,7 +196,7 @@ function without({ total, products }: Moments, part: readonly SessionSums[], sig
 
 type Estimate = Pick<JudgedMean, 'value' | 'lambda' | 'humanOnly' | 'modelOnly'>;
 
-/** Scores lie in [0, 1], so sums of squares below this are rounding. */
+/** Sums of squares below this value are due to rounding, because scores are in [0, 1]. */
 const NOTHING = 1e-24;
 
 function estimateOf({ total, products }: Moments): Estimate {
@@ -277,18 +277,18 @@ const FALSE_DROPS_PER_YEAR = 0.5;
 const spans = [1, 2, 3, 5, 7, 10, 14] as const;
 /** Level of each test; there is one test per day and span. */
 const ALPHA = FALSE_DROPS_PER_YEAR / 365 / spans.length;
-/** Two weeks, so that every weekday is included. */
+/** Minimum number of baseline days: two weeks, so that every weekday is included. */
 const MIN_BASELINE_DAYS = 14;
 const MAX_BASELINE_DAYS = 42;
-/** A smaller drop is not reported, however certain it is. */
+/** Minimum drop; a smaller drop is not reported, however certain it is. */
 const MIN_DROP = 0.02;
-/** After this many days, human judgments that exclude the detected drop reject it. */
+/** Number of days after which human judgments that exclude the detected drop reject it. */
 const MAX_UNDECIDED_DAYS = 10;
-/** Human-graded sessions needed on each side. */
+/** Minimum number of human-graded sessions on each side. */
 const MIN_DROP_SESSIONS = 8;
-/** With fewer sessions since the drop, the interval is too narrow to reject it. */
+/** Minimum number of sessions since the drop; with fewer sessions, the interval is too narrow to reject the drop. */
 const MIN_SESSIONS_TO_REJECT = 40;
-/** If human judgments show less than this share of the detected drop, the model measured something else. */
+/** Minimum share of the detected drop that human judgments must show; otherwise the model measured something else. */
 const MIN_CONFIRMED_SHARE = 0.5;
 
 /**

@@ -14,7 +14,7 @@ import { judgedScores, RELEVANT_GRADE, type ScoredMeasure, scoredMeasures } from
 
 /** A document of a selected query. */
 export interface GradedDocument {
-  /** True if its text was found. */
+  /** True if the text of the document was found. */
   readonly hasText: boolean;
   /** `failed` if the judge gave no grade; null if the judge was not called. */
   readonly model: number | 'failed' | null;
@@ -31,9 +31,11 @@ export interface GradedQuery {
   readonly tags: Readonly<Record<string, string>>;
   /** Probability that the query is sampled and selected. */
   readonly probability: number;
-  /** True if it was selected for people. Human judgments of other queries are not a random part of the traffic. */
+  /**
+   * True if the query was selected for people. Human judgments of other queries are not a random part of the traffic.
+   */
   readonly needsHuman: boolean;
-  /** Judges that graded its documents; more than one if the judge changed meanwhile. */
+  /** Judges that graded the query's documents; several if the judge changed meanwhile. */
   readonly judges: readonly string[];
   /** Documents, best first; empty for a failed or empty query. */
   readonly documents: readonly GradedDocument[];
@@ -77,7 +79,7 @@ type JudgedMeasureKey = (typeof measuresOfScore)[ScoredMeasure][number];
  * uncorrected.
  */
 const MIN_HUMAN_SESSIONS = 8;
-/** Above this share of failures, the model's mean reflects the judge more than the retriever. */
+/** Maximum share of failures; above it, the model's mean reflects the judge more than the retriever. */
 const MAX_FAILED_SHARE = 0.2;
 
 /** Returns all selected queries with their weights and their scores from the model and from people. */
@@ -112,7 +114,7 @@ interface ScoredQuery extends GradedQuery {
   readonly people: Readonly<Record<ScoredMeasure, number>> | null;
   /** Model scores, if the current judge graded every document. */
   readonly now: Readonly<Record<ScoredMeasure, number>> | null;
-  /** True if the judge failed on one of its documents. */
+  /** True if the judge failed on one of the query's documents. */
   readonly hasFailed: boolean;
 }
 

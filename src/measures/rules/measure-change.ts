@@ -54,7 +54,7 @@ export interface NormalRange {
   readonly normal: number;
   readonly low: number;
   readonly high: number;
-  /** Number of values from which the range was learned. */
+  /** Number of values from which the normal range was learned. */
   readonly n: number;
 }
 
@@ -66,7 +66,7 @@ const MIN_WINDOWS = 3;
 /** Smallest change that matters: absolute for shares and scores, relative for other values. */
 const MIN_SHARE_CHANGE = 0.1;
 const MIN_RELATIVE_CHANGE = 0.35;
-/** A busy machine may double latencies, so only a larger relative change of a duration matters. */
+/** Smallest relative change of a duration that matters. A busy machine may double latencies. */
 const MIN_RELATIVE_DELAY = 1;
 /** Standard deviation of a normal distribution per median absolute deviation. */
 const PER_MAD = 1.4826;

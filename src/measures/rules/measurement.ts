@@ -6,7 +6,7 @@ export type IntervalOf = (pipeline: string, goldenSet: string) => number | null;
 
 /** Values older than this many intervals are withheld. */
 export const INTERVALS_TO_TRUST = 3;
-/** Golden sets without a schedule are expected to be run daily. */
+/** Assumed interval for golden sets without a schedule, which are expected to be run daily. */
 const INTERVAL_BY_HAND_SECONDS = 86_400;
 
 /** Prefixes of measures that compare golden sets with live traffic. They do not come from a probe. */
@@ -59,7 +59,7 @@ export function ageSeconds(at: Date, now: Date): number {
 /** Key of a series of values over time. */
 export interface MeasurementSeries {
   readonly pipeline: string;
-  /** In snake case, such as `zero_results_ratio`. */
+  /** Name of the measure in snake case, such as `zero_results_ratio`. */
   readonly measure: string;
   /** `all`, `key=value`, or `other`. */
   readonly segment: string;
@@ -71,7 +71,7 @@ interface Measuring extends MeasurementSeries {
   /** End of the data window, exclusive. A series has one value for each window end. */
   readonly windowEnd: Date;
   readonly measuredAt: Date;
-  /** Further data as JSON. Must not contain query texts, or ids of users, queries or documents. */
+  /** Further details as JSON, which must not contain query texts or ids of users, queries or documents. */
   readonly details: Readonly<Record<string, unknown>>;
 }
 
@@ -90,7 +90,7 @@ export interface Measurement extends Measuring {
 /** A measurement without a value. */
 export interface MeasurementGap extends Measuring {
   readonly kind: 'no_data';
-  /** A code in snake case, such as `too_few_sessions`. */
+  /** Reason code in snake case, such as `too_few_sessions`. */
   readonly reason: string;
 }
 

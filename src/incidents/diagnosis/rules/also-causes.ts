@@ -14,7 +14,7 @@ export interface AlsoCause {
   readonly effects: readonly EffectKind[];
 }
 
-/** Effects on calls rather than on results, with the signs that show them. */
+/** Effects on calls rather than on results, with the signs that show these effects. */
 const ofCalls: Readonly<Partial<Record<EffectKind, readonly SignName[]>>> = {
   latency: ['latency', 'warming', 'top_query'],
   failures: ['failures', 'failure_kind', 'top_query'],
@@ -66,7 +66,7 @@ function causeOf(
   );
   if (cause === 'unknown' || first.includes(cause) || besideOf({ cause, ranked, effects: left, failedShare }) !== null)
     return null;
-  // The first ranking named no cause, so a guess here carries less weight.
+  // The first ranking named no cause, so a guess in this ranking carries less weight.
   if (first.length === 0 && confidence === 'low') return null;
   const own = left.filter((effect) => canExplain(cause, effect, failedShare)).map(({ kind }) => kind);
   return { cause, confidence, probability, effects: own };

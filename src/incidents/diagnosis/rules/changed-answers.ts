@@ -153,7 +153,7 @@ function isCut({ old, now }: Lists): boolean {
   return now.every((id) => first.has(id));
 }
 
-/** With fewer common documents, the order is not meaningful. */
+/** Minimum number of common documents; with fewer documents, the order is not meaningful. */
 const MIN_COMMON = 3;
 
 function disorderOf({ old, now }: Lists): number | null {
@@ -164,7 +164,9 @@ function disorderOf({ old, now }: Lists): number | null {
   return pairs.filter(Boolean).length / pairs.length;
 }
 
-/** With fewer changed ranks, a renamed document cannot be distinguished from another document. */
+/**
+ * Minimum number of changed ranks; with fewer ranks, a renamed document cannot be distinguished from another document.
+ */
 const MIN_PLACES = 20;
 
 /**
@@ -275,13 +277,13 @@ export interface StagedSide extends ComparedSide {
 /** Mean shares of relevant documents, over the queries that both runs answered. */
 export type StageLoss = NonNullable<ReturnType<typeof stageLoss>>;
 
-/** With fewer queries, the comparison is not meaningful. */
+/** Minimum number of queries; with fewer queries, the comparison is not meaningful. */
 const MIN_QUESTIONS = 20;
 
 const foundIn = (lost: readonly (readonly number[])[]) =>
   lost.map((steps) => 1 - steps.reduce((sum, one) => sum + one, 0));
 
-/** Null if both runs answered too few queries with stages. */
+/** Returns null if both runs answered too few queries with stages. */
 export function stageLoss(before: StagedSide, now: StagedSide, stale: ReadonlySet<string>) {
   const shared = sharedQueries(before.queries, now.queries).filter(({ id }) => !stale.has(id));
   const reporting = shared.filter(({ id }) => before.stages.has(id) && now.stages.has(id));
@@ -320,7 +322,7 @@ function changeOf(before: readonly number[], now: readonly number[]) {
 }
 
 export type StageAtFault =
-  /** No significant loss in the final results. */
+  /** There is no significant loss in the final results. */
   | { readonly kind: 'steady' }
   | { readonly kind: 'candidates' | 'filter' | 'later'; readonly step: StageLoss['steps'][number] };
 

@@ -113,12 +113,12 @@ const unaffectedBy: Readonly<
 > = {
   index_documents: ['missing', { ...answersHealthy, ...countsHealthy }],
   gone_documents: ['lost', answersHealthy],
-  // Signs about retrieved documents are computed from non-empty results.
+  // Signs about retrieved documents are computed only from non-empty results.
   empty_answers: ['some', { results: 'intact', documents: 'same', order: 'as_before' }],
   index_arrivals: ['late', { ...answersHealthy, ...countsHealthy }],
   // Golden queries set their own number of results.
   live_results: ['fell', { answer_length: 'as_before', results: 'intact', documents: 'same', score: 'steady' }],
-  // These documents exist, so counts and judgments still contradict the loss of documents.
+  // The looked-up documents exist, so counts and judgments still contradict a loss of documents.
   index_retrieval: ['not_found', { ...answersHealthy, canary: 'same' }],
   index_models: ['mixed', { ...answersHealthy, canary: 'same' }],
   missed_vectors: ['foreign', { ...answersHealthy, canary: 'same', index_models: 'one' }],
@@ -128,7 +128,8 @@ const unaffectedBy: Readonly<
 
 /**
  * Removes apparent contradictions. Documents that were looked up by id are known to be missing, late, embedded by
- * another model or not retrieved. Golden queries and counts that do not show this concern other documents.
+ * another model or not retrieved. Healthy golden queries and counts concern other documents, so they do not contradict
+ * this.
  */
 function undenied(signs: readonly Sign[]): readonly Sign[] {
   const found = signs.flatMap(({ name, state }) => {
@@ -163,14 +164,14 @@ function summarise(
   return joined([`Likely cause: ${title} (${trust}).`, ...others, ...evidence, action]);
 }
 
-/** For alerts that have several causes. */
+/** Sentence for alerts that have several causes. */
 export const noOneCause = 'No single cause explains all firing alerts.';
 
 function actionsOf(also: readonly AlsoCause[]): string[] {
   return also.map((one) => causeTexts[one.cause].action);
 }
 
-/** A less likely cause is not shown as a guess. */
+/** Minimum probability of a cause that is shown as a guess. */
 const MIN_GUESS = 0.2;
 
 function unknownSentences({ ranked }: CauseRanking, effects: readonly Effect[], signs: readonly Sign[]): string[] {
@@ -203,10 +204,10 @@ function joined(sentences: readonly string[]): string {
   );
 }
 
-/** A smaller drop in score is ignored. */
+/** Minimum drop in score; smaller drops are ignored. */
 const MIN_FALL = 0.005;
 
-/** These effects fire alerts whenever they are measured, even without a check. */
+/** Effects that fire alerts whenever they are measured, even if no check is configured. */
 const alwaysReported: readonly EffectKind[] = [
   'failures',
   'relevance',
@@ -261,7 +262,7 @@ function failures(run: ObservedRun | null, signs: readonly Sign[]): Effect[] {
   return [{ kind: 'failures', size: failed + timeout, parts: { failed, timed_out: timeout } }];
 }
 
-/** A smaller difference may be chance: the queries differ, and results vary. */
+/** Minimum difference; a smaller difference may be due to chance, because queries differ and results vary. */
 const MIN_TO_TELL = 0.02;
 
 /** Parts that improved do not offset parts that dropped. */

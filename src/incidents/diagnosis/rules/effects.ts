@@ -72,13 +72,13 @@ const lossParts = ['failed', 'timed_out', 'empty', 'stale', 'unshared', 'answers
 
 export type LossPart = (typeof lossParts)[number];
 
-/** Part of a drop or a rise; `level`: the score was never higher. */
+/** Part of a drop or a rise; `level` means that the score was never higher. */
 export type EffectPart = LossPart | 'level';
 
 /** Size of an effect and, if known, the queries that contribute to it. The parts sum to the size. */
 export interface Effect {
   readonly kind: EffectKind;
-  /** Positive; 0 if the failing measure has recovered. */
+  /** Size of the effect, positive; 0 if the failing measure has recovered. */
   readonly size: number;
   readonly parts: Readonly<Partial<Record<EffectPart, number>>> | null;
 }
@@ -91,7 +91,7 @@ interface Reach {
   readonly leastFailed?: number;
 }
 
-/** Below this share of failed queries, the retriever is not considered down. */
+/** Minimum share of failed queries at which the retriever is considered down. */
 const DOWN = 0.9;
 
 /** An agent that does not find an answer calls again, and may then get the same documents. */

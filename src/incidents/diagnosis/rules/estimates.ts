@@ -7,7 +7,7 @@ import { judgedWeights } from './weights.ts';
 export interface Estimates {
   /** ln P(cause) - ln P(unknown) before any sign is considered. */
   readonly priors: Readonly<Partial<Record<NamedCause, number>>>;
-  /** In nats; a cell that is not listed has its weight from judgment. */
+  /** Weights in nats; a cell that is not listed has its judged weight. */
   readonly weights: Readonly<Partial<Record<NamedCause, SignWeights>>>;
   /** Weight against a cause for each firing effect that it cannot explain, in nats, at most 0. */
   readonly unexplained: number;
@@ -37,7 +37,7 @@ export function isOwnSign(sign: Pick<Sign, 'name' | 'state'>, cause: NamedCause)
   return judgedWeightOf(sign, cause) >= OWN_SIGN;
 }
 
-/** 0 if the graph has no edge from the sign to the cause. */
+/** Returns the judged weight; 0 if the graph has no edge from the sign to the cause. */
 export function judgedWeightOf(sign: Pick<Sign, 'name' | 'state'>, cause: NamedCause): number {
   return cellOf(judgedWeights[cause], sign) ?? 0;
 }

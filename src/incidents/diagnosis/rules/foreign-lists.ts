@@ -8,7 +8,7 @@ export interface Lists {
 
 export type ForeignLists = ReturnType<typeof foreignLists>;
 
-/** Shorter lists may match by chance. */
+/** Minimum length of a compared list; shorter lists may match by chance. */
 const MIN_DOCUMENTS = 3;
 
 /** Compares lists in order. The earlier lists are cut to the length of the current one. */
@@ -30,10 +30,10 @@ export function foreignLists(lists: readonly Lists[]) {
     compared: compared.length,
     /**
      * Lists that differ from the query's earlier list and equal another query's earlier list. Excludes new lists that
-     * several queries share: they come from a search that ignores the query, not from a cache.
+     * several queries share, because such lists come from a search that ignores the query, not from a cache.
      */
     foreign,
-    /** Lists that already equaled another query's list before, because the queries ask the same thing. */
+    /** Number of lists that already equaled another query's list before, because the queries ask the same thing. */
     usual,
   };
 }
@@ -59,7 +59,7 @@ export function commonNewcomer(lists: readonly Lists[]) {
   }
   const total = [...counts.values()].reduce((sum, count) => sum + count, 0);
   return {
-    /** Queries for which the document is new; 0 if there is none. */
+    /** Number of queries for which the document is new; 0 if there is none. */
     queries: Math.max(0, ...counts.values()),
     /** Mean over the documents that any query got before. */
     usual: total / Math.max(1, new Set(lists.flatMap(({ old }) => old)).size),

@@ -8,9 +8,12 @@ import { groupBySegment } from '../../../golden/rules/golden-set.ts';
 import type { RunSettings } from '../../../golden/rules/run.ts';
 import { binomialUpperTail, hypergeometricUpperTail } from '../../../math/stats/distributions.ts';
 
-/** The group whose loss is least likely by chance; among equally likely ones, the one whose loss exceeds the rest most. */
+/**
+ * The group whose loss is least likely by chance; among equally likely groups, the group whose loss exceeds the rest
+ * most.
+ */
 export interface HurtGroup {
-  /** Follows "a query" in a sentence: `of tenant=acme`, `in German`. */
+  /** Name that follows "a query" in a sentence: `of tenant=acme`, `in German`. */
   readonly name: string;
   readonly n: number;
   /** Mean loss per query inside and outside the group. */
@@ -35,10 +38,10 @@ interface QueryLoss {
 }
 
 const MIN_IN_GROUP = 5;
-/** A smaller loss may be normal variation. */
+/** Minimum loss of a hurt query; a smaller loss may be normal variation. */
 const HURT = 0.05;
 
-/** Null unless at least two segments are large enough. */
+/** Returns null unless at least two segments are large enough. */
 export function hurtSegment(
   losses: readonly QueryLoss[],
   { segmentKeys, maxSegments }: Pick<RunSettings, 'segmentKeys' | 'maxSegments'>,
@@ -64,12 +67,12 @@ export interface HurtSegments {
 const LOST_SEGMENT = 0.7;
 const WHOLE_SEGMENT = 0.1;
 const MIN_SEGMENTS = 4;
-/** Smaller segments may be lost or intact by chance. */
+/** Minimum size of a segment; smaller segments may be lost or intact by chance. */
 const MIN_IN_SEGMENT = 2;
 /** Maximum probability of this clear a split if the hurt queries were spread at random. */
 const SPLIT_BY_CHANCE = 0.01;
 
-/** Null unless at least two segments are lost and two are intact. */
+/** Returns null unless at least two segments are lost and two are intact. */
 export function hurtSegments(losses: readonly QueryLoss[], segmentKeys: readonly string[]): HurtSegments | null {
   for (const key of segmentKeys) {
     const counted = new Map<string, { n: number; hurt: number }>();
@@ -100,7 +103,7 @@ function chanceOfClear(n: number, p: number): number {
   return Math.min(1, atLeast + atMost);
 }
 
-/** Null if no kind has enough queries both inside and outside it. */
+/** Returns null if no kind has enough queries both inside and outside it. */
 export function hurtKind(losses: readonly QueryLoss[]): HurtGroup | null {
   return worstGroup(losses, queryKinds(losses.map(({ query }) => query.text)));
 }

@@ -95,9 +95,9 @@ export type ClosingReason = (typeof closingReasons)[number];
 export interface Incident extends Diagnosis {
   readonly id: string;
   readonly openedAt: Date;
-  /** Null while an alert fires. */
+  /** When the incident closed; null while an alert fires. */
   readonly closedAt: Date | null;
-  /** Null while the incident is open. */
+  /** Why the incident closed; null while it is open. */
   readonly closedBecause: ClosingReason | null;
   /** Worst severity during the incident. */
   readonly severity: Severity;
@@ -109,9 +109,9 @@ export interface Incident extends Diagnosis {
   readonly earlier: readonly EarlierDiagnosis[];
   /** When a user acknowledged the incident; null until then. */
   readonly acknowledgedAt: Date | null;
-  /** Null if API keys are not required. */
+  /** Name of the user who acknowledged the incident; null if API keys are not required. */
   readonly acknowledgedBy: string | null;
-  /** Null unless a user marked the cause as right or wrong. */
+  /** The user's mark; null unless a user marked the cause as right or wrong. */
   readonly mark: CauseMark | null;
 }
 
@@ -130,7 +130,7 @@ export interface EarlierDiagnosis extends Omit<Diagnosis, 'pipeline' | 'ranked' 
 
 /**
  * Minimum time between the first diagnosis and its confirmation. The next evaluation, 15 s later, often corrects a
- * first guess, so notifications carry no cause until then.
+ * first guess, so notifications contain no cause until then.
  */
 const CONFIRMATION_DELAY_MS = 10_000;
 
@@ -283,8 +283,8 @@ export function replacesLast(last: Said, next: Said, trend: Trend): boolean {
 const REPAIR_AFTER_MS = 5 * MINUTE_MS;
 
 /**
- * True for a later diagnosis of the same run that only lowers the confidence: a probe that finds a part healthy again
- * describes the repair.
+ * True for a later diagnosis of the same run that only lowers the confidence, because a probe that finds a part healthy
+ * again describes the repair.
  */
 export function describesRepair(last: Said, next: Said, openedAt: Date, at: Date): boolean {
   return (

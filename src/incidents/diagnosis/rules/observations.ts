@@ -1,6 +1,6 @@
 /**
  * Observations of a pipeline around an alert: its latest golden runs, the last good run, much older runs, and whether
- * the fault looks the same each time. Null means not measured, which is not evidence.
+ * the fault looks the same each time. A value of null means that nothing was measured, which is not evidence.
  */
 
 import type { ContextSize } from '../../../core/text/context-size.ts';
@@ -49,7 +49,7 @@ export interface Observations {
   readonly live: ObservedLive;
   /** Null if live queries are not judged, or if there is no trusted value now. */
   readonly relevance: ObservedRelevance | null;
-  /** Whether the judge of live queries grades as before; null if there is no judge, or if this is uncertain. */
+  /** True if the judge of live queries grades as before; null if there is no judge, or if this is uncertain. */
   readonly judge: 'same' | 'changed' | null;
   readonly store: { readonly before: number | null; readonly now: number } | null;
   readonly annRecall: ObservedRecall | null;
@@ -182,7 +182,7 @@ export interface ObservedAgreement {
 }
 
 export interface ObservedMissed {
-  /** Share of vectors from another model, 0 to 1; null if no run before the onset had a value. */
+  /** Earlier share of vectors from another model, 0 to 1; null if no run before the onset had a value. */
   readonly before: number | null;
   readonly value: number;
   readonly ciLow: number;
@@ -215,9 +215,9 @@ export type OwnWork =
   | { readonly kind: 'done' }
   /** Shares of the run with a blocked event loop or busy processors: the measured latencies are too long. */
   | { readonly kind: 'starved'; readonly lateShare: number; readonly queuedShare: number }
-  /** No run started for `intervals` scheduled intervals. */
+  /** No golden run started for `intervals` scheduled intervals. */
   | { readonly kind: 'overdue'; readonly goldenSet: string; readonly intervals: number }
-  /** A run did not complete although the retriever responded. */
+  /** A golden run did not complete although the retriever responded. */
   | { readonly kind: 'failed'; readonly goldenSet: string; readonly reason: string };
 
 export interface RunsSeen {
@@ -227,7 +227,7 @@ export interface RunsSeen {
   readonly forbidden: ObservedRun['forbidden'];
   /** Ids of queries whose judged documents are gone. */
   readonly stale: ReadonlySet<string>;
-  /** The failing measure, if a golden run has it. */
+  /** Key of the failing measure, if a golden run has this measure. */
   readonly key: RunMetricKey | null;
   readonly level: ObservedLevel | null;
   readonly reference: {
@@ -284,7 +284,7 @@ export function observedRun({ now, reference, previous, older, ...seen }: RunsSe
   };
 }
 
-/** Means over fewer answers are not meaningful. */
+/** Minimum number of answers with texts; means over fewer answers are not meaningful. */
 const MIN_TEXTS = 10;
 
 function textsOf({ before, now }: NonNullable<RunsSeen['reference']>['contexts']): ObservedReference['texts'] {
@@ -334,7 +334,7 @@ function medianOf(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
-/** A golden set without judgments does not show what was returned. */
+/** Counts the returned documents. A golden set without judgments does not show which documents are missing. */
 function returnedBy({ queries, answers }: ComparedSide): ObservedRun['returned'] {
   const judged = new Set(queries.flatMap(({ judgments }) => judgments.map(({ documentId }) => documentId)));
   const ids = judged.size === 0 ? [] : answers.flatMap(({ documents }) => documents.map(({ id }) => id));

@@ -10,13 +10,13 @@ import type { Sign, SignName } from './signs.ts';
 /** Minimum probability of the named cause, or of two causes that the signs do not distinguish. */
 const MIN_TO_NAME = 0.5;
 
-/** A second cause that is at least this likely is named too. */
+/** Minimum probability of a second cause that is named too. */
 const MIN_BESIDE = 0.2;
 
 /** Minimum probability of the named cause at each confidence level. With a second named cause, it is never `high`. */
 const needs = { high: 0.9, medium: 0.7 } as const;
 
-/** A sign of this weight or less, in nats, is shown as evidence against a cause. */
+/** Maximum weight, in nats, of a sign that is shown as evidence against a cause. */
 const AGAINST = -1;
 
 export interface RankedCause {
@@ -79,14 +79,14 @@ export function rankCauses(
  * lists none, every state does. A cause reaches `high` only if one of its signs was measured after the onset.
  */
 const distinguishedBy: Readonly<Partial<Record<Cause, readonly (readonly [SignName, ...states: string[]])[]>>> = {
-  // Users also dislike answers to queries that no document covers.
+  // Users also dislike answers to queries that no document covers, so density must have been measured.
   generator: [['density']],
   // A truncated query or a faulty cache scrambles results too, but in the same way each time.
   random_answers: [
     ['again', 'differs'],
     ['variety', 'collapsed'],
   ],
-  // Results that differ each time also miss near neighbors.
+  // Results that differ each time also miss near neighbors, so another sign is required.
   index_parameters: [['ann_recall', 'fell'], ['index_settings'], ['again', 'repeats']],
 };
 
@@ -125,7 +125,7 @@ function scoreOf(terms: Terms | null, cause: NamedCause, by: Estimates): number 
   return (priorOf(cause, by) + (terms.hasOwnSign ? sum : Math.min(0, sum))) / by.temperature;
 }
 
-/** More differences would distract the reader. */
+/** Maximum number of differences; more differences would distract the reader. */
 const MAX_DIFFERENCES = 4;
 
 /** Largest weight of a sign for any cause, in nats. */

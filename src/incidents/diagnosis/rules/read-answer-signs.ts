@@ -4,13 +4,13 @@ import type { ChangedAnswers } from './changed-answers.ts';
 import type { ObservedReference } from './observations.ts';
 import { type Sign, sign } from './signs.ts';
 
-/** Means over fewer queries are not meaningful. */
+/** Minimum number of queries; means over fewer queries are not meaningful. */
 const MIN_ANSWERS = 5;
 
 /** @param usual share of the results that are normally the same from run to run, 0 to 1 */
 export function readAnswers(answers: ChangedAnswers, texts: ObservedReference['texts'], usual: number): Sign[] {
   if (answers.answered < MIN_ANSWERS) return [];
-  // If most results are empty, no other sign applies.
+  // If most results are empty, no other sign is evaluated.
   if (answers.empty >= MOSTLY_EMPTY * answers.answered) return [...readEmptiness(answers), ...readScore(answers)];
   return [
     ...readEmptiness(answers),
@@ -79,7 +79,7 @@ function readResults({ kept, answered }: ChangedAnswers): Sign[] {
 const STAY = 0.93;
 const MOVE = 0.85;
 
-/** If documents were deleted, queries keep the surviving ones. */
+/** Reads whether queries still get the surviving documents, as is the case if documents were deleted. */
 function readSurvivingDocuments({ kept, keptOfThere }: ChangedAnswers): Sign[] {
   if (kept === null || keptOfThere === null || kept >= INTACT) return [];
   const sentence = `Queries kept ${percentage(keptOfThere)} of the documents that any query still gets.`;
@@ -87,11 +87,13 @@ function readSurvivingDocuments({ kept, keptOfThere }: ChangedAnswers): Sign[] {
   return keptOfThere < MOVE ? [sign('surviving_documents', 'move', sentence)] : [];
 }
 
-/** If the order is random, half of the pairs are reversed. */
+/** Minimum share of reversed pairs; if the order is random, half of the pairs are reversed. */
 const DISORDERED = 0.15;
-/** If the best document of most answers moved down, the share of reversed pairs may still be small. */
+/** Minimum share of answers whose best document moved down; the share of reversed pairs may still be small. */
 const FIRST_MOVED = 0.5;
-/** If most documents changed, the order of the remaining ones is not meaningful. */
+/**
+ * Minimum share of documents kept; if most documents changed, the order of the remaining documents is not meaningful.
+ */
 const ENOUGH_KEPT = 0.4;
 
 function readOrder({ disorder, firstMoved, kept }: ChangedAnswers, usual: number): Sign[] {
@@ -134,7 +136,7 @@ function readRenamed({ renamed, vanished, documentsBefore }: ChangedAnswers): Si
   return renamed < NOT_RENAMED ? [sign('renamed', 'not', sentence)] : [];
 }
 
-/** Fewer matching lists, or as many as before, may be chance. */
+/** Minimum number of matching lists; fewer lists, or as many as before, may be due to chance. */
 const MIN_FOREIGN = 5;
 const FOREIGN_SHARE = 0.04;
 
@@ -146,7 +148,7 @@ function readForeign({ foreign: { compared, foreign, usual } }: ChangedAnswers):
   return foreign <= Math.max(1, usual) ? [sign('foreign_lists', 'none', sentence)] : [];
 }
 
-/** A document may be new for fewer queries by chance. */
+/** Minimum number of queries; a document may be new for fewer queries by chance. */
 const MIN_COMMON = 5;
 const COMMON_SHARE = 0.12;
 /** Upper limit of the largest of many counts with this mean, if new documents were spread at random. */
@@ -161,7 +163,7 @@ function readNewcomer({ newcomer: { queries, usual }, answered }: ChangedAnswers
 const MORE_REPEATED = 0.1;
 const HARDLY_MORE = 0.02;
 
-/** Uses the repeated ids or the repeated text, whichever rose more. */
+/** Reads repeats from the repeated ids or the repeated text, whichever rose more. */
 function readRepeats({ repeated }: ChangedAnswers, texts: ObservedReference['texts']): Sign[] {
   const ofTexts = texts === null ? null : { before: texts.before.repeated, now: texts.now.repeated };
   const isText = ofTexts !== null && ofTexts.now - ofTexts.before > repeated.now - repeated.before;

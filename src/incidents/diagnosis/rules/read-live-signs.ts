@@ -32,7 +32,7 @@ export function readLiveSigns({
   ];
 }
 
-/** Documents of another tenant are forbidden, whether a golden set or an isolation rule forbids them. */
+/** Reads forbidden documents, whether a golden set or an isolation rule forbids them. */
 function readIsolation({ rules, answers }: NonNullable<Observations['isolation']>): Sign {
   const sentence = `${plural(answers, 'live answer')} of the last hour violated ${rules.join(', ')}.`;
   return sign('forbidden', 'some', sentence);
@@ -94,7 +94,7 @@ function readJudge(judge: 'same' | 'changed'): Sign {
     : sign('judge', 'same', 'The judge of live queries grades fixed pairs as before.');
 }
 
-/** As for golden queries: p95 must double, by more than a busy machine explains. */
+/** Factor by which p95 must rise, as for golden queries: it must double, by more than a busy machine explains. */
 const SLOWER = 2;
 const SLOWER_MS = 50;
 
@@ -117,8 +117,8 @@ function readResults({ value, ciHigh, n, before }: ObservedValue): Sign[] {
 }
 
 /**
- * Compared only if the number of results is unchanged. If there are fewer results, the first ones remain, and these may
- * be longer.
+ * Reads text lengths only if the number of results is unchanged. If there are fewer results, only the first results
+ * remain, and their texts may be longer.
  */
 function readTexts({ characters, results }: ObservedLive): Sign[] {
   if (characters === null || results === null || characters.before === 0) return [];
@@ -163,7 +163,7 @@ function readLanguage({ value, ciHigh, n, before }: ObservedValue): Sign[] {
     : [];
 }
 
-/** Same margin as in the feedback change detection, as a fraction. */
+/** Minimum drop in positive feedback, as a fraction; the same margin as in the change detection for feedback. */
 const LESS_POSITIVE = 0.05;
 
 function readFeedback({ value, ciHigh, n, before, of, isDrop }: ObservedFeedback): Sign[] {

@@ -23,9 +23,9 @@ import type {
 } from './observations.ts';
 import { type Sign, sign } from './signs.ts';
 
-/** A smaller change in the number of stored vectors is ignored. */
+/** Minimum change in the number of stored vectors; smaller changes are ignored. */
 const SIZE_CHANGED = 0.02;
-/** A smaller loss may come from a few corrected documents; a larger one may continue. */
+/** Minimum loss; a smaller loss may come from a few corrected documents, and a larger loss may continue. */
 const SIZE_SHRANK = 0.005;
 const RECALL_FELL = 0.02;
 /** Same threshold as the alert RecalldIndexRecallLow. */
@@ -63,7 +63,7 @@ export function readPartSigns(
     ...readDetected(deployments),
     readAnnotated(deployments),
     ...(density === null ? [] : [readDensity(density)]),
-    // A topic alone does not fire an alert: some are small or due to chance.
+    // A topic alone does not fire an alert, because some topics are small or due to chance.
     ...(topics === null || density?.hasFallen !== true ? [] : [readTopics(topics)]),
     ...(sentinel === null ? [] : [readSentinel(sentinel.hasFallen)]),
     ...(ownWork === null ? [] : [readOwnWork(ownWork)]),
@@ -94,11 +94,17 @@ function readRecall({ before, value, ciHigh, k }: ObservedRecall): Sign {
 /** Minimum change in agreement; if agreement varies, the change must also exceed this multiple of its spread. */
 const AGREEMENT_CHANGED = 0.05;
 const TIMES_SPREAD = 1.5;
-/** If the results have less in common with the store, the retriever does not search by these vectors. */
+/** Minimum agreement; if the results agree less with the store, the retriever does not search by the stored vectors. */
 const MIN_AGREEMENT = 0.2;
-/** Documents that are also absent from the longer list of nearest documents were not replaced by their neighbors. */
+/**
+ * Minimum share of documents that are also absent from the longer list of nearest documents, and thus not near
+ * neighbors.
+ */
 const FAR = 0.5;
-/** A reranker with other candidates returns a few documents from further away. */
+/**
+ * Share of distant documents that is normal, because a reranker with other candidates returns a few documents from
+ * further away.
+ */
 const SOME_FAR = 0.15;
 
 function readAgreement({ before, now, spread, deep }: ObservedAgreement): Sign[] {
@@ -192,7 +198,7 @@ function readDetected(deployments: readonly Deployment[]): Sign[] {
   const detected = deployments.filter(({ source }) => source === 'detected');
   const index = detected.filter(({ kind }) => kind === 'index').flatMap(({ changes }) => changes);
   const settings = index.filter(({ trait }) => !sizeTraits.has(trait) && !vectorTraits.has(trait));
-  // A changed or restored canary is a separate sign.
+  // Skips the canary, because a changed or restored canary is a separate sign.
   const embedder = detected.find(
     ({ kind, changes }) => kind === 'embedder' && changes.some(({ trait }) => trait !== 'canary'),
   );
@@ -224,7 +230,7 @@ function readDetected(deployments: readonly Deployment[]): Sign[] {
 /** The latest annotated change. */
 function readAnnotated(deployments: readonly Deployment[]): Sign {
   const annotated = deployments.flatMap(({ source, kind, ...one }) =>
-    // A change of the judge does not change results.
+    // Skips changes of the judge, which do not change results.
     source === 'annotated' && kind !== 'judge' ? [{ kind, ...one }] : [],
   );
   const latest = annotated.find(({ kind }) => kind !== 'golden') ?? annotated[0];

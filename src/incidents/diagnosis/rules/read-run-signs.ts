@@ -64,7 +64,7 @@ function kindOf(failure: RunFailure | null): Sign {
   return sign('failure_kind', kind, sentence);
 }
 
-/** p95 must at least double, by more than a busy machine explains. */
+/** Factor by which p95 must rise: it must at least double, by more than a busy machine explains. */
 const SLOWER = 2;
 const SLOWER_MS = 50;
 const FASTER_MS = 5;
@@ -142,7 +142,7 @@ function readForbidden(forbidden: ObservedRun['forbidden']): Sign[] {
   return [sign('forbidden', 'some', sentence)];
 }
 
-/** With fewer returned documents, all may lack a judgment by chance. */
+/** Minimum number of returned documents; with fewer documents, all may lack a judgment by chance. */
 const MIN_RETURNED = 20;
 
 function readJudged({ documents, judged }: ObservedRun['returned']): Sign[] {
@@ -151,7 +151,7 @@ function readJudged({ documents, judged }: ObservedRun['returned']): Sign[] {
   return [sign('judged', 'none', `None of the ${documents} returned documents is judged.`)];
 }
 
-/** A smaller difference from the first run is not a drop. */
+/** Minimum difference from the first run; a smaller difference is not a drop. */
 const WAS_HIGHER = 0.03;
 /**
  * Minimum difference between rating and golden score. It is larger for shares of positive feedback, which are not
@@ -187,7 +187,7 @@ function readVersion({ goldenSet, reference }: ObservedRun): Sign[] {
 }
 
 function parseBaselineCtr({ answers, loss, stages, texts, previous, older }: ObservedReference): Sign[] {
-  // A retriever whose results always vary is not at fault for varying now.
+  // A retriever whose results always vary is not at fault if they vary now.
   const usual = older?.withReference ?? 1;
   return [
     ...readAnswers(answers, texts, usual),
@@ -200,14 +200,14 @@ function parseBaselineCtr({ answers, loss, stages, texts, previous, older }: Obs
 
 /** Minimum mean loss per query for which segments are compared. */
 const LOST = 0.02;
-/** A group is the only affected one if the other queries lost less than this share of its loss. */
+/** Maximum loss of all other queries, as a share of the group's loss, for a group that is the only affected group. */
 const ALONE = 0.1;
-/** At or above this probability, a group chosen among several may be hurt by chance alone. */
+/** Probability at or above which a group chosen among several may be hurt by chance alone. */
 const BY_CHANCE = 0.05;
 
 /**
- * If both a segment and a kind are the only affected group, the more distinctive one is used: both often contain the
- * same queries.
+ * Reads the affected group. If both a segment and a kind qualify, the more distinctive group is used, because both
+ * often contain the same queries.
  */
 function readGroups({ before, now, segment, segments, kind }: ScoreLoss): Sign[] {
   if (before - now < LOST) return [];
@@ -282,13 +282,13 @@ function readAgain({ changed, inOne, back, alike, unlike }: RepeatedAnswers): Si
 /** For results from an old index, most queries match the old run, far more than match the last good run. */
 const ALIKE = 0.8;
 const FAR_MORE = 0.3;
-/** A run that is less similar to the last good run comes from another index. */
+/** Similarity to the last good run below which a run comes from another index. */
 const OF_ANOTHER = 0.7;
 
 function readOlder({ at, withNow, withReference, referenceWithNow }: OlderAnswers): Sign[] {
   const sentence = `${percentage(withNow)} of the answers match the run of ${minute(at)}; ${percentage(referenceWithNow)} match the last good run.`;
   if (withNow >= ALIKE && withNow - referenceWithNow >= FAR_MORE) return [sign('older_answers', 'alike', sentence)];
-  // If all runs have the same results, an old index cannot be distinguished.
+  // If all runs have the same results, an old index cannot be detected.
   return withReference < OF_ANOTHER && referenceWithNow < ALIKE ? [sign('older_answers', 'unlike', sentence)] : [];
 }
 

@@ -34,5 +34,5 @@ export const documentsAsBefore: SignWeights = {
   store_size: { emptied: -5, fell: -2.5, steady: 0.3 },
 };
 
-/** A failing retriever hides other faults. */
+/** Weights of a healthy retriever, because a failing retriever hides other faults. */
 export const answered: SignWeights = { failures: { most: -3 } };

@@ -34,7 +34,7 @@ export const signStates = {
   rewrite_gain: ['as_before', 'fell'],
   /** Judged relevance of live queries, compared with the preceding weeks. */
   live_relevance: ['as_before', 'fell'],
-  /** Whether the judge of live queries still grades fixed pairs the same way. */
+  /** Whether the judge of live queries still grades fixed pairs in the same way. */
   judge: ['same', 'changed'],
   /** 95th-percentile latency of answered calls. */
   latency: ['fell', 'steady', 'rose'],

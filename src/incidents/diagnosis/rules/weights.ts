@@ -116,7 +116,7 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     older_answers: { alike: -3 },
     labels: { alive: 0.5, many_gone: -1.5 },
     store_size: { steady: 0.3, fell: -1, emptied: -3 },
-    // recalld queries the store with the settings of its index. The retriever may use other settings per search.
+    // recalld searches with the settings of the index, but the retriever may use other settings for each search.
     ann_recall: { steady: -1.5, fell: 4 },
     index_settings: { changed: 3 },
     index_retrieval: { not_found: 2, found: -1 },

@@ -64,11 +64,11 @@ export interface SeenQuestion {
 
 export interface SeenDocument {
   readonly id: string;
-  /** Null if the store could not be queried. */
+  /** True if the document is in the store; null if the store could not be queried. */
   readonly isStored: boolean | null;
   /** When the document text was last read from the store; null if never. */
   readonly storedAt: Date | null;
-  /** Document text at that time. */
+  /** Document text when it was last read from the store. */
   readonly text: string | null;
   /** Latest golden run that returned the document. */
   readonly returned: { readonly runId: string; readonly at: Date } | null;
@@ -148,7 +148,7 @@ function lostBetweenStages(
   finalRank: number | null,
   { stages: seen, k }: SeenQuestion,
 ): Finding | null {
-  // A stage without results is not evidence.
+  // A stage that reports no results is not evidence.
   const named = stages
     .map((stage, index) => ({ ...stage, isSide: seen[index]?.isSide === true, n: seen[index]?.documents.length ?? 0 }))
     .filter(({ n }) => n > 0);
@@ -295,7 +295,9 @@ const isFar = ({ asked, store: { nearest, broad } }: SeenQuestion, id: string): 
   agreement(asked, nearest) >= SHARED &&
   placeIn(broad.documents, id) === null;
 
-/** For a document that a search for its own text does not find: its rank in the retriever results is chance. */
+/**
+ * Explains a document that a search for its own text does not find; its rank in the retriever results is due to chance.
+ */
 function withoutItsVector(question: SeenQuestion, { id, vector }: SeenDocument): Finding | null {
   if (vector === null || vector === 'fits' || !isFar(question, id)) return null;
   const { store } = question;

@@ -6,7 +6,8 @@ import { RecalldError } from '../../../core/errors.ts';
 import { chartPath } from '../rules/message.ts';
 
 /**
- * The key in the path stands for a session: an image in a message is fetched without one. Charts contain no query text.
+ * Adds the routes for charts. The key in the path replaces a session, because receivers fetch images without one.
+ * Charts contain no query text.
  */
 export function addIncidentCharts(app: FastifyInstance, { db, hooks, hashKey }: Context): void {
   app.get('/charts/:name', async (request, reply) => {

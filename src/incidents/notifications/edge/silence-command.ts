@@ -1,4 +1,4 @@
-/** `recalld silence`: holds back the messages and alerts of a pipeline, as during maintenance. */
+/** `recalld silence`: suppresses the messages and alerts of a pipeline, for example during maintenance. */
 import type { Command } from 'commander';
 import { type CommandStore, commandSettings, withCommandStore } from '../../../app/commands/command-store.ts';
 import { type ConfiguredOptions, configuredCommand, parseTime, printJson, printLine } from '../../../cli/output.ts';

@@ -1,10 +1,10 @@
-/** What pages show of silences: that one is on, a form to add one, and a list. */
+/** Silences on pages: a note that a silence is active, a form to add a silence, and a list. */
 import { minute } from '../../../core/format.ts';
 import type { Content, ContentNode, Form, Table } from '../../../report/model/content.ts';
 import { callout, styledParagraph, table, time } from '../../../report/model/show.ts';
 import type { Silence } from '../rules/silence.ts';
 
-/** Lengths that the form offers. */
+/** Silence durations that the form offers. */
 export const silenceLengths: Readonly<Record<string, string>> = {
   '30m': '30 minutes',
   '2h': '2 hours',
@@ -13,10 +13,7 @@ export const silenceLengths: Readonly<Record<string, string>> = {
   '7d': '7 days',
 };
 
-/**
- * @param silences of the pipeline that are on or planned
- * @param back path that the forms return to
- */
+/** @param silences current and planned silences of the pipeline @param back path that the forms return to */
 export function silencePanel(pipeline: string, silences: readonly Silence[], now: Date, back: string): Content {
   return [
     silences.map((silence) => [

@@ -1,4 +1,4 @@
-/** `/v1/silences`: times in which the messages and alerts of a pipeline are held back. */
+/** `/v1/silences`: times in which the messages and alerts of a pipeline are suppressed. */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { Context } from '../../../core/context.ts';

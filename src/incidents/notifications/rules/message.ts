@@ -27,7 +27,10 @@ export interface Notified {
   readonly givenUpAt: Date | null;
 }
 
-/** An incident that opened and closed between two rounds is still reported. */
+/**
+ * How long ago an incident may have closed to be reported, so that an incident that opened and closed between two
+ * rounds is still reported.
+ */
 export const JUST_CLOSED_MS = 5 * MINUTE_MS;
 
 /** How long a failed notification is retried. */
@@ -38,9 +41,10 @@ const CAUSE_WAIT_MS = 15_000;
 
 /**
  * Returns the due notification, or null. The first message waits for the cause for a short time; a follow-up reports a
- * cause that becomes known or changes; the last message reports that all alerts are resolved. A closed incident only gets
- * the last message, since the others would no longer be true, and only if the first one was delivered. A silence holds
- * back all but the last message of a reported incident; one that closes in a silence before it was reported has none.
+ * cause that becomes known or changes; the last message reports that all alerts are resolved. A closed incident only
+ * gets the last message, because other messages would no longer be true, and only if its first message was delivered. A
+ * silence suppresses all messages except the last message of a reported incident. If an incident closes during a
+ * silence before it was reported, no message is sent.
  *
  * @param known all messages about the incident to the receiver, oldest first
  */
@@ -131,7 +135,10 @@ export function messageOf(
   };
 }
 
-/** Path of the chart of an incident. Its key cannot be guessed and stands for a session, which receivers do not have. */
+/**
+ * Path of the chart of an incident. The path's key cannot be guessed and replaces a session, which receivers do not
+ * have.
+ */
 export function chartPath(id: string, secret: string): string {
   const key = createHmac('sha256', secret).update(`chart of incident ${id}`).digest('hex');
   return `/charts/${id}-${key}.png`;

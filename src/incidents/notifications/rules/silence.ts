@@ -1,4 +1,4 @@
-/** A time in which the messages and alerts of a pipeline are held back. */
+/** A time in which the messages and alerts of a pipeline are suppressed. */
 export interface Silence {
   readonly id: string;
   readonly pipeline: string;

@@ -182,7 +182,7 @@ function ids(documents: readonly string[], summary = 'Ids to copy'): ContentNode
   return more(summary, { kind: 'lines', text: documents.join('\n') });
 }
 
-/** More would hide the latest changes. */
+/** Maximum number of listed leaks; more would hide the latest changes. */
 const MAX_LEAKS = 50;
 
 function leaked(leaks: IndexPageData['leaks']): Section {

@@ -4,7 +4,7 @@ import { count, duration, percentage } from '../../../core/format.ts';
 import type { GoldenQuery } from '../../../core/model.ts';
 import { cosineSimilarity } from '../../../math/vector/matrix.ts';
 
-/** A closed list, because the kind is a metric label. */
+/** Kinds of findings: a closed list, because the kind is a metric label. */
 export const findingKinds = ['missing', 'unretrievable', 'orphaned', 'superseded', 'other_model'] as const;
 
 export type FindingKind = (typeof findingKinds)[number];
@@ -60,7 +60,7 @@ export function describeFinding({ kind, value, ciLow, n, known }: WrongShare): s
 /** 95th percentile of the arrival time of changes in the last day, in seconds. */
 export interface ArrivalLag {
   readonly seconds: number;
-  /** Lower bound of the 95 % CI. */
+  /** Lower bound of the lag's 95 % CI. */
   readonly atLeast: number;
   /** Configured `late_after`. */
   readonly allowed: number;
@@ -87,9 +87,9 @@ interface Chunk {
   readonly content: string | null;
 }
 
-/** Words per shingle. */
+/** Number of words per shingle. */
 const SHINGLE_WORDS = 5;
-/** Shorter texts, such as headings, may occur twice in a document. */
+/** Minimum number of words of a compared text; shorter texts, such as headings, may occur twice in a document. */
 const MIN_WORDS = 20;
 /**
  * Minimum resemblance of two versions of a chunk. Overlapping windows of one text share only about a third of their
@@ -142,7 +142,7 @@ export function hasVersion(chunks: readonly Pick<Chunk, 'version'>[], version: s
   return chunks.some(({ version: stored }) => {
     if (stored === null) return false;
     if (stored === version) return true;
-    // Digits alone are a number, not a year.
+    // A version that consists only of digits is a number, not a year.
     return !/^\d+$/.test(stored) && Math.abs(Date.parse(stored) - time) < 1000;
   });
 }

@@ -49,7 +49,7 @@ export function readManifestLine(line: SourceLine): ManifestDocument {
   };
 }
 
-/** Numbers are converted to text. */
+/** Reads a text field; numbers are converted to text. */
 function textIn(line: SourceLine, key: string, value: unknown): string | null {
   if (value === undefined || value === null || value === '') return null;
   if (typeof value !== 'string' && typeof value !== 'number')

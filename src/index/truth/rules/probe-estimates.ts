@@ -4,13 +4,13 @@ import { median, survivalQuantile } from '../../../math/stats/descriptive.ts';
 import { hypergeometricUpperTail } from '../../../math/stats/distributions.ts';
 import { clopperPearsonInterval } from '../../../math/stats/intervals.ts';
 
-/** Number of documents checked, and number with a problem. */
+/** Number of documents checked, and number of documents with a problem. */
 export interface Tally {
   readonly n: number;
   readonly found: number;
 }
 
-/** Size of the second stage relative to the first. */
+/** Size of the second-stage sample relative to the first. */
 export const SECOND_STAGE = 5;
 
 /**
@@ -101,7 +101,7 @@ function sumOf(tallies: readonly Tally[]): Tally {
   };
 }
 
-/** Sorts before every other document. */
+/** Position that sorts before every other document. */
 export const FIRST_PLACE = { place: '-9223372036854775808', id: '' };
 
 /** @param uniform in [0, 1) */

@@ -39,7 +39,7 @@ type Extent = 'full' | 'card' | 'brief';
 
 /** Maximum number of signs in a brief diagnosis. */
 const MAX_IN_BRIEF = 2;
-/** Causes with a lower probability are not listed. */
+/** Minimum probability of a listed cause. */
 const MIN_SHOWN = 0.01;
 
 export function diagnosisPanel(incident: Incident, extent: Extent = 'full'): ContentNode {

@@ -88,7 +88,7 @@ export function incidentPage(data: IncidentPageData): PageContent {
 function titleOf(incident: Incident): string {
   const { cause } = incident;
   const headline = worstAlert(incident)?.worst.headline ?? 'an alert fires';
-  // The headline of an outage already names its cause.
+  // The headline of an outage already states the cause.
   if (cause === 'unknown' || (cause === 'retriever_outage' && headline.startsWith('retriever down')))
     return `${capitalized(headline)}${cause === 'unknown' ? ' (cause unknown)' : ''}`;
   return `${capitalized(causeTexts[cause].title)}: ${headline}`;

@@ -160,5 +160,5 @@ async function readLiveQueries(context: Context, incident: Incident) {
   return { lead: 'Judged queries whose best document has the lowest grade.', page: 'judge', texts } as const;
 }
 
-/** Queries of this time before an incident were judged for the failing measure. */
+/** Length of the window before an incident whose judged queries determined the failing measure. */
 const WINDOW_MS = 3 * HOUR_MS;
