@@ -21,6 +21,8 @@ create table golden_queries (
   position integer not null,
   text text not null,
   tags jsonb not null,
+  -- Texts that the retriever is asked in order in place of the text; empty for a query with one retrieval.
+  steps text[] not null default '{}',
   -- Document ids, or id prefixes that end with an asterisk.
   forbidden text[] not null default '{}',
   -- True if no document answers the query, so that an empty result is correct.

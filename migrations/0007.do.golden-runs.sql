@@ -105,6 +105,8 @@ create table golden_run_answers (
   outcome text not null check (outcome in ('ok', 'empty', 'error', 'timeout')),
   document_ids text[] not null,
   scores double precision[] not null,
+  -- Step of the query that returned each document, from 1; null for a query without steps.
+  document_steps smallint[],
   latency_ms double precision,
   attempts integer not null,
   error_code text,

@@ -14,6 +14,8 @@
 export interface RetrievedDocument {
   readonly id: string;
   readonly score: number | null;
+  /** Step of the query, from 1, that returned the document; omitted for a query without steps. */
+  readonly step?: number;
   /** Metadata that isolation rules compare, such as the region; omitted if unknown. */
   readonly fields?: Readonly<Record<string, string>>;
 }
@@ -27,6 +29,8 @@ export interface GoldenQuery {
   readonly id: string;
   readonly text: string;
   readonly tags: Readonly<Record<string, string>>;
+  /** Texts that the retriever is asked in order in place of `text`; omitted for a query with one retrieval. */
+  readonly steps?: readonly string[];
   /** Empty for a query that has no answer or that only tests forbidden documents. */
   readonly judgments: readonly Judgment[];
   /** Documents that must never be returned, as patterns in `core/text/document-pattern.ts`; tags are the segments. */

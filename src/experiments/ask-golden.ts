@@ -35,19 +35,20 @@ async function startBeside(
   pipeline: WatchedPipeline,
   { asked, limits, maxCallsPerDay, chunkSeparator }: Shadow,
 ): Promise<void> {
-  const { goldenSet, goldenSetVersion: version, queriesTotal } = run;
+  const { goldenSet, goldenSetVersion: version } = run;
   if (pipeline.golden.every(({ set }) => set !== goldenSet)) return;
   // Starts no shadow run, because any shadow would look better during an outage of the pipeline.
   if (failedShare(await context.db.golden.runs.outcomes(run.id)) > ERRORS_SHARE) return;
   const today = startOfUtcDay(context.clock.now());
   let calls = 0;
-  for (const { set } of pipeline.golden) calls += await context.db.golden.ticks.queriesSince(asked.name, set, today);
-  if (calls + queriesTotal > maxCallsPerDay) {
+  for (const { set } of pipeline.golden) calls += await context.db.golden.ticks.requestsSince(asked.name, set, today);
+  const requests = await context.db.golden.sets.requests(goldenSet, version, null);
+  if (calls + requests > maxCallsPerDay) {
     if (calls === 0)
       context.logger.warn('a golden set has more queries than the shadow may receive per day', {
         pipeline: asked.name,
         golden_set: goldenSet,
-        queries: queriesTotal,
+        requests,
         max_calls_per_day: maxCallsPerDay,
       });
     return;
@@ -55,20 +56,13 @@ async function startBeside(
   const naming = chunkSeparator === null ? {} : { chunkSeparator };
   // An outage of the shadow is no evidence about its results.
   const settings = { ...run.settings, ...limits, ...naming, onError: 'void' } as const;
-  const id = await createGoldenRun(
-    context,
-    asked,
-    { ...scheduleOf(pipeline, goldenSet), settings },
-    version,
-    queriesTotal,
-    {
-      trigger: 'schedule',
-      scheduledFor: today,
-      purpose: 'full',
-      cause: `Compared with the run ${run.id} of ${pipeline.name}.`,
-      queryIds: null,
-    },
-  );
+  const id = await createGoldenRun(context, asked, { ...scheduleOf(pipeline, goldenSet), settings }, version, {
+    trigger: 'schedule',
+    scheduledFor: today,
+    purpose: 'full',
+    cause: `Compared with the run ${run.id} of ${pipeline.name}.`,
+    queryIds: null,
+  });
   const created = id === null ? null : await context.db.golden.runs.find(id);
   if (created !== null) await context.hooks.resume(created);
 }

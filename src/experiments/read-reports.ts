@@ -37,7 +37,7 @@ export async function readShadow(context: Context, pipeline: WatchedPipeline, sh
   const judged = await readOnJudged(context, pipeline, shadow);
   const today = startOfUtcDay(now);
   let calls = await db.experiments.answers.asked(key, today);
-  for (const { set } of pipeline.golden) calls += await db.golden.ticks.queriesSince(shadow.asked.name, set, today);
+  for (const { set } of pipeline.golden) calls += await db.golden.ticks.requestsSince(shadow.asked.name, set, today);
   const verdict = verdictOnShadow(
     golden.map((one) => one.verdict),
     judged?.verdict ?? null,

@@ -83,8 +83,19 @@ export const runQueriesQuery = z.strictObject({
 export const runQuerySchema = goldenQuerySchema.extend({
   outcome: outcomeField.nullable().describe('Null until the query is answered.'),
   documents: z
-    .array(z.object({ id: z.string(), score: z.number().nullable() }))
-    .describe('Results in the order in which the retriever returned them.'),
+    .array(
+      z.object({
+        id: z.string(),
+        score: z.number().nullable(),
+        step: z
+          .int()
+          .exactOptional()
+          .describe('Step of the query that returned the document, from 1; omitted for a query without steps.'),
+      }),
+    )
+    .describe(
+      'Results in the order in which the retriever returned them. With steps: rank 1 of each step, then rank 2 of each step, and so on.',
+    ),
   latency_ms: z.number().nullable(),
   attempts: z.int(),
   error_code: z.string().nullable(),

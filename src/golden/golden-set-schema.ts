@@ -6,7 +6,13 @@ import { contentId } from '../core/text/content-id.ts';
 import { nameSchema } from '../platform/config/connection.ts';
 import { nextCursor, numberedPageShape, wireSchema } from '../platform/http/fields.ts';
 import { toWire } from '../platform/http/wire.ts';
-import type { GoldenLineResult, GoldenSetVersion, ImportSummary, JudgmentDraft } from './rules/golden-set.ts';
+import {
+  type GoldenLineResult,
+  type GoldenSetVersion,
+  goldenLimits,
+  type ImportSummary,
+  type JudgmentDraft,
+} from './rules/golden-set.ts';
 
 const documentIdSchema = z.string({ error: 'must be a document id in double quotes' });
 
@@ -37,8 +43,19 @@ const goldenLineSchema = z
       .string({ error: 'must be text' })
       .optional()
       .describe('Query id, unique within the file. If omitted, the id is derived from text and tags.'),
-    text: z.string({ error: 'must be text' }).optional().describe('The text of the query.'),
+    text: z
+      .string({ error: 'must be text' })
+      .optional()
+      .describe('The text of the query. If omitted, `steps` joined by ` / `.'),
     question: z.string({ error: 'must be text' }).optional().describe('Alias for `text`.'),
+    steps: z
+      .array(z.string({ error: 'must be text in double quotes' }), { error: 'must be a list of texts' })
+      .min(1, { error: 'must not be empty' })
+      .max(goldenLimits.steps, { error: `must have at most ${goldenLimits.steps} texts` })
+      .optional()
+      .describe(
+        'Texts that the retriever is asked in order in place of `text`, such as the hops of a multi-hop question. The query is scored on the union of their results: `union_recall@k` and `all_found@k`.',
+      ),
     tags: z
       .record(
         z.string(),
@@ -70,9 +87,11 @@ const goldenLineSchema = z
         'True if no document answers the query, so an empty result is correct. The query then needs no judgments.',
       ),
   })
-  .refine((line) => (line.text === undefined) !== (line.question === undefined), {
-    error: 'must have either "text" or "question"',
-  })
+  .refine(
+    ({ text, question, steps }) =>
+      (text === undefined) !== (question === undefined) || (text === undefined && steps !== undefined),
+    { error: 'must have either "text" or "question", or at least "steps"' },
+  )
   .refine((line) => line.judgments === undefined || line.relevant === undefined, {
     error: 'must have either "judgments" or "relevant"',
   })
@@ -88,12 +107,13 @@ type LineValue = z.infer<typeof goldenLineSchema>;
 export function parseGoldenLine(value: unknown): GoldenLineResult {
   const result = goldenLineSchema.safeParse(value);
   if (!result.success) return { ok: false, problem: wording(result.error.issues.map(deepest)[0]) };
-  const { id, text, question, tags = {} } = result.data;
+  const { id, text, question, steps = [], tags = {} } = result.data;
   return {
     ok: true,
     line: {
       id: id ?? null,
-      text: text ?? question ?? '',
+      text: text ?? question ?? steps.join(' / '),
+      steps,
       tags: Object.fromEntries(Object.entries(tags).map(([key, tag]) => [key, String(tag)])),
       judgments: judgmentsOf(result.data),
       forbidden: result.data.forbidden ?? [],
@@ -125,7 +145,7 @@ function wording(issue: z.core.$ZodIssue | undefined): string {
   if (issue.code === 'unrecognized_keys') {
     const keys = issue.keys.map((key) => JSON.stringify(key)).join(', ');
     const owner = issue.path.length === 0 ? 'a query' : `"${issue.path.join('.')}"`;
-    return `has the unknown key ${keys} in ${owner}; a query has id, text, tags, judgments or relevant, forbidden and no_answer`;
+    return `has the unknown key ${keys} in ${owner}; a query has id, text, steps, tags, judgments or relevant, forbidden and no_answer`;
   }
   if (issue.path.length === 0) {
     const rule = issue.code === 'custom' ? issue.message : 'must be a JSON object';
@@ -154,6 +174,9 @@ export const goldenSetVersionSchema = z.object({
 export const goldenQuerySchema = z.object({
   id: z.string(),
   text: z.string(),
+  steps: z
+    .array(z.string())
+    .describe('Texts that the retriever is asked in order in place of `text`; empty for a query with one retrieval.'),
   tags: z.record(z.string(), z.string()),
   judgments: z.array(z.object({ document_id: z.string(), grade: z.int() })),
   forbidden: z
@@ -220,7 +243,8 @@ export const importedGoldenSetSchema = goldenSetVersionSchema.extend({
 });
 
 export function goldenQueryJson(query: GoldenQuery): z.infer<typeof goldenQuerySchema> {
-  return toWire(goldenQuerySchema, { ...query, forbidden: query.forbidden ?? [], noAnswer: query.noAnswer ?? false });
+  const { steps = [], forbidden = [], noAnswer = false } = query;
+  return toWire(goldenQuerySchema, { ...query, steps, forbidden, noAnswer });
 }
 
 export function importSummaryJson(summary: ImportSummary) {

@@ -18,6 +18,7 @@ import { groupBySegment, type Segment } from './rules/golden-set.ts';
 import type { QueryAnswer, RunSettings, RunStages } from './rules/run.ts';
 import { averagePairs, measureReruns, type Reruns, type ScoredPair } from './rules/run-noise.ts';
 import {
+  measuresOf,
   type QueryScores,
   type RunMetricKey,
   type RunScores,
@@ -72,7 +73,7 @@ export function createGoldenStatistics(pool: ThreadPool<typeof goldenTasks>) {
       dead: ReadonlySet<string>,
       signal: AbortSignal,
     ): Promise<RunScores> {
-      const perQuery = await scoreInTurns(queries, answers, scoringOf(settings));
+      const perQuery = await scoreInTurns(queries, answers, scoringOf(queries, settings));
       const { segments, overflow } = segmentsToScore(queries, settings, dead);
       const scores = await pool.run('summarizeSegments', { perQuery, segments }, signal);
       return { scores, segmentsOverflow: overflow };
@@ -181,7 +182,7 @@ function rerunsInput(
   { cutoffs, segmentKeys, maxSegments }: RunSettings,
 ) {
   return {
-    keys: runMetricKeys(cutoffs),
+    keys: runMetricKeys(cutoffs, measuresOf(queries)),
     runs: scored.map(({ columns }) => columns),
     segments: groupBySegment(queries, segmentKeys, maxSegments).segments,
   };
@@ -193,13 +194,14 @@ async function scoreInTurns(
   answers: readonly QueryAnswer[],
   settings: ScoringSettings,
 ): Promise<QueryScores> {
-  const keys = runMetricKeys(settings.cutoffs, settings.measures);
+  const { measures = measuresOf(queries) } = settings;
+  const keys = runMetricKeys(settings.cutoffs, measures);
   const columns = keys.map(() => new Float64Array(queries.length));
   const answerOf = new Map(answers.map((answer) => [answer.queryId, answer]));
   for (let first = 0; first < queries.length; first += QUERIES_PER_TURN) {
     const part = queries.slice(first, first + QUERIES_PER_TURN);
     const answered = part.flatMap(({ id }) => answerOf.get(id) ?? []);
-    for (const [column, scores] of scoreQueries(part, answered, settings).columns.entries())
+    for (const [column, scores] of scoreQueries(part, answered, { ...settings, measures }).columns.entries())
       columns[column]?.set(scores, first);
     await nextTurn();
   }

@@ -15,6 +15,10 @@ const goldenHelp: Record<ScoreMeasure, string> = {
   precision: 'Mean number of relevant documents in the top k divided by k',
   map: 'Mean average precision at k, divided by the number of relevant documents',
   f1: 'Mean harmonic mean of precision and recall at k, per query',
+  union_recall:
+    'Mean share of the relevant documents in the union of the first k documents of every step of a query (`steps`), which are up to k documents for each step; a query without steps counts as one step. Absent if no query of the set has steps',
+  all_found:
+    'Share of golden queries of which every relevant document is in the union of the first k documents of every step. Absent if no query of the set has steps',
   cg: 'Mean sum of the grades in the top k, exported if `golden[].gains` includes it',
   dcg: 'Mean sum of grade / log2(rank + 1) in the top k, exported if `golden[].gains` includes it',
 };

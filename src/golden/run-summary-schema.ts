@@ -43,7 +43,7 @@ const metricComparisonSchema = z.object({
     .number()
     .exactOptional()
     .describe('The p-value that decides the verdict, if it is not `p_randomization`. It accounts for retriever noise.'),
-  mcnemar_p: z.number().exactOptional().describe('Only for hit_rate.'),
+  mcnemar_p: z.number().exactOptional().describe('Only for hit_rate and all_found.'),
   wins: count,
   losses: count,
   ties: count,

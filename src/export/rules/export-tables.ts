@@ -297,7 +297,8 @@ export const exportTables: readonly ExportTable[] = [
     does: 'Documents that golden queries returned: one row per run, query and rank.',
     ...ofRun,
     joins: `join golden_run_answers a on a.run_id = r.id
-      cross join lateral unnest(a.document_ids, a.scores) with ordinality as d (document_id, score, rank)`,
+      cross join lateral unnest(a.document_ids, a.scores, a.document_steps)
+        with ordinality as d (document_id, score, step, rank)`,
     columns: [
       runId,
       pipeline,
@@ -306,6 +307,12 @@ export const exportTables: readonly ExportTable[] = [
       column('rank', 'integer', 'Rank of the document, from 1.', 'd.rank::integer'),
       column('document_id', 'text', 'Id of the document.', 'd.document_id'),
       column('score', 'double', 'Score of the document; null if there is none.', 'd.score'),
+      column(
+        'step',
+        'integer',
+        'Step of the query that returned the document, from 1; null for a query without steps.',
+        'd.step::integer',
+      ),
     ],
   },
   {

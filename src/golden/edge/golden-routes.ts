@@ -146,9 +146,10 @@ async function briefRun(runs: GoldenRuns, run: GoldenRun) {
 const unanswered = { outcome: null, documents: [], latencyMs: null, attempts: 0, errorCode: null, errorMessage: null };
 
 function runQueryJson({ query, answer, scores, staleDocuments }: RunQuery) {
-  const { forbidden = [], noAnswer = false } = query;
+  const { steps = [], forbidden = [], noAnswer = false } = query;
   return toWire(runQuerySchema, {
     ...query,
+    steps,
     forbidden,
     noAnswer,
     ...(answer ?? unanswered),

@@ -14,7 +14,7 @@ import {
 import { groupBySegment } from './golden-set.ts';
 import type { QueryAnswer, RunSettings } from './run.ts';
 import type { Accepted, MeanScores, NoiseTable } from './run-noise.ts';
-import { type QueryScores, type RunMetricKey, runMetricKeys, scoreQueries } from './score-run.ts';
+import { measuresOf, type QueryScores, type RunMetricKey, runMetricKeys, scoreQueries } from './score-run.ts';
 import { storedComparison } from './verdict.ts';
 
 /**
@@ -135,14 +135,14 @@ function meansOf(
 }
 
 /** Last step of `compareGoldenRuns`: names the statistics by the keys that both runs have. */
-export function differencesOf({ settings, excluded }: RunPair, compared: RunComparison): RunDifference[] {
-  const keys = runMetricKeys(settings.cutoffs);
+export function differencesOf({ queries, settings, excluded }: RunPair, compared: RunComparison): RunDifference[] {
+  const keys = runMetricKeys(settings.cutoffs, measuresOf(queries));
   return [compared, ...compared.segments].flatMap(({ segment, metrics }) =>
     metrics.map((metric, column) => ({ ...metric, key: keyAt(keys, column), segment, excluded })),
   );
 }
 
-/** Returns the queries in `after` that `before` contains with the same text and judgments. */
+/** Returns the queries in `after` that `before` contains with the same text, steps and judgments. */
 export function sharedQueries(before: readonly GoldenQuery[], after: readonly GoldenQuery[]): readonly GoldenQuery[] {
   const known = new Map(before.map((query) => [query.id, query]));
   return after.filter((query) => {
@@ -151,9 +151,10 @@ export function sharedQueries(before: readonly GoldenQuery[], after: readonly Go
   });
 }
 
-/** True for the same text and judgments. Tags are ignored: they only assign a query to segments. */
+/** True for the same text, steps and judgments. Tags are ignored: they only assign a query to segments. */
 function isJudgedAlike(a: GoldenQuery, b: GoldenQuery): boolean {
   if (a.text !== b.text || a.judgments.length !== b.judgments.length) return false;
+  if (JSON.stringify(a.steps) !== JSON.stringify(b.steps)) return false;
   const grades = new Map(a.judgments.map(({ documentId, grade }) => [documentId, grade]));
   return b.judgments.every(({ documentId, grade }) => grades.get(documentId) === grade);
 }

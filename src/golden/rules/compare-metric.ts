@@ -1,5 +1,5 @@
 /** Paired comparison of one metric between two runs over the same queries. */
-import { formatMetricKey, isUnbounded, type MetricKey } from '../../math/ir/metric-key.ts';
+import { formatMetricKey, isProportion, isUnbounded, type MetricKey } from '../../math/ir/metric-key.ts';
 import { mean, meanInterval } from '../../math/stats/descriptive.ts';
 import {
   chiSquareQuantile,
@@ -53,10 +53,10 @@ const MIN_EQUAL = 6;
 /**
  * Compares a metric between two runs query by query: difference = candidate - baseline.
  *
- * - The 95 % CI of the mean difference is Newcombe's for hit_rate, else BCa or t as chosen by `meanInterval`. If all
+ * - The 95 % CI of the mean difference is Newcombe's for hit_rate and all_found, else BCa or t as chosen by `meanInterval`. If all
  *   differences are 0, the interval is [0, 0]. Equal differences other than 0 yield a point interval from 6 queries on;
  *   with fewer, the sign-flip test cannot reject any mean, and the interval is the range of the measure.
- * - `p`, which decides the verdict, comes from the sign-flip randomization test; for hit_rate, that is McNemar's test.
+ * - `p`, which decides the verdict, comes from the sign-flip randomization test; for hit_rate and all_found, that is McNemar's test.
  * - For a retriever with noise, `p` is the larger of the randomization p and the p of `rerunNoiseP`, and the interval
  *   extends at least t_0.975 sd to each side, with the variance and degrees of freedom of `noisyVariance`.
  * - If the variance of an unchanged retriever's mean is known, it decides instead: the difference is taken from the
@@ -93,7 +93,7 @@ export function compareMetric(
   const losses = ofPinned.filter((difference) => difference < 0).length;
   const test = pairedT(differences);
   const randomization = signFlipTest(differences);
-  const hits = key.measure === 'hit_rate' ? countHits(baseline, candidate) : null;
+  const hits = isProportion(key.measure) ? countHits(baseline, candidate) : null;
   const accepted = acceptedDropVariance(expected?.accepted ?? []) ?? 0;
   const { p, ciMethod, low, high, smallest } =
     variance === null

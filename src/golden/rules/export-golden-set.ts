@@ -47,15 +47,23 @@ function refuseTrec({ id, text, tags, judgments }: GoldenQuery): void {
   }
 }
 
+/** Returns why only JSONL can express the query, or null. */
+function onlyInJsonLines({ steps }: GoldenQuery): string | null {
+  return steps === undefined ? null : 'it has steps';
+}
+
 /**
- * Rejects forbidden documents and queries without an answer, which TREC and BEIR cannot express.
+ * Rejects forbidden documents, queries without an answer and steps, which TREC and BEIR cannot express.
  * @throws RecalldError export_impossible
  */
 function refuseUnjudged(format: string, queries: readonly GoldenQuery[]): void {
-  for (const { id, forbidden = [], noAnswer } of queries) {
+  for (const query of queries) {
+    const { id, forbidden = [], noAnswer } = query;
     const problem =
       forbidden.length > 0 ? 'it has forbidden documents' : noAnswer === true ? 'it is marked no_answer' : null;
     if (problem !== null) throw cannotHold(format, id, problem, 'use --format jsonl or csv');
+    const steps = onlyInJsonLines(query);
+    if (steps !== null) throw cannotHold(format, id, steps, 'use --format jsonl');
   }
 }
 
@@ -93,7 +101,10 @@ function exportCsv(queries: readonly GoldenQuery[]): ExportFile[] {
   return [{ path: null, text: joinLines([csvRow(columns), ...rows]) }];
 }
 
-function refuseCsv({ id, text, tags, judgments }: GoldenQuery, tagColumns: number): void {
+function refuseCsv(query: GoldenQuery, tagColumns: number): void {
+  const { id, text, tags, judgments } = query;
+  const steps = onlyInJsonLines(query);
+  if (steps !== null) throw cannotHold('CSV', id, steps, 'use --format jsonl');
   const list = judgments.find(({ documentId }) => /^\[.*\]$/s.test(documentId));
   if (list !== undefined) {
     const problem = `the document id ${quoted(list.documentId)} looks like a list`;
@@ -126,6 +137,7 @@ function exportJsonLines(queries: readonly GoldenQuery[]): ExportFile[] {
     jsonLine('JSONL', query, {
       id: query.id,
       text: query.text,
+      ...(query.steps === undefined ? {} : { steps: query.steps }),
       ...(Object.keys(query.tags).length === 0 ? {} : { tags: query.tags }),
       judgments: query.judgments.map(({ documentId, grade }) => ({ document_id: documentId, grade })),
       ...(query.forbidden === undefined ? {} : { forbidden: query.forbidden }),
@@ -197,9 +209,11 @@ function tabCell(id: string): string {
  * @throws RecalldError export_impossible
  */
 function exportQuestions(queries: readonly GoldenQuery[]): ExportFile[] {
-  for (const { id, text, tags, judgments, forbidden = [], noAnswer } of queries) {
+  for (const query of queries) {
+    const { id, text, tags, judgments, forbidden = [], noAnswer } = query;
     const problem =
-      judgments.length + forbidden.length > 0
+      onlyInJsonLines(query) ??
+      (judgments.length + forbidden.length > 0
         ? 'it has judgments'
         : noAnswer === true
           ? 'it is marked no_answer'
@@ -207,7 +221,7 @@ function exportQuestions(queries: readonly GoldenQuery[]): ExportFile[] {
             ? 'it has tags'
             : /[\r\n]/.test(text)
               ? 'its text has a line break'
-              : null;
+              : null);
     if (problem !== null) throw cannotHold('A list of queries', id, problem, 'use --format jsonl');
   }
   return [{ path: null, text: joinLines(queries.map(({ text }) => text)) }];

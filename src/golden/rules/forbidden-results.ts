@@ -6,12 +6,13 @@ import { malformed, quoted, type SourcePlace } from '../../core/text/source-line
 import { evaluateRule, type ParsedRule } from '../../live/rules/isolation.ts';
 import { wilsonInterval } from '../../math/stats/intervals.ts';
 import type { FalseAnswer, ForbiddenCounts, NoAnswerLimits, NoAnswerResults, QueryAnswer } from './run.ts';
+import { bestRank } from './steps.ts';
 
 /** A forbidden document that the retriever returned for a query. */
 export interface ForbiddenResult {
   readonly queryId: string;
   readonly documentId: string;
-  /** Rank from 1, in the order of the results. */
+  /** Rank from 1, in the order of the results; for a query with steps, the best rank in any of them. */
   readonly rank: number;
 }
 
@@ -59,10 +60,10 @@ export function forbiddenResults(
   return queries.flatMap((query) => {
     if (!isRestricted(query, isolation)) return [];
     const { id: queryId, forbidden = [], tags } = query;
-    const ids = answerOf.get(queryId)?.documents.map(({ id }) => id) ?? [];
-    return [...new Set(ids)].flatMap((documentId): ForbiddenResult[] =>
+    const documents = answerOf.get(queryId)?.documents ?? [];
+    return [...new Set(documents.map(({ id }) => id))].flatMap((documentId): ForbiddenResult[] =>
       forbids(forbidden, documentId, tags) !== null || isIsolatedFrom(isolation, documentId, tags)
-        ? [{ queryId, documentId, rank: ids.indexOf(documentId) + 1 }]
+        ? [{ queryId, documentId, rank: bestRank(documents, documentId) }]
         : [],
     );
   });

@@ -28,7 +28,7 @@ import { trimBlanks } from './qrels-form.ts';
  */
 export type RepeatPolicy = 'reject' | 'join' | 'separate';
 
-interface Entry extends TaggedText {
+interface Entry extends Required<TaggedText> {
   readonly place: SourcePlace;
   /** Grades by document. Judgments are not objects, because a set may have a million of them. */
   readonly judgments: Map<string, number>;
@@ -208,7 +208,7 @@ export class GoldenSetBuilder {
     const ids: string[] = [];
     const summary = new SetSummary();
     for (const [id, entry] of this.#entries) {
-      const { text, tags, place, judgments, forbidden, noAnswer } = entry;
+      const { text, steps, tags, place, judgments, forbidden, noAnswer } = entry;
       // Frees the memory of finished entries.
       this.#entries.delete(id);
       entries += 1;
@@ -225,7 +225,7 @@ export class GoldenSetBuilder {
       const list = noAnswer === null ? Array.from(judgments, ([documentId, grade]) => ({ documentId, grade })) : [];
       if (noAnswer !== null) this.#skipJudgments(entry, noAnswer);
       if (list.length > 0 && list.every(({ grade }) => grade === 0)) this.warnings.count('query_all_zero', place);
-      const query: GoldenQuery = { id, text, tags, judgments: list };
+      const query: GoldenQuery = { id, text, ...(steps.length === 0 ? {} : { steps }), tags, judgments: list };
       if (forbidden !== null) refuseContradictions(query, forbidden);
       queries.push({
         ...query,
@@ -288,9 +288,10 @@ export class GoldenSetBuilder {
   }
 
   #insert(id: string, query: TaggedText, place: SourcePlace): string {
-    const { text, tags } = query;
+    const { text, steps = [], tags } = query;
     this.#entries.set(id, {
       text,
+      steps,
       tags,
       place,
       judgments: new Map(),
@@ -334,14 +335,15 @@ class SetSummary {
   }
 }
 
-/** The text and tags, which identify a query without an id. */
+/** The text, steps and tags, which identify a query without an id. */
 export interface TaggedText {
   readonly text: string;
+  readonly steps?: readonly string[];
   readonly tags: Readonly<Record<string, string>>;
 }
 
 /**
- * Trims id, text and tags, drops tags without a value, and checks the result. `onTrim` is called for each trimmed
+ * Trims id, text, steps and tags, drops tags without a value, and checks the result. `onTrim` is called for each trimmed
  * value.
  *
  * @throws RecalldError `file_malformed` for values that are empty, too long or cannot be stored
@@ -360,6 +362,8 @@ function cleanQuery(draft: QueryDraft, place: SourcePlace, onTrim: () => void): 
   if (id !== null) require(idProblem('query id', id));
   const text = trim(draft.text);
   require(textProblem(text));
+  const steps = (draft.steps ?? []).map(trim);
+  for (const step of steps) require(textProblem(step, 'step'));
   const tags = new Map<string, string>();
   for (const [name, content] of Object.entries(draft.tags)) {
     const key = trim(name);
@@ -373,13 +377,14 @@ function cleanQuery(draft: QueryDraft, place: SourcePlace, onTrim: () => void): 
   if (tags.size > goldenLimits.tags) {
     throw malformed(place, `has ${tags.size} tags; use at most ${goldenLimits.tags}`);
   }
-  return { id, text, tags: Object.fromEntries(tags) };
+  return { id, text, steps, tags: Object.fromEntries(tags) };
 }
 
-/** Returns a string that is equal exactly for equal text and tags; the order of the tags does not matter. */
+/** Returns a string that is equal exactly for equal text, steps and tags; the order of the tags does not matter. */
 export function queryKey(query: TaggedText): string {
   const tags = Object.entries(query.tags).toSorted(([a], [b]) => (a < b ? -1 : Number(a > b)));
-  return JSON.stringify([query.text, tags]);
+  const { steps = [] } = query;
+  return JSON.stringify([query.text, tags, ...(steps.length === 0 ? [] : [steps])]);
 }
 
 function isSameQuery(a: TaggedText, b: TaggedText): boolean {

@@ -27,6 +27,8 @@ export const goldenLimits = {
   tagValueLength: 256,
   /** Per query. */
   forbidden: 1000,
+  /** Maximum number of steps per query; each is one request. */
+  steps: 20,
   /** Maximum grade. Above it, the exponential gain 2^grade - 1 approaches the largest double. */
   grade: 1000,
 } as const;
@@ -60,14 +62,14 @@ export function judgedQueries(queries: readonly GoldenQuery[]): readonly GoldenQ
     : queries.filter(({ judgments }) => judgments.length > 0);
 }
 
-/** Checks the trimmed text of a query. Line breaks and tabs are allowed, NUL is not. */
-export function textProblem(text: string): string | null {
-  if (text === '') return 'has an empty query; write its text or remove the line';
+/** Checks the trimmed text of a query or of a step. Line breaks and tabs are allowed, NUL is not. */
+export function textProblem(text: string, what: 'query' | 'step' = 'query'): string | null {
+  if (text === '') return `has an empty ${what}; write its text or remove the ${what === 'query' ? 'line' : what}`;
   if (text.length > goldenLimits.textLength) {
-    return `has a query of ${text.length} characters; use at most ${goldenLimits.textLength}`;
+    return `has a ${what} of ${text.length} characters; use at most ${goldenLimits.textLength}`;
   }
-  if (text.includes('\0')) return 'has a NUL character in its query; remove it';
-  return loneSurrogate.test(text) ? 'has half of a surrogate pair in its query; remove it' : null;
+  if (text.includes('\0')) return `has a NUL character in its ${what}; remove it`;
+  return loneSurrogate.test(text) ? `has half of a surrogate pair in its ${what}; remove it` : null;
 }
 
 /** Checks the name of a tag. `=` is not allowed because a segment is written `key=value`. */
@@ -218,6 +220,8 @@ export interface QueryDraft {
   /** Query id; null if the file has none, in which case the id is derived from text and tags. */
   readonly id: string | null;
   readonly text: string;
+  /** Empty for a query with one retrieval. */
+  readonly steps?: readonly string[];
   readonly tags: Readonly<Record<string, string>>;
 }
 

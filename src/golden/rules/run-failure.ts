@@ -3,6 +3,7 @@
 import type { GoldenQuery } from '../../core/model.ts';
 import { describeIdDifference, differenceInWords, idsAlike, shownIds } from './id-mismatch.ts';
 import type { QueryAnswer } from './run.ts';
+import { rankingsOf } from './steps.ts';
 
 export interface RunFailure {
   /** The first error from the retriever: a sentence without secrets or query texts. */
@@ -138,7 +139,8 @@ function relevantFirst(queries: readonly GoldenQuery[], answers: readonly QueryA
 
 function depthWarning(answers: readonly QueryAnswer[], k: number): string | null {
   const answered = answers.filter(({ documents }) => documents.length > 0);
-  const max = Math.max(0, ...answered.map(({ documents }) => documents.length));
+  const lengths = answered.flatMap(({ documents }) => rankingsOf(documents).map(({ length }) => length));
+  const max = Math.max(0, ...lengths);
   if (answered.length < MIN_ANSWERS || max >= k) return null;
   return `recalld requested ${k} documents, but the retriever never returned more than ${max}. Check that {{k}} is in its request and that it has no limit of its own, or lower golden[].cutoffs.`;
 }

@@ -240,10 +240,10 @@ const MAX_MS = 2 ** 31 - 1;
 
 /**
  * Returns how long a run may take before it counts as failed, in milliseconds: three times the minimum time under the
- * rate limit, plus the time if every query times out once; at least ten minutes and at most 24 days.
+ * rate limit, plus the time if every request times out once; at least ten minutes and at most 24 days.
  */
-export function runDeadlineMs(queries: number, settings: RunSettings, timeoutMs: number): number {
-  const atRateLimit = (queries / settings.maxPerSecond) * 1000;
-  const timedOut = Math.ceil(queries / settings.concurrency) * timeoutMs;
+export function runDeadlineMs(requests: number, settings: RunSettings, timeoutMs: number): number {
+  const atRateLimit = (requests / settings.maxPerSecond) * 1000;
+  const timedOut = Math.ceil(requests / settings.concurrency) * timeoutMs;
   return Math.min(MAX_MS, Math.max(MIN_MS, 3 * atRateLimit + timedOut));
 }

@@ -3,12 +3,13 @@
  */
 
 import { ALL_SEGMENT, type GoldenQuery } from '../../core/model.ts';
-import { createEvaluator } from '../../math/ir/evaluate.ts';
-import type { Measure, MetricKey } from '../../math/ir/metric-key.ts';
+import { isUnionMeasure, type Measure, type MetricKey } from '../../math/ir/metric-key.ts';
 import { applyDuplicatePolicy } from '../../math/ir/ranking.ts';
+import { createUnionEvaluator } from '../../math/ir/union.ts';
 import { summarize } from '../../math/stats/descriptive.ts';
 import { groupBySegment, type Segment } from './golden-set.ts';
 import type { QueryAnswer, RunSettings, SegmentScore } from './run.ts';
+import { hasSteps, rankingsOf } from './steps.ts';
 
 /** Segment of the queries with a relevant document in the store; scored only if some queries have none. */
 const ALIVE_SEGMENT = 'alive';
@@ -30,15 +31,18 @@ export function scoreRun(
 ) {
   const { segments, overflow } = segmentsToScore(queries, settings, dead);
   return {
-    scores: summarizeSegments(scoreQueries(queries, answers, scoringOf(settings)), segments),
+    scores: summarizeSegments(scoreQueries(queries, answers, scoringOf(queries, settings)), segments),
     /** Number of segments that were merged into `other`. */
     segmentsOverflow: overflow,
   };
 }
 
-/** Scoring of a run: the measures of every run, and the gains requested in its settings. */
-export function scoringOf({ cutoffs, relevanceLevel, gains = [] }: RunSettings): ScoringSettings {
-  return { cutoffs, relevanceLevel, measures: [...runMeasures, ...gains] };
+/** Scoring of a run: the measures of its queries, and the gains requested in its settings. */
+export function scoringOf(
+  queries: readonly GoldenQuery[],
+  { cutoffs, relevanceLevel, gains = [] }: RunSettings,
+): ScoringSettings {
+  return { cutoffs, relevanceLevel, measures: [...measuresOf(queries), ...gains] };
 }
 
 /** Returns `all`, `alive` if some queries are dead, and the segments from the settings. */
@@ -79,12 +83,22 @@ export const goldenMeasures = [
   'precision',
   'map',
   'f1',
+  'union_recall',
+  'all_found',
 ] as const satisfies readonly Measure[];
 
 export type GoldenMeasure = (typeof goldenMeasures)[number];
 
-/** All measures of every golden run, each at every cut-off in the settings. */
+/** All measures of golden runs, each at every cut-off in the settings. */
 export const runMeasures: readonly Measure[] = [...goldenMeasures, 'unjudged'];
+
+/**
+ * Returns the measures of a run with these queries. Measures of unions are computed only if a query has steps, because
+ * they repeat recall otherwise; a query without steps then counts as one step.
+ */
+export function measuresOf(queries: readonly GoldenQuery[]): readonly Measure[] {
+  return queries.some(hasSteps) ? runMeasures : runMeasures.filter((measure) => !isUnionMeasure(measure));
+}
 
 export type RunMetricKey = MetricKey & { readonly k: number };
 
@@ -98,37 +112,41 @@ export interface ScoringSettings {
   readonly cutoffs: readonly number[];
   /** Minimum grade that counts as relevant. */
   readonly relevanceLevel: number;
-  /** Measures to compute; default: the measures of every golden run. */
+  /** Measures to compute; default: `measuresOf` the queries. */
   readonly measures?: readonly Measure[];
 }
 
-export function runMetricKeys(cutoffs: readonly number[], measures: readonly Measure[] = runMeasures): RunMetricKey[] {
+export function runMetricKeys(cutoffs: readonly number[], measures: readonly Measure[]): RunMetricKey[] {
   return measures.flatMap((measure) => cutoffs.map((k) => ({ measure, k })));
 }
 
 /**
  * Scores every judged query; a query with no answer, an empty result or a failure scores 0 in every measure. Uses the
- * order of the retriever; a repeated document counts once, at its first rank.
+ * order of the retriever; a repeated document counts once, at its first rank. The steps of a query are scored as
+ * `math/ir/union.ts` defines.
  *
  * @param answers in any order; answers to queries outside the list are ignored
  */
 export function scoreQueries(
   queries: readonly GoldenQuery[],
   answers: readonly QueryAnswer[],
-  { cutoffs, relevanceLevel, measures = runMeasures }: ScoringSettings,
+  { cutoffs, relevanceLevel, measures = measuresOf(queries) }: ScoringSettings,
 ): QueryScores {
   const keys = runMetricKeys(cutoffs, measures);
-  const evaluate = createEvaluator(keys, relevanceLevel);
+  const evaluate = createUnionEvaluator(keys, relevanceLevel);
   const answerOf = new Map(answers.map((answer) => [answer.queryId, answer]));
   const columns = keys.map(() => new Float64Array(queries.length));
   for (const [row, query] of queries.entries()) {
     const retrieved = answerOf.get(query.id)?.documents ?? [];
-    const { ranking } = applyDuplicatePolicy(
-      retrieved.map((document) => document.id),
-      'collapse',
+    const rankings = rankingsOf(retrieved).map(
+      (documents) =>
+        applyDuplicatePolicy(
+          documents.map(({ id }) => id),
+          'collapse',
+        ).ranking,
     );
     const grades = new Map(query.judgments.map((judgment) => [judgment.documentId, judgment.grade]));
-    for (const [column, score] of evaluate(ranking, grades).entries()) {
+    for (const [column, score] of evaluate(rankings, grades).entries()) {
       const values = columns[column];
       if (values !== undefined) values[row] = score;
     }

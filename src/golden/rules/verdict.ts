@@ -1,5 +1,5 @@
 /** Classifies differences between two runs by size, interval and p value, and confirms regressions. */
-import type { Measure } from '../../math/ir/metric-key.ts';
+import { isProportion, type Measure } from '../../math/ir/metric-key.ts';
 import { mcnemarExact, type TestPlan } from '../../math/stats/paired-tests.ts';
 
 export interface ComparisonSettings {
@@ -13,11 +13,11 @@ export interface ComparisonSettings {
 export const storedComparison: ComparisonSettings = { alpha: 0.05, minEffect: null };
 
 /**
- * Default minimum effect: 0.03 for hit_rate, which changes by whole queries and therefore varies more; 0.02 for all
- * other measures.
+ * Default minimum effect: 0.03 for hit_rate and all_found, which change by whole queries and therefore vary more; 0.02
+ * for all other measures.
  */
 export function defaultMinEffect(measure: Measure): number {
-  return measure === 'hit_rate' ? 0.03 : 0.02;
+  return isProportion(measure) ? 0.03 : 0.02;
 }
 
 export function minEffectOf(measure: Measure, { minEffect }: ComparisonSettings): number {

@@ -9,6 +9,7 @@ import type { Clock } from '../../core/time.ts';
 import type { GoldenRun, QueryAnswer, RunSettings } from '../rules/run.ts';
 import { type AnswerWarnings, checkAnswers, misreadingOption, NOT_ASKED } from '../rules/run-failure.ts';
 import { answeredStages } from '../rules/stages.ts';
+import { askInSteps } from '../rules/steps.ts';
 import type { GoldenRuns } from '../sql/golden-runs.ts';
 import { scheduleOf, type WatchedPipeline } from '../watched-pipeline.ts';
 
@@ -116,7 +117,7 @@ const OUTAGE_MAX_WAIT_MS = 4000;
 export type AskEnd = 'asked_all' | 'gave_up';
 
 /**
- * Sends every query once and passes each answer, including failures, to `onAnswer`. After 20 consecutive failures,
+ * Sends every query once, with its steps in order, and passes each answer, including failures, to `onAnswer`. After 20 consecutive failures,
  * counted over all callers of the retriever, it waits before each query. After 8 more, it records the remaining queries
  * as `error` with code `not_asked`, so that an outage is reported in seconds whatever the size of the set.
  *
@@ -162,7 +163,7 @@ export async function askRetriever(
     for (const query of remaining) {
       if (isOver) return;
       signal.throwIfAborted();
-      onAnswer(await askOne(query));
+      onAnswer(await askInSteps(query, askOne));
     }
   };
   try {
@@ -239,12 +240,15 @@ export async function sampleAnswers(
   const asked = queries.filter((_, index) => index % step === 0).slice(0, MAX_ASKED);
   const answers: QueryAnswer[] = [];
   for (const query of asked) {
-    const answer = await pipeline.retriever.retrieve({ text: query.text, k, tags: query.tags }, signal);
-    if (answer.kind !== 'documents') {
-      const option = answer.kind === 'error' ? misreadingOption(answer.code) : null;
-      return { kind: 'failed', message: option === null ? answer.message : `${answer.message} Check ${option}.` };
+    const answer = await askInSteps(query, async (step) =>
+      toQueryAnswer(step, await pipeline.retriever.retrieve({ text: step.text, k, tags: step.tags }, signal)),
+    );
+    if (answer.outcome === 'error' || answer.outcome === 'timeout') {
+      const option = answer.errorCode === null ? null : misreadingOption(answer.errorCode);
+      const message = answer.errorMessage ?? 'The retriever failed.';
+      return { kind: 'failed', message: option === null ? message : `${message} Check ${option}.` };
     }
-    answers.push(toQueryAnswer(query, answer));
+    answers.push(answer);
   }
   const empty = answers.filter(({ outcome }) => outcome === 'empty').length;
   return { kind: 'answers', asked: asked.length, empty, warnings: checkAnswers(asked, answers, k) };

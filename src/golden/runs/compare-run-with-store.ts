@@ -17,9 +17,10 @@ export async function compareRunWithStore(
   const { queries, answers, settings } = await readComparedSide(context, run);
   const k = Math.max(...settings.cutoffs);
   const found = new Map(answers.map((one) => [one.queryId, one]));
-  const answered = queries.flatMap(({ id, text, judgments }) => {
+  // The store can be searched for one text only, and a query with steps has several.
+  const answered = queries.flatMap(({ id, text, steps, judgments }) => {
     const answer = found.get(id);
-    if (answer?.outcome !== 'ok') return [];
+    if (answer?.outcome !== 'ok' || steps !== undefined) return [];
     const documents = answer.documents.slice(0, k).map((one) => one.id);
     const missed = judgments
       .filter(({ documentId, grade }) => grade >= settings.relevanceLevel && !documents.includes(documentId))

@@ -238,7 +238,7 @@ export async function startGoldenRun(
 ): Promise<string> {
   const set = await latestVersion(context.db.golden.sets, schedule.set);
   await versionsToRun(context, pipeline.name, schedule, set);
-  const id = await createGoldenRun(context, pipeline, schedule, set.version, set.queries, manualRun);
+  const id = await createGoldenRun(context, pipeline, schedule, set.version, manualRun);
   if (id === null) throw new Error('the database refused a manual run');
   return id;
 }
@@ -262,7 +262,6 @@ export async function latestVersion(sets: GoldenSets, name: string): Promise<Gol
 }
 
 /**
- * @param queries number of queries that the run will send
  * @returns null if the tick already has a run, or a run started by a sentinel is still in progress
  */
 export async function createGoldenRun(
@@ -270,10 +269,10 @@ export async function createGoldenRun(
   pipeline: WatchedPipeline,
   schedule: GoldenSchedule,
   version: number,
-  queries: number,
   reason: RunReason,
 ): Promise<string | null> {
   const startedAt = context.clock.now();
+  const requests = await context.db.golden.sets.requests(schedule.set, version, reason.queryIds);
   const id = context.newRunId(startedAt);
   const created = await context.db.golden.runs.create({
     id,
@@ -283,7 +282,7 @@ export async function createGoldenRun(
     ...reason,
     settings: schedule.settings,
     startedAt,
-    deadlineAt: new Date(startedAt.getTime() + runDeadlineMs(queries, schedule.settings, pipeline.timeoutMs)),
+    deadlineAt: new Date(startedAt.getTime() + runDeadlineMs(requests, schedule.settings, pipeline.timeoutMs)),
   });
   return created ? id : null;
 }

@@ -19,6 +19,7 @@ import { BATCH_QUERIES, type GoldenRun, type QueryAnswer, type RunSettings } fro
 import {
   answersByDocument,
   goldenMeasures,
+  measuresOf,
   queriesByDocument,
   runMetricKeys,
   scoreQueries,
@@ -248,11 +249,8 @@ export async function findCompleted({ db }: Context, id: string): Promise<Golden
   return run;
 }
 
-/** The measures in the table, at the largest cutoff that all runs have; the first measure decides the verdict. */
-const measures = ['ndcg', ...goldenMeasures.filter((measure) => measure !== 'ndcg')] as const;
-
 /**
- * Excludes queries with a stale label in any of the runs. If one run compares by document, all runs do.
+ * Compares all measures of the queries, at the largest cutoff that all runs have; nDCG decides the verdict. Excludes queries with a stale label in any of the runs. If one run compares by document, all runs do.
  *
  * @throws RecalldError run_unknown, run_not_completed, runs_not_comparable
  */
@@ -277,6 +275,9 @@ export async function compareManyRuns(context: Context, ids: readonly string[], 
     const message = `The runs ${ids.join(', ')} share no cutoff, or no query whose labels are not stale.`;
     throw new RecalldError('runs_not_comparable', message);
   }
+  const computed = measuresOf(queries);
+  const others = goldenMeasures.filter((measure) => measure !== 'ndcg' && computed.includes(measure));
+  const measures = ['ndcg', ...others] as const;
   const by = { cutoffs: [Math.max(...cutoffs)], relevanceLevel: first.settings.relevanceLevel, measures };
   const columns = sides.map(({ answers }) => scoreQueries(queries, answers, by).columns);
   return { runs, compared: compareMany(runMetricKeys(by.cutoffs, measures), columns, settings) };

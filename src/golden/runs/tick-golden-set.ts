@@ -33,14 +33,14 @@ export async function escalateSentinel(
   const { pipeline: name, goldenSet, goldenSetVersion: version } = sentinel;
   const [lastFull] = await context.db.golden.runs.list({ pipeline: name, goldenSet, version, limit: 1 });
   if (lastFull !== undefined && (lastFull.startedAt >= failingSince || lastFull.status === 'running')) return null;
-  const size = lastFull?.queriesTotal ?? 0;
+  const size = await context.db.golden.sets.requests(goldenSet, version, null);
   const fields = { pipeline: name, golden_set: goldenSet, sentinel: sentinel.id };
   if (!(await isInBudget(context, pipeline, golden, 'escalation', size, size))) {
     context.logger.error('a sentinel run failed, but the remaining daily budget is too small for a full run', fields);
     return null;
   }
   const cause = `Sentinel run ${sentinel.id} failed: ${sentinel.reason ?? ''}`;
-  const id = await createGoldenRun(context, pipeline, golden, version, size, {
+  const id = await createGoldenRun(context, pipeline, golden, version, {
     ...manualRun,
     trigger: 'sentinel',
     cause,
@@ -108,14 +108,14 @@ export async function tickFullRun(
   }
   const started: string[] = [];
   for (const version of await versionsToRun(context, pipeline.name, golden, latest)) {
-    const size = version === latest.version ? latest.queries : await readQueryCount(context, golden.set, version);
+    const size = await context.db.golden.sets.requests(golden.set, version, null);
     if (!(await isInBudget(context, pipeline, golden, 'full', size, size))) {
       // The tick is not skipped if an older version already has a run for it.
       if (started.length === 0) await skip('daily_budget');
       break;
     }
     const reason: RunReason = { ...manualRun, trigger: 'schedule', scheduledFor: plannedAt };
-    const id = await createGoldenRun(context, pipeline, golden, version, size, reason);
+    const id = await createGoldenRun(context, pipeline, golden, version, reason);
     if (id !== null) started.push(id);
   }
   return started;
@@ -152,14 +152,17 @@ export async function tickSentinel(
     return [];
   }
   const queryIds = await sentinelQueries(context, full, sentinel.queries);
-  if (!(await isInBudget(context, pipeline, golden, 'sentinel', queryIds.length, full.queriesTotal))) {
+  const { goldenSetVersion: version } = full;
+  const [planned, size] = await Promise.all(
+    [queryIds, null].map((ids) => context.db.golden.sets.requests(golden.set, version, ids)),
+  );
+  if (!(await isInBudget(context, pipeline, golden, 'sentinel', planned ?? 0, size ?? 0))) {
     await skip('daily_budget');
     return [];
   }
   const scheduled = { ...manualRun, trigger: 'schedule', scheduledFor: plannedAt } as const;
   const reason: RunReason = { ...scheduled, purpose: 'sentinel', queryIds };
-  const { goldenSetVersion: version } = full;
-  const id = await createGoldenRun(context, pipeline, golden, version, queryIds.length, reason);
+  const id = await createGoldenRun(context, pipeline, golden, version, reason);
   return id === null ? [] : [id];
 }
 
@@ -185,7 +188,7 @@ async function isStillRunning({ db, clock, logger }: Context, series: TickSeries
   return true;
 }
 
-/** True if the remaining daily budget covers `planned` queries; `full` is the size of a full run. */
+/** True if the remaining daily budget covers `planned` requests; `full` is the number of requests of a full run. */
 export async function isInBudget(
   context: Context,
   pipeline: WatchedPipeline,
@@ -197,7 +200,7 @@ export async function isInBudget(
   const { maxQueriesPerDay: limit, set, timezone, sentinel } = golden;
   if (limit === null) return true;
   const midnight = startOfDay(timezone, context.clock.now());
-  const asked = await context.db.golden.ticks.queriesSince(pipeline.name, set, midnight);
+  const asked = await context.db.golden.ticks.requestsSince(pipeline.name, set, midnight);
   return fitsBudget({ purpose, limit, asked, planned, full, hasSentinel: sentinel !== null });
 }
 
@@ -250,9 +253,4 @@ async function noteMissed(context: Context, series: TickSeries, cron: Cron | nul
     missed: missed.length,
   });
   await context.db.golden.ticks.skip(series, missed, 'missed', context.clock.now());
-}
-
-async function readQueryCount({ db }: Context, name: string, version: number): Promise<number> {
-  const found = (await db.golden.sets.list()).find((one) => one.name === name && one.version === version);
-  return found?.queries ?? 0;
 }

@@ -47,7 +47,7 @@ async function* rowsInLines(lines: Lines): AsyncGenerator<Placed> {
   }
 }
 
-const ownKeys = ['judgments', 'forbidden', 'no_answer'];
+const ownKeys = ['judgments', 'forbidden', 'no_answer', 'steps'];
 
 /**
  * True if an object is a row of a table rather than a query in recalld's own form: it has a key for a document or a

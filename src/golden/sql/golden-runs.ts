@@ -314,15 +314,16 @@ async function insertAnswers(pool: pg.Pool, runId: string, answers: readonly Que
   await pool.query(
     `insert into golden_run_answers
        (run_id, query_id, outcome, document_ids, scores, latency_ms, attempts, error_code, error_message,
-        context_characters, context_repeated, stages, answered_at)
+        context_characters, context_repeated, stages, document_steps, answered_at)
      select $1::text, a.query_id, a.outcome,
             array(select e.value from jsonb_array_elements_text(a.ids::jsonb) with ordinality as e order by e.ordinality),
             array(select e.value::double precision from jsonb_array_elements_text(a.scores::jsonb) with ordinality as e order by e.ordinality),
             a.latency_ms, a.attempts, a.error_code, a.error_message, a.characters, a.repeated, a.stages::jsonb,
+            case when a.steps is not null then array(select e.value::smallint from jsonb_array_elements_text(a.steps::jsonb) with ordinality as e order by e.ordinality) end,
             statement_timestamp() + a.place * interval '1 microsecond'
        from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::double precision[], $7::integer[], $8::text[], $9::text[],
-                   $10::integer[], $11::double precision[], $12::text[])
-         with ordinality as a (query_id, outcome, ids, scores, latency_ms, attempts, error_code, error_message, characters, repeated, stages, place)
+                   $10::integer[], $11::double precision[], $12::text[], $13::text[])
+         with ordinality as a (query_id, outcome, ids, scores, latency_ms, attempts, error_code, error_message, characters, repeated, stages, steps, place)
       order by a.query_id
      on conflict (run_id, query_id) do nothing`,
     [
@@ -338,6 +339,9 @@ async function insertAnswers(pool: pg.Pool, runId: string, answers: readonly Que
       answers.map((a) => a.context?.characters ?? null),
       answers.map((a) => a.context?.repeated ?? null),
       answers.map((a) => (a.stages === undefined ? null : stagesText(a.stages))),
+      answers.map(({ documents }) =>
+        documents.some(({ step }) => step !== undefined) ? JSON.stringify(documents.map(({ step }) => step)) : null,
+      ),
     ],
   );
 }

@@ -56,23 +56,28 @@ async function insertQueries(
   before: number,
 ): Promise<void> {
   await client.query(
-    `insert into golden_queries (golden_set, version, query_id, position, text, tags, forbidden, no_answer)
-     select $1::text, $2::integer, q.query_id, $8::integer + q.position, q.text, q.tags::jsonb,
-            array(select e.value from jsonb_array_elements_text(q.forbidden::jsonb) with ordinality as e order by e.ordinality),
-            q.no_answer
-       from unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::boolean[])
-            with ordinality as q (query_id, text, tags, forbidden, no_answer, position)`,
+    `insert into golden_queries (golden_set, version, query_id, position, text, tags, steps, forbidden, no_answer)
+     select $1::text, $2::integer, q.query_id, $9::integer + q.position, q.text, q.tags::jsonb, ${textList('q.steps')},
+            ${textList('q.forbidden')}, q.no_answer
+       from unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::boolean[])
+            with ordinality as q (query_id, text, tags, steps, forbidden, no_answer, position)`,
     [
       name,
       version,
       queries.map((q) => q.id),
       queries.map((q) => q.text),
       queries.map((q) => tagsToJson(q.tags)),
+      queries.map((q) => JSON.stringify(q.steps ?? [])),
       queries.map((q) => JSON.stringify((q.forbidden ?? []).map(wellFormed))),
       queries.map((q) => q.noAnswer ?? false),
       before,
     ],
   );
+}
+
+/** Converts a column with a JSON array of texts; unnest would flatten an array of arrays. */
+function textList(column: string): string {
+  return `array(select e.value from jsonb_array_elements_text(${column}::jsonb) with ordinality as e order by e.ordinality)`;
 }
 
 async function insertJudgments(

@@ -84,6 +84,20 @@ export function createGoldenSets(pool: pg.Pool, by: string | null = null) {
       return readQueries(pool, name, version, null);
     },
 
+    /**
+     * Returns the number of requests that a run of the version sends: one per query, or one per step.
+     *
+     * @param ids of the queries of the run; null for all
+     */
+    async requests(name: string, version: number, ids: readonly string[] | null): Promise<number> {
+      const { rows } = await pool.query<{ requests: number }>(
+        `select coalesce(sum(${requestsOfQuery('q')}), 0)::integer as requests from golden_queries q
+          where golden_set = $1::text and version = $2::integer and ($3::text[] is null or query_id = any ($3::text[]))`,
+        [name, version, ids],
+      );
+      return rows[0]?.requests ?? 0;
+    },
+
     /** Returns the ids of the queries with forbidden documents, in import order. */
     async withForbidden(name: string, version: number): Promise<readonly string[]> {
       const { rows } = await pool.query<{ id: string }>(
@@ -109,6 +123,11 @@ export function createGoldenSets(pool: pg.Pool, by: string | null = null) {
       return readQueries(pool, name, version, selection);
     },
   };
+}
+
+/** Selects the number of requests of a golden query. */
+export function requestsOfQuery(query: string): string {
+  return `greatest(1, cardinality(${query}.steps))`;
 }
 
 const sizeOf = ({ version, queries, judgments, origin }: GoldenSetVersion) => ({ version, queries, judgments, origin });
@@ -143,7 +162,7 @@ async function readQueries(
   const range = selection !== null && 'from' in selection ? selection : null;
   const queries = await queryRows<StoredQuery>(
     pool,
-    `select query_id as id, text, tags, forbidden, no_answer from golden_queries
+    `select query_id as id, text, tags, steps, forbidden, no_answer from golden_queries
       where golden_set = $1::text and version = $2::integer
         and ($3::text[] is null or query_id = any ($3::text[]))
         and ($4::integer is null or (position > $4::integer and position <= $5::integer))
@@ -172,8 +191,9 @@ async function readLatest(db: pg.Pool | pg.PoolClient, name: string): Promise<Go
 function withJudgments(queries: readonly StoredQuery[], judgments: readonly StoredJudgment[]): GoldenQuery[] {
   const judged = new Map<string, Judgment[]>(queries.map(({ id }) => [id, []]));
   for (const { queryId, documentId, grade } of judgments) judged.get(queryId)?.push({ documentId, grade });
-  return queries.map(({ forbidden, noAnswer, ...query }) => ({
+  return queries.map(({ steps, forbidden, noAnswer, ...query }) => ({
     ...query,
+    ...(steps.length === 0 ? {} : { steps }),
     judgments: judged.get(query.id) ?? [],
     ...(forbidden.length === 0 ? {} : { forbidden }),
     ...(noAnswer ? { noAnswer } : {}),
@@ -236,7 +256,7 @@ async function readOrigins(pool: Pool, name: string): Promise<QueryOrigin[]> {
 
 /**
  * Erases the subject's golden queries from every set. A set that contains one gets a new version without it. In old
- * versions, its text and tags are overwritten; its id and judgments remain, so that old runs can be read. Error
+ * versions, its text, steps and tags are overwritten; its id and judgments remain, so that old runs can be read. Error
  * messages of its answers are removed.
  *
  * @returns the number of erased golden queries
@@ -254,7 +274,7 @@ export async function eraseGoldenQueries(client: PoolClient, subject: ErasureSub
     await lockInTransaction(client, 'golden set', set);
     await writeVersionWithout(client, set, ids, now);
     await client.query(
-      `update golden_queries set text = $3::text, tags = '{}'
+      `update golden_queries set text = $3::text, tags = '{}', steps = '{}'
         where golden_set = $1::text and query_id = any($2::text[])`,
       [set, ids, ERASED_TEXT],
     );
@@ -287,7 +307,7 @@ async function writeVersionWithout(client: PoolClient, set: string, ids: readonl
   const version = rows[0]?.version;
   if (version === undefined) return;
   for (const [table, columns] of [
-    ['golden_queries', 'query_id, position, text, tags, forbidden, no_answer'],
+    ['golden_queries', 'query_id, position, text, tags, steps, forbidden, no_answer'],
     ['golden_judgments', 'query_id, document_id, grade'],
   ]) {
     await client.query(

@@ -1,8 +1,9 @@
-/** Skipped ticks of golden schedules, and the number of queries sent. */
+/** Skipped ticks of golden schedules, and the number of requests sent. */
 
 import type { Pool } from 'pg';
 import { queryRows } from '../../platform/postgres/rows.ts';
 import type { RunPurpose } from '../rules/run.ts';
+import { requestsOfQuery } from './golden-sets.ts';
 
 /**
  * `still_running`: the previous run had not ended. `missed`: no scheduler was running, or the run could not be stored in
@@ -79,19 +80,21 @@ export function createGoldenTicks(pool: Pool) {
     },
 
     /**
-     * Number of queries from a set that were sent to a pipeline since a time; runs in progress count with all queries.
+     * Number of requests for queries of a set that were sent to a pipeline since a time: one per query, or one per step.
+     * Runs in progress count with all requests.
      */
-    async queriesSince(pipeline: string, goldenSet: string, since: Date): Promise<number> {
-      const rows = await queryRows<{ queries: number }>(
+    async requestsSince(pipeline: string, goldenSet: string, since: Date): Promise<number> {
+      const rows = await queryRows<{ requests: number }>(
         pool,
-        `select coalesce(sum(case when r.status = 'running' then coalesce(cardinality(r.query_ids), s.queries)
-                             else (select count(*) from golden_run_answers a where a.run_id = r.id and a.attempts > 0) end), 0)::integer as queries
+        `select coalesce(sum(${requestsOfQuery('q')}), 0)::integer as requests
            from golden_runs r
-           join golden_sets s on s.name = r.golden_set and s.version = r.golden_set_version
-          where r.pipeline = $1::text and r.golden_set = $2::text and r.started_at >= $3::timestamptz`,
+           join golden_queries q on q.golden_set = r.golden_set and q.version = r.golden_set_version
+            and (r.query_ids is null or q.query_id = any (r.query_ids))
+           left join golden_run_answers a on a.run_id = r.id and a.query_id = q.query_id and a.attempts > 0
+          where (r.status = 'running' or a.run_id is not null) and r.pipeline = $1::text and r.golden_set = $2::text and r.started_at >= $3::timestamptz`,
         [pipeline, goldenSet, since],
       );
-      return rows[0]?.queries ?? 0;
+      return rows[0]?.requests ?? 0;
     },
   };
 }

@@ -222,19 +222,26 @@ export async function readFailure(db: pg.Pool, runId: string): Promise<RunFailur
  */
 export async function readAnswers(db: pg.Pool, runId: string, queryId?: string): Promise<readonly QueryAnswer[]> {
   const rows = await queryRows<
-    Omit<QueryAnswer, 'documents'> & { readonly ids: readonly string[]; readonly scores: readonly (number | null)[] }
+    Omit<QueryAnswer, 'documents'> & {
+      readonly ids: readonly string[];
+      readonly scores: readonly (number | null)[];
+      readonly steps: readonly number[] | null;
+    }
   >(
     db,
     `select query_id, outcome, array_to_json(document_ids) as ids,
-            ('[' || array_to_string(scores, ',', 'null') || ']')::json as scores, latency_ms, attempts, error_code,
+            ('[' || array_to_string(scores, ',', 'null') || ']')::json as scores, document_steps as steps, latency_ms, attempts, error_code,
             error_message
        from golden_run_answers where run_id = $1::text ${queryId === undefined ? '' : 'and query_id = $2::text'}
       order by answered_at, query_id`,
     queryId === undefined ? [runId] : [runId, queryId],
   );
-  return rows.map(({ ids, scores, ...answer }) => ({
+  return rows.map(({ ids, scores, steps, ...answer }) => ({
     ...answer,
-    documents: ids.map((id, index) => ({ id, score: scores[index] ?? null })),
+    documents: ids.map((id, index) => {
+      const step = steps?.[index];
+      return { id, score: scores[index] ?? null, ...(step === undefined ? {} : { step }) };
+    }),
   }));
 }
 

@@ -8,12 +8,14 @@ import {
   type DuplicatePolicy,
   orderLikeTrecEval,
 } from '../../math/ir/ranking.ts';
+import { createUnionEvaluator } from '../../math/ir/union.ts';
 import { type MetricSummary, summarize } from '../../math/stats/descriptive.ts';
 import { describeIdDifference, type IdDifference } from '../rules/id-mismatch.ts';
 import type { QueryRows } from './document-rows.ts';
 import { readQrels } from './qrels-file.ts';
 import type { ResultTable } from './result-table.ts';
 import { readRunByQuery, readRunInBatches } from './run-file.ts';
+import { RunSteps } from './run-steps.ts';
 import type { JudgmentTable } from './tables.ts';
 
 export interface ScoringSettings {
@@ -37,6 +39,8 @@ export interface EvaluationCounts {
   readonly judgedDocumentsFound: number;
   /** Queries of the run without judgments, which are ignored. */
   readonly ignoredUnjudgedQueries: number;
+  /** Judged queries whose results are those of steps, with query ids such as `q1#2`. */
+  readonly queriesWithSteps: number;
   /** Results that repeat a document in the same ranking, over judged queries. */
   readonly duplicateDocuments: number;
   /**
@@ -65,6 +69,8 @@ export interface TrecScores {
   readonly ranks: { readonly agree: number; readonly disagree: number };
   /** The first repeated document in the results of a query. */
   readonly repeat: RepeatedDocument | null;
+  /** Number of steps, and a query id that looks like a step but is none; null without such an id. */
+  readonly steps: { readonly count: number; readonly unread: string | null };
   /** One column per key, one value per judged query. */
   readonly columns: readonly Float64Array[];
 }
@@ -93,6 +99,7 @@ interface RunScores {
   readonly answered: Uint8Array;
   /** Ids of queries without judgments. */
   readonly unjudged: Set<string>;
+  readonly steps: RunSteps;
   duplicateDocuments: number;
   scoreTies: number;
   judgedFound: number;
@@ -122,7 +129,9 @@ export async function scoreTrecRuns(
   for (const path of runPaths) {
     // A pipe can be read only once.
     const inBatches = (await isFile(path)) ? await scoreInBatches(judged, path, settings) : null;
-    scores.push(scoresOf(path, judged, inBatches ?? (await scoreByQuery(judged, path, settings))));
+    const run = inBatches ?? (await scoreByQuery(judged, path, settings));
+    scoreSteps(judged, qrelsPath, settings, run);
+    scores.push(scoresOf(path, judged, run));
   }
   return { queryIds: judged.ids, scores };
 }
@@ -134,7 +143,8 @@ async function isFile(path: string): Promise<boolean> {
 
 function scoresOf(path: string, judged: JudgedQueries, scores: RunScores): TrecScores {
   const { ids, queriesWithoutRelevant, judgedDocuments } = judged;
-  const { columns, unjudged, duplicateDocuments, scoreTies, judgedFound, ranksAgree, ranksDisagree, repeat } = scores;
+  const { columns, unjudged, steps, duplicateDocuments, scoreTies, judgedFound, ranksAgree, ranksDisagree, repeat } =
+    scores;
   const answered = scores.answered.reduce((sum, isAnswered) => sum + isAnswered, 0);
   return {
     path,
@@ -146,12 +156,14 @@ function scoresOf(path: string, judged: JudgedQueries, scores: RunScores): TrecS
       judgedDocuments,
       judgedDocumentsFound: judgedFound,
       ignoredUnjudgedQueries: unjudged.size,
+      queriesWithSteps: steps.size,
       duplicateDocuments,
       scoreTies,
     },
     mismatch: judgedDocuments > 0 && judgedFound === 0 ? mismatchOf(judged, scores, answered) : null,
     ranks: { agree: ranksAgree, disagree: ranksDisagree },
     repeat,
+    steps: { count: steps.count, unread: steps.unread },
     columns,
   };
 }
@@ -182,14 +194,19 @@ async function readJudgedQueries(qrelsPath: string, relevanceLevel: number): Pro
 
 /** Scores a run in any order of lines. */
 async function scoreByQuery(judged: JudgedQueries, path: string, settings: ScoringSettings): Promise<RunScores> {
-  const scores = noScores(judged, settings);
+  const scores = noScores(judged, path, settings);
   const isJudged = (queryId: string): boolean => {
-    if (judged.places.has(queryId)) return true;
-    scores.unjudged.add(queryId);
+    if (judged.places.has(queryId) || scores.steps.read(queryId) !== null) return true;
+    ignore(scores, queryId);
     return false;
   };
   await readRunByQuery(path, isJudged, scorer(judged, path, settings, scores));
   return scores;
+}
+
+function ignore({ unjudged, steps }: RunScores, queryId: string): void {
+  unjudged.add(queryId);
+  steps.notice(queryId);
 }
 
 /** Number of results in a batch that fits into the processor cache. */
@@ -204,7 +221,7 @@ async function scoreInBatches(
   path: string,
   settings: ScoringSettings,
 ): Promise<RunScores | null> {
-  const scores = noScores(judged, settings);
+  const scores = noScores(judged, path, settings);
   const score = scorer(judged, path, settings, scores);
   const handle = (batch: ResultTable): void => {
     for (const id of batch.queryIds) if (isIn(scores, judged, id)) throw splitQuery;
@@ -219,17 +236,20 @@ async function scoreInBatches(
   }
 }
 
-function isIn({ answered, unjudged }: RunScores, { places }: JudgedQueries, id: string): boolean {
+function isIn({ answered, unjudged, steps }: RunScores, { places }: JudgedQueries, id: string): boolean {
   const place = places.get(id);
-  return place === undefined ? unjudged.has(id) : answered[place] === 1;
+  if (place !== undefined) return answered[place] === 1;
+  const step = steps.read(id);
+  return step === null ? unjudged.has(id) : steps.has(step);
 }
 
-function noScores({ ids }: JudgedQueries, { keys }: ScoringSettings): RunScores {
+function noScores({ ids, places }: JudgedQueries, path: string, { keys }: ScoringSettings): RunScores {
   const columns = keys.map(() => new Float64Array(ids.length));
   return {
     columns,
     answered: new Uint8Array(ids.length),
     unjudged: new Set(),
+    steps: new RunSteps(path, places),
     duplicateDocuments: 0,
     scoreTies: 0,
     judgedFound: 0,
@@ -251,25 +271,51 @@ function scorer(
   const evaluate = createGradeEvaluator(keys, relevanceLevel);
   return (batch) => {
     for (const id of batch.queryIds) {
-      const [place, judged] = [places.get(id), judgments.queries.get(id)];
-      if (place === undefined || judged === undefined) {
-        scores.unjudged.add(id);
+      const place = places.get(id);
+      const step = place === undefined ? scores.steps.read(id) : null;
+      const judged = judgments.queries.get(step?.query ?? id);
+      if (judged === undefined) {
+        ignore(scores, id);
         continue;
       }
       const ranked = batch.rank(id, judgments, judged, duplicates === 'collapse');
-      scores.answered[place] = 1;
       scores.scoreTies += ranked.scoreTies;
       scores.duplicateDocuments += ranked.duplicates;
-      scores.judgedFound += ranked.judgedFound;
       scores.ranksAgree += ranked.ranksAgree;
       scores.ranksDisagree += ranked.ranksDisagree;
       if (ranked.duplicates > 0) scores.repeat = firstRepeat(scores.repeat, batch, id);
+      if (place !== undefined) scores.judgedFound += ranked.judgedFound;
       if (scores.judgedFound === 0) sampleIds(scores, judgments, judged, batch, id);
+      if (step !== null) scores.steps.add(id, step, batch.get(id) ?? { ids: [], scores: [] }, duplicates);
+      if (place === undefined) continue;
+      scores.answered[place] = 1;
       if (duplicates === 'reject' && ranked.duplicates > 0) refuseRepeat(batch, id, `${path}: The query "${id}"`);
       const values = evaluate(ranked.grades, ranked.length, judgments.gradesOf(judged));
       for (const [i, column] of scores.columns.entries()) column[place] = values[i] ?? 0;
     }
   };
+}
+
+/** Scores the queries whose results are those of steps, once all steps are read. @throws RecalldError file_malformed */
+function scoreSteps(
+  { judgments, ids }: JudgedQueries,
+  qrelsPath: string,
+  { keys, relevanceLevel }: ScoringSettings,
+  scores: RunScores,
+): void {
+  const evaluate = createUnionEvaluator(keys, relevanceLevel);
+  for (const [place, steps] of scores.steps.queries(scores.answered, ids, qrelsPath)) {
+    const { ranges = [] } = judgments.queries.get(ids[place] ?? '') ?? {};
+    const grades = new Map<string, number>();
+    for (let i = 0; i < ranges.length; i += 2)
+      for (let row = ranges[i] ?? 0; row < (ranges[i + 1] ?? 0); row++)
+        grades.set(judgments.documents.text(row), judgments.gradeOf(row));
+    const values = evaluate(steps, grades);
+    for (const [i, column] of scores.columns.entries()) column[place] = values[i] ?? 0;
+    scores.answered[place] = 1;
+    const returned = new Set(steps.flat());
+    scores.judgedFound += [...grades].filter(([id, grade]) => grade >= 0 && returned.has(id)).length;
+  }
 }
 
 /** Number of ids, in total and per query, that show how ids in the judgments and in the run differ. */

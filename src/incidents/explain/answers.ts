@@ -5,6 +5,7 @@ import type { VectorStore } from '../../connectors/stores/vector-store.ts';
 import type { Context } from '../../core/context.ts';
 import { RecalldError } from '../../core/errors.ts';
 import type { GoldenRun } from '../../golden/rules/run.ts';
+import { returnedWithin } from '../../golden/rules/steps.ts';
 import { findRun, readComparedSide } from '../../golden/runs/stored-runs.ts';
 import type { GoldenDocuments } from '../../golden/sql/golden-sets.ts';
 import { findPipeline, type WatchedPipeline } from '../../golden/watched-pipeline.ts';
@@ -72,12 +73,12 @@ export async function missesOfRun(
       `The run ${runId} has no judged query "${queryId}"; list its queries with \`recalld runs show ${runId} --per-query\`.`,
     );
   const k = Math.max(...settings.cutoffs);
-  const found = new Map(answers.map((one) => [one.queryId, new Set(one.documents.slice(0, k).map(({ id }) => id))]));
+  const found = new Map(answers.map((one) => [one.queryId, returnedWithin(one.documents, k)]));
   const missed = queries
     .filter(({ id }) => queryId === null || id === queryId)
-    .map(({ id, text, tags, judgments }) => ({
+    .map(({ id, text, steps = null, tags, judgments }) => ({
       id,
-      question: { text, tags, k },
+      questions: steps?.map((step, index) => ({ text: step, step: index + 1, tags, k })) ?? [{ text, tags, k }],
       documents:
         document === null
           ? judgments
@@ -87,7 +88,11 @@ export async function missesOfRun(
     }))
     .filter(({ documents }) => documents.length > 0);
   const misses = missed.reduce((sum, { documents }) => sum + documents.length, 0);
-  return { run, misses, questions: missed.slice(0, limit) };
+  // Each step may be the one that should have found the document.
+  const questions = missed
+    .slice(0, limit)
+    .flatMap(({ questions: asked, ...one }) => asked.map((question) => ({ ...one, question })));
+  return { run, misses, questions };
 }
 
 /**
@@ -277,7 +282,8 @@ function explainedJson(
   pipeline: string,
   { queryId, question, document, outrankedBy, words: _words, ...explanation }: Explained,
 ) {
-  return { pipeline, query_id: queryId, query: question.text, document, ...explanation, outranked_by: outrankedBy };
+  const { text: query, step = null } = question;
+  return { pipeline, query_id: queryId, query, step, document, ...explanation, outranked_by: outrankedBy };
 }
 
 function sumJson({ pipeline, runId, misses }: Wanted, explained: readonly Explained[]) {

@@ -12,6 +12,8 @@ import type { SeenDocument, SeenQuestion } from './rules/verdict.ts';
 
 export interface AskedQuestion {
   readonly text: string;
+  /** Number of the step of a golden query that has this text, from 1; omitted for a query without steps. */
+  readonly step?: number;
   readonly tags: Readonly<Record<string, string>>;
   /** Number of documents that users get. */
   readonly k: number;

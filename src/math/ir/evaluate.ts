@@ -16,6 +16,8 @@
  *              Kekäläinen 2002 leave the first two ranks undiscounted
  * ndcg@k       dcg@k / dcg@k of the best ranking of ALL judged documents, retrieved or not; 0 if that is 0
  * ndcg_exp@k   like ndcg, with the gain 2^grade - 1
+ * union_recall@k  recall of the union of several rankings (`union.ts`); recall@k for a single ranking
+ * all_found@k  1 if union_recall@k = 1, else 0
  * unjudged@k   documents in the top k without judgment (or with a negative grade) / k
  *
  * Without @k, measures use the whole ranking, and the ideal ranking has every judged document.
@@ -64,6 +66,8 @@ const formulas: Readonly<Record<Measure, Formula>> = {
   dcg: (cut) => cut.dcg,
   ndcg: (cut) => ratio(cut.dcg, cut.idealDcg),
   ndcg_exp: (cut) => ratio(cut.dcgExponential, cut.idealDcgExponential),
+  union_recall: (cut, relevant) => ratio(cut.hits, relevant),
+  all_found: (cut, relevant) => (relevant > 0 && cut.hits === relevant ? 1 : 0),
   unjudged: (cut) => cut.unjudged / cut.depth,
 };
 

@@ -13,6 +13,8 @@ export type Measure =
   | 'dcg'
   | 'ndcg'
   | 'ndcg_exp'
+  | 'union_recall'
+  | 'all_found'
   | 'unjudged';
 
 /** A measure and its cut-off; `k` is null for the whole ranking. */
@@ -33,10 +35,18 @@ const needsCutoff: Readonly<Record<Measure, boolean>> = {
   dcg: false,
   ndcg: false,
   ndcg_exp: false,
+  union_recall: true,
+  all_found: true,
   unjudged: true,
 };
 
 const measures = Object.keys(needsCutoff).filter(isMeasure);
+
+/** True for measures that are 1 or 0 for a single query, so that their mean is a proportion. */
+export const isProportion = (measure: Measure): boolean => measure === 'hit_rate' || measure === 'all_found';
+
+/** True for measures of the union of several rankings; `union.ts` defines them. */
+export const isUnionMeasure = (measure: Measure): boolean => measure === 'union_recall' || measure === 'all_found';
 
 /** Sums of gains have no upper bound; every other measure is in [0, 1]. */
 export const isUnbounded = (measure: Measure): boolean => measure === 'cg' || measure === 'dcg';

@@ -2,7 +2,7 @@
  * Mean, median, spread and skewness of values, the confidence interval of a mean, and quantiles of partly censored
  * durations (Kaplan and Meier).
  */
-import { isUnbounded, type Measure } from '../ir/metric-key.ts';
+import { isProportion, isUnbounded, type Measure } from '../ir/metric-key.ts';
 import { normalCdf, normalQuantile } from './distributions.ts';
 import { effectiveNumber } from './effective-number.ts';
 import { type Bounds, studentTInterval, wilsonInterval } from './intervals.ts';
@@ -144,9 +144,9 @@ const CONFIDENCE = 0.95;
 /**
  * Returns the mean over queries and its 95 % confidence interval.
  *
- * - `wilson` for hit_rate, which is a proportion. Also for every measure in [0, 1] whose values are all equal (a single
- *   query is such a case), or that has fewer than 50 values which are skewed by Cochran's rule, as when nearly all
- *   queries are answered completely. There, t and bootstrap would shrink to a point and claim certainty, or cover the
+ * - `wilson` for hit_rate and all_found, which are proportions. Also for every measure in [0, 1] whose values are all
+ *   equal (a single query is such a case), or that has fewer than 50 values which are skewed by Cochran's rule, as when
+ *   nearly all queries are answered completely. There, t and bootstrap would shrink to a point and claim certainty, or cover the
  *   mean in as few as 91 % of cases. No variable on [0, 1] with this mean spreads more than the success or failure that
  *   Wilson assumes.
  * - `bca` or `t` otherwise, by the rule in `meanInterval`.
@@ -163,7 +163,7 @@ export function summarize(values: ArrayLike<number>, measure: Measure): MetricSu
   const { mean, standardDeviation, skewness } = moments(sorted);
   const isBounded = !isUnbounded(measure);
   const isFewAndSkewed = n < MIN_FOR_T && isSkewed(n, skewness);
-  const isWilson = measure === 'hit_rate' || (isBounded && (standardDeviation === 0 || isFewAndSkewed));
+  const isWilson = isProportion(measure) || (isBounded && (standardDeviation === 0 || isFewAndSkewed));
   const { low, high, method } = isWilson
     ? { ...wilsonInterval(mean, n, CONFIDENCE), method: 'wilson' as const }
     : meanInterval(sorted, CONFIDENCE);

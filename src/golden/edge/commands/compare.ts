@@ -136,7 +136,10 @@ export function compareCommand(command: Command, _signal: AbortSignal, output: W
     DEFAULT_METRICS,
   )
     .option('--alpha <level>', 'significance level of the two-sided test', '0.05')
-    .option('--min-effect <difference>', 'smallest difference that matters (default: 0.02, and 0.03 for hit_rate)')
+    .option(
+      '--min-effect <difference>',
+      'smallest difference that matters (default: 0.02, and 0.03 for hit_rate and all_found)',
+    )
     .addHelpText('after', HELP)
     .action(async (options: CompareOptions) => {
       const settings = comparisonSettings(options);
@@ -204,7 +207,7 @@ Otherwise it is inconclusive. p comes from the sign-flip randomization test, whi
 samples for many queries. The first metric in --metrics decides the verdict and the exit code; the others are context,
 each tested at the same level. unjudged@k is compared, but decides only if it is the only metric.
 
-The 95 % CI of the mean difference is Newcombe's for hit_rate, else BCa bootstrap or t. "detectable" is the smallest
+The 95 % CI of the mean difference is Newcombe's for hit_rate and all_found, else BCa bootstrap or t. "detectable" is the smallest
 difference that this number of queries detects with a probability of 80 %.
 
 With several candidates, every pair is compared in every metric, with p adjusted by Holm for the number of pairs. The

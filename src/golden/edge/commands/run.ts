@@ -34,9 +34,10 @@ import { type SeenExchange, watchExchanges } from '../../../platform/outbound/ex
 import { openJobQueue } from '../../../platform/queue/bullmq.ts';
 import { terminalText } from '../../../report/terminal.ts';
 import { runGoldenSetJob } from '../../golden-jobs.ts';
-import type { GoldenRun, RunSettings } from '../../rules/run.ts';
+import type { GoldenRun, QueryAnswer, RunSettings } from '../../rules/run.ts';
 import { misreadingOption } from '../../rules/run-failure.ts';
 import { scoreQueries } from '../../rules/score-run.ts';
+import { askInSteps } from '../../rules/steps.ts';
 import { toQueryAnswer } from '../../runs/ask-retriever.ts';
 import { cancelGoldenRun, endWithoutScores } from '../../runs/end-golden-run.ts';
 import { latestVersion, type RunProgress, runGoldenSet, startGoldenRun } from '../../runs/run-golden-set.ts';
@@ -224,6 +225,8 @@ export interface DebuggedQuery {
     readonly id: string;
     readonly score: number | null;
     readonly grade: number | null;
+    /** Null for a query without steps. */
+    readonly step: number | null;
   }[];
   /** Relevant documents that were not returned. */
   readonly missed: readonly string[];
@@ -250,18 +253,20 @@ function debugQuery(
       const k = Math.max(...run.cutoffs);
       const answer = await watchExchanges(
         (seen) => exchanges.push(describeExchange(seen)),
-        () => pipeline.retriever.retrieve({ text: query.text, k, tags: query.tags }, settings.signal),
+        () =>
+          askInSteps(query, async (step) =>
+            toQueryAnswer(
+              step,
+              await pipeline.retriever.retrieve({ text: step.text, k, tags: step.tags }, settings.signal),
+            ),
+          ),
       );
-      return { exchanges, ...scoreAnswer(query, toQueryAnswer(query, answer), run) };
+      return { exchanges, ...scoreAnswer(query, answer, run) };
     });
   });
 }
 
-function scoreAnswer(
-  query: GoldenQuery,
-  answer: ReturnType<typeof toQueryAnswer>,
-  run: RunSettings,
-): Omit<DebuggedQuery, 'exchanges'> {
+function scoreAnswer(query: GoldenQuery, answer: QueryAnswer, run: RunSettings): Omit<DebuggedQuery, 'exchanges'> {
   const grades = new Map(query.judgments.map(({ documentId, grade }) => [documentId, grade]));
   const found = new Set(answer.documents.map(({ id }) => id));
   const { keys, columns } = scoreQueries([query], [answer], run);
@@ -270,8 +275,9 @@ function scoreAnswer(
     outcome: answer.outcome,
     error: answer.errorMessage,
     latency_ms: answer.latencyMs,
-    documents: answer.documents.map(({ id, score }, index) => ({
+    documents: answer.documents.map(({ id, score, step }, index) => ({
       rank: index + 1,
+      step: step ?? null,
       id,
       score: score ?? null,
       grade: grades.get(id) ?? null,
@@ -306,6 +312,7 @@ function formatDebuggedQuery(debugged: DebuggedQuery): string {
   const judgments = query.judgments.map(({ documentId, grade }) => `${documentId} (${grade})`).join(', ');
   return [
     `query      ${query.id}: ${query.text}`,
+    ...(query.steps ?? []).map((text, index) => `step ${index + 1}     ${text}`),
     `judged     ${judgments}`,
     ...(exchanges.length === 0
       ? ['request    not over HTTP: the retriever is a command or searches the store directly']
@@ -315,14 +322,15 @@ function formatDebuggedQuery(debugged: DebuggedQuery): string {
     documents.length === 0
       ? 'The response has no documents.'
       : formatTable(
-          ['rank', 'document', 'score', 'grade'],
-          documents.map(({ rank, id, score, grade }) => [
+          ['rank', ...(query.steps === undefined ? [] : ['step']), 'document', 'score', 'grade'],
+          documents.map(({ rank, step, id, score, grade }) => [
             String(rank),
+            ...(query.steps === undefined ? [] : [String(step)]),
             id,
             score === null ? '' : String(score),
             grade === null ? 'unjudged' : String(grade),
           ]),
-          2,
+          query.steps === undefined ? 2 : 3,
         ),
     ...(missed.length === 0 ? [] : [`\nNot found: ${missed.join(', ')}.`]),
     '',

@@ -1,6 +1,7 @@
 /** Counts, notes and errors about a run, shared by `eval` and `compare`. */
 
 import { RecalldError } from '../../../core/errors.ts';
+import { plural } from '../../../core/format.ts';
 import { toDocument } from '../../../core/text/names.ts';
 import { quoted } from '../../../core/text/source-line.ts';
 import { differenceInWords, shownIds } from '../../rules/id-mismatch.ts';
@@ -19,8 +20,19 @@ export function mismatchJson({ mismatch }: TrecScores) {
 const REVERSED = 9;
 
 /** Returns sentences about what the counts alone do not explain, most important first. */
-export function notesOf({ counts, mismatch, path, ranks, repeat }: TrecScores): string[] {
+export function notesOf({ counts, mismatch, path, ranks, repeat, steps }: TrecScores): string[] {
   const notes: string[] = [];
+  if (counts.queriesWithSteps > 0) {
+    notes.push(
+      `${plural(counts.queriesWithSteps, 'query', 'queries')} in ${path} ${counts.queriesWithSteps === 1 ? 'has' : 'have'} ` +
+        `${plural(steps.count, 'step')} (query ids such as "q1#2"); union_recall@k and all_found@k score their union.`,
+    );
+  }
+  if (steps.unread !== null) {
+    notes.push(
+      `The query id ${quoted(steps.unread)} in ${path} is ignored: it is not judged, and steps are numbered 1, 2, 3, ..., as in "q1#2".`,
+    );
+  }
   if (mismatch === null && counts.missing > 0) {
     const [queries, they] =
       counts.missing === 1 ? ['judged query has', 'it scores'] : ['judged queries have', 'they score'];

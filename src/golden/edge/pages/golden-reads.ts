@@ -8,14 +8,20 @@ import type { Incident } from '../../../incidents/diagnosis/rules/incident.ts';
 import { wordsOfDocuments } from '../../../incidents/explain/answers.ts';
 import { explainRun } from '../../../incidents/explain/explain-run.ts';
 import type { Deployment } from '../../../live/deployments/rules/deployment.ts';
-import { formatMetricKey } from '../../../math/ir/metric-key.ts';
+import { formatMetricKey, isUnionMeasure } from '../../../math/ir/metric-key.ts';
 import { pageOf, type Query } from '../../../report/console/http/visit.ts';
 import type { TimeRange } from '../../../report/console/links.ts';
 import { showsTextOf } from '../../../report/console/shows-text.ts';
 import { readStatus } from '../../../report/status/read-status.ts';
 import { type ListedQuery, queryViews } from '../../rules/listed-queries.ts';
 import type { GoldenRun } from '../../rules/run.ts';
-import { answersByDocument, queriesByDocument, runMetricKeys, scoreQueries } from '../../rules/score-run.ts';
+import {
+  answersByDocument,
+  queriesByDocument,
+  runMeasures,
+  runMetricKeys,
+  scoreQueries,
+} from '../../rules/score-run.ts';
 import { readRunTable } from '../../runs/run-summary.ts';
 import type { GoldenRuns } from '../../sql/golden-runs.ts';
 import type { WatchedPipeline } from '../../watched-pipeline.ts';
@@ -29,6 +35,7 @@ const PAGE_SIZE = 25;
 
 /**
  * @param against the run with which its queries are compared; null if there is none
+ * @param scored scores of the run by metric key
  * @param isFailing true if the queries that dropped most are shown first
  */
 async function readQueryTable(
@@ -36,10 +43,14 @@ async function readQueryTable(
   run: GoldenRun,
   against: GoldenRun | null,
   isFailing: boolean,
+  scored: Readonly<Record<string, unknown>>,
   query: Query,
 ): Promise<QueryTableData> {
   const { cutoffs } = run.settings;
-  const keys = runMetricKeys(cutoffs);
+  // Measures of unions exist only for runs of queries with steps.
+  const keys = runMetricKeys(cutoffs, runMeasures).filter(
+    (one) => !isUnionMeasure(one.measure) || Object.hasOwn(scored, formatMetricKey(one)),
+  );
   const key = keys.find((one) => formatMetricKey(one) === query['by']) ?? {
     measure: 'ndcg',
     k: Math.max(...cutoffs),
@@ -170,7 +181,7 @@ export async function readRunPage(
     notes: notes.get(run.id) ?? [],
     baseline: pinned?.runId === run.id ? pinned : null,
     diagnosis,
-    queries: await readQueryTable(context, run, against, isBreach(summary.verdict), query),
+    queries: await readQueryTable(context, run, against, isBreach(summary.verdict), summary.metrics, query),
     explained: isAsked ? await explainRun(context, run.id, { queryId: null, limit: QUERIES_EXPLAINED }) : null,
   };
 }

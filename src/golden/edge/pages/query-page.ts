@@ -29,6 +29,7 @@ import {
 import { describeDeletedAnswers } from '../../runs/stored-runs.ts';
 import { partsOfPipelineName } from '../../watched-pipeline.ts';
 import { type QueryPageData, type QuerySide, type RankedDocument, sideBySide } from './query-sides.ts';
+import { stepsSection } from './query-steps.ts';
 import { difference } from './query-table.ts';
 import { queryVerdict } from './query-verdict.ts';
 
@@ -65,6 +66,13 @@ export function queryPage(data: QueryPageData): PageContent {
           ...Object.entries(query.tags).map(([name, tag]) => fact(name, verbatim(tag))),
         ),
       ),
+      query.steps !== undefined &&
+        stepsSection(
+          query.steps,
+          data,
+          (id) => named(id, data.words),
+          (id, grade) => gradeOf(grade, data.stale.has(id)),
+        ),
       answer?.errorCode != null && callout(`The retriever failed (${answer.errorCode})`, verbatim(failure)),
       group(
         'sides',
@@ -111,13 +119,13 @@ function missed(documents: readonly Judgment[], { stale, explained, words }: Que
           : [
               'Explanation',
               ({ documentId: id }) => {
-                const found = explained.find(({ document }) => document === id);
-                if (found === undefined) return missing('not explained');
-                const { verdict, evidence, action } = found;
-                return [
-                  badge(verdictWords(found), verdict === 'returned' ? 'ok' : 'warning'),
-                  ` ${evidence.join(' ')} ${action}`,
-                ];
+                const found = explained.filter(({ document }) => document === id);
+                if (found.length === 0) return missing('not explained');
+                return found.map((one) => [
+                  one.question.step !== undefined && `Step ${one.question.step}: `,
+                  badge(verdictWords(one), one.verdict === 'returned' ? 'ok' : 'warning'),
+                  ` ${one.evidence.join(' ')} ${one.action} `,
+                ]);
               },
             ],
       ],
@@ -128,7 +136,8 @@ function missed(documents: readonly Judgment[], { stale, explained, words }: Que
 
 function scoresTable({ after, before }: QueryPageData): Table {
   const k = Math.max(...after.run.settings.cutoffs);
-  const keys = new Set(['ndcg', 'hit_rate', 'mrr', 'recall', 'precision'].map((measure) => `${measure}@${k}`));
+  const shown = ['all_found', 'union_recall', 'ndcg', 'hit_rate', 'mrr', 'recall', 'precision'];
+  const keys = new Set(shown.map((measure) => `${measure}@${k}`));
   const rows = Object.entries(after.scores).filter(([key]) => keys.has(key));
   type Row = (typeof rows)[number];
   const beforeColumn: Column<Row> = [

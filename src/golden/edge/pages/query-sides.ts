@@ -51,7 +51,8 @@ export function sideBySide(
   judgments: readonly Judgment[],
 ) {
   const grades = new Map(judgments.map(({ documentId, grade }) => [documentId, grade]));
-  const [old, now] = [ranksOf(before), ranksOf(after)];
+  const [listedBefore, listedAfter] = [merged(before), merged(after)];
+  const [old, now] = [ranksOf(listedBefore), ranksOf(listedAfter)];
   const ranked = (
     documents: readonly RetrievedDocument[],
     own: ReadonlyMap<string, number>,
@@ -63,12 +64,19 @@ export function sideBySide(
         : [],
     );
   return {
-    before: ranked(before, old, now),
-    after: ranked(after, now, old),
+    before: ranked(listedBefore, old, now),
+    after: ranked(listedAfter, now, old),
     missed: judgments
       .filter(({ documentId, grade }) => grade > 0 && !now.has(documentId))
       .toSorted((a, b) => b.grade - a.grade),
   };
+}
+
+/** Removes documents that an earlier step returned, as the merged ranking of the steps does. */
+function merged(documents: readonly RetrievedDocument[]): readonly RetrievedDocument[] {
+  if (documents.every(({ step }) => step === undefined)) return documents;
+  const seen = new Set<string>();
+  return documents.filter(({ id }) => !seen.has(id) && seen.add(id));
 }
 
 function ranksOf(documents: readonly RetrievedDocument[]): Map<string, number> {

@@ -150,7 +150,10 @@ function misses(runId: string, explained: ExplainedRun | null): Section {
     { lead: `${sum}${all > shown.length ? rest : ''}` },
     shown.length > 0 &&
       table('Missed documents', shown, [
-        ['Query', ({ queryId }) => runQuery(runId, queryId ?? '')],
+        [
+          'Query',
+          ({ queryId, question: { step } }) => [runQuery(runId, queryId ?? ''), step !== undefined && `, step ${step}`],
+        ],
         ['Document', ({ document }) => documentId(document)],
         ['Verdict', (one) => [verdictWords(one), why(one.evidence.join(' '))]],
       ]),

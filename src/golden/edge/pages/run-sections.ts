@@ -270,7 +270,21 @@ export function verdictOf(verdict: ComparedJson['verdict'] | 'no_data'): Content
 }
 
 /** Measures, the most informative first. */
-const order = ['ndcg', 'hit_rate', 'mrr', 'recall', 'precision', 'map', 'f1', 'ndcg_exp', 'dcg', 'cg', 'unjudged'];
+const order = [
+  'all_found',
+  'union_recall',
+  'ndcg',
+  'hit_rate',
+  'mrr',
+  'recall',
+  'precision',
+  'map',
+  'f1',
+  'ndcg_exp',
+  'dcg',
+  'cg',
+  'unjudged',
+];
 
 function placeOf(key: string): number {
   return order.indexOf(key.split('@')[0] ?? '');

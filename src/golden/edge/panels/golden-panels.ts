@@ -1,6 +1,7 @@
 /** Grafana panels of golden measures: scores with intervals and thresholds, differences with intervals and limits. */
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Panel } from '@grafana/grafana-foundation-sdk/dashboard';
+import { isUnionMeasure } from '../../../math/ir/metric-key.ts';
 import { graph, withBand } from '../../../platform/dashboards/panels.ts';
 import { maxBy, type PromQuery, storedIncreaseBy } from '../../../platform/dashboards/promql.ts';
 import { type GoldenMeasure, goldenMeasures } from '../../rules/score-run.ts';
@@ -14,6 +15,8 @@ export const measureTitles: Readonly<Record<GoldenMeasure, string>> = {
   precision: 'Precision',
   map: 'MAP',
   f1: 'F1',
+  union_recall: 'Union recall of steps',
+  all_found: 'All documents found by steps',
 };
 
 type ScoreMetric = `recalld_golden_${GoldenMeasure}${'' | '_ci_low' | '_ci_high'}`;
@@ -38,7 +41,7 @@ function floors(measure: GoldenMeasure): PromQuery {
 export function scoreGraph(measure: GoldenMeasure, width: number): Builder<Panel> {
   return graph({
     title: `${measureTitles[measure]} at $k`,
-    description: `Mean over all judged queries of the segment with its 95 % CI; failed and empty queries count as 0. Dashed lines: check thresholds, which apply to all queries.`,
+    description: `Mean over all judged queries of the segment with its 95 % CI; failed and empty queries count as 0.${isUnionMeasure(measure) ? ' Empty if no query of the set has steps.' : ''} Dashed lines: check thresholds, which apply to all queries.`,
     unit: 'none',
     min: 0,
     max: 1,

@@ -84,7 +84,7 @@ function summary({ runId, misses }: Wanted, explained: readonly Explained[]): Co
   return [
     paragraph(`${plural(explained.length, 'missed document')}${rest}: ${counts.join(', ')}.`),
     table('Missed documents', explained, [
-      ['Query', ({ queryId }) => queryId],
+      ['Query', ({ queryId, question: { step } }) => (step === undefined ? queryId : `${queryId ?? ''} step ${step}`)],
       ['Document', ({ document }) => document],
       ['Verdict', verdictWords],
       ['Reason', ({ evidence: [reason] }) => reason],

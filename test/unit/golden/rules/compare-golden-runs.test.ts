@@ -6,7 +6,7 @@ import {
   noStatistics,
   sharedQueries,
 } from '../../../../src/golden/rules/compare-golden-runs.ts';
-import { runMetricKeys } from '../../../../src/golden/rules/score-run.ts';
+import { runMeasures, runMetricKeys } from '../../../../src/golden/rules/score-run.ts';
 import { formatMetricKey } from '../../../../src/math/ir/metric-key.ts';
 import { aGoldenQuery, anAnswer, aRerunNoise, aRunSettings, documents } from '../../../support/builders.ts';
 
@@ -96,7 +96,9 @@ describe('a golden run of a retriever with known noise', () => {
   const table = <T>(value: T) => Object.fromEntries(metrics.map((metric) => [metric, value]));
   const known = (parts: Partial<BaselineStatistics> = {}): BaselineStatistics => ({
     noise: { all: table(constant), 'language=en': table(constant) },
-    means: Object.fromEntries(runMetricKeys([1, 5]).map((key) => [formatMetricKey(key), queries.map(() => 1)])),
+    means: Object.fromEntries(
+      runMetricKeys([1, 5], runMeasures).map((key) => [formatMetricKey(key), queries.map(() => 1)]),
+    ),
     accepted: noStatistics.accepted,
     ...parts,
   });

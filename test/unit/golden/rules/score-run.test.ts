@@ -2,8 +2,11 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { GoldenQuery } from '../../../../src/core/model.ts';
 import type { QueryAnswer, RunSettings } from '../../../../src/golden/rules/run.ts';
-import { runMeasures, scoreQueries, scoreRun } from '../../../../src/golden/rules/score-run.ts';
+import { measuresOf, scoreQueries, scoreRun } from '../../../../src/golden/rules/score-run.ts';
 import { aFailedAnswer, aGoldenQuery, anAnswer, aRunSettings, documents } from '../../../support/builders.ts';
+
+/** Measures of a set without steps. */
+const plainMeasures = measuresOf([]);
 
 /** Means of one segment by metric key, such as `{'ndcg@10': 0.5}`. */
 function means(
@@ -68,18 +71,20 @@ describe('the scores of a golden run', () => {
     ];
     const settings = aRunSettings({ cutoffs: [3], gains: ['dcg', 'cg'] });
     const { scores } = scoreRun(queries, answers, settings);
-    const [dcg, cg] = scores.slice(runMeasures.length);
+    const [dcg, cg] = scores.slice(plainMeasures.length);
     expect(dcg).toMatchObject({ measure: 'dcg', k: 3, n: 3 });
     expect(dcg?.mean).toBeCloseTo((1 + 3 / 2 + (3 + 1 / Math.log2(3)) + 0) / 3, 12);
     expect(cg).toMatchObject({ measure: 'cg', mean: 8 / 3 });
     expect(dcg?.ciHigh).toBeGreaterThan(dcg?.mean ?? Number.NaN);
-    const [alone] = scoreRun(queries.slice(0, 1), answers, settings).scores.slice(runMeasures.length);
+    const [alone] = scoreRun(queries.slice(0, 1), answers, settings).scores.slice(plainMeasures.length);
     expect(alone).toMatchObject({ mean: 2.5, ciLow: 0, ciHigh: Number.POSITIVE_INFINITY });
   });
 
   it('exist for every measure at every cutoff, with n and bounds that enclose the mean', () => {
     const { scores } = scoreRun([aGoldenQuery()], [anAnswer()], aRunSettings({ cutoffs: [1, 5] }));
-    expect(scores.map(({ measure, k }) => `${measure}@${k}`)).toEqual(runMeasures.flatMap((m) => [`${m}@1`, `${m}@5`]));
+    expect(scores.map(({ measure, k }) => `${measure}@${k}`)).toEqual(
+      plainMeasures.flatMap((m) => [`${m}@1`, `${m}@5`]),
+    );
     for (const { n, mean, ciLow, ciHigh } of scores) {
       expect(n).toBe(1);
       expect(ciLow).toBeLessThanOrEqual(mean);
@@ -223,7 +228,7 @@ it('include every query in every measure at every cutoff, and one without an ans
     anAnswer({ queryId: 'of-another-set', documents: documents('a') }),
   ];
   const { keys, columns } = scoreQueries(queries, answers, { cutoffs: [1, 2], relevanceLevel: 1 });
-  expect(keys).toHaveLength(2 * runMeasures.length);
+  expect(keys).toHaveLength(2 * plainMeasures.length);
   const column = (measure: string, k: number) =>
     columns[keys.findIndex((key) => key.measure === measure && key.k === k)];
   expect(column('hit_rate', 1)).toEqual(Float64Array.of(1, 0, 0));

@@ -8,11 +8,11 @@ describe('a bad JSONL file is refused with its line number and a fix', () => {
     ['no JSON', '{"text": "Why?"', 'is not JSON; write one complete JSON object on each line.'],
     ['an array over many lines', '[', 'is not JSON; write one complete JSON object on each line.'],
     ['no object', '["Why?"]', 'must be a JSON object, such as {"text": "...", "relevant": ["..."]}.'],
-    ['no text', '{"relevant": ["d1"]}', 'must have either "text" or "question", such as'],
+    ['no text', '{"relevant": ["d1"]}', 'must have either "text" or "question", or at least "steps", such as'],
     [
       'text and question',
       '{"text": "a", "question": "b", "relevant": ["d1"]}',
-      'must have either "text" or "question", such as',
+      'must have either "text" or "question", or at least "steps", such as',
     ],
     ['no judgments', '{"text": "a"}', 'must have "judgments", "relevant", "forbidden" or "no_answer", such as'],
     [
@@ -23,7 +23,7 @@ describe('a bad JSONL file is refused with its line number and a fix', () => {
     [
       'an unknown key',
       '{"_id": "q1", "text": "a", "relevant": []}',
-      'has the unknown key "_id" in a query; a query has id, text, tags, judgments or relevant, forbidden and no_answer.',
+      'has the unknown key "_id" in a query; a query has id, text, steps, tags, judgments or relevant, forbidden and no_answer.',
     ],
     [
       'an unknown key of a judgment',
@@ -46,6 +46,8 @@ describe('a bad JSONL file is refused with its line number and a fix', () => {
       '{"text": "a", "relevant": ["d1"], "no_answer": true}',
       'Line 3 of set.jsonl says that the query has no answer, but line 3 of set.jsonl judges "d1" relevant to it; keep only one.',
     ],
+    ['no step', '{"text": "a", "steps": [], "relevant": ["d1"]}', 'has a bad value: "steps" must not be empty.'],
+    ['an empty step', '{"text": "a", "steps": ["b", " "], "relevant": ["d1"]}', 'has an empty step; write its text'],
     ['half a grade', '{"text": "a", "judgments": {"d1": 0.5}}', '"judgments.d1" must be a whole number.'],
     [
       'half a grade in a list',
@@ -208,4 +210,28 @@ it('a line that is longer than one block of the file is read, with characters of
   const text = '€'.repeat(100_000);
   const { queries } = await readLines({ text: 'Why?', relevant: ['d1'] }, { text, relevant: ['d2'] });
   expect(queries[1]).toMatchObject({ text, judgments: [{ documentId: 'd2' }] });
+});
+
+describe('steps of a JSONL query', () => {
+  it('are read in order and trimmed, with or without a text of the whole question', async () => {
+    const { queries } = await readFiles(
+      {
+        'set.jsonl': [
+          '{"id": "q1", "text": "Who?", "steps": [" first hop", "second hop"], "relevant": ["d1"]}',
+          '{"id": "q2", "steps": ["first hop", "second hop"], "relevant": ["d1"]}',
+        ].join('\n'),
+      },
+      'set.jsonl',
+    );
+    expect(queries).toMatchObject([
+      { text: 'Who?', steps: ['first hop', 'second hop'] },
+      { text: 'first hop / second hop', steps: ['first hop', 'second hop'] },
+    ]);
+  });
+
+  it('are part of the identity of a query without an id', async () => {
+    const line = (steps: string) => `{"text": "Who?", "steps": ${steps}, "relevant": ["d1"]}`;
+    const { queries } = await readFiles({ 'set.jsonl': `${line('["a"]')}\n${line('["b"]')}` }, 'set.jsonl');
+    expect(new Set(queries.map(({ id }) => id)).size).toBe(2);
+  });
 });

@@ -46,7 +46,9 @@ describe('parseMetricKey', () => {
     'refuses the unknown %j',
     (text) => {
       expect(() => parseMetricKey(text)).toThrow(RecalldError);
-      expect(() => parseMetricKey(text)).toThrow(/Metrics are: hit_rate@k, .*ndcg_exp, ndcg_exp@k, unjudged@k\./);
+      expect(() => parseMetricKey(text)).toThrow(
+        /Metrics are: hit_rate@k, .*ndcg_exp, ndcg_exp@k, union_recall@k, all_found@k, unjudged@k\./,
+      );
     },
   );
 

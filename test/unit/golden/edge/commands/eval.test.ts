@@ -46,6 +46,7 @@ describe('recalld eval --json', () => {
         matching_queries: 2,
         answered: 2,
         missing: 1,
+        queries_with_steps: 0,
         queries_without_relevant: 0,
         judged_documents: 4,
         judged_documents_found: 3,

@@ -1,0 +1,63 @@
+/** Steps of a golden query side by side: what each returned, and what no earlier step had returned. */
+import type { Content, ContentNode, Section } from '../../../report/model/content.ts';
+import { empty, group, lead, section, styled, table, value, verbatim } from '../../../report/model/show.ts';
+import { rankingsOf } from '../../rules/steps.ts';
+import type { QueryPageData } from './query-sides.ts';
+
+interface StepDocument {
+  readonly id: string;
+  readonly rank: number;
+  readonly score: number | null;
+  /** The first step that returned the document. */
+  readonly first: number;
+}
+
+/**
+ * @param named shows a document with its first words
+ * @param gradeOf shows the grade of a document
+ */
+export function stepsSection(
+  steps: readonly string[],
+  { after, query, showsText }: QueryPageData,
+  named: (id: string) => Content,
+  gradeOf: (id: string, grade: number | null) => ContentNode,
+): Section {
+  const grades = new Map(query.judgments.map(({ documentId, grade }) => [documentId, grade]));
+  const k = Math.max(...after.run.settings.cutoffs);
+  const rankings = rankingsOf(after.answer?.documents ?? []);
+  const firstStep = new Map<string, number>();
+  const columns = steps.map((text, index) => {
+    const documents = (rankings[index] ?? []).slice(0, k).map(({ id, score }, place): StepDocument => {
+      const first = firstStep.get(id) ?? index + 1;
+      firstStep.set(id, first);
+      return { id, rank: place + 1, score, first };
+    });
+    return section(
+      `step-${index + 1}`,
+      `Step ${index + 1}`,
+      { lead: showsText && verbatim(text) },
+      documents.length === 0
+        ? empty('This step returned no documents.')
+        : table(
+            `Documents of step ${index + 1}`,
+            documents,
+            [
+              ['Rank', ({ rank }) => rank, 'number'],
+              ['Document', ({ id }) => named(id)],
+              ['Grade', ({ id }) => gradeOf(id, grades.get(id) ?? null)],
+              ['New', ({ first }) => (first === index + 1 ? styled('rose', 'new') : `repeats step ${first}`)],
+              ['Score', ({ score }) => score !== null && value(score, 'other'), 'minor number'],
+            ],
+            'compact',
+          ),
+    );
+  });
+  return section(
+    'steps',
+    'Steps',
+    {
+      lead: `The retriever was asked each step in this order. all_found@${k} and union_recall@${k} score the union of the first ${k} documents of each step.`,
+    },
+    after.answer === null ? lead('This run has no answer to the query.') : group('sides', ...columns),
+  );
+}

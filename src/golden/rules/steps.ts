@@ -1,0 +1,98 @@
+/** Golden queries with several steps, such as the hops of a multi-hop question: their requests and merged results. */
+
+import type { GoldenQuery, RetrievedDocument } from '../../core/model.ts';
+import { interleave } from '../../math/ir/union.ts';
+import type { QueryAnswer } from './run.ts';
+
+export const hasSteps = ({ steps }: GoldenQuery): boolean => steps !== undefined;
+
+/** Number of requests that a query needs. */
+export const requestsOf = ({ steps }: GoldenQuery): number => steps?.length ?? 1;
+
+/**
+ * Sends a query, or its steps in order until one fails. A failed step fails the query, because an agent that misses one
+ * hop has no basis for the next one, and a failure must never look like a smaller result.
+ *
+ * @param ask sends the text of the query that it is given
+ */
+export async function askInSteps(
+  query: GoldenQuery,
+  ask: (query: GoldenQuery) => Promise<QueryAnswer>,
+): Promise<QueryAnswer> {
+  if (query.steps === undefined) return ask(query);
+  const answers: QueryAnswer[] = [];
+  for (const text of query.steps) {
+    const answer = await ask({ ...query, text });
+    answers.push(answer);
+    if (answer.outcome === 'error' || answer.outcome === 'timeout') break;
+  }
+  return uniteAnswers(query, answers);
+}
+
+/**
+ * Merges the answers of the steps: rank 1 of each step, then rank 2 of each step, and so on. Each document carries its
+ * step, so that the ranking of a step can be restored. The latency is that of the slowest step, because latencies of
+ * runs describe single requests. Stages are omitted: their ranks belong to one request.
+ */
+function uniteAnswers({ id: queryId, steps = [] }: GoldenQuery, answers: readonly QueryAnswer[]): QueryAnswer {
+  const latencies = answers.flatMap(({ latencyMs }) => latencyMs ?? []);
+  const common = {
+    queryId,
+    latencyMs: latencies.length === 0 ? null : Math.max(...latencies),
+    attempts: answers.reduce((sum, { attempts }) => sum + attempts, 0),
+  };
+  const last = answers.at(-1);
+  if (last === undefined || last.outcome === 'error' || last.outcome === 'timeout') {
+    const message = last?.errorMessage ?? 'it was not sent.';
+    return {
+      ...common,
+      outcome: last?.outcome ?? 'error',
+      documents: [],
+      errorCode: last?.errorCode ?? null,
+      errorMessage: `Step ${Math.max(1, answers.length)} of ${steps.length}: ${message}`,
+    };
+  }
+  const documents = interleave(
+    answers.map((answer, index) => answer.documents.map((document) => ({ ...document, step: index + 1 }))),
+  );
+  const sizes = answers.filter((answer) => answer.documents.length > 0).map(({ context }) => context);
+  const known = sizes.filter((size) => size !== undefined);
+  const characters = known.reduce((sum, size) => sum + size.characters, 0);
+  const repeated = known.reduce((sum, size) => sum + size.repeated * size.characters, 0);
+  return {
+    ...common,
+    outcome: documents.length === 0 ? 'empty' : 'ok',
+    documents,
+    ...(known.length === 0 || known.length < sizes.length
+      ? {}
+      : { context: { characters, repeated: characters === 0 ? 0 : repeated / characters } }),
+    errorCode: null,
+    errorMessage: null,
+  };
+}
+
+/** Returns the ranking of each step, in step order; a single ranking for a query without steps. */
+export function rankingsOf(documents: readonly RetrievedDocument[]): (readonly RetrievedDocument[])[] {
+  if (documents.every(({ step }) => step === undefined)) return [documents];
+  const rankings: RetrievedDocument[][] = [];
+  for (const document of documents) {
+    const { step = 1 } = document;
+    while (rankings.length < step) rankings.push([]);
+    rankings[step - 1]?.push(document);
+  }
+  return rankings;
+}
+
+/** Returns the documents among the first k of the query, or of any of its steps. */
+export function returnedWithin(documents: readonly RetrievedDocument[], k: number): ReadonlySet<string> {
+  return new Set(rankingsOf(documents).flatMap((ranking) => ranking.slice(0, k).map(({ id }) => id)));
+}
+
+/** Returns the best rank of a document, from 1, in the ranking of the query, or of any of its steps. */
+export function bestRank(documents: readonly RetrievedDocument[], id: string): number {
+  const ranks = rankingsOf(documents).flatMap((ranking) => {
+    const place = ranking.findIndex((document) => document.id === id);
+    return place === -1 ? [] : [place + 1];
+  });
+  return Math.min(...ranks);
+}

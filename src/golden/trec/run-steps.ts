@@ -1,0 +1,98 @@
+/**
+ * Steps of judged queries in a run file: lines with the query id `q1#2` are the results of step 2 of the query `q1`, if
+ * the judgments have `q1` and not `q1#2`.
+ */
+import { RecalldError } from '../../core/errors.ts';
+import { quoted } from '../../core/text/source-line.ts';
+import {
+  applyDuplicatePolicy,
+  type DuplicatePolicy,
+  orderLikeTrecEval,
+  type Ranking,
+  type ScoredDocuments,
+} from '../../math/ir/ranking.ts';
+
+/** Nine digits, so that a step is a safe integer. Leading zeros are refused, because `q1#1` and `q1#01` would be one step. */
+const STEP = /^(.+)#([1-9]\d{0,8})$/s;
+
+interface StepId {
+  readonly query: string;
+  /** From 1. */
+  readonly step: number;
+}
+
+/** Results of steps, by place of the judged query and by step. */
+export class RunSteps {
+  readonly #rankings = new Map<number, Map<number, Ranking>>();
+  readonly #path: string;
+  readonly #places: ReadonlyMap<string, number>;
+  /** The first query id with a `#` after a judged query id that is neither judged nor a step. */
+  unread: string | null = null;
+  count = 0;
+
+  /** @param places indices of the judged queries, by id */
+  constructor(path: string, places: ReadonlyMap<string, number>) {
+    this.#path = path;
+    this.#places = places;
+  }
+
+  /** Returns the step that an unjudged query id names; null if its query is not judged either. */
+  read(id: string): StepId | null {
+    const [, query = '', number] = STEP.exec(id) ?? [];
+    return this.#places.has(query) ? { query, step: Number(number) } : null;
+  }
+
+  has({ query, step }: StepId): boolean {
+    return this.#rankings.get(this.#places.get(query) ?? -1)?.has(step) === true;
+  }
+
+  /** @throws RecalldError file_malformed for a repeated document if the policy is `reject` */
+  add(id: string, { query, step }: StepId, documents: ScoredDocuments, duplicates: DuplicatePolicy): void {
+    const place = this.#places.get(query) ?? -1;
+    const { ids } = orderLikeTrecEval(documents);
+    const { ranking } = applyDuplicatePolicy(ids, duplicates, `${this.#path}: The query ${quoted(id)}`);
+    const known = this.#rankings.get(place) ?? new Map<number, Ranking>();
+    this.#rankings.set(place, known.set(step, ranking));
+    this.count += 1;
+  }
+
+  /** Remembers an unjudged query id that looks like a step but is none. */
+  notice(id: string): void {
+    const end = id.lastIndexOf('#');
+    if (end > 0 && this.#places.has(id.slice(0, end))) this.unread ??= id;
+  }
+
+  /**
+   * Yields the rankings of each query with steps, in step order. A step without results is not in a run file, which does
+   * not change any score.
+   *
+   * @param answered 1 for each judged query that has results of its own
+   * @param qrelsPath named in errors
+   * @throws RecalldError file_malformed for a query with results of its own and of steps, and for a query id that could
+   * be a step while the judgments have another step-like id of the same query
+   */
+  *queries(answered: Uint8Array, ids: readonly string[], qrelsPath: string): Generator<readonly [number, Ranking[]]> {
+    const judgedLikeSteps = new Map(ids.flatMap((id) => (STEP.test(id) ? [[STEP.exec(id)?.[1], id] as const] : [])));
+    for (const [place, steps] of this.#rankings) {
+      const query = ids[place] ?? '';
+      const ordered = [...steps].toSorted(([a], [b]) => a - b);
+      const first = `${query}#${ordered[0]?.[0] ?? 1}`;
+      if (answered[place] === 1)
+        throw new RecalldError(
+          'file_malformed',
+          `${this.#path}: The query ${quoted(query)} has results of its own and of its step ${quoted(first)}; keep one of the two.`,
+        );
+      const judged = judgedLikeSteps.get(query);
+      if (judged !== undefined)
+        throw new RecalldError(
+          'file_malformed',
+          `${this.#path}: The query id ${quoted(first)} could be a step of ${quoted(query)} or a query without judgments, because ${qrelsPath} judges ${quoted(judged)} as a query of its own. Rename one of them.`,
+        );
+      yield [place, ordered.map(([, ranking]) => ranking)];
+    }
+  }
+
+  get size(): number {
+    return this.#rankings.size;
+  }
+}

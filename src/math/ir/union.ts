@@ -1,0 +1,56 @@
+/**
+ * Scores the rankings of several steps that serve one query, such as the hops of a multi-hop question.
+ *
+ * union_recall@k  share of the relevant documents in the union of the first k documents of EVERY step, so that a query
+ *                 with s steps may use up to s * k documents
+ * all_found@k     1 if union_recall@k = 1, else 0
+ *
+ * Every other measure uses one merged ranking: rank 1 of each step in step order, then rank 2 of each step, and so on;
+ * a repeated document keeps its first place. Its cut-off k counts places of the merged ranking.
+ */
+import { createEvaluator, type GradeByDocument } from './evaluate.ts';
+import { isUnionMeasure, type MetricKey } from './metric-key.ts';
+import type { Ranking } from './ranking.ts';
+
+/** Scores the rankings of the steps of one query. The values are aligned with the evaluator's metric keys. */
+export type UnionEvaluator = (steps: readonly Ranking[], judgments: GradeByDocument) => number[];
+
+/**
+ * Creates an evaluator of queries with one or more steps. Each ranking must not contain a document twice.
+ *
+ * @param relevanceLevel minimum grade that means relevant, an integer >= 1
+ */
+export function createUnionEvaluator(keys: readonly MetricKey[], relevanceLevel: number): UnionEvaluator {
+  const evaluate = createEvaluator(keys, relevanceLevel);
+  const unionKeys = keys.flatMap((key, column) => (isUnionMeasure(key.measure) ? [{ key, column }] : []));
+  const evaluateUnion = unionKeys.map(({ key }) => createEvaluator([{ ...key, k: null }], relevanceLevel));
+  return (steps, judgments) => {
+    const [only] = steps;
+    if (only !== undefined && steps.length === 1) return evaluate(only, judgments);
+    const values = evaluate(collapse(interleave(steps)), judgments);
+    for (const [index, { key, column }] of unionKeys.entries()) {
+      const union = collapse(steps.flatMap((ranking) => ranking.slice(0, key.k ?? ranking.length)));
+      values[column] = evaluateUnion[index]?.(union, judgments)[0] ?? 0;
+    }
+    return values;
+  };
+}
+
+/** Returns rank 1 of each step in step order, then rank 2 of each step, and so on. */
+export function interleave<Item>(steps: readonly (readonly Item[])[]): Item[] {
+  const longest = Math.max(0, ...steps.map(({ length }) => length));
+  return Array.from({ length: longest }, (_, place) =>
+    steps.flatMap((ranking) => (place < ranking.length ? ranking.slice(place, place + 1) : [])),
+  ).flat();
+}
+
+/** Keeps the first place of each document. Empty places stay, because they occupy a rank. */
+function collapse(ranking: Ranking): Ranking {
+  const seen = new Set<string>();
+  return ranking.filter((id) => {
+    if (id === null) return true;
+    if (seen.has(id)) return false;
+    seen.add(id);
+    return true;
+  });
+}

@@ -1,0 +1,59 @@
+/** Golden queries with steps: each step is asked, the union is scored, and checks and pages use it. */
+import { expect, it } from 'vitest';
+import { readRunQueries, summarizeRun } from '../../../src/golden/runs/run-summary.ts';
+import { aGoldenQuery } from '../../support/builders.ts';
+import { useDatabase } from '../../support/database.ts';
+import { aGoldenWorld } from '../../support/golden-world.ts';
+
+const database = useDatabase();
+const START = new Date('2026-11-20T10:00:00.000Z');
+const queries = Array.from({ length: 20 }, (_, i) =>
+  aGoldenQuery({
+    id: `q${i}`,
+    text: `whole ${i}`,
+    steps: [`first ${i}`, `second ${i}`],
+    judgments: [
+      { documentId: `first-${i}`, grade: 1 },
+      { documentId: `second-${i}`, grade: 1 },
+    ],
+  }),
+);
+const found = (text: string): string[] => [text.replace(' ', '-'), 'x'];
+
+it('a run asks the steps, scores their union, and a check on all_found fails when the second hop finds nothing', async () => {
+  const world = aGoldenWorld(
+    database.pool,
+    START,
+    {},
+    { checks: [{ kind: 'floor', name: 'hops', measure: 'all_found@1', below: 0.7, severity: 'critical' }] },
+  );
+  await world.importSet({ queries });
+  world.answerWith(found);
+  const [well] = await world.full(START);
+  if (well === undefined) throw new Error('a run is due');
+  expect(world.asked.toSorted()).toEqual(queries.flatMap(({ steps = [] }) => steps).toSorted());
+  const before = await summarizeRun(world.runs, well);
+  expect(before.metrics['all_found@1']).toMatchObject({ mean: 1, n: 20, ci_method: 'wilson' });
+  expect(before.metrics['union_recall@1']).toMatchObject({ mean: 1, n: 20 });
+  expect(before.metrics['recall@1']).toMatchObject({ mean: 0.5 });
+  expect(before.verdict).toBe('ok');
+
+  world.answerWith((text) => (text.startsWith('second') ? ['x'] : found(text)));
+  const [bad] = await world.full(new Date(START.getTime() + 3_600_000));
+  if (bad === undefined) throw new Error('a run is due');
+  const after = await summarizeRun(world.runs, bad);
+  expect(after.metrics['all_found@1']).toMatchObject({ mean: 0 });
+  expect(after.metrics['union_recall@1']).toMatchObject({ mean: 0.5 });
+  expect(after.checks[0]).toMatchObject({ verdict: 'critical', value: 0 });
+  const gauge = await world.gauges();
+  expect(gauge('recalld_golden_all_found', { k: '1', segment: 'all' })).toBe(0);
+  expect(gauge('recalld_golden_union_recall', { k: '1', segment: 'all' })).toBe(0.5);
+
+  const page = await readRunQueries(world.deps, bad, { outcome: null, orderBy: null, from: 0, limit: 1 });
+  expect(page.page[0]?.query.steps).toEqual(['first 0', 'second 0']);
+  expect(page.page[0]?.answer?.documents).toMatchObject([
+    { id: 'first-0', step: 1 },
+    { id: 'x', step: 2 },
+    { id: 'x', step: 1 },
+  ]);
+});
