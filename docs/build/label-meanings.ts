@@ -26,7 +26,7 @@ export const labelMeanings: Readonly<Record<string, string>> = {
   unit: '`seconds`, `share` or `number`.',
   fingerprint: 'Short hash of the properties of a store, embedder or judge; changes when they change.',
   measure:
-    'Golden measure: `hit_rate`, `mrr`, `ndcg`, `ndcg_exp`, `recall`, `precision`, `map` or `f1`; or measure of live traffic, such as `zero_results_ratio`, or of a probe, such as `ann_recall`.',
+    'Golden measure: `hit_rate`, `mrr`, `ndcg`, `ndcg_exp`, `recall`, `precision`, `map`, `f1`, `union_recall` or `all_found`; or measure of live traffic, such as `zero_results_ratio`, or of a probe, such as `ann_recall`.',
   severity: '`critical` or `warning`.',
   level: '`page` or `ticket` of a density alert.',
   grade: '`page` for a full baseline, `provisional` for a baseline that only opens tickets.',
