@@ -8,7 +8,8 @@ create table query_coverage (
   attempts integer not null,
   -- While the row is open: when a worker may claim it, also after a failure or an expired lease.
   due_at timestamptz,
-  -- True if the text must be embedded because its vector comes from another model.
+  -- True if the vector is that of a text that recalld embedded: of the original text, of a query without a vector, or
+  -- because the vector comes from another model.
   from_text boolean not null default false,
   -- Mean cosine to the k best distinct chunks.
   score double precision check (score > '-infinity' and score < 'infinity'),
@@ -18,7 +19,7 @@ create table query_coverage (
   thinning double precision not null check (thinning > 0 and thinning <= 1),
   -- [[chunk id, cosine], ...], best first.
   nearest jsonb not null,
-  -- float32, little-endian; set if the query arrived without a vector or with a vector from another model.
+  -- float32, little-endian; set if recalld embedded a text.
   embedding bytea,
   -- Fingerprints of the index and the embedding model at that time.
   fingerprint text,

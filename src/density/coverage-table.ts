@@ -14,6 +14,8 @@ export interface ClaimedQuery {
   readonly id: string;
   /** Stored query text; null in hash mode. */
   readonly text: string | null;
+  /** What the user asked, before an agent rewrote it; null if unknown or not stored. */
+  readonly originalText: string | null;
   /** The vector that the service sent; null if the text must be embedded. */
   readonly vector: Float32Array | null;
   /** Number of earlier search attempts. */
@@ -29,7 +31,7 @@ export type CoverageOutcome = Pick<ClaimedQuery, 'receivedOn' | 'id'> &
         readonly reason: 'short' | null;
         /** Ids and cosines of the nearest chunks, nearest first. */
         readonly nearest: readonly (readonly [string, number])[];
-        /** The vector used for the search, if the query was sent without a vector. */
+        /** The vector used for the search, if recalld embedded a text; null for the vector that the service sent. */
         readonly embedding: Float32Array | null;
       }
     | { readonly kind: 'not_measurable'; readonly reason: string }
@@ -213,7 +215,8 @@ async function takeFresh(
   );
 }
 
-const claimedColumns = 'q.received_on::text, q.id, q.text, q.embedding, c.from_text, c.attempts - 1 as attempts';
+const claimedColumns =
+  'q.received_on::text, q.id, q.text, q.original_text, q.embedding, c.from_text, c.attempts - 1 as attempts';
 
 function toClaimed({ embedding, fromText, ...query }: ClaimedRow): ClaimedQuery {
   return { ...query, vector: embedding === null || fromText ? null : vectorOfBytes(embedding) };
@@ -231,7 +234,7 @@ async function recordOutcomes(
   await pool.query(
     `update query_coverage c
         set status = o.status, due_at = o.due_at, reason = o.reason, nearest = coalesce(o.nearest, '[]')::jsonb,
-            embedding = o.embedding, fingerprint = $9::text,
+            embedding = o.embedding, from_text = c.from_text or o.embedding is not null, fingerprint = $9::text,
             scored_at = case when o.status = 'open' then null else $10::timestamptz end
        from unnest($2::date[], $3::text[], $4::text[], $5::timestamptz[], $6::text[], $7::text[], $8::bytea[])
          as o (received_on, id, status, due_at, reason, nearest, embedding)

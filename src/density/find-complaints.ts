@@ -48,7 +48,8 @@ export async function findComplaints(
   const ids = queries.map(({ id }) => id);
   const known = await table.queries(pipeline, since, found.topics.length === 0 ? [] : ids);
   const textOf = (id: string): string[] => {
-    const text = known.get(id)?.text ?? null;
+    const query = known.get(id);
+    const text = query?.originalText ?? query?.text ?? null;
     return text === null ? [] : [text];
   };
   const topics: NamedComplaint[] = [];
@@ -61,7 +62,7 @@ export async function findComplaints(
     );
     if (topic.subjects !== 'one' && !isOneByLabel(texts, label)) continue;
     const members = topic.members.flatMap((id) => known.get(id) ?? []);
-    const textsById = new Map(members.flatMap(({ id, text }) => (text === null ? [] : [[id, text] as const])));
+    const textsById = new Map(members.flatMap(({ id }) => textOf(id).map((text) => [id, text] as const)));
     topics.push({
       ...topic,
       label,
@@ -79,6 +80,8 @@ export interface ComplaintQuery {
   readonly id: string;
   /** Null if texts are not stored. */
   readonly text: string | null;
+  /** What the user asked, before an agent rewrote it; null if unknown or not stored. */
+  readonly originalText: string | null;
   readonly tags: Readonly<Record<string, string>>;
   readonly topK: number | null;
   readonly outcome: QueryOutcome;
@@ -140,7 +143,7 @@ export function complaintsTable(pool: Pool) {
     async queries(pipeline: string, since: Date, ids: readonly string[]): Promise<ReadonlyMap<string, ComplaintQuery>> {
       const rows = await queryRows<ComplaintQuery>(
         pool,
-        `select id, text, segments as tags, top_k, outcome,
+        `select id, text, original_text, segments as tags, top_k, outcome,
                 array(select e.document ->> 0 from jsonb_array_elements(results) with ordinality e (document, rank)
                        order by e.rank) as "documentIds"
            from live_queries

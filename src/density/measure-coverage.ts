@@ -87,13 +87,24 @@ interface Batch {
   readonly failures: string[];
 }
 
+/**
+ * Density and topics describe what users need, so the original text of an agent's turn replaces a rewritten query. It
+ * must be embedded; without an embedder, the vector of the rewritten query remains.
+ */
+function asAsked(query: ClaimedQuery, { embedder }: DensityPlan): ClaimedQuery {
+  const { text, originalText } = query;
+  if (embedder === null || originalText === null || originalText === text) return query;
+  return { ...query, text: originalText, vector: null };
+}
+
 async function measureBatch(
   context: Context,
   plan: DensityPlan,
-  claimed: readonly ClaimedQuery[],
+  queries: readonly ClaimedQuery[],
   turn: Batch['turn'],
   signal: AbortSignal,
 ): Promise<CoverageOutcome[]> {
+  const claimed = queries.map((query) => asAsked(query, plan));
   const embedded = await embedMissing(context, plan, claimed, signal);
   const batch: Batch = { plan, clock: context.clock, embedded, turn, signal, failures: [] };
   const outcomes: CoverageOutcome[] = [];

@@ -217,11 +217,12 @@ export function topicsTable(pool: Pool) {
         return true;
       }),
 
-    /** Stored texts of live queries, by id. */
+    /** Stored texts of live queries, by id: what the user asked if known, else the query. */
     async texts(pipeline: string, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
       const rows = await queryRows<{ id: string; text: string }>(
         pool,
-        'select id, text from live_queries where pipeline = $1::text and id = any($2::text[]) and text is not null',
+        `select id, coalesce(original_text, text) as text from live_queries
+          where pipeline = $1::text and id = any($2::text[]) and coalesce(original_text, text) is not null`,
         [pipeline, [...ids]],
       );
       return new Map(rows.map(({ id, text }) => [id, text]));

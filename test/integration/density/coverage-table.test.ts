@@ -5,6 +5,7 @@ import { createDb } from '../../../src/app/database.ts';
 import { erase } from '../../../src/app/erasure/erase.ts';
 import type { Context } from '../../../src/core/context.ts';
 import { baselinesTable } from '../../../src/density/baselines-table.ts';
+import type { CoveredQuery } from '../../../src/density/coverage-reads.ts';
 import { type CoverageTable, coverageTable } from '../../../src/density/coverage-table.ts';
 import { admitLiveQueries, measureCoverage } from '../../../src/density/measure-coverage.ts';
 import type { DensityPlan } from '../../../src/density/plan.ts';
@@ -127,6 +128,38 @@ describe('a sampled query', () => {
     expect(await rows('nearest->0->0 as nearest, embedding is not null as kept')).toEqual([
       { nearest: 'c', kept: true },
     ]);
+  });
+
+  it('that an agent rewrote is measured by what the user asked, whatever vector came with the rewritten text', async () => {
+    await ask({ text: 'rewritten', originalText: 'how' }, { text: 'how', originalText: 'how' });
+    await measure(deps({ embedder: memoryEmbedder({ how: [0, 1], rewritten: [-1, 0] }) }));
+    expect(await rows('id, nearest->0->0 as nearest, embedding is not null as kept')).toEqual([
+      { id: 'q0', nearest: 'c', kept: true },
+      { id: 'q1', nearest: 'a', kept: false },
+    ]);
+    const period = { pipeline: 'docs', from: after(-HOUR), until: after(HOUR), scoredSince: null };
+    const read: CoveredQuery[] = [];
+    for await (const batch of coverage.read(period, 1)) read.push(...batch);
+    expect(read.map(({ vector }) => [...(vector ?? [])])).toEqual([
+      [0, 1],
+      [1, 0],
+    ]);
+  });
+
+  it('that an agent rewrote keeps its own vector where nothing can embed what the user asked', async () => {
+    await ask({ text: 'rewritten', originalText: 'how' });
+    await measure(deps());
+    expect(await rows('nearest->0->0 as nearest, status')).toEqual([{ nearest: 'a', status: 'measured' }]);
+  });
+
+  it('that an agent rewrote is measured by what the user asked again after an index change', async () => {
+    await ask({ text: 'rewritten', originalText: 'how' });
+    const context = deps({ embedder: memoryEmbedder({ how: [0, 1], rewritten: [-1, 0] }) });
+    await measure(context);
+    const period = { pipeline: 'docs', from: after(-HOUR), until: after(HOUR), scoredSince: null };
+    await coverage.reopen(period, { chance: 1, fromText: false, now: clock.now() });
+    await measure(context);
+    expect(await rows('nearest->0->0 as nearest, status')).toEqual([{ nearest: 'c', status: 'measured' }]);
   });
 
   it.each([
