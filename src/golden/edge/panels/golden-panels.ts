@@ -1,7 +1,6 @@
 /** Grafana panels of golden measures: scores with intervals and thresholds, differences with intervals and limits. */
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Panel } from '@grafana/grafana-foundation-sdk/dashboard';
-import { isUnionMeasure } from '../../../math/ir/metric-key.ts';
 import { graph, withBand } from '../../../platform/dashboards/panels.ts';
 import { maxBy, type PromQuery, storedIncreaseBy } from '../../../platform/dashboards/promql.ts';
 import { type GoldenMeasure, goldenMeasures } from '../../rules/score-run.ts';
@@ -38,10 +37,23 @@ function floors(measure: GoldenMeasure): PromQuery {
   };
 }
 
-export function scoreGraph(measure: GoldenMeasure, width: number): Builder<Panel> {
+/** Measures of unions of steps, beside the measures that they equal for a single step. */
+const unionOf: Readonly<Partial<Record<GoldenMeasure, GoldenMeasure>>> = {
+  recall: 'union_recall',
+  hit_rate: 'all_found',
+};
+
+/** Graphs of all measures; a measure of unions shares the graph of its related measure. */
+export function scoreGraphs(width: number): Builder<Panel>[] {
+  const shared = new Set(Object.values(unionOf));
+  return goldenMeasures.filter((measure) => !shared.has(measure)).map((measure) => scoreGraph(measure, width));
+}
+
+function scoreGraph(measure: GoldenMeasure, width: number): Builder<Panel> {
+  const union = unionOf[measure];
   return graph({
     title: `${measureTitles[measure]} at $k`,
-    description: `Mean over all judged queries of the segment with its 95 % CI; failed and empty queries count as 0.${isUnionMeasure(measure) ? ' Empty if no query of the set has steps.' : ''} Dashed lines: check thresholds, which apply to all queries.`,
+    description: `Mean over all judged queries of the segment with its 95 % CI; failed and empty queries count as 0.${union === undefined ? '' : ` ${union}@$k exists only if queries of the set have steps.`} Dashed lines: check thresholds, which apply to all queries.`,
     unit: 'none',
     min: 0,
     max: 1,
@@ -53,6 +65,14 @@ export function scoreGraph(measure: GoldenMeasure, width: number): Builder<Panel
         inSegment(`recalld_golden_${measure}_ci_high`),
       ),
       floors(measure),
+      ...(union === undefined
+        ? []
+        : [
+            { expr: inSegment(`recalld_golden_${union}`), legend: `${union}@$k` },
+            { expr: inSegment(`recalld_golden_${union}_ci_low`), legend: `${union}@$k, 95 % CI low` },
+            { expr: inSegment(`recalld_golden_${union}_ci_high`), legend: `${union}@$k, 95 % CI high` },
+            floors(union),
+          ]),
     ],
   });
 }

@@ -5,7 +5,6 @@ import { cutoff, frame, oneGoldenSet, onePipeline, segmentOf } from '../../../pl
 import { graph, metricTable, stat, withBand } from '../../../platform/dashboards/panels.ts';
 import { type DashboardSettings, maxBy } from '../../../platform/dashboards/promql.ts';
 import { dashboardUids } from '../../../platform/metrics/alert-rules.ts';
-import { goldenMeasures } from '../../rules/score-run.ts';
 import {
   comparisonsTable,
   mostRegressedTable,
@@ -19,7 +18,7 @@ import {
   liveMixPanels,
   measureTitles,
   schedulePanels,
-  scoreGraph,
+  scoreGraphs,
   stabilityGraph,
 } from './golden-panels.ts';
 
@@ -332,7 +331,7 @@ export function goldenSetDashboard(settings: DashboardSettings): Dashboard {
       from: 'now-7d',
       sections: [
         { title: 'At a glance', panels: glance() },
-        { title: 'Scores', panels: goldenMeasures.map((measure) => scoreGraph(measure, 12)) },
+        { title: 'Scores', panels: scoreGraphs(12) },
         { title: 'Comparison with the baseline', panels: baseline() },
         { title: 'Segments', panels: segments() },
       ],

@@ -6,7 +6,7 @@ it('has a schema version of its own for each set of names and types', () => {
   const schema = exportTables.map(({ name, columns }) => [name, columns.map((column) => [column.name, column.type])]);
   const hash = createHash('sha256').update(JSON.stringify(schema)).digest('hex').slice(0, 12);
   // After a change, raise SCHEMA_VERSION and add its hash; before the first release, replace the hash.
-  const hashes: Readonly<Record<number, string>> = { 1: 'e8d8ab42a9ce' };
+  const hashes: Readonly<Record<number, string>> = { 1: '0650a832ed17' };
   expect(hash).toBe(hashes[SCHEMA_VERSION]);
 });
 
