@@ -23,16 +23,25 @@ create table api_keys (
   revoked_at timestamptz
 );
 
--- Console sessions and the API key of each. The cookie is never stored, only its hash.
+-- Console sessions: of an API key, or of a user whom a provider signed in. The cookie is never stored, only its hash.
 create table console_sessions (
   token_hash bytea primary key,
-  key_id text not null references api_keys (id) on delete cascade,
+  key_id text references api_keys (id) on delete cascade,
   created_at timestamptz not null,
   expires_at timestamptz not null,
-  last_seen_at timestamptz not null
+  last_seen_at timestamptz not null,
+  -- Subject of the user at the provider.
+  user_id text,
+  user_name text,
+  -- Groups of the user that granted a role at sign-in.
+  user_groups text[],
+  -- ID token, needed for sign-out at the provider; encrypted with a key that is derived from the cookie.
+  sealed_id_token bytea,
+  check (num_nonnulls(key_id, user_id) = 1)
 );
 
 create index console_sessions_key on console_sessions (key_id, created_at);
+create index console_sessions_user on console_sessions (user_id, created_at);
 
 -- Erased users and queries for which older data may still arrive. Rows are deleted once data from before the erasure is
 -- no longer accepted; `erasures` then records only that an erasure occurred.

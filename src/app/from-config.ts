@@ -21,6 +21,7 @@ import { createAlertRules } from './commands/alert-rules.ts';
 import { periodBudget } from './config/alerts.ts';
 import type { Config } from './config/schema.ts';
 import { redisSettings } from './database.ts';
+import { signInProviderOf } from './http-surface.ts';
 import { createTimetable, intervalsOf } from './jobs.ts';
 import { createLogger } from './logger.ts';
 import { closePipelines, createPipelines } from './pipelines.ts';
@@ -87,6 +88,7 @@ function checkServices(config: Config): void {
   if (storage.read_url !== null) readDatabaseUrl(storage.read_url, 'storage.read_url');
   if (queue.backend === 'redis') assertRedisUrl(redisSettings(queue));
   if (llm !== undefined) createChatModel(llm).close?.();
+  signInProviderOf(config);
   for (const [index, { name, privacy }] of config.pipelines.entries())
     naming(`pipelines[${index}] (${name})`, () => assertUsablePrivacy(privacy));
   // Refuses objectives that no alert can monitor.

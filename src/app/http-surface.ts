@@ -6,7 +6,9 @@ import { createOtlpReceiver } from '../live/edge/otlp/receiver.ts';
 import { createJsonBodyReader } from '../live/json-bodies.ts';
 import { createLiveIngest } from '../live/live-ingest.ts';
 import { feedbackKinds } from '../live/rules/live-query.ts';
+import { createAuthProxy } from '../platform/access/auth-proxy.ts';
 import { createAuthentication } from '../platform/access/authentication.ts';
+import { createSignInProvider, type SignInProvider, watchSignInProvider } from '../platform/access/sign-in-provider.ts';
 import type { Readiness, Unready } from '../platform/http/operations.ts';
 import { createMemoryBudget } from '../platform/http/request-bodies.ts';
 import { labelValues } from '../platform/metrics/catalogue.ts';
@@ -36,10 +38,11 @@ export async function startHttp(
   clockProblem: () => string | null,
   cleanups: CleanupStack,
 ): Promise<HttpSurface> {
-  const { exporter, logger, storage } = daemon;
+  const { exporter, logger, storage, config } = daemon;
+  const provider = withApi ? signInProviderOf(config) : null;
   let phase: 'starting' | 'ready' | 'stopping' = 'starting';
   // Unauthenticated callers may send any number of requests, so only one check runs at a time.
-  const checkServices = sharedReading(() => dependenciesReady(daemon, clockProblem));
+  const checkServices = sharedReading(() => dependenciesReady(daemon, clockProblem, provider?.problem ?? (() => null)));
   const readiness = async (): Promise<Readiness> =>
     phase === 'ready' ? checkServices() : { notReady: [{ name: 'daemon', reason: `it is ${phase}` }], degraded: [] };
   const onShed: HttpParts['onShed'] = (reason) => exporter.meter.increment('recalld_ingest_shed_total', { reason });
@@ -47,7 +50,7 @@ export async function startHttp(
   const showPeak = setInterval(() => exporter.meter.set('recalld_requests_under_way_bytes', {}, memory.peak()), 1000);
   showPeak.unref();
   cleanups.defer('gauge of running requests', async () => clearInterval(showPeak));
-  const api = withApi ? await createApi(daemon, cleanups) : null;
+  const api = withApi ? await createApi(daemon, provider, cleanups) : null;
   const servers = await listen(daemon.config, cleanups, {
     logger,
     version,
@@ -71,9 +74,27 @@ export async function startHttp(
   };
 }
 
-async function createApi(daemon: Daemon, cleanups: CleanupStack): Promise<HttpParts['api']> {
+/** @throws RecalldError config_invalid if the provider's TLS files or proxy cannot be used */
+export function signInProviderOf({ server: { oidc }, alerts }: Pick<Config, 'server' | 'alerts'>) {
+  return oidc === undefined ? null : createSignInProvider(oidc, alerts.console_base_url ?? '');
+}
+
+async function createApi(
+  daemon: Daemon,
+  provider: SignInProvider | null,
+  cleanups: CleanupStack,
+): Promise<HttpParts['api']> {
   const { config, clock, meter, hashKey, schedule, logger, db } = daemon;
+  const { auth_proxy: authProxy, trusted_proxies: trusted } = config.server;
   showIngestCounters(config, meter);
+  if (provider !== null) {
+    const ending = new AbortController();
+    const watching = watchSignInProvider(provider, daemon, ending.signal);
+    cleanups.defer('watch of the sign-in provider', async () => {
+      ending.abort();
+      await watching;
+    });
+  }
   const ingest = await createLiveIngest({
     config,
     traffic: db.live.traffic,
@@ -99,6 +120,8 @@ async function createApi(daemon: Daemon, cleanups: CleanupStack): Promise<HttpPa
       sessions: db.platform.sessions,
       optional: keysAreOptional(config),
       logger,
+      provider,
+      authProxy: authProxy === undefined ? null : createAuthProxy(authProxy, trusted, logger),
     }),
     ingest: {
       ...ingest,
@@ -129,10 +152,11 @@ async function listen(config: Config, cleanups: CleanupStack, deps: HttpParts): 
 }
 
 /**
- * True for a daemon with an embedded database that only listens on loopback, without a proxy. Such a daemon trusts
- * every caller.
+ * True for a daemon with an embedded database that only listens on loopback, without a proxy and without users of a
+ * provider. Such a daemon trusts every caller.
  */
 function keysAreOptional({ server, storage }: Config): boolean {
+  if (server.oidc !== undefined) return false;
   const isLocal = ['127.0.0.1', '::1', 'localhost'].includes(server.host) && server.trusted_proxies.length === 0;
   return storage.url === 'embedded' && isLocal;
 }
@@ -144,6 +168,7 @@ function keysAreOptional({ server, storage }: Config): boolean {
 async function dependenciesReady(
   { storage, queue, clock }: Daemon,
   clockProblem: () => string | null,
+  signInProblem: () => string | null,
 ): Promise<Readiness> {
   const checkReplica = async (): Promise<void> => {
     const problem = await storage.replicaProblem();
@@ -174,13 +199,14 @@ async function dependenciesReady(
   const failed = results.flatMap((result, index): Unready[] =>
     result.status === 'fulfilled' ? [] : [{ name: checks[index]?.name ?? '', reason: messageOf(result.reason) }],
   );
-  const problem = clockProblem();
+  const [problem, signIn] = [clockProblem(), signInProblem()];
   return {
     notReady: failed.filter(({ name }) => name !== 'replica'),
     degraded: [
       ...failed.filter(({ name }) => name === 'replica'),
       ...queueProblems.map((reason) => ({ name: 'queue', reason })),
       ...(problem === null ? [] : [{ name: 'clock', reason: problem }]),
+      ...(signIn === null ? [] : [{ name: 'sign-in', reason: signIn }]),
     ],
   };
 }

@@ -150,6 +150,16 @@ export const errorTable = {
   },
   key_unknown: { kind: 'not_found', meaning: 'No API key has that id.' },
   key_lacks_scope: { kind: 'forbidden', meaning: 'The API key lacks the required scope.' },
+  sign_in_failed: { kind: 'unauthorized', meaning: 'The sign-in at the provider failed or was not completed.' },
+  sign_in_unavailable: {
+    kind: 'unreachable',
+    meaning: 'The sign-in provider does not respond.',
+  },
+  sign_in_misconfigured: {
+    kind: 'conflict',
+    meaning: 'The sign-in provider responds, but its discovery document does not match the config.',
+  },
+  role_missing: { kind: 'forbidden', meaning: 'None of the groups of a signed-in user grants a role.' },
   origin_refused: { kind: 'forbidden', meaning: 'A page or form was requested from another site.' },
   form_expired: { kind: 'forbidden', meaning: 'A form is older than the session that submitted it.' },
   query_unknown: { kind: 'not_found', meaning: 'The golden set has no such query, or the run did not include it.' },

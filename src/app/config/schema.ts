@@ -9,6 +9,7 @@ import { notifySchema } from '../../connectors/receivers/registry.ts';
 import { exportSchema } from '../../export/config.ts';
 import { refuseRepeats } from '../../golden/config.ts';
 import { refuseEvaluationsWithoutJudge, refuseJudgeWithoutModel } from '../../judging/config.ts';
+import { authProxySchema, oidcSchema, refuseUnusableSignIn } from '../../platform/access/config.ts';
 import { httpServiceShape } from '../../platform/config/connection.ts';
 import { metricCatalogue } from '../../platform/metrics/catalogue.ts';
 import { problemOfDatabaseUrl } from '../../platform/postgres/database-url.ts';
@@ -57,6 +58,8 @@ const serverSchema = z.strictObject({
     .describe(
       'Addresses or networks of proxies in front of the API. Their X-Forwarded-For, -Proto and -Host headers are trusted; these headers are ignored from other clients. API keys are required when a proxy is configured.',
     ),
+  oidc: oidcSchema,
+  auth_proxy: authProxySchema,
   shutdown_seconds: z
     .int()
     .min(1)
@@ -221,6 +224,7 @@ export const configSchema = z
       .describe('The retrieval pipelines to monitor.'),
   })
   .superRefine(refuseSharedPort)
+  .superRefine(refuseUnusableSignIn)
   .superRefine(refuseJudgeWithoutModel)
   .superRefine(refuseEvaluationsWithoutJudge);
 

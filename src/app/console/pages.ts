@@ -104,6 +104,11 @@ function addActions(app: FastifyInstance, context: Context, sessions: Sessions):
     await acceptFormsOf(scope, config.alerts.console_base_url, async (request, reply) => {
       const visitor = await sessions.visitorOf(request, reply);
       if (visitor.canAct) return visitor;
+      if (visitor.user !== null)
+        throw new RecalldError(
+          'role_missing',
+          `${visitor.user.name} has the role read; this action needs the role admin.`,
+        );
       throw new RecalldError(
         'key_lacks_scope',
         `The API key "${visitor.key?.name ?? ''}" has no scope admin, which this action needs.`,
@@ -328,7 +333,7 @@ export function addConsole(
     addErrorPages(scope, { ...context, authentication, version }, outageOf);
     const sessions = await addSessions(scope, authentication);
     await addAssets(scope);
-    if (!authentication.optional) addSignIn(scope, context, version, sessions);
+    if (!authentication.optional) addSignIn(scope, { ...context, authentication, version }, sessions);
     addActions(scope, context, sessions);
     for (const [path, show] of Object.entries(pages)) {
       scope.get(path, (request, reply) => visit(context, sessions, show, request, reply));

@@ -18,6 +18,7 @@ import { closePipelines, createPipelines } from '../pipelines.ts';
 import { orphanedDataDir } from '../serve.ts';
 import { examineQueue, type Finding, type Report, withDatabase } from './foundations.ts';
 import { examinePipeline, type Probe } from './pipeline.ts';
+import { examineSignIn } from './sign-in.ts';
 
 const plainProbe: Probe = { text: 'How do I reset my password?', tags: {}, isMadeUp: true };
 
@@ -29,6 +30,7 @@ export async function examine(settings: CommandSettings, report: Report): Promis
     const pipelines = createPipelines(config, logger);
     cleanups.defer('pipelines', () => closePipelines(pipelines));
     await examineQueue(config, report);
+    await examineSignIn(config, report);
     const unused = orphanedDataDir(config);
     if (unused !== null) report({ service: 'data folder', status: 'warning', ms: null, message: unused });
     await withDatabase(settings, report, async (store) => {

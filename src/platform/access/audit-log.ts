@@ -98,21 +98,24 @@ export function keyHolder({ apiKey }: FastifyRequest): string {
   return apiKey === null || apiKey === 'unknown' ? LOCAL : `key ${apiKey.name} (${apiKey.id})`;
 }
 
-/** Returns the name of the API key of the call or sign-in; null if keys are not required. */
+/** Returns the name of the signed-in user, or of the API key of the call or sign-in; null if keys are not required. */
 export function keyName({ apiKey, visitor }: Pick<FastifyRequest, 'apiKey' | 'visitor'>): string | null {
-  return visitor?.key?.name ?? (apiKey === null || apiKey === 'unknown' ? null : apiKey.name);
+  const name = visitor?.user?.name ?? visitor?.key?.name;
+  return name ?? (apiKey === null || apiKey === 'unknown' ? null : apiKey.name);
 }
 
 /** Returns the sender of a console form, as recorded in the audit log. */
 export function consoleVisitor({ visitor }: FastifyRequest): string {
+  if (visitor?.user != null) return `user ${visitor.user.name} (${visitor.user.id}), console`;
   return visitor?.key == null ? LOCAL : `key ${visitor.key.name} (${visitor.key.id}), console`;
 }
 
 /**
- * Returns the person to whom a judgment is attributed: the API key of the call or sign-in. Uses the key id, because key
- * names are not unique. No request field can override it.
+ * Returns the person to whom a judgment is attributed: the signed-in user, or the API key of the call or sign-in. Uses
+ * the id, because names are not unique. No request field can override it.
  */
 export function personOf({ apiKey, visitor }: Pick<FastifyRequest, 'apiKey' | 'visitor'>): string {
+  if (visitor?.user != null) return `sign-in ${visitor.user.id}`;
   const id = visitor?.key?.id ?? (apiKey === null || apiKey === 'unknown' ? null : apiKey?.id);
   return id == null ? LOCAL : `key ${id}`;
 }

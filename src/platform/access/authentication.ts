@@ -8,6 +8,7 @@ import type { FastifyInstance, FastifyRequest, preParsingHookHandler } from 'fas
 import { RecalldError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import { operationPaths, routeOf } from '../http/operations.ts';
+import type { AuthProxy } from './auth-proxy.ts';
 import {
   type ApiKey,
   type ApiKeys,
@@ -18,7 +19,9 @@ import {
   type ConsoleSessions,
   createAttempts,
   createCheck,
+  type SignedIn,
 } from './credentials.ts';
+import type { SignInProvider } from './sign-in-provider.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -39,18 +42,26 @@ export interface AuthenticationSettings {
   readonly optional: boolean;
   /** Looks up an API key by its text. A revoked key stays valid for a few seconds. */
   readonly checkKey: Check<ApiKey>;
-  /** Looks up the API key of a console session. Not cached. */
-  readonly checkSession: Check<ApiKey>;
-  readonly sessions: Pick<ConsoleSessions, 'begin' | 'end'>;
+  /** Looks up who started a console session. Not cached. */
+  readonly checkSession: Check<SignedIn>;
+  readonly sessions: Pick<ConsoleSessions, 'begin' | 'beginForUser' | 'idTokenOf' | 'end'>;
+  /** Counts an attempt to sign in; see createAttempts. */
+  readonly beginAttempt: (address: string) => () => void;
+  /** OpenID Connect provider for the console; null if none is configured. */
+  readonly provider: SignInProvider | null;
+  /** Proxy that names the user in headers; null if none is configured. */
+  readonly authProxy: AuthProxy | null;
 }
 
 export function createAuthentication(sources: {
   readonly keys: Pick<ApiKeys, 'find'>;
-  readonly sessions: Pick<ConsoleSessions, 'find' | 'begin' | 'end'>;
+  readonly sessions: AuthenticationSettings['sessions'] & Pick<ConsoleSessions, 'find'>;
   readonly optional: boolean;
   readonly logger: Logger;
+  readonly provider: SignInProvider | null;
+  readonly authProxy: AuthProxy | null;
 }): AuthenticationSettings {
-  const { keys, sessions, optional, logger } = sources;
+  const { keys, sessions, optional, logger, provider, authProxy } = sources;
   const attempts = createAttempts((address) =>
     logger.warn('an address sent too many wrong keys or sessions and is blocked for a minute', { address }),
   );
@@ -59,6 +70,9 @@ export function createAuthentication(sources: {
     checkKey: createCheck((text) => keys.find(text), KEY_CACHE_MS, attempts),
     checkSession: createCheck((token) => sessions.find(token), 0, attempts),
     sessions,
+    beginAttempt: (address) => attempts.begin(address),
+    provider,
+    authProxy,
   };
 }
 

@@ -3,7 +3,7 @@
  * credentials per minute, and unknown credentials never evict known ones from the cache.
  */
 
-import { createHash, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
 import { isIP } from 'node:net';
 import { normalizeIP } from '@fastify/rate-limit';
 import type { FastifyRequest } from 'fastify';
@@ -13,6 +13,7 @@ import { MINUTE_MS } from '../../core/time.ts';
 import { queryRows } from '../postgres/rows.ts';
 import { inTransaction } from '../postgres/transaction.ts';
 import { recordActs } from './audit-log.ts';
+import type { User } from './roles.ts';
 
 export const apiScopes = ['ingest', 'read', 'admin'] as const;
 
@@ -229,8 +230,17 @@ export function addressOf({ ip, socket }: FastifyRequest): string {
   return normalizeIP(isIP(ip) === 0 ? (socket.remoteAddress ?? '') : ip);
 }
 
-/** Maximum number of sessions per key; a new session ends the oldest. */
-const MAX_SESSIONS_PER_KEY = 100;
+/** Maximum number of sessions per key or user; a new session ends the oldest. */
+const MAX_SESSIONS = 100;
+
+/** Who signed in: the holder of an API key, or a user of a provider. */
+export type SignedIn =
+  | { readonly key: ApiKey; readonly user: null }
+  | {
+      readonly key: null;
+      /** Their groups are those that granted a role at sign-in. */
+      readonly user: User;
+    };
 
 export function createConsoleSessions(pool: Pool) {
   return {
@@ -241,7 +251,7 @@ export function createConsoleSessions(pool: Pool) {
         `with ended as (
            delete from console_sessions where token_hash in (
              select token_hash from console_sessions where key_id = $2::text
-              order by created_at desc offset ${MAX_SESSIONS_PER_KEY - 1}))
+              order by created_at desc offset ${MAX_SESSIONS - 1}))
          insert into console_sessions (token_hash, key_id, created_at, expires_at, last_seen_at)
          values ($1::bytea, $2::text, now(), now() + make_interval(secs => $3::double precision), now())`,
         [hashOfSecret(token), keyId, lifetimeSeconds],
@@ -249,19 +259,53 @@ export function createConsoleSessions(pool: Pool) {
       return token;
     },
 
-    /** Returns the API key of the session with this token; null if the session has ended or the key is revoked. */
-    async find(token: string): Promise<ApiKey | null> {
+    /** Starts a session for a user of a provider, as `begin` does for a key. */
+    async beginForUser({ id, name, groups }: User, idToken: string, lifetimeSeconds: number): Promise<string> {
+      const token = randomBytes(32).toString('base64url');
+      await pool.query(
+        `with ended as (
+           delete from console_sessions where token_hash in (
+             select token_hash from console_sessions where user_id = $2::text
+              order by created_at desc offset ${MAX_SESSIONS - 1}))
+         insert into console_sessions
+           (token_hash, user_id, user_name, user_groups, sealed_id_token, created_at, expires_at, last_seen_at)
+         values ($1::bytea, $2::text, $3::text, $4::text[], $5::bytea,
+                 now(), now() + make_interval(secs => $6::double precision), now())`,
+        [hashOfSecret(token), id, name, [...groups], seal(token, idToken), lifetimeSeconds],
+      );
+      return token;
+    },
+
+    /** Returns who started the session with this token; null if the session has ended or the key is revoked. */
+    async find(token: string): Promise<SignedIn | null> {
       // Updates at most once a minute, so that viewing pages rarely writes.
-      const rows = await queryRows<ApiKey>(
+      const rows = await queryRows<ApiKey & { userId: string | null; userName: string; userGroups: string[] }>(
         pool,
         `with seen as (
            update console_sessions set last_seen_at = now()
             where token_hash = $1::bytea and last_seen_at < now() - interval '1 minute')
-         select ${keyColumns} from console_sessions s join api_keys k on k.id = s.key_id
+         select ${keyColumns}, s.user_id, s.user_name, s.user_groups
+           from console_sessions s left join api_keys k on k.id = s.key_id
           where s.token_hash = $1::bytea and s.expires_at > now() and k.revoked_at is null`,
         [hashOfSecret(token)],
       );
-      return rows[0] ?? null;
+      const [row] = rows;
+      if (row === undefined) return null;
+      const { userId, userName, userGroups, ...key } = row;
+      return userId === null
+        ? { key, user: null }
+        : { key: null, user: { id: userId, name: userName, groups: userGroups } };
+    },
+
+    /** Returns the ID token of a user's session, for sign-out at the provider; null if there is none. */
+    async idTokenOf(token: string): Promise<string | null> {
+      const rows = await queryRows<{ sealedIdToken: Buffer | null }>(
+        pool,
+        'select sealed_id_token from console_sessions where token_hash = $1::bytea',
+        [hashOfSecret(token)],
+      );
+      const sealed = rows[0]?.sealedIdToken ?? null;
+      return sealed === null ? null : unseal(token, sealed);
     },
 
     async end(token: string): Promise<void> {
@@ -276,3 +320,24 @@ export function createConsoleSessions(pool: Pool) {
 
 /** Console sessions. Only cookie hashes are stored, and all times come from the database clock. */
 export type ConsoleSessions = ReturnType<typeof createConsoleSessions>;
+
+const IV_BYTES = 12;
+const TAG_BYTES = 16;
+
+/** The key exists only while the browser sends its cookie, so a dump of the database cannot be decrypted. */
+function sealingKey(token: string): Buffer {
+  return Buffer.from(hkdfSync('sha256', token, '', 'recalld id token', 32));
+}
+
+function seal(token: string, text: string): Buffer {
+  const iv = randomBytes(IV_BYTES);
+  const cipher = createCipheriv('aes-256-gcm', sealingKey(token), iv);
+  const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
+  return Buffer.concat([iv, cipher.getAuthTag(), sealed]);
+}
+
+function unseal(token: string, sealed: Buffer): string {
+  const decipher = createDecipheriv('aes-256-gcm', sealingKey(token), sealed.subarray(0, IV_BYTES));
+  decipher.setAuthTag(sealed.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
+  return decipher.update(sealed.subarray(IV_BYTES + TAG_BYTES), undefined, 'utf8') + decipher.final('utf8');
+}

@@ -7,7 +7,7 @@ import type { Endpoint } from './wire.ts';
 const named = z.array(z.object({ name: z.string(), reason: z.string() }));
 
 const degraded = named.describe(
-  'Problems that affect only part of the work. `replica`: the replica is unreachable and the primary answers its reads. `queue`: Redis is full or may evict jobs. `clock`: the clock differs from the database clock by more than a minute, so scheduled jobs are paused.',
+  'Problems that affect only part of the work. `replica`: the replica is unreachable and the primary answers its reads. `queue`: Redis is full or may evict jobs. `clock`: the clock differs from the database clock by more than a minute, so scheduled jobs are paused. `sign-in`: the provider in `server.oidc` cannot be used.',
 );
 
 export const operationsEndpoints: readonly Endpoint[] = [

@@ -176,6 +176,8 @@ export type ExchangeResult =
       readonly isRetryable: boolean;
       /** Retry-After header, unparsed. */
       readonly retryAfter: string | null;
+      /** Body of an error page, up to 64 KB; may repeat the request, so it must not be shown or logged. */
+      readonly text?: string;
     }
   | { readonly kind: 'timeout' };
 
@@ -193,7 +195,7 @@ export interface Exchange {
 const IDLE_CONNECTION_MS = 4000;
 
 /** Largest error page that is read so that the connection can be reused. */
-const MAX_DISCARDED_BYTES = 64 * 1024;
+const MAX_ERROR_PAGE_BYTES = 64 * 1024;
 
 class BodyTooLarge extends Error {}
 
@@ -251,9 +253,9 @@ export function createExchange(target: ExchangeTarget, settings: ExchangeSetting
         const text = await readBody(response, settings.maxResponseBytes);
         return { kind: 'body', text, contentType: response.headers['content-type'] ?? null };
       }
-      await discardBody(response);
+      const text = await readErrorPage(response);
       signal.throwIfAborted();
-      return describeStatus(status, response, target);
+      return { ...describeStatus(status, response, target), text };
     } catch (error) {
       signal.throwIfAborted();
       if (isTimedOut) return { kind: 'timeout' };
@@ -312,15 +314,12 @@ function decompress(response: IncomingMessage): Readable {
 }
 
 /** Reads a short error page to its end, so that the connection can be reused. Abandons a longer page. */
-async function discardBody(response: IncomingMessage): Promise<void> {
-  let bytes = 0;
+async function readErrorPage(response: IncomingMessage): Promise<string> {
   try {
-    for await (const chunk of response as AsyncIterable<Buffer>) {
-      bytes += chunk.byteLength;
-      if (bytes > MAX_DISCARDED_BYTES) return;
-    }
+    return await readBody(response, MAX_ERROR_PAGE_BYTES);
   } catch {
-    // The connection failed or timed out, but the status is already known.
+    // The connection failed or timed out, or the page is too long, but the status is already known.
+    return '';
   }
 }
 

@@ -6,8 +6,12 @@ import { address, minuteOf, pipelinePath, presetNames, rangePresets, type TimeRa
 
 /** The user who opened a page, and their permissions. */
 export interface Visitor {
-  /** API key that the user signed in with; null if none is required. */
+  /** API key that the user signed in with; null if none is required, or if a provider or proxy signed the user in. */
   readonly key: { readonly id: string; readonly name: string } | null;
+  /** User whom a provider or a proxy signed in; null for other visitors. */
+  readonly user: { readonly id: string; readonly name: string } | null;
+  /** False if a proxy, and not recalld, signs users in and out. */
+  readonly canSignOut: boolean;
   /** True if the user has the scope admin. */
   readonly canAct: boolean;
   /** CSRF token of every form. */
@@ -82,15 +86,16 @@ export function Page(props: PageProps) {
 
 function Header({ frame, pipeline, section }: PageProps) {
   const { range, visitor } = frame;
-  const item = (name: typeof section, text: string, path: string, isCurrent = section === name) => (
+  const name = visitor?.user?.name ?? visitor?.key?.name;
+  const item = (one: typeof section, text: string, path: string, isCurrent = section === one) => (
     <li>
       <a href={path} aria-current={isCurrent ? 'page' : undefined}>
         {text}
       </a>
     </li>
   );
-  const main = (name: typeof section, text: string, path: string) =>
-    item(name, text, within(range, path), section === name && pipeline === null);
+  const main = (one: typeof section, text: string, path: string) =>
+    item(one, text, within(range, path), section === one && pipeline === null);
   return (
     <header class="top">
       <div class="bar">
@@ -110,13 +115,15 @@ function Header({ frame, pipeline, section }: PageProps) {
             </ul>
           </nav>
         )}
-        {visitor === null || visitor.key === null ? null : (
+        {visitor === null || name === undefined ? null : (
           <form class="who" method="post" action="/sign-out">
             <input type="hidden" name="form_token" value={visitor.formToken} />
-            <span class="who-name">{visitor.key.name}</span>
-            <button type="submit" class="quiet">
-              Sign out
-            </button>
+            <span class="who-name">{name}</span>
+            {visitor.canSignOut ? (
+              <button type="submit" class="quiet">
+                Sign out
+              </button>
+            ) : null}
           </form>
         )}
       </div>

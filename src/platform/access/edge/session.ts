@@ -1,6 +1,7 @@
 /**
  * Console sessions. A session is a random cookie whose hash is stored in the database. Every form has a token that only
- * the holder of the cookie can have. If no key is needed, the cookie only binds forms to the browser.
+ * the holder of the cookie can have. If no key is needed, or a proxy signs users in, the cookie only binds forms to the
+ * browser.
  */
 import { randomBytes } from 'node:crypto';
 import fastifyCookie from '@fastify/cookie';
@@ -9,7 +10,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { RecalldError } from '../../../core/errors.ts';
 import type { Visitor } from '../../../report/console/page.tsx';
 import { type AuthenticationSettings, assertAllows } from '../authentication.ts';
-import { type ApiKey, addressOf, allows } from '../credentials.ts';
+import { addressOf, allows, type SignedIn } from '../credentials.ts';
+import { assertHasRole, scopesOf, type User } from '../roles.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -27,7 +29,7 @@ export type Sessions = Awaited<ReturnType<typeof addSessions>>;
 /** Adds cookies, `csrfProtection` and sessions to the routes in `scope`. */
 export async function addSessions(
   scope: FastifyInstance,
-  { optional, checkKey, checkSession, sessions }: AuthenticationSettings,
+  { optional, checkKey, checkSession, sessions, provider, authProxy }: AuthenticationSettings,
 ) {
   await scope.register(fastifyCookie);
   // The cookie is the secret from which form tokens are derived; it is never stored.
@@ -39,27 +41,52 @@ export async function addSessions(
   scope.decorateRequest('session', null);
   scope.decorateRequest('visitor', null);
 
+  const enter = (request: FastifyRequest, reply: FastifyReply, token: string, visitor: Omit<Visitor, 'formToken'>) => {
+    request.session = { token };
+    return { ...visitor, formToken: reply.generateCsrf() };
+  };
+
+  /** Binds forms to the browser of a visitor who has no session in the database. */
+  const enterWithoutSession: typeof enter = (request, reply, known, visitor) => {
+    const token = known === '' ? randomBytes(32).toString('base64url') : known;
+    if (known === '') setCookie(request, reply, token, LIFETIME_SECONDS);
+    return enter(request, reply, token, visitor);
+  };
+
+  /** @throws RecalldError key_lacks_scope, role_missing */
+  const assertMayRead = ({ key, user }: SignedIn): void => {
+    if (key !== null) assertAllows(key, 'read', 'these pages need');
+    else if (provider === null) throw signedOut();
+    else assertHasRole(user, provider.roles, 'your last sign-in');
+  };
+
   return {
     /**
      * Returns the visitor. If no key is needed, every visitor has full access.
      *
      * @throws RecalldError key_missing without a session, key_lacks_scope if the key lacks the read scope,
-     * attempts_limited
+     * role_missing if no group of the user grants a role, sign_in_failed, attempts_limited
      */
     async visitorOf(request: FastifyRequest, reply: FastifyReply): Promise<Visitor> {
       const known = request.cookies[cookieName(request)] ?? '';
-      if (optional) {
-        const token = known === '' ? randomBytes(32).toString('base64url') : known;
-        if (known === '') setCookie(request, reply, token);
-        return enter(request, reply, token, null);
+      if (optional)
+        return enterWithoutSession(request, reply, known, { key: null, user: null, canSignOut: false, canAct: true });
+      const sent = authProxy?.userOf(request) ?? null;
+      const isSent = sent !== null && authProxy !== null;
+      if (isSent && scopesOf(sent, authProxy.roles).length > 0) {
+        const canAct = allows(scopesOf(sent, authProxy.roles), 'admin');
+        return enterWithoutSession(request, reply, known, { key: null, user: sent, canSignOut: false, canAct });
       }
-      const key = known === '' ? null : await checkSession(known, addressOf(request));
-      if (key === null) {
+      const signedIn = known === '' ? null : await checkSession(known, addressOf(request));
+      if (signedIn === null) {
+        if (isSent) assertHasRole(sent, authProxy.roles, `the header ${authProxy.groupsHeader}`);
         if (known !== '') reply.clearCookie(cookieName(request), cookieOptions(request));
-        throw new RecalldError('key_missing', 'Sign in with an API key.');
+        throw signedOut();
       }
-      assertAllows(key, 'read', 'these pages need');
-      return enter(request, reply, known, key);
+      assertMayRead(signedIn);
+      const { key, user } = signedIn;
+      const scopes = key?.scopes ?? (user === null || provider === null ? [] : scopesOf(user, provider.roles));
+      return enter(request, reply, known, { key, user, canSignOut: true, canAct: allows(scopes, 'admin') });
     },
 
     /** @throws RecalldError key_invalid, key_lacks_scope, attempts_limited */
@@ -67,36 +94,49 @@ export async function addSessions(
       const key = await checkKey(text, addressOf(request));
       if (key === null) throw new RecalldError('key_invalid', 'The API key is unknown or revoked.');
       assertAllows(key, 'read', 'these pages need');
-      setCookie(request, reply, await sessions.begin(key.id, LIFETIME_SECONDS));
+      setCookie(request, reply, await sessions.begin(key.id, LIFETIME_SECONDS), LIFETIME_SECONDS);
     },
 
-    async signOut(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-      if (request.session !== null) await sessions.end(request.session.token);
+    /** Signs in a user of the provider. */
+    async signInUser(
+      { user, idToken }: { readonly user: User; readonly idToken: string },
+      lifetimeSeconds: number,
+      request: FastifyRequest,
+      reply: FastifyReply,
+    ): Promise<void> {
+      setCookie(request, reply, await sessions.beginForUser(user, idToken, lifetimeSeconds), lifetimeSeconds);
+    },
+
+    /** Ends the session. Returns the URL that also ends it at the provider; null if there is none. */
+    async signOut(request: FastifyRequest, reply: FastifyReply): Promise<string | null> {
+      const { session, visitor } = request;
+      let url: string | null = null;
+      if (session !== null) {
+        if (visitor?.user != null && provider !== null)
+          url = provider.signOutUrl(await sessions.idTokenOf(session.token));
+        await sessions.end(session.token);
+      }
       reply.clearCookie(cookieName(request), cookieOptions(request));
+      return url;
     },
   };
 }
 
-function enter(request: FastifyRequest, reply: FastifyReply, token: string, key: ApiKey | null): Visitor {
-  request.session = { token };
-  return {
-    key: key === null ? null : { id: key.id, name: key.name },
-    canAct: key === null || allows(key.scopes, 'admin'),
-    formToken: reply.generateCsrf(),
-  };
+function signedOut(): RecalldError {
+  return new RecalldError('key_missing', 'Sign in with an API key.');
 }
 
-function setCookie(request: FastifyRequest, reply: FastifyReply, token: string): void {
-  reply.setCookie(cookieName(request), token, { ...cookieOptions(request), maxAge: LIFETIME_SECONDS });
+function setCookie(request: FastifyRequest, reply: FastifyReply, token: string, maxAge: number): void {
+  reply.setCookie(cookieName(request), token, { ...cookieOptions(request), maxAge });
 }
 
-function cookieOptions(request: FastifyRequest) {
+export function cookieOptions(request: FastifyRequest) {
   return { path: '/', httpOnly: true, sameSite: 'strict', secure: isOverTls(request) } as const;
 }
 
 /** Browsers accept the `__Host-` prefix only over TLS and only from the host that set the cookie. */
-function cookieName(request: FastifyRequest): string {
-  return isOverTls(request) ? '__Host-recalld_session' : 'recalld_session';
+export function cookieName(request: FastifyRequest, name = 'session'): string {
+  return isOverTls(request) ? `__Host-recalld_${name}` : `recalld_${name}`;
 }
 
 /**

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createApiKeys, createConsoleSessions } from '../../../../src/platform/access/credentials.ts';
+import type { User } from '../../../../src/platform/access/roles.ts';
 import { useDatabase } from '../../../support/database.ts';
 
 const database = useDatabase();
@@ -15,13 +16,13 @@ describe('a console session', () => {
   it('is found by its token until it expires, and is then deleted', async () => {
     const key = await aKey();
     const [long, short] = [await sessions().begin(key, 3600), await sessions().begin(key, 0)];
-    expect(await sessions().find(long)).toMatchObject({ id: key, scopes: ['read'] });
+    expect(await sessions().find(long)).toMatchObject({ key: { id: key, scopes: ['read'] }, user: null });
     expect(await sessions().find(short)).toBeNull();
     expect(await sessions().find('')).toBeNull();
     expect([await stored(key), (await listed(key))?.sessions]).toEqual([2, 1]);
     await sessions().prune();
     expect(await stored(key)).toBe(1);
-    expect(await sessions().find(long)).toMatchObject({ id: key });
+    expect(await sessions().find(long)).toMatchObject({ key: { id: key } });
   });
 
   it('ends alone at sign-out, and with all other sessions when the key is revoked', async () => {
@@ -29,7 +30,7 @@ describe('a console session', () => {
     const [one, two] = [await sessions().begin(key, 3600), await sessions().begin(key, 3600)];
     await sessions().end(one);
     expect(await sessions().find(one)).toBeNull();
-    expect(await sessions().find(two)).toMatchObject({ id: key });
+    expect(await sessions().find(two)).toMatchObject({ key: { id: key } });
     await keys().revoke(key, 'ann', new Date());
     expect([await sessions().find(two), await stored(key)]).toEqual([null, 0]);
   });
@@ -63,5 +64,42 @@ describe('a console session', () => {
     expect(await sessions().find(tokens[2] ?? '')).toBeNull();
     expect(await sessions().find(tokens[3] ?? '')).not.toBeNull();
     expect(await sessions().find(kept)).not.toBeNull();
+  });
+
+  const ann: User = { id: 'subject-1', name: 'ann@example.com', groups: ['search-team'] };
+
+  it('of a user of a provider is found with the groups that granted a role, and ends alone', async () => {
+    const [one, two] = [
+      await sessions().beginForUser(ann, 'header.payload.signature', 3600),
+      await sessions().beginForUser(ann, 'header.payload.signature', 3600),
+    ];
+    expect(await sessions().find(one)).toEqual({ key: null, user: ann });
+    await sessions().end(one);
+    expect([await sessions().find(one), await sessions().find(two)]).toEqual([null, { key: null, user: ann }]);
+    expect(await sessions().find(await sessions().beginForUser(ann, 'token', 0))).toBeNull();
+  });
+
+  it('decrypts the ID token only with the cookie', async () => {
+    const idToken = 'eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl';
+    const token = await sessions().beginForUser(ann, idToken, 3600);
+    expect(await sessions().idTokenOf(token)).toBe(idToken);
+    expect(await sessions().idTokenOf(await sessions().begin(await aKey(), 3600))).toBeNull();
+    const { rows } = await database.pool.query<{ row: string; sealed: Buffer }>(
+      'select s::text as row, sealed_id_token as sealed from console_sessions s where user_id is not null',
+    );
+    for (const { row, sealed } of rows) {
+      expect(sealed.includes(idToken.slice(0, 12))).toBe(false);
+      expect(row).not.toContain(Buffer.from(token).toString('hex'));
+    }
+  });
+
+  it('ends the oldest session of its user above a hundred', async () => {
+    const bob: User = { ...ann, id: 'subject-2' };
+    const tokens: string[] = [];
+    for (let i = 0; i < 102; i += 1) tokens.push(await sessions().beginForUser(bob, 'token', 3600));
+    expect([await sessions().find(tokens[1] ?? ''), await sessions().find(tokens[2] ?? '')]).toEqual([
+      null,
+      { key: null, user: bob },
+    ]);
   });
 });

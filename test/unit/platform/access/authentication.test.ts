@@ -1,8 +1,9 @@
 import { EventEmitter, once } from 'node:events';
 import fastify from 'fastify';
 import { expect, it, onTestFinished } from 'vitest';
-import { identifyCallers } from '../../../../src/platform/access/authentication.ts';
+import { createAuthentication, identifyCallers } from '../../../../src/platform/access/authentication.ts';
 import type { ApiKey } from '../../../../src/platform/access/credentials.ts';
+import { recordLog } from '../../../support/log.ts';
 
 const CALLS = 15;
 const LIMIT = 10;
@@ -19,9 +20,16 @@ it('counts each of the calls that waited for the same key', async () => {
     if (waiting === CALLS) lookup.emit('found');
     return found;
   };
-  const sessions = { begin: () => Promise.reject(new Error('nobody signs in')), end: () => Promise.resolve() };
-  const checkSession = (): Promise<null> => Promise.resolve(null);
-  await identifyCallers(app, { optional: false, checkKey, checkSession, sessions }, LIMIT);
+  const noSession = () => Promise.reject(new Error('the test has no sessions'));
+  const authentication = createAuthentication({
+    keys: { find: noSession },
+    sessions: { find: noSession, begin: noSession, beginForUser: noSession, idTokenOf: noSession, end: noSession },
+    optional: false,
+    logger: recordLog().logger,
+    provider: null,
+    authProxy: null,
+  });
+  await identifyCallers(app, { ...authentication, checkKey }, LIMIT);
   app.get('/v1/pipelines', () => 'ok');
   const ask = () => app.inject({ url: '/v1/pipelines', headers: { authorization: 'Bearer rcl_1' } });
   const answers = await Promise.all(Array.from({ length: CALLS }, ask));

@@ -31,7 +31,15 @@ beforeEach(async () => {
     keys: {
       find: async (key) => ({ id: '1', name: key, scopes: ['read'], createdAt: new Date(), revokedAt: null }),
     },
-    sessions: { find: nobody, begin: async () => '', end: async () => undefined },
+    sessions: {
+      find: nobody,
+      begin: async () => '',
+      beginForUser: async () => '',
+      idTokenOf: nobody,
+      end: async () => undefined,
+    },
+    provider: null,
+    authProxy: null,
     optional: false,
     logger: log.logger,
   });

@@ -66,7 +66,15 @@ beforeEach(async () => {
         revokedAt: null,
       }),
     },
-    sessions: { find: nobody, begin: async () => '', end: async () => undefined },
+    sessions: {
+      find: nobody,
+      begin: async () => '',
+      beginForUser: async () => '',
+      idTokenOf: nobody,
+      end: async () => undefined,
+    },
+    provider: null,
+    authProxy: null,
     optional: false,
     logger: silentLogger,
   });

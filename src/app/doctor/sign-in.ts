@@ -1,0 +1,42 @@
+/** `recalld doctor` check of the sign-in provider: its discovery document. */
+import { RecalldError } from '../../core/errors.ts';
+import type { Config } from '../config/schema.ts';
+import { signInProviderOf } from '../http-surface.ts';
+import type { Report } from './foundations.ts';
+
+export async function examineSignIn(config: Pick<Config, 'server' | 'alerts'>, report: Report): Promise<void> {
+  const provider = signInProviderOf(config);
+  const { oidc } = config.server;
+  if (provider === null || oidc === undefined) return;
+  const service = 'sign-in';
+  const startedMs = performance.now();
+  try {
+    const metadata = (await provider.discover()).serverMetadata();
+    const ms = performance.now() - startedMs;
+    const signOut =
+      metadata.end_session_endpoint === undefined
+        ? 'The provider offers no sign-out, so sign-out ends only the session of recalld.'
+        : `Register ${provider.signedOutUri} there as a URI after sign-out.`;
+    const message = `The discovery document of ${oidc.issuer} is valid. Register ${provider.redirectUri} there as a redirect URI. ${signOut}`;
+    report({ service, status: 'ok', ms, message });
+    const missing = oidc.scopes.filter((scope) => metadata.scopes_supported?.includes(scope) === false);
+    if (missing.length > 0) {
+      const text = `The provider does not list the scope ${missing.join(', ')}; correct server.oidc.scopes if sign-in fails with invalid_scope.`;
+      report({ service, status: 'warning', ms: null, message: text });
+    }
+    const [claim = ''] = oidc.groups_claim.split('.');
+    const claims = metadata.claims_supported;
+    if (Array.isArray(claims) && !claims.includes(claim)) {
+      const text = `The provider does not list the claim ${claim}, so users may have no groups; check server.oidc.groups_claim, or sign in to see which groups arrive.`;
+      report({ service, status: 'warning', ms: null, message: text });
+    }
+    if (metadata.code_challenge_methods_supported?.includes('S256') !== true) {
+      const text = 'The provider does not list PKCE with S256; sign-in still uses state and nonce.';
+      report({ service, status: 'warning', ms: null, message: text });
+    }
+  } catch (error) {
+    if (!(error instanceof RecalldError)) throw error;
+    const status = error.kind === 'unreachable' ? 'unreachable' : 'wrong';
+    report({ service, status, ms: performance.now() - startedMs, message: error.message });
+  }
+}

@@ -1,0 +1,111 @@
+/** Config of sign-in to the console: an OpenID Connect provider, or a proxy that authenticates users. */
+import { z } from 'zod';
+import { proxySchema, timeoutSchema, tlsSchema } from '../config/connection.ts';
+
+const groups = z.array(z.string().min(1).max(500)).max(100).default([]);
+
+const rolesSchema = z
+  .strictObject({
+    admin: groups.describe('Groups whose members view pages and make changes, like a key with scope `admin`.'),
+    read: groups.describe('Groups whose members view pages, like a key with scope `read`.'),
+  })
+  .refine(({ admin, read }) => admin.length + read.length > 0, {
+    error: 'names no group, so no user could sign in; add groups under `admin` or `read`',
+  })
+  .describe('Groups that grant a role. A user with several roles has the highest; a user without a role is rejected.');
+
+/** Scopes of a user; the same as those of an API key. */
+export type Roles = z.infer<typeof rolesSchema>;
+
+const loopback = new Set(['localhost', '127.0.0.1', '[::1]']);
+
+function isUsableIssuer(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, hostname, search, hash, username } = new URL(text);
+  const isSafe = protocol === 'https:' || (protocol === 'http:' && loopback.has(hostname));
+  return isSafe && search === '' && hash === '' && username === '';
+}
+
+export const oidcSchema = z
+  .strictObject({
+    issuer: z
+      .string()
+      .refine(isUsableIssuer, { error: 'must be an https:// URL without a query (http:// only on this machine)' })
+      .describe('Issuer of the provider, exactly as in its discovery document.')
+      .meta({ secret: 'url' }),
+    client_id: z.string().min(1).describe('Client id of recalld at the provider.'),
+    client_secret: z
+      .string()
+      .min(1)
+      .describe('Client secret. Reference it from the environment as ${VAR}.')
+      .meta({ secret: 'all' }),
+    scopes: z
+      .array(z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, { error: 'must be a scope name without blanks' }))
+      .min(1)
+      .max(20)
+      .default(['openid', 'profile', 'email'])
+      .refine((scopes) => scopes.includes('openid'), { error: 'must contain openid' })
+      .describe('Requested scopes. Some providers send groups only with a scope such as `groups`.'),
+    groups_claim: z
+      .string()
+      .min(1)
+      .default('groups')
+      .describe(
+        'Claim with the groups of a user, in the ID token or else from the userinfo endpoint: a list or one name. A path with dots reads a nested claim, such as `realm_access.roles`.',
+      ),
+    roles: rolesSchema,
+    session_minutes: z
+      .int()
+      .min(5)
+      .max(1440)
+      .default(60)
+      .describe(
+        'Duration of a session. Afterwards the browser signs in again at the provider, usually without a prompt, so a user who left a group loses access within this time.',
+      ),
+    tls: tlsSchema,
+    proxy: proxySchema,
+    timeout_ms: timeoutSchema.default(5000),
+  })
+  .optional()
+  .describe(
+    'Sign-in to the console at an OpenID Connect provider, with authorization code, PKCE, state and nonce. Needs `alerts.console_base_url`. API keys are then required on every address.',
+  );
+
+export type OidcConfig = NonNullable<z.infer<typeof oidcSchema>>;
+
+const headerName = z.string().regex(/^[A-Za-z][A-Za-z0-9-]*$/, { error: 'must be the name of an HTTP header' });
+
+export const authProxySchema = z
+  .strictObject({
+    user_header: headerName.describe('Header with the name of the user, such as `X-Forwarded-Email`.'),
+    groups_header: headerName.describe('Header with the groups of the user, such as `X-Forwarded-Groups`.'),
+    groups_separator: z.string().length(1).default(',').describe('Character between groups.'),
+    roles: rolesSchema,
+  })
+  .optional()
+  .describe(
+    'Sign-in to the console by headers of a proxy in `trusted_proxies`, which must remove these headers from the requests of its clients. recalld ignores the headers from other addresses.',
+  );
+
+export type AuthProxyConfig = NonNullable<z.infer<typeof authProxySchema>>;
+
+interface SignInConfig {
+  readonly server: {
+    readonly trusted_proxies: readonly string[];
+    readonly oidc?: OidcConfig | undefined;
+    readonly auth_proxy?: AuthProxyConfig | undefined;
+  };
+  readonly alerts: { readonly console_base_url: string | null };
+}
+
+/** Refuses sign-in that could never work. */
+export function refuseUnusableSignIn({ server, alerts }: SignInConfig, context: z.RefinementCtx): void {
+  const refuse = (key: string, message: string) => context.addIssue({ code: 'custom', path: ['server', key], message });
+  if (server.oidc !== undefined && alerts.console_base_url === null)
+    refuse('oidc', 'needs `alerts.console_base_url`, because the provider sends users back to that address');
+  if (server.auth_proxy !== undefined && server.trusted_proxies.length === 0)
+    refuse(
+      'auth_proxy',
+      'needs `server.trusted_proxies`, because only those may name a user; add the address of the proxy',
+    );
+}

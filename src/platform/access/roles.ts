@@ -1,0 +1,42 @@
+/** Users whom a provider or a proxy authenticated, and the scopes that their groups grant. */
+import { RecalldError } from '../../core/errors.ts';
+import type { Roles } from './config.ts';
+import type { ApiScope } from './credentials.ts';
+
+export interface User {
+  /** Never changes for a user: the subject at the provider, or the name that a proxy sends. */
+  readonly id: string;
+  /** Shown to people. */
+  readonly name: string;
+  readonly groups: readonly string[];
+}
+
+export function scopesOf({ groups }: Pick<User, 'groups'>, { admin, read }: Roles): readonly ApiScope[] {
+  if (groups.some((group) => admin.includes(group))) return ['admin'];
+  return groups.some((group) => read.includes(group)) ? ['read'] : [];
+}
+
+/** Returns the groups that grant a role; only these are stored. */
+export function grantingGroups({ groups }: Pick<User, 'groups'>, { admin, read }: Roles): string[] {
+  return [...new Set(groups)].filter((group) => admin.includes(group) || read.includes(group));
+}
+
+/** Number of groups that the message about a missing role lists. */
+const MAX_LISTED = 20;
+
+/**
+ * @param source where the groups come from, such as "the claim groups"
+ * @throws RecalldError role_missing, with the groups of the user
+ */
+export function assertHasRole({ name, groups }: Omit<User, 'id'>, roles: Roles, source: string): void {
+  if (scopesOf({ groups }, roles).length > 0) return;
+  const more = groups.length > MAX_LISTED ? ` and ${groups.length - MAX_LISTED} more` : '';
+  const listed =
+    groups.length === 0
+      ? `${source} has no groups`
+      : `${source} has ${groups.slice(0, MAX_LISTED).join(', ')}${more}, and none of these grants a role`;
+  throw new RecalldError(
+    'role_missing',
+    `You are signed in as ${name}, but may not use recalld: ${listed}. Ask its administrator to add you to a group with a role, or to add one of your groups to the config.`,
+  );
+}

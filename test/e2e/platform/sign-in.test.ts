@@ -1,0 +1,265 @@
+/** Sign-in to the console at a real OpenID Connect provider, and by headers of a proxy. */
+import type { Client } from 'pg';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { freePort } from '../../support/free-port.ts';
+import { aBrowser, type ProviderSettings, startProvider } from '../../support/oidc-provider.ts';
+import { aDatabase, aFolder, type Daemon, logLines, runRecalld, startRecalld } from '../../support/recalld.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+const cleanups: (() => Promise<void>)[] = [];
+const atEnd = (clean: () => Promise<void>): void => void cleanups.unshift(clean);
+
+afterAll(async () => {
+  for (const clean of cleanups) await clean();
+});
+
+const SECRET = 'a secret that no output may contain';
+
+describe('a daemon with an OpenID Connect provider', () => {
+  let daemon: Daemon;
+  let folder: string;
+  let database: Client;
+  let settings: ProviderSettings;
+  let provider: { stop(): Promise<void> } | null = null;
+  let callback: string;
+
+  const start = async (changes: Partial<ProviderSettings> = {}): Promise<void> => {
+    await provider?.stop();
+    provider = await startProvider({ ...settings, ...changes }, atEnd);
+  };
+
+  beforeAll(async () => {
+    const [port, providerPort] = [await freePort(), await freePort()];
+    const url = `http://127.0.0.1:${port}`;
+    callback = `${url}/sign-in/callback`;
+    settings = {
+      port: providerPort,
+      issuer: `http://localhost:${providerPort}`,
+      redirectUri: callback,
+      signedOutUri: `${url}/sign-in`,
+      aheadSeconds: 0,
+      idTokenSeconds: 600,
+      claimsIn: 'token',
+      groups: { ann: ['search-admins', 'all'], bob: ['search-readers'], eve: ['sales'], zoe: [] },
+      secret: SECRET,
+    };
+    const config = `
+server:
+  port: ${port}
+  oidc:
+    issuer: ${settings.issuer}
+    client_id: recalld
+    client_secret: \${CLIENT_SECRET}
+    scopes: [openid, email, profile, groups]
+    roles: {admin: [search-admins], read: [search-readers]}
+alerts: {console_base_url: ${url}}
+pipelines:
+  - name: docs
+    retriever: {kind: http, url: "http://127.0.0.1:9/search", body: {query: "{{text}}"}, results: {list: results, id: id}}
+`;
+    folder = await aFolder({ 'recalld.yaml': config }, atEnd);
+    daemon = await startRecalld(['serve'], folder, { CLIENT_SECRET: SECRET }, atEnd);
+    database = await aDatabase(folder, atEnd);
+  });
+
+  /** Signs in as `user`, and returns the answer of recalld to the browser that comes back. */
+  const signIn = async (user: string, browser = aBrowser(), next = '/checks') => {
+    const start = `${daemon.url}/sign-in/provider?next=${encodeURIComponent(next)}`;
+    const back = await browser.signInAtProvider(start, user, callback);
+    return { browser, back, answer: await browser.open(back) };
+  };
+  const degraded = async (): Promise<string[]> => {
+    const response = await fetch(`${daemon.url}/readyz`);
+    return ((await response.json()) as { degraded: { name: string }[] }).degraded.map(({ name }) => name);
+  };
+  const examined = async () => {
+    const { stdout } = await runRecalld(['doctor', '--json'], folder, { CLIENT_SECRET: SECRET });
+    const { findings } = JSON.parse(stdout) as { findings: { service: string; status: string; message: string }[] };
+    return findings.find(({ service }) => service === 'sign-in');
+  };
+  const alertIn = (body: string): string => /id="problem">([^<]*)</.exec(body)?.[1] ?? '';
+
+  it('starts without the provider, reports that, and offers API keys', async () => {
+    await waitFor(async () => ((await degraded()).includes('sign-in') ? true : undefined));
+    const logged = logLines(daemon.stderr()).find(({ msg }) => msg === 'the sign-in provider cannot be used');
+    expect(logged).toMatchObject({ level: 'error', reason: expect.stringContaining('refused') as string });
+    const page = await aBrowser().open(`${daemon.url}/sign-in/provider`);
+    expect(page.status).toBe(503);
+    expect(page.body).toContain('name="key"');
+    expect(await examined()).toMatchObject({ status: 'unreachable' });
+  });
+
+  describe('while the provider works', () => {
+    beforeEach(() => (provider === null ? start() : undefined));
+
+    it('signs users in by the groups in the ID token, without a redirect to another site', async () => {
+      const { browser, answer } = await signIn('ann');
+      expect(answer).toMatchObject({ status: 200, location: null });
+      expect(answer.body).toContain('content="0;url=/checks"');
+      const session = answer.cookies.find((cookie) => cookie.startsWith('recalld_session=')) ?? '';
+      expect(session).toMatch(/Max-Age=3600; Path=\/; HttpOnly; SameSite=Strict$/);
+      const page = await browser.open(`${daemon.url}/checks`);
+      expect(page.status).toBe(200);
+      expect(page.body).toContain('ann@example.com');
+      const evil = await signIn('ann', browser, '//evil.example/x');
+      expect(evil.answer.body).toContain('content="0;url=/"');
+    });
+
+    it('records who made a change, with subject and name', async () => {
+      const { browser } = await signIn('ann');
+      const page = await browser.open(`${daemon.url}/checks`);
+      const token = /name="form_token" value="([^"]+)"/.exec(page.body)?.[1] ?? '';
+      const silence = { form_token: token, pipeline: 'docs', for: '2h', reason: 'index is being rebuilt' };
+      expect((await browser.open(`${daemon.url}/actions/silence`, silence)).status).toBe(303);
+      const audit = await runRecalld(['audit', '--json'], folder, { CLIENT_SECRET: SECRET });
+      const [act] = JSON.parse(audit.stdout) as { act: string; by: string }[];
+      expect(act).toMatchObject({ act: 'add_silence', by: 'user ann@example.com (ann), console' });
+      const reader = await signIn('bob');
+      const readers = await reader.browser.open(`${daemon.url}/checks`);
+      const readToken = /name="form_token" value="([^"]+)"/.exec(readers.body)?.[1] ?? '';
+      const refused = await reader.browser.open(`${daemon.url}/actions/silence`, { ...silence, form_token: readToken });
+      expect(refused.status).toBe(403);
+    });
+
+    it('shows one page with the groups of a user who has no role, and starts no session', async () => {
+      for (const [user, groups] of [
+        ['eve', 'sales'],
+        ['zoe', 'no groups'],
+      ] as const) {
+        const { browser, answer } = await signIn(user);
+        expect(answer.status).toBe(403);
+        expect(alertIn(answer.body)).toContain(`${user}@example.com`);
+        expect(alertIn(answer.body)).toContain(groups);
+        expect((await browser.open(`${daemon.url}/checks`)).status).toBe(303);
+      }
+    });
+
+    it('reads groups from the userinfo endpoint if the ID token has none', async () => {
+      await start({ claimsIn: 'userinfo' });
+      const { answer, browser } = await signIn('bob');
+      expect(answer.status).toBe(200);
+      expect((await browser.open(`${daemon.url}/checks`)).status).toBe(200);
+      await start();
+    });
+
+    it('accepts a code once, and only from the browser that started the sign-in', async () => {
+      const { browser, back, answer } = await signIn('ann');
+      expect(answer.status).toBe(200);
+      expect((await browser.open(back)).status).toBe(401);
+
+      const victim = aBrowser();
+      const stolen = await aBrowser().signInAtProvider(`${daemon.url}/sign-in/provider`, 'ann', callback);
+      const foreign = await victim.open(stolen);
+      expect(foreign.status).toBe(401);
+      expect(alertIn(foreign.body)).toContain('did not start');
+      expect(victim.cookies(daemon.url).has('recalld_session')).toBe(false);
+
+      // With the cookie of the attempt, the provider itself rejects the code.
+      const other = aBrowser();
+      const again = await other.signInAtProvider(`${daemon.url}/sign-in/provider`, 'ann', callback);
+      const cookies = new Map(other.cookies(daemon.url));
+      expect((await other.open(again)).status).toBe(200);
+      for (const [name, value] of cookies) other.cookies(daemon.url).set(name, value);
+      const replayed = await other.open(again);
+      expect(replayed.status).toBe(401);
+      expect(alertIn(replayed.body)).toContain('used before or has expired');
+    });
+
+    it('rejects a forged state, code and error of the provider', async () => {
+      const browser = aBrowser();
+      const back = new URL(await browser.signInAtProvider(`${daemon.url}/sign-in/provider`, 'ann', callback));
+      const state = back.searchParams.get('state') ?? '';
+      expect((await browser.open(`${callback}?code=x&state=${state.replace(/.$/, '_')}`)).status).toBe(401);
+      expect(
+        (await browser.open(`${callback}?error=access_denied&error_description=%3Cb%3E&state=${state}`)).body,
+      ).not.toContain('<b>');
+      expect((await browser.open(callback)).status).toBe(401);
+    });
+
+    it('accepts rotated keys at once', async () => {
+      expect((await signIn('ann')).answer.status).toBe(200);
+      await start();
+      expect((await signIn('ann')).answer.status).toBe(200);
+    });
+
+    it('tolerates clocks that differ by less than a minute, and rejects an expired token', async () => {
+      await start({ aheadSeconds: 45 });
+      expect((await signIn('ann')).answer.status).toBe(200);
+      await start({ aheadSeconds: -45, idTokenSeconds: 10 });
+      expect((await signIn('ann')).answer.status).toBe(200);
+      await start({ aheadSeconds: -3600, idTokenSeconds: 10 });
+      const { answer } = await signIn('ann');
+      expect(answer.status).toBe(401);
+      expect(alertIn(answer.body)).toContain('expired');
+      await start();
+    });
+
+    it('rejects a provider with another issuer or another secret', async () => {
+      await start({ issuer: `http://127.0.0.1:${settings.port}` });
+      const wrong = await aBrowser().open(`${callback}?code=1`);
+      expect(wrong.status).toBe(401);
+      expect(await examined()).toMatchObject({
+        status: 'wrong',
+        message: expect.stringContaining(`names the issuer http://127.0.0.1:${settings.port}`) as string,
+      });
+      await start({ secret: 'another secret' });
+      const { answer } = await signIn('ann');
+      expect(answer.status).toBe(401);
+      expect(alertIn(answer.body)).toContain('server.oidc.client_secret');
+      await start();
+    });
+
+    it('goes to the provider by itself after a session expired, and shows the page after sign-out', async () => {
+      const { browser } = await signIn('ann');
+      await database.query('update console_sessions set expires_at = now() where user_id is not null');
+      const expired = await browser.follow(`${daemon.url}/checks`, (url) => url.startsWith(settings.issuer));
+      expect(expired.location).toContain('code_challenge_method=S256');
+      const back = await browser.signInAtProvider(expired.location ?? '', 'ann', callback);
+      expect((await browser.open(back)).body).toContain('content="0;url=/checks"');
+
+      const page = await browser.open(`${daemon.url}/checks`);
+      const token = /name="form_token" value="([^"]+)"/.exec(page.body)?.[1] ?? '';
+      const out = await browser.open(`${daemon.url}/sign-out`, { form_token: token });
+      const url = /content="0;url=([^"]+)"/.exec(out.body)?.[1]?.replaceAll('&amp;', '&') ?? '';
+      expect(new URL(url).searchParams.get('id_token_hint')).toMatch(/^ey/);
+      expect(new URL(url).searchParams.get('post_logout_redirect_uri')).toBe(`${daemon.url}/sign-in`);
+      const confirm = await browser.follow(url);
+      const form = /action="([^"]+)"[^]*name="xsrf" value="([^"]+)"/.exec(confirm.body);
+      const ended = await browser.open(form?.[1] ?? '', { xsrf: form?.[2] ?? '', logout: 'yes' });
+      expect(ended.location).toBe(`${daemon.url}/sign-in`);
+      const shown = await browser.open(`${daemon.url}/sign-in`);
+      expect(shown.status).toBe(200);
+      expect(shown.body).toContain(`Sign in with localhost:${settings.port}`);
+      expect((await browser.open(`${daemon.url}/checks`)).location).toContain('/sign-in');
+      const asked = await browser.follow(`${daemon.url}/sign-in/provider`);
+      expect(asked.body).toContain('name="login"');
+    });
+
+    it('requires API keys for the API on loopback too', async () => {
+      expect((await fetch(`${daemon.url}/v1/pipelines`)).status).toBe(401);
+    });
+
+    it('blocks an address that sends many invalid codes', async () => {
+      const browser = aBrowser();
+      const statuses: number[] = [];
+      for (let i = 0; i < 22; i += 1) {
+        const started = await browser.open(`${daemon.url}/sign-in/provider`);
+        const state = new URL(started.location ?? '').searchParams.get('state') ?? '';
+        statuses.push((await browser.open(`${callback}?code=wrong-${i}&state=${state}&iss=${settings.issuer}`)).status);
+      }
+      expect(statuses.slice(-1)).toEqual([429]);
+      expect(statuses.filter((status) => status === 401).length).toBeGreaterThan(0);
+    });
+
+    it('writes no secret, code or token to its log or to what it shows of its config', async () => {
+      const shown = await runRecalld(['config', 'print'], folder, { CLIENT_SECRET: SECRET });
+      expect(shown.stdout).toContain('client_secret');
+      for (const text of [daemon.stderr(), shown.stdout]) {
+        expect(text).not.toContain(SECRET);
+        expect(text).not.toMatch(/eyJ[\w-]{20}|code=/);
+      }
+      const users = logLines(daemon.stderr()).filter(({ msg }) => msg === 'a user signed in');
+      expect(users[0]).toMatchObject({ user: 'ann@example.com', subject: 'ann', address: '127.0.0.1' });
+    });
+  });
+});
