@@ -18,7 +18,7 @@ const platform = {
   metrics: ['node', 'prom-client'],
   dashboards: ['@grafana/grafana-foundation-sdk'],
   http: ['node', 'fastify', '@fastify/.*', 'zod'],
-  access: ['node', 'pg', 'zod', 'fastify', '@fastify/.*'],
+  access: ['node', 'pg', 'zod', 'fastify', '@fastify/.*', 'openid-client'],
 };
 /** The outside, where it has many implementations. */
 const connectors = {

@@ -5,6 +5,22 @@ export const configExample = `server:
   max_requests_per_minute: 60000   # per API key, or per address without a valid key
   max_under_way_mb: 128       # memory of all concurrent requests; beyond it 503
   trusted_proxies: [10.0.0.0/8]    # proxies whose X-Forwarded-For is trusted
+  oidc:                       # sign-in to the console; without it, only with API keys
+    issuer: https://login.example.com
+    client_id: recalld
+    client_secret: \${OIDC_CLIENT_SECRET}
+    scopes: [openid, profile, email]
+    groups_claim: groups
+    roles: {admin: [search-platform], read: [support]}
+    session_minutes: 60
+    tls: {ca_file: /etc/recalld/ca.pem}
+    proxy: environment
+    timeout_ms: 5000
+  auth_proxy:                 # or users by headers of a proxy in trusted_proxies
+    user_header: X-Forwarded-Email
+    groups_header: X-Forwarded-Groups
+    groups_separator: ","
+    roles: {admin: [search-platform], read: [support]}
   shutdown_seconds: 30        # maximum duration of a shutdown
   metrics_port: null          # separate port for /metrics, /livez and /readyz
 
@@ -317,6 +333,7 @@ export const exampleEnvironment: Readonly<Record<string, string>> = {
   REDIS_PASSWORD: 'password-of-redis',
   SENTINEL_PASSWORD: 'password-at-the-sentinels',
   RAG_TOKEN: 'token-of-the-rag-service',
+  OIDC_CLIENT_SECRET: 'secret-of-the-client',
   COLLECTOR_TOKEN: 'token-of-the-collector',
   PRESIDIO_TOKEN: 'token-of-the-analyzer',
   CHUNKS_URL: 'postgres://reader:password@db.internal/chunks',

@@ -59,10 +59,15 @@ export function configPage(): Page {
       'Each key is listed with its type, its default, its meaning, and the environment variable that sets it. For a mapping with several forms, the keys that all forms have come first.',
       ...connectionText(sections),
       ...sections
-        .filter(({ path }) => !/(?<!queue)\.tls(?:\.client)?$/.test(path))
+        .filter(({ path }) => !isConnectionSection(path))
         .flatMap((section) => sectionText(section, sections, variables)),
     ],
   );
+}
+
+/** True for a section that the section about connections describes. */
+function isConnectionSection(path: string): boolean {
+  return /(?<!queue)\.tls(?:\.client)?$/.test(path);
 }
 
 /** Keys that configure a connection to another service. Their section describes them once. */
@@ -127,7 +132,11 @@ function sectionText(
       .flatMap(([, variable]) => namesOf(variable));
     const environment = own.length === 0 ? '' : ` Environment: ${own.map(code).join(', ')}.`;
     const kinds = isUnion ? `, with ${forms.map(({ name }) => name).join(', ')}` : '';
-    return [...head, `Same keys as ${sectionLink(sameAs)}${kinds}.${environment}`];
+    const [key = ''] = path.split('.').slice(-1);
+    const same = isConnectionSection(sameAs)
+      ? `[${code(key)} of other connections](#${connectionHeading.toLowerCase().replaceAll(' ', '-')})`
+      : sectionLink(sameAs);
+    return [...head, `Same keys as ${same}${kinds}.${environment}`];
   }
   const groups = groupedBy(rowsOf(section, sections, variables), ({ takenBy }) => takenBy.join());
   return [

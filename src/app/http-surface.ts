@@ -8,7 +8,7 @@ import { createLiveIngest } from '../live/live-ingest.ts';
 import { feedbackKinds } from '../live/rules/live-query.ts';
 import { createAuthProxy } from '../platform/access/auth-proxy.ts';
 import { createAuthentication } from '../platform/access/authentication.ts';
-import { createSignInProvider, type SignInProvider, watchSignInProvider } from '../platform/access/sign-in-provider.ts';
+import { type SignInProvider, signInProviderOf, watchSignInProvider } from '../platform/access/sign-in-provider.ts';
 import type { Readiness, Unready } from '../platform/http/operations.ts';
 import { createMemoryBudget } from '../platform/http/request-bodies.ts';
 import { labelValues } from '../platform/metrics/catalogue.ts';
@@ -72,11 +72,6 @@ export async function startHttp(
     },
     runningRequests: () => servers.reduce((sum, { underWay }) => sum + underWay, 0),
   };
-}
-
-/** @throws RecalldError config_invalid if the provider's TLS files or proxy cannot be used */
-export function signInProviderOf({ server: { oidc }, alerts }: Pick<Config, 'server' | 'alerts'>) {
-  return oidc === undefined ? null : createSignInProvider(oidc, alerts.console_base_url ?? '');
 }
 
 async function createApi(

@@ -1,7 +1,7 @@
 /** `recalld doctor` check of the sign-in provider: its discovery document. */
 import { RecalldError } from '../../core/errors.ts';
+import { signInProviderOf } from '../../platform/access/sign-in-provider.ts';
 import type { Config } from '../config/schema.ts';
-import { signInProviderOf } from '../http-surface.ts';
 import type { Report } from './foundations.ts';
 
 export async function examineSignIn(config: Pick<Config, 'server' | 'alerts'>, report: Report): Promise<void> {

@@ -89,7 +89,7 @@ export const authProxySchema = z
 
 export type AuthProxyConfig = NonNullable<z.infer<typeof authProxySchema>>;
 
-interface SignInConfig {
+export interface SignInConfig {
   readonly server: {
     readonly trusted_proxies: readonly string[];
     readonly oidc?: OidcConfig | undefined;

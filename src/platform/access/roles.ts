@@ -1,7 +1,6 @@
 /** Users whom a provider or a proxy authenticated, and the scopes that their groups grant. */
 import { RecalldError } from '../../core/errors.ts';
 import type { Roles } from './config.ts';
-import type { ApiScope } from './credentials.ts';
 
 export interface User {
   /** Never changes for a user: the subject at the provider, or the name that a proxy sends. */
@@ -11,7 +10,8 @@ export interface User {
   readonly groups: readonly string[];
 }
 
-export function scopesOf({ groups }: Pick<User, 'groups'>, { admin, read }: Roles): readonly ApiScope[] {
+/** Returns the scopes that the groups grant, as those of an API key. */
+export function scopesOf({ groups }: Pick<User, 'groups'>, { admin, read }: Roles): readonly ('admin' | 'read')[] {
   if (groups.some((group) => admin.includes(group))) return ['admin'];
   return groups.some((group) => read.includes(group)) ? ['read'] : [];
 }

@@ -8,7 +8,7 @@ import type { Logger } from '../../core/logger.ts';
 import type { Clock } from '../../core/time.ts';
 import { createExchange, type ExchangeTarget, proxyFor } from '../outbound/exchange.ts';
 import { at, fieldAt, listOf, readTls, textOf } from '../outbound/json-api.ts';
-import type { OidcConfig } from './config.ts';
+import type { OidcConfig, SignInConfig } from './config.ts';
 import { assertHasRole, grantingGroups, type User } from './roles.ts';
 
 const FIELD = 'server.oidc';
@@ -27,11 +27,13 @@ export interface SignInAttempt {
 
 export type SignInProvider = ReturnType<typeof createSignInProvider>;
 
-/**
- * @param publicUrl URL at which browsers reach recalld
- * @throws RecalldError config_invalid if a TLS file or the proxy cannot be used
- */
-export function createSignInProvider(config: OidcConfig, publicUrl: string) {
+/** Returns the configured provider. @throws RecalldError config_invalid if its TLS files or its proxy cannot be used */
+export function signInProviderOf({ server: { oidc: config }, alerts }: SignInConfig): SignInProvider | null {
+  return config === undefined ? null : createSignInProvider(config, alerts.console_base_url ?? '');
+}
+
+/** @param publicUrl URL at which browsers reach recalld */
+function createSignInProvider(config: OidcConfig, publicUrl: string) {
   const { roles, groups_claim: groupsClaim } = config;
   const issuer = new URL(config.issuer);
   const base = publicUrl.replace(/\/+$/, '');

@@ -1,4 +1,5 @@
 /** Sign-in to the console at a real OpenID Connect provider, and by headers of a proxy. */
+import { type OutgoingHttpHeaders, request } from 'node:http';
 import type { Client } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { freePort } from '../../support/free-port.ts';
@@ -261,5 +262,102 @@ pipelines:
       const users = logLines(daemon.stderr()).filter(({ msg }) => msg === 'a user signed in');
       expect(users[0]).toMatchObject({ user: 'ann@example.com', subject: 'ann', address: '127.0.0.1' });
     });
+  });
+});
+
+describe('a daemon behind a proxy that authenticates users', () => {
+  let daemon: Daemon;
+  let folder: string;
+
+  beforeAll(async () => {
+    const config = `
+server:
+  port: 0
+  trusted_proxies: [127.0.0.1]
+  auth_proxy:
+    user_header: X-Forwarded-Email
+    groups_header: X-Forwarded-Groups
+    roles: {admin: [search-admins], read: [search-readers]}
+pipelines:
+  - name: docs
+    retriever: {kind: http, url: "http://127.0.0.1:9/search", body: {query: "{{text}}"}, results: {list: results, id: id}}
+`;
+    folder = await aFolder({ 'recalld.yaml': config }, atEnd);
+    daemon = await startRecalld(['serve'], folder, {}, atEnd);
+  });
+
+  const user = (name: string, ...groups: string[]) => ({
+    'x-forwarded-email': name,
+    'x-forwarded-groups': groups.join(', '),
+  });
+
+  /** Sends a request from an address of this machine. */
+  const ask = (localAddress: string, headers: OutgoingHttpHeaders, path = '/checks') =>
+    new Promise<{ status: number; location: string | undefined; body: string }>((resolve, reject) => {
+      const sent = request(`${daemon.url}${path}`, { localAddress, headers }, (response) => {
+        let body = '';
+        response.setEncoding('utf8').on('data', (part: string) => (body += part));
+        response.once('end', () =>
+          resolve({ status: response.statusCode ?? 0, location: response.headers.location, body }),
+        );
+      });
+      sent.once('error', reject);
+      sent.end();
+    });
+
+  it('shows pages to the user whom the proxy names, without a way to sign out', async () => {
+    const page = await ask('127.0.0.1', user('bob@example.com', 'all', 'search-readers'));
+    expect(page.status).toBe(200);
+    expect(page.body).toContain('bob@example.com');
+    expect(page.body).not.toContain('Sign out');
+  });
+
+  it('ignores the headers from another address, and logs that once', async () => {
+    for (let i = 0; i < 3; i += 1) {
+      const page = await ask('127.0.0.2', user('ann@example.com', 'search-admins'));
+      expect(page).toMatchObject({ status: 303, location: '/sign-in?next=%2Fchecks' });
+    }
+    const logged = await waitFor(() => {
+      const lines = logLines(daemon.stderr()).filter(({ msg }) => String(msg).startsWith('ignored the header'));
+      return lines.length > 0 ? lines : undefined;
+    });
+    expect(logged).toHaveLength(1);
+    expect(logged[0]).toMatchObject({ level: 'warn', address: '127.0.0.2' });
+  });
+
+  it('rejects headers that were sent twice, and users without a role', async () => {
+    const twice = { ...user('bob@example.com', 'search-readers'), 'x-forwarded-groups': ['sales', 'search-admins'] };
+    expect((await ask('127.0.0.1', twice)).status).toBe(401);
+    const eve = await ask('127.0.0.1', user('eve@example.com', 'sales'));
+    expect(eve.status).toBe(403);
+    expect(eve.body).toContain('sales');
+    expect((await ask('127.0.0.1', user('eve@example.com'))).status).toBe(403);
+    expect((await ask('127.0.0.1', {})).status).toBe(303);
+  });
+
+  it('gives the API to keys only', async () => {
+    const admin = user('ann@example.com', 'search-admins');
+    expect((await ask('127.0.0.1', admin, '/v1/pipelines')).status).toBe(401);
+  });
+
+  it('accepts a form of an administrator, with the name of the user in the audit log', async () => {
+    const [ann, bob] = [
+      aBrowser(user('ann@example.com', 'search-admins')),
+      aBrowser(user('bob@example.com', 'search-readers')),
+    ];
+    const silence = async (browser: typeof ann) => {
+      const page = await browser.open(`${daemon.url}/checks`);
+      const token = /name="form_token" value="([^"]+)"/.exec(page.body)?.[1] ?? '';
+      const form = { form_token: token, pipeline: 'docs', for: '2h', reason: 'index is being rebuilt' };
+      return browser.open(`${daemon.url}/actions/silence`, form);
+    };
+    expect((await silence(ann)).status).toBe(303);
+    expect((await silence(bob)).status).toBe(403);
+    const foreign = { form_token: 'x', pipeline: 'docs', for: '2h', reason: 'x' };
+    expect((await ann.open(`${daemon.url}/actions/silence`, foreign)).status).toBe(403);
+    const audit = await runRecalld(['audit', '--json'], folder);
+    const acts = JSON.parse(audit.stdout) as { act: string; by: string }[];
+    expect(acts).toHaveLength(1);
+    expect(acts[0]).toMatchObject({ act: 'add_silence', by: 'user ann@example.com (ann@example.com), console' });
   });
 });

@@ -21,6 +21,8 @@ function problems(text: string): string[] {
 
 const aPipeline = (rest: string): string =>
   `pipelines: [{name: docs, retriever: {kind: http, url: "http://rag/"}, ${rest}}]`;
+const aProvider = (issuer: string, roles: string): string =>
+  `server: {oidc: {issuer: "${issuer}", client_id: recalld, client_secret: x, roles: ${roles}}}`;
 const aRetriever = (retriever: string): string => `pipelines: [{name: docs, retriever: {${retriever}}}]`;
 const aGolden = (golden: string): string => aPipeline(`golden: [{${golden}}]`);
 const aCheck = (check: string): string => aPipeline(`golden: [{set: faq}], checks: [${check}]`);
@@ -68,6 +70,22 @@ describe('a value of the wrong type or out of bounds', () => {
       'server.trusted_proxies[0] must be an IP address or a network such as 10.0.0.0/8.',
     ],
     ['server: {trusted_proxies: ["::/0"]}', 'server.trusted_proxies[0] must not contain all addresses.'],
+    [
+      aProvider('https://login.example', '{admin: [ops]}'),
+      'server.oidc needs `alerts.console_base_url`, because the provider sends users back to that address.',
+    ],
+    [
+      aProvider('http://login.example', '{admin: [ops]}'),
+      'server.oidc.issuer must be an https:// URL without a query (http:// only on this machine).',
+    ],
+    [
+      aProvider('https://login.example', '{}'),
+      'server.oidc.roles names no group, so no user could sign in; add groups under `admin` or `read`.',
+    ],
+    [
+      'server: {auth_proxy: {user_header: X-User, groups_header: X-Groups, roles: {read: [ops]}}}',
+      'server.auth_proxy needs `server.trusted_proxies`, because only those may name a user; add the address of the proxy.',
+    ],
     ['storage: {hash_key: short}', 'storage.hash_key must be at least 16 characters long.'],
     ['storage: {url: "mysql://x"}', 'storage.url must be `embedded` or a postgres:// URL.'],
     ['queue: {}', 'queue.backend is missing; it must be "postgres" or "redis".'],
