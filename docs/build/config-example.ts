@@ -13,7 +13,9 @@ export const configExample = `server:
     groups_claim: groups
     roles: {admin: [search-platform], read: [support]}
     session_minutes: 60
-    tls: {ca_file: /etc/recalld/ca.pem}
+    tls:
+      ca_file: /etc/recalld/ca.pem
+      client: {cert_file: /etc/recalld/recalld.pem, key_file: /etc/recalld/recalld.key}
     proxy: environment
     timeout_ms: 5000
   auth_proxy:                 # or users by headers of a proxy in trusted_proxies

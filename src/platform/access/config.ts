@@ -99,7 +99,9 @@ export interface SignInConfig {
 }
 
 /** Refuses sign-in that could never work. */
-export function refuseUnusableSignIn({ server, alerts }: SignInConfig, context: z.RefinementCtx): void {
+export function refuseUnusableSignIn({ server, alerts }: SignInConfig, context: z.core.$RefinementCtx): void {
+  // A misspelled key must not be reported twice.
+  if (context.issues.length > 0) return;
   const refuse = (key: string, message: string) => context.addIssue({ code: 'custom', path: ['server', key], message });
   if (server.oidc !== undefined && alerts.console_base_url === null)
     refuse('oidc', 'needs `alerts.console_base_url`, because the provider sends users back to that address');
