@@ -78,6 +78,10 @@ const quietReasons: ReadonlySet<string> = new Set([
   'too_few_clicks',
   'too_few_opinions',
   'too_few_queries',
+  'no_episodes',
+  'too_few_episodes',
+  'single_retrievals',
+  'no_rewritten_queries',
   'too_few_judgments',
   'no_baseline',
 ]);

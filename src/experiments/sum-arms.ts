@@ -45,7 +45,7 @@ async function readQueries(
   window: LiveWindow,
   signal: AbortSignal,
 ): Promise<UsedQuery[]> {
-  const samples = await db.live.windows.count(window);
+  const { samples } = await db.live.windows.count(window);
   let halvings = 0;
   while (samples * 2 ** -halvings > MAX_SAMPLES) halvings++;
   const { experiment: tag } = plan;

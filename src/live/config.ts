@@ -163,6 +163,17 @@ export const isolationSchema = z
     'Rules for the documents that the queries of a segment may return, such as only documents of their tenant. recalld evaluates the rules on every live answer, before sampling; one violation pages.',
   );
 
+export const episodesSchema = z
+  .strictObject({
+    idle: durationSchema('1m', '24h')
+      .default('10m')
+      .describe(
+        'Time without a retrieval after which an episode is closed and measured. Later retrievals start a new one.',
+      ),
+  })
+  .prefault({})
+  .describe('Turns of an agent, which may retrieve several times for one question.');
+
 const jmespath = z
   .string()
   .min(1)

@@ -9,6 +9,7 @@ import { attemptEach } from '../platform/queue/for-each-pipeline.ts';
 import { defineCronJob, defineJob, type JobDefinition } from '../platform/queue/job-queue.ts';
 import { measureFeedback } from './measure-feedback.ts';
 import { type LivePlan, measureLiveTraffic } from './measure-live-traffic.ts';
+import { episodeMeasures } from './rules/episodes.ts';
 
 /**
  * With this many samples, the 95 % CI of a share is within one percentage point. More samples would only cost time and
@@ -20,7 +21,7 @@ export function createLivePlans(config: Config): LivePlan[] {
   return config.pipelines.map(livePlan);
 }
 
-function livePlan({ name, live, segments, sampling }: PipelineConfig): LivePlan {
+function livePlan({ name, live, segments, episodes, sampling, checks }: PipelineConfig): LivePlan {
   const rates = [sampling.rate, ...Object.values(sampling.segments)];
   return {
     pipeline: name,
@@ -28,6 +29,10 @@ function livePlan({ name, live, segments, sampling }: PipelineConfig): LivePlan 
     baselineMs: durationMs(live.baseline),
     segmentKeys: segments.keys,
     maxSegments: segments.max,
+    idleMs: durationMs(episodes.idle),
+    expectsEpisodes: checks.some(
+      (check) => 'measure' in check && (episodeMeasures as readonly string[]).includes(check.measure),
+    ),
     samplesAll: rates.every((rate) => rate === 1),
   };
 }
@@ -119,7 +124,7 @@ const maintainPartitionsJob = defineJob({
 
 export const measureLiveTrafficJob = defineCronJob({
   name: 'measure-live-traffic',
-  does: 'Estimates failures, zero results and clicks of live traffic from samples in the trailing window. Also measures feedback and detects a drop.',
+  does: 'Estimates failures, zero results, clicks and episodes of live traffic from samples in the trailing window. Also measures feedback and detects a drop.',
   cron: '*/5 * * * *',
   timeoutMs: 240_000,
   handle: (context: Context, signal) =>

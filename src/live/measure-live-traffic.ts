@@ -6,6 +6,7 @@ import { MINUTE_MS } from '../core/time.ts';
 import type { LatestMeasurement } from '../measures/measurements.ts';
 import type { MeasurementOutcome } from '../measures/rules/measurement.ts';
 import { forEachPipeline } from '../platform/queue/for-each-pipeline.ts';
+import { measureEpisodes } from './measure-episodes.ts';
 import { measureQueryMix } from './measure-query-mix.ts';
 import { BASELINE_CTR, currentBaselineCtr, readLiveWindow, type WindowReading } from './read-live-window.ts';
 import { clicksCompleteUntil } from './rules/feedback/click-rates.ts';
@@ -20,6 +21,10 @@ export interface LivePlan {
   readonly baselineMs: number;
   readonly segmentKeys: readonly string[];
   readonly maxSegments: number;
+  /** An episode is closed after this time without a retrieval. */
+  readonly idleMs: number;
+  /** True if a check requires a measure of episodes, which is then missing rather than not measured. */
+  readonly expectsEpisodes: boolean;
   /** True if all configured sampling rates are 1. */
   readonly samplesAll: boolean;
 }
@@ -88,6 +93,7 @@ async function measurePipeline(
   const staged = stagedQueries(reading, wasStaged);
   if (staged !== null) outcomes.push({ ...frame, windowEnd: until, segment: ALL_SEGMENT, ...staged });
   outcomes.push(...(await measureQueryMix(context, window, latest, signal)));
+  outcomes.push(...(await measureEpisodes(context, plan, window, reading, latest, signal)));
   await context.db.measurements.record(outcomes);
 }
 

@@ -2,11 +2,10 @@
 import { boundedGauges, type MetricDefinition, storedGauge } from '../platform/metrics/definition.ts';
 
 export const liveMeasurementMetrics = {
-  recalld_live_measure_samples: storedGauge('Number of sampled queries in a live traffic measure (its n).', [
-    'pipeline',
-    'segment',
-    'measure',
-  ]),
+  recalld_live_measure_samples: storedGauge(
+    'Number of sampled queries or episodes in a live traffic measure (its n).',
+    ['pipeline', 'segment', 'measure'],
+  ),
   recalld_live_measure_no_data: storedGauge('1 while a live traffic measure has no data, with the reason.', [
     'pipeline',
     'segment',

@@ -13,6 +13,7 @@ import {
 } from './measure-feedback.ts';
 import { SAMPLES_READ, STAGED_QUERIES, type StagesDetails } from './measure-live-traffic.ts';
 import { MAIN_LANGUAGE, TOP_QUERY } from './measure-query-mix.ts';
+import { episodeMeasures } from './rules/episodes.ts';
 import { positiveRatio } from './rules/feedback/sentiment.ts';
 import { liveMeasures } from './rules/live-measures.ts';
 
@@ -106,7 +107,7 @@ export async function readIsolationGauges({ db, clock, config }: Context): Promi
   return () => samples;
 }
 
-const exported: ReadonlySet<string> = new Set([...liveMeasures, TOP_QUERY, MAIN_LANGUAGE]);
+const exported: ReadonlySet<string> = new Set([...liveMeasures, ...episodeMeasures, TOP_QUERY, MAIN_LANGUAGE]);
 
 /** Returns the feedback gauges: over all feedback, and over explicit and implicit feedback separately. */
 export function feedbackGauges({ pipelines, intervalSeconds }: LiveSchedule, { measurements }: MeasuredRows): GaugesAt {

@@ -89,6 +89,8 @@ export interface WindowReading {
   readonly halvings: number;
   /** Number of samples in the window. `queries` contains all samples, or a part of them. */
   readonly samples: number;
+  /** Number of samples that belong to an episode. */
+  readonly steps: number;
   readonly clicks: {
     readonly counted: number;
     /** Number of clicks on documents that were not shown, or without a document and rank. */
@@ -117,7 +119,7 @@ export async function readLiveWindow(
   segmentKeys: readonly string[],
   signal: AbortSignal,
 ): Promise<WindowReading> {
-  const samples = await db.live.windows.count(window);
+  const { samples, steps } = await db.live.windows.count(window);
   let halvings = 0;
   while (samples * 2 ** -halvings > maxSamples) halvings++;
   for (; halvings <= MAX_HALVINGS; halvings++) {
@@ -130,7 +132,7 @@ export async function readLiveWindow(
         read: reading.queries.length,
       });
     }
-    return { ...reading, halvings, samples };
+    return { ...reading, halvings, samples, steps };
   }
   throw new Error(`cannot reduce the samples of ${window.pipeline} to ${maxSamples} in ${MAX_HALVINGS} halvings`);
 }
@@ -143,7 +145,7 @@ async function readHalved(
   halvings: number,
   max: number,
   signal: AbortSignal,
-): Promise<Omit<WindowReading, 'halvings' | 'samples'> | null> {
+): Promise<Omit<WindowReading, 'halvings' | 'samples' | 'steps'> | null> {
   const queries: SampledQuery[] = [];
   const arrivals = await windows.arrivals(window);
   const calibration = calibrationOf(arrivals);
@@ -181,7 +183,9 @@ async function readHalved(
 }
 
 /** Shares one object between equal tags to save memory. */
-function createTagReader(keys: readonly string[]): (query: WindowQuery) => Readonly<Record<string, string>> {
+export function createTagReader(
+  keys: readonly string[],
+): (query: Pick<WindowQuery, 'segments'>) => Readonly<Record<string, string>> {
   const known = new Map<string, Readonly<Record<string, string>>>();
   return ({ segments }) => {
     const entries = keys.filter((key) => Object.hasOwn(segments, key)).map((key) => [key, segments[key] ?? '']);

@@ -17,6 +17,7 @@ import { defaultCutoffs, gainMeasures } from '../../golden/rules/run.ts';
 import { indexSchema, refuseIndexWithoutStore } from '../../index/truth/config.ts';
 import { judgedSchema, refuseUnjudgeableTraffic } from '../../judging/config.ts';
 import {
+  episodesSchema,
   feedbackPolicySchema,
   isolationSchema,
   liveSchema,
@@ -176,6 +177,7 @@ export const pipelineSchema = z
       .prefault({})
       .describe('Segments of live traffic and golden sets that are measured separately.'),
     isolation: isolationSchema,
+    episodes: episodesSchema,
     live: liveSchema,
     privacy: privacySchema,
     feedback: feedbackPolicySchema,

@@ -117,11 +117,11 @@ export function withArrivals(outcome: LiveMeasureOutcome, arrived: number): Live
 }
 
 /** Returns all queries, and the queries of each bounded segment. Smaller segments are merged into `other`. */
-export function liveSegments(
-  queries: readonly SampledQuery[],
+export function liveSegments<Query extends Pick<SampledQuery, 'tags'>>(
+  queries: readonly Query[],
   keys: readonly string[],
   max: number,
-): readonly { readonly name: string; readonly queries: readonly SampledQuery[] }[] {
+): readonly { readonly name: string; readonly queries: readonly Query[] }[] {
   const { segments } = groupBySegment(queries, keys, max);
   return [
     { name: ALL_SEGMENT, queries },

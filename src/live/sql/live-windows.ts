@@ -10,6 +10,10 @@ import type { LiveStage } from '../rules/live-query.ts';
 import type { Arrivals } from '../rules/sampling/estimate.ts';
 
 const BATCH_ROWS = 2000;
+/** Maximum number of steps that are read of an episode that is shown. */
+const MAX_STEPS = 50;
+/** Maximum length of the texts that are read: longer ones are neither measured nor shown in full. */
+const MAX_TEXT = 2000;
 
 /**
  * SQL for the first day of receipt of rows that occurred since a parameter. Rows are partitioned by this day, and
@@ -24,17 +28,73 @@ export function firstDayOf(since: `$${number}`): string {
 const windowSql = `pipeline = $1::text and occurred_at >= $2::timestamptz and occurred_at < $3::timestamptz
         and received_on >= ${firstDayOf('$2')}`;
 
+const stepColumns = `id, episode, episode_step as step, occurred_at, received_at, left(text, ${MAX_TEXT}) as text,
+  left(original_text, ${MAX_TEXT}) as original_text,
+  array(select e.document ->> 0 from jsonb_array_elements(results) with ordinality e (document, rank) order by e.rank) as document_ids,
+  outcome, segments, unit_hash as cluster, rate_probability, level,
+  probability / case keep_reason when 'rate' then rate_probability else 1 end as upstream_probability`;
+
 export function createLiveWindows(pool: Pool) {
   const read = <Row extends object>(sql: string, values: readonly unknown[]): Promise<Row[]> =>
     namingOutage(pool, () => queryRows<Row>(pool, sql, values));
   return {
-    /** Returns the number of samples in the window. */
-    async count({ pipeline, from, until }: LiveWindow): Promise<number> {
-      const [row] = await read<{ samples: number }>(
-        `select count(*)::integer as samples from live_queries where ${windowSql}`,
+    /** Returns the number of samples in the window, and of those that belong to an episode. */
+    async count({ pipeline, from, until }: LiveWindow): Promise<{ readonly samples: number; readonly steps: number }> {
+      const [row] = await read<{ samples: number; steps: number }>(
+        `select count(*)::integer as samples, count(episode)::integer as steps from live_queries where ${windowSql}`,
         [pipeline, from, until],
       );
-      return row?.samples ?? 0;
+      return row ?? { samples: 0, steps: 0 };
+    },
+
+    /**
+     * Yields the samples of episodes in the window in order of occurrence, in batches. Only those that the draw of their
+     * episode selected: a sample that only a rule selected lacks the other steps.
+     *
+     * @param halvings as for `queries`
+     */
+    async *steps({ pipeline, from, until }: LiveWindow, halvings: number): AsyncIterable<readonly WindowStep[]> {
+      let last: WindowStep | undefined;
+      for (;;) {
+        const rows: WindowStep[] = await read<WindowStep>(
+          `select distinct on (occurred_at, id) ${stepColumns}
+             from live_queries
+            where ${windowSql} and episode is not null and unit_hash < rate_probability * $6::double precision
+              and ($4::timestamptz is null or (occurred_at, id) > ($4::timestamptz, $5::text))
+            order by occurred_at, id, received_on
+            limit ${BATCH_ROWS}`,
+          [pipeline, from, until, last?.occurredAt ?? null, last?.id ?? null, 2 ** -halvings],
+        );
+        if (rows.length > 0) yield rows;
+        last = rows.at(-1);
+        if (rows.length < BATCH_ROWS) return;
+      }
+    },
+
+    /** Returns the highest sampling level of each minute of receipt, in minutes since 1970; minutes at level 0 are omitted. */
+    async levels({ pipeline, from, until }: LiveWindow): Promise<ReadonlyMap<number, number>> {
+      const rows = await read<{ minute: number; level: number }>(
+        `select floor(extract(epoch from received_at) / 60)::integer as minute, max(level)::integer as level
+           from live_queries where ${windowSql} and level > 0 group by 1`,
+        [pipeline, from, until],
+      );
+      return new Map(rows.map(({ minute, level }) => [minute, level]));
+    },
+
+    /** Returns the steps of the episodes with the most steps in the window, of which there are at least two. */
+    longestEpisodes({ pipeline, from, until }: LiveWindow, limit: number): Promise<readonly WindowStep[]> {
+      return read<WindowStep>(
+        `with steps as (
+           select distinct on (occurred_at, id) ${stepColumns} from live_queries
+            where ${windowSql} and episode is not null and unit_hash < rate_probability
+            order by occurred_at, id, received_on
+         ), longest as (
+           select episode from steps group by episode having count(*) > 1 order by count(*) desc, max(occurred_at) desc
+            limit $4::integer)
+         select s.* from longest l
+          cross join lateral (select * from steps where episode = l.episode order by occurred_at, id limit ${MAX_STEPS}) s`,
+        [pipeline, from, until, limit],
+      );
     },
 
     /**
@@ -215,6 +275,25 @@ export interface WindowQuery extends ShownQuery {
   readonly latencyMs: number | null;
   /** Probability from rate and level (see `SamplingDecision`). */
   readonly rateProbability: number;
+}
+
+/** A sample of an episode. `cluster` is the draw of its sampling unit. */
+export interface WindowStep {
+  readonly id: string;
+  readonly episode: string;
+  readonly step: number | null;
+  readonly occurredAt: Date;
+  readonly receivedAt: Date;
+  readonly text: string | null;
+  readonly originalText: string | null;
+  /** Best first. */
+  readonly documentIds: readonly string[];
+  readonly outcome: QueryOutcome;
+  readonly segments: Readonly<Record<string, string>>;
+  readonly cluster: number;
+  readonly rateProbability: number;
+  readonly level: number;
+  readonly upstreamProbability: number;
 }
 
 export interface TopQuery {

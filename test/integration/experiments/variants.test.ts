@@ -213,6 +213,7 @@ it('an arm with a higher configured sampling rate still has the declared split',
   await aDay(0, { bad: {} });
   await database.pool.query(
     `insert into live_queries select received_on, pipeline, 'more ' || id, received_at, occurred_at, session_hash, trace_id,
+       episode, episode_step, original_text,
        text, text_hash, embedding, dimensions, top_k, outcome, error, results, latency_ms, segments, user_hash, index_version,
        embedder_version, retriever_version, 1, keep_reason, unit_hash + 0.5, 1, level, context_characters, context_repeated
        from live_queries where segments ->> 'variant' = 'next'`,

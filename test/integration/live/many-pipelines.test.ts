@@ -44,6 +44,8 @@ function aRound(windows: Partial<LiveWindows> = {}) {
     baselineMs: 7 * DAY_MS,
     segmentKeys: ['tenant'],
     maxSegments: 10,
+    idleMs: 600_000,
+    expectsEpisodes: false,
     samplesAll: true,
   }));
   const clock = { ...systemClock, now: () => NOON };

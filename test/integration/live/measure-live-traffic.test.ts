@@ -173,6 +173,8 @@ describe.each([
       baselineMs: 7 * 24 * 3_600_000,
       segmentKeys: [],
       maxSegments: 10,
+      idleMs: 600_000,
+      expectsEpisodes: false,
       samplesAll: false,
     }));
     const windows = createLiveWindows(database.pool);

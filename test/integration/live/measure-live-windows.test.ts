@@ -25,8 +25,21 @@ beforeAll(async () => {
 /** Of a pipeline of its own, twelve seconds after noon. */
 function aWorker(parts: Partial<LivePlan> = {}, others: readonly string[] = []) {
   const pipeline = `docs-${(pipelines += 1)}`;
-  const plan = { pipeline, windowMs: 24 * HOUR_MS, baselineMs: 7 * 24 * HOUR_MS, segmentKeys: [], maxSegments: 50 };
-  const plans = [...others, pipeline].map((name) => ({ ...plan, samplesAll: false, ...parts, pipeline: name }));
+  const plan = {
+    pipeline,
+    windowMs: 24 * HOUR_MS,
+    baselineMs: 7 * 24 * HOUR_MS,
+    segmentKeys: [],
+    maxSegments: 50,
+    idleMs: 600_000,
+  };
+  const plans = [...others, pipeline].map((name) => ({
+    ...plan,
+    samplesAll: false,
+    expectsEpisodes: false,
+    ...parts,
+    pipeline: name,
+  }));
   const clock = new HandClock(new Date(NOON.getTime() + 12_345));
   const stored = createLiveWindows(database.pool);
   const counted: LiveWindow[] = [];

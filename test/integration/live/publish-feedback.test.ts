@@ -48,6 +48,8 @@ async function gaugesAt(
     baselineMs: 7 * 24 * HOUR,
     segmentKeys: ['lang'],
     maxSegments: 1,
+    idleMs: 600_000,
+    expectsEpisodes: false,
     samplesAll: true,
     ...parts,
   };

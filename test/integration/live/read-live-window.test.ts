@@ -59,6 +59,7 @@ describe('reading a window of live queries', () => {
           occurredAtMs: hours(-2).getTime(),
           outcome: 'ok',
           context: null,
+          latencyMs: 12,
           stages: [],
           calibration: 1,
           tags: { lang: 'en' },
@@ -71,6 +72,7 @@ describe('reading a window of live queries', () => {
           occurredAtMs: hours(-2).getTime(),
           outcome: 'empty',
           context: null,
+          latencyMs: 12,
           stages: [],
           calibration: 1,
           tags: {},
@@ -80,6 +82,7 @@ describe('reading a window of live queries', () => {
       isCertain: false,
       halvings: 0,
       samples: 2,
+      steps: 0,
       clicks: { counted: 2, notShown: 1, late: 1 },
     });
   });

@@ -1,6 +1,7 @@
 /** The page of live traffic and feedback. */
 import { levelOf } from '../../../checks/edge/check-table.ts';
 import { count, duration, plural, type Unit } from '../../../core/format.ts';
+import { ALL_SEGMENT } from '../../../core/model.ts';
 import { measureRow } from '../../../measures/rules/measure-table.ts';
 import { inReadingOrder } from '../../../measures/shown-measures.ts';
 import type { TrendChart, TrendSeries } from '../../../report/model/charts.ts';
@@ -26,6 +27,7 @@ import type { UncheckedReason } from '../../rules/isolation.ts';
 import type { MeasuredStage } from '../../rules/live-stages.ts';
 import type { TrafficBucket } from '../../sql/live-samples.ts';
 import { violatingDocuments } from '../violating-documents.ts';
+import { episodesSection } from './episodes-section.ts';
 import { feedbackCharts, type readTrafficPage, trafficCharts } from './traffic-reads.ts';
 
 type TrafficPageData = Awaited<ReturnType<typeof readTrafficPage>>;
@@ -68,6 +70,10 @@ export function trafficPage(data: TrafficPageData): PageContent {
         ),
       ),
       data.isolation !== null && isolationSection(data.isolation),
+      episodesSection(
+        latest.filter(({ segment }) => segment === ALL_SEGMENT),
+        data.episodes,
+      ),
       stages(latest),
       feedback(data),
       segments(latest),

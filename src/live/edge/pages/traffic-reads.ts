@@ -12,6 +12,8 @@ import { distributions } from '../../../report/console/charts/distribution-chart
 import type { TimeRange } from '../../../report/console/links.ts';
 import { showsTextOf } from '../../../report/console/shows-text.ts';
 import { readStatus } from '../../../report/status/read-status.ts';
+import { type EpisodeStep, episodeSteps, splitByPause, tallyEpisode } from '../../rules/episodes.ts';
+import type { WindowStep } from '../../sql/live-windows.ts';
 import { summarizeAllFeedback } from '../live-routes.ts';
 
 /** Measures of live traffic, and of feedback, that have a chart. */
@@ -24,6 +26,9 @@ const MAX_BUCKETS = 96;
 /** Maximum number of isolation violations on the page; `GET /v1/isolation-violations` lists all. */
 const MAX_VIOLATIONS = 50;
 const COMPLAINT_DAYS = 14;
+/** Maximum number of episodes on the page, and of the longest episodes from which they are chosen. */
+const MAX_EPISODES = 10;
+const READ_EPISODES = 100;
 /** Longest range of the feedback summary, which reads all feedback in the range. */
 const MAX_FEEDBACK_MS = 7 * 86_400_000;
 
@@ -98,7 +103,7 @@ export async function readTrafficPage(context: Context, watched: WatchedPipeline
   const lengthMs = until.getTime() - from.getTime();
   const bucketSeconds = 60 * Math.max(1, Math.ceil(lengthMs / 60_000 / MAX_BUCKETS));
   const feedbackFrom = new Date(Math.max(from.getTime(), until.getTime() - MAX_FEEDBACK_MS));
-  const [status, buckets, series, [feedback], deployments, isolation] = await Promise.all([
+  const [status, buckets, series, [feedback], deployments, isolation, episodes] = await Promise.all([
     readStatus(onReplica(context), watched),
     reads.live.trafficReads.buckets({ pipeline, from, until, bucketSeconds }),
     reads.measurements.trends(
@@ -109,6 +114,7 @@ export async function readTrafficPage(context: Context, watched: WatchedPipeline
     summarizeAllFeedback(onReplica(context), pipeline, { from: feedbackFrom, until }),
     deploymentsWithin(context, pipeline, from, until),
     readIsolation(onReplica(context), watched, range),
+    readWorstEpisodes(context, pipeline, range),
   ]);
   if (feedback === undefined) throw new Error(`the pipeline ${pipeline} has no feedback summary`);
   return {
@@ -124,9 +130,54 @@ export async function readTrafficPage(context: Context, watched: WatchedPipeline
     isFeedbackCut: feedbackFrom > from,
     deployments,
     isolation,
+    episodes,
     from,
     until,
   };
+}
+
+/**
+ * Returns the episodes with the most retrievals that brought nothing: repeated, empty or without a new document. Chosen
+ * from the longest ones, because an episode of one retrieval cannot repeat it. Without texts in hash mode.
+ */
+async function readWorstEpisodes(context: Context, pipeline: string, { from, until }: TimeRange) {
+  const idleMs = context.livePlans.find((plan) => plan.pipeline === pipeline)?.idleMs ?? 0;
+  const showsText = showsTextOf(context, pipeline);
+  const steps = await context.reads.live.windows.longestEpisodes({ pipeline, from, until }, READ_EPISODES);
+  const byId = new Map<string, (WindowStep & { startedAtMs: number })[]>();
+  for (const step of steps) {
+    const own = byId.get(step.episode) ?? [];
+    own.push({ ...step, startedAtMs: step.occurredAt.getTime() });
+    byId.set(step.episode, own);
+  }
+  return [...byId]
+    .flatMap(([id, own]) => splitByPause(own, idleMs).map((part) => describeEpisode(id, part, showsText)))
+    .filter(({ wasted }) => wasted > 0)
+    .toSorted((a, b) => b.wasted - a.wasted || b.startedAt.getTime() - a.startedAt.getTime())
+    .slice(0, MAX_EPISODES);
+}
+
+function describeEpisode(
+  id: string,
+  retrievals: readonly (WindowStep & { startedAtMs: number })[],
+  showsText: boolean,
+) {
+  const steps: readonly EpisodeStep<(typeof retrievals)[number]>[] = episodeSteps(retrievals).map((step) =>
+    showsText ? step : { ...step, text: null, originalText: null },
+  );
+  return {
+    id,
+    startedAt: new Date(retrievals[0]?.startedAtMs ?? 0),
+    originalText: steps.find(({ originalText }) => originalText !== null)?.originalText ?? null,
+    steps,
+    tally: tallyEpisode(steps),
+    /** Number of steps that brought nothing. */
+    wasted: steps.filter(isWasted).length,
+  };
+}
+
+export function isWasted({ repeats, newDocumentIds }: EpisodeStep): boolean {
+  return repeats !== null || newDocumentIds.length === 0;
 }
 
 /** Returns the results of each isolation rule in the range, with the latest violations; null if there are no rules. */

@@ -45,7 +45,7 @@ describe('the samples of a window', () => {
         unitHash: 0.9,
       },
     );
-    expect(await createLiveWindows(database.pool).count(window(pipeline))).toBe(3);
+    expect(await createLiveWindows(database.pool).count(window(pipeline))).toEqual({ samples: 3, steps: 0 });
     expect(await read(window(pipeline))).toEqual([
       {
         id: 'first',
@@ -57,6 +57,7 @@ describe('the samples of a window', () => {
         segments: {},
         documentIds: ['d1', 'd2'],
         context: { characters: 812, repeated: 0.25 },
+        latencyMs: 12,
         stages: [aStage],
       },
       expect.objectContaining({ id: 'late', segments: { lang: 'en' } }),

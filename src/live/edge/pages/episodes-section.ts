@@ -1,0 +1,93 @@
+/** The section of the traffic page about turns of agents: their measures, and the worst ones step by step. */
+import { count, plural } from '../../../core/format.ts';
+import { measureRow } from '../../../measures/rules/measure-table.ts';
+import type { Content, Section } from '../../../report/model/content.ts';
+import { latestSize, latestValue } from '../../../report/model/measures.ts';
+import {
+  code,
+  documentId,
+  heading,
+  missing,
+  more,
+  query,
+  section,
+  strong,
+  styledParagraph,
+  table,
+  time,
+  verbatim,
+} from '../../../report/model/show.ts';
+import type { MeasurementStatus } from '../../../report/status/pipeline-status.ts';
+import { episodeMeasures } from '../../rules/episodes.ts';
+import { isWasted, type readTrafficPage } from './traffic-reads.ts';
+
+type Episode = Awaited<ReturnType<typeof readTrafficPage>>['episodes'][number];
+type Step = Episode['steps'][number];
+
+/** Number of new documents whose ids are shown. */
+const SHOWN_DOCUMENTS = 5;
+
+/** @param latest latest measures of all traffic; null for a pipeline without episodes */
+export function episodesSection(latest: readonly MeasurementStatus[], worst: readonly Episode[]): Section | null {
+  const measured = episodeMeasures.flatMap((measure) => {
+    const found = latest.find((one) => one.measure === measure);
+    return found === undefined ? [] : [found];
+  });
+  if (measured.length === 0 && worst.length === 0) return null;
+  return section(
+    'episodes',
+    'Turns of agents',
+    { lead: 'The retrievals of one turn are an episode. Values of a trailing window, with 95 % CI over episodes.' },
+    measured.length > 0 &&
+      table('Measures of episodes', measured, [
+        ['Measure', ({ measure }) => measureRow(measure).title],
+        ['Value', (one) => latestValue({ latest: one, isTooOld: one.isTooOld }), 'number'],
+        ['n', (one) => latestSize({ latest: one, isTooOld: one.isTooOld }), 'minor number'],
+      ]),
+    worst.length > 0 && [
+      heading(3, 'Episodes with the most retrievals that brought nothing'),
+      worst.map((episode, place) => more(summaryOf(episode), stepsOf(episode, place))),
+    ],
+  );
+}
+
+function summaryOf({ steps, wasted, tally }: Episode): string {
+  const parts = [
+    ...(tally.repeated > 0 ? [`${count(tally.repeated)} repeated`] : []),
+    ...(tally.empty > 0 ? [`${count(tally.empty)} empty`] : []),
+  ];
+  return `${wasted} of ${plural(steps.length, 'retrieval')} brought nothing${parts.length === 0 ? '' : ` (${parts.join(', ')})`}`;
+}
+
+function stepsOf({ id, startedAt, originalText, steps }: Episode, place: number): Content {
+  return [
+    originalText !== null && styledParagraph('asked', verbatim(originalText)),
+    styledParagraph('quiet', time(startedAt), ', episode ', code(id)),
+    table(
+      `Retrievals of episode ${place + 1}`,
+      [...steps.entries()],
+      [
+        ['Step', ([index]) => index + 1],
+        ['Query', ([, step]) => query(step.id, step.text)],
+        ['Documents', ([, step]) => new Set(step.documentIds).size, 'number'],
+        ['New', ([, step]) => newDocuments(step)],
+        ['Repeated', ([, step]) => repeated(step)],
+      ],
+    ),
+  ];
+}
+
+function newDocuments(step: Step): Content {
+  if (step.newDocumentIds.length === 0) return missing(step.documentIds.length === 0 ? 'nothing found' : 'none');
+  const hidden = step.newDocumentIds.length - SHOWN_DOCUMENTS;
+  return [
+    step.newDocumentIds.slice(0, SHOWN_DOCUMENTS).map((id) => [documentId(id), ' ']),
+    hidden > 0 && `and ${hidden} more`,
+  ];
+}
+
+function repeated(step: Step): Content {
+  if (step.outcome === 'error' || step.outcome === 'timeout') return 'failed';
+  if (step.repeats !== null) return strong(`step ${step.repeats + 1}`);
+  return isWasted(step) ? missing('nothing new') : missing('no');
+}

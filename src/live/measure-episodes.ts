@@ -1,0 +1,124 @@
+/** Measures the episodes that were closed in a trailing window, by pipeline and segment. */
+
+import type { Context } from '../core/context.ts';
+import { HOUR_MS } from '../core/time.ts';
+import type { LatestMeasurement } from '../measures/measurements.ts';
+import type { MeasurementOutcome } from '../measures/rules/measurement.ts';
+import type { LivePlan } from './measure-live-traffic.ts';
+import { createTagReader, type WindowReading } from './read-live-window.ts';
+import {
+  type EpisodeMeasure,
+  episodeMeasures,
+  episodeSteps,
+  estimateEpisodes,
+  type SampledEpisode,
+  splitByPause,
+  tallyEpisode,
+} from './rules/episodes.ts';
+import type { ClickRateOutcome } from './rules/feedback/click-rates.ts';
+import { liveSegments } from './rules/live-measures.ts';
+import { wholeProbability } from './rules/sampling/whole-episode.ts';
+import type { LiveWindow, WindowStep } from './sql/live-windows.ts';
+
+/** Episodes that began this long before the window are still read from their start. */
+const LOOKBACK_MS = HOUR_MS;
+
+const counts: ReadonlySet<EpisodeMeasure> = new Set<EpisodeMeasure>(['episode_retrievals', 'episode_repeats']);
+
+/** @returns no outcomes for a pipeline that has never reported an episode, unless a check requires one */
+export async function measureEpisodes(
+  context: Context,
+  plan: LivePlan,
+  window: LiveWindow,
+  reading: Pick<WindowReading, 'halvings' | 'steps'>,
+  latest: readonly LatestMeasurement[],
+  signal: AbortSignal,
+): Promise<MeasurementOutcome[]> {
+  const wasMeasured = latest.some(({ measure }) => measure === episodeMeasures[0]);
+  if (reading.steps === 0 && !wasMeasured && !plan.expectsEpisodes) return [];
+  const episodes = await readEpisodes(context, plan, window, reading.halvings, signal);
+  const frame = {
+    pipeline: plan.pipeline,
+    windowStart: window.from,
+    windowEnd: window.until,
+    measuredAt: context.clock.now(),
+    details: {},
+  };
+  const outcomes: MeasurementOutcome[] = [];
+  for (const { name, queries: own } of liveSegments(episodes, plan.segmentKeys, plan.maxSegments)) {
+    for (const { measure, outcome } of estimateEpisodes(own))
+      outcomes.push({ ...frame, segment: name, measure, ...resultOf(measure, outcome, own.length) });
+    await context.clock.sleep(0, signal);
+  }
+  return outcomes;
+}
+
+function resultOf(measure: EpisodeMeasure, outcome: ClickRateOutcome, episodes: number) {
+  if (outcome.kind === 'rate') {
+    const { value, low, high, n } = outcome;
+    const ciMethod = counts.has(measure) ? 'sessions_t' : 'sessions_wilson';
+    const [ciLow, ciHigh] = [Math.min(low, value), Math.max(high, value)];
+    return { kind: 'value' as const, value, ciLow, ciHigh, ciMethod, n };
+  }
+  return { kind: 'no_data' as const, reason: gapReason(measure, outcome.have, episodes) };
+}
+
+function gapReason(measure: EpisodeMeasure, have: number, episodes: number): string {
+  if (episodes === 0) return 'no_episodes';
+  if (have > 0) return 'too_few_episodes';
+  return measure === 'rewrite_answer_ratio' ? 'no_rewritten_queries' : 'single_retrievals';
+}
+
+interface TaggedEpisode extends SampledEpisode {
+  /** Only configured segment keys, from the first step. */
+  readonly tags: Readonly<Record<string, string>>;
+}
+
+/**
+ * Reads the episodes whose last step is in the window and at least the idle time before its end. Such an episode is
+ * closed: a step that arrives late is measured the next time.
+ *
+ * @param halvings as for `LiveWindows.steps`
+ */
+async function readEpisodes(
+  { db, clock }: Context,
+  { idleMs, segmentKeys }: LivePlan,
+  { pipeline, from, until }: LiveWindow,
+  halvings: number,
+  signal: AbortSignal,
+): Promise<readonly TaggedEpisode[]> {
+  const { windows } = db.live;
+  const read = { pipeline, from: new Date(from.getTime() - LOOKBACK_MS - idleMs), until };
+  const levels = await windows.levels(read);
+  const tagsOf = createTagReader(segmentKeys);
+  const open = new Map<string, WindowStep[]>();
+  const episodes: TaggedEpisode[] = [];
+  const closeBefore = (now: Date): void => {
+    for (const [id, steps] of open) {
+      const last = steps.at(-1);
+      if (last === undefined || last.occurredAt.getTime() + idleMs >= now.getTime()) continue;
+      open.delete(id);
+      const timed = steps.map((step) => ({ ...step, startedAtMs: step.occurredAt.getTime() }));
+      for (const part of splitByPause(timed, idleMs)) {
+        const endedAtMs = part.at(-1)?.startedAtMs ?? 0;
+        const probability = wholeProbability(part, levels, idleMs, halvings);
+        const [first] = part;
+        if (first === undefined || probability === null || endedAtMs < from.getTime()) continue;
+        const tally = tallyEpisode(episodeSteps(part));
+        episodes.push({ cluster: first.cluster, probability, tally, tags: tagsOf(first) });
+      }
+    }
+  };
+  for await (const batch of windows.steps(read, halvings)) {
+    for (const step of batch) {
+      const steps = open.get(step.episode);
+      if (steps === undefined) open.set(step.episode, [step]);
+      else steps.push(step);
+    }
+    closeBefore(batch.at(-1)?.occurredAt ?? from);
+    // Yields to requests, which share this thread.
+    await clock.sleep(0, signal);
+  }
+  closeBefore(until);
+  return episodes;
+}

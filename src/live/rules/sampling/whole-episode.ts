@@ -1,0 +1,41 @@
+/** The inclusion probability of an episode, which may span minutes with different sampling rates. */
+import { MINUTE_MS } from '../../../core/time.ts';
+
+interface SampledStep {
+  /** Draw of its sampling unit. */
+  readonly cluster: number;
+  readonly rateProbability: number;
+  /** Probability with which the service sent the query. */
+  readonly upstreamProbability: number;
+  /** Halvings in `rateProbability`. */
+  readonly level: number;
+  readonly receivedAt: Date;
+}
+
+/**
+ * Returns the probability with which every step of an episode was sampled; null if another draw, or a higher sampling
+ * level in the minutes around it, may have dropped a step. Such an episode would look shorter than it was.
+ *
+ * @param levels highest sampling level by minute of receipt, in minutes since 1970; others are 0
+ * @param halvings how often the probability was halved to read fewer samples
+ */
+export function wholeProbability(
+  steps: readonly SampledStep[],
+  levels: ReadonlyMap<number, number>,
+  idleMs: number,
+  halvings: number,
+): number | null {
+  const times = steps.map(({ receivedAt }) => receivedAt.getTime());
+  const level = levels.size === 0 ? 0 : highestLevel(levels, Math.min(...times) - idleMs, Math.max(...times) + idleMs);
+  const rate = Math.min(...steps.map((step) => step.rateProbability * 2 ** step.level));
+  const probability = rate * 2 ** -(level + halvings);
+  if (steps.some(({ cluster }) => cluster >= probability)) return null;
+  return probability * Math.min(...steps.map(({ upstreamProbability }) => upstreamProbability));
+}
+
+function highestLevel(levels: ReadonlyMap<number, number>, fromMs: number, untilMs: number): number {
+  let highest = 0;
+  for (let minute = Math.floor(fromMs / MINUTE_MS); minute <= untilMs / MINUTE_MS; minute += 1)
+    highest = Math.max(highest, levels.get(minute) ?? 0);
+  return highest;
+}

@@ -1,0 +1,43 @@
+import { expect, it } from 'vitest';
+import { episodesSection } from '../../../../../src/live/edge/pages/episodes-section.ts';
+import { episodeSteps, tallyEpisode } from '../../../../../src/live/rules/episodes.ts';
+import { terminalText } from '../../../../../src/report/terminal.ts';
+import { NOON } from '../../../../support/builders.ts';
+
+function anEpisode(lists: readonly (readonly string[])[]) {
+  const steps = episodeSteps(
+    lists.map((documentIds, place) => ({
+      id: `q${place}`,
+      episode: 'turn-9',
+      text: `query ${place}`,
+      originalText: 'where is my parcel',
+      documentIds,
+      outcome: documentIds.length === 0 ? ('empty' as const) : ('ok' as const),
+      startedAtMs: NOON.getTime() + place,
+      occurredAt: NOON,
+      receivedAt: NOON,
+      step: null,
+      segments: {},
+      cluster: 0,
+      rateProbability: 1,
+      level: 0,
+      upstreamProbability: 1,
+    })),
+  );
+  const originalText = 'where is my parcel';
+  return { id: 'turn-9', startedAt: NOON, originalText, steps, tally: tallyEpisode(steps), wasted: 2 };
+}
+
+it('shows the steps of an episode with what each one added, repeated or did not find', () => {
+  const shown = episodesSection([], [anEpisode([['a', 'b'], ['a', 'b'], ['c'], []])]);
+  const text = terminalText(shown, NOON).replaceAll(/\s+/g, ' ');
+  expect(text).toContain('2 of 4 retrievals brought nothing (1 repeated, 1 empty)');
+  expect(text).toContain('where is my parcel');
+  expect(text).toMatch(
+    /1 query 0 q0 2 a b no 2 query 1 q1 2 none step 1 3 query 2 q2 1 c no 4 query 3 q3 0 nothing found/,
+  );
+});
+
+it('is absent for a pipeline without episodes', () => {
+  expect(episodesSection([], [])).toBeNull();
+});
