@@ -48,14 +48,31 @@ function countLists(keys: readonly string[]): ReadonlyMap<string, number> {
   return counts;
 }
 
+/** Minimum share of a new document's ranks that the same old document had, if the old document was renamed. */
+const RENAMED = 0.8;
+
 /**
- * Returns the document that is new in the results of the most queries, and the usual number of queries per document.
+ * Returns the document that is new in the results of the most queries, and the usual number of queries per document. A
+ * document that only takes the ranks of one other document, which no query gets any more, is not new but renamed.
  */
 export function commonNewcomer(lists: readonly Lists[]) {
+  const pool = new Set(lists.flatMap(({ now }) => now));
   const counts = new Map<string, number>();
+  const renamed = new Map<string, number>();
   for (const { old, now } of lists) {
     const known = new Set(old);
-    for (const id of new Set(now)) if (!known.has(id)) counts.set(id, (counts.get(id) ?? 0) + 1);
+    for (const [place, id] of now.entries()) {
+      if (known.has(id) || now.indexOf(id) < place) continue;
+      counts.set(id, (counts.get(id) ?? 0) + 1);
+      const before = old[place];
+      if (before === undefined || pool.has(before)) continue;
+      const pair = JSON.stringify([before, id]);
+      renamed.set(pair, (renamed.get(pair) ?? 0) + 1);
+    }
+  }
+  for (const [pair, times] of renamed) {
+    const [, id = ''] = JSON.parse(pair) as string[];
+    if (times >= RENAMED * (counts.get(id) ?? 0)) counts.delete(id);
   }
   const total = [...counts.values()].reduce((sum, count) => sum + count, 0);
   return {

@@ -189,7 +189,9 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     ...textsAsBefore,
     empty_answers: { most: -4 },
     answer_length: { cut: -3, thinned: -3 },
-    results: { intact: -5, disturbed: -2, scrambled: 1 },
+    // If only some ids changed, results are disturbed, but the other documents stay.
+    results: { intact: -5, disturbed: -0.5, scrambled: 1 },
+    surviving_documents: { stay: 0.5, move: -1 },
     documents: { same: -4, vanished: -2.5, replaced: 2 },
     renamed: { one_to_one: 5, not: -4 },
     live_relevance: { as_before: 0.5, fell: -1.5 },
@@ -201,7 +203,8 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     labels: { some_gone: -0.5, many_gone: 1.5 },
     store_size: { steady: 0.5, fell: -2, emptied: -5 },
     stage: { candidates: 0.5, filter: -2, later: -2 },
-    store_agreement: { as_before: 0.3, fell_near: -1, rose: -2 },
+    // Returned ids that the store does not have look like documents that are not among the nearest.
+    store_agreement: { as_before: 0.3, rose: -2 },
   },
   old_index: {
     ...answered,

@@ -76,6 +76,12 @@ describe('golden answers compared with those of an earlier run', () => {
     expect(changedTo((i) => full(i).slice(4))).toMatchObject({ cut: 0, length: { before: 6, now: 2 } });
   });
 
+  it('do not take a renamed document for one that is new in many answers', () => {
+    expect(changedTo((i) => ['urn:a', ...full(i).slice(1)]).newcomer.queries).toBe(0);
+    const added = changedTo((i) => full(i).with(i % 5, 'constant'));
+    expect(added.newcomer.queries).toBe(added.answered);
+  });
+
   it('distinguish renamed documents from other documents', () => {
     expect(changedTo((i) => full(i).map((id) => `new-${id}`))).toMatchObject({ renamed: 1 });
     expect(changedTo((i) => full(i).map((_, place) => `other-${(7 * i + 5 * place) % 23}`)).renamed).toBeLessThan(0.5);
