@@ -225,13 +225,16 @@ export function looksBack({ rule }: Pick<Alert, 'rule'>): boolean {
 
 /**
  * Trend of the firing alerts. `worse`: an alert is worse than ever before. `recovering`: all alerts have data and are
- * better than at their worst, so new signs come from the repair, not from the fault. A new look-back alert also counts
- * as recovering if all earlier alerts are fixed.
+ * better than at their worst, so new signs come from the repair, not from the fault. A new look-back alert is ignored
+ * soon after an earlier alert resolved.
  */
 export function trendOf(timeline: readonly AlertTimeline[], firing: readonly Alert[], at: Date): Trend {
   const hasNews = firing.some((alert) => !looksBack(alert) && timeline.every(({ name }) => name !== alert.name));
   if (timeline.length > 0 && !hasNews && timeline.every((known) => isFixed(known, firing, at))) return 'recovering';
-  const trends = new Set(firing.map((alert) => trendOfAlert(timeline, alert)));
+  const hasResolved = timeline.some(({ endedAt }) => endedAt !== null && at.getTime() - endedAt.getTime() <= ECHO_MS);
+  const isEcho = (alert: Alert): boolean =>
+    hasResolved && looksBack(alert) && timeline.every(({ name }) => name !== alert.name);
+  const trends = new Set(firing.filter((alert) => !isEcho(alert)).map((alert) => trendOfAlert(timeline, alert)));
   if (trends.has('worse')) return 'worse';
   return trends.has('steady') ? 'steady' : 'recovering';
 }

@@ -106,6 +106,15 @@ describe('the trend', () => {
     expect(trendOf(looks([floor(0.04)], []), [{ ...echo, rule: 'RecalldCheckWarning' }], hours(2))).toBe('worse');
   });
 
+  it('is recovering if a look-back alert follows while one earlier alert has resolved and the others get better', () => {
+    const echo = anAlert({ name: 'drift', rule: 'RecalldDensityDrift', severity: 'warning' });
+    const empty = (value: number) => anAlert({ name: 'zero results', value, threshold: 0.05 });
+    const timeline = looks([floor(0.04), empty(0.3)], [empty(0.2)]);
+    expect(trendOf(timeline, [empty(0.1), echo], hours(2))).toBe('recovering');
+    expect(trendOf(timeline, [empty(0.4), echo], hours(2))).toBe('worse');
+    expect(trendOf(looks([floor(0.04), empty(0.3)]), [floor(0.5), empty(0.1), echo], hours(1))).toBe('worse');
+  });
+
   it('is steady for alerts without values, which may be as bad as before', () => {
     const overdue = anAlert({ value: null, threshold: null });
     expect(trendOf(looks([overdue]), [overdue], hours(1))).toBe('steady');
