@@ -130,6 +130,24 @@ export const combinations: readonly Combination[] = [
     },
   },
   {
+    name: 'langchain-mlflow',
+    framework: 'LangChain',
+    instrumentation: 'MLflow',
+    program: 'langchain',
+    tracing: 'mlflow',
+    packages: ['langchain', 'langchain-core', 'mlflow-tracing'],
+    extras: [...langchain, ...otel],
+    // MLflow keeps the session in the metadata of its trace, which it does not export.
+    missing: ['session'],
+    switchedOn:
+      '`OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` in place of `OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_EXPORTER_OTLP_TRACES_PROTOCOL=http/protobuf`; with `mlflow-tracing`, also `MLFLOW_TRACKING_URI`',
+    env: {
+      OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'http/protobuf',
+      // Any address: without one, MLflow looks for a store of its own, fails and traces nothing.
+      MLFLOW_TRACKING_URI: 'http://127.0.0.1:9',
+    },
+  },
+  {
     name: 'dspy-openinference',
     framework: 'DSPy',
     instrumentation: 'OpenInference',
