@@ -56,7 +56,7 @@ it('builds a wheel that PyPI accepts, and that installs alone', async () => {
 
 it('has no error that mypy finds in strict mode, and needs no newer Python than 3.9', async () => {
   await run(python, ['-m', 'mypy', '--strict', 'recalld', 'tests']);
-  await run(python, ['-m', 'mypy', '--strict', 'integration']);
+  await run(python, ['-m', 'mypy', '--strict', '--exclude', 'programs/', 'integration']);
   await run(python, ['-m', 'vermin', '--target=3.9-', '--eval-annotations', '--violations', 'recalld']);
 });
 
