@@ -1,12 +1,14 @@
 /** docs/reference/tracing.md: the tracing programs that recalld has met, from their recordings. */
+import { readCollectorRecording } from '../../test/interop/collector/recording.ts';
 import { type Recording, readRecordings } from '../../test/interop/tracing/recording.ts';
 import { code, generatedPage, type Page, table } from './page.ts';
 
 export function tracingPage(): Page {
   const recordings = readRecordings();
+  const collector = readCollectorRecording();
   return generatedPage(
     'docs/reference/tracing.md',
-    ['test/fixtures/interop/tracing'],
+    ['test/fixtures/interop/tracing', 'test/fixtures/interop/collector.json.gz'],
     [
       '# Tested tracing combinations',
       'recalld was tested with the frameworks and instrumentations below. Each row is a recording of a real program. The test suite replays the recording and verifies that recalld stores the query, the ranked documents and the latency that the program saw, and the fields under *also read*. Without an id, recalld uses a [hash of the text](../explanation/concepts.md#documents-without-an-id); without the error class, it stores that the retrieval failed. Configure the exporter as in [Send live queries with OpenTelemetry](../how-to/opentelemetry.md).',
@@ -15,6 +17,7 @@ export function tracingPage(): Page {
         recordings.map(rowOf),
       ),
       "LangChain retrievers return documents without scores, unless they put a score into the metadata. A reranker that is not part of the retriever changes the order, but recalld stores the retriever's scores.",
+      `Each recording was also sent through an OpenTelemetry Collector ${collector.version} with the [configuration for recalld](../how-to/opentelemetry.md#use-a-collector) on ${collector.date}, half of them over gRPC. recalld stores the same.`,
       '## Tested cases',
       table(
         ['framework', 'instrumentation', 'cases'],

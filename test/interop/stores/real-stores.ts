@@ -39,6 +39,8 @@ export interface RealStore {
   /** Where it comes from. */
   readonly source: string;
   readonly speaksHttp: boolean;
+  /** Left out: every machine. A file that a machine needs to run it. */
+  readonly needs?: string;
   readonly abilities: StoreAbilities;
   /** Installs the newest version on first use. */
   start(): Promise<RunningStore>;
@@ -131,6 +133,7 @@ export const realStores: readonly RealStore[] = [
     product: 'Redis vector set',
     source: 'Debian 13',
     speaksHttp: false,
+    needs: '/usr/share/keyrings/debian-archive-keyring.gpg',
     abilities: { ...vectorSetAbilities, manyDocuments: 20_000 },
     async start() {
       const folder = path.join(workshop, 'debian13');

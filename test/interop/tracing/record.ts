@@ -62,7 +62,8 @@ export async function record(combination: Combination): Promise<Recording> {
   }
 }
 
-async function startReceiver() {
+/** Starts an OTLP endpoint that keeps what it receives. */
+export async function startReceiver() {
   const requests: ExportRequest[] = [];
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];

@@ -22,7 +22,10 @@ export function configOf(recordings: readonly Pick<Recording, 'name'>[]): string
 }
 
 /** Sends every request of a recording. Returns the messages of partial successes. */
-export async function send({ requests }: Recording, daemon: InstalledDaemon): Promise<readonly string[]> {
+export async function send(
+  { requests }: Pick<Recording, 'requests'>,
+  daemon: InstalledDaemon,
+): Promise<readonly string[]> {
   const messages: string[] = [];
   for (const { path, contentType, contentEncoding, body } of requests) {
     const response = await daemon.fetch(path, {

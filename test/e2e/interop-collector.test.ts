@@ -1,0 +1,10 @@
+/** Exports of tracing programs as a Collector with the configuration in deploy/otel-collector sent them on. */
+import { describe } from 'vitest';
+import { readCollectorRecording } from '../interop/collector/recording.ts';
+import { describeCollector } from '../interop/collector/suite.ts';
+
+const recording = readCollectorRecording();
+
+describe(`recorded from Collector ${recording.version}`, () => {
+  describeCollector(async () => recording);
+});

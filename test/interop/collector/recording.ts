@@ -1,0 +1,25 @@
+/** What a Collector with the configuration in deploy/otel-collector exported for the recordings of tracing programs. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import type { ExportRequest } from '../tracing/recording.ts';
+
+export interface CollectorRecording {
+  /** Day of the recording. */
+  readonly date: string;
+  /** Of the Collector. */
+  readonly version: string;
+  readonly requests: readonly ExportRequest[];
+  /** The same with RECALLD_KEEP_PERCENT=0. */
+  readonly errorsOnly: readonly ExportRequest[];
+}
+
+const file = path.resolve(import.meta.dirname, '../../fixtures/interop/collector.json.gz');
+
+export function readCollectorRecording(): CollectorRecording {
+  return JSON.parse(gunzipSync(readFileSync(file)).toString('utf8')) as CollectorRecording;
+}
+
+export function writeCollectorRecording(recording: CollectorRecording): void {
+  writeFileSync(file, gzipSync(JSON.stringify(recording), { level: 9 }));
+}

@@ -1,0 +1,59 @@
+/** What recalld must store from the exports of a Collector, live or recorded. */
+import { gunzipSync } from 'node:zlib';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { anInstallation, type Installation } from '../../support/installation.ts';
+import { readRecordings } from '../tracing/recording.ts';
+import { configOf, expected, type Stored, send, stored } from '../tracing/replay.ts';
+import { otherNames } from './other-spans.ts';
+import type { CollectorRecording } from './recording.ts';
+
+const recordings = readRecordings();
+const named = recordings.map((recording) => [recording.name, recording] as const);
+/** The other traces of its session are not kept. */
+const failure = ({ query, error }: Stored) => (error === null ? [] : [{ query, error }]);
+
+export function describeCollector(exported: () => Promise<CollectorRecording>): void {
+  let collector: CollectorRecording;
+  const installations: Installation[] = [];
+  const messages: string[] = [];
+  const cleanups: (() => Promise<void>)[] = [];
+
+  beforeAll(async () => {
+    collector = await exported();
+    for (const requests of [collector.requests, collector.errorsOnly]) {
+      const installed = await anInstallation(
+        { 'recalld.yaml': configOf(recordings) },
+        { atEnd: (clean) => void cleanups.unshift(clean) },
+      );
+      messages.push(...(await send({ requests }, await installed.serve())));
+      installations.push(installed);
+    }
+  });
+  afterAll(async () => {
+    for (const clean of cleanups) await clean();
+  });
+
+  it.each(named)('recalld stores what the program retrieved: %s', async (_, recording) => {
+    const [all, errorsOnly] = await Promise.all(installations.map((installed) => stored(recording, installed)));
+    expect(all).toEqual(expected(recording));
+    // RECALLD_KEEP_PERCENT=0 keeps traces with an error.
+    expect(errorsOnly?.flatMap(failure)).toEqual(expected(recording).flatMap(failure));
+  });
+
+  it('recalld receives fewer retrievals when only traces with an error are kept', async () => {
+    const counts = installations.map(async ({ query }) => {
+      const [row] = await query<{ count: number }>('select count(*)::int as count from live_queries');
+      return row?.count ?? 0;
+    });
+    const [all = 0, errorsOnly = 0] = await Promise.all(counts);
+    expect(errorsOnly).toBeGreaterThan(0);
+    expect(errorsOnly).toBeLessThan(all / 2);
+  });
+
+  it('recalld receives only spans that it reads', () => {
+    const sent = collector.requests.map(({ body }) => gunzipSync(Buffer.from(body, 'base64')).toString('latin1'));
+    expect(sent.join('')).toContain('retrieval');
+    for (const name of otherNames) expect(sent.filter((text) => text.includes(name))).toEqual([]);
+    expect(messages.filter((message) => message !== '')).toEqual([]);
+  });
+}
