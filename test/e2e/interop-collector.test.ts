@@ -6,5 +6,5 @@ import { describeCollector } from '../interop/collector/suite.ts';
 const recording = readCollectorRecording();
 
 describe(`recorded from Collector ${recording.version}`, () => {
-  describeCollector(async () => recording);
+  describeCollector(recording.programs, async () => recording);
 });

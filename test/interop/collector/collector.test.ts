@@ -11,6 +11,7 @@ import { writeCollectorRecording } from './recording.ts';
 import { startCollector } from './run-collector.ts';
 import { describeCollector } from './suite.ts';
 
+const recordings = readRecordings();
 const binary = process.env['RECALLD_TEST_COLLECTOR'] ?? '';
 
 /** Returns what a Collector exports for the recordings and for spans that recalld does not read. */
@@ -18,7 +19,7 @@ async function throughCollector(keepPercent: string): Promise<{ version: string;
   const receiver = await startReceiver();
   const collector = await startCollector(binary, { RECALLD_URL: receiver.url, RECALLD_KEEP_PERCENT: keepPercent });
   try {
-    for (const [place, { requests }] of readRecordings().entries()) {
+    for (const [place, { requests }] of recordings.entries()) {
       for (const request of requests) await collector.send(request, place % 2 === 0 ? 'http' : 'grpc');
     }
     await collector.send(otherSpans, 'http');
@@ -31,10 +32,11 @@ async function throughCollector(keepPercent: string): Promise<{ version: string;
 }
 
 describe.skipIf(binary === '')('through a Collector', () => {
-  describeCollector(async () => {
+  describeCollector(recordings, async () => {
     const { version, requests } = await throughCollector('100');
     const { requests: errorsOnly } = await throughCollector('0');
-    const recording = { date: new Date().toISOString().slice(0, 10), version, requests, errorsOnly };
+    const programs = recordings.map(({ requests: _, ...program }) => program);
+    const recording = { date: new Date().toISOString().slice(0, 10), version, programs, requests, errorsOnly };
     if (process.env['RECALLD_TEST_RECORD'] === '1') writeCollectorRecording(recording);
     return recording;
   });

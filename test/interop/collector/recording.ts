@@ -2,13 +2,15 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import type { ExportRequest } from '../tracing/recording.ts';
+import type { ExportRequest, Recording } from '../tracing/recording.ts';
 
 export interface CollectorRecording {
   /** Day of the recording. */
   readonly date: string;
   /** Of the Collector. */
   readonly version: string;
+  /** What was sent to the Collector, without the requests. */
+  readonly programs: readonly Omit<Recording, 'requests'>[];
   readonly requests: readonly ExportRequest[];
   /** The same with RECALLD_KEEP_PERCENT=0. */
   readonly errorsOnly: readonly ExportRequest[];

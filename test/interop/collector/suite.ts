@@ -2,17 +2,17 @@
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { anInstallation, type Installation } from '../../support/installation.ts';
-import { readRecordings } from '../tracing/recording.ts';
 import { configOf, expected, type Stored, send, stored } from '../tracing/replay.ts';
 import { otherNames } from './other-spans.ts';
 import type { CollectorRecording } from './recording.ts';
 
-const recordings = readRecordings();
-const named = recordings.map((recording) => [recording.name, recording] as const);
 /** The other traces of its session are not kept. */
 const failure = ({ query, error }: Stored) => (error === null ? [] : [{ query, error }]);
 
-export function describeCollector(exported: () => Promise<CollectorRecording>): void {
+export function describeCollector(
+  programs: CollectorRecording['programs'],
+  exported: () => Promise<CollectorRecording>,
+): void {
   let collector: CollectorRecording;
   const installations: Installation[] = [];
   const messages: string[] = [];
@@ -22,7 +22,7 @@ export function describeCollector(exported: () => Promise<CollectorRecording>): 
     collector = await exported();
     for (const requests of [collector.requests, collector.errorsOnly]) {
       const installed = await anInstallation(
-        { 'recalld.yaml': configOf(recordings) },
+        { 'recalld.yaml': configOf(programs) },
         { atEnd: (clean) => void cleanups.unshift(clean) },
       );
       messages.push(...(await send({ requests }, await installed.serve())));
@@ -33,12 +33,15 @@ export function describeCollector(exported: () => Promise<CollectorRecording>): 
     for (const clean of cleanups) await clean();
   });
 
-  it.each(named)('recalld stores what the program retrieved: %s', async (_, recording) => {
-    const [all, errorsOnly] = await Promise.all(installations.map((installed) => stored(recording, installed)));
-    expect(all).toEqual(expected(recording));
-    // RECALLD_KEEP_PERCENT=0 keeps traces with an error.
-    expect(errorsOnly?.flatMap(failure)).toEqual(expected(recording).flatMap(failure));
-  });
+  it.each(programs.map((program) => [program.name, program] as const))(
+    'recalld stores what the program retrieved: %s',
+    async (_, program) => {
+      const [all, errorsOnly] = await Promise.all(installations.map((installed) => stored(program, installed)));
+      expect(all).toEqual(expected(program));
+      // RECALLD_KEEP_PERCENT=0 keeps traces with an error.
+      expect(errorsOnly?.flatMap(failure)).toEqual(expected(program).flatMap(failure));
+    },
+  );
 
   it('recalld receives fewer retrievals when only traces with an error are kept', async () => {
     const counts = installations.map(async ({ query }) => {

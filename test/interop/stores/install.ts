@@ -2,24 +2,17 @@
 import { type ChildProcess, execFile, type SpawnOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
-import { chmod, chown, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { chmod, chown, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { virtualEnvironment, workshop } from '../virtual-environment.ts';
 
 export const run = promisify(execFile);
 
-/** Outside the repository, and kept: installing takes minutes. */
-export const workshop = path.join(tmpdir(), 'recalld-interop-stores');
-
 /** Returns the folder of a virtual environment with the newest versions of these packages from PyPI. */
 export async function pythonPackages(...packages: readonly string[]): Promise<string> {
-  const folder = path.join(workshop, packages.join('-'));
-  await mkdir(workshop, { recursive: true });
-  await run('python3', ['-m', 'venv', folder]);
-  const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--upgrade', ...packages];
-  await run(path.join(folder, 'bin/python'), pip);
-  return folder;
+  return path.dirname(path.dirname(await virtualEnvironment(packages)));
 }
 
 export async function pythonVersion(folder: string, name: string): Promise<string> {

@@ -12,6 +12,7 @@ import { pgvectorService } from '../../support/pgvector.ts';
 import { searchEngineAbilities, searchEngineService } from '../../support/search-engines.ts';
 import { vectorSetAbilities, vectorSetService } from '../../support/vector-sets.ts';
 import { waitFor } from '../../support/wait-for.ts';
+import { workshop } from '../virtual-environment.ts';
 import {
   jarVersion,
   javaPackages,
@@ -21,7 +22,6 @@ import {
   serverFolder,
   startServer,
   stopServer,
-  workshop,
 } from './install.ts';
 import { lanceDbService } from './lancedb/service.ts';
 

@@ -40,7 +40,7 @@ export async function send(
 }
 
 /** Returns the stored live queries of a recording, ordered by text, then by start. */
-export async function stored({ name }: Recording, { query }: Installation): Promise<readonly Stored[]> {
+export async function stored({ name }: Pick<Recording, 'name'>, { query }: Installation): Promise<readonly Stored[]> {
   const rows = await query<{
     text: string | null;
     results: readonly [string, number | null][];
@@ -69,7 +69,7 @@ export async function stored({ name }: Recording, { query }: Installation): Prom
 }
 
 /** Returns the live queries that a recording must produce. */
-export function expected({ retrievals, missing }: Recording): readonly Stored[] {
+export function expected({ retrievals, missing }: Pick<Recording, 'retrievals' | 'missing'>): readonly Stored[] {
   const retrieved = retrievals.map(
     ({ query, results, error, session }): Stored => ({
       query,
