@@ -19,6 +19,8 @@ create table api_keys (
   name text not null,
   key_hash bytea not null unique,
   scopes text[] not null,
+  -- The only pipelines that the key may see and change; null means all.
+  pipelines text[],
   created_at timestamptz not null,
   revoked_at timestamptz
 );

@@ -3,6 +3,7 @@
  * date.
  */
 import path from 'node:path';
+import { accessPage } from './access-page.ts';
 import { benchmarksPages } from './benchmarks-page.ts';
 import { calibrationPages } from './calibration-page.ts';
 import { commandsPage } from './commands-page.ts';
@@ -31,6 +32,7 @@ const pages = [
   await commandsPage(),
   configPage(),
   errorsPage(),
+  accessPage(),
   exportPage(),
   diagnosisPage(),
   diagnosisWeightsPage(),

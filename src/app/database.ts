@@ -8,7 +8,7 @@ import type { Pool } from 'pg';
 import { createCheckStore } from '../checks/check-store.ts';
 import { createThrottleLimits } from '../connectors/throttle/limits.ts';
 import type { CleanupStack } from '../core/cleanup-stack.ts';
-import type { Context, Db } from '../core/context.ts';
+import type { Context, Db, Scope } from '../core/context.ts';
 import { messageOf, RecalldError } from '../core/errors.ts';
 import { plural } from '../core/format.ts';
 import type { Logger } from '../core/logger.ts';
@@ -39,29 +39,33 @@ import type { Config } from './config/schema.ts';
 /** Name of this process among all processes that share the database. */
 export const replica = `${hostname()}-${process.pid}`;
 
-/** @param by the user recorded in the audit log; null for recalld */
+/**
+ * @param by the user recorded in the audit log; null for recalld
+ * @param scope hides the rows of other pipelines from every read that does not name a pipeline
+ */
 export function openDatabase(
   { pool, readPool }: { readonly pool: Pool; readonly readPool: Pool },
   by: string | null = null,
+  scope: Scope = null,
 ): Pick<Context, 'db' | 'reads'> {
-  const db = createDb(pool, by);
-  return { db, reads: readPool === pool ? db : createDb(readPool, by) };
+  const db = createDb(pool, by, scope);
+  return { db, reads: readPool === pool ? db : createDb(readPool, by, scope) };
 }
 
-export function createDb(pool: Pool, by: string | null = null): Db {
+export function createDb(pool: Pool, by: string | null = null, scope: Scope = null): Db {
   return {
-    platform: platformTables(pool),
+    platform: platformTables(pool, scope),
     limits: createThrottleLimits(pool),
     measurements: createMeasurements(pool),
-    live: liveTables(pool, replica),
-    golden: goldenTables(pool, by),
+    live: liveTables(pool, replica, scope),
+    golden: goldenTables(pool, by, scope),
     index: indexTables(pool),
-    density: densityTables(pool),
+    density: densityTables(pool, scope),
     judging: judgingTables(pool),
     experiments: experimentTables(pool),
-    checks: createCheckStore(pool),
+    checks: createCheckStore(pool, scope),
     ...exportTables(pool),
-    ...incidentTables(pool),
+    ...incidentTables(pool, scope),
   };
 }
 

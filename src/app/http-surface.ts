@@ -7,8 +7,12 @@ import { createJsonBodyReader } from '../live/json-bodies.ts';
 import { createLiveIngest } from '../live/live-ingest.ts';
 import { feedbackKinds } from '../live/rules/live-query.ts';
 import { createAuthProxy } from '../platform/access/auth-proxy.ts';
-import { createAuthentication } from '../platform/access/authentication.ts';
-import { type SignInProvider, signInProviderOf, watchSignInProvider } from '../platform/access/sign-in-provider.ts';
+import {
+  type AuthenticationSettings,
+  createAuthentication,
+  limitOfMetrics,
+} from '../platform/access/authentication.ts';
+import { signInProviderOf, watchSignInProvider } from '../platform/access/sign-in-provider.ts';
 import type { Readiness, Unready } from '../platform/http/operations.ts';
 import { createMemoryBudget } from '../platform/http/request-bodies.ts';
 import { labelValues } from '../platform/metrics/catalogue.ts';
@@ -16,6 +20,7 @@ import type { Meter } from '../platform/metrics/meter.ts';
 import { outageOf } from '../platform/postgres/outage.ts';
 import { assertWritable } from '../platform/postgres/sessions.ts';
 import type { Config } from './config/schema.ts';
+import { createDb, openDatabase } from './database.ts';
 import type { Daemon } from './dependencies.ts';
 import { type HttpParts, type HttpServer, startHttpServer } from './http/server.ts';
 import { version } from './version.ts';
@@ -50,12 +55,25 @@ export async function startHttp(
   const showPeak = setInterval(() => exporter.meter.set('recalld_requests_under_way_bytes', {}, memory.peak()), 1000);
   showPeak.unref();
   cleanups.defer('gauge of running requests', async () => clearInterval(showPeak));
-  const api = withApi ? await createApi(daemon, provider, cleanups) : null;
+  const { auth_proxy: authProxy, trusted_proxies: trusted, metrics_protected: isProtected } = config.server;
+  const authentication = createAuthentication({
+    keys: daemon.db.platform.keys,
+    sessions: daemon.db.platform.sessions,
+    optional: keysAreOptional(config),
+    logger,
+    provider,
+    authProxy: authProxy === undefined ? null : createAuthProxy(authProxy, trusted, logger),
+  });
+  const api = withApi ? await createApi(daemon, authentication, cleanups) : null;
   const servers = await listen(daemon.config, cleanups, {
     logger,
     version,
     trustedProxies: daemon.config.server.trusted_proxies,
-    operations: { metrics: exporter, readiness },
+    operations: {
+      metrics: exporter,
+      limitOf: (request) => limitOfMetrics(request, authentication, isProtected),
+      readiness,
+    },
     memory,
     api,
     outageOf: (error) => outageOf(storage.pool.options, error),
@@ -76,11 +94,11 @@ export async function startHttp(
 
 async function createApi(
   daemon: Daemon,
-  provider: SignInProvider | null,
+  authentication: AuthenticationSettings,
   cleanups: CleanupStack,
 ): Promise<HttpParts['api']> {
   const { config, clock, meter, hashKey, schedule, logger, db } = daemon;
-  const { auth_proxy: authProxy, trusted_proxies: trusted } = config.server;
+  const { provider } = authentication;
   showIngestCounters(config, meter);
   if (provider !== null) {
     const ending = new AbortController();
@@ -109,15 +127,12 @@ async function createApi(
   });
   return {
     context: daemon,
-    pool: daemon.storage.pool,
-    authentication: createAuthentication({
-      keys: db.platform.keys,
-      sessions: db.platform.sessions,
-      optional: keysAreOptional(config),
-      logger,
-      provider,
-      authProxy: authProxy === undefined ? null : createAuthProxy(authProxy, trusted, logger),
+    openTables: (scope) => ({
+      ...openDatabase(daemon.storage, null, scope),
+      dbBy: (person) => createDb(daemon.storage.pool, person, scope),
     }),
+    pool: daemon.storage.pool,
+    authentication,
     ingest: {
       ...ingest,
       largeBodies,

@@ -4,12 +4,13 @@
  */
 
 import type { Pool } from 'pg';
-import type { Context } from '../core/context.ts';
+import type { Context, Scope } from '../core/context.ts';
 import type { Severity, Verdict } from '../core/model.ts';
 import type { DensityPlan } from '../density/plan.ts';
 import { DENSITY_CHECK_THRESHOLD } from '../density/rules/density-check.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
 import { type GaugeSample, type GaugesAt, sample } from '../platform/metrics/meter.ts';
+import { visible } from '../platform/postgres/visible.ts';
 import { alertSince, alertWords } from './rules/alert-text.ts';
 import { type CheckState, type CheckStatus, type ConfiguredCheck, stateAt } from './rules/check-state.ts';
 import { isPast } from './rules/evaluate.ts';
@@ -100,7 +101,7 @@ const fields = Object.values(columns).map(([field]) => `"${field}"`);
 const typedFields = Object.values(columns).map(([field, type]) => `"${field}" ${type}`);
 
 const statusesSql = `select ${names.map((name, index) => `${name} as ${fields[index]}`).join(', ')}, revision::integer
-  from check_states order by pipeline, check_name`;
+  from check_states where ${visible('pipeline', 1)} order by pipeline, check_name`;
 
 /**
  * Stores steps, each with its transition if the verdict changes. Skips a step if another worker has advanced the check
@@ -139,15 +140,16 @@ const transitionsSql = `
      and ($2::text is null or t.check_name = $2::text)
      and ($3::timestamptz is null or t.occurred_at >= $3::timestamptz)
      and ($4::timestamptz is null or t.occurred_at < $4::timestamptz)
-     and ($5::bigint is null or t.id < $5::bigint)
+     and ($5::bigint is null or t.id < $5::bigint) and ${visible('t.pipeline', 7)}
    order by t.id desc
    limit $6::integer`;
 
-export function createCheckStore(pool: Pool) {
+export function createCheckStore(pool: Pool, scope: Scope = null) {
+  const seen = scope?.pipelines ?? null;
   return {
     /** Returns the status of every check that was ever evaluated, by pipeline and name. */
     async statuses(): Promise<readonly StoredCheckStatus[]> {
-      const { rows } = await pool.query<StoredCheckStatus>(statusesSql);
+      const { rows } = await pool.query<StoredCheckStatus>(statusesSql, [seen]);
       return rows;
     },
 
@@ -170,7 +172,7 @@ export function createCheckStore(pool: Pool) {
     async transitions(filter: TransitionFilter): Promise<readonly CheckTransition[]> {
       const { pipeline, check, since, until, before, limit } = filter;
       const values = [pipeline, check, since, until, before].map((value) => value ?? null);
-      const { rows } = await pool.query<CheckTransition>(transitionsSql, [...values, limit]);
+      const { rows } = await pool.query<CheckTransition>(transitionsSql, [...values, limit, seen]);
       return rows;
     },
 

@@ -13,6 +13,16 @@ export interface Db {}
 // biome-ignore lint/suspicious/noEmptyInterface: subjects add to it
 export interface Hooks {}
 
+/** What an API key with `--pipelines` may see and change; null means everything. */
+export type Scope = {
+  /** Pipelines of the key, and their shadows. */
+  readonly pipelines: readonly string[];
+  /** Golden sets that a pipeline of the key uses, and that it may therefore read. */
+  readonly goldenSets: readonly string[];
+  /** Golden sets that only pipelines of the key use, and that it may therefore change. */
+  readonly ownGoldenSets: readonly string[];
+} | null;
+
 export interface Context {
   readonly db: Db;
   /** The same tables on the replica while it responds, otherwise on the primary. Rows on the replica may lag. */

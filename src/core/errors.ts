@@ -131,6 +131,10 @@ export const errorTable = {
       'A daemon without API keys was called with the host name of another machine or from a page on another site.',
   },
   key_missing: { kind: 'unauthorized', meaning: 'The call requires an API key.' },
+  key_limited: {
+    kind: 'forbidden',
+    meaning: 'The API key is limited to pipelines, and the request affects others too.',
+  },
   key_invalid: { kind: 'unauthorized', meaning: 'The API key is unknown or revoked.' },
   attempts_limited: {
     kind: 'too_many',

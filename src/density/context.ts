@@ -1,5 +1,7 @@
 /** Tables and plans for query density in the context. */
+
 import type { Pool } from 'pg';
+import type { Scope } from '../core/context.ts';
 import { baselinesTable } from './baselines-table.ts';
 import type { DensityCompute } from './compute.ts';
 import { coverageTable } from './coverage-table.ts';
@@ -8,12 +10,12 @@ import type { DensityPlan } from './plan.ts';
 import { topicsTable } from './topics-table.ts';
 import { watchTable } from './watch-table.ts';
 
-export function densityTables(pool: Pool) {
+export function densityTables(pool: Pool, scope: Scope = null) {
   return {
     coverage: coverageTable(pool),
     baselines: baselinesTable(pool),
     watch: watchTable(pool),
-    topics: topicsTable(pool),
+    topics: topicsTable(pool, scope),
     complaints: complaintsTable(pool),
   };
 }

@@ -1,10 +1,12 @@
 /** Uncovered topics in PostgreSQL. */
 
 import type { Pool, PoolClient } from 'pg';
+import type { Scope } from '../core/context.ts';
 import { recordActs } from '../platform/access/audit-log.ts';
 import { queryRows } from '../platform/postgres/rows.ts';
 import { inTransaction } from '../platform/postgres/transaction.ts';
 import { bytesOfNumbers, numbersOfBytes } from '../platform/postgres/values.ts';
+import { visible } from '../platform/postgres/visible.ts';
 import {
   type KnownTopic,
   type SeenTopic,
@@ -73,7 +75,8 @@ const upsert = `
         judged_queries = excluded.judged_queries, relevant_share = excluded.relevant_share
   where excluded.last_seen > known.last_seen`;
 
-export function topicsTable(pool: Pool) {
+export function topicsTable(pool: Pool, scope: Scope = null) {
+  const seen = scope?.pipelines ?? null;
   return {
     /** All topics of a pipeline that are not part of another topic, for matching. */
     async known(pipeline: string): Promise<readonly KnownTopic[]> {
@@ -93,7 +96,8 @@ export function topicsTable(pool: Pool) {
                 l.sessions, l.lacking,
                 (select count(*) from uncovered_topics t
                   where t.pipeline = l.pipeline and t.state <> 'closed')::integer as unclosed
-           from uncovered_topic_searches l order by l.pipeline`,
+           from uncovered_topic_searches l where ${visible('l.pipeline', 1)} order by l.pipeline`,
+        [seen],
       );
     },
 
@@ -131,16 +135,19 @@ export function topicsTable(pool: Pool) {
         pool,
         `select ${topicColumns} from uncovered_topics
           where ($1::text is null or pipeline = $1::text) and state = any($2::text[])
+            and ${visible('pipeline', 4)}
           order by excess_points desc, id limit $3::integer`,
-        [pipeline ?? null, [...states], limit],
+        [pipeline ?? null, [...states], limit, seen],
       );
       return rows.map(toTopic);
     },
 
     async find(id: string): Promise<UncoveredTopic | null> {
-      const rows = await queryRows<TopicRow>(pool, `select ${topicColumns} from uncovered_topics where id = $1::text`, [
-        id,
-      ]);
+      const rows = await queryRows<TopicRow>(
+        pool,
+        `select ${topicColumns} from uncovered_topics where id = $1::text and ${visible('pipeline', 2)}`,
+        [id, seen],
+      );
       return rows[0] === undefined ? null : toTopic(rows[0]);
     },
 
@@ -193,8 +200,8 @@ export function topicsTable(pool: Pool) {
       inTransaction(pool, async (client) => {
         const rows = await queryRows<Pick<UncoveredTopic, 'pipeline' | 'state'>>(
           client,
-          'select pipeline, state from uncovered_topics where id = $1::text for update',
-          [id],
+          `select pipeline, state from uncovered_topics where id = $1::text and ${visible('pipeline', 2)} for update`,
+          [id, seen],
         );
         const [known] = rows;
         if (known === undefined) return false;

@@ -1,5 +1,7 @@
 /** The part of the context that golden sets and runs add. */
+
 import type { Pool } from 'pg';
+import type { Scope } from '../core/context.ts';
 import type { Timetable } from './gauges.ts';
 import type { GoldenStatistics } from './golden-statistics.ts';
 import type { GoldenRun } from './rules/run.ts';
@@ -13,15 +15,15 @@ import { createRunReads } from './sql/run-results.ts';
 import type { WatchedPipeline } from './watched-pipeline.ts';
 
 /** @param by the person who makes changes, for the audit log; null for changes that recalld makes */
-export function goldenTables(pool: Pool, by: string | null) {
+export function goldenTables(pool: Pool, by: string | null, scope: Scope) {
   return {
-    sets: createGoldenSets(pool, by),
-    runs: createGoldenRuns(pool, by),
+    sets: createGoldenSets(pool, by, scope),
+    runs: createGoldenRuns(pool, by, scope),
     runReads: createRunReads(pool),
     batches: createGoldenBatches(pool),
     ticks: createGoldenTicks(pool),
-    rotations: createGoldenRotations(pool),
-    baselines: createGoldenBaselines(pool),
+    rotations: createGoldenRotations(pool, scope),
+    baselines: createGoldenBaselines(pool, scope),
     documents: createGoldenDocuments(pool),
   };
 }

@@ -1,6 +1,8 @@
 /** Members of the context for incidents and notifications. */
+
 import type { Pool } from 'pg';
 import type { Receiver } from '../connectors/receivers/receiver.ts';
+import type { Scope } from '../core/context.ts';
 import { createIncidentActs, type IncidentActs } from './diagnosis/incident-acts.ts';
 import { createIncidents, type Incidents } from './diagnosis/incidents.ts';
 import type { Incident } from './diagnosis/rules/incident.ts';
@@ -9,11 +11,11 @@ import type { ExplainTurns } from './explain/explain-turns.ts';
 import { createNotifications, type Notifications } from './notifications/notify.ts';
 import { createSilences, type Silences } from './notifications/silences.ts';
 
-export function incidentTables(pool: Pool) {
+export function incidentTables(pool: Pool, scope: Scope) {
   return {
-    incidents: { ...createIncidents(pool), ...createIncidentActs(pool) },
+    incidents: { ...createIncidents(pool, scope), ...createIncidentActs(pool, scope) },
     notifications: createNotifications(pool),
-    silences: createSilences(pool),
+    silences: createSilences(pool, scope),
   };
 }
 

@@ -1,5 +1,7 @@
 /** Tables and settings for live traffic in the context. */
+
 import type { Pool } from 'pg';
+import type { Scope } from '../core/context.ts';
 import { createConfiguredItems } from './deployments/configured-items.ts';
 import { createAnnotations, createDeployments } from './deployments/deployments.ts';
 import type { LivePlan } from './measure-live-traffic.ts';
@@ -9,16 +11,16 @@ import { createLiveTraffic } from './sql/live-traffic.ts';
 import { createLiveWindows } from './sql/live-windows.ts';
 
 /** @param holder name of this process, unique among all processes that write live traffic */
-export function liveTables(pool: Pool, holder: string) {
+export function liveTables(pool: Pool, holder: string, scope: Scope) {
   return {
     traffic: createLiveTraffic(pool, holder),
     trafficReads: createTrafficReads(pool),
-    isolation: createIsolation(pool),
+    isolation: createIsolation(pool, scope),
     samples: createLiveSamples(pool),
     candidates: createLiveCandidates(pool),
     windows: createLiveWindows(pool),
-    deployments: createDeployments(pool),
-    annotations: createAnnotations(pool),
+    deployments: createDeployments(pool, scope),
+    annotations: createAnnotations(pool, scope),
     configuredItems: createConfiguredItems(pool),
   };
 }

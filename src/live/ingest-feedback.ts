@@ -16,7 +16,7 @@ import {
   sentimentOf,
 } from './rules/feedback/sentiment.ts';
 import { type CapCandidate, capDays, type FeedbackCaps, withinCaps } from './rules/feedback/user-cap.ts';
-import { checkOccurredAt, type Feedback } from './rules/live-query.ts';
+import { checkOccurredAt, type Feedback, unknownPipeline } from './rules/live-query.ts';
 import type { TracedFeedback } from './rules/otel/feedback.ts';
 import type { StoredFeedback } from './sql/feedback-rows.ts';
 import type { LiveTraffic } from './sql/live-traffic.ts';
@@ -82,12 +82,7 @@ function interpret(
   now: Date,
 ): { readonly policy: FeedbackPolicy; readonly reading: SentimentReading } | Rejection {
   const policy = deps.feedbackPolicy(feedback.pipeline);
-  if (policy === null) {
-    return {
-      code: 'unknown_pipeline',
-      message: `The config has no pipeline "${feedback.pipeline}"; add it under pipelines or correct the name.`,
-    };
-  }
+  if (policy === null) return unknownPipeline(feedback.pipeline);
   const timing = checkOccurredAt(feedback.occurredAt, policy.retentionDays, now);
   if (timing !== null) return timing;
   const reading = sentimentOf(feedback, policy.mapping);

@@ -13,11 +13,14 @@ import { findPipeline } from '../golden/watched-pipeline.ts';
 import { readDiagnoses } from '../incidents/diagnosis/diagnose-pipeline.ts';
 import { pipelineDiagnosisJson } from '../incidents/diagnosis/incident-schema.ts';
 import { answerRequest, assertKnownTags, explainAnswerJson } from '../incidents/explain/answers.ts';
+import type { PipelineAccess } from '../platform/access/pipeline-access.ts';
 import { readOverview } from '../report/status/read-status.ts';
 
 interface Tool<Input extends z.ZodObject = z.ZodObject> {
   readonly name: string;
   readonly does: string;
+  /** What an API key that is limited to pipelines gets. */
+  readonly pipelines: PipelineAccess;
   readonly input: Input;
   /**
    * @param signal aborts when the caller disconnects
@@ -44,12 +47,14 @@ export const mcpTools: readonly Tool[] = [
   aTool({
     name: 'status',
     does: 'Returns the current status of every pipeline: its state, why it is not ok, which data is missing, the likely cause, and the headline score of each golden set with its confidence interval and trend.',
+    pipelines: 'list',
     input: z.strictObject({}),
     answer: async (context) => ({ pipelines: await readOverview(context) }),
   }),
   aTool({
     name: 'diagnose',
     does: 'Returns the likely causes of firing alerts, with the evidence for and against each cause and the fix, and the latest incident per pipeline.',
+    pipelines: 'list',
     input: z.strictObject({ pipeline: pipeline.optional() }),
     answer: async (context, { pipeline: only }) => {
       if (only !== undefined) findPipeline(context.pipelines, only);
@@ -59,6 +64,7 @@ export const mcpTools: readonly Tool[] = [
   aTool({
     name: 'runs',
     does: 'Lists golden runs, newest first: time, pipeline, golden set, verdict, and scores with confidence intervals.',
+    pipelines: 'list',
     input: z.strictObject({
       pipeline: pipeline.optional(),
       golden_set: z.string().optional().describe('Name of a golden set.'),
@@ -78,6 +84,7 @@ export const mcpTools: readonly Tool[] = [
   aTool({
     name: 'run',
     does: 'Returns one golden run: its scores, and the outcome of each query.',
+    pipelines: 'id',
     input: z.strictObject({ run_id: z.string(), limit: limit(1000, 50) }),
     answer: async ({ db }, { run_id: id, limit: max }) => {
       const { runs } = db.golden;
@@ -94,6 +101,7 @@ export const mcpTools: readonly Tool[] = [
   aTool({
     name: 'explain',
     does: 'Explains why a document was not returned for a query: one verdict with its evidence. Sends about five requests to the retriever and the store, within the limits of golden runs.',
+    pipelines: 'named',
     input: z.strictObject({
       pipeline,
       query: z.string().min(1).describe('The query, as a user would write it.'),
@@ -115,6 +123,7 @@ export const mcpTools: readonly Tool[] = [
   aTool({
     name: 'explain_run',
     does: 'Explains why the relevant documents that a golden run missed were not returned: a verdict for each, and totals. Sends about five requests per query to the retriever, within the limits of golden runs.',
+    pipelines: 'id',
     input: z.strictObject({
       run_id: z.string(),
       query_id: z.string().optional().describe('Only this query in the run.'),
@@ -129,6 +138,7 @@ export const mcpTools: readonly Tool[] = [
   aTool({
     name: 'topics',
     does: 'Lists topics that users ask about but the store does not cover, largest first, with their share of traffic and examples.',
+    pipelines: 'list',
     input: z.strictObject({ pipeline: pipeline.optional(), limit: limit(100, 20) }),
     answer: async ({ db }, { pipeline: only, limit: max }) => {
       const { topics } = db.density;

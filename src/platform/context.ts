@@ -1,5 +1,7 @@
 /** Tables and services that the platform adds to the context. */
+
 import type { Pool } from 'pg';
+import type { Scope } from '../core/context.ts';
 import { createAuditLog } from './access/audit-log.ts';
 import { createApiKeys, createConsoleSessions } from './access/credentials.ts';
 import type { Meter } from './metrics/meter.ts';
@@ -7,8 +9,8 @@ import type { OtlpEndpoint } from './metrics/otlp.ts';
 import type { JobQueue } from './queue/job-queue.ts';
 import type { LagHistory } from './threads/lag-history.ts';
 
-export function platformTables(pool: Pool) {
-  return { keys: createApiKeys(pool), sessions: createConsoleSessions(pool), auditLog: createAuditLog(pool) };
+export function platformTables(pool: Pool, scope: Scope) {
+  return { keys: createApiKeys(pool), sessions: createConsoleSessions(pool), auditLog: createAuditLog(pool, scope) };
 }
 
 declare module '../core/context.ts' {

@@ -273,15 +273,20 @@ describe('the audit log', () => {
     expect(others.filter((route) => !(route in changing) && !(route in unwritten))).toEqual([]);
   });
 
-  it.each(Object.entries(changing))('has an entry with the key for %s', async (route, [act, change]) => {
-    const [last, ...others] = (await written(change)).toReversed();
-    expect(last?.act).toBe(act);
-    expect(last?.by).toMatch(
-      route.startsWith('POST /v1') || route.startsWith('DELETE') ? /^key .+ \(.+\)$/ : /^key .+ \(.+\), console$/,
-    );
-    expect(others.filter((one) => one.act === act)).toEqual([]);
-    expect(JSON.stringify(last)).not.toContain(NOTE);
-  });
+  it.each(Object.entries(changing))(
+    'has an entry with the key and the address for %s',
+    async (route, [act, change]) => {
+      const [last, ...others] = (await written(change)).toReversed();
+      expect(last?.act).toBe(act);
+      expect(last?.by).toMatch(
+        route.startsWith('POST /v1') || route.startsWith('DELETE')
+          ? /^key .+ \(.+\), 127\.0\.0\.\d+$/
+          : /^key .+ \(.+\), console, 127\.0\.0\.\d+$/,
+      );
+      expect(others.filter((one) => one.act === act)).toEqual([]);
+      expect(JSON.stringify(last)).not.toContain(NOTE);
+    },
+  );
 
   it('binds a grade to the API key that sent it', async () => {
     const rows = await installed.query<{ by: string }>(`select distinct graded_by as by from judgments`);

@@ -72,6 +72,12 @@ const serverSchema = z.strictObject({
     .nullable()
     .default(null)
     .describe('Separate port for /metrics, /livez and /readyz; null uses `port`.'),
+  metrics_protected: z
+    .boolean()
+    .default(false)
+    .describe(
+      'True if /metrics requires an API key with scope read. Set it if keys are limited to pipelines and their holders reach the port.',
+    ),
 });
 
 function refuseUrl(url: string, context: z.RefinementCtx): void {

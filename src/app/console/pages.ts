@@ -22,6 +22,7 @@ import { type LabelsPageData, labelsPage } from '../../golden/edge/pages/labels-
 import { queryPage } from '../../golden/edge/pages/query-page.ts';
 import { QUERIES_EXPLAINED, runPage } from '../../golden/edge/pages/run-page.ts';
 import type { Acceptance } from '../../golden/rules/labels.ts';
+import { findRun } from '../../golden/runs/stored-runs.ts';
 import { createLabelFixes } from '../../golden/sets/label-fixes.ts';
 import { findPipeline, type WatchedPipeline } from '../../golden/watched-pipeline.ts';
 import { incidentPage } from '../../incidents/diagnosis/edge/pages/incident-page.ts';
@@ -41,6 +42,7 @@ import { consoleVisitor, keyName, personOf } from '../../platform/access/audit-l
 import type { AuthenticationSettings } from '../../platform/access/authentication.ts';
 import { addSessions, type Sessions } from '../../platform/access/edge/session.ts';
 import { addSignIn } from '../../platform/access/edge/sign-in.tsx';
+import type { ContextOf } from '../../platform/access/pipeline-access.ts';
 import { durationMs } from '../../platform/config/times.ts';
 import { addAssets, secure } from '../../report/console/http/defences.ts';
 import { addErrorPages } from '../../report/console/http/error-pages.ts';
@@ -63,6 +65,7 @@ import { readOverviewPage, readStatusPage } from '../../report/status/overview-r
 import { statusPage } from '../../report/status/status-page.ts';
 import { readDeploymentsPage } from '../../report/status/status-reads.ts';
 import { version } from '../version.ts';
+import type { pageAccess } from './page-access.ts';
 
 /** Folder of the runbooks. The path is valid in both dist and src. */
 const folder = path.join(import.meta.dirname, '../../../docs/runbooks');
@@ -96,10 +99,7 @@ const unknownSubject = {
 } as const satisfies Record<AnnotationSubject, ErrorCode>;
 
 /** Adds the actions of the pages, which need scope admin: pin a baseline, add a note, acknowledge, mark a cause, grade. */
-function addActions(app: FastifyInstance, context: Context, sessions: Sessions): void {
-  const { clock, config, db } = context;
-  const labelFixes = createLabelFixes(context);
-
+function addActions(app: FastifyInstance, contextOf: ContextOf, { clock, config }: Context, sessions: Sessions): void {
   void app.register(async (scope) => {
     await acceptFormsOf(scope, config.alerts.console_base_url, async (request, reply) => {
       const visitor = await sessions.visitorOf(request, reply);
@@ -117,7 +117,7 @@ function addActions(app: FastifyInstance, context: Context, sessions: Sessions):
 
     scope.post('/actions/pin-baseline', async (request, reply) => {
       const { run_id: runId = '', note = '', with_failures: withFailures, back } = fieldsOf(request);
-      await pinBaseline(context, runId, {
+      await pinBaseline(contextOf(request), runId, {
         note: note.trim() === '' ? null : note.trim().slice(0, MAX_REASON),
         withFailures: withFailures === 'yes',
         by: consoleVisitor(request),
@@ -137,6 +137,7 @@ function addActions(app: FastifyInstance, context: Context, sessions: Sessions):
         author: keyName(request),
         createdAt: clock.now(),
       };
+      const { db } = contextOf(request);
       if (!(await db.live.annotations.add(note, consoleVisitor(request)))) {
         throw new RecalldError(unknownSubject[subject], `There is no ${subject} ${id}.`);
       }
@@ -145,9 +146,10 @@ function addActions(app: FastifyInstance, context: Context, sessions: Sessions):
 
     scope.post('/actions/acknowledge', async (request, reply) => {
       const { id = '', back } = fieldsOf(request);
+      const context = contextOf(request);
       await findIncident(context, id);
       const actor = { name: keyName(request), by: consoleVisitor(request) };
-      await db.incidents.acknowledge(id, actor, clock.now());
+      await context.db.incidents.acknowledge(id, actor, clock.now());
       return goBack(reply, back, 'acknowledged');
     });
 
@@ -156,18 +158,19 @@ function addActions(app: FastifyInstance, context: Context, sessions: Sessions):
       const startsAt = clock.now();
       const endsAt = new Date(startsAt.getTime() + durationMs(length in silenceLengths ? length : '2h'));
       const actor = { name: keyName(request), by: consoleVisitor(request) };
-      await addSilence(context, { pipeline, reason, startsAt, endsAt }, actor);
+      await addSilence(contextOf(request), { pipeline, reason, startsAt, endsAt }, actor);
       return goBack(reply, back, 'silenced');
     });
 
     scope.post('/actions/end-silence', async (request, reply) => {
       const { id = '', back } = fieldsOf(request);
-      await endSilence(context, id, { name: keyName(request), by: consoleVisitor(request) });
+      await endSilence(contextOf(request), id, { name: keyName(request), by: consoleVisitor(request) });
       return goBack(reply, back, 'unsilenced');
     });
 
     scope.post('/actions/mark-cause', async (request, reply) => {
       const { id = '', cause: marked, right, actual_cause: actual, back } = fieldsOf(request);
+      const context = contextOf(request);
       const incident = await findIncident(context, id);
       const mark = {
         cause: causes.find((one) => one === marked) ?? incident.cause,
@@ -179,6 +182,7 @@ function addActions(app: FastifyInstance, context: Context, sessions: Sessions):
     });
 
     scope.post('/pipelines/:pipeline/judge/grade', async (request, reply) => {
+      const context = contextOf(request);
       const { name } = findPipeline(context.pipelines, (request.params as Record<string, string>)['pipeline'] ?? '');
       const next = await storeGrade(context, name, fieldsOf(request), {
         by: consoleVisitor(request),
@@ -192,14 +196,15 @@ function addActions(app: FastifyInstance, context: Context, sessions: Sessions):
       scope.post(path, async (request, reply) => {
         const frame = frameOf(request, request.visitor, clock.now(), version);
         const params = request.params as Record<string, string>;
-        const page = await pages[path]?.(context, frame, params, queryOf(request), true);
+        const page = await pages[path]?.(contextOf(request), frame, params, queryOf(request), true);
         return page === undefined ? reply.callNotFound() : sendPage(reply, frame, page);
       });
     }
 
     scope.post('/pipelines/:pipeline/golden/:set/labels', async (request, reply) => {
       const { pipeline = '', set = '' } = request.params as Record<string, string>;
-      const found = await labelFixes.findLabelFixes(pipeline, set);
+      const context = contextOf(request);
+      const found = await createLabelFixes(context).findLabelFixes(pipeline, set);
       const frame = frameOf(request, request.visitor, clock.now(), version);
       const data = { ...(await readLabelsPage(context, pipeline, set)), found };
       return sendPage(reply, frame, labelsPage(data));
@@ -211,7 +216,8 @@ function addActions(app: FastifyInstance, context: Context, sessions: Sessions):
       if (acceptances.length === 0)
         throw new RecalldError('body_unreadable', 'No proposal is selected; go back and select those that you accept.');
       const version = Number(fieldsOf(request)['version']);
-      await labelFixes.acceptLabelFixes(pipeline, set, version, acceptances, consoleVisitor(request));
+      const fixes = createLabelFixes(contextOf(request));
+      await fixes.acceptLabelFixes(pipeline, set, version, acceptances, consoleVisitor(request));
       return goBack(reply, labelsPath(pipeline, set), 'fixed');
     });
   });
@@ -258,7 +264,7 @@ type Show = (
   isAsked: boolean,
 ) => Promise<PageContent>;
 
-const pages: Readonly<Record<string, Show>> = {
+const pages: Readonly<Record<keyof typeof pageAccess, Show>> = {
   '/': async (context, frame, _params, query) => statusPage(await readStatusPage(context, query, frame.range)),
   '/pipelines/:pipeline': async (context, frame, { pipeline }) =>
     overviewPage(await readOverviewPage(context, pipelineOf(context, pipeline), frame.range)),
@@ -300,14 +306,20 @@ const pages: Readonly<Record<string, Show>> = {
     return { title, pipeline: null, section: null, hasRange: false, content: { kind: 'prose', html } };
   },
   '/runs/:run': async (context, frame, { run = '' }, query, isAsked) => {
-    if (isAsked) spendExplained(context, frame, QUERIES_EXPLAINED);
+    if (isAsked) await spendExplainedOf(run, context, frame, QUERIES_EXPLAINED);
     return runPage(await readRunPage(context, run, frame.range, query, isAsked));
   },
   '/runs/:run/queries/:query': async (context, frame, { run = '', query: id = '' }, query, isAsked) => {
-    if (isAsked) spendExplained(context, frame, 1);
+    if (isAsked) await spendExplainedOf(run, context, frame, 1);
     return queryPage(await readQueryPage(context, run, id, query, isAsked));
   },
 };
+
+/** An unknown run costs nothing. @throws RecalldError run_unknown, explanations_limited */
+async function spendExplainedOf(run: string, context: Context, frame: Frame, queries: number): Promise<void> {
+  await findRun(context.db.golden.runs, run);
+  spendExplained(context, frame, queries);
+}
 
 /** Pages and API share one budget. @throws RecalldError explanations_limited */
 function spendExplained({ explainBudget }: Context, { visitor }: Frame, queries: number): void {
@@ -325,6 +337,7 @@ const askingPages = [
 /** @param outageOf as for addErrorPages */
 export function addConsole(
   app: FastifyInstance,
+  contextOf: ContextOf,
   context: Context,
   authentication: AuthenticationSettings,
   outageOf: (error: Error) => RecalldError | null,
@@ -334,23 +347,23 @@ export function addConsole(
     const sessions = await addSessions(scope, authentication);
     await addAssets(scope);
     if (!authentication.optional) addSignIn(scope, { ...context, authentication, version }, sessions);
-    addActions(scope, context, sessions);
+    addActions(scope, contextOf, context, sessions);
     for (const [path, show] of Object.entries(pages)) {
-      scope.get(path, (request, reply) => visit(context, sessions, show, request, reply));
+      scope.get(path, (request, reply) => visit(contextOf, sessions, show, request, reply));
     }
   });
 }
 
 async function visit(
-  context: Context,
+  contextOf: ContextOf,
   sessions: Sessions,
   show: Show,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const now = context.clock.now();
-  const visitor = await sessions.visitorOf(request, reply);
-  const frame = frameOf(request, visitor, now, version);
+  request.visitor = await sessions.visitorOf(request, reply);
+  const context = contextOf(request);
+  const frame = frameOf(request, request.visitor, context.clock.now(), version);
   return sendPage(
     reply,
     frame,

@@ -39,10 +39,13 @@ import { addPipelines } from '../../report/status/status-api.ts';
 import { addConsole } from '../console/pages.ts';
 import { addErasure } from '../erasure/erase.ts';
 import { addOpenApi } from './openapi.ts';
+import { accessOf } from './route-access.ts';
+import { createContextOf, type OpenTables } from './scoped-context.ts';
 
 /** What the API routes use. */
 interface HttpApi {
   readonly context: Context;
+  readonly openTables: OpenTables;
   readonly pool: Pool;
   readonly authentication: AuthenticationSettings;
   readonly ingest: Omit<IngestDeps, 'authentication'>;
@@ -110,42 +113,51 @@ export async function startHttpServer(deps: HttpParts, address: HttpAddress, set
   limitConnections(app, deps.memory, deps.logger);
   const draining = addRetirement(app);
   refuseNul(app);
+  app.addHook('onRoute', ({ method, url }) => {
+    for (const one of [method].flat()) accessOf(one, url);
+  });
   const bodies = addRequestBodies(app, deps.memory);
   if (deps.operations !== null) addOperations(app, deps.operations);
   if (deps.api !== null) {
-    const { context, pool, authentication, ingest, otlpReceiver } = deps.api;
+    const { context, openTables, pool, authentication, ingest, otlpReceiver } = deps.api;
+    const contextOf = createContextOf(context, openTables);
     if (authentication.optional) refuseForeignPages(app);
     await identifyCallers(app, authentication, context.config.server.max_requests_per_minute);
     addOpenApi(app, deps.version);
     addOtlp(app, { authentication, otlpReceiver, onShed: deps.onShed }, bodies, RETRY_AFTER_SECONDS);
     void app.register(async (scope) => {
       acceptJson(scope, bodies);
+      // Guards routes that do not use the context too.
+      scope.addHook('preHandler', (request, _reply, done) => {
+        contextOf(request);
+        done();
+      });
       addIngest(scope, { ...ingest, authentication }, bodies);
       addErasure(scope, pool, context, authentication);
-      addDeployments(scope, context, authentication);
-      addIncidents(scope, context, authentication);
-      addSilences(scope, context, authentication);
-      addDensityRoutes(scope, context, authentication);
-      addComplaints(scope, context, authentication);
-      addJudgments(scope, context, authentication);
-      addExperiments(scope, context, authentication);
-      addIndex(scope, context, authentication);
-      addGoldenSets(scope, context, authentication, bodies);
-      addGoldenRuns(scope, context, authentication);
-      addBaselines(scope, context, authentication);
-      addPipelines(scope, context, authentication);
-      addChecks(scope, context, authentication);
-      addFeedbackSummary(scope, context, authentication);
-      addIsolation(scope, context, authentication);
-      addAudit(scope, context, authentication);
-      addMcp(scope, context, authentication, deps.version);
+      addDeployments(scope, contextOf, authentication);
+      addIncidents(scope, contextOf, authentication);
+      addSilences(scope, contextOf, authentication);
+      addDensityRoutes(scope, contextOf, authentication);
+      addComplaints(scope, contextOf, authentication);
+      addJudgments(scope, contextOf, authentication);
+      addExperiments(scope, contextOf, authentication);
+      addIndex(scope, contextOf, authentication);
+      addGoldenSets(scope, contextOf, authentication, bodies);
+      addGoldenRuns(scope, contextOf, authentication);
+      addBaselines(scope, contextOf, authentication);
+      addPipelines(scope, contextOf, authentication);
+      addChecks(scope, contextOf, authentication);
+      addFeedbackSummary(scope, contextOf, authentication);
+      addIsolation(scope, contextOf, authentication);
+      addAudit(scope, contextOf, authentication);
+      addMcp(scope, contextOf, authentication, deps.version);
     });
     void app.register(async (scope) => {
       scope.addHook('preParsing', (request, _reply, payload, done) => {
         if (request.method === 'POST') bodies.hold(request, FORM_BYTES);
         done(null, payload);
       });
-      addConsole(scope, context, authentication, (error) => deps.outageOf(error));
+      addConsole(scope, contextOf, context, authentication, (error) => deps.outageOf(error));
       addIncidentCharts(scope, context);
     });
   }

@@ -2,11 +2,12 @@
 
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import { type Context, onReplica } from '../../core/context.ts';
+import { onReplica } from '../../core/context.ts';
 import { detectableShape, severityField, verdictField } from '../../golden/run-summary-schema.ts';
 import { findPipeline } from '../../golden/watched-pipeline.ts';
 import { ageSeconds } from '../../measures/rules/measurement.ts';
 import { type AuthenticationSettings, requireScope } from '../../platform/access/authentication.ts';
+import type { ContextOf } from '../../platform/access/pipeline-access.ts';
 import { nameSchema } from '../../platform/config/connection.ts';
 import { numberedPageShape, parseRequest, sliceAt, toPage } from '../../platform/http/fields.ts';
 import { toWire } from '../../platform/http/wire.ts';
@@ -74,13 +75,13 @@ export function checkStateJson(check: CheckState, now: Date): CheckStateJson {
   return toWire(checkStateSchema, checkStateOf(check, now));
 }
 
-export function addChecks(app: FastifyInstance, context: Context, authentication: AuthenticationSettings): void {
-  const { db, pipelines } = context;
+export function addChecks(app: FastifyInstance, contextOf: ContextOf, authentication: AuthenticationSettings): void {
   const read = { preParsing: requireScope('read', authentication) };
 
   app.get('/v1/checks', read, async (request) => {
     const { pipeline, verdict, ...page } = parseRequest(request.query, checkListQuery, 'query');
-    if (pipeline !== undefined) findPipeline(pipelines, pipeline);
+    const context = contextOf(request);
+    if (pipeline !== undefined) findPipeline(context.pipelines, pipeline);
     const states = (await readCheckStates(onReplica(context))).filter(
       (state) =>
         (pipeline === undefined || state.pipeline === pipeline) && (verdict === undefined || state.verdict === verdict),
@@ -93,6 +94,7 @@ export function addChecks(app: FastifyInstance, context: Context, authentication
   app.get('/v1/checks/transitions', read, async (request) => {
     const query = parseRequest(request.query, transitionListQuery, 'query');
     const { pipeline, check, since, limit, cursor } = query;
+    const { db, pipelines } = contextOf(request);
     if (pipeline !== undefined) findPipeline(pipelines, pipeline);
     const found = await db.checks.transitions({
       limit,

@@ -3,13 +3,13 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { readDensityVerdict } from '../../checks/check-store.ts';
-import type { Context } from '../../core/context.ts';
 import { RecalldError } from '../../core/errors.ts';
 import { DAY_MS } from '../../core/time.ts';
 import { findPipeline } from '../../golden/watched-pipeline.ts';
 import { verdicts } from '../../incidents/explain/rules/verdict.ts';
 import { keyHolder, personOf } from '../../platform/access/audit-log.ts';
 import { type AuthenticationSettings, assertCallerMay, requireScope } from '../../platform/access/authentication.ts';
+import type { ContextOf } from '../../platform/access/pipeline-access.ts';
 import { identifier, parseRequest } from '../../platform/http/fields.ts';
 import type { Endpoint } from '../../platform/http/wire.ts';
 import { describeDensity } from '../describe-density.ts';
@@ -28,17 +28,21 @@ import { complaintsJson, MAX_COMPLAINTS_EXPLAINED, readComplaintsInTime } from '
 
 const WEEK_MS = 7 * DAY_MS;
 
-export function addDensityRoutes(app: FastifyInstance, context: Context, authentication: AuthenticationSettings): void {
-  addDensity(app, context, authentication);
-  addUncoveredTopics(app, context, authentication);
+export function addDensityRoutes(
+  app: FastifyInstance,
+  contextOf: ContextOf,
+  authentication: AuthenticationSettings,
+): void {
+  addDensity(app, contextOf, authentication);
+  addUncoveredTopics(app, contextOf, authentication);
 }
 
-function addDensity(app: FastifyInstance, context: Context, authentication: AuthenticationSettings): void {
-  const { db, clock, pipelines } = context;
+function addDensity(app: FastifyInstance, contextOf: ContextOf, authentication: AuthenticationSettings): void {
   app.get('/v1/density', { preParsing: requireScope('read', authentication) }, async (request) => {
     const { pipeline, segment, from, until } = parseRequest(request.query, densityQuery, 'query');
-    findPipeline(pipelines, pipeline);
-    const end = until === undefined ? clock.now() : new Date(until);
+    const context = contextOf(request);
+    findPipeline(context.pipelines, pipeline);
+    const end = until === undefined ? context.clock.now() : new Date(until);
     const start = from === undefined ? new Date(end.getTime() - WEEK_MS) : new Date(from);
     const verdict = await readDensityVerdict(context, pipeline);
     return describeDensity(context, { pipeline, segment, from: start, until: end }, verdict);
@@ -46,6 +50,7 @@ function addDensity(app: FastifyInstance, context: Context, authentication: Auth
 
   app.post('/v1/density/rebaseline', { preParsing: requireScope('admin', authentication) }, async (request, reply) => {
     const body = parseRequest(request.body, rebaselineSchema, 'body');
+    const { db, clock, pipelines } = contextOf(request);
     findPipeline(pipelines, body.pipeline);
     const status = await requestRebaseline(
       { watch: db.density.watch, clock },
@@ -60,17 +65,13 @@ function addDensity(app: FastifyInstance, context: Context, authentication: Auth
   });
 }
 
-function addUncoveredTopics(
-  app: FastifyInstance,
-  { db, clock }: Context,
-  authentication: AuthenticationSettings,
-): void {
-  const { topics } = db.density;
+function addUncoveredTopics(app: FastifyInstance, contextOf: ContextOf, authentication: AuthenticationSettings): void {
   const readers = { preParsing: requireScope('read', authentication) };
 
   app.get('/v1/uncovered-topics', readers, async (request) => {
     const { pipeline, state, limit } = parseRequest(request.query, topicListQuery, 'query');
     const states = state === undefined ? (['open', 'acknowledged'] as const) : [state];
+    const { topics } = contextOf(request).db.density;
     const found = await topics.list({ states, limit, ...(pipeline === undefined ? {} : { pipeline }) });
     const items = await Promise.all(
       found.map(async (topic) => topicJson(topic, await topics.texts(topic.pipeline, topic.examples))),
@@ -80,6 +81,7 @@ function addUncoveredTopics(
 
   app.get('/v1/uncovered-topics/:id', readers, async (request) => {
     const { id } = parseRequest(request.params, topicParams, 'path');
+    const { topics } = contextOf(request).db.density;
     const topic = await findTopic(topics, id);
     const [texts, windows] = await Promise.all([
       topics.texts(topic.pipeline, topic.examples),
@@ -91,6 +93,8 @@ function addUncoveredTopics(
   app.post('/v1/uncovered-topics/:id', { preParsing: requireScope('admin', authentication) }, async (request) => {
     const { id } = parseRequest(request.params, topicParams, 'path');
     const { state, note = null } = parseRequest(request.body, topicChangeSchema, 'body');
+    const { db, clock } = contextOf(request);
+    const { topics } = db.density;
     await topics.setState(id, state, note, keyHolder(request), clock.now());
     const topic = await findTopic(topics, id);
     return topicJson(topic, await topics.texts(topic.pipeline, topic.examples));
@@ -170,15 +174,21 @@ export const complaintEndpoints: readonly Endpoint[] = [
     summary:
       'Topics that are more frequent in sessions with negative feedback, and why their queries missed documents that other users liked.',
     scope: 'read',
+    pipelines: 'named',
     query: complaintsQuery,
     body: null,
     responses: { '200': { description: 'Topics, largest excess first.', body: reportSchema } },
   },
 ];
 
-export function addComplaints(app: FastifyInstance, context: Context, authentication: AuthenticationSettings): void {
+export function addComplaints(
+  app: FastifyInstance,
+  contextOf: ContextOf,
+  authentication: AuthenticationSettings,
+): void {
   app.get('/v1/complaint-topics', { preParsing: requireScope('read', authentication) }, async (request) => {
     const { pipeline, days, why } = parseRequest(request.query, complaintsQuery, 'query');
+    const context = contextOf(request);
     if (why === 'true') {
       // Explanations send queries to the retriever and the store.
       assertCallerMay('admin', request, '`why=true` needs');

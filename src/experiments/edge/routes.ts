@@ -2,9 +2,10 @@
 
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import { type Context, onReplica } from '../../core/context.ts';
+import { onReplica } from '../../core/context.ts';
 import { findPipeline } from '../../golden/watched-pipeline.ts';
 import { type AuthenticationSettings, requireScope } from '../../platform/access/authentication.ts';
+import type { ContextOf } from '../../platform/access/pipeline-access.ts';
 import { identifier, parseRequest } from '../../platform/http/fields.ts';
 import type { Endpoint } from '../../platform/http/wire.ts';
 import { findVariants } from '../plan.ts';
@@ -25,6 +26,7 @@ export const experimentEndpoints: readonly Endpoint[] = [
     tag: 'golden',
     summary: 'Reports whether the shadows of a pipeline are better or worse, and when there will be enough evidence.',
     scope: 'read',
+    pipelines: 'named',
     query: shadowsQuery,
     body: null,
     responses: {
@@ -37,17 +39,23 @@ export const experimentEndpoints: readonly Endpoint[] = [
     tag: 'status',
     summary: 'Reports whether sessions are split between the variants as declared, and which variant users prefer.',
     scope: 'read',
+    pipelines: 'named',
     query: variantsQuery,
     body: null,
     responses: { '200': { description: 'The report.', body: variantsReportSchema } },
   },
 ];
 
-export function addExperiments(app: FastifyInstance, context: Context, authentication: AuthenticationSettings): void {
+export function addExperiments(
+  app: FastifyInstance,
+  contextOf: ContextOf,
+  authentication: AuthenticationSettings,
+): void {
   const read = { preParsing: requireScope('read', authentication) };
 
   app.get('/v1/shadows', read, async (request) => {
     const { pipeline: name, shadow } = parseRequest(request.query, shadowsQuery, 'query');
+    const context = contextOf(request);
     const pipeline = findPipeline(context.pipelines, name);
     const wanted = shadow === undefined ? pipeline.shadows : [findShadow(pipeline, shadow)];
     const items = [];
@@ -57,6 +65,7 @@ export function addExperiments(app: FastifyInstance, context: Context, authentic
 
   app.get('/v1/variants', read, async (request) => {
     const { pipeline } = parseRequest(request.query, variantsQuery, 'query');
+    const context = contextOf(request);
     findPipeline(context.pipelines, pipeline);
     return readVariants(onReplica(context), findVariants(context.variantPlans, pipeline));
   });

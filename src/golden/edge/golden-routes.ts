@@ -7,6 +7,7 @@ import { RecalldError } from '../../core/errors.ts';
 import { parseMetricKey } from '../../math/ir/metric-key.ts';
 import { keyHolder } from '../../platform/access/audit-log.ts';
 import { type AuthenticationSettings, requireScope } from '../../platform/access/authentication.ts';
+import type { ContextOf } from '../../platform/access/pipeline-access.ts';
 import { parseRequest, sliceAt, toPage } from '../../platform/http/fields.ts';
 import { listedItems } from '../../platform/http/listed-items.ts';
 import { acceptLargeJson, LargeBody, type RequestBodies } from '../../platform/http/request-bodies.ts';
@@ -50,24 +51,29 @@ import type { GoldenBaseline } from '../sql/golden-baselines.ts';
 import type { GoldenRuns } from '../sql/golden-runs.ts';
 import { findPipeline, scheduleOf } from '../watched-pipeline.ts';
 
-export function addGoldenRuns(app: FastifyInstance, context: Context, authentication: AuthenticationSettings): void {
-  const { runs } = context.db.golden;
+export function addGoldenRuns(
+  app: FastifyInstance,
+  contextOf: ContextOf,
+  authentication: AuthenticationSettings,
+): void {
   const read = { preParsing: requireScope('read', authentication) };
 
   app.post('/v1/golden-runs', { preParsing: requireScope('admin', authentication) }, async (request, reply) => {
     const body = parseRequest(request.body, newGoldenRunSchema, 'body');
-    const run = await startRun(actingFor(context, request), body.pipeline, body.golden_set);
+    const run = await startRun(actingFor(contextOf(request), request), body.pipeline, body.golden_set);
     return reply.code(202).header('location', `/v1/golden-runs/${run.id}`).send({ run_id: run.id, status: run.status });
   });
 
   app.post('/v1/golden-runs/:id/cancel', { preParsing: requireScope('admin', authentication) }, async (request) => {
     const { id } = parseRequest(request.params, goldenRunParams, 'path');
-    const run = await cancelGoldenRun(actingFor(context, request), (await findRun(runs, id)).id);
+    const context = actingFor(contextOf(request), request);
+    const run = await cancelGoldenRun(context, (await findRun(context.db.golden.runs, id)).id);
     return { run_id: run.id, status: run.status };
   });
 
   app.get('/v1/golden-runs', read, async (request) => {
     const { pipeline, golden_set, status, limit, cursor } = parseRequest(request.query, goldenRunListQuery, 'query');
+    const { runs } = contextOf(request).db.golden;
     const found = await runs.list({
       limit,
       ...(pipeline === undefined ? {} : { pipeline }),
@@ -86,14 +92,16 @@ export function addGoldenRuns(app: FastifyInstance, context: Context, authentica
 
   app.get('/v1/golden-runs/:id', read, async (request) => {
     const { id } = parseRequest(request.params, goldenRunParams, 'path');
-    return summarizeAnyRun(context, await findRun(runs, id));
+    const context = contextOf(request);
+    return summarizeAnyRun(context, await findRun(context.db.golden.runs, id));
   });
 
   app.get('/v1/golden-runs/:id/queries', read, async (request) => {
     const { id } = parseRequest(request.params, goldenRunParams, 'path');
     const { outcome, order_by, limit, cursor } = parseRequest(request.query, runQueriesQuery, 'query');
     const from = Number(cursor ?? 0);
-    const { page, total } = await readRunQueries(context, await findRun(runs, id), {
+    const context = contextOf(request);
+    const { page, total } = await readRunQueries(context, await findRun(context.db.golden.runs, id), {
       outcome: outcome ?? null,
       orderBy: order_by === undefined ? null : metricKey(order_by),
       from,
@@ -106,7 +114,7 @@ export function addGoldenRuns(app: FastifyInstance, context: Context, authentica
   app.get('/v1/golden-runs/:baseline/compare/:candidate', read, async (request) => {
     const { baseline, candidate } = parseRequest(request.params, comparedRunsParams, 'path');
     const { by, ...page } = parseRequest(request.query, compareQuery, 'query');
-    const compared = await compareOneAtATime(context, baseline, candidate, by ?? null);
+    const compared = await compareOneAtATime(contextOf(request), baseline, candidate, by ?? null);
     const { items, next_cursor } = sliceAt(compared.queries, page);
     return {
       baseline_run_id: baseline,
@@ -164,18 +172,19 @@ function metricKey(text: string) {
   return { measure, k: k ?? 10 };
 }
 
-export function addBaselines(app: FastifyInstance, context: Context, authentication: AuthenticationSettings): void {
+export function addBaselines(app: FastifyInstance, contextOf: ContextOf, authentication: AuthenticationSettings): void {
   const options = { preParsing: requireScope('admin', authentication) };
 
   app.post('/v1/baselines', options, async (request, reply) => {
     const { run_id, note, with_failures } = parseRequest(request.body, newBaselineSchema, 'body');
     const pin = { note: note ?? null, withFailures: with_failures ?? false, by: keyHolder(request) };
-    const baseline = await pinBaseline(context, run_id, pin);
+    const baseline = await pinBaseline(contextOf(request), run_id, pin);
     return reply.code(201).send(toWire(baselineSchema, baseline));
   });
 
   app.delete('/v1/baselines/:pipeline/:golden_set', options, async (request) => {
     const { pipeline, golden_set } = parseRequest(request.params, baselineParams, 'path');
+    const context = contextOf(request);
     await unpin(context, pipeline, golden_set, keyHolder(request), context.clock.now());
     return { pipeline, golden_set };
   });
@@ -183,16 +192,15 @@ export function addBaselines(app: FastifyInstance, context: Context, authenticat
 
 export function addGoldenSets(
   app: FastifyInstance,
-  context: Context,
+  contextOf: ContextOf,
   authentication: AuthenticationSettings,
   bodies: RequestBodies,
 ): void {
-  const { sets } = context.db.golden;
   const read = { preParsing: requireScope('read', authentication) };
 
   app.get('/v1/golden-sets', read, async (request) => {
     const page = parseRequest(request.query, goldenSetListQuery, 'query');
-    const versions = await sets.list();
+    const versions = await contextOf(request).db.golden.sets.list();
     // The list has the newest version of each set first.
     const latest = versions.filter(({ name }, index) => versions[index - 1]?.name !== name);
     const { items, next_cursor } = sliceAt(latest, page);
@@ -202,6 +210,7 @@ export function addGoldenSets(
   app.get('/v1/golden-sets/:name', read, async (request) => {
     const { name } = parseRequest(request.params, goldenSetParams, 'path');
     const { version, ...page } = parseRequest(request.query, goldenSetQuery, 'query');
+    const { sets } = contextOf(request).db.golden;
     const versions = (await sets.list()).filter((one) => one.name === name);
     const set = version === undefined ? versions[0] : versions.find((one) => one.version === version);
     if (set === undefined) throw unknownSet(name, version, versions);
@@ -219,6 +228,7 @@ export function addGoldenSets(
     const options = { preParsing: requireScope('admin', authentication) };
     scope.post('/v1/golden-sets/:name/versions', options, async (request, reply) => {
       const { name } = parseRequest(request.params, goldenSetParams, 'path');
+      const context = contextOf(request);
       const { body } = request;
       request.body = undefined;
       const batches =

@@ -1,10 +1,12 @@
 /** Pinned baseline runs: at most one per pipeline and golden set. */
 
 import type { Pool, PoolClient } from 'pg';
+import type { Scope } from '../../core/context.ts';
 import { parseMetricKey } from '../../math/ir/metric-key.ts';
 import { recordActs } from '../../platform/access/audit-log.ts';
 import { queryRow, queryRows } from '../../platform/postgres/rows.ts';
 import { inTransaction, lockInTransaction } from '../../platform/postgres/transaction.ts';
+import { visible } from '../../platform/postgres/visible.ts';
 import type { ExcludedRun } from '../rules/clean-runs.ts';
 import type { MeanScores, NoiseTable } from '../rules/run-noise.ts';
 
@@ -50,7 +52,7 @@ async function unpin(
 
 export type GoldenBaselines = ReturnType<typeof createGoldenBaselines>;
 
-export function createGoldenBaselines(pool: Pool) {
+export function createGoldenBaselines(pool: Pool, scope: Scope = null) {
   return {
     async pinned(pipeline: string, goldenSet: string): Promise<GoldenBaseline | null> {
       return queryRow<GoldenBaseline>(
@@ -123,9 +125,9 @@ export function createGoldenBaselines(pool: Pool) {
     async list(filter: { readonly pipeline?: string; readonly limit: number }): Promise<readonly GoldenBaseline[]> {
       return queryRows<GoldenBaseline>(
         pool,
-        `${selectBaseline} where $1::text is null or pipeline = $1::text
+        `${selectBaseline} where ($1::text is null or pipeline = $1::text) and ${visible('pipeline', 3)}
           order by pinned_at desc, id desc limit $2::integer`,
-        [filter.pipeline ?? null, filter.limit],
+        [filter.pipeline ?? null, filter.limit, scope?.pipelines ?? null],
       );
     },
   };

@@ -5,8 +5,10 @@
 
 import type { Pool } from 'pg';
 import type { CheckResult, CheckShifts } from '../../checks/rules/threshold.ts';
+import type { Scope } from '../../core/context.ts';
 import { queryRow, queryRows } from '../../platform/postgres/rows.ts';
 import { inTransaction, lockInTransaction } from '../../platform/postgres/transaction.ts';
+import { visible } from '../../platform/postgres/visible.ts';
 import type { Levels } from '../rules/rotation.ts';
 import { replaceChecks } from './run-results.ts';
 
@@ -44,7 +46,7 @@ const openSql = `${selectRotation} where pipeline = $1::text and golden_set = $2
 
 export type GoldenRotations = ReturnType<typeof createGoldenRotations>;
 
-export function createGoldenRotations(pool: Pool) {
+export function createGoldenRotations(pool: Pool, scope: Scope = null) {
   return {
     async open(pipeline: string, goldenSet: string): Promise<GoldenRotation | null> {
       return queryRow<GoldenRotation>(pool, openSql, [pipeline, goldenSet]);
@@ -99,8 +101,9 @@ export function createGoldenRotations(pool: Pool) {
         pool,
         `${selectRotation}
           where ($1::text is null or pipeline = $1::text) and ($2::text is null or golden_set = $2::text)
+            and ${visible('pipeline', 3)}
           order by started_at desc, id desc`,
-        [filter.pipeline ?? null, filter.goldenSet ?? null],
+        [filter.pipeline ?? null, filter.goldenSet ?? null, scope?.pipelines ?? null],
       );
     },
   };

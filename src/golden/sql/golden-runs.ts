@@ -4,7 +4,9 @@
  * A worker holds a running run with a lease. Only the holder stores answers. When the lease expires, any worker may
  * take over the run and continue with the queries that have no answer.
  */
+
 import type pg from 'pg';
+import type { Scope } from '../../core/context.ts';
 import type { RunStatus } from '../../core/model.ts';
 import type { ContextSize } from '../../core/text/context-size.ts';
 import { endedGoldenSets } from '../../live/deployments/configured-items.ts';
@@ -12,6 +14,7 @@ import { type Act, recordActs } from '../../platform/access/audit-log.ts';
 import { queryRow, queryRows } from '../../platform/postgres/rows.ts';
 import { inTransaction } from '../../platform/postgres/transaction.ts';
 import { wellFormed } from '../../platform/postgres/values.ts';
+import { visible } from '../../platform/postgres/visible.ts';
 import {
   type AnsweredStage,
   BATCH_QUERIES,
@@ -49,7 +52,8 @@ const selectRun = `
 export type GoldenRuns = ReturnType<typeof createGoldenRuns>;
 
 /** @param by the person who starts and cancels runs, for the audit log; null for runs that recalld starts */
-export function createGoldenRuns(pool: pg.Pool, by: string | null = null) {
+export function createGoldenRuns(pool: pg.Pool, by: string | null = null, scope: Scope = null) {
+  const seen = scope?.pipelines ?? null;
   const readLatest = createLatestRuns(pool);
   return {
     /**
@@ -119,7 +123,10 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null) {
     },
 
     async find(runId: string): Promise<GoldenRun | null> {
-      return queryRow<GoldenRun>(pool, `${selectRun} where r.id = $1::text`, [runId]);
+      return queryRow<GoldenRun>(pool, `${selectRun} where r.id = $1::text and ${visible('r.pipeline', 2)}`, [
+        runId,
+        seen,
+      ]);
     },
 
     async list(filter: {
@@ -144,6 +151,7 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null) {
             and ($3::text is null or r.status = $3::text)
             and ($4::timestamptz is null or (r.started_at, r.id) < ($4::timestamptz, $5::text))
             and r.purpose = $6::text and ($7::integer is null or r.golden_set_version = $7::integer)
+            and ${visible('r.pipeline', 9)}
           order by r.started_at ${direction}, r.id ${direction} limit $8::integer`,
         [
           pipeline,
@@ -154,6 +162,7 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null) {
           filter.purpose ?? 'full',
           version,
           limit,
+          seen,
         ],
       );
     },
@@ -233,7 +242,10 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null) {
      */
     async latest(): Promise<readonly LatestRun[]> {
       const [latest, ended] = await Promise.all([readLatest(), endedGoldenSets(pool)]);
-      return latest.filter(({ pipeline, goldenSet }) => !ended.has(`${pipeline} ${goldenSet}`));
+      return latest.filter(
+        ({ pipeline, goldenSet }) =>
+          !ended.has(`${pipeline} ${goldenSet}`) && (seen === null || seen.includes(pipeline)),
+      );
     },
 
     /** Returns the latest sentinel of each pipeline and set that ever had one, for the exporter. */

@@ -2,8 +2,11 @@
  * Golden sets by name and version, the origins of their queries, and the texts of their judged documents. A version never
  * changes, except for erasures.
  */
+
 import type pg from 'pg';
 import type { Pool, PoolClient } from 'pg';
+import type { Scope } from '../../core/context.ts';
+import { RecalldError } from '../../core/errors.ts';
 import type { GoldenQuery, Judgment } from '../../core/model.ts';
 import type { ErasureSubject } from '../../live/sql/erase-live.ts';
 import { type Act, recordActs } from '../../platform/access/audit-log.ts';
@@ -30,20 +33,23 @@ const selectVersions = `
 export type GoldenSets = ReturnType<typeof createGoldenSets>;
 
 /** @param by the person who adds versions, for the audit log; null for versions that recalld adds */
-export function createGoldenSets(pool: pg.Pool, by: string | null = null) {
+export function createGoldenSets(pool: pg.Pool, by: string | null = null, scope: Scope = null) {
+  const hides = (name: string): boolean => scope !== null && !scope.goldenSets.includes(name);
   return {
     /**
      * Adds a version in one transaction, unless the latest version has the same content hash. Concurrent imports of one
      * name are serialized. Queries in `origins` whose live query or user was erased since they were asked are excluded.
      * Nothing is stored if the signal aborts before the commit.
      *
-     * @throws RecalldError golden_origin_differs if human and generated queries would be mixed
+     * @throws RecalldError golden_origin_differs if human and generated queries would be mixed,
+     * key_limited if a pipeline outside the scope uses the set
      */
     add(
       set: NewGoldenSet,
       now: Date,
       signal?: AbortSignal,
     ): Promise<{ readonly set: GoldenSetVersion; readonly created: boolean }> {
+      if (scope !== null && !scope.ownGoldenSets.includes(set.name)) throw limitedSet(set.name);
       return inTransaction(pool, async (client) => {
         // Locks in the order that an erasure uses, to avoid a deadlock.
         const allowed = await withoutErased(client, set);
@@ -62,13 +68,17 @@ export function createGoldenSets(pool: pg.Pool, by: string | null = null) {
       });
     },
 
-    latest(name: string): Promise<GoldenSetVersion | null> {
-      return readLatest(pool, name);
+    async latest(name: string): Promise<GoldenSetVersion | null> {
+      return hides(name) ? null : readLatest(pool, name);
     },
 
     /** Returns every version of every set, newest first within a name. */
     async list(): Promise<readonly GoldenSetVersion[]> {
-      return queryRows<GoldenSetVersion>(pool, `${selectVersions} order by name, version desc`);
+      return queryRows<GoldenSetVersion>(
+        pool,
+        `${selectVersions} where $1::text[] is null or name = any($1::text[]) order by name, version desc`,
+        [scope?.goldenSets ?? null],
+      );
     },
 
     /** Returns the origins of the queries of all versions, by query id. */
@@ -128,6 +138,13 @@ export function createGoldenSets(pool: pg.Pool, by: string | null = null) {
 /** Selects the number of requests of a golden query. */
 export function requestsOfQuery(query: string): string {
   return `greatest(1, cardinality(${query}.steps))`;
+}
+
+function limitedSet(name: string): RecalldError {
+  return new RecalldError(
+    'key_limited',
+    `The API key is limited to pipelines, and it may change only golden sets that no other pipeline uses: "${name}" must be under \`golden\` of a pipeline of the key, and of no other. Use a key without pipelines, or an own golden set.`,
+  );
 }
 
 const sizeOf = ({ version, queries, judgments, origin }: GoldenSetVersion) => ({ version, queries, judgments, origin });

@@ -2,11 +2,14 @@
  * Actions of users on incidents: acknowledge an incident, mark its cause as right or wrong. Also counts how often
  * marked causes were right.
  */
+
 import type { Pool } from 'pg';
+import type { Scope } from '../../core/context.ts';
 import { wilsonInterval } from '../../math/stats/intervals.ts';
 import { type Act, recordActs } from '../../platform/access/audit-log.ts';
 import { queryRow, queryRows } from '../../platform/postgres/rows.ts';
 import { inTransaction } from '../../platform/postgres/transaction.ts';
+import { visible } from '../../platform/postgres/visible.ts';
 import { type Cause, type Confidence, confidences } from './rules/cause.ts';
 
 export type IncidentActs = ReturnType<typeof createIncidentActs>;
@@ -30,7 +33,8 @@ export interface Reliability {
   readonly ciHigh: number | null;
 }
 
-export function createIncidentActs(pool: Pool) {
+export function createIncidentActs(pool: Pool, scope: Scope = null) {
+  const seen = scope?.pipelines ?? null;
   return {
     /**
      * Records who acknowledged an incident. A later call replaces an earlier one.
@@ -41,8 +45,8 @@ export function createIncidentActs(pool: Pool) {
       inTransaction(pool, async (client) => {
         const known = await queryRow<{ readonly pipeline: string; readonly acknowledgedBy: string | null }>(
           client,
-          'select pipeline, acknowledged_by from incidents where id = $1::bigint for update',
-          [id],
+          `select pipeline, acknowledged_by from incidents where id = $1::bigint and ${visible('pipeline', 2)} for update`,
+          [id, seen],
         );
         if (known === null) return false;
         await client.query(
@@ -77,8 +81,8 @@ export function createIncidentActs(pool: Pool) {
                   (select jsonb_build_object('right', m.is_right, 'actual_cause', m.actual_cause)
                      from cause_marks m where m.incident_id = i.id) as before
              from incidents i join diagnoses d on d.incident_id = i.id and d.cause = $2::text
-            where i.id = $1::bigint order by d.id desc limit 1 for update of i`,
-          [id, mark.cause],
+            where i.id = $1::bigint and ${visible('i.pipeline', 3)} order by d.id desc limit 1 for update of i`,
+          [id, mark.cause, seen],
         );
         if (known === null) return false;
         const { pipeline, diagnosisId, before } = known;
@@ -105,9 +109,9 @@ export function createIncidentActs(pool: Pool) {
         pool,
         `select d.confidence, count(*)::integer as marked, count(*) filter (where m.is_right)::integer as "right"
            from cause_marks m join diagnoses d on d.id = m.diagnosis_id join incidents i on i.id = m.incident_id
-          where d.cause <> 'unknown' and ($1::text is null or i.pipeline = $1::text)
+          where d.cause <> 'unknown' and ($1::text is null or i.pipeline = $1::text) and ${visible('i.pipeline', 2)}
           group by 1`,
-        [pipeline],
+        [pipeline, seen],
       );
       return confidences.map((confidence) => {
         const { marked = 0, right = 0 } = rows.find((row) => row.confidence === confidence) ?? {};

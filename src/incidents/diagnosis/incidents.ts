@@ -4,12 +4,13 @@
  */
 
 import type { Pool, PoolClient } from 'pg';
-import type { Context } from '../../core/context.ts';
+import type { Context, Scope } from '../../core/context.ts';
 import type { TimeSpan } from '../../core/time.ts';
 import { topicsTable } from '../../density/topics-table.ts';
 import { type GaugesAt, sample } from '../../platform/metrics/meter.ts';
 import { queryRow, queryRows } from '../../platform/postgres/rows.ts';
 import { inTransaction } from '../../platform/postgres/transaction.ts';
+import { visible } from '../../platform/postgres/visible.ts';
 import {
   type Alert,
   type AlertTimeline,
@@ -84,8 +85,9 @@ const addDiagnosis = `
   values ($1::bigint, $2::timestamptz, $3::text, $4::text, $5::double precision, $6::text, $7::text[], $8::text,
           $9::text, $10::jsonb)`;
 
-export function createIncidents(pool: Pool) {
+export function createIncidents(pool: Pool, scope: Scope = null) {
   const topics = topicsTable(pool);
+  const seen = scope?.pipelines ?? null;
   const read = async (where: string, values: readonly unknown[]): Promise<readonly Incident[]> => {
     const rows = await queryRows<IncidentRow>(pool, `${select} ${where}`, [...values]);
     const names = await topics.names(rows.flatMap(topicIdsIn));
@@ -99,10 +101,11 @@ export function createIncidents(pool: Pool) {
     },
 
     /** Returns the open incidents of all pipelines. */
-    open: (): Promise<readonly Incident[]> => read('where i.closed_at is null order by i.pipeline', []),
+    open: (): Promise<readonly Incident[]> =>
+      read(`where i.closed_at is null and ${visible('i.pipeline', 1)} order by i.pipeline`, [seen]),
 
     async find(id: string): Promise<Incident | null> {
-      const [found] = await read('where i.id = $1::bigint', [id]);
+      const [found] = await read(`where i.id = $1::bigint and ${visible('i.pipeline', 2)}`, [id, seen]);
       return found ?? null;
     },
 
@@ -146,9 +149,9 @@ export function createIncidents(pool: Pool) {
       return read(
         `where ($1::text is null or i.pipeline = $1::text) and ($2::bigint is null or i.id < $2::bigint)
            and ($3::timestamptz is null or i.closed_at is null or i.closed_at > $3::timestamptz)
-           and ($4::timestamptz is null or i.opened_at <= $4::timestamptz)
+           and ($4::timestamptz is null or i.opened_at <= $4::timestamptz) and ${visible('i.pipeline', 6)}
          order by i.id desc limit $5::integer`,
-        [pipeline ?? null, before ?? null, during?.from ?? null, during?.until ?? null, limit],
+        [pipeline ?? null, before ?? null, during?.from ?? null, during?.until ?? null, limit, seen],
       );
     },
 

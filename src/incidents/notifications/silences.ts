@@ -1,6 +1,6 @@
 /** Silences in PostgreSQL: times in which the messages and alerts of a pipeline are suppressed. */
 import type { Pool } from 'pg';
-import type { Context } from '../../core/context.ts';
+import type { Context, Scope } from '../../core/context.ts';
 import { RecalldError } from '../../core/errors.ts';
 import { DAY_MS } from '../../core/time.ts';
 import { findPipeline } from '../../golden/watched-pipeline.ts';
@@ -8,6 +8,7 @@ import { recordActs } from '../../platform/access/audit-log.ts';
 import { type GaugesAt, sample } from '../../platform/metrics/meter.ts';
 import { queryRow, queryRows } from '../../platform/postgres/rows.ts';
 import { inTransaction } from '../../platform/postgres/transaction.ts';
+import { visible } from '../../platform/postgres/visible.ts';
 import type { Actor } from '../diagnosis/incident-acts.ts';
 import { isSilenced, type Silence } from './rules/silence.ts';
 
@@ -15,7 +16,8 @@ const columns = 'id, pipeline, starts_at, ends_at, reason, created_at, created_b
 
 export type Silences = ReturnType<typeof createSilences>;
 
-export function createSilences(pool: Pool) {
+export function createSilences(pool: Pool, scope: Scope = null) {
+  const seen = scope?.pipelines ?? null;
   return {
     add: ({ pipeline, startsAt, endsAt, reason }: NewSilence, { name, by }: Actor, now: Date): Promise<Silence> =>
       inTransaction(pool, async (client) => {
@@ -41,8 +43,8 @@ export function createSilences(pool: Pool) {
       inTransaction(pool, async (client) => {
         const known = await queryRow<Silence>(
           client,
-          `select ${columns} from silences where id = $1::bigint for update`,
-          [id],
+          `select ${columns} from silences where id = $1::bigint and ${visible('pipeline', 2)} for update`,
+          [id, seen],
         );
         if (known === null || known.endsAt <= now) return known;
         const ended = await queryRow<Silence>(
@@ -71,8 +73,9 @@ export function createSilences(pool: Pool) {
         pool,
         `select ${columns} from silences
           where ends_at > $1::timestamptz and ends_at > starts_at and ($2::text is null or pipeline = $2::text)
+            and ${visible('pipeline', 3)}
           order by starts_at, id`,
-        [at, pipeline],
+        [at, pipeline, seen],
       );
     },
 

@@ -1,11 +1,12 @@
 /** Routes of `/v1/judgments`: model and human judgments of live queries. */
+
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import type { Context } from '../../core/context.ts';
 import { RecalldError } from '../../core/errors.ts';
 import { findPipeline } from '../../golden/watched-pipeline.ts';
 import { keyHolder, personOf } from '../../platform/access/audit-log.ts';
 import { type AuthenticationSettings, requireScope } from '../../platform/access/authentication.ts';
+import type { ContextOf } from '../../platform/access/pipeline-access.ts';
 import { identifier, numberedPageShape, pageOf, parseRequest } from '../../platform/http/fields.ts';
 import { type Endpoint, toWire } from '../../platform/http/wire.ts';
 import { listedJudges } from '../review-queue.ts';
@@ -49,6 +50,7 @@ export const judgingEndpoints: readonly Endpoint[] = [
     tag: 'judging',
     summary: 'Store human judgments for documents of selected live queries: one judgment, or a list of up to 1,000.',
     scope: 'admin',
+    pipelines: 'named',
     body: newJudgments,
     responses: {
       '201': { description: 'The number of stored judgments, and the rejected judgments.', body: recorded },
@@ -60,6 +62,7 @@ export const judgingEndpoints: readonly Endpoint[] = [
     tag: 'judging',
     summary: 'Judgments of a pipeline, newest first.',
     scope: 'read',
+    pipelines: 'named',
     query: judgmentListQuery,
     body: null,
     responses: { '200': { description: 'A page of judgments.', body: pageOf(judgmentSchema) } },
@@ -69,12 +72,11 @@ export const judgingEndpoints: readonly Endpoint[] = [
 const NOT_DRAWN =
   'This query was not selected for judging, or not with this document. List the selected queries with `recalld judge review`.';
 
-export function addJudgments(app: FastifyInstance, context: Context, authentication: AuthenticationSettings): void {
-  const { clock, pipelines } = context;
-  const { judged, reviews } = context.db.judging;
-
+export function addJudgments(app: FastifyInstance, contextOf: ContextOf, authentication: AuthenticationSettings): void {
   app.post('/v1/judgments', { preParsing: requireScope('admin', authentication) }, async (request, reply) => {
     const body = [parseRequest(request.body, newJudgments, 'body')].flat();
+    const { clock, pipelines, db } = contextOf(request);
+    const { judged } = db.judging;
     const isKnown = new Map<(typeof body)[number], boolean>();
     for (const pipeline of new Set(body.map((one) => one.pipeline))) findPipeline(pipelines, pipeline);
     const grader = { by: keyHolder(request), person: personOf(request) };
@@ -97,8 +99,9 @@ export function addJudgments(app: FastifyInstance, context: Context, authenticat
 
   app.get('/v1/judgments', { preParsing: requireScope('read', authentication) }, async (request) => {
     const { pipeline, flagged, limit, cursor = '0' } = parseRequest(request.query, judgmentListQuery, 'query');
+    const { pipelines, db } = contextOf(request);
     findPipeline(pipelines, pipeline);
-    const found = await reviews.list(pipeline, limit, Number(cursor), flagged === 'true');
+    const found = await db.judging.reviews.list(pipeline, limit, Number(cursor), flagged === 'true');
     const items = found.map(({ isFlagged, ...one }) => toWire(judgmentSchema, { ...one, flagged: isFlagged }));
     return { items, next_cursor: found.length === limit ? String(Number(cursor) + limit) : null };
   });

@@ -1,8 +1,11 @@
 /** Deployments, component fingerprints, and notes on deployments, golden runs and incidents. */
+
 import type { Pool, PoolClient } from 'pg';
+import type { Scope } from '../../core/context.ts';
 import { recordActs } from '../../platform/access/audit-log.ts';
 import { queryRow, queryRows } from '../../platform/postgres/rows.ts';
 import { inTransaction } from '../../platform/postgres/transaction.ts';
+import { visible } from '../../platform/postgres/visible.ts';
 import {
   type Deployment,
   type Fingerprint,
@@ -19,7 +22,7 @@ const insert = `
   values ($1::text, $2::text, $3::text, $4::text, $5::text, $6::timestamptz, $7::jsonb)
   returning ${columns}`;
 
-export function createDeployments(pool: Pool) {
+export function createDeployments(pool: Pool, scope: Scope = null) {
   return {
     /** @param by user or API key for the audit log */
     annotate: (
@@ -56,7 +59,11 @@ export function createDeployments(pool: Pool) {
 
     /** Returns the latest fingerprint of every component. */
     fingerprints: (): Promise<readonly Fingerprint[]> =>
-      queryRows(pool, `select ${fingerprintColumns} from fingerprints order by pipeline, component`),
+      queryRows(
+        pool,
+        `select ${fingerprintColumns} from fingerprints where ${visible('pipeline', 1)} order by pipeline, component`,
+        [scope?.pipelines ?? null],
+      ),
 
     /** Returns deployments, newest first; `before` is the id of the last deployment on the previous page. */
     list: ({
@@ -74,11 +81,12 @@ export function createDeployments(pool: Pool) {
         pool,
         `select ${columns} from deployments d
           where ($1::text is null or pipeline = $1::text)
-            and ($2::bigint is null or (occurred_at, id) < (select occurred_at, id from deployments where id = $2::bigint))
-            and ($3::timestamptz is null or occurred_at >= $3::timestamptz)
+            and ($2::bigint is null or (occurred_at, id) < (select occurred_at, id from deployments
+                                                                where id = $2::bigint and ${visible('pipeline', 5)}))
+            and ($3::timestamptz is null or occurred_at >= $3::timestamptz) and ${visible('pipeline', 5)}
           order by occurred_at desc, id desc
           limit $4::integer`,
-        [pipeline, before, since, limit],
+        [pipeline, before, since, limit, scope?.pipelines ?? null],
       ),
   };
 }
@@ -144,7 +152,7 @@ const existing: Record<AnnotationSubject, string> = {
   incident: 'select pipeline from incidents where id::text = $2::text',
 };
 
-export function createAnnotations(pool: Pool) {
+export function createAnnotations(pool: Pool, scope: Scope = null) {
   return {
     /**
      * @param by user or API key for the audit log
@@ -153,12 +161,12 @@ export function createAnnotations(pool: Pool) {
     add: ({ subject, subjectId, text, author, createdAt }: Omit<Annotation, 'id'>, by: string): Promise<boolean> =>
       inTransaction(pool, async (client) => {
         const { rows } = await client.query<{ id: string; pipeline: string }>(
-          `with found as (${existing[subject]}), noted as (
+          `with found as (${existing[subject]} and ${visible('pipeline', 6)}), noted as (
              insert into annotations (subject, subject_id, text, author, created_at)
              select $1::text, $2::text, $3::text, $4::text, $5::timestamptz from found
              returning id)
            select noted.id, found.pipeline from noted, found`,
-          [subject, subjectId, text, author, createdAt],
+          [subject, subjectId, text, author, createdAt, scope?.pipelines ?? null],
         );
         const [noted] = rows;
         if (noted === undefined) return false;

@@ -1,8 +1,10 @@
 /** `GET /v1/isolation-violations`: live answers with documents that an isolation rule does not allow. */
+
 import type { FastifyInstance } from 'fastify';
-import { type Context, onReplica } from '../../core/context.ts';
+import { onReplica } from '../../core/context.ts';
 import { findPipeline } from '../../golden/watched-pipeline.ts';
 import { type AuthenticationSettings, requireScope } from '../../platform/access/authentication.ts';
+import type { ContextOf } from '../../platform/access/pipeline-access.ts';
 import { pageOf, parseRequest, toPage } from '../../platform/http/fields.ts';
 import { type Endpoint, toWire } from '../../platform/http/wire.ts';
 import { violationListQuery, violationSchema } from './isolation-schema.ts';
@@ -15,15 +17,17 @@ export const isolationEndpoints: readonly Endpoint[] = [
     summary:
       'Live answers with documents that an isolation rule does not allow, newest first. The response contains no texts.',
     scope: 'read',
+    pipelines: 'list',
     query: violationListQuery,
     body: null,
     responses: { '200': { description: 'A page of violations.', body: pageOf(violationSchema) } },
   },
 ];
 
-export function addIsolation(app: FastifyInstance, context: Context, authentication: AuthenticationSettings): void {
+export function addIsolation(app: FastifyInstance, contextOf: ContextOf, authentication: AuthenticationSettings): void {
   app.get('/v1/isolation-violations', { preParsing: requireScope('read', authentication) }, async (request) => {
     const { pipeline, rule, limit, cursor } = parseRequest(request.query, violationListQuery, 'query');
+    const context = contextOf(request);
     if (pipeline !== undefined) findPipeline(context.pipelines, pipeline);
     const found = await onReplica(context).db.live.isolation.list({ pipeline, rule, before: cursor, limit });
     return toPage(

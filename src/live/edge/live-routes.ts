@@ -9,11 +9,13 @@ import { type ErrorCode, type Rejection, rejectionTable } from '../../core/error
 import { HOUR_MS, type TimeSpan } from '../../core/time.ts';
 import { findPipeline } from '../../golden/watched-pipeline.ts';
 import { type AuthenticationSettings, requireScope } from '../../platform/access/authentication.ts';
+import { type ContextOf, pipelinesOf } from '../../platform/access/pipeline-access.ts';
 import { parseRequest } from '../../platform/http/fields.ts';
 import { acceptLargeJson, LargeBody, type RequestBodies } from '../../platform/http/request-bodies.ts';
 import { type Endpoint, toWire } from '../../platform/http/wire.ts';
 import { feedbackSummaryQuery, feedbackSummarySchema } from '../../report/status/schema.ts';
 import { feedbackSchema, liveQuerySchema, type ParsedItems, readFeedback, readLiveQueries } from '../ingest-schema.ts';
+import { limitIngest } from '../limit-ingest.ts';
 import type { IngestDeps, Report } from '../live-ingest.ts';
 import { type FeedbackSource, withinSegments } from '../measure-feedback.ts';
 import {
@@ -33,9 +35,10 @@ export function addIngest(app: FastifyInstance, deps: IngestDeps, bodies: Reques
     scope.post('/v1/queries', options, async (request, reply) => {
       const parsed = batchesOf(request, readLiveQueries, deps.largeBodies.queries);
       const batches = parsed instanceof Promise ? await parsed : parsed;
+      const ingest = limitIngest(deps, pipelinesOf(request));
       const all: Tally = { accepted: 0, sampled: 0, duplicates: 0, rejected: [] };
       for (const batch of batches) {
-        const report = await deps.ingestQueries(batch.items);
+        const report = await ingest.ingestQueries(batch.items);
         all.sampled += report.sampled;
         add(all, batch, report);
       }
@@ -46,7 +49,8 @@ export function addIngest(app: FastifyInstance, deps: IngestDeps, bodies: Reques
       const parsed = batchesOf(request, readFeedback, deps.largeBodies.feedback);
       const batches = parsed instanceof Promise ? await parsed : parsed;
       const all: Tally = { accepted: 0, sampled: 0, duplicates: 0, rejected: [] };
-      for (const batch of batches) add(all, batch, await deps.ingestFeedback(batch.items));
+      const ingest = limitIngest(deps, pipelinesOf(request));
+      for (const batch of batches) add(all, batch, await ingest.ingestFeedback(batch.items));
       const { accepted, duplicates, rejected } = all;
       return answer(reply, all, { accepted, duplicates, rejected }, deps);
     });
@@ -142,6 +146,7 @@ export const ingestEndpoints: readonly Endpoint[] = [
     tag: 'ingest',
     summary: 'Send live queries: one query, or a list of at most 1,000. Idempotent by id.',
     scope: 'ingest',
+    pipelines: 'items',
     body: oneOrMany(liveQuerySchema),
     responses: {
       '202': { description: 'All accepted items are committed to the database.', body: queriesReport },
@@ -154,6 +159,7 @@ export const ingestEndpoints: readonly Endpoint[] = [
     tag: 'ingest',
     summary: 'Send user feedback on answers: one item, or a list of at most 1,000.',
     scope: 'ingest',
+    pipelines: 'items',
     body: oneOrMany(feedbackSchema),
     responses: {
       '202': { description: 'All accepted items are committed to the database.', body: feedbackReport },
@@ -166,6 +172,7 @@ export const ingestEndpoints: readonly Endpoint[] = [
     tag: 'ingest',
     summary: 'OTLP/HTTP traces, protobuf or JSON, plain or gzip.',
     scope: 'ingest',
+    pipelines: 'items',
     body: null,
     responses: {
       '200': { description: 'An ExportTraceServiceResponse in the format of the request.', body: null },
@@ -177,6 +184,7 @@ export const ingestEndpoints: readonly Endpoint[] = [
     tag: 'ingest',
     summary: 'OTLP/HTTP logs: gen_ai.evaluation.result events become feedback.',
     scope: 'ingest',
+    pipelines: 'items',
     body: null,
     responses: {
       '200': { description: 'An ExportLogsServiceResponse in the format of the request.', body: null },
@@ -186,13 +194,14 @@ export const ingestEndpoints: readonly Endpoint[] = [
 
 export function addFeedbackSummary(
   app: FastifyInstance,
-  context: Context,
+  contextOf: ContextOf,
   authentication: AuthenticationSettings,
 ): void {
   const read = { preParsing: requireScope('read', authentication) };
 
   app.get('/v1/feedback/summary', read, async (request) => {
     const { pipeline, hours } = parseRequest(request.query, feedbackSummaryQuery, 'query');
+    const context = contextOf(request);
     const until = context.clock.now();
     const from = new Date(until.getTime() - hours * HOUR_MS);
     const summaries = await summarizeAllFeedback(onReplica(context), pipeline ?? null, { from, until });

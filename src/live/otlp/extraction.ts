@@ -38,6 +38,8 @@ export interface TracedPipeline {
   /** Metadata of documents that isolation rules compare. */
   readonly fieldKeys: readonly string[];
   readonly tools: readonly RetrievalToolConfig[];
+  /** True if other pipelines are hidden from the sender, so that a span without a pipeline may belong to any. */
+  readonly isOneOfSeveral?: boolean;
 }
 
 /** Counts of unreadable parts, as returned by `decodeTraces`. */
@@ -101,7 +103,8 @@ function pipelineFinder(pipelines: readonly TracedPipeline[]): (telemetry: Telem
   const byService = new Map(
     pipelines.flatMap(({ name, serviceNames }) => serviceNames.map((service) => [service, name] as const)),
   );
-  const only = pipelines.length === 1 ? (pipelines[0]?.name ?? null) : null;
+  const [first] = pipelines;
+  const only = pipelines.length === 1 && first?.isOneOfSeveral !== true ? (first?.name ?? null) : null;
   return ({ attributes, resource }) => {
     const named = attributes['recalld.pipeline'] ?? resource.attributes['recalld.pipeline'];
     if (typeof named === 'string') return names.has(named) ? named : null;
@@ -141,8 +144,11 @@ function groupByTrace(fragments: readonly TraceFragment[]): TraceFragment[][] {
 /** Counts of a body, and its items in batches that are unpacked lazily. */
 type Batched<Read> = Omit<Read, keyof Found> & { readonly batches: Iterable<Found> };
 
-/** The uncompressed body, which may be transferred to the thread, and its `Content-Type`. */
-export type OtlpRequest = readonly [body: Uint8Array, contentType: string | undefined];
+/**
+ * The uncompressed body, which may be transferred to the thread, its `Content-Type`, and the only pipelines that the
+ * sender may use: for it, the others do not exist. Null means all.
+ */
+export type OtlpRequest = readonly [body: Uint8Array, contentType: string | undefined, only?: readonly string[] | null];
 
 /** Size above which bodies are read in the worker thread. The most expensive body of this size takes 16 ms. */
 const SMALL_BYTES = 64 * 1024;
@@ -156,7 +162,7 @@ const REFUSAL = 'Too many large OpenTelemetry bodies are waiting to be parsed; s
 const never = new AbortController().signal;
 
 /** The worker thread starts when the first large body arrives. */
-export function createOtlpReader(pipelines: readonly TracedPipeline[]) {
+export function createOtlpReader(configured: readonly TracedPipeline[]) {
   const pool = createThreadPool<typeof tasks>({
     tasks: import.meta.url,
     threads: 1,
@@ -165,20 +171,31 @@ export function createOtlpReader(pipelines: readonly TracedPipeline[]) {
     refusal: REFUSAL,
   });
   const holding = createByteLimit(MAX_BYTES, REFUSAL);
-  const inThread = <Name extends keyof typeof tasks>(name: Name, content: OtlpContent) =>
-    holding(content.bytes.length, () => pool.run(name, { content, pipelines }, never, movable(content.bytes)));
+  const seenBy = (only: readonly string[] | null): readonly TracedPipeline[] =>
+    only === null
+      ? configured
+      : configured
+          .filter(({ name }) => only.includes(name))
+          .map((pipeline) => ({ ...pipeline, isOneOfSeveral: configured.length > 1 }));
+  const inThread = <Name extends keyof typeof tasks>(
+    name: Name,
+    content: OtlpContent,
+    pipelines: readonly TracedPipeline[],
+  ) => holding(content.bytes.length, () => pool.run(name, { content, pipelines }, never, movable(content.bytes)));
   return {
     /** @throws RecalldError as `contentOf` and `decodeTraces`; overloaded if too many large bodies are waiting */
-    async traces(...request: OtlpRequest): Promise<Batched<TracesRead>> {
-      const content = contentOf(...request);
-      if (content.bytes.length > SMALL_BYTES) return unpacked(await inThread('traces', content));
+    async traces(...[body, type, only = null]: OtlpRequest): Promise<Batched<TracesRead>> {
+      const content = contentOf(body, type);
+      const pipelines = seenBy(only);
+      if (content.bytes.length > SMALL_BYTES) return unpacked(await inThread('traces', content, pipelines));
       const { queries, fragments, feedback, ...counts } = readTraces(content, pipelines);
       return { ...counts, batches: inBatches({ queries, fragments, feedback }) };
     },
     /** @throws RecalldError as `traces` */
-    async logs(...request: OtlpRequest): Promise<Batched<LogsRead>> {
-      const content = contentOf(...request);
-      if (content.bytes.length > SMALL_BYTES) return unpacked(await inThread('logs', content));
+    async logs(...[body, type, only = null]: OtlpRequest): Promise<Batched<LogsRead>> {
+      const content = contentOf(body, type);
+      const pipelines = seenBy(only);
+      if (content.bytes.length > SMALL_BYTES) return unpacked(await inThread('logs', content, pipelines));
       const { feedback, ...counts } = readLogs(content, pipelines);
       return { ...counts, batches: inBatches({ queries: [], fragments: [], feedback }) };
     },

@@ -20,15 +20,17 @@ export interface PipelineLimits {
  * @param limits limits of its pipeline; null if no pipeline of that name is configured
  */
 export function checkLiveQuery(query: LiveQuery, limits: PipelineLimits | null, now: Date): Rejection | null {
-  if (limits === null) {
-    return {
-      code: 'unknown_pipeline',
-      message: `The config has no pipeline "${query.pipeline}"; add it under pipelines or correct the name.`,
-    };
-  }
+  if (limits === null) return unknownPipeline(query.pipeline);
   return (
     checkOccurredAt(query.occurredAt, limits.retentionDays, now) ?? checkEmbedding(query.embedding, limits.dimensions)
   );
+}
+
+export function unknownPipeline(name: string): Rejection {
+  return {
+    code: 'unknown_pipeline',
+    message: `The config has no pipeline "${name}"; add it under pipelines or correct the name.`,
+  };
 }
 
 /** Rejects a time that is in the future or older than the retention. The time may be missing. */

@@ -1,8 +1,11 @@
 /** Violations of isolation rules, and counts of the answers that rules allowed or could not check. */
+
 import type { Pool } from 'pg';
+import type { Scope } from '../../core/context.ts';
 import type { TimeSpan } from '../../core/time.ts';
 import { queryRows } from '../../platform/postgres/rows.ts';
 import type { Element, ElementType } from '../../platform/postgres/values.ts';
+import { visible } from '../../platform/postgres/visible.ts';
 import type { IsolatedAnswer, IsolationOutcome, UncheckedReason, Violation } from '../rules/isolation.ts';
 import { documentOfRow, type ResultRow } from './result-rows.ts';
 
@@ -133,7 +136,7 @@ const summarySql = `
      group by pipeline, rule
   )
   select pipeline, rule, max(latest) as last_violation_at, jsonb_object_agg(outcome, queries) as outcomes
-    from counted where $3::text is null or pipeline = $3::text
+    from counted where ($3::text is null or pipeline = $3::text) and ${visible('pipeline', 4)}
    group by pipeline, rule order by pipeline, rule`;
 
 const listSql = `
@@ -142,13 +145,13 @@ const listSql = `
    where ($1::text is null or pipeline = $1::text) and ($2::text is null or rule = $2::text)
      and ($3::timestamptz is null or received_at > $3::timestamptz)
      and ($4::timestamptz is null or received_at <= $4::timestamptz)
-     and ($5::bigint is null or number < $5::bigint)
+     and ($5::bigint is null or number < $5::bigint) and ${visible('pipeline', 7)}
    order by number desc limit $6::integer`;
 
 /** Number of samples read per batch. */
 const READ_SAMPLES = 2000;
 
-export function createIsolation(pool: Pool) {
+export function createIsolation(pool: Pool, scope: Scope = null) {
   return {
     /** Reads a pipeline's samples that arrived in a time range, in batches, without texts and vectors. */
     async *samples(pipeline: string, { from, until }: TimeSpan): AsyncGenerator<readonly SampledAnswer[]> {
@@ -184,7 +187,7 @@ export function createIsolation(pool: Pool) {
         readonly rule: string;
         readonly lastViolationAt: Date | null;
         readonly outcomes: Readonly<Partial<Record<IsolationOutcome, number>>>;
-      }>(pool, summarySql, [from, until, pipeline]);
+      }>(pool, summarySql, [from, until, pipeline, scope?.pipelines ?? null]);
       return rows.map(({ outcomes, ...row }) => ({
         ...row,
         violated: outcomes.violated ?? 0,
@@ -208,6 +211,7 @@ export function createIsolation(pool: Pool) {
         during?.until ?? null,
         before ?? null,
         limit,
+        scope?.pipelines ?? null,
       ]);
       return rows.map((row) => ({ ...row, documents: row.documents.map(([id, rank]) => ({ id, rank })) }));
     },

@@ -1,11 +1,13 @@
 /** `POST /v1/mcp`: serves Model Context Protocol tools over HTTP, one request at a time. */
+
 import type { AuthInfo } from '@modelcontextprotocol/server';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Context } from '../../core/context.ts';
 import { personOf } from '../../platform/access/audit-log.ts';
 import { type AuthenticationSettings, requireScope } from '../../platform/access/authentication.ts';
-import { type ApiScope, allows } from '../../platform/access/credentials.ts';
+import { allows } from '../../platform/access/credentials.ts';
+import type { ContextOf } from '../../platform/access/pipeline-access.ts';
 import type { Endpoint } from '../../platform/http/wire.ts';
 
 export const mcpEndpoints: readonly Endpoint[] = [
@@ -15,6 +17,7 @@ export const mcpEndpoints: readonly Endpoint[] = [
     tag: 'status',
     summary: 'The tools of `recalld mcp` for assistants: the Model Context Protocol over HTTP, without sessions.',
     scope: 'read',
+    pipelines: 'tools',
     body: z.looseObject({ jsonrpc: z.literal('2.0'), method: z.string() }),
     responses: { '200': { description: 'A JSON-RPC response; a notification gets 202 without a body.', body: null } },
   },
@@ -22,14 +25,15 @@ export const mcpEndpoints: readonly Endpoint[] = [
 
 export function addMcp(
   app: FastifyInstance,
-  context: Context,
+  contextOf: ContextOf,
   authentication: AuthenticationSettings,
   version: string,
 ): void {
   let opening: Promise<OpenMcp> | null = null;
   app.addHook('onClose', async () => (await opening)?.handler.close());
   app.post('/v1/mcp', { preParsing: requireScope('read', authentication) }, async (request, reply) => {
-    opening ??= openHandler(context, version);
+    const context = contextOf(request);
+    opening ??= openHandler(version);
     const { handler, explainedBy } = await opening;
     const explained = explainedBy(request.body);
     if (explained > 0) context.explainBudget.spend(personOf(request), explained);
@@ -40,26 +44,32 @@ export function addMcp(
       headers: Object.entries(request.headers).filter((one): one is [string, string] => typeof one[1] === 'string'),
       signal: closed.signal,
     });
-    return reply.send(await handler.fetch(asked, { parsedBody: request.body, ...authOf(request.apiKey) }));
+    return reply.send(await handler.fetch(asked, { parsedBody: request.body, authInfo: authOf(request, context) }));
   });
 }
 
-/** Returns the permissions that the API key of a call grants to tools; empty if no key is required. */
-function authOf(key: FastifyRequest['apiKey']): { readonly authInfo?: AuthInfo } {
-  if (key === null || key === 'unknown') return {};
-  return { authInfo: { token: '', clientId: key.id, scopes: [...key.scopes] } };
+/** Returns what the caller may see, and what its API key grants to tools. */
+function authOf({ apiKey }: FastifyRequest, context: Context): AuthInfo {
+  const key = apiKey === 'unknown' ? null : apiKey;
+  const granted: Granted = { context, choosesTags: key === null || allows(key.scopes, 'admin') };
+  return { token: '', clientId: key?.id ?? '', scopes: [...(key?.scopes ?? [])], extra: { granted } };
+}
+
+interface Granted {
+  readonly context: Context;
+  readonly choosesTags: boolean;
 }
 
 type OpenMcp = Awaited<ReturnType<typeof openHandler>>;
 
 /** Loaded on the first call: most daemons never need it, and loading takes a tenth of a second. */
-async function openHandler(context: Context, version: string) {
+async function openHandler(version: string) {
   const [{ createMcpHandler }, { createMcpServer, explainedBy }] = await Promise.all([
     import('@modelcontextprotocol/server'),
     import('../tools.ts'),
   ]);
   const handler = createMcpHandler(({ authInfo }) => {
-    const choosesTags = authInfo === undefined || allows(authInfo.scopes as ApiScope[], 'admin');
+    const { context, choosesTags } = authInfo?.extra?.['granted'] as Granted;
     return createMcpServer(context, version, choosesTags);
   });
   return {

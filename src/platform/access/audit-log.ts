@@ -2,11 +2,15 @@
  * The audit log: records each change and who made it. An entry is written in the same transaction as its change, so
  * both commit or neither does.
  */
+
 import { hostname, userInfo } from 'node:os';
 import type { FastifyRequest } from 'fastify';
 import type { Pool, PoolClient } from 'pg';
+import type { Scope } from '../../core/context.ts';
 import { namingOutage } from '../postgres/outage.ts';
 import { insertRows, queryRows } from '../postgres/rows.ts';
+import { visible } from '../postgres/visible.ts';
+import { addressOf } from './address.ts';
 
 export const acts = [
   'import_golden_set',
@@ -31,7 +35,7 @@ export const acts = [
 
 export interface Act {
   readonly at: Date;
-  /** Who made the change: `keyHolder`, `consoleVisitor` or `commandUser`. */
+  /** Who made the change and from where: `keyHolder`, `consoleVisitor` or `commandUser`. */
   readonly by: string;
   readonly act: (typeof acts)[number];
   /** Null if the change affects no pipeline. */
@@ -71,7 +75,7 @@ export interface AuditFilter {
   readonly limit: number;
 }
 
-export function createAuditLog(pool: Pool) {
+export function createAuditLog(pool: Pool, scope: Scope = null) {
   return {
     /** Returns entries, newest first. */
     async list({ pipeline, since, beforeId, limit }: AuditFilter): Promise<readonly RecordedAct[]> {
@@ -79,9 +83,9 @@ export function createAuditLog(pool: Pool) {
         pool,
         `select id::text, at, by, act, pipeline, subject, before, after from audit_log
           where ($1::text is null or pipeline = $1::text) and ($2::timestamptz is null or at >= $2::timestamptz)
-            and ($3::bigint is null or id < $3::bigint)
+            and ($3::bigint is null or id < $3::bigint) and ${visible('pipeline', 5)}
           order by id desc limit $4::integer`,
-        [pipeline ?? null, since ?? null, beforeId ?? null, limit],
+        [pipeline ?? null, since ?? null, beforeId ?? null, limit, scope?.pipelines ?? null],
       );
     },
 
@@ -93,9 +97,11 @@ export function createAuditLog(pool: Pool) {
   };
 }
 
-/** Returns the API caller, as recorded in the audit log. */
-export function keyHolder({ apiKey }: FastifyRequest): string {
-  return apiKey === null || apiKey === 'unknown' ? LOCAL : `key ${apiKey.name} (${apiKey.id})`;
+/** Returns the API caller with its address, as recorded in the audit log. */
+export function keyHolder(request: FastifyRequest): string {
+  const { apiKey } = request;
+  const holder = apiKey === null || apiKey === 'unknown' ? LOCAL : `key ${apiKey.name} (${apiKey.id})`;
+  return `${holder}, ${addressOf(request)}`;
 }
 
 /** Returns the name of the signed-in user, or of the API key of the call or sign-in; null if keys are not required. */
@@ -104,10 +110,14 @@ export function keyName({ apiKey, visitor }: Pick<FastifyRequest, 'apiKey' | 'vi
   return name ?? (apiKey === null || apiKey === 'unknown' ? null : apiKey.name);
 }
 
-/** Returns the sender of a console form, as recorded in the audit log. */
-export function consoleVisitor({ visitor }: FastifyRequest): string {
-  if (visitor?.user != null) return `user ${visitor.user.name} (${visitor.user.id}), console`;
-  return visitor?.key == null ? LOCAL : `key ${visitor.key.name} (${visitor.key.id}), console`;
+/** Returns the sender of a console form with its address, as recorded in the audit log. */
+export function consoleVisitor(request: FastifyRequest): string {
+  return `${senderOf(request)}, console, ${addressOf(request)}`;
+}
+
+function senderOf({ visitor }: FastifyRequest): string {
+  if (visitor?.user != null) return `user ${visitor.user.name} (${visitor.user.id})`;
+  return visitor?.key == null ? LOCAL : `key ${visitor.key.name} (${visitor.key.id})`;
 }
 
 /**

@@ -8,12 +8,13 @@ import type { FastifyInstance, FastifyRequest, preParsingHookHandler } from 'fas
 import { RecalldError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import { operationPaths, routeOf } from '../http/operations.ts';
+import { addressOf } from './address.ts';
 import type { AuthProxy } from './auth-proxy.ts';
 import {
+  API_KEY_PREFIX,
   type ApiKey,
   type ApiKeys,
   type ApiScope,
-  addressOf,
   allows,
   type Check,
   type ConsoleSessions,
@@ -167,6 +168,31 @@ export function assertAllows(key: ApiKey, scope: ApiScope, needs: string): void 
 
 function lacks({ name }: ApiKey, scope: ApiScope, needs: string): RecalldError {
   return new RecalldError('key_lacks_scope', `The API key "${name}" has no scope ${scope}, which ${needs}.`);
+}
+
+/**
+ * Returns the pipelines to which the API key of a request for metrics is limited; null if it is not limited, or if no
+ * API key was sent and metrics need none.
+ *
+ * @throws RecalldError key_missing, key_invalid, key_lacks_scope, attempts_limited
+ */
+export async function limitOfMetrics(
+  request: FastifyRequest,
+  { checkKey }: AuthenticationSettings,
+  needsKey: boolean,
+): Promise<readonly string[] | null> {
+  const text = bearerOf(request);
+  // Another token, for example of a proxy, is not ours to check.
+  if (text === null || !text.startsWith(API_KEY_PREFIX)) {
+    if (!needsKey) return null;
+    const message =
+      'Metrics need an API key with scope read (server.metrics_protected): send "Authorization: Bearer KEY".';
+    throw new RecalldError('key_missing', message);
+  }
+  const key = await checkKey(text, addressOf(request));
+  if (key === null) throw new RecalldError('key_invalid', 'The API key is unknown or revoked.');
+  assertAllows(key, 'read', 'metrics need');
+  return key.pipelines;
 }
 
 /** True if the request has a valid key; false if the request was accepted because no key is needed. */

@@ -4,9 +4,6 @@
  */
 
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
-import { isIP } from 'node:net';
-import { normalizeIP } from '@fastify/rate-limit';
-import type { FastifyRequest } from 'fastify';
 import type { Pool } from 'pg';
 import { RecalldError } from '../../core/errors.ts';
 import { MINUTE_MS } from '../../core/time.ts';
@@ -25,9 +22,9 @@ export function allows(scopes: readonly ApiScope[], scope: ApiScope): boolean {
 }
 
 /** Prefix of every API key, so that secret scanners recognize a leaked key. */
-const API_KEY_PREFIX = 'rcl_';
+export const API_KEY_PREFIX = 'rcl_';
 
-const keyColumns = 'k.id, k.name, k.scopes, k.created_at, k.revoked_at';
+const keyColumns = 'k.id, k.name, k.scopes, k.pipelines, k.created_at, k.revoked_at';
 
 export function createApiKeys(pool: Pool) {
   return {
@@ -41,23 +38,28 @@ export function createApiKeys(pool: Pool) {
       return rows[0] ?? null;
     },
 
-    /** Creates an API key. The key text is returned and never stored. */
+    /**
+     * Creates an API key. The key text is returned and never stored.
+     *
+     * @param pipelines the only pipelines that the key may see and change; null means all
+     */
     async create(
       name: string,
       scopes: readonly ApiScope[],
       by: string,
       now: Date,
+      pipelines: readonly string[] | null = null,
     ): Promise<{ readonly key: ApiKey; readonly text: string }> {
       const text = `${API_KEY_PREFIX}${randomBytes(32).toString('base64url')}`;
       const id = randomBytes(4).toString('hex');
       const row = await inTransaction(pool, async (client) => {
         const rows = await queryRows<ApiKey>(
           client,
-          `insert into api_keys as k (id, name, key_hash, scopes, created_at)
-           values ($1::text, $2::text, $3::bytea, $4::text[], $5::timestamptz) returning ${keyColumns}`,
-          [id, name, hashOfSecret(text), [...scopes], now],
+          `insert into api_keys as k (id, name, key_hash, scopes, created_at, pipelines)
+           values ($1::text, $2::text, $3::bytea, $4::text[], $5::timestamptz, $6::text[]) returning ${keyColumns}`,
+          [id, name, hashOfSecret(text), [...scopes], now, pipelines],
         );
-        const after = { name, scopes };
+        const after = { name, scopes, pipelines };
         await recordActs(client, [
           { at: now, by, act: 'create_key', pipeline: null, subject: id, before: null, after },
         ]);
@@ -91,7 +93,8 @@ export function createApiKeys(pool: Pool) {
         await client.query('delete from console_sessions where key_id = $1::text', [id]);
         if (known.revokedAt !== null) return true;
         await client.query('update api_keys set revoked_at = $2::timestamptz where id = $1::text', [id, now]);
-        const before = { name: known.name, scopes: known.scopes };
+        const { name, scopes, pipelines } = known;
+        const before = { name, scopes, pipelines };
         await recordActs(client, [
           { at: now, by, act: 'revoke_key', pipeline: null, subject: id, before, after: null },
         ]);
@@ -108,6 +111,8 @@ export interface ApiKey {
   readonly id: string;
   readonly name: string;
   readonly scopes: readonly ApiScope[];
+  /** The only pipelines that the key may see and change; null means all. */
+  readonly pipelines: readonly string[] | null;
   readonly createdAt: Date;
   readonly revokedAt: Date | null;
 }
@@ -220,14 +225,6 @@ function remember<Value>(map: Map<string, Value>, key: string, value: Value): vo
   map.set(key, value);
   const [oldest] = map.keys();
   if (map.size > MAX_REMEMBERED && oldest !== undefined) map.delete(oldest);
-}
-
-/**
- * Returns the caller's address, as reported by a trusted proxy or else from the connection. An IPv6 address is reduced
- * to its /64 network.
- */
-export function addressOf({ ip, socket }: FastifyRequest): string {
-  return normalizeIP(isIP(ip) === 0 ? (socket.remoteAddress ?? '') : ip);
 }
 
 /** Maximum number of sessions per key or user; a new session ends the oldest. */

@@ -2,6 +2,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { limitMetrics } from '../metrics/limit-metrics.ts';
 import type { Endpoint } from './wire.ts';
 
 const named = z.array(z.object({ name: z.string(), reason: z.string() }));
@@ -17,6 +18,7 @@ export const operationsEndpoints: readonly Endpoint[] = [
     tag: 'operations',
     summary: 'Check that the process is alive. Dependencies are not checked.',
     scope: null,
+    pipelines: 'none',
     body: null,
     responses: { '200': { description: 'The process is alive.', body: z.object({ status: z.literal('ok') }) } },
   },
@@ -26,6 +28,7 @@ export const operationsEndpoints: readonly Endpoint[] = [
     tag: 'operations',
     summary: 'Check that the daemon is ready, and list what prevents it.',
     scope: null,
+    pipelines: 'none',
     body: null,
     responses: {
       '200': {
@@ -42,8 +45,9 @@ export const operationsEndpoints: readonly Endpoint[] = [
     method: 'get',
     path: '/metrics',
     tag: 'operations',
-    summary: 'Prometheus metrics.',
+    summary: 'Prometheus metrics. With an API key that is limited to pipelines: only their series.',
     scope: null,
+    pipelines: 'metrics',
     body: null,
     responses: { '200': { description: 'Metrics in the Prometheus text format.', body: null } },
   },
@@ -63,6 +67,8 @@ export interface Readiness {
 
 export interface Operations {
   readonly metrics: { readonly contentType: string; scrape(): Promise<readonly Buffer[]> };
+  /** Returns the pipelines to which the API key of a request is limited; null for a request that may read everything. */
+  readonly limitOf: (request: FastifyRequest) => Promise<readonly string[] | null>;
   readonly readiness: () => Promise<Readiness>;
 }
 
@@ -82,7 +88,7 @@ export function routeOf(request: FastifyRequest): string {
 /** Paths that a stopping process still serves. */
 export const operationPaths: ReadonlySet<string> = new Set(['/livez', '/readyz', '/metrics']);
 
-export function addOperations(app: FastifyInstance, { metrics, readiness }: Operations): void {
+export function addOperations(app: FastifyInstance, { metrics, limitOf, readiness }: Operations): void {
   // `/livez` only checks that the event loop of this process is running. Dependencies are not checked: a database
   // outage must not restart every daemon.
   app.get('/livez', () => ({ status: 'ok' }));
@@ -93,8 +99,10 @@ export function addOperations(app: FastifyInstance, { metrics, readiness }: Oper
     return reply.code(ready ? 200 : 503).send({ ready, not_ready: notReady, degraded });
   });
 
-  app.get('/metrics', async (_request, reply) => {
-    const parts = await metrics.scrape();
+  app.get('/metrics', async (request, reply) => {
+    const pipelines = await limitOf(request);
+    const all = await metrics.scrape();
+    const parts = pipelines === null ? all : await limitMetrics(all, pipelines);
     return reply
       .header('content-type', metrics.contentType)
       .header(

@@ -8,6 +8,7 @@ import { z } from 'zod';
 import { type ErrorCode, type ErrorKind, errorTable, type RecalldError } from '../../core/errors.ts';
 import { camelCase } from '../../core/text/names.ts';
 import type { ApiScope } from '../access/credentials.ts';
+import type { PipelineAccess } from '../access/pipeline-access.ts';
 
 type CamelCase<Key> = Key extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<CamelCase<Tail>>}` : Key;
 
@@ -76,6 +77,8 @@ export interface Endpoint {
   readonly tag: EndpointTag;
   /** Null if the endpoint needs no authentication. */
   readonly scope: ApiScope | null;
+  /** What an API key that is limited to pipelines gets. */
+  readonly pipelines: PipelineAccess;
   readonly body: z.ZodType | null;
   /** Query parameters. */
   readonly query?: z.ZodObject;

@@ -232,18 +232,21 @@ export const metricCatalogue = {
     help: 'Always 1. The labels are the versions of recalld and Node.js.',
     labels: ['version', 'nodejs'],
     source: 'process',
+    isShared: true,
   },
   recalld_snapshot_age_seconds: {
     type: 'gauge',
     help: 'Age of the cached database rows from which stored gauges are exported; grows while the database does not respond. Until the first rows are read, this is the age of the process.',
     labels: [],
     source: 'process',
+    isShared: true,
   },
   recalld_snapshot_errors_total: {
     type: 'counter',
     help: 'Failed attempts to read the database rows from which stored gauges are exported.',
     labels: [],
     source: 'process',
+    isShared: true,
   },
   recalld_dropped_samples_total: {
     type: 'counter',
@@ -275,6 +278,7 @@ export const metricCatalogue = {
     help: 'How far the clock of this process is ahead of the clock of the database; negative if it is behind.',
     labels: [],
     source: 'process',
+    isShared: true,
   },
   recalld_event_loop_lag_seconds: {
     type: 'histogram',

@@ -2,6 +2,7 @@
  * Routes under `/v1/pipelines`, and descriptions of the status, deployment and erasure endpoints in the OpenAPI
  * document.
  */
+
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import {
@@ -11,12 +12,13 @@ import {
   transitionListQuery,
   transitionSchema,
 } from '../../checks/edge/routes.ts';
-import { type Context, onReplica } from '../../core/context.ts';
+import { onReplica } from '../../core/context.ts';
 import { metricsOf } from '../../golden/runs/score-json.ts';
 import { findPipeline } from '../../golden/watched-pipeline.ts';
 import { deploymentListQuery, deploymentSchema, newDeploymentSchema } from '../../live/deployments/edge/routes.ts';
 import { erasedQueryParams } from '../../live/ingest-schema.ts';
 import { type AuthenticationSettings, requireScope } from '../../platform/access/authentication.ts';
+import type { ContextOf } from '../../platform/access/pipeline-access.ts';
 import { pageOf, parseRequest, sliceAt } from '../../platform/http/fields.ts';
 import { type Endpoint, toWire } from '../../platform/http/wire.ts';
 import { type DetailedStatus, readStatus, readStatuses } from './read-status.ts';
@@ -29,12 +31,12 @@ import {
   pipelineStatusSchema,
 } from './schema.ts';
 
-export function addPipelines(app: FastifyInstance, context: Context, authentication: AuthenticationSettings): void {
+export function addPipelines(app: FastifyInstance, contextOf: ContextOf, authentication: AuthenticationSettings): void {
   const read = { preParsing: requireScope('read', authentication) };
 
   app.get('/v1/pipelines', read, async (request) => {
     const page = parseRequest(request.query, pipelineListQuery, 'query');
-    const { items, next_cursor } = sliceAt(await readStatuses(onReplica(context)), page);
+    const { items, next_cursor } = sliceAt(await readStatuses(onReplica(contextOf(request))), page);
     return {
       items: items.map(({ pipeline, state, reasons, unknowns, golden }) => ({
         pipeline,
@@ -49,6 +51,7 @@ export function addPipelines(app: FastifyInstance, context: Context, authenticat
 
   app.get('/v1/pipelines/:pipeline/status', read, async (request) => {
     const { pipeline } = parseRequest(request.params, pipelineParams, 'path');
+    const context = contextOf(request);
     return statusJson(await readStatus(onReplica(context), findPipeline(context.pipelines, pipeline)));
   });
 }
@@ -100,6 +103,7 @@ export const changeEndpoints: readonly Endpoint[] = [
     tag: 'changes',
     summary: 'Report a deployment: a change to an index, an embedding model, a retriever or a golden set.',
     scope: 'admin',
+    pipelines: 'named',
     body: newDeploymentSchema,
     responses: { '201': { description: 'The recorded deployment.', body: deploymentSchema } },
   },
@@ -109,6 +113,7 @@ export const changeEndpoints: readonly Endpoint[] = [
     tag: 'changes',
     summary: 'Deployments that were reported or detected, newest first.',
     scope: 'read',
+    pipelines: 'list',
     query: deploymentListQuery,
     body: null,
     responses: { '200': { description: 'One page of the list.', body: pageOf(deploymentSchema) } },
@@ -120,6 +125,7 @@ export const changeEndpoints: readonly Endpoint[] = [
     summary:
       'Erase a user: their live queries, their feedback, and feedback on their queries. Data that arrives later is erased within a minute.',
     scope: 'admin',
+    pipelines: 'refused',
     body: null,
     responses: {
       '200': {
@@ -134,6 +140,7 @@ export const changeEndpoints: readonly Endpoint[] = [
     tag: 'privacy',
     summary: 'Erase a live query and its feedback, including feedback that arrives later.',
     scope: 'admin',
+    pipelines: 'refused',
     params: erasedQueryParams,
     body: null,
     responses: { '200': { description: 'Number of erased rows.', body: erased } },
@@ -147,6 +154,7 @@ export const statusEndpoints: readonly Endpoint[] = [
     tag: 'status',
     summary: 'Status of every pipeline in the config.',
     scope: 'read',
+    pipelines: 'list',
     query: pipelineListQuery,
     body: null,
     responses: { '200': { description: 'One page of the list.', body: pageOf(pipelineStateSchema) } },
@@ -157,6 +165,7 @@ export const statusEndpoints: readonly Endpoint[] = [
     tag: 'status',
     summary: 'Status of a pipeline: checks, golden sets, measurements and recent deployments.',
     scope: 'read',
+    pipelines: 'named',
     params: pipelineParams,
     body: null,
     responses: { '200': { description: 'The status of the pipeline.', body: pipelineStatusSchema } },
@@ -167,6 +176,7 @@ export const statusEndpoints: readonly Endpoint[] = [
     tag: 'status',
     summary: 'Every check in the config, with its latest verdict and the reason.',
     scope: 'read',
+    pipelines: 'list',
     query: checkListQuery,
     body: null,
     responses: { '200': { description: 'One page of the list.', body: pageOf(checkStateSchema) } },
@@ -177,6 +187,7 @@ export const statusEndpoints: readonly Endpoint[] = [
     tag: 'status',
     summary: 'Changes in check verdicts, with reasons, newest first.',
     scope: 'read',
+    pipelines: 'list',
     query: transitionListQuery,
     body: null,
     responses: { '200': { description: 'One page of the list.', body: pageOf(transitionSchema) } },
@@ -187,6 +198,7 @@ export const statusEndpoints: readonly Endpoint[] = [
     tag: 'status',
     summary: 'User feedback in the last hours, with 95 % CI.',
     scope: 'read',
+    pipelines: 'list',
     query: feedbackSummaryQuery,
     body: null,
     responses: { '200': { description: 'Feedback per pipeline.', body: feedbackSummarySchema } },

@@ -1,4 +1,5 @@
 /** `/v1/incidents`: firing alerts with their likely causes, and the actions of users on incidents. */
+
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { Context } from '../../../core/context.ts';
@@ -6,6 +7,7 @@ import { RecalldError } from '../../../core/errors.ts';
 import { findPipeline } from '../../../golden/watched-pipeline.ts';
 import { keyHolder, keyName } from '../../../platform/access/audit-log.ts';
 import { type AuthenticationSettings, requireScope } from '../../../platform/access/authentication.ts';
+import type { ContextOf } from '../../../platform/access/pipeline-access.ts';
 import {
   identifier,
   numberedPageShape,
@@ -52,6 +54,7 @@ export const incidentEndpoints: readonly Endpoint[] = [
     tag: 'status',
     summary: 'Incidents and their likely causes, newest first. An incident without `closed_at` is open.',
     scope: 'read',
+    pipelines: 'list',
     query: listQuery,
     body: null,
     responses: { '200': { description: 'One page of the list.', body: pageOf(incidentSchema) } },
@@ -62,6 +65,7 @@ export const incidentEndpoints: readonly Endpoint[] = [
     tag: 'status',
     summary: 'An incident with its notes.',
     scope: 'read',
+    pipelines: 'id',
     params,
     body: null,
     responses: { '200': { description: 'The incident.', body: withNotes } },
@@ -72,6 +76,7 @@ export const incidentEndpoints: readonly Endpoint[] = [
     tag: 'changes',
     summary: 'Acknowledge an incident.',
     scope: 'admin',
+    pipelines: 'id',
     params,
     body: null,
     responses: changed,
@@ -82,6 +87,7 @@ export const incidentEndpoints: readonly Endpoint[] = [
     tag: 'changes',
     summary: 'Add a note to an incident.',
     scope: 'admin',
+    pipelines: 'id',
     params,
     body: noteBody,
     responses: { '201': { description: 'The note.', body: noteSchema } },
@@ -92,6 +98,7 @@ export const incidentEndpoints: readonly Endpoint[] = [
     tag: 'changes',
     summary: 'Mark the diagnosed cause of an incident as right or wrong.',
     scope: 'admin',
+    pipelines: 'id',
     params,
     body: markBody,
     responses: changed,
@@ -102,19 +109,20 @@ export const incidentEndpoints: readonly Endpoint[] = [
     tag: 'status',
     summary: 'How often diagnosed causes were right, by confidence, according to user marks.',
     scope: 'read',
+    pipelines: 'list',
     query: reliabilityQuery,
     body: null,
     responses: { '200': { description: 'One item per confidence.', body: reliabilitySchema } },
   },
 ];
 
-export function addIncidents(app: FastifyInstance, context: Context, authentication: AuthenticationSettings): void {
-  const { db, pipelines, clock } = context;
+export function addIncidents(app: FastifyInstance, contextOf: ContextOf, authentication: AuthenticationSettings): void {
   const read = { preParsing: requireScope('read', authentication) };
   const admin = { preParsing: requireScope('admin', authentication) };
 
   app.get('/v1/incidents', read, async (request) => {
     const { pipeline, limit, cursor } = parseRequest(request.query, listQuery, 'query');
+    const { db, pipelines } = contextOf(request);
     if (pipeline !== undefined) findPipeline(pipelines, pipeline);
     const found = await db.incidents.list({
       limit,
@@ -126,14 +134,16 @@ export function addIncidents(app: FastifyInstance, context: Context, authenticat
 
   app.get('/v1/incidents/reliability', read, async (request) => {
     const { pipeline = null } = parseRequest(request.query, reliabilityQuery, 'query');
+    const { db, pipelines } = contextOf(request);
     if (pipeline !== null) findPipeline(pipelines, pipeline);
     return toWire(reliabilitySchema, { items: await db.incidents.reliability(pipeline) });
   });
 
   app.get('/v1/incidents/:id', read, async (request) => {
+    const context = contextOf(request);
     const { id } = parseRequest(request.params, params, 'path');
     const incident = await findIncident(context, id);
-    const notes = await db.live.annotations.of('incident', [id]);
+    const notes = await context.db.live.annotations.of('incident', [id]);
     return {
       ...incidentJson(incident),
       notes: (notes.get(id) ?? []).map((note) => toWire(noteSchema, note)),
@@ -141,20 +151,24 @@ export function addIncidents(app: FastifyInstance, context: Context, authenticat
   });
 
   app.post('/v1/incidents/:id/acknowledge', admin, async (request) => {
+    const context = contextOf(request);
     const { id } = await findIncident(context, parseRequest(request.params, params, 'path').id);
-    await db.incidents.acknowledge(id, { name: keyName(request), by: keyHolder(request) }, clock.now());
+    const actor = { name: keyName(request), by: keyHolder(request) };
+    await context.db.incidents.acknowledge(id, actor, context.clock.now());
     return incidentJson(await findIncident(context, id));
   });
 
   app.post('/v1/incidents/:id/notes', admin, async (request, reply) => {
+    const context = contextOf(request);
     const { id } = await findIncident(context, parseRequest(request.params, params, 'path').id);
     const { text } = parseRequest(request.body, noteBody, 'body');
-    const note = { text: text.trim(), author: keyName(request), createdAt: clock.now() };
-    await db.live.annotations.add({ subject: 'incident', subjectId: id, ...note }, keyHolder(request));
+    const note = { text: text.trim(), author: keyName(request), createdAt: context.clock.now() };
+    await context.db.live.annotations.add({ subject: 'incident', subjectId: id, ...note }, keyHolder(request));
     return reply.code(201).send(toWire(noteSchema, note));
   });
 
   app.post('/v1/incidents/:id/mark', admin, async (request) => {
+    const context = contextOf(request);
     const { id } = await findIncident(context, parseRequest(request.params, params, 'path').id);
     const { cause, right, actual_cause: actualCause = null } = parseRequest(request.body, markBody, 'body');
     const mark = { cause, isRight: right, actualCause };

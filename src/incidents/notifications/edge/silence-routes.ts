@@ -1,10 +1,10 @@
 /** `/v1/silences`: times in which the messages and alerts of a pipeline are suppressed. */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import type { Context } from '../../../core/context.ts';
 import { findPipeline } from '../../../golden/watched-pipeline.ts';
 import { keyHolder, keyName } from '../../../platform/access/audit-log.ts';
 import { type AuthenticationSettings, requireScope } from '../../../platform/access/authentication.ts';
+import type { ContextOf } from '../../../platform/access/pipeline-access.ts';
 import { identifier, parseRequest, shortText, timestamp } from '../../../platform/http/fields.ts';
 import { type Endpoint, toWire } from '../../../platform/http/wire.ts';
 import { addSilence, endSilence } from '../silences.ts';
@@ -41,6 +41,7 @@ export const silenceEndpoints: readonly Endpoint[] = [
     tag: 'status',
     summary: 'Current and planned silences, sorted by start.',
     scope: 'read',
+    pipelines: 'list',
     query: listQuery,
     body: null,
     responses: { '200': { description: 'All current and planned silences.', body: silenceList } },
@@ -51,6 +52,7 @@ export const silenceEndpoints: readonly Endpoint[] = [
     tag: 'changes',
     summary: 'Silence a pipeline: suppress its messages and alerts.',
     scope: 'admin',
+    pipelines: 'named',
     body: newSilence,
     responses: { '201': { description: 'The silence.', body: silenceSchema } },
   },
@@ -60,19 +62,20 @@ export const silenceEndpoints: readonly Endpoint[] = [
     tag: 'changes',
     summary: 'End a silence now. recalld then sends messages about incidents that are still open.',
     scope: 'admin',
+    pipelines: 'id',
     params,
     body: null,
     responses: { '200': { description: 'The ended silence.', body: silenceSchema } },
   },
 ];
 
-export function addSilences(app: FastifyInstance, context: Context, authentication: AuthenticationSettings): void {
-  const { db, pipelines, clock } = context;
+export function addSilences(app: FastifyInstance, contextOf: ContextOf, authentication: AuthenticationSettings): void {
   const read = { preParsing: requireScope('read', authentication) };
   const admin = { preParsing: requireScope('admin', authentication) };
 
   app.get('/v1/silences', read, async (request) => {
     const { pipeline } = parseRequest(request.query, listQuery, 'query');
+    const { db, pipelines, clock } = contextOf(request);
     if (pipeline !== undefined) findPipeline(pipelines, pipeline);
     return toWire(silenceList, { items: await db.silences.endingAfter(clock.now(), pipeline ?? null) });
   });
@@ -80,7 +83,8 @@ export function addSilences(app: FastifyInstance, context: Context, authenticati
   app.post('/v1/silences', admin, async (request, reply) => {
     const body = parseRequest(request.body, newSilence, 'body');
     const { pipeline, reason, starts_at: start, ends_at: end } = body;
-    const startsAt = start === undefined ? clock.now() : new Date(start);
+    const context = contextOf(request);
+    const startsAt = start === undefined ? context.clock.now() : new Date(start);
     const actor = { name: keyName(request), by: keyHolder(request) };
     const added = await addSilence(context, { pipeline, reason, startsAt, endsAt: new Date(end) }, actor);
     return reply.code(201).send(toWire(silenceSchema, added));
@@ -88,6 +92,7 @@ export function addSilences(app: FastifyInstance, context: Context, authenticati
 
   app.delete('/v1/silences/:id', admin, async (request) => {
     const { id } = parseRequest(request.params, params, 'path');
-    return toWire(silenceSchema, await endSilence(context, id, { name: keyName(request), by: keyHolder(request) }));
+    const actor = { name: keyName(request), by: keyHolder(request) };
+    return toWire(silenceSchema, await endSilence(contextOf(request), id, actor));
   });
 }

@@ -1,9 +1,10 @@
 /** Route `/v1/index`: the store of a pipeline compared with its manifest. */
+
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import type { Context } from '../../../core/context.ts';
 import { findPipeline } from '../../../golden/watched-pipeline.ts';
 import { type AuthenticationSettings, requireScope } from '../../../platform/access/authentication.ts';
+import type { ContextOf } from '../../../platform/access/pipeline-access.ts';
 import { identifier, limitField, parseRequest } from '../../../platform/http/fields.ts';
 import { type Endpoint, toWire } from '../../../platform/http/wire.ts';
 import { type IndexStatus, readIndexStatus } from '../index-reads.ts';
@@ -53,15 +54,17 @@ export const indexEndpoints: readonly Endpoint[] = [
     tag: 'status',
     summary: 'Compare the store of a pipeline with its manifest, using the latest rounds.',
     scope: 'read',
+    pipelines: 'named',
     query: indexQuery,
     body: null,
     responses: { '200': { description: 'Results of the latest index check rounds.', body: indexStatusSchema } },
   },
 ];
 
-export function addIndex(app: FastifyInstance, context: Context, authentication: AuthenticationSettings): void {
+export function addIndex(app: FastifyInstance, contextOf: ContextOf, authentication: AuthenticationSettings): void {
   app.get('/v1/index', { preParsing: requireScope('read', authentication) }, async (request) => {
     const { pipeline, limit } = parseRequest(request.query, indexQuery, 'query');
+    const context = contextOf(request);
     findPipeline(context.pipelines, pipeline);
     const now = context.clock.now();
     return indexStatusJson(pipeline, await readIndexStatus(context, pipeline, now, limit), now);

@@ -2,10 +2,10 @@
 
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import type { Context } from '../../../core/context.ts';
 import { findPipeline } from '../../../golden/watched-pipeline.ts';
 import { keyHolder } from '../../../platform/access/audit-log.ts';
 import { type AuthenticationSettings, requireScope } from '../../../platform/access/authentication.ts';
+import type { ContextOf } from '../../../platform/access/pipeline-access.ts';
 import {
   identifier,
   numberedPageShape,
@@ -48,21 +48,23 @@ function toNewDeployment(body: z.infer<typeof newDeploymentSchema>, now: Date): 
   return { pipeline, kind, version, note, occurredAt: occurredAt === undefined ? now : new Date(occurredAt) };
 }
 
-export function addDeployments(app: FastifyInstance, context: Context, authentication: AuthenticationSettings): void {
-  const { db, clock, pipelines } = context;
-  const { deployments } = db.live;
-
+export function addDeployments(
+  app: FastifyInstance,
+  contextOf: ContextOf,
+  authentication: AuthenticationSettings,
+): void {
   app.post('/v1/deployments', { preParsing: requireScope('admin', authentication) }, async (request, reply) => {
     const body = parseRequest(request.body, newDeploymentSchema, 'body');
+    const { db, clock, pipelines } = contextOf(request);
     findPipeline(pipelines, body.pipeline);
     const now = clock.now();
-    const deployment = await deployments.annotate(toNewDeployment(body, now), keyHolder(request), now);
+    const deployment = await db.live.deployments.annotate(toNewDeployment(body, now), keyHolder(request), now);
     return reply.code(201).send(toWire(deploymentSchema, deployment));
   });
 
   app.get('/v1/deployments', { preParsing: requireScope('read', authentication) }, async (request) => {
     const { pipeline, limit, cursor } = parseRequest(request.query, deploymentListQuery, 'query');
-    const found = await deployments.list({
+    const found = await contextOf(request).db.live.deployments.list({
       limit,
       ...(pipeline === undefined ? {} : { pipeline }),
       ...(cursor === undefined ? {} : { before: cursor }),

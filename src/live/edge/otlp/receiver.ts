@@ -13,6 +13,7 @@ import {
   rejectionTable,
 } from '../../../core/errors.ts';
 import { type AuthenticationSettings, requireScope } from '../../../platform/access/authentication.ts';
+import { pipelinesOf } from '../../../platform/access/pipeline-access.ts';
 import type { RequestBodies } from '../../../platform/http/request-bodies.ts';
 import type { Meter } from '../../../platform/metrics/meter.ts';
 import type { LiveIngest } from '../../live-ingest.ts';
@@ -72,7 +73,10 @@ export function addOtlp(app: FastifyInstance, deps: OtlpDeps, bodies: RequestBod
         { preParsing: requireScope('ingest', deps.authentication) },
         async (request, reply) => {
           const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
-          return send(reply, await deps.otlpReceiver.take(signal, body, request.headers['content-type']));
+          return send(
+            reply,
+            await deps.otlpReceiver.take(signal, body, request.headers['content-type'], pipelinesOf(request)),
+          );
         },
       );
     }
@@ -112,8 +116,8 @@ export function createOtlpReceiver(config: Config, ingest: LiveIngest, meter: Me
   const count = (outcome: string, spans: number): void =>
     meter.increment('recalld_trace_spans_total', { outcome }, spans);
 
-  const takeTraces = async (...request: OtlpRequest): Promise<PartialSuccess> => {
-    const found = await reader.traces(...request);
+  const takeTraces = async (...[body, type, only = null]: OtlpRequest): Promise<PartialSuccess> => {
+    const found = await reader.traces(body, type, only);
     const unreadable = found.unreadableRetrievers.reduce((sum, { spans }) => sum + spans, 0);
     const documentless = found.unreadableRetrievers.filter(
       ({ reason }) => reason === 'no_documents' || reason === 'hidden',
@@ -128,17 +132,22 @@ export function createOtlpReceiver(config: Config, ingest: LiveIngest, meter: Me
       documentless.reduce((sum, { spans }) => sum + spans, 0),
     );
     count('live_query', found.liveQueries);
-    const refused = await ingestAll(ingest, found.batches);
+    const refused = await ingestAll(ingest, found.batches, only);
     if (unreadable > 0) await ingest.recordUnreadable(found.unreadableRetrievers);
     meter.increment('recalld_ingest_rejected_total', { code: 'retriever_unreadable' }, unreadable);
     const unread = found.unreadableRetrievers.slice(0, MAX_SENTENCES).map((kind) => unreadableText(kind, ''));
+    // A key of a pipeline is made for one service, whose spans are meant to be stored.
+    const others = only === null ? 0 : found.spansWithoutPipeline;
     const { rejected, message } = outcomeOf(found, refused);
-    return { rejected: rejected + unreadable, message: [...(message === '' ? [] : [message]), ...unread].join(' ') };
+    return {
+      rejected: rejected + unreadable + others,
+      message: [message, ...unread, others === 0 ? '' : notOfKey(others)].filter((text) => text !== '').join(' '),
+    };
   };
 
-  const takeLogs = async (...request: OtlpRequest): Promise<PartialSuccess> => {
-    const found = await reader.logs(...request);
-    return outcomeOf(found, await ingestAll(ingest, found.batches));
+  const takeLogs = async (...[body, type, only = null]: OtlpRequest): Promise<PartialSuccess> => {
+    const found = await reader.logs(body, type, only);
+    return outcomeOf(found, await ingestAll(ingest, found.batches, only));
   };
 
   const outcomeOf = ({ rejected, flaws, misnamed }: Unread, refused: readonly Rejection[]): PartialSuccess => {
@@ -153,10 +162,19 @@ export function createOtlpReceiver(config: Config, ingest: LiveIngest, meter: Me
   };
 
   return {
-    /** Ingests a body and returns the response. Rejects only in case of a bug. */
-    async take(signal: OtlpSignal, body: Uint8Array, type: string | undefined): Promise<OtlpAnswer> {
+    /**
+     * Ingests a body and returns the response. Rejects only in case of a bug.
+     *
+     * @param pipelines the only pipelines whose data the sender may add; null for all
+     */
+    async take(
+      signal: OtlpSignal,
+      body: Uint8Array,
+      type: string | undefined,
+      pipelines: readonly string[] | null = null,
+    ): Promise<OtlpAnswer> {
       try {
-        const { rejected, message } = await (signal === 'traces' ? takeTraces : takeLogs)(body, type);
+        const { rejected, message } = await (signal === 'traces' ? takeTraces : takeLogs)(body, type, pipelines);
         const partial = message === '' ? null : { rejected, message: message.slice(0, MAX_MESSAGE) };
         return { status: 200, ...encodeSuccess(signal, otlpFormat(type) ?? 'json', partial) };
       } catch (error) {
@@ -176,6 +194,11 @@ const MAX_SENTENCES = 5;
 /** Maximum message length. Exporters log the message after each export. */
 const MAX_MESSAGE = 2000;
 
+function notOfKey(spans: number): string {
+  const subject = spans === 1 ? '1 retriever span names' : `${spans} retriever spans name`;
+  return `${subject} no pipeline of the API key: set the resource attribute recalld.pipeline, or service_names in the config.`;
+}
+
 function flawText(code: RejectionCode, times: number): string {
   const sentence = rejectionTable[code];
   return times === 1 ? sentence : `${times} times: ${sentence}`;
@@ -186,11 +209,20 @@ function flawText(code: RejectionCode, times: number): string {
  *
  * @returns the rejections
  */
-async function ingestAll(ingest: LiveIngest, batches: Iterable<Found>): Promise<readonly Rejection[]> {
+async function ingestAll(
+  ingest: LiveIngest,
+  batches: Iterable<Found>,
+  only: readonly string[] | null,
+): Promise<readonly Rejection[]> {
   const refused: Rejection[] = [];
   for (const { queries, fragments, feedback } of batches) {
     if (queries.length > 0) refused.push(...(await ingest.ingestQueries(queries)).rejected);
-    if (fragments.length > 0) await ingest.bufferFragments(fragments);
+    // Results without a pipeline would complete the queries of every pipeline in their trace.
+    const own =
+      only === null
+        ? fragments
+        : fragments.filter(({ kind, pipeline }) => pipeline !== null || kind === 'person' || kind === 'episode');
+    if (own.length > 0) await ingest.bufferFragments(own);
     if (feedback.length > 0) refused.push(...(await ingest.ingestFeedback(feedback)).rejected);
   }
   return refused;

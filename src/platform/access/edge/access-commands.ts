@@ -15,8 +15,9 @@ import {
 } from '../../../cli/output.ts';
 import { RecalldError } from '../../../core/errors.ts';
 import { toDocument } from '../../../core/text/names.ts';
+import { findPipeline } from '../../../golden/watched-pipeline.ts';
 import { commandUser, type RecordedAct } from '../audit-log.ts';
-import { type ApiScope, apiScopes } from '../credentials.ts';
+import { type ApiKey, type ApiScope, apiScopes } from '../credentials.ts';
 
 export function keysCommand(command: Command, signal: AbortSignal): Command {
   command.addCommand(
@@ -27,14 +28,20 @@ export function keysCommand(command: Command, signal: AbortSignal): Command {
     )
       .requiredOption('--name <name>', 'what the key is for')
       .requiredOption('--scope <list>', `comma-separated scopes: ${apiScopes.join(', ')}`, parseScopes)
-      .action(async (options: ConfiguredOptions & { name: string; scope: readonly ApiScope[] }) => {
-        const { key, text } = await withCommandStore(commandSettings(options.config, signal), ({ db }) =>
-          db.platform.keys.create(options.name, options.scope, commandUser(), new Date()),
+      .option('--pipelines <list>', 'comma-separated pipelines; the key sees and changes nothing else', parseNames)
+      .action(async ({ name, scope, pipelines = null, ...options }: NewKeyOptions) => {
+        const settings = commandSettings(options.config, signal);
+        // A misspelled name would make a key that sees nothing.
+        for (const pipeline of pipelines ?? []) findPipeline(settings.config.pipelines, pipeline);
+        const { key, text } = await withCommandStore(settings, ({ db }) =>
+          db.platform.keys.create(name, scope, commandUser(), new Date(), pipelines),
         );
         if (options.json === true) printJson({ ...toDocument(key), key: text });
         else {
           printLine(text);
-          note(`Created key ${key.id} (${key.name}) with scope ${key.scopes.join(', ')}. It is not shown again.`);
+          note(
+            `Created key ${key.id} (${key.name}) with scope ${key.scopes.join(', ')}${limitOf(key)}. It is not shown again.`,
+          );
         }
       }),
   );
@@ -52,11 +59,12 @@ export function keysCommand(command: Command, signal: AbortSignal): Command {
             key.id,
             key.name,
             key.scopes.join(', '),
+            key.pipelines?.join(', ') ?? 'all',
             key.revokedAt === null ? 'valid' : 'revoked',
             `${key.sessions}`,
             key.lastSeenAt?.toISOString() ?? '',
           ]);
-          printLine(formatTable(['id', 'name', 'scopes', 'state', 'signed in', 'last seen'], rows));
+          printLine(formatTable(['id', 'name', 'scopes', 'pipelines', 'state', 'signed in', 'last seen'], rows));
         }
       },
     ),
@@ -79,6 +87,22 @@ export function keysCommand(command: Command, signal: AbortSignal): Command {
       }),
   );
   return command;
+}
+
+interface NewKeyOptions extends ConfiguredOptions {
+  readonly name: string;
+  readonly scope: readonly ApiScope[];
+  readonly pipelines?: readonly string[] | null;
+}
+
+function limitOf({ pipelines }: ApiKey): string {
+  return pipelines === null ? '' : ` for ${pipelines.join(', ')} only`;
+}
+
+function parseNames(text: string): readonly string[] {
+  const names = text.split(',').map((name) => name.trim());
+  if (names.includes('')) throw new InvalidArgumentError('List the names of pipelines, separated by commas.');
+  return [...new Set(names)];
 }
 
 function parseScopes(text: string): readonly ApiScope[] {

@@ -1,18 +1,23 @@
 /** `/v1/audit`: recorded changes and who made them. */
+
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import type { Context } from '../../../core/context.ts';
 import { identifier, numberedPageShape, pageOf, parseRequest, timestamp, toPage } from '../../http/fields.ts';
 import { type Endpoint, toWire } from '../../http/wire.ts';
 import { acts } from '../audit-log.ts';
 import { type AuthenticationSettings, requireScope } from '../authentication.ts';
+import type { ContextOf } from '../pipeline-access.ts';
 
 const change = z.record(z.string(), z.unknown()).nullable();
 
 const actSchema = z.object({
   id: z.string(),
   at: z.iso.datetime(),
-  by: z.string().describe('Author of the change: the name and id of an API key, or the user and host of a command.'),
+  by: z
+    .string()
+    .describe(
+      'Author of the change: the name and id of an API key and the address of the caller, or the user and host of a command.',
+    ),
   act: z.enum(acts),
   pipeline: z.string().nullable(),
   subject: z.string().describe('The changed object.'),
@@ -33,18 +38,19 @@ export const auditEndpoints: readonly Endpoint[] = [
     tag: 'changes',
     summary: 'List recorded changes, newest first.',
     scope: 'admin',
+    pipelines: 'list',
     query: auditQuery,
     body: null,
     responses: { '200': { description: 'A page of changes.', body: pageOf(actSchema) } },
   },
 ];
 
-export function addAudit(app: FastifyInstance, { db }: Context, authentication: AuthenticationSettings): void {
+export function addAudit(app: FastifyInstance, contextOf: ContextOf, authentication: AuthenticationSettings): void {
   app.get('/v1/audit', { preParsing: requireScope('admin', authentication) }, async (request) => {
     const { pipeline, since, limit, cursor } = parseRequest(request.query, auditQuery, 'query');
     const filter = { pipeline, since: since === undefined ? undefined : new Date(since), beforeId: cursor, limit };
     return toPage(
-      await db.platform.auditLog.list(filter),
+      await contextOf(request).db.platform.auditLog.list(filter),
       limit,
       (act) => toWire(actSchema, act),
       ({ id }) => id,

@@ -5,8 +5,8 @@ import { RecalldError } from '../../../core/errors.ts';
 import { secure } from '../../../report/console/http/defences.ts';
 import { ownPath, queryOf, sendHtml } from '../../../report/console/http/visit.ts';
 import { renderDocument } from '../../../report/console/render.tsx';
+import { addressOf } from '../address.ts';
 import type { AuthenticationSettings } from '../authentication.ts';
-import { addressOf } from '../credentials.ts';
 import type { SignInProvider } from '../sign-in-provider.ts';
 import { cookieName, cookieOptions, type Sessions } from './session.ts';
 

@@ -9,8 +9,9 @@ import csrfProtection from '@fastify/csrf-protection';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { RecalldError } from '../../../core/errors.ts';
 import type { Visitor } from '../../../report/console/page.tsx';
+import { addressOf } from '../address.ts';
 import { type AuthenticationSettings, assertAllows } from '../authentication.ts';
-import { addressOf, allows, type SignedIn } from '../credentials.ts';
+import { allows, type SignedIn } from '../credentials.ts';
 import { assertHasRole, scopesOf, type User } from '../roles.ts';
 
 declare module 'fastify' {

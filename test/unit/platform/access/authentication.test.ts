@@ -7,7 +7,14 @@ import { recordLog } from '../../../support/log.ts';
 
 const CALLS = 15;
 const LIMIT = 10;
-const key: ApiKey = { id: 'key-1', name: 'ci', scopes: ['read'], createdAt: new Date(0), revokedAt: null };
+const key: ApiKey = {
+  id: 'key-1',
+  name: 'ci',
+  scopes: ['read'],
+  pipelines: null,
+  createdAt: new Date(0),
+  revokedAt: null,
+};
 
 it('counts each of the calls that waited for the same key', async () => {
   const app = fastify();

@@ -29,7 +29,14 @@ beforeEach(async () => {
   const nobody = async () => null;
   const authentication = createAuthentication({
     keys: {
-      find: async (key) => ({ id: '1', name: key, scopes: ['read'], createdAt: new Date(), revokedAt: null }),
+      find: async (key) => ({
+        id: '1',
+        name: key,
+        scopes: ['read'],
+        pipelines: null,
+        createdAt: new Date(),
+        revokedAt: null,
+      }),
     },
     sessions: {
       find: nobody,

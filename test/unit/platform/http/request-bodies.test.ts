@@ -62,6 +62,7 @@ beforeEach(async () => {
         id: '1',
         name: key,
         scopes: ['admin'],
+        pipelines: null,
         createdAt: new Date(),
         revokedAt: null,
       }),

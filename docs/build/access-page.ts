@@ -1,0 +1,53 @@
+/** docs/reference/access.md: which key gets what from which route. */
+import { type RouteAccess, routeAccess } from '../../src/app/http/route-access.ts';
+import { mcpTools } from '../../src/mcp/tools.ts';
+import { type ApiScope, allows, apiScopes } from '../../src/platform/access/credentials.ts';
+import { pipelineAccess } from '../../src/platform/access/pipeline-access.ts';
+import { sharedMetrics } from '../../src/platform/metrics/limit-metrics.ts';
+import { code, generatedPage, type Page, table } from './page.ts';
+
+const intro = `Every route declares which scope it needs, and what an API key that is limited to pipelines
+(\`recalld keys create --pipelines a,b\`) gets from it. The server does not start if a route declares nothing.
+
+- Without a key: 401, and pages lead to the sign-in. With a key that lacks the scope: 403 \`key_lacks_scope\`.
+- A key that is limited to pipelines sees and changes nothing else. For it, the names and ids of other pipelines do not
+  exist: they are answered like unknown ones, with 404. Shadows belong to their pipeline.
+- Console pages and forms need a session, which has the scopes and the pipelines of the key that signed in.
+- \`recalld mcp\` and other commands use the database directly and are not limited by keys.`;
+
+export function accessPage(): Page {
+  const rows = routeAccess.map((one) => [
+    code(one.route.replaceAll(/:(\w+)/g, '{$1}')),
+    isAllowed(one, null),
+    ...apiScopes.map((scope) => isAllowed(one, scope)),
+    one.pipelines,
+  ]);
+  const meanings = Object.entries(pipelineAccess).map(([name, meaning]) => [name, meaning]);
+  return generatedPage(
+    'docs/reference/access.md',
+    ['src/app/http/route-access.ts', 'src/mcp/tools.ts'],
+    [
+      '# Who gets what',
+      intro,
+      '## What a key of some pipelines gets',
+      table(['In the tables', 'Meaning'], meanings),
+      '## Routes',
+      table(['Route', 'No key', ...apiScopes.map(code), 'Key of some pipelines'], rows),
+      '## MCP tools',
+      'All tools need the scope `read`.',
+      table(
+        ['Tool', 'Key of some pipelines'],
+        mcpTools.map(({ name, pipelines }) => [code(name), pipelines]),
+      ),
+      '## Metrics',
+      `\`/metrics\` needs a key only with \`server.metrics_protected\`. With a key that is limited to pipelines it has only
+series whose label \`pipeline\` is one of them or one of their shadows, and these metrics, which count nothing of any pipeline:
+${sharedMetrics.map(code).join(', ')}. Other metrics without a pipeline, such as jobs and rejected items, add up all
+pipelines and are left out.`,
+    ],
+  );
+}
+
+function isAllowed({ scope: needed }: RouteAccess, scope: ApiScope | null): string {
+  return needed === null || (scope !== null && allows([scope], needed)) ? 'yes' : '';
+}

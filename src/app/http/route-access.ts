@@ -1,0 +1,51 @@
+/**
+ * How each route of the server treats API keys that are limited to pipelines. A route without a declaration stops the
+ * start of the server. docs/reference/access.md is generated from this table.
+ */
+import { RecalldError } from '../../core/errors.ts';
+import type { ApiScope } from '../../platform/access/credentials.ts';
+import type { PipelineAccess } from '../../platform/access/pipeline-access.ts';
+import { consoleRoutes } from '../console/page-access.ts';
+import { endpoints } from './openapi.ts';
+
+export interface RouteAccess {
+  /** Method and path as Fastify has them, such as `GET /v1/golden-runs/:id`. */
+  readonly route: string;
+  /** Null if the route needs no key. */
+  readonly scope: ApiScope | null;
+  readonly pipelines: PipelineAccess;
+}
+
+export const routeAccess: readonly RouteAccess[] = [
+  ...endpoints.map(({ method, path, scope, pipelines }) => ({
+    route: `${method.toUpperCase()} ${path.replaceAll(/\{(\w+)\}/g, ':$1')}`,
+    scope,
+    pipelines,
+  })),
+  { route: 'GET /openapi.json', scope: null, pipelines: 'none' },
+  ...consoleRoutes,
+];
+
+const byRoute = new Map(routeAccess.map((one) => [anonymous(one.route), one]));
+
+/** Parameters have other names in the documentation than in the code. */
+function anonymous(route: string): string {
+  return route.replaceAll(/:\w+/g, ':');
+}
+
+/** @throws Error for a route that is not declared, which is a bug */
+export function accessOf(method: string, path: string): RouteAccess {
+  const found = byRoute.get(anonymous(`${method === 'HEAD' ? 'GET' : method} ${path}`));
+  if (found !== undefined) return found;
+  throw new Error(
+    `${method} ${path} does not declare how it treats API keys of pipelines: add it to the endpoints of its subject, or to app/console/page-access.ts`,
+  );
+}
+
+/** @throws RecalldError key_limited */
+export function refuseLimitedKey(route: string): never {
+  throw new RecalldError(
+    'key_limited',
+    `${route} affects all pipelines, and the API key is limited to some: use a key without \`--pipelines\`.`,
+  );
+}

@@ -1,0 +1,78 @@
+/** The context that the routes use: for an API key that is limited to pipelines, without anything of the others. */
+import type { FastifyRequest } from 'fastify';
+import type { Context, Scope } from '../../core/context.ts';
+import { findPipeline } from '../../golden/watched-pipeline.ts';
+import { type ContextOf, pipelinesOf } from '../../platform/access/pipeline-access.ts';
+import { routeOf } from '../../platform/http/operations.ts';
+import { accessOf, refuseLimitedKey } from './route-access.ts';
+
+/** Opens the tables of a scope. */
+export type OpenTables = (scope: Scope) => Pick<Context, 'db' | 'reads' | 'dbBy'>;
+
+/** Maximum number of sets of pipelines whose contexts are cached. Above it, the oldest is dropped. */
+const MAX_SCOPES = 1000;
+
+/**
+ * Returns a function that also guards the route: it refuses routes that affect all pipelines, and pipelines that the
+ * key may not see, in the path, the query or the body.
+ *
+ * @throws RecalldError key_limited, pipeline_unknown
+ */
+export function createContextOf(context: Context, openTables: OpenTables): ContextOf {
+  const scoped = new Map<string, Context>();
+  return (request) => {
+    const pipelines = pipelinesOf(request);
+    if (pipelines === null) return context;
+    const key = JSON.stringify(pipelines.toSorted());
+    const known = scoped.get(key) ?? scopedContext(context, pipelines, openTables);
+    scoped.set(key, known);
+    const [oldest] = scoped.keys();
+    if (scoped.size > MAX_SCOPES && oldest !== undefined) scoped.delete(oldest);
+    guard(request, known);
+    return known;
+  };
+}
+
+function guard(request: FastifyRequest, { pipelines }: Context): void {
+  const { method } = request;
+  const { pipelines: access } = accessOf(method, routeOf(request));
+  if (access === 'refused') refuseLimitedKey(`${method} ${routeOf(request)}`);
+  if (access === 'items') return;
+  const shown = pipelines.flatMap(({ name, shadows }) => [{ name }, ...shadows.map(({ asked }) => asked)]);
+  for (const fields of [request.params, request.query, request.body]) {
+    const name = (fields as { readonly pipeline?: unknown } | null | undefined)?.pipeline;
+    // The forms of the console send an empty name for all pipelines.
+    if (typeof name === 'string' && name !== '' && !shown.some((one) => one.name === name))
+      findPipeline(pipelines, name);
+  }
+}
+
+function scopedContext(context: Context, names: readonly string[], openTables: OpenTables): Context {
+  const isSeen = ({ pipeline }: { readonly pipeline: string }): boolean => names.includes(pipeline);
+  const isNamed = ({ name }: { readonly name: string }): boolean => names.includes(name);
+  const { config } = context;
+  const pipelines = context.pipelines.filter(isNamed);
+  return {
+    ...context,
+    config: { ...config, pipelines: config.pipelines.filter(isNamed) },
+    pipelines,
+    livePlans: context.livePlans.filter(isSeen),
+    judgingPlans: context.judgingPlans.filter(isSeen),
+    indexPlans: context.indexPlans.filter(isSeen),
+    densityPlans: context.densityPlans.filter(isSeen),
+    variantPlans: context.variantPlans.filter(isSeen),
+    ...openTables(scopeOf(context, names)),
+  };
+}
+
+function scopeOf({ pipelines }: Context, names: readonly string[]): NonNullable<Scope> {
+  const own = pipelines.filter(({ name }) => names.includes(name));
+  const setsOf = (some: Context['pipelines']): string[] => some.flatMap(({ golden }) => golden.map(({ set }) => set));
+  const others = new Set(setsOf(pipelines.filter((one) => !own.includes(one))));
+  const goldenSets = [...new Set(setsOf(own))];
+  return {
+    pipelines: [...names, ...own.flatMap(({ shadows }) => shadows.map(({ asked }) => asked.name))],
+    goldenSets,
+    ownGoldenSets: goldenSets.filter((set) => !others.has(set)),
+  };
+}
