@@ -96,7 +96,11 @@ export default {
     ),
     ...allow({ path: '^src/platform/context[.]ts$' }, [...pure, 'platform/'], ['pg']),
     // The tables of folders whose parts have places of their own in the order.
-    ...allow({ path: '^src/(index|incidents)/context[.]ts$' }, [...pure, ...folders(subjects), 'connectors/receivers/'], ['pg']),
+    ...allow(
+      { path: '^src/(index|incidents)/context[.]ts$' },
+      [...pure, ...folders(subjects), 'connectors/receivers/'],
+      ['pg'],
+    ),
     // The pages, routes and commands of sign-in, keys and the audit log.
     ...allow(within('platform/access/edge'), people, edgePackages),
     // The one list of all metrics: their names are checked wherever one is counted or shown.
