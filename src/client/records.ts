@@ -108,7 +108,7 @@ export function createQueryRecord(query: Readonly<Record<string, unknown>>, cont
   return createRecord(fields, copyEmbedding(query['embedding']));
 }
 
-/** @param value for a query that belongs to no turn of an agent: null or undefined */
+/** @param value for a query that belongs to no agent turn: null or undefined */
 function readEpisode(value: unknown) {
   const episode = readObject(value, 'episode');
   if (episode === undefined) return undefined;

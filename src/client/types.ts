@@ -29,7 +29,7 @@ export interface TrackedStage {
   readonly side?: Optional<boolean>;
 }
 
-/** A turn of an agent: one need of a user, for which the agent may retrieve several times. */
+/** An agent turn: one need of a user, for which the agent may retrieve several times. */
 export interface TrackedEpisode {
   /** The same for all retrievals of the turn, and different for each turn. */
   readonly id: Identifier;
@@ -55,7 +55,7 @@ export interface TrackedQuery {
   /** A session is sampled as a whole. */
   readonly sessionId?: Optional<Identifier>;
   readonly traceId?: Optional<string>;
-  /** Turn of an agent that made this retrieval, perhaps among others. A turn is sampled as a whole. */
+  /** Agent turn that made this retrieval, perhaps among others. A turn is sampled as a whole. */
   readonly episode?: Optional<TrackedEpisode>;
   /** Retrieved documents, best first, at most 1,000; may be omitted only together with an `error`. */
   readonly results?: Optional<readonly (Identifier | RankedDocument)[]>;

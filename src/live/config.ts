@@ -172,7 +172,7 @@ export const episodesSchema = z
       ),
   })
   .prefault({})
-  .describe('Turns of an agent, which may retrieve several times for one question.');
+  .describe('Agent turns, which may retrieve several times for one question.');
 
 const jmespath = z
   .string()

@@ -10,6 +10,7 @@ export type Canary = (field: string) => string;
 export const identifiers = [
   'id_query',
   'id_trace',
+  'id_episode',
   'id_document',
   'id_segment_key',
   'id_segment_value',
@@ -41,6 +42,7 @@ export function aFullQuery(canary: Canary, pipeline: string, more: object = {}) 
     top_k: 5,
     session_id: canary('session_id'),
     trace_id: canary('id_trace'),
+    episode: { id: canary('id_episode'), step: 1, original_text: `who is ${canary('original_text')}` },
     results: retrieved(canary),
     latency_ms: 12,
     error: canary('error'),

@@ -218,7 +218,7 @@ export function liveTrafficDashboard(settings: DashboardSettings): Dashboard {
       sections: [
         { title: 'Traffic', panels: traffic() },
         { title: 'Results', panels: measureGraphs(measures, { min: 0 }) },
-        { title: 'Turns of agents', panels: measureGraphs(episodes, { min: 0 }) },
+        { title: 'Agent turns', panels: measureGraphs(episodes, { min: 0 }) },
         { title: 'Isolation', panels: isolation() },
         { title: 'Stages of the retriever', panels: measureGraphs(stages, { hasBoundLines: true }) },
         { title: 'Values and deployments', panels: [measurementsTable(14), deploymentsTable(10), measured()] },

@@ -12,6 +12,8 @@ import type { Arrivals } from '../rules/sampling/estimate.ts';
 const BATCH_ROWS = 2000;
 /** Maximum number of steps that are read of an episode that is shown. */
 const MAX_STEPS = 50;
+/** Number of latest steps among which the longest episodes are searched. */
+const SEARCHED_STEPS = 20_000;
 /** Maximum length of the texts that are read: longer ones are neither measured nor shown in full. */
 const MAX_TEXT = 2000;
 
@@ -81,18 +83,21 @@ export function createLiveWindows(pool: Pool) {
       return new Map(rows.map(({ minute, level }) => [minute, level]));
     },
 
-    /** Returns the steps of the episodes with the most steps in the window, of which there are at least two. */
+    /**
+     * Returns the steps of the episodes with the most steps in the window, of which there are at least two. Only the
+     * latest steps are searched, so that a month takes as long as a day.
+     */
     longestEpisodes({ pipeline, from, until }: LiveWindow, limit: number): Promise<readonly WindowStep[]> {
+      const sampled = `${windowSql} and episode is not null and unit_hash < rate_probability`;
       return read<WindowStep>(
-        `with steps as (
-           select distinct on (occurred_at, id) ${stepColumns} from live_queries
-            where ${windowSql} and episode is not null and unit_hash < rate_probability
-            order by occurred_at, id, received_on
+        `with latest as (
+           select episode from live_queries where ${sampled} order by occurred_at desc limit ${SEARCHED_STEPS}
          ), longest as (
-           select episode from steps group by episode having count(*) > 1 order by count(*) desc, max(occurred_at) desc
-            limit $4::integer)
+           select episode from latest group by episode having count(*) > 1 order by count(*) desc limit $4::integer)
          select s.* from longest l
-          cross join lateral (select * from steps where episode = l.episode order by occurred_at, id limit ${MAX_STEPS}) s`,
+          cross join lateral (
+            select distinct on (occurred_at, id) ${stepColumns} from live_queries where ${sampled} and episode = l.episode
+             order by occurred_at, id, received_on limit ${MAX_STEPS}) s`,
         [pipeline, from, until, limit],
       );
     },

@@ -177,7 +177,7 @@ export const trafficMeasures = {
     every: 'live',
     gauge: trafficGauge(
       'recalld_episode_retrievals',
-      'Mean number of retrievals per episode (turn of an agent) that was closed in the trailing window; weighted by inclusion probability, with bounds over episodes.',
+      'Mean number of retrievals per episode (agent turn) that was closed in the trailing window; weighted by inclusion probability, with bounds over episodes.',
     ),
     thresholdPolicy: { worse: 'above', unit: 'mean', minN: 30, confirm: 3, scope: 'traffic' },
   },
@@ -220,7 +220,7 @@ export const trafficMeasures = {
   episode_empty_ratio: {
     title: 'Empty retrievals of episodes',
     subject: 'the share of retrievals of episodes without results',
-    note: 'Share of the retrievals in turns of an agent that returned no document.',
+    note: 'Share of the retrievals in agent turns that returned no document.',
     scale: 'share',
     every: 'live',
     gauge: trafficGauge(

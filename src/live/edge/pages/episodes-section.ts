@@ -1,4 +1,4 @@
-/** The section of the traffic page about turns of agents: their measures, and the worst ones step by step. */
+/** The section of the traffic page about agent turns: their measures, and the worst ones step by step. */
 import { count, plural } from '../../../core/format.ts';
 import { measureRow } from '../../../measures/rules/measure-table.ts';
 import type { Content, Section } from '../../../report/model/content.ts';
@@ -36,7 +36,7 @@ export function episodesSection(latest: readonly MeasurementStatus[], worst: rea
   if (measured.length === 0 && worst.length === 0) return null;
   return section(
     'episodes',
-    'Turns of agents',
+    'Agent turns',
     { lead: 'The retrievals of one turn are an episode. Values of a trailing window, with 95 % CI over episodes.' },
     measured.length > 0 &&
       table('Measures of episodes', measured, [
@@ -51,12 +51,17 @@ export function episodesSection(latest: readonly MeasurementStatus[], worst: rea
   );
 }
 
-function summaryOf({ steps, wasted, tally }: Episode): string {
+/** Longer questions are cut off in the summary of their episode. */
+const MAX_SUMMARY = 80;
+
+function summaryOf({ id, originalText, steps, wasted, tally }: Episode): string {
   const parts = [
     ...(tally.repeated > 0 ? [`${count(tally.repeated)} repeated`] : []),
     ...(tally.empty > 0 ? [`${count(tally.empty)} empty`] : []),
   ];
-  return `${wasted} of ${plural(steps.length, 'retrieval')} brought nothing${parts.length === 0 ? '' : ` (${parts.join(', ')})`}`;
+  const name = originalText ?? id;
+  const short = name.length > MAX_SUMMARY ? `${name.slice(0, MAX_SUMMARY)}...` : name;
+  return `${short}: ${wasted} of ${plural(steps.length, 'retrieval')} brought nothing${parts.length === 0 ? '' : ` (${parts.join(', ')})`}`;
 }
 
 function stepsOf({ id, startedAt, originalText, steps }: Episode, place: number): Content {
@@ -89,5 +94,5 @@ function newDocuments(step: Step): Content {
 function repeated(step: Step): Content {
   if (step.outcome === 'error' || step.outcome === 'timeout') return 'failed';
   if (step.repeats !== null) return strong(`step ${step.repeats + 1}`);
-  return isWasted(step) ? missing('nothing new') : missing('no');
+  return isWasted(step) && step.documentIds.length > 0 ? missing('nothing new') : missing('no');
 }

@@ -80,6 +80,24 @@ describe('the samples of a window', () => {
     expect(new Set(queries.map(({ id }) => id))).toEqual(new Set(ids));
   });
 
+  it('contain the longest episodes, step by step, without those that were not sampled as a whole', async () => {
+    const pipeline = 'agents';
+    const step = (id: string, episode: string | null, parts: object = {}) => ({ pipeline, id, episode, ...parts });
+    await record(
+      step('a1', 'a', { episodeStep: 2, originalText: 'where is it' }),
+      step('a2', 'a', { occurredAt: hours(-1) }),
+      ...['b1', 'b2', 'b3'].map((id, i) => step(id, 'b', { occurredAt: new Date(hours(-2).getTime() + i) })),
+      step('c1', 'c'),
+      ...['d1', 'd2'].map((id) => step(id, 'd', { unitHash: 0.9, keepReason: 'error', probability: 1 })),
+      step('none', null),
+    );
+    const found = await createLiveWindows(database.pool).longestEpisodes(window(pipeline), 10);
+    expect(found.map(({ id }) => id)).toEqual(['b1', 'b2', 'b3', 'a2', 'a1']);
+    expect(found[4]).toMatchObject({ episode: 'a', step: 2, originalText: 'where is it', upstreamProbability: 1 });
+    const [longest] = await createLiveWindows(database.pool).longestEpisodes(window(pipeline), 1);
+    expect(longest?.episode).toBe('b');
+  });
+
   it('contain the share of the most frequent query, ignoring case', async () => {
     const pipeline = 'asked';
     const ask = (id: string, text: string | null, parts: object = {}) => ({
