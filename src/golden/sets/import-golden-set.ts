@@ -314,12 +314,13 @@ export async function importGoldenQueries(
 /** Number of queries and judgments that take a few milliseconds of the event loop. */
 const TURN = 500;
 
-function contentOf({ id, text, tags, judgments, forbidden, noAnswer }: GoldenQuery): string {
+function contentOf({ id, text, steps, tags, judgments, forbidden, noAnswer }: GoldenQuery): string {
   return JSON.stringify([
     id,
     text,
     Object.entries(tags).toSorted(([a], [b]) => (a < b ? -1 : 1)),
     judgments.map(({ documentId, grade }) => [documentId, grade]),
+    ...(steps === undefined ? [] : ['steps', steps]),
     ...(forbidden === undefined ? [] : [forbidden]),
     ...(noAnswer === undefined ? [] : ['no answer']),
   ]);

@@ -1,6 +1,8 @@
 /** Golden queries with steps: each step is asked, the union is scored, and checks and pages use it. */
 import { expect, it } from 'vitest';
 import { readRunQueries, summarizeRun } from '../../../src/golden/runs/run-summary.ts';
+import { importGoldenQueries } from '../../../src/golden/sets/import-golden-set.ts';
+import { createGoldenSets } from '../../../src/golden/sql/golden-sets.ts';
 import { aGoldenQuery } from '../../support/builders.ts';
 import { useDatabase } from '../../support/database.ts';
 import { aGoldenWorld } from '../../support/golden-world.ts';
@@ -56,4 +58,15 @@ it('a run asks the steps, scores their union, and a check on all_found fails whe
     { id: 'x', step: 2 },
     { id: 'x', step: 1 },
   ]);
+});
+
+it('an upload with other steps is a new version, which keeps them in order', async () => {
+  const sets = createGoldenSets(database.pool);
+  const upload = (steps: readonly string[]) =>
+    importGoldenQueries(sets, 'uploaded', [[{ id: 'q1', text: 'whole', steps, relevant: ['d1'] }]], START);
+  expect(await upload(['b', 'a'])).toMatchObject({ created: true, set: { version: 1 } });
+  expect(await upload(['b', 'a'])).toMatchObject({ created: false });
+  expect(await upload(['a', 'b'])).toMatchObject({ created: true, set: { version: 2 } });
+  expect(await sets.queries('uploaded', 1)).toMatchObject([{ steps: ['b', 'a'] }]);
+  expect(await sets.requests('uploaded', 2, null)).toBe(2);
 });

@@ -15,6 +15,8 @@ import {
 } from '../../../cli/output.ts';
 import { RecalldError } from '../../../core/errors.ts';
 import { plural } from '../../../core/format.ts';
+import type { GoldenQuery } from '../../../core/model.ts';
+import type { Column } from '../../../report/model/content.ts';
 import { time } from '../../../report/model/show.ts';
 import { tableText } from '../../../report/terminal.ts';
 import { goldenQueryJson, goldenSetVersionJson, importSummaryJson } from '../../golden-set-schema.ts';
@@ -27,6 +29,7 @@ import {
   type ImportSummary,
   type ReadGoldenSetOptions,
 } from '../../rules/golden-set.ts';
+import { hasSteps } from '../../rules/steps.ts';
 import { powerOfSet, type SetUse } from '../../sets/check-golden-set.ts';
 import {
   type ExportRequest,
@@ -87,10 +90,13 @@ async function showSet(settings: CommandSettings, name: string, options: Configu
     tableText(queries, [
       ['query', ({ id }) => id],
       ['text', ({ text }) => text],
+      ...(queries.some(hasSteps) ? [stepsColumn] : []),
       ['judgments', ({ judgments }) => judgments.map(({ documentId, grade }) => `${documentId}:${grade}`).join(' ')],
     ]),
   );
 }
+
+const stepsColumn: Column<GoldenQuery> = ['steps', ({ steps = [] }) => steps.join(' / ')];
 
 /** The value of `--set`. */
 export function parseSetName(text: string): string {
