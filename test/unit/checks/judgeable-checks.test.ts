@@ -80,13 +80,13 @@ describe('a check', () => {
       'a measure that golden runs do not compute',
       '{set: faq}',
       aFloor('dcg@10'),
-      'checks[0].measure is dcg@10, which golden runs do not compute; use one of hit_rate, mrr, ndcg, ndcg_exp, recall, precision, map, f1, unjudged.',
+      'checks[0].measure is dcg@10, which golden runs do not compute; use one of hit_rate, mrr, ndcg, ndcg_exp, recall, precision, map, f1, union_recall, all_found, unjudged.',
     ],
     [
       'that measure without a cut-off',
       '{set: faq}',
       aFloor('dcg'),
-      'checks[0].measure is dcg, which golden runs do not compute; use one of hit_rate, mrr, ndcg, ndcg_exp, recall, precision, map, f1, unjudged.',
+      'checks[0].measure is dcg, which golden runs do not compute; use one of hit_rate, mrr, ndcg, ndcg_exp, recall, precision, map, f1, union_recall, all_found, unjudged.',
     ],
     [
       'a misspelt measure',
@@ -110,13 +110,13 @@ describe('a check', () => {
       'no measure at all',
       '{set: faq}',
       aFloor('latency'),
-      'checks[0].measure is not a measure; use one of hit_rate, mrr, ndcg, ndcg_exp, recall, precision, map, f1, unjudged with a cut-off, such as ndcg@10.',
+      'checks[0].measure is not a measure; use one of hit_rate, mrr, ndcg, ndcg_exp, recall, precision, map, f1, union_recall, all_found, unjudged with a cut-off, such as ndcg@10.',
     ],
     [
       'a cut-off of nothing',
       '{set: faq}',
       aFloor('ndcg@0'),
-      'checks[0].measure is not a measure; use one of hit_rate, mrr, ndcg, ndcg_exp, recall, precision, map, f1, unjudged with a cut-off, such as ndcg@10.',
+      'checks[0].measure is not a measure; use one of hit_rate, mrr, ndcg, ndcg_exp, recall, precision, map, f1, union_recall, all_found, unjudged with a cut-off, such as ndcg@10.',
     ],
   ])('is rejected with a fix if it names %s', (_, golden, checks, sentence) => {
     expect(problemOf(golden, checks)).toBe(sentence);
