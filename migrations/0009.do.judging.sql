@@ -137,7 +137,32 @@ create table judgment_pools (
 
 create index judgment_pools_due on judgment_pools (pipeline, due_at) where state = 'open';
 
--- Grades of documents that users did not get, from shadows and from pooling.
+-- Turns of agents that are graded as a whole against what the user asked. The query is the first retrieval of the turn.
+create table judged_episodes (
+  pipeline text not null,
+  query_id text not null,
+  -- Probability of being stored, selected and graded as a whole.
+  probability double precision not null check (probability > 0 and probability <= 1),
+  -- `ungraded`: the turn was erased, or a document has no grade.
+  state text not null check (state in ('open', 'graded', 'ungraded', 'expired')),
+  due_at timestamptz not null,
+  -- Judge, and number of graded documents per retrieval.
+  fingerprint text,
+  k integer,
+  -- True if some retrieval returned an answer.
+  is_hit boolean,
+  -- nDCG of the first query and of the original text; null if the first query was not rewritten.
+  rewritten double precision,
+  original double precision,
+  primary key (pipeline, query_id),
+  foreign key (pipeline, query_id) references judged_queries on delete cascade,
+  check ((state = 'graded') = (is_hit is not null)),
+  check ((rewritten is null) = (original is null))
+);
+
+create index judged_episodes_due on judged_episodes (pipeline, due_at) where state = 'open';
+
+-- Grades of documents that users did not get, from shadows, pooling and turns of agents.
 create table pool_judgments (
   pipeline text not null,
   query_id text not null,
@@ -148,7 +173,8 @@ create table pool_judgments (
   grade smallint not null check (grade between 0 and 3),
   is_flagged boolean not null,
   judged_at timestamptz not null,
-  primary key (pipeline, query_id, content_hash, fingerprint)
+  -- The text hash tells a grade against the query from a grade against what the user asked.
+  primary key (pipeline, query_id, text_hash, content_hash, fingerprint)
 );
 
 create index pool_judgments_cache on pool_judgments (text_hash, content_hash, fingerprint);

@@ -171,6 +171,7 @@ pipelines:
       window: 7d              # of live traffic that a score covers
       depth: 5                # documents graded per query
       pooling: {share: 0.05, documents: 20}   # share of queries whose nearest chunks are graded too
+      episode_share: 0.5      # share of turns of agents that are graded as a whole
       max_cost_per_day: 2     # US dollars
       human_share: 0.1       # share of drawn queries for people
       second_reviewer_share: 0.2       # share of these for a second person

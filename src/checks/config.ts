@@ -84,6 +84,9 @@ export function thresholdMeasure(text: string): ThresholdMeasureName | null {
   return isThresholdMeasure(name) && hasCutoff(name) === (name !== text) ? name : null;
 }
 
+/** Measures of turns of agents that a judge grades. */
+const isOfEpisodes = (name: string): boolean => name === 'episode_hit_rate' || name === 'rewrite_gain';
+
 const belowMeasures = thresholdMeasureNames.filter(
   (name) => thresholdPolicy(name).worse === 'below' && !hasCutoff(name),
 );
@@ -122,7 +125,10 @@ const thresholdShape = {
 const belowCheck = z
   .strictObject({
     measure: z.enum(belowMeasures as [ThresholdMeasureName]).describe('A measure for which lower values are worse.'),
-    below: z.number().positive().describe('The check fails below this value, such as 0.6.'),
+    below: z
+      .number()
+      .gt(-1)
+      .describe('The check fails below this value, such as 0.6. Must be above 0, except for `rewrite_gain`.'),
     ...thresholdShape,
   })
   .describe('A minimum for a measure of live traffic, query density, the index or golden labels.');
@@ -290,6 +296,8 @@ function thresholdProblem(check: ThresholdConfig, pipeline: CheckedPipeline): st
   if (measure === null) return null;
   const { scope, unit } = thresholdPolicy(measure);
   const threshold = 'below' in check ? check.below : check.above;
+  if (unit !== 'difference' && 'below' in check && threshold <= 0)
+    return `is ${check.measure}; its threshold must be above 0`;
   if (unit === 'share' && threshold >= 1) return `is ${check.measure}, a share; its threshold must be less than 1`;
   if (scope === 'pipeline' && check.segments === 'each')
     return `is ${check.measure}, which has no segments; remove \`segments\``;
@@ -300,6 +308,7 @@ function thresholdProblem(check: ThresholdConfig, pipeline: CheckedPipeline): st
   if (k !== undefined && pipeline.judged === undefined) return `is ${check.measure}, which requires \`judged\``;
   if (k !== undefined && Number(k) !== pipeline.judged?.depth)
     return `is ${check.measure}, but judged.depth is ${pipeline.judged?.depth}; write ${measure}@${pipeline.judged?.depth}, or change the depth`;
+  if (isOfEpisodes(measure) && pipeline.judged === undefined) return `is ${check.measure}, which requires \`judged\``;
   if (measure.startsWith('index_') && pipeline.index === undefined)
     return `is ${check.measure}, which requires \`index\``;
   const isOfStore = scope === 'pipeline' || check.measure.startsWith('query_');

@@ -69,6 +69,14 @@ export const judgedSchema = z
       .describe(
         'Judgment pools: the nearest chunks in the vector store are graded too, so that the ideal order of nDCG includes better documents that users did not get. Requires a model judge and a vector store with chunk contents.',
       ),
+    episode_share: z
+      .number()
+      .min(0)
+      .max(1)
+      .default(0.5)
+      .describe(
+        'Share of the selected turns of agents (episodes) that are graded as a whole: the results of all retrievals against what the user asked, and the results of the first rewritten query against those of the original text, which the retriever is asked. 0 disables this. Requires a model judge and queries with `episode.original_text`.',
+      ),
     max_cost_per_day: z
       .number()
       .min(0)

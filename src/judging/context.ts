@@ -3,6 +3,7 @@ import type { Pool } from 'pg';
 import { createEvaluationTable } from './graded-queries.ts';
 import { createJudgePanelTable } from './judge-panel-table.ts';
 import { createJudgeSpending } from './judge-spending.ts';
+import { createJudgedEpisodes } from './judged-episodes.ts';
 import { createJudgedTable } from './judged-table.ts';
 import { createJudgmentPools } from './judgment-pools.ts';
 import type { JudgingPlan } from './plan.ts';
@@ -12,6 +13,7 @@ export function judgingTables(pool: Pool) {
   return {
     judged: createJudgedTable(pool),
     pools: createJudgmentPools(pool),
+    episodes: createJudgedEpisodes(pool),
     spending: createJudgeSpending(pool),
     panels: createJudgePanelTable(pool),
     evaluations: createEvaluationTable(pool),

@@ -3,7 +3,15 @@ import { type LatestMeasurement, type MeasuredRows, valueSamples } from '../meas
 import { ageSeconds, measurementTrustSeconds } from '../measures/rules/measurement.ts';
 import { type GaugeSample, type GaugesAt, sample } from '../platform/metrics/meter.ts';
 import { JUDGE_DRIFT } from './judge-drift.ts';
-import { HUMAN_AGREEMENT, JUDGE_AGREEMENT, JUDGED_QUERIES, LIVE_DROP, POOL_GAP } from './measure-judged.ts';
+import {
+  EPISODE_HIT_RATE,
+  HUMAN_AGREEMENT,
+  JUDGE_AGREEMENT,
+  JUDGED_QUERIES,
+  LIVE_DROP,
+  POOL_GAP,
+  REWRITE_GAIN,
+} from './measure-judged.ts';
 import type { JudgingPlan } from './plan.ts';
 import { dropStates } from './rules/judged-mean.ts';
 import { measuresOfScore } from './rules/judged-measures.ts';
@@ -11,6 +19,8 @@ import { measuresOfScore } from './rules/judged-measures.ts';
 const scores: ReadonlySet<string> = new Set([
   ...Object.values(measuresOfScore).flat(),
   POOL_GAP,
+  EPISODE_HIT_RATE,
+  REWRITE_GAIN,
   LIVE_DROP,
   JUDGE_AGREEMENT,
   HUMAN_AGREEMENT,
@@ -66,6 +76,12 @@ const extraSamples: Readonly<Record<string, (one: LatestMeasurement, minAgreemen
   ],
   [JUDGE_DRIFT]: panelSamples,
   [LIVE_DROP]: dropSamples,
+  [EPISODE_HIT_RATE]: ({ pipeline, segment, newest }) => [
+    sample('recalld_episode_judged', { pipeline, segment }, newest?.n ?? 0),
+  ],
+  [REWRITE_GAIN]: ({ pipeline, segment, newest }) => [
+    sample('recalld_rewrite_judged', { pipeline, segment }, newest?.n ?? 0),
+  ],
   [POOL_GAP]: ({ pipeline, newest }) => [sample('recalld_live_ndcg_pool_gap_queries', { pipeline }, newest?.n ?? 0)],
 };
 

@@ -34,7 +34,7 @@ interface QueryToRead {
  * Reads document texts: queries the retriever again, then looks for missing documents among the nearest stored chunks.
  * Deleted documents have no text. Rejects only with the reason of `signal`.
  */
-async function documentTexts(
+export async function documentTexts(
   { retriever, store, embedder }: Pick<JudgingPlan, 'retriever' | 'store' | 'embedder'>,
   { text, embedding, segments, documentIds }: QueryToRead,
   signal: AbortSignal,
@@ -115,7 +115,8 @@ export async function askJudge(
   return answer;
 }
 
-function unreachable({ meter, logger }: Context, pipeline: string, reason: string): Deferral {
+/** Counts and logs a deferral. */
+export function unreachable({ meter, logger }: Context, pipeline: string, reason: string): Deferral {
   meter.increment('recalld_judge_failures_total', { pipeline, reason: 'unreachable' });
   logger.warn('grading deferred: the judge, retriever or store is unreachable', { pipeline, reason });
   return 'unreachable';
@@ -123,7 +124,7 @@ function unreachable({ meter, logger }: Context, pipeline: string, reason: strin
 
 const LEASE_MS = 10 * MINUTE_MS;
 /** Age at which an ungraded query expires and is counted as a failure. */
-const EXPIRY_MS = 24 * HOUR_MS;
+export const EXPIRY_MS = 24 * HOUR_MS;
 /** Consecutive unreachable queries after which the round ends. */
 const MAX_FAILURES = 3;
 
@@ -161,7 +162,7 @@ interface QueryQueue<Query> {
  * Processes queries one by one until none is waiting, the budget is spent or a service is unreachable. The remaining
  * queries wait for the next round.
  */
-async function processQueue<Query extends { readonly id: string }>(
+export async function processQueue<Query extends { readonly id: string }>(
   clock: Clock,
   signal: AbortSignal,
   { claim, work, release }: QueryQueue<Query>,

@@ -9,6 +9,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../core/time.ts';
 import { toOtlpEvents } from '../platform/metrics/otlp.ts';
 import { forEachPipeline } from '../platform/queue/for-each-pipeline.ts';
 import { assumedCost, gradesPerQuery } from './expected-cost.ts';
+import { gradeEpisodes } from './grade-episodes.ts';
 import { gradePools, gradeQueries } from './grade-queries.ts';
 import { checkJudgeDrift } from './judge-drift.ts';
 import type { DrawnQuery, SampledQuery } from './judged-table.ts';
@@ -47,7 +48,10 @@ export async function judgePipeline(
   const drawn = await drawQueries(context, plan, minRoundMs);
   try {
     await gradeQueries(context, { ...plan, judge: current?.judge ?? null }, signal);
-    if (current !== null) await gradePools(context, plan, current.judge, signal);
+    if (current !== null) {
+      await gradePools(context, plan, current.judge, signal);
+      await gradeEpisodes(context, plan, current.judge, signal);
+    }
   } finally {
     // Grades stored before an error count as well.
     await measureJudged(context, plan, current);
@@ -85,20 +89,23 @@ async function drawQueries(
   plan: JudgingPlan,
   minRoundMs: number,
 ): Promise<number | null> {
-  const { pipeline, depth, judge, maxCostPerDay } = plan;
+  const { pipeline, depth, episodeIdleMs, judge, maxCostPerDay } = plan;
   const now = clock.now();
   const until = new Date(now.getTime() - FEEDBACK_DELAY_MS);
   const { today, perQuery } = await db.judging.spending.spent(pipeline, now);
   const costOfQuery = perQuery ?? (judge === null ? 0 : gradesPerQuery(plan) * assumedCost(judge));
   let lost = 0;
-  const drawn = await db.judging.judged.drawRound({ pipeline, until, depth, minRoundMs }, (sampled, from) => {
-    const roundMs = Math.min(DAY_MS, until.getTime() - from.getTime());
-    const wanted = (plan.queriesPerDay * roundMs) / DAY_MS;
-    const expected = Math.min(wanted, affordable(maxCostPerDay - today, costOfQuery, roundMs, now));
-    const gradable = sampled.filter(({ outcome, hasText }) => outcome === 'ok' && (hasText || judge === null));
-    lost = Math.max(0, Math.min(wanted, gradable.length) - expected);
-    return { drawn: drawFrom(plan, sampled, gradable, expected), unaffordable: lost };
-  });
+  const drawn = await db.judging.judged.drawRound(
+    { pipeline, until, depth, episodeIdleMs, minRoundMs },
+    (sampled, from) => {
+      const roundMs = Math.min(DAY_MS, until.getTime() - from.getTime());
+      const wanted = (plan.queriesPerDay * roundMs) / DAY_MS;
+      const expected = Math.min(wanted, affordable(maxCostPerDay - today, costOfQuery, roundMs, now));
+      const gradable = sampled.filter(({ outcome, hasText }) => outcome === 'ok' && (hasText || judge === null));
+      lost = Math.max(0, Math.min(wanted, gradable.length) - expected);
+      return { drawn: drawFrom(plan, sampled, gradable, expected), unaffordable: lost };
+    },
+  );
   if (lost > 0) meter.increment('recalld_judge_unaffordable_queries_total', { pipeline }, lost);
   return drawn;
 }
@@ -133,8 +140,8 @@ function drawSome(
   expected: number,
   shadowShares: Readonly<Record<QueryOutcome, number>>,
 ): DrawnQuery[] {
-  const { pipeline, humanShare, secondReviewerShare, segmentKeys, pooling } = plan;
-  const chances = drawingProbabilities(
+  const { pipeline, humanShare, secondReviewerShare, segmentKeys, pooling, episodeShare } = plan;
+  const drawChances = drawingProbabilities(
     queries.map(({ probability, segments, isSuspect }) => ({
       represents: 1 / probability,
       segment: JSON.stringify(segmentKeys.map((key) => segments[key] ?? null)),
@@ -143,11 +150,11 @@ function drawSome(
     expected,
   );
   return queries.flatMap((query, index) => {
-    const chance = chances[index] ?? 0;
+    const chance = drawChances[index] ?? 0;
     const draw = judgeDraw(pipeline, query.sessionHash, 'model');
     if (draw >= chance) return [];
     const shadowChance = chance * shadowShares[query.outcome];
-    const { sessionHash, hasText: _, isSuspect: __, probability, ...drawn } = query;
+    const { sessionHash, hasText: _, isSuspect: __, isFirstOfEpisode, probability, ...drawn } = query;
     const humanDraw = judgeDraw(pipeline, sessionHash, 'people');
     const needsHuman = humanDraw < humanShare;
     const shadowProbability = draw < shadowChance ? probability * shadowChance : null;
@@ -157,9 +164,10 @@ function drawSome(
     const poolShare = query.outcome === 'ok' ? (pooling?.share ?? 0) : 0;
     const poolProbability =
       judgeDraw(pipeline, sessionHash, 'deeper') < poolShare ? drawnProbability * poolShare : null;
-    return [
-      { ...drawn, drawnProbability, shadowProbability, poolProbability, humanDraw, needsHuman, needsSecondHuman },
-    ];
+    const isWhole = isFirstOfEpisode && judgeDraw(pipeline, sessionHash, 'episode') < episodeShare;
+    const episodeProbability = isWhole ? drawnProbability * episodeShare : null;
+    const chances = { drawnProbability, shadowProbability, poolProbability, episodeProbability };
+    return [{ ...drawn, ...chances, humanDraw, needsHuman, needsSecondHuman }];
   });
 }
 

@@ -8,6 +8,7 @@ import { inTransaction, lockInTransaction } from '../platform/postgres/transacti
 import { vectorOfBytes } from '../platform/postgres/values.ts';
 import { type GradedWindow, readGraded, readWorstGraded } from './graded-queries.ts';
 import { type Grader, type HumanJudgment, recordHumanJudgments } from './human-judgments.ts';
+import { insertJudgedEpisodes } from './judged-episodes.ts';
 import { insertJudgmentPools } from './judgment-pools.ts';
 import type { StoredText } from './rules/judge-prompt.ts';
 
@@ -26,17 +27,22 @@ export interface SampledQuery {
   readonly hasText: boolean;
   /** True if the query has negative feedback or is unlike the content of the store. */
   readonly isSuspect: boolean;
+  /** True for the first retrieval of an episode whose original text is stored. It represents the episode. */
+  readonly isFirstOfEpisode: boolean;
   /** Documents, best first, at most `depth`. */
   readonly documentIds: readonly string[];
 }
 
-export interface DrawnQuery extends Omit<SampledQuery, 'sessionHash' | 'hasText' | 'isSuspect' | 'probability'> {
+export interface DrawnQuery
+  extends Omit<SampledQuery, 'sessionHash' | 'hasText' | 'isSuspect' | 'isFirstOfEpisode' | 'probability'> {
   /** Probability that the query is sampled and selected. */
   readonly drawnProbability: number;
   /** Probability that the query is sampled, selected and compared with shadows; null if it is not compared. */
   readonly shadowProbability: number | null;
   /** Probability that the query is sampled, selected and pooled; null if it is not pooled. */
   readonly poolProbability: number | null;
+  /** Probability that its episode is sampled, selected and graded as a whole; null if it is not. */
+  readonly episodeProbability: number | null;
   readonly humanDraw: number;
   readonly needsHuman: boolean;
   /** True if a second person also grades the query. */
@@ -82,6 +88,12 @@ const samplesSql = `
                          and f.counted and f.received_on >= q.received_on)
            or (c.nearest -> 0 is not null
                and percent_rank() over (order by (c.nearest -> 0 ->> 1)::double precision) < ${NOVEL_SHARE}) as is_suspect,
+         q.original_text is not null and q.episode is not null
+           and not exists (select from live_queries e
+                            where e.pipeline = q.pipeline and e.episode = q.episode
+                              and e.received_on between q.received_on - 1 and q.received_on + 1
+                              and (e.occurred_at, e.id) < (q.occurred_at, q.id)
+                              and e.occurred_at >= q.occurred_at - $5::double precision * interval '1 millisecond') as is_first_of_episode,
          array(select e.document ->> 0 from jsonb_array_elements(q.results) with ordinality e (document, rank)
                 where e.rank <= 4 * $4::integer order by e.rank) as document_ids
     from live_queries q
@@ -119,7 +131,13 @@ export function createJudgedTable(pool: Pool) {
      * @returns the number of selected queries; null if no round is due
      */
     drawRound: (
-      { pipeline, until, depth, minRoundMs }: { pipeline: string; until: Date; depth: number; minRoundMs: number },
+      {
+        pipeline,
+        until,
+        depth,
+        episodeIdleMs,
+        minRoundMs,
+      }: { pipeline: string; until: Date; depth: number; episodeIdleMs: number; minRoundMs: number },
       draw: (sampled: readonly SampledQuery[], from: Date) => { drawn: readonly DrawnQuery[]; unaffordable: number },
     ): Promise<number | null> =>
       inTransaction(pool, async (client) => {
@@ -131,7 +149,13 @@ export function createJudgedTable(pool: Pool) {
         );
         const from = rounds[0]?.drawn_until ?? until;
         if (until.getTime() - from.getTime() < minRoundMs) return null;
-        const sampled = await queryRows<SampledQuery>(client, samplesSql, [pipeline, from, until, depth]);
+        const sampled = await queryRows<SampledQuery>(client, samplesSql, [
+          pipeline,
+          from,
+          until,
+          depth,
+          episodeIdleMs,
+        ]);
         const { drawn, unaffordable } = draw(
           // A document returned as several chunks is graded once, at its best rank.
           sampled.map((one) => ({ ...one, documentIds: [...new Set(one.documentIds)].slice(0, depth) })),
@@ -148,6 +172,7 @@ export function createJudgedTable(pool: Pool) {
         }));
         await insertRows(client, 'judged_queries', drawnColumns, rows, 'on conflict do nothing');
         await insertJudgmentPools(client, pipeline, drawn, until);
+        await insertJudgedEpisodes(client, pipeline, drawn, until);
         await client.query(
           `update judging_rounds set drawn_until = $2::timestamptz, unaffordable = unaffordable + $3::double precision
             where pipeline = $1::text`,

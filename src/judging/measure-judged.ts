@@ -11,6 +11,7 @@ import type { MeasurementOutcome } from '../measures/rules/measurement.ts';
 import { type CurrentJudge, JUDGE_DRIFT } from './judge-drift.ts';
 import type { JudgingPlan } from './plan.ts';
 import type { Agreement } from './rules/agreement.ts';
+import { judgedEpisodeMeasures } from './rules/episode-scores.ts';
 import { dropState, humanDrop, type JudgedDay, largestDrop, type RelevanceDrop } from './rules/judged-mean.ts';
 import {
   humanAgreement,
@@ -27,6 +28,8 @@ export const JUDGED_QUERIES = 'judged_queries';
 export const JUDGE_AGREEMENT = 'judge_agreement';
 export const HUMAN_AGREEMENT = 'human_agreement';
 export const POOL_GAP = 'live_ndcg_pool_gap';
+export const EPISODE_HIT_RATE = 'episode_hit_rate';
+export const REWRITE_GAIN = 'rewrite_gain';
 
 /** Measures the queries selected in the trailing window, or in its retained part. */
 export async function measureJudged(
@@ -105,6 +108,19 @@ export async function measureJudged(
             ciMethod: 'jackknife',
             n: gap.n,
           },
+    );
+  }
+  if (judge !== null && plan.episodeShare > 0) {
+    const graded = await db.judging.episodes.graded(window, { fingerprint: judge, k: depth });
+    // Most pipelines have no episodes, so a gap would be noise.
+    const measured = Object.keys(graded.states).length === 0 ? [] : judgedEpisodeMeasures(graded.episodes, plan);
+    outcomes.push(
+      ...measured.map(
+        (outcome): MeasurementOutcome =>
+          outcome.kind === 'value'
+            ? { ...frame, ...outcome, ciMethod: 'jackknife', details: { ...graded.states, ...details } }
+            : { ...frame, ...outcome, details: { ...graded.states, ...details } },
+      ),
     );
   }
   const counts = { model: 0, person: 0, second: 0, human_sessions: humanSessions(queries) };

@@ -33,6 +33,14 @@ export const judgingMetrics = {
     'Live queries in the trailing window with graded pools (n of recalld_live_ndcg_pool_gap).',
     pipeline,
   ),
+  recalld_episode_judged: storedGauge('Graded episodes in the trailing window (n of recalld_episode_hit_rate).', [
+    'pipeline',
+    'segment',
+  ]),
+  recalld_rewrite_judged: storedGauge(
+    'Graded episodes in the trailing window whose first query was rewritten (n of recalld_rewrite_gain).',
+    ['pipeline', 'segment'],
+  ),
   recalld_judge_agreement_sessions: storedGauge(
     'Sessions in the trailing window that both the current judge and people graded (n of recalld_judge_agreement). From 40 sessions on, low agreement fires an alert.',
     pipeline,

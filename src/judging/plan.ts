@@ -19,6 +19,10 @@ export interface JudgingPlan {
   readonly windowMs: number;
   /** Share of selected queries with a judgment pool, and chunks per pool; null if pooling is disabled. */
   readonly pooling: { readonly share: number; readonly documents: number } | null;
+  /** Share of selected episodes that are graded as a whole; 0 without a model judge. */
+  readonly episodeShare: number;
+  /** Pause after which retrievals with one episode id belong to another episode. */
+  readonly episodeIdleMs: number;
   /** Shadows that also answer each selected query; their documents are graded too. */
   readonly shadowLists: number;
   /** Maximum cost per day in US dollars. */
@@ -44,7 +48,7 @@ type Parts = Pick<JudgingPlan, 'retriever' | 'store' | 'embedder'> & { readonly 
  * @throws RecalldError config_invalid for an unusable address or file of a judge
  */
 export function createJudgingPlans(config: Config, pipelines: readonly Parts[]): JudgingPlan[] {
-  return config.pipelines.flatMap(({ name, judged, segments, privacy, shadow, vector_store: store }) => {
+  return config.pipelines.flatMap(({ name, judged, segments, episodes, privacy, shadow, vector_store: store }) => {
     const parts = pipelines.find((one) => one.name === name);
     if (judged === undefined || parts === undefined) return [];
     const judge = judgeOf(judged.judge, config);
@@ -57,6 +61,8 @@ export function createJudgingPlans(config: Config, pipelines: readonly Parts[]):
         depth: judged.depth,
         windowMs: durationMs(judged.window),
         pooling: isSearchable ? judged.pooling : null,
+        episodeShare: judge === null ? 0 : judged.episode_share,
+        episodeIdleMs: durationMs(episodes.idle),
         shadowLists: judge === null ? 0 : shadow.filter(({ live_rate: rate }) => rate > 0).length,
         maxCostPerDay: judged.max_cost_per_day,
         // Without a model, every selected query is graded by people.

@@ -100,6 +100,7 @@ export class JudgingWorld {
         },
       },
       hashKey: HASH_KEY,
+      holder: 'test',
       clock: this.clock,
       logger: this.log.logger,
     });
@@ -118,6 +119,8 @@ export class JudgingWorld {
       depth: DEPTH,
       pooling: null,
       shadowLists: 0,
+      episodeShare: 0,
+      episodeIdleMs: 600_000,
       maxCostPerDay: 1000,
       humanShare: 0.3,
       secondReviewerShare: 0,
@@ -135,7 +138,7 @@ export class JudgingWorld {
   /** Starts with an empty database. */
   static async start(pool: Pool, changes: Partial<JudgingPlan> = {}): Promise<JudgingWorld> {
     await pool.query(
-      'truncate judge_panels, judge_panel_pairs, judging_rounds, judged_queries, judgment_pools, pool_judgments, judged_documents, judgments, judge_spending, live_queries, query_coverage, live_query_counts, latest_measurements, measurement_gaps, measurements, deployments, fingerprints',
+      'truncate judge_panels, judge_panel_pairs, judging_rounds, judged_queries, judged_episodes, judgment_pools, pool_judgments, judged_documents, judgments, judge_spending, live_queries, query_coverage, live_query_counts, latest_measurements, measurement_gaps, measurements, deployments, fingerprints',
     );
     const [judge, service] = [await startFaultServer(judgeWithBias(0)), await startFaultServer(chatAnswer(''))];
     return new JudgingWorld(pool, judge, service, changes);

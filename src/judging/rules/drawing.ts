@@ -56,7 +56,7 @@ export function drawingProbabilities(queries: readonly Drawable[], expected: num
 export function judgeDraw(
   pipeline: string,
   sessionHash: string,
-  drawnFor: 'model' | 'people' | 'second' | 'deeper',
+  drawnFor: 'model' | 'people' | 'second' | 'deeper' | 'episode',
 ): number {
   return uniformHash(['recalld/judging/v1', pipeline, drawnFor, sessionHash]);
 }

@@ -32,6 +32,8 @@ const effectOfMeasure: Readonly<Record<ThresholdMeasureName | WatchedMeasure, Ef
   live_precision: 'relevance',
   live_hit_rate: 'relevance',
   live_mrr: 'relevance',
+  episode_hit_rate: 'relevance',
+  rewrite_gain: 'rewritten_queries',
   index_missing_ratio: 'index_missing',
   index_not_retrievable_ratio: 'index_retrieval',
   index_orphaned_ratio: 'index_orphans',

@@ -1,0 +1,153 @@
+/**
+ * Judged episodes in PostgreSQL: turns of agents whose results are graded as a whole against what the user asked. An
+ * episode is selected with its first retrieval, which is a selected live query, so that its probability is known.
+ */
+import type { Pool, PoolClient } from 'pg';
+import type { EpisodeRetrieval } from '../live/rules/episodes.ts';
+import type { LiveWindow } from '../live/sql/live-windows.ts';
+import { insertRows, queryRow, queryRows } from '../platform/postgres/rows.ts';
+import { vectorOfBytes } from '../platform/postgres/values.ts';
+import type { EpisodeScores, ScoredEpisode } from './rules/episode-scores.ts';
+
+/** A retrieval of a selected episode, with what grading needs. */
+export interface JudgedRetrieval extends EpisodeRetrieval {
+  readonly embedding: Buffer | null;
+  readonly segments: Readonly<Record<string, string>>;
+}
+
+/** The judge and the number of documents per retrieval that were graded. */
+export interface EpisodeGrading {
+  readonly fingerprint: string;
+  readonly k: number;
+}
+
+/** Inserts the episodes of the selected queries, within the transaction that selects them. */
+export async function insertJudgedEpisodes(
+  client: PoolClient,
+  pipeline: string,
+  drawn: readonly { readonly id: string; readonly episodeProbability: number | null }[],
+  dueAt: Date,
+): Promise<void> {
+  const rows = drawn.flatMap(({ id: queryId, episodeProbability: probability }) =>
+    probability === null ? [] : [{ pipeline, queryId, probability, state: 'open', dueAt }],
+  );
+  const columns = {
+    pipeline: 'text',
+    queryId: 'text',
+    probability: 'double precision',
+    state: 'text',
+    dueAt: 'timestamptz',
+  } as const;
+  await insertRows(client, 'judged_episodes', columns, rows, 'on conflict do nothing');
+}
+
+export function createJudgedEpisodes(pool: Pool) {
+  return {
+    /** Leases the next episode; another worker may take it when the lease ends. Null if none is waiting. */
+    claim: (pipeline: string, now: Date, leaseUntil: Date): Promise<{ readonly id: string } | null> =>
+      queryRow(
+        pool,
+        `with next as (
+           select e.query_id from judged_episodes e join judged_queries j using (pipeline, query_id)
+            where e.pipeline = $1::text and e.state = 'open' and e.due_at <= $2::timestamptz
+            order by e.due_at, j.human_draw limit 1 for update of e skip locked)
+         update judged_episodes e set due_at = $3::timestamptz from next n
+          where e.pipeline = $1::text and e.query_id = n.query_id returning e.query_id as id`,
+        [pipeline, now, leaseUntil],
+      ),
+
+    /** Returns the stored retrievals with the episode id of a selected query; none if it was erased. */
+    async retrievals(pipeline: string, id: string): Promise<readonly JudgedRetrieval[]> {
+      const rows = await queryRows<Omit<JudgedRetrieval, 'startedAtMs'> & { readonly occurredAt: Date }>(
+        pool,
+        `select q.id, q.text, q.original_text, q.embedding, q.segments, q.outcome, q.occurred_at, q.episode_step as step,
+                array(select e.document ->> 0 from jsonb_array_elements(q.results) with ordinality e (document, rank)
+                       order by e.rank) as document_ids
+           from judged_queries j
+           join live_queries f on f.received_on = j.received_on and f.pipeline = j.pipeline and f.id = j.query_id
+           join live_queries q on q.pipeline = f.pipeline and q.episode = f.episode
+                              and q.received_on between f.received_on - 1 and f.received_on + 1
+          where j.pipeline = $1::text and j.query_id = $2::text`,
+        [pipeline, id],
+      );
+      return rows.map(({ occurredAt, ...row }) => ({ ...row, startedAtMs: occurredAt.getTime() }));
+    },
+
+    /** Returns an episode to the queue, due at `dueAt`. */
+    async release(pipeline: string, id: string, dueAt: Date): Promise<void> {
+      await pool.query(
+        `update judged_episodes set due_at = $3::timestamptz where pipeline = $1::text and query_id = $2::text and state = 'open'`,
+        [pipeline, id, dueAt],
+      );
+    },
+
+    /** Finishes an episode: as graded if it has scores, as ungraded for null. */
+    async close(pipeline: string, id: string, scores: EpisodeScores | null, by: EpisodeGrading): Promise<void> {
+      await pool.query(
+        `update judged_episodes
+            set state = case when $3::boolean is null then 'ungraded' else 'graded' end, is_hit = $3::boolean,
+                rewritten = $4::double precision, original = $5::double precision, fingerprint = $6::text, k = $7::integer
+          where pipeline = $1::text and query_id = $2::text and state = 'open'`,
+        [
+          pipeline,
+          id,
+          scores?.isHit ?? null,
+          scores?.rewriting?.rewritten ?? null,
+          scores?.rewriting?.original ?? null,
+          by.fingerprint,
+          by.k,
+        ],
+      );
+    },
+
+    /** Expires open episodes whose selected query was received before `before`. @returns their number */
+    async expire(pipeline: string, before: Date): Promise<number> {
+      const { rowCount } = await pool.query(
+        `update judged_episodes e set state = 'expired' from judged_queries j
+          where e.pipeline = $1::text and e.state = 'open' and (j.pipeline, j.query_id) = (e.pipeline, e.query_id)
+            and j.received_at < $2::timestamptz`,
+        [pipeline, before],
+      );
+      return rowCount ?? 0;
+    },
+
+    /** Reads the graded episodes in a window, and counts all selected episodes by state. */
+    async graded(
+      { pipeline, from, until }: LiveWindow,
+      { fingerprint, k }: EpisodeGrading,
+    ): Promise<{ readonly episodes: readonly ScoredEpisode[]; readonly states: Readonly<Record<string, number>> }> {
+      const rows = await queryRows<
+        Omit<ScoredEpisode, 'rewriting'> & {
+          state: string;
+          isOfKind: boolean;
+          rewritten: number;
+          original: number | null;
+        }
+      >(
+        pool,
+        `select j.cluster, j.segments as tags, e.probability, e.state, coalesce(e.is_hit, false) as is_hit, e.rewritten, e.original,
+                e.state = 'graded' and e.fingerprint = $4::text and e.k = $5::integer as is_of_kind
+           from judged_episodes e join judged_queries j using (pipeline, query_id)
+          where e.pipeline = $1::text and j.received_at >= $2::timestamptz and j.received_at < $3::timestamptz
+          order by j.received_at, e.query_id`,
+        [pipeline, from, until, fingerprint, k],
+      );
+      const states: Record<string, number> = {};
+      for (const { state } of rows) states[state] = (states[state] ?? 0) + 1;
+      const episodes = rows
+        .filter(({ isOfKind }) => isOfKind)
+        .map(({ cluster, tags, probability, isHit, rewritten, original }) => ({
+          cluster,
+          tags,
+          probability,
+          isHit,
+          rewriting: original === null ? null : { rewritten, original },
+        }));
+      return { episodes, states };
+    },
+  };
+}
+
+export function vectorOf({ embedding }: JudgedRetrieval): Float32Array | null {
+  return embedding === null ? null : vectorOfBytes(embedding);
+}

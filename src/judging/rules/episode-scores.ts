@@ -1,0 +1,110 @@
+/** Scores of judged episodes: hits against what the user asked, and the gain of rewriting it. */
+import { ALL_SEGMENT } from '../../core/model.ts';
+import { groupBySegment } from '../../golden/rules/golden-set.ts';
+import { evaluateRanking } from '../../math/ir/evaluate.ts';
+import { judgedMean, scoreBounds } from './judged-mean.ts';
+import { RELEVANT_GRADE } from './judged-scores.ts';
+
+/** Scores of one episode. All grades are grades against what the user asked. */
+export interface EpisodeScores {
+  /** True if a retrieval returned a document of grade 2 or 3 among its first k. */
+  readonly isHit: boolean;
+  /** nDCG of both texts; null if the first retrieval was not rewritten. */
+  readonly rewriting: { readonly rewritten: number; readonly original: number } | null;
+}
+
+/** A graded episode with its probability of being sampled, selected and graded. */
+export interface ScoredEpisode extends EpisodeScores {
+  /** Identifies what was sampled: the session, else the episode. */
+  readonly cluster: number;
+  readonly probability: number;
+  readonly tags: Readonly<Record<string, string>>;
+}
+
+/**
+ * nDCG at k of the results of a rewritten text and of the original text. Both share one ideal order: that of all
+ * documents of both, so that the scores can be subtracted.
+ *
+ * @param gradeOf 0 for a document without a grade
+ */
+export function rewritingScores(
+  rewritten: readonly string[],
+  original: readonly string[],
+  gradeOf: (id: string) => number,
+  k: number,
+) {
+  const judgments = new Map([...rewritten, ...original].map((id) => [id, gradeOf(id)]));
+  const ndcg = (ranking: readonly string[]): number =>
+    evaluateRanking(ranking, judgments, [{ measure: 'ndcg', k }], RELEVANT_GRADE)[0] ?? 0;
+  return { rewritten: ndcg(rewritten), original: ndcg(original) };
+}
+
+/** Each mean needs at least two sampled units; a single one has no spread. */
+const MIN_CLUSTERS = 2;
+
+/**
+ * Means over all episodes, and over each segment, weighted by inverse probabilities, with the jackknife over sessions
+ * (or episodes without a session) of `judgedMean`. Model grades are not calibrated by people.
+ *
+ * - `episode_hit_rate`: share of episodes with a hit
+ * - `rewrite_gain`: mean nDCG of the rewritten text minus that of the original text, over episodes whose first retrieval
+ *   was rewritten
+ */
+export function judgedEpisodeMeasures(
+  episodes: readonly ScoredEpisode[],
+  { segmentKeys, maxSegments }: { readonly segmentKeys: readonly string[]; readonly maxSegments: number },
+) {
+  const { segments } = groupBySegment(episodes, segmentKeys, maxSegments);
+  const groups = [
+    { name: ALL_SEGMENT, of: episodes },
+    ...segments.map(({ name, members }) => ({ name, of: members.flatMap((index) => episodes[index] ?? []) })),
+  ];
+  return groups.flatMap(({ name: segment, of }) => {
+    const rewritings = of.flatMap(({ rewriting, ...episode }) =>
+      rewriting === null ? [] : [{ ...episode, rewriting }],
+    );
+    return [
+      {
+        segment,
+        measure: 'episode_hit_rate',
+        ...meanOf(
+          of.map((episode) => ({ ...episode, score: Number(episode.isHit) })),
+          (score) => score,
+        ),
+      },
+      {
+        segment,
+        measure: 'rewrite_gain',
+        // `scoreBounds` needs scores in [0, 1].
+        ...meanOf(
+          rewritings.map(({ rewriting: { rewritten, original }, ...episode }) => ({
+            ...episode,
+            score: (1 + rewritten - original) / 2,
+          })),
+          (score) => 2 * score - 1,
+        ),
+      },
+    ];
+  });
+}
+
+function meanOf(
+  scored: readonly (Pick<ScoredEpisode, 'cluster' | 'probability'> & { readonly score: number })[],
+  toValue: (score: number) => number,
+) {
+  const gap = { kind: 'no_data', reason: 'too_few_episodes' } as const;
+  if (new Set(scored.map(({ cluster }) => cluster)).size < MIN_CLUSTERS) return gap;
+  const mean = judgedMean(
+    scored.map(({ cluster, probability, score }) => ({
+      cluster,
+      modelProbability: probability,
+      humanProbability: probability,
+      people: score,
+      model: null,
+    })),
+  );
+  if (mean === null) return gap;
+  const { low, high } = scoreBounds(mean);
+  const value = toValue(Math.min(1, Math.max(0, mean.value)));
+  return { kind: 'value', value, ciLow: toValue(low), ciHigh: toValue(high), n: scored.length, details: {} } as const;
+}
