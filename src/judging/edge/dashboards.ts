@@ -22,9 +22,9 @@ const scores: readonly MeasurePanel[] = [
 
 const episodes: readonly MeasurePanel[] = [
   'recalld_episode_hit_rate',
-  { metric: 'recalld_episode_judged', title: 'Graded turns (n)', unit: 'short', min: 0 },
+  { metric: 'recalld_episode_judged', title: 'Graded episodes (n)', unit: 'short', min: 0 },
   { metric: 'recalld_rewrite_gain', min: -1, max: 1 },
-  { metric: 'recalld_rewrite_judged', title: 'Graded turns with a rewritten query (n)', unit: 'short', min: 0 },
+  { metric: 'recalld_rewrite_judged', title: 'Graded episodes with a rewritten query (n)', unit: 'short', min: 0 },
 ];
 
 const drop: readonly MeasurePanel[] = [
