@@ -179,6 +179,11 @@ export interface SampledEpisode extends ClusterMember {
 export function* estimateEpisodes(
   episodes: readonly SampledEpisode[],
 ): Generator<{ readonly measure: EpisodeMeasure; readonly outcome: ClickRateOutcome }, void, undefined> {
+  for (const measure of episodeMeasures) yield { measure, outcome: estimateEpisodeMeasure(measure, episodes) };
+}
+
+/** Estimates one measure of `estimateEpisodes`. */
+export function estimateEpisodeMeasure(measure: EpisodeMeasure, episodes: readonly SampledEpisode[]): ClickRateOutcome {
   const ratio = (numerator: keyof EpisodeTally, denominator: keyof EpisodeTally): ClickRateOutcome =>
     rateOver(
       episodes.map(({ cluster, probability, tally }) => ({
@@ -189,16 +194,22 @@ export function* estimateEpisodes(
       })),
     );
   const meanOf = (count: keyof EpisodeTally): ClickRateOutcome =>
-    meanCount(episodes.map((episode) => ({ ...episode, value: episode.tally[count] })));
-  const mean = meanOf('retrievals');
-  // Every episode contains at least one retrieval.
-  yield {
-    measure: 'episode_retrievals',
-    outcome: mean.kind === 'rate' ? { ...mean, low: Math.max(1, mean.low) } : mean,
-  };
-  yield { measure: 'episode_repeats', outcome: meanOf('repeated') };
-  yield { measure: 'episode_repeat_ratio', outcome: ratio('repeated', 'later') };
-  yield { measure: 'episode_new_documents_ratio', outcome: ratio('newDocuments', 'laterDocuments') };
-  yield { measure: 'episode_empty_ratio', outcome: ratio('empty', 'retrievals') };
-  yield { measure: 'rewrite_answer_ratio', outcome: ratio('answers', 'rewritten') };
+    meanCount(episodes.map(({ cluster, probability, tally }) => ({ cluster, probability, value: tally[count] })));
+  switch (measure) {
+    case 'episode_retrievals': {
+      const mean = meanOf('retrievals');
+      // Every episode contains at least one retrieval.
+      return mean.kind === 'rate' ? { ...mean, low: Math.max(1, mean.low) } : mean;
+    }
+    case 'episode_repeats':
+      return meanOf('repeated');
+    case 'episode_repeat_ratio':
+      return ratio('repeated', 'later');
+    case 'episode_new_documents_ratio':
+      return ratio('newDocuments', 'laterDocuments');
+    case 'episode_empty_ratio':
+      return ratio('empty', 'retrievals');
+    case 'rewrite_answer_ratio':
+      return ratio('answers', 'rewritten');
+  }
 }

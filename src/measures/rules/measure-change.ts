@@ -66,6 +66,14 @@ const MIN_WINDOWS = 3;
 /** Smallest change that matters: absolute for shares and scores, relative for other values. */
 const MIN_SHARE_CHANGE = 0.1;
 const MIN_RELATIVE_CHANGE = 0.35;
+/**
+ * Each call of an agent costs time and money, so smaller changes matter. Most agents repeat almost no call, and a few
+ * more are harmless.
+ */
+const minEpisodeChanges: Readonly<Record<string, { readonly absolute: number; readonly relative: number }>> = {
+  episode_retrievals: { absolute: 0, relative: 0.2 },
+  episode_repeats: { absolute: 0.05, relative: 0.35 },
+};
 /** Smallest relative change of a duration that matters. A busy machine may double latencies. */
 const MIN_RELATIVE_DELAY = 1;
 /** Standard deviation of a normal distribution per median absolute deviation. */
@@ -73,7 +81,7 @@ const PER_MAD = 1.4826;
 /** Width of a 95 % interval in standard deviations. */
 const PER_WIDTH = 2 * 1.96;
 /** Share of the usual calls after the first below which episodes have too few. */
-const FEWEST_LATER_CALLS = 0.15;
+const FEWEST_LATER_CALLS = 0.12;
 const EVALUATION_INTERVAL_MS = 5 * MINUTE_MS;
 
 /**
@@ -126,8 +134,8 @@ export function fewestCalls(normal: number): number {
 
 function materialChange(measure: string, scale: MeasureScale, normal: number): number {
   if (scale === 'share' || scale === 'score') return MIN_SHARE_CHANGE;
-  // Most agents repeat almost no call. A few more are harmless.
-  if (measure === 'episode_repeats') return Math.max(MIN_SHARE_CHANGE, MIN_RELATIVE_CHANGE * normal);
+  const episode = minEpisodeChanges[measure];
+  if (episode !== undefined) return Math.max(episode.absolute, episode.relative * normal);
   return (scale === 'seconds' ? MIN_RELATIVE_DELAY : MIN_RELATIVE_CHANGE) * Math.abs(normal);
 }
 
