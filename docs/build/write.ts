@@ -4,6 +4,7 @@
  */
 import path from 'node:path';
 import { accessPage } from './access-page.ts';
+import { agentFaultsPages } from './agent-faults-page.ts';
 import { benchmarksPages } from './benchmarks-page.ts';
 import { calibrationPages } from './calibration-page.ts';
 import { commandsPage } from './commands-page.ts';
@@ -44,6 +45,7 @@ const pages = [
   ...benchmarksPages(),
   ...profilesPages(),
   ...faultsPages(),
+  ...agentFaultsPages(),
   ...soakPages(),
   ...deployFiles(),
   ...dashboardFiles(),

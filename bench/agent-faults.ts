@@ -1,0 +1,180 @@
+/**
+ * Whether faults of an agent are called, with the right cause, and whether anything is called when nothing is wrong:
+ * `npx tsx bench/agent-faults.ts [--quick] [--scale N] [--out FILE] [--daemon]`. A simulated agent over the texts of the demo makes
+ * 100 episodes an hour; its measures, the watch over changes and the diagnosis are those of the daemon. The table is in
+ * docs/explanation/agent-faults.md. `--daemon` sends one short stream of each kind through the simulated daemon instead, and
+ * compares its measures and its cause.
+ */
+import { HOUR_MS } from '../src/core/time.ts';
+import { type AgentFault, betterRetriever, drawHabits, faults, nothingWrong, retrieverFaults } from './agents/agent.ts';
+import { runDaemonStream } from './agents/daemon.ts';
+import { type Library, openLibrary } from './agents/library.ts';
+import {
+  createTraffic,
+  EPISODES_PER_HOUR,
+  measureWindow,
+  runStream,
+  type Stream,
+  type TimedEpisode,
+} from './agents/stream.ts';
+import { randomNumbers } from './random-numbers.ts';
+import { commandOf, type Provenance, provenance, readArguments, writeResult } from './result-file.ts';
+
+const SEED = 1;
+const STREAMS = 100;
+const QUIET_DAYS = 30;
+/** The default of `live.window`. */
+const WINDOW_HOURS = 24;
+const AGENT_CAUSES: readonly string[] = ['query_rewriting', 'agent_loop'];
+
+export interface CalledFault {
+  readonly name: string;
+  readonly does: string;
+  /** Null if nothing is wrong. */
+  readonly cause: string | null;
+  readonly streams: number;
+  /** Within a day. */
+  readonly called: number;
+  /** Hours from the fault to the first alert; null if none was called. */
+  readonly median_hours: number | null;
+  /** Of those called: the right cause alone in the first message. */
+  readonly right: number;
+  /** Of those called: the right cause alone two hours later. */
+  readonly right_later: number;
+  /** Of those called: a fault of the agent named, then or later. */
+  readonly called_the_agents: number;
+}
+
+export interface Coverage {
+  readonly measure: string;
+  readonly agent: string;
+  readonly windows: number;
+  readonly covered: number;
+}
+
+export interface AgentFaultsResult {
+  readonly provenance: Provenance;
+  readonly episodes_per_hour: number;
+  readonly window_hours: number;
+  readonly quiet: {
+    readonly streams: number;
+    readonly days: number;
+    readonly false_pages: number;
+    readonly budget: number;
+  };
+  /** Calls per episode of the same agent. */
+  readonly calls: { readonly healthy: number; readonly better: number };
+  readonly faults: readonly CalledFault[];
+  readonly coverage: readonly Coverage[];
+}
+
+const all: readonly (AgentFault & { readonly cause?: string })[] = [...faults, ...retrieverFaults, betterRetriever];
+
+function summarize(fault: AgentFault & { readonly cause?: string }, streams: readonly Stream[]): CalledFault {
+  const outcomes = streams.flatMap(({ called }) => called.get(fault.name) ?? []);
+  const called = outcomes.flatMap((one) => (one.hours === null ? [] : [{ ...one, hours: one.hours }]));
+  const hours = called.map((one) => one.hours).toSorted((a, b) => a - b);
+  const median = hours[Math.floor(hours.length / 2)];
+  const named = (one: (typeof called)[number]): string[] =>
+    [one.first, one.later].flatMap((found) => found?.cause ?? []);
+  return {
+    name: fault.name,
+    does: fault.does,
+    cause: fault.cause ?? null,
+    streams: outcomes.length,
+    called: called.length,
+    median_hours: median === undefined ? null : Math.round(10 * median) / 10,
+    right: called.filter(({ first }) => first?.cause === fault.cause).length,
+    right_later: called.filter(({ later }) => later?.cause === fault.cause).length,
+    called_the_agents: called.filter((one) => named(one).some((cause) => AGENT_CAUSES.includes(cause))).length,
+  };
+}
+
+const COUNTED_HOURS = 100;
+
+function callsPerEpisode(library: Library, fault: AgentFault): number {
+  const random = randomNumbers(8_000_000);
+  const traffic = createTraffic(library, drawHabits(random), random, false);
+  const episodes = Array.from({ length: COUNTED_HOURS }, () => traffic.next(fault)).flat();
+  return Math.round((100 * episodes.reduce((sum, { calls }) => sum + calls.length, 0)) / episodes.length) / 100;
+}
+
+/** How often the interval of an hour has the mean of a long run. Agents differ; topics do not wander. */
+function measureCoverage(library: Library, windows: number): Coverage[] {
+  return [nothingWrong, ...faults].flatMap((fault, place) => {
+    const random = randomNumbers(9_000_000 + place);
+    const habits = drawHabits(random);
+    const traffic = createTraffic(library, habits, random, false);
+    const hours: TimedEpisode[][] = [];
+    for (let hour = 0; hour < windows; hour++) hours.push(traffic.next(fault));
+    const truth = new Map(measureWindow(hours.flat(), 0, windows * HOUR_MS).map((one) => [one.measure, one.value]));
+    const values = hours.flatMap((episodes, hour) => measureWindow(episodes, hour * HOUR_MS, (hour + 1) * HOUR_MS));
+    return [...truth].flatMap(([measure, value]) => {
+      // A share of 0 in the long run is no share to cover.
+      if (value === 0) return [];
+      const own = values.filter((one) => one.measure === measure);
+      const covered = own.filter(({ ciLow, ciHigh }) => (ciLow ?? 0) <= value && (ciHigh ?? 0) >= value).length;
+      return [{ measure, agent: fault.name, windows: own.length, covered }];
+    });
+  });
+}
+
+export async function measureAgentFaults(streams: number, days: number, windows: number, say: (line: string) => void) {
+  const library = await openLibrary();
+  const found: Stream[] = [];
+  for (let seed = SEED; seed < SEED + streams; seed++) {
+    found.push(runStream(library, all, { seed, days, windowMs: WINDOW_HOURS * HOUR_MS }));
+    if (seed % 10 === 0) {
+      const counts = all.map((fault) => summarize(fault, found)).map((one) => `${one.name} ${one.called}/${one.right}`);
+      say(`${seed} of ${streams} streams, called and right: ${counts.join(', ')}`);
+    }
+  }
+  return {
+    episodes_per_hour: EPISODES_PER_HOUR,
+    window_hours: WINDOW_HOURS,
+    quiet: {
+      streams,
+      days,
+      false_pages: found.reduce((sum, { falsePages }) => sum + falsePages, 0),
+      budget: Math.floor((streams * days) / 90),
+    },
+    calls: { healthy: callsPerEpisode(library, nothingWrong), better: callsPerEpisode(library, betterRetriever) },
+    faults: all.map((fault) => summarize(fault, found)),
+    coverage: measureCoverage(library, windows),
+  };
+}
+
+function say(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
+
+if (process.argv[1]?.endsWith('agent-faults.ts') === true && process.argv.includes('--daemon')) {
+  const library = await openLibrary();
+  for (const fault of [nothingWrong, ...all]) {
+    const { expected, cause, compared, difference } = await runDaemonStream(library, fault, SEED);
+    say(`${fault.name}: cause ${cause} (expected ${expected}), ${compared} measures differ by at most ${difference}`);
+  }
+} else if (process.argv[1]?.endsWith('agent-faults.ts') === true) {
+  const { quick, out, scale } = readArguments(process.argv.slice(2), 'agent-faults');
+  const startedAt = performance.now();
+  const result = quick
+    ? await measureAgentFaults(2, 17, 200, say)
+    : await measureAgentFaults(STREAMS * scale, QUIET_DAYS, 1000, say);
+  const { quiet, coverage } = result;
+  say(
+    `${quiet.false_pages} false pages in ${quiet.streams} quiet streams of ${quiet.days} days (budget ${quiet.budget})`,
+  );
+  for (const one of result.faults)
+    say(
+      `${one.name}: called ${one.called} of ${one.streams} (median ${one.median_hours} h), right ${one.right} (later ${one.right_later}), the agent's ${one.called_the_agents}`,
+    );
+  for (const { measure, agent, windows, covered } of coverage)
+    say(`${measure}, ${agent}: ${((100 * covered) / windows).toFixed(1)} % of ${windows}`);
+  if (out !== null) {
+    const file: AgentFaultsResult = {
+      provenance: provenance(commandOf('agent-faults', scale), SEED, startedAt),
+      ...result,
+    };
+    writeResult(out, file);
+  }
+}

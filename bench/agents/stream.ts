@@ -1,0 +1,331 @@
+/** Streams of episodes over days: traffic, the measures that the daemon stores, its watch over changes, and the diagnosis. */
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/core/time.ts';
+import { diagnose, type Findings } from '../../src/incidents/diagnosis/rules/diagnose.ts';
+import type { EffectKind } from '../../src/incidents/diagnosis/rules/effects.ts';
+import type { ObservedLive, ObservedValue } from '../../src/incidents/diagnosis/rules/observed-live.ts';
+import {
+  type EpisodeMeasure,
+  type EpisodeTally,
+  episodeMeasures,
+  episodeSteps,
+  estimateEpisodeMeasure,
+  type SampledEpisode,
+  tallyEpisode,
+} from '../../src/live/rules/episodes.ts';
+import { isChanged, type NormalRange, normalRange } from '../../src/measures/rules/measure-change.ts';
+import type { Measurement } from '../../src/measures/rules/measurement.ts';
+import { type RandomNumbers, randomNumbers } from '../random-numbers.ts';
+import { type AgentFault, type Call, drawHabits, type Habits, nothingWrong, runTurn } from './agent.ts';
+import type { Library } from './library.ts';
+import { goldenRun, observationsOf } from './pipeline.ts';
+
+export const EPISODES_PER_HOUR = 100;
+/** Traffic swings by this much between night and day. */
+const SWING = 0.4;
+/** A session goes on to another turn about the same article. */
+const GOES_ON = 0.3;
+/** How far the popularity of an article wanders (standard deviation of its logarithm), and how long it remembers. */
+const WANDER = 0.5;
+const MEMORY_HOURS = 72;
+const GOLDEN_EVERY_MS = HOUR_MS;
+
+export type StoredValue = Pick<Measurement, 'measure' | 'value' | 'ciLow' | 'ciHigh' | 'windowStart' | 'windowEnd'> & {
+  readonly details: Readonly<Record<string, unknown>>;
+  readonly n: number;
+};
+
+export interface TimedEpisode extends SampledEpisode {
+  readonly at: number;
+  readonly question: number;
+  readonly calls: readonly Call[];
+}
+
+/** The hours of a stream, one after another; a fork continues from the same state with other chance. */
+export interface Traffic {
+  next(fault: AgentFault): TimedEpisode[];
+  fork(random: RandomNumbers): Traffic;
+}
+
+/** @param isWandering whether the popularity of articles wanders */
+export function createTraffic(
+  library: Library,
+  habits: Habits,
+  random: RandomNumbers,
+  isWandering: boolean,
+  from: { readonly hour: number; readonly logs: readonly number[] } | null = null,
+): Traffic {
+  const logs = [...(from?.logs ?? library.articles.map(() => (isWandering ? WANDER * random.normal() : 0)))];
+  const kept = Math.exp(-1 / MEMORY_HOURS);
+  let hour = from?.hour ?? 0;
+  let sessions = 0;
+  return {
+    next(fault) {
+      if (isWandering)
+        for (const [at, log] of logs.entries())
+          logs[at] = kept * log + WANDER * Math.sqrt(1 - kept ** 2) * random.normal();
+      const weights = logs.map((log, at) => Math.exp(log) * (library.articles[at]?.length ?? 0));
+      const total = weights.reduce((sum, weight) => sum + weight, 0);
+      const drawArticle = (): readonly number[] => {
+        let left = random.uniform() * total;
+        const place = weights.findIndex((weight) => {
+          left -= weight;
+          return left <= 0;
+        });
+        return library.articles[place] ?? library.articles[0] ?? [];
+      };
+      const swing = 1 - SWING * Math.cos((2 * Math.PI * hour) / 24);
+      const count = random.poisson(EPISODES_PER_HOUR * swing);
+      const episodes: TimedEpisode[] = [];
+      while (episodes.length < count) {
+        sessions += 1;
+        const article = drawArticle();
+        const at = Math.floor((hour + random.uniform()) * HOUR_MS);
+        do {
+          const question = article[random.below(article.length)] ?? 0;
+          const calls = runTurn(library, question, fault, habits, random);
+          const tally = turnTally(library, question, fault, calls);
+          episodes.push({ cluster: hour * 1e6 + sessions, probability: 1, tally, at, question, calls });
+        } while (random.uniform() < GOES_ON && episodes.length < count);
+      }
+      hour += 1;
+      return episodes.toSorted((a, b) => a.at - b.at);
+    },
+    fork: (other) => createTraffic(library, habits, other, isWandering, { hour, logs }),
+  };
+}
+
+const tallies = new Map<string, EpisodeTally>();
+
+/** The same calls have the same tally, so each is counted once. */
+function turnTally(library: Library, question: number, fault: AgentFault, calls: readonly Call[]): EpisodeTally {
+  const key = `${fault.retriever ?? ''} ${question} ${calls.map(({ form, source, hasFailed }) => `${form}${source}${hasFailed ? 'f' : ''}`).join(' ')}`;
+  const known = tallies.get(key);
+  if (known !== undefined) return known;
+  const { texts = [] } = library.questions[question] ?? {};
+  const steps = episodeSteps(
+    calls.map(({ form, documents, hasFailed }, step) => ({
+      id: String(step),
+      text: texts[form] ?? null,
+      originalText: texts[0] ?? null,
+      documentIds: documents.map((document) => library.documentIds[document] ?? ''),
+      outcome: hasFailed ? 'error' : documents.length === 0 ? 'empty' : 'ok',
+      startedAtMs: step,
+      step,
+    })),
+  );
+  const tally = tallyEpisode(steps);
+  tallies.set(key, tally);
+  return tally;
+}
+
+/** Measures the episodes of a window as the daemon does. */
+export function measureWindow(
+  episodes: readonly TimedEpisode[],
+  from: number,
+  until: number,
+  measures: readonly EpisodeMeasure[] = episodeMeasures,
+): StoredValue[] {
+  const inWindow = episodes.filter(({ at }) => at >= from && at < until);
+  return measures.flatMap((measure) => {
+    const outcome = estimateEpisodeMeasure(measure, inWindow);
+    if (outcome.kind !== 'rate') return [];
+    const { value, low: ciLow, high: ciHigh, n } = outcome;
+    return [{ measure, value, ciLow, ciHigh, windowStart: new Date(from), windowEnd: new Date(until), details: {}, n }];
+  });
+}
+
+const effects = {
+  episode_retrievals: 'episode_calls',
+  episode_repeats: 'episode_repeats',
+  rewrite_answer_ratio: 'rewritten_queries',
+} as const satisfies Partial<Record<EpisodeMeasure, EffectKind>>;
+const watched = Object.keys(effects) as (keyof typeof effects)[];
+const observedAs = {
+  episode_retrievals: 'episodeCalls',
+  episode_repeats: 'episodeRepeats',
+  rewrite_answer_ratio: 'answerLike',
+} as const satisfies Record<keyof typeof effects, keyof ObservedLive>;
+
+/** The default budget of a pipeline, which other watched series share. */
+const budget = { count: 1, periodMs: 90 * DAY_MS, series: 10 };
+const HISTORY_MS = 14 * DAY_MS;
+
+const LOOK_MS = 5 * MINUTE_MS;
+
+export interface Watch {
+  /** Evaluates the watch every five minutes; returns the effects of the measures that left their normal ranges. */
+  look(episodes: readonly TimedEpisode[], now: number): readonly EffectKind[];
+  observed(episodes: readonly TimedEpisode[], now: number): Partial<ObservedLive>;
+  copy(): Watch;
+}
+
+/**
+ * The watch of the daemon. A value can only be beyond its normal range with all of its interval if it is beyond it
+ * itself, so the interval is computed only then, and for the history.
+ */
+export function createWatch(windowMs: number, known: readonly StoredValue[] = []): Watch {
+  const stepMs = Math.max(LOOK_MS, windowMs / 12);
+  let history = [...known];
+  let ranges = new Map<string, NormalRange>();
+  const measure = (episodes: readonly TimedEpisode[], now: number): StoredValue[] =>
+    measureWindow(episodes, now - windowMs, now, watched);
+  return {
+    look(episodes, now) {
+      if (now % stepMs === 0) {
+        const values = measure(episodes, now);
+        ranges = new Map(
+          values.flatMap((value) => {
+            const earlier = history.filter((one) => one.measure === value.measure);
+            const range = normalRange(value, earlier, { incidents: [], deployments: [] }, budget);
+            return range === null ? [] : [[value.measure, range]];
+          }),
+        );
+        history = [...history.filter(({ windowEnd }) => windowEnd.getTime() >= now - HISTORY_MS), ...values];
+      }
+      const isBeyond = [...ranges].some(([name, { low, high }]) => {
+        const value = quickValue(episodes, now - windowMs, now, name as keyof typeof effects);
+        return value > high || value < low;
+      });
+      if (!isBeyond) return [];
+      return measure(episodes, now).flatMap((value) => {
+        const range = ranges.get(value.measure);
+        return range !== undefined && isChanged(value, range) ? [effects[value.measure as keyof typeof effects]] : [];
+      });
+    },
+    observed: (episodes, now) =>
+      Object.fromEntries(
+        measure(episodes, now).flatMap(({ measure: name, value, ciLow, ciHigh, n }) => {
+          const range = ranges.get(name);
+          if (range === undefined) return [];
+          const seen: ObservedValue = {
+            value,
+            ciLow: ciLow ?? value,
+            ciHigh: ciHigh ?? value,
+            n,
+            before: range.normal,
+          };
+          return [[observedAs[name as keyof typeof observedAs], seen]];
+        }),
+      ),
+    copy: () => createWatch(windowMs, history),
+  };
+}
+
+function quickValue(
+  episodes: readonly TimedEpisode[],
+  from: number,
+  until: number,
+  measure: keyof typeof effects,
+): number {
+  let [numerator, denominator] = [0, 0];
+  for (const { at, tally } of episodes) {
+    if (at < from || at >= until) continue;
+    numerator +=
+      measure === 'episode_retrievals'
+        ? tally.retrievals
+        : measure === 'episode_repeats'
+          ? tally.repeated
+          : tally.answers;
+    denominator += measure === 'rewrite_answer_ratio' ? tally.rewritten : 1;
+  }
+  return denominator === 0 ? 0 : numerator / denominator;
+}
+
+export interface Called {
+  /** Hours from the fault to the first alert; null if it was not called within a day. */
+  readonly hours: number | null;
+  /** What the first message names, and what is named two hours later. */
+  readonly first: Findings | null;
+  readonly later: Findings | null;
+  readonly firing: readonly EffectKind[];
+}
+
+export interface Stream {
+  /** Number of times that an alert started to fire while nothing was wrong. */
+  readonly falsePages: number;
+  readonly days: number;
+  readonly called: ReadonlyMap<string, Called>;
+}
+
+/** A fault starts after this many days. */
+const HEALTHY_DAYS = 15;
+
+/** Runs a healthy stream and, from the same history on, one day of each fault. */
+export function runStream(
+  library: Library,
+  faults: readonly AgentFault[],
+  { seed, days, windowMs }: { readonly seed: number; readonly days: number; readonly windowMs: number },
+): Stream {
+  const random = randomNumbers(seed);
+  const hasStore = random.uniform() < 0.7;
+  const onset = HEALTHY_DAYS * DAY_MS + random.below(24) * HOUR_MS;
+  const traffic = createTraffic(library, drawHabits(random), random, true);
+  const watch = createWatch(windowMs);
+  let kept: TimedEpisode[] = [];
+  let falsePages = 0;
+  let wasFiring = false;
+  const called = new Map<string, Called>();
+  for (let from = 0; from < days * DAY_MS; from += HOUR_MS) {
+    if (from === onset)
+      for (const [place, fault] of faults.entries()) {
+        const chance = randomNumbers(1_000_000 + 1000 * seed + place);
+        const start = { kept, watch: watch.copy(), traffic: traffic.fork(chance), onset, windowMs, hasStore };
+        called.set(fault.name, runFault(library, fault, start, chance));
+      }
+    kept = [...kept.filter(({ at }) => at >= from - windowMs), ...traffic.next(nothingWrong)];
+    for (let now = from + LOOK_MS; now <= from + HOUR_MS; now += LOOK_MS) {
+      const isFiring = watch.look(kept, now).length > 0;
+      if (isFiring && !wasFiring) falsePages += 1;
+      wasFiring = isFiring;
+    }
+  }
+  return { falsePages, days, called };
+}
+
+interface FaultStart {
+  readonly kept: readonly TimedEpisode[];
+  readonly watch: Watch;
+  readonly traffic: Traffic;
+  readonly onset: number;
+  readonly windowMs: number;
+  readonly hasStore: boolean;
+}
+
+function runFault(library: Library, fault: AgentFault, start: FaultStart, random: RandomNumbers): Called {
+  const { watch, traffic, onset, windowMs, hasStore } = start;
+  const healthy = goldenRun(library, nothingWrong, hasStore, random);
+  const broken = goldenRun(library, fault, hasStore, random);
+  /** Golden runs start at a fixed minute of the hour; a check needs two bad runs. */
+  const firstRun = onset + random.uniform() * GOLDEN_EVERY_MS;
+  const confirmed = firstRun + GOLDEN_EVERY_MS;
+  let kept = [...start.kept];
+  let called: Called = { hours: null, first: null, later: null, firing: [] };
+  for (let from = onset; from < onset + DAY_MS; from += HOUR_MS) {
+    kept = [...kept.filter(({ at }) => at >= from - windowMs), ...traffic.next(fault)];
+    for (let now = from + LOOK_MS; now <= from + HOUR_MS; now += LOOK_MS) {
+      const hours = (now - onset) / HOUR_MS;
+      const firing = [...watch.look(kept, now), ...(now >= confirmed ? broken.firing : [])];
+      const isDue = called.hours === null ? firing.length > 0 : hours >= called.hours + LATER_HOURS;
+      if (!isDue) continue;
+      const inWindow = kept.filter(({ at }) => at >= now - windowMs && at < now);
+      const shareBroken = inWindow.filter(({ at }) => at >= onset).length / inWindow.length;
+      const findings = diagnose(
+        observationsOf({
+          firing,
+          golden: now >= firstRun ? broken : healthy,
+          live: watch.observed(kept, now),
+          hasStore,
+          isLost: fault.retriever === 'third_lost',
+          failing: (fault.failing ?? 0) * shareBroken,
+          calls: inWindow.length,
+        }),
+      );
+      if (called.hours !== null) return { ...called, later: findings };
+      called = { hours, first: findings, later: findings, firing };
+    }
+  }
+  return called;
+}
+
+/** When the cause is read again. */
+const LATER_HOURS = 2;
