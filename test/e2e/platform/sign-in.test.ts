@@ -2,6 +2,7 @@
 import { type OutgoingHttpHeaders, request } from 'node:http';
 import type { Client } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describeWithBrowser, useBrowser } from '../../support/browser.ts';
 import { freePort } from '../../support/free-port.ts';
 import { aBrowser, type ProviderSettings, startProvider } from '../../support/oidc-provider.ts';
 import { aDatabase, aFolder, type Daemon, logLines, runRecalld, startRecalld } from '../../support/recalld.ts';
@@ -237,6 +238,26 @@ pipelines:
       expect((await browser.open(`${daemon.url}/checks`)).location).toContain('/sign-in');
       const asked = await browser.follow(`${daemon.url}/sign-in/provider`);
       expect(asked.body).toContain('name="login"');
+    });
+
+    describeWithBrowser('in a real browser', () => {
+      const visiting = useBrowser();
+
+      it('opens the requested page after sign-in at another site, and signs out there', async () => {
+        const { page } = await visiting.page(new URL(daemon.url).host);
+        await page.goto(`${daemon.url}/checks`);
+        await page.getByRole('link', { name: 'Sign in with' }).click();
+        await page.fill('input[name=login]', 'ann');
+        await page.fill('input[name=password]', 'any');
+        await page.click('button[type=submit]');
+        // The cookie of the session is Strict, so a redirect from the provider would arrive without it.
+        await page.waitForURL(`${daemon.url}/checks`);
+        expect(await page.textContent('.who-name')).toBe('ann@example.com');
+        await page.getByRole('button', { name: 'Sign out' }).click();
+        await page.getByRole('button', { name: 'Yes, sign me out' }).click();
+        await page.waitForURL(`${daemon.url}/sign-in`);
+        expect(await page.getByLabel('API key').count()).toBe(1);
+      });
     });
 
     it('requires API keys for the API on loopback too', async () => {
