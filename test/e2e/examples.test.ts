@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -313,5 +313,51 @@ describe('the gate of a CI job', () => {
     const stopped = await runAction(folder, inputs);
     expect(stopped).toMatchObject({ code: 1, stderr: '', output: 'verdict=regression\n' });
     expect(stopped.summary).toContain('Verdict on ndcg@10: regression.');
+  });
+
+  it('stops a worse retriever in GitLab, compared with the commit from which the branch started', async () => {
+    const job = (
+      parse(readFileSync(path.join(root, 'examples/gate/gitlab-ci.yml'), 'utf8')) as {
+        'retrieval-quality': { variables: Record<string, string>; script: readonly string[] };
+      }
+    )['retrieval-quality'];
+    const folder = await aFolder({
+      npm: '#!/bin/sh\nexit 0\n',
+      npx: `#!/bin/sh\nshift\nexec "${process.execPath}" "${path.join(root, 'dist/cli/main.js')}" "$@"\n`,
+      'qrels.txt': queries.map((id) => `${id} 0 d-${id} 1\n`).join(''),
+      'good.txt': runWith(() => 0),
+      'worse.txt': runWith((i) => (i % 3 === 0 ? 9 : 0)),
+      '.gitignore': '*.run\n',
+    });
+    for (const name of ['npm', 'npx']) chmodSync(path.join(folder, name), 0o755);
+    mkdirSync(path.join(folder, 'gate'));
+    copyFileSync(path.join(root, 'examples/gate/gate.sh'), path.join(folder, 'gate/gate.sh'));
+    const git = (...args: string[]) => {
+      const identity = ['-c', 'user.name=ci', '-c', 'user.email=ci@example.com'];
+      const { status, stdout, stderr } = spawnSync('git', [...identity, ...args], { cwd: folder, encoding: 'utf8' });
+      expect(status, stderr).toBe(0);
+      return stdout.trim();
+    };
+    const commit = (file: string) => {
+      writeFileSync(path.join(folder, 'search-all.sh'), `#!/bin/sh\n# ${file}\ncat ${file}\n`, { mode: 0o755 });
+      git('add', '--all');
+      git('commit', '--quiet', '--allow-empty', '--message', file);
+      return git('rev-parse', 'HEAD');
+    };
+    git('init', '--quiet');
+    const [base, worse] = [commit('good.txt'), commit('worse.txt')];
+    const run = (head: string) => {
+      git('checkout', '--quiet', head);
+      const environment = { ...job.variables, CI_MERGE_REQUEST_DIFF_BASE_SHA: base, CI_COMMIT_SHA: head };
+      return spawnSync('bash', ['-eo', 'pipefail', '-c', job.script.join('\n')], {
+        cwd: folder,
+        encoding: 'utf8',
+        env: { ...process.env, ...environment, PATH: `${folder}${path.delimiter}${process.env['PATH'] ?? ''}` },
+      });
+    };
+    const stopped = run(worse);
+    expect(stopped, stopped.stderr).toMatchObject({ status: 1 });
+    expect(stopped.stdout).toContain('Verdict on ndcg@10: regression.');
+    expect(run(base)).toMatchObject({ status: 0 });
   });
 });

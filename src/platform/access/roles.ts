@@ -33,10 +33,10 @@ export function assertHasRole({ name, groups }: Omit<User, 'id'>, roles: Roles, 
   const more = groups.length > MAX_LISTED ? ` and ${groups.length - MAX_LISTED} more` : '';
   const listed =
     groups.length === 0
-      ? `${source} has no groups`
-      : `${source} has ${groups.slice(0, MAX_LISTED).join(', ')}${more}, and none of these grants a role`;
+      ? `${source} contains no groups`
+      : `${source} contains ${groups.slice(0, MAX_LISTED).join(', ')}${more}, but no group that grants a role`;
   throw new RecalldError(
     'role_missing',
-    `You are signed in as ${name}, but may not use recalld: ${listed}. Ask its administrator to add you to a group with a role, or to add one of your groups to the config.`,
+    `You are signed in as ${name}, but may not use recalld: ${listed}. Ask the administrator of recalld to add you to such a group, or to add one of your groups to the config.`,
   );
 }
