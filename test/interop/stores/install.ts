@@ -59,12 +59,22 @@ export async function stopServer(server: ChildProcess, folder: string): Promise<
   await rm(folder, { recursive: true, force: true, maxRetries: 10 });
 }
 
+export interface StartedServer {
+  /** Rejects if the server ends by itself. */
+  readonly failed: Promise<never>;
+  stop(): Promise<void>;
+}
+
 /** Starts a server in an empty folder. */
 export async function startServer(
   program: string,
   args: (folder: string) => readonly string[],
-): Promise<() => Promise<void>> {
+): Promise<StartedServer> {
   const folder = await mkdtemp(path.join(tmpdir(), 'recalld-store-'));
-  const server = spawn(program, args(folder), { stdio: 'ignore', cwd: folder });
-  return () => stopServer(server, folder);
+  const server = spawn(program, args(folder), { stdio: ['ignore', 'ignore', 'inherit'], cwd: folder });
+  const failed = once(server, 'exit').then(([code]): never => {
+    throw new Error(`${program} ended with ${code}`);
+  });
+  failed.catch(() => undefined);
+  return { failed, stop: () => stopServer(server, folder) };
 }

@@ -19,6 +19,7 @@ import {
   pythonPackages,
   pythonVersion,
   run,
+  type StartedServer,
   serverFolder,
   startServer,
   stopServer,
@@ -63,13 +64,9 @@ export const realStores: readonly RealStore[] = [
       const python = await pythonPackages('chromadb');
       const port = await freePort();
       const address = ['--host', '127.0.0.1', '--port', String(port)];
-      const stop = await startServer(path.join(python, 'bin/chroma'), (folder) => [
-        'run',
-        '--path',
-        folder,
-        ...address,
-      ]);
-      return answering({ url: `http://127.0.0.1:${port}`, stop }, '/api/v2/heartbeat', async () => ({
+      const chroma = path.join(python, 'bin/chroma');
+      const server = await startServer(chroma, (folder) => ['run', '--path', folder, ...address]);
+      return answering(server, `http://127.0.0.1:${port}`, '/api/v2/heartbeat', async () => ({
         chromadb: await pythonVersion(python, 'chromadb'),
       }));
     },
@@ -86,9 +83,9 @@ export const realStores: readonly RealStore[] = [
       const port = await freePort();
       const program = path.join(import.meta.dirname, 'opensearch/Server.java');
       const java = ['-Xmx1g', '-cp', `${jars}/*`, program];
-      const stop = await startServer('java', (folder) => [...java, folder, String(port)]);
+      const server = await startServer('java', (folder) => [...java, folder, String(port)]);
       const url = `http://127.0.0.1:${port}`;
-      return answering({ url, stop }, '/', async () => {
+      return answering(server, url, '/', async () => {
         const about = (await (await fetch(url)).json()) as { readonly version: { readonly number: string } };
         return { opensearch: about.version.number, 'opensearch-knn': jarVersion(jars, 'opensearch-knn') };
       });
@@ -183,15 +180,17 @@ export const realStores: readonly RealStore[] = [
 ];
 
 async function answering(
-  server: Pick<RunningStore, 'url' | 'stop'>,
+  { failed, stop }: StartedServer,
+  url: string,
   health: string,
   versions: () => Promise<RunningStore['versions']>,
 ): Promise<RunningStore> {
   try {
-    await waitFor(async () => (await fetch(`${server.url}${health}`)).ok, { timeoutMs: 170_000 });
-    return { ...server, versions: await versions() };
+    const isUp = waitFor(async () => (await fetch(`${url}${health}`)).ok, { timeoutMs: 170_000 });
+    await Promise.race([isUp, failed]);
+    return { url, stop, versions: await versions() };
   } catch (error) {
-    await server.stop();
+    await stop();
     throw error;
   }
 }
