@@ -1,7 +1,7 @@
 /** docs/reference/tested-stores.md: the vector stores that recalld has met, from the recordings of the contract suite. */
 import { readFileSync } from 'node:fs';
 import { vectorStoreSchema } from '../../src/connectors/stores/config.ts';
-import { realStores } from '../../test/interop/stores/real-stores.ts';
+import { realStores, retrieverRecording } from '../../test/interop/stores/real-stores.ts';
 import { readStoreRecordings, type StoreRecording } from '../../test/interop/stores/recording.ts';
 import { generatedPage, type Page, table } from './page.ts';
 
@@ -79,10 +79,11 @@ function metRows(kind: StoreKind, recordings: readonly StoreRecording[]): string
       ? []
       : [[name, `${everyRun} ${installedVersion(everyRun)}`, 'npm', 'every test run', 'all', 'no']];
   for (const { name: recorded, date, versions, tests } of recordings) {
-    const store = realStores.find((real) => real.name === recorded);
+    const store = realStores.find((real) => [real.name, retrieverRecording(real.name)].includes(recorded));
     if (store?.product !== name) continue;
     const named = Object.entries(versions).map(([product, version]) => `${product} ${version}`);
-    rows.push([name, named.join(', '), store.source, date, String(tests), store.speaksHttp ? 'yes' : 'no']);
+    const tested = recorded === store.name ? name : `${name}, retriever`;
+    rows.push([tested, named.join(', '), store.source, date, String(tests), store.speaksHttp ? 'yes' : 'no']);
   }
   return rows;
 }

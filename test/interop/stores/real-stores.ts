@@ -43,11 +43,16 @@ export interface RealStore {
   /** Left out: every machine. A file that a machine needs to run it. */
   readonly needs?: string;
   readonly abilities: StoreAbilities;
+  /** Kind of the retriever that queries it directly. */
+  readonly retriever?: 'elasticsearch' | 'opensearch';
   /** Installs the newest version on first use. */
   start(): Promise<RunningStore>;
   /** The store at `url`, or its recording there. */
   service(url: string): StoreService | Promise<StoreService>;
 }
+
+/** Name of the recording of a store's retriever. */
+export const retrieverRecording = (store: string): string => `${store}-retriever`;
 
 /** Recordings with more vectors would be megabytes. */
 const manyDocuments = 1000;
@@ -78,6 +83,7 @@ export const realStores: readonly RealStore[] = [
     source: 'Maven Central',
     speaksHttp: true,
     abilities: { ...searchEngineAbilities, manyDocuments },
+    retriever: 'opensearch',
     async start() {
       const jars = await javaPackages('opensearch');
       const port = await freePort();

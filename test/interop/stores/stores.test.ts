@@ -1,42 +1,32 @@
 /**
- * Runs the contract suite against vector stores in their newest versions. RECALLD_TEST_RECORD=1 also replaces the
- * recordings that `npm test` replays.
+ * Runs the contract suite against vector stores in their newest versions, and the suite of retrievers against search
+ * engines. RECALLD_TEST_RECORD=1 also replaces the recordings that `npm test` replays.
  */
 import { existsSync } from 'node:fs';
-import { afterAll, afterEach, describe, type RunnerTask } from 'vitest';
+import { describe } from 'vitest';
 import { describeVectorStore } from '../../contract/vector-store.contract.ts';
-import { type RunningStore, realStores } from './real-stores.ts';
-import { type Exchange, startRecorder, writeStoreRecording } from './recording.ts';
+import { realStores, retrieverRecording } from './real-stores.ts';
+import { recordSuite } from './record-suite.ts';
+import { describeSearchEngineRetriever } from './retriever-suite.ts';
 
 const here = realStores.filter(({ needs }) => needs === undefined || existsSync(needs));
 
-describe.each(here)('$product $name', ({ name, speaksHttp, abilities, start, service }) => {
-  const exchanges: Exchange[] = [];
-  let store: RunningStore | undefined;
-
-  const tests: RunnerTask[] = [];
-
-  afterEach(({ task }) => void tests.push(task));
-  // The suite stops its service before this.
-  afterAll(() => {
-    const count = (state: 'pass' | 'fail') => tests.filter(({ result }) => result?.state === state).length;
-    if (process.env['RECALLD_TEST_RECORD'] !== '1' || count('fail') > 0 || store === undefined) return;
-    const date = new Date().toISOString().slice(0, 10);
-    writeStoreRecording({ name, date, versions: store.versions, tests: count('pass'), exchanges });
-  });
-
-  describeVectorStore(abilities, async () => {
+describe.each(here)('$product $name', (store) => {
+  const start = recordSuite(store.name, store);
+  describeVectorStore(store.abilities, async () => {
     const running = await start();
-    store = running;
-    const recorder = speaksHttp ? await startRecorder(running.url, exchanges) : null;
-    const within = await service(recorder?.url ?? running.url);
+    const service = await store.service(running.url);
     return {
-      ...within,
+      ...service,
       async stop() {
-        await within.stop();
-        await recorder?.close();
+        await service.stop();
         await running.stop();
       },
     };
   });
+});
+
+describe.each(here.filter(({ retriever }) => retriever !== undefined))('the retriever of $product', (store) => {
+  const start = recordSuite(retrieverRecording(store.name), store);
+  if (store.retriever !== undefined) describeSearchEngineRetriever(store.retriever, start);
 });
