@@ -44,7 +44,7 @@ export function describeSearchEngineRetriever(
     try {
       return await retriever.retrieve({ text: 'reset password', k, tags: { language: 'de' }, withStages: true }, never);
     } finally {
-      await retriever.close();
+      await retriever.close?.();
     }
   };
   const found = async (...request: Parameters<typeof retrieve>) => {
