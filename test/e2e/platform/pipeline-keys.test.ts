@@ -360,6 +360,18 @@ describe('a key of one pipeline that may make changes', () => {
   });
 });
 
+describe('recalld keys create --pipelines', () => {
+  it('refuses a pipeline that the config lacks, and `keys list` shows the pipelines of a key', async () => {
+    const { recalld, json } = world.installed;
+    const { code, stderr } = await recalld('keys create --name typo --scope read --pipelines zebra,zebar');
+    expect(code).toBe(2);
+    expect(stderr).toContain('"zebar"');
+    const listed = await json<{ name: string; pipelines: string[] | null }[]>('keys list');
+    expect(listed.find(({ name }) => name === 'read-key')?.pipelines).toEqual(['zebra']);
+    expect(listed.map(({ name }) => name)).not.toContain('typo');
+  });
+});
+
 describe('the table of routes and keys', () => {
   const asked = routeAccess.filter(({ route, pipelines }) => pipelines !== 'link' && !route.startsWith('POST /sign-'));
 

@@ -67,6 +67,20 @@ describe('a body', () => {
   it.each([
     ['small', 3],
     ['large', 400],
+  ])('that is %s gives a key of another pipeline nothing, even if that is its only pipeline', async (_, traces) => {
+    const body = bodyOf(traces);
+    const { queries, feedback, spansWithoutPipeline } = await allOf(reader.traces(Buffer.from(body), json, ['faq']));
+    expect({ queries, feedback, spansWithoutPipeline }).toEqual({
+      queries: [],
+      feedback: [],
+      spansWithoutPipeline: traces,
+    });
+    expect((await allOf(reader.traces(body, json, ['docs']))).queries).toHaveLength(traces);
+  });
+
+  it.each([
+    ['small', 3],
+    ['large', 400],
   ])('that is %s gives the same queries, fragments and feedback', async (_, traces) => {
     const body = bodyOf(traces);
     const expected = readTraces({ format: 'json', bytes: body }, pipelines);

@@ -37,8 +37,8 @@ it('records who did what, when, and what changed, newest first', async () => {
     [later(5), 'bob', 'unpin_baseline', 'faq', { run_id: two.id }, null],
     [later(4), 'ann', 'pin_baseline', 'faq', { run_id: one.id }, { run_id: two.id }],
     [later(3), 'ann', 'pin_baseline', 'faq', null, { run_id: one.id }],
-    [later(1), 'bob', 'revoke_key', key.id, { name: 'ops', scopes: ['read'] }, null],
-    [NOON, 'ann', 'create_key', key.id, null, { name: 'ops', scopes: ['read'] }],
+    [later(1), 'bob', 'revoke_key', key.id, { name: 'ops', scopes: ['read'], pipelines: null }, null],
+    [NOON, 'ann', 'create_key', key.id, null, { name: 'ops', scopes: ['read'], pipelines: null }],
   ]);
   expect(JSON.stringify(acts)).not.toContain(text);
   expect(await log.list({ pipeline: 'docs', since: later(4), limit: 10 })).toHaveLength(2);
