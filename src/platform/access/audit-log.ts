@@ -77,15 +77,23 @@ export interface AuditFilter {
 
 export function createAuditLog(pool: Pool, scope: Scope = null) {
   return {
-    /** Returns entries, newest first. */
+    /** Returns entries, newest first. A scope also has the changes of its own golden sets, which name no pipeline. */
     async list({ pipeline, since, beforeId, limit }: AuditFilter): Promise<readonly RecordedAct[]> {
       return queryRows<RecordedAct>(
         pool,
         `select id::text, at, by, act, pipeline, subject, before, after from audit_log
           where ($1::text is null or pipeline = $1::text) and ($2::timestamptz is null or at >= $2::timestamptz)
-            and ($3::bigint is null or id < $3::bigint) and ${visible('pipeline', 5)}
+            and ($3::bigint is null or id < $3::bigint)
+            and (${visible('pipeline', 5)} or (act in ('import_golden_set', 'accept_labels') and subject = any($6::text[])))
           order by id desc limit $4::integer`,
-        [pipeline ?? null, since ?? null, beforeId ?? null, limit, scope?.pipelines ?? null],
+        [
+          pipeline ?? null,
+          since ?? null,
+          beforeId ?? null,
+          limit,
+          scope?.pipelines ?? null,
+          scope?.ownGoldenSets ?? [],
+        ],
       );
     },
 

@@ -4,8 +4,9 @@ import { erase } from '../../../../src/app/erasure/erase.ts';
 import { createGoldenBaselines } from '../../../../src/golden/sql/golden-baselines.ts';
 import { createGoldenRuns } from '../../../../src/golden/sql/golden-runs.ts';
 import { createGoldenSets } from '../../../../src/golden/sql/golden-sets.ts';
-import { createAuditLog } from '../../../../src/platform/access/audit-log.ts';
+import { createAuditLog, recordActs } from '../../../../src/platform/access/audit-log.ts';
 import { createApiKeys } from '../../../../src/platform/access/credentials.ts';
+import { inTransaction } from '../../../../src/platform/postgres/transaction.ts';
 import { useDatabase } from '../../../support/database.ts';
 import { createRun } from '../../../support/golden-runs.ts';
 
@@ -46,4 +47,25 @@ it('records who did what, when, and what changed, newest first', async () => {
 
   await log.prune(later(5));
   expect(await log.list({ limit: 10 })).toEqual(acts.slice(0, 2));
+});
+
+it('shows a scope only the changes of its pipelines and of its own golden sets', async () => {
+  await createAuditLog(database.pool).prune(later(1000));
+  const act = { at: NOON, by: 'ann', before: null, after: null } as const;
+  await inTransaction(database.pool, (client) =>
+    recordActs(client, [
+      { ...act, act: 'add_note', pipeline: 'docs', subject: 'run 1' },
+      { ...act, act: 'add_note', pipeline: 'wiki', subject: 'run 2' },
+      { ...act, act: 'import_golden_set', pipeline: null, subject: 'docs-set' },
+      { ...act, act: 'import_golden_set', pipeline: null, subject: 'shared-set' },
+      { ...act, act: 'create_key', pipeline: null, subject: 'docs-set' },
+    ]),
+  );
+  const scope = { pipelines: ['docs'], goldenSets: ['docs-set', 'shared-set'], ownGoldenSets: ['docs-set'] };
+  const seen = await createAuditLog(database.pool, scope).list({ limit: 10 });
+  expect(seen.map(({ act: done, subject }) => [done, subject]).toSorted()).toEqual([
+    ['add_note', 'run 1'],
+    ['import_golden_set', 'docs-set'],
+  ]);
+  expect(await createAuditLog(database.pool, scope).list({ pipeline: 'wiki', limit: 10 })).toEqual([]);
 });
