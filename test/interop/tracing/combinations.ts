@@ -113,6 +113,19 @@ export const combinations: readonly Combination[] = [
       'a [span of your own](../how-to/opentelemetry.md#searches-that-are-tools) around the search, because the search is a tool',
   },
   {
+    name: 'agno-openinference',
+    framework: 'Agno',
+    instrumentation: 'OpenInference',
+    program: 'agno',
+    tracing: 'openinference',
+    packages: ['agno', 'openinference-instrumentation-agno'],
+    extras: ['openai', ...otel],
+    // OpenInference sets the session on its own spans only.
+    missing: ['session'],
+    switchedOn:
+      'a [span of your own](../how-to/opentelemetry.md#searches-that-are-tools) around the search, because the search is a tool',
+  },
+  {
     name: 'langchain-langsmith',
     framework: 'LangChain',
     instrumentation: 'LangSmith',
