@@ -16,6 +16,12 @@ export function tracingPage(): Page {
         ['framework', 'instrumentation', 'versions', 'recorded', 'also read', 'you must add'],
         recordings.map(rowOf),
       ),
+      ...recordings
+        .filter(({ missing }) => missing.includes('failure'))
+        .map(
+          ({ framework, instrumentation }) =>
+            `${instrumentation} does not export failed retrievals of ${framework}, so recalld cannot count them.`,
+        ),
       "LangChain retrievers return documents without scores, unless they put a score into the metadata. A reranker that is not part of the retriever changes the order, but recalld stores the retriever's scores.",
       `Each recording was also sent through an OpenTelemetry Collector ${collector.version} with the [configuration for recalld](../how-to/opentelemetry.md#use-a-collector) on ${collector.date}, half of them over gRPC. recalld stores the same.`,
       '## Tested cases',

@@ -78,6 +78,19 @@ export const combinations: readonly Combination[] = [
       'ids in the metadata of the documents, for example `chunk_id`; `session_id` in the metadata of the call',
   },
   {
+    name: 'llamaindex-openllmetry',
+    framework: 'LlamaIndex',
+    instrumentation: 'OpenLLMetry',
+    program: 'llamaindex',
+    tracing: 'openllmetry',
+    packages: ['llama-index-core', 'opentelemetry-instrumentation-llamaindex'],
+    extras: ['llama-index-llms-openai-like', 'traceloop-sdk', ...otel],
+    // It never ends the span of a call that failed.
+    missing: ['error', 'failure'],
+    switchedOn:
+      'the service name as `app_name` of `Traceloop.init`; without the distribution `llama-index`, also `LlamaIndexInstrumentor().instrument()` after it',
+  },
+  {
     name: 'langchain-langfuse',
     framework: 'LangChain',
     instrumentation: 'Langfuse',

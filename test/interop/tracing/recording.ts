@@ -23,8 +23,11 @@ export interface Retrieval {
   readonly session: string | null;
 }
 
-/** `error` is the class of an exception: without it, only that the retrieval failed is known. */
-export type TracedField = 'id' | 'score' | 'session' | 'error';
+/**
+ * `error` is the class of an exception: without it, only that the retrieval failed is known. Without `failure`, a failed
+ * retrieval is not exported at all.
+ */
+export type TracedField = 'id' | 'score' | 'session' | 'error' | 'failure';
 
 export interface Recording {
   readonly name: string;

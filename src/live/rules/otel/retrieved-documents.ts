@@ -58,11 +58,12 @@ export function readRetrievedDocuments(span: OtlpSpan): Documents {
     .map((document, rank) => others.reduce((known, list) => complete(known, list[rank]), document));
 }
 
-/** Returns the output documents of a reranker, best first (OpenInference); null if unknown. */
+/** Returns the output documents of a reranker, best first (OpenInference, OpenLLMetry); null if unknown. */
 export function readRerankedDocuments(span: OtlpSpan): Documents {
   const { attributes } = span;
   const listed = readDocumentList(attributes, 'reranker.output_documents');
-  return (listed ?? readDocuments(attributes['output.value']))?.slice(0, MAX_DOCUMENTS) ?? null;
+  const output = readDocuments(attributes['output.value']) ?? readDocuments(attributes['traceloop.entity.output']);
+  return (listed ?? output)?.slice(0, MAX_DOCUMENTS) ?? null;
 }
 
 /**

@@ -75,8 +75,8 @@ const queryOperations = new Set(['hybrid_search', 'query', 'search']);
 /**
  * Determines the role of a span. In order of precedence: OpenInference's `openinference.span.kind` (whose SDKs also
  * translate spans of other conventions), LangSmith's `langsmith.span.kind`, OTel GenAI's `gen_ai.operation.name`,
- * Langfuse's `langfuse.observation.type`, MLflow's `mlflow.spanType`, OpenLLMetry's vector store spans, and retrievers
- * of Langfuse's LangChain.js handler, which have the type `span`.
+ * Langfuse's `langfuse.observation.type`, MLflow's `mlflow.spanType`, OpenLLMetry's vector store spans, retrievers of
+ * Langfuse's LangChain.js handler, which have the type `span`, and LlamaIndex retrievers of OpenLLMetry, which have none.
  */
 function roleOf(span: OtlpSpan): SpanRole {
   const { attributes } = span;
@@ -93,6 +93,7 @@ function roleOf(span: OtlpSpan): SpanRole {
     mlflowTypes.get(mlflowType?.toUpperCase() ?? '');
   if (role !== undefined) return role;
   if (isVectorStoreQuery(span) || (type === 'span' && hasLangChainDocuments(span))) return 'retriever';
+  if (operation === null && isLlamaIndexRetriever(span)) return 'retriever';
   return operation === null && type === null && mlflowType === null ? 'none' : 'other';
 }
 
@@ -112,6 +113,19 @@ function hasLangChainDocuments({ attributes }: OtlpSpan): boolean {
   if (/^\s*\[\s*\]\s*$/.test(output))
     return readString(attributes['langfuse.observation.metadata.ls_retriever_name']) !== null;
   return /^\s*\[\s*\{/.test(output) && /"(pageContent|page_content)"\s*:/.test(output);
+}
+
+/**
+ * OpenLLMetry names the spans of LlamaIndex after the class and has no kind for retrievers. A class of any name is one if
+ * it returns nodes for a query; postprocessors return nodes for nodes.
+ */
+function isLlamaIndexRetriever({ attributes }: OtlpSpan): boolean {
+  const name = readString(attributes['traceloop.entity.name']);
+  if (name === null) return false;
+  if (/Retriever\.(task|workflow)$/.test(name)) return true;
+  const input = readString(attributes['traceloop.entity.input']) ?? '';
+  const output = readString(attributes['traceloop.entity.output']) ?? '';
+  return /^\s*\{\s*"(str_or_)?query_bundle"\s*:/.test(input) && /^\s*\[\s*"\{\\"node\\"/.test(output);
 }
 
 const queryCounts = [

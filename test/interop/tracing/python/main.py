@@ -7,10 +7,11 @@ import sys
 import recorder
 
 framework, tracing, *packages = sys.argv[1:]
-instrumentation = importlib.import_module(f"{tracing}_tracing")
-# Frameworks import what they trace at their start, so the instrumentation comes first.
-stop = instrumentation.start(framework)
+# Only the recorder writes to stdout.
 with contextlib.redirect_stdout(sys.stderr):
+    instrumentation = importlib.import_module(f"{tracing}_tracing")
+    # Frameworks import what they trace at their start, so the instrumentation comes first.
+    stop = instrumentation.start(framework)
     program = importlib.import_module(f"{'langchain' if framework == 'langgraph' else framework}_program")
     with instrumentation.session("session-7"), recorder.session("session-7"):
         # What LangChain passes to every step of a chain.

@@ -328,6 +328,40 @@ const cases: readonly Case[] = [
     userId: 'u-3',
   },
   {
+    convention:
+      'OpenLLMetry 0.62.4, LlamaIndex: a retriever of any name, which calls itself, without a kind of its own',
+    spans: [
+      aSpan({
+        name: 'HelpPages.workflow',
+        attributes: {
+          'traceloop.span.kind': 'workflow',
+          'traceloop.entity.name': 'HelpPages.workflow',
+          'traceloop.entity.input': JSON.stringify({ str_or_query_bundle: text }),
+          'traceloop.entity.output': JSON.stringify([
+            JSON.stringify({ node: { id_: 'kb-1', metadata: {}, text: 'Settings.' }, score: 0.5 }),
+          ]),
+          'traceloop.association.properties.session_id': 's-3',
+        },
+      }),
+      aSpan({
+        id: 2,
+        parent: 1,
+        name: 'HelpPages.task',
+        attributes: {
+          'traceloop.span.kind': 'task',
+          'traceloop.entity.name': 'HelpPages.task',
+          'traceloop.entity.input': JSON.stringify({ query_bundle: { query_str: text, embedding: null } }),
+          'traceloop.entity.output': JSON.stringify([
+            JSON.stringify({ node: { id_: 'kb-1', metadata: {}, text: 'Settings.' }, score: 0.5 }),
+          ]),
+        },
+      }),
+    ],
+    text,
+    results: [['kb-1', 0.5]],
+    sessionId: 's-3',
+  },
+  {
     convention: 'OpenLLMetry 0.62.1, Chroma: result events with distances, the vector on the span of the segment',
     spans: [
       aSpan({
