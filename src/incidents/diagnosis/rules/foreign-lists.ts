@@ -52,8 +52,10 @@ function countLists(keys: readonly string[]): ReadonlyMap<string, number> {
 const RENAMED = 0.8;
 
 /**
- * Returns the document that is new in the results of the most queries, and the usual number of queries per document. A
- * document that only takes the ranks of one other document, which no query gets any more, is not new but renamed.
+ * Returns the document that is new in the results of the most queries, and the usual number of queries per document.
+ * Queries that already had the document are subtracted, because a document of many queries gains more when others are
+ * filtered out. A document that only takes the ranks of one other document, which no query gets any more, is not new but
+ * renamed.
  */
 export function commonNewcomer(lists: readonly Lists[]) {
   const pool = new Set(lists.flatMap(({ now }) => now));
@@ -75,8 +77,12 @@ export function commonNewcomer(lists: readonly Lists[]) {
     if (times >= RENAMED * (counts.get(id) ?? 0)) counts.delete(id);
   }
   const total = [...counts.values()].reduce((sum, count) => sum + count, 0);
+  for (const id of lists.flatMap(({ old }) => [...new Set(old)])) {
+    const count = counts.get(id);
+    if (count !== undefined) counts.set(id, count - 1);
+  }
   return {
-    /** Number of queries for which the document is new; 0 if there is none. */
+    /** Number of queries for which the document is new, minus those that had it before; 0 if there is none. */
     queries: Math.max(0, ...counts.values()),
     /** Mean over the documents that any query got before. */
     usual: total / Math.max(1, new Set(lists.flatMap(({ old }) => old)).size),

@@ -43,5 +43,10 @@ it('counts the queries for which one document is new, compared with the usual nu
     now: query < 5 ? ['hub', ...listOf(query)] : listOf(query),
   }));
   expect(commonNewcomer(lists)).toEqual({ queries: 5, usual: 5 / 200 });
+  const gaining = lists.map(({ old }, query) => ({
+    old: query < 20 ? ['hub', ...old] : old,
+    now: query < 24 ? ['hub', ...old] : old,
+  }));
+  expect(commonNewcomer(gaining).queries).toBe(0);
   expect(commonNewcomer([])).toEqual({ queries: 0, usual: 0 });
 });
