@@ -410,7 +410,7 @@ describe('a diagnosis', () => {
       'embedding_model',
       { firing: ['index_models'], index: [{ kind: 'other_model', value: 0.5, ciLow: 0.4, n: 96, known: 48 }] },
     ],
-    ['deployment', { deployments: [aDeployment({})], answers: { ...fallen, kept: 0.8, disorder: 0.3 } }],
+    ['deployment', { deployments: [aDeployment({})], answers: { ...fallen, kept: 0.8 } }],
     [
       'uncovered_topic',
       {
