@@ -140,7 +140,10 @@ async function sendTraffic(daemon: Daemon): Promise<void> {
       occurred_at: new Date(Date.now() - hoursAgo * HOUR_MS).toISOString(),
       session_id: `${prefix}${index}`,
       text: `question ${index}`,
-      episode: { id: `${prefix}${Math.floor(index / 2)}`, original_text: `my problem ${index}` },
+      episode: {
+        id: `${prefix}${Math.floor(index / 2)}`,
+        ...(index % 2 === 0 ? { original_text: `my problem ${index}` } : {}),
+      },
       latency_ms: 20 + index,
       segments: { course: index % 2 === 0 ? 'even' : 'odd' },
       results: index % 10 === 9 ? [] : [{ id: 'd1', score: 0.8 - index / 1000 }],
