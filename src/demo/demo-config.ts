@@ -22,6 +22,9 @@ const MAX_LATENCY = 0.5;
 /** Well below the healthy hit rate of 95 %. */
 const MIN_LIVE_HITS = 0.65;
 
+/** A healthy rewriter never answers. */
+const MAX_ANSWERS = 0.1;
+
 /** Minimum number of live queries in an hour at night. */
 const MIN_LIVE_QUERIES = 30;
 
@@ -54,12 +57,16 @@ const JUDGED = {
  * @param port of the daemon; 0 for a free one
  * @param folder that contains the data folder
  * @param cron schedule of golden runs
+ * @param hasAgent whether an agent retrieves for the users
  */
 export function demoConfig(
   rag: { readonly url: string; readonly storeUrl: string },
-  port: number,
-  folder: string,
-  cron: string,
+  {
+    port,
+    folder,
+    cron,
+    hasAgent,
+  }: { readonly port: number; readonly folder: string; readonly cron: string; readonly hasAgent: boolean },
 ) {
   return {
     server: { port },
@@ -113,6 +120,17 @@ export function demoConfig(
             confirm: 1,
           },
           { measure: `live_hit_rate@${JUDGED.depth}`, below: MIN_LIVE_HITS, severity: 'critical' },
+          ...(hasAgent
+            ? [
+                {
+                  measure: 'rewrite_answer_ratio',
+                  above: MAX_ANSWERS,
+                  severity: 'critical',
+                  min_n: MIN_LIVE_QUERIES,
+                  confirm: 1,
+                },
+              ]
+            : []),
         ],
       },
     ],
@@ -129,6 +147,7 @@ export const alertNames = {
   latency: `retriever_latency_p95_seconds above ${MAX_LATENCY}`,
   liveErrors: `error_ratio above ${MAX_LIVE_FAILURES}`,
   liveHits: `live_hit_rate below ${MIN_LIVE_HITS}`,
+  rewriting: `rewrite_answer_ratio above ${MAX_ANSWERS}`,
   canary: 'embedding canary changed',
   isolation: `isolation rule ${ISOLATION_RULE}`,
 } as const;

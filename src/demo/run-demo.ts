@@ -153,7 +153,8 @@ async function runIncidentsAndStay(demo: DemoParts, rag: DemoRagService, folder:
   const startedMs = systemClock.monotonicMs();
   const { rows, traffic, port, ...found } = await runIncidents(demo, rag, folder);
   // Keeps the port, so that links printed earlier still work.
-  const command = await writeConfig(rag, port, folder, EVERY_MINUTE, signal);
+  const hasAgent = usesAgent(demo.scenarios);
+  const command = await writeConfig(rag, { port, folder, cron: EVERY_MINUTE, hasAgent }, signal);
   const causes = rows.flatMap(({ cause }) => cause ?? []);
   let isAsExpected = false;
   await continueLive(command, rag.url, traffic, causes, async (url, liveProblems) => {
@@ -173,9 +174,10 @@ async function runIncidents({ port, scenarios, output, signal }: DemoParts, rag:
   const questions = await divideQuestions();
   const { start, healthyHours, judgedAfter } = timesOf(scenarios);
   const cron = `0 ${start.getUTCHours() % GOLDEN_HOURS}-23/${GOLDEN_HOURS} * * *`;
-  const command = await writeConfig(rag, port, folder, cron, signal);
+  const hasAgent = usesAgent(scenarios);
+  const command = await writeConfig(rag, { port, folder, cron, hasAgent }, signal);
   const firstHour = FIRST_FAULT_HOUR - healthyHours;
-  return withWorld(command, rag, questions, { start, firstHour, judgedAfter }, async (world) => {
+  return withWorld(command, rag, questions, { start, firstHour, judgedAfter, hasAgent }, async (world) => {
     output.print(
       `A RAG service answers from ${documents} Wikipedia passages in pgvector. No passage is about ${MISSING_TITLE}.`,
     );
@@ -225,6 +227,11 @@ function timesOf(scenarios: readonly Scenario[]): {
   return { start: new Date(startMs), healthyHours, judgedAfter };
 }
 
+/** True if one of the incidents is about the agent. The others are about one retrieval for each question. */
+function usesAgent(scenarios: readonly Scenario[]): boolean {
+  return scenarios.some(({ name }) => name === 'agent');
+}
+
 function hoursOf(scenarios: readonly Scenario[]): number {
   return scenarios.reduce(
     (sum, { leadHours, faultHours, recoveryHours }) => sum + leadHours + faultHours + recoveryHours,
@@ -238,13 +245,11 @@ function configFileIn(folder: string): string {
 
 async function writeConfig(
   rag: DemoRagService,
-  port: number,
-  folder: string,
-  cron: string,
+  parts: Parameters<typeof demoConfig>[1],
   signal: AbortSignal,
 ): Promise<CommandSettings> {
-  const file = configFileIn(folder);
-  await writeFile(file, stringify(demoConfig(rag, port, folder, cron)));
+  const file = configFileIn(parts.folder);
+  await writeFile(file, stringify(demoConfig(rag, parts)));
   return commandSettings(file, signal);
 }
 

@@ -81,6 +81,7 @@ export async function runScenario(
   printLabeled(output, 'change', scenario.change);
   if (scenario.missing !== null) world.askAboutMissing(scenario.missing.gap, scenario.missing.share);
   if (scenario.name === 'isolation') world.leakOnce();
+  world.setRewriterBroken(scenario.name === 'agent');
   await world.setFault(scenario.ragFault);
 
   const raised: RaisedAlert[] = [];
@@ -97,6 +98,7 @@ export async function runScenario(
   printLabeled(output, 'details', pageOf(world, scenario, diagnosis, startedAt));
 
   if (scenario.missing !== null) world.fill(scenario.missing.gap);
+  world.setRewriterBroken(false);
   await world.setFault('none');
   const resolvedAfter = await recover(stage, scenario, place);
   printLabeled(

@@ -1,9 +1,10 @@
 /** The demo's incidents, in order. */
 import type { Cause } from '../incidents/diagnosis/rules/cause.ts';
+import { ANSWERED_SHARE } from './agent.ts';
 import { alertNames, GOLDEN_HOURS } from './demo-config.ts';
 import { type Gap, MISSING_ARTICLE, missingPassages, type RagFault, SLOW_MS, SLOW_ONE_IN } from './rag/fault.ts';
 
-export type ScenarioName = Exclude<RagFault, 'none'> | 'topic' | 'answers' | 'isolation';
+export type ScenarioName = Exclude<RagFault, 'none'> | 'topic' | 'answers' | 'isolation' | 'agent';
 
 export interface Scenario {
   readonly name: ScenarioName;
@@ -152,7 +153,22 @@ export const scenarios: readonly Scenario[] = [
     page: 'traffic',
     ...HOURS,
   },
+  {
+    name: 'agent',
+    title: 'rewriter answers',
+    change: `An agent retrieves for the users. In ${100 * ANSWERED_SHARE} % of turns, its model answered the question from memory instead of rewriting it.`,
+    fix: 'The prompt of the rewriter was corrected.',
+    ragFault: 'none',
+    missing: null,
+    expectedAlerts: [alertNames.rewriting],
+    cause: 'query_rewriting',
+    page: 'traffic',
+    ...HOURS,
+  },
 ];
 
-/** The incidents of the story. A violation of isolation is shown by itself, since one answer changes no measure. */
-export const story: readonly Scenario[] = scenarios.filter(({ name }) => name !== 'isolation');
+/**
+ * The incidents of the story. Two are shown by themselves: a violation of isolation changes no measure, and the other
+ * incidents have no agent.
+ */
+export const story: readonly Scenario[] = scenarios.filter(({ name }) => name !== 'isolation' && name !== 'agent');

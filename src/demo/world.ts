@@ -4,6 +4,7 @@ import { createSimulatedClock } from '../app/simulated-clock.ts';
 import { type SimulatedDaemon, withSimulatedDaemon } from '../app/simulated-daemon.ts';
 import { systemClock } from '../core/system-clock.ts';
 import { HOUR_MS, MINUTE_MS } from '../core/time.ts';
+import { createDemoAgent } from './agent.ts';
 import type { Elapsed } from './alert-log.ts';
 import { GOLDEN_HOURS, GOLDEN_SET } from './demo-config.ts';
 import type { Gap, RagFault } from './rag/fault.ts';
@@ -39,6 +40,8 @@ export interface World {
   askAboutMissing(gap: Gap, share: number): void;
   /** Adds another tenant's document to one answer of the next hour. */
   leakOnce(): void;
+  /** Makes the agent answer some questions instead of rewriting them. */
+  setRewriterBroken(isBroken: boolean): void;
   setFault(fault: RagFault): Promise<void>;
   /** Adds missing documents to the store on the next call of `setFault`. */
   fill(gap: Gap): void;
@@ -47,6 +50,7 @@ export interface World {
 /**
  * @param start a whole hour at which a golden run is due
  * @param firstHour hour of the users' day at which the simulation begins; traffic is lowest at 0
+ * @param hasAgent whether an agent retrieves for the users
  * @param judgedAfter hours after which live queries are graded; grading doubles the real time of each simulated hour
  * @throws RecalldError as withSimulatedDaemon, and what `work` throws
  */
@@ -54,12 +58,18 @@ export async function withWorld<T>(
   command: CommandSettings,
   rag: DemoRagService,
   questions: DividedQuestions,
-  { start, firstHour, judgedAfter }: { readonly start: Date; readonly firstHour: number; readonly judgedAfter: number },
+  {
+    start,
+    firstHour,
+    judgedAfter,
+    hasAgent,
+  }: { readonly start: Date; readonly firstHour: number; readonly judgedAfter: number; readonly hasAgent: boolean },
   work: (world: World) => Promise<T>,
 ): Promise<T> {
   const clock = createSimulatedClock(start);
   const searcher = createSearcher(rag.url, command.signal);
-  const traffic = createDemoTraffic(questions, searcher.search, firstHour);
+  const agent = hasAgent ? await createDemoAgent(searcher.search) : null;
+  const traffic = createDemoTraffic(questions, searcher.search, firstHour, agent);
   const hourAt = (hour: number): Date => new Date(start.getTime() + hour * HOUR_MS);
   return withSimulatedDaemon(command, clock, async (daemon) => {
     await daemon.importGolden(
@@ -129,6 +139,9 @@ export async function withWorld<T>(
       },
       leakOnce() {
         leaks = true;
+      },
+      setRewriterBroken(isBroken) {
+        agent?.setBroken(isBroken);
       },
       async setFault(fault) {
         searcher.clear();

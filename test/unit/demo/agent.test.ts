@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest';
+import { createDemoAgent } from '../../../src/demo/agent.ts';
+import { createDemoTraffic, divideQuestions, NOTHING_MISSING } from '../../../src/demo/traffic.ts';
+import { looksLikeAnswer } from '../../../src/live/rules/answer-like.ts';
+
+const FROM = new Date('2026-03-02T00:00:00Z');
+const questions = await divideQuestions();
+/** Finds the answer for queries in the words of the user, and nothing for keywords. */
+const search = async (text: string) => ({
+  results: text.endsWith('?') ? [{ id: answerTo(text), score: 0.5 }] : [],
+  latencyMs: 3,
+  error: null,
+});
+const answerTo = (text: string): string =>
+  questions.live.flat().find((question) => question.text === text)?.document ?? 'none';
+
+async function hoursOf(isBroken: boolean) {
+  const agent = await createDemoAgent(search);
+  const traffic = createDemoTraffic(questions, search, 0, agent);
+  agent.setBroken(isBroken);
+  const queries = [];
+  for (let hour = 0; hour < 6; hour++) queries.push(...(await traffic.nextHour(FROM, NOTHING_MISSING)));
+  return queries.flatMap(({ id, text, episode }) =>
+    episode === null ? [] : [{ query: id, text: text ?? '', step: episode.step, originalText: episode.originalText }],
+  );
+}
+
+describe('the agent of the demo', () => {
+  it('asks keywords first and the original text next, in one episode for each question', async () => {
+    const steps = await hoursOf(false);
+    expect(new Set(steps.map(({ query }) => query)).size).toBe(steps.length);
+    for (const { text, step, originalText } of steps) {
+      if (step === 1) expect(text).toBe(originalText);
+      expect(looksLikeAnswer(text, originalText ?? '')).toBe(false);
+    }
+    expect(steps.some(({ step }) => step === 1)).toBe(true);
+  });
+
+  it('answers from memory in about two of five turns while its rewriter is broken', async () => {
+    const first = (await hoursOf(true)).filter(({ step }) => step === 0);
+    const answers = first.filter(({ text, originalText }) => looksLikeAnswer(text, originalText ?? ''));
+    expect(answers.length / first.length).toBeGreaterThan(0.25);
+    expect(answers.length / first.length).toBeLessThan(0.55);
+  });
+});
