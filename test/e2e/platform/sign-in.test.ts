@@ -96,6 +96,7 @@ pipelines:
 
     it('signs users in by the groups in the ID token, without a redirect to another site', async () => {
       const { browser, answer } = await signIn('ann');
+      expect(await examined()).toMatchObject({ status: 'ok', message: expect.stringContaining(callback) as string });
       expect(answer).toMatchObject({ status: 200, location: null });
       expect(answer.body).toContain('content="0;url=/checks"');
       const session = answer.cookies.find((cookie) => cookie.startsWith('recalld_session=')) ?? '';
