@@ -80,7 +80,8 @@ describe('a daemon behind a proxy that it trusts', () => {
   const aKey = async (...scopes: string[]): Promise<{ id: string; text: string }> => {
     const [id, text] = [`key-${(keys += 1)}`, `rcl_${keys}`];
     const hash = createHash('sha256').update(text).digest();
-    await database.query('insert into api_keys values ($1, $1, $2, $3, now())', [id, hash, scopes]);
+    const sql = 'insert into api_keys (id, name, key_hash, scopes, created_at) values ($1, $1, $2, $3, now())';
+    await database.query(sql, [id, hash, scopes]);
     return { id, text };
   };
 
