@@ -120,7 +120,7 @@ const snapshotAlerts: readonly AlertRule[] = [
     dashboard: 'itself',
     summary: 'recalld: database reads fail',
     description:
-      '{{ $value | humanize }} database reads by {{ $labels.instance }} failed within 15 minutes. Check the database load and storage.pool_size.',
+      '{{ printf "%.0f" $value }} database reads by {{ $labels.instance }} failed within 15 minutes. Check the database load and storage.pool_size.',
   },
   {
     alert: 'RecalldDroppedSamples',
@@ -132,7 +132,7 @@ const snapshotAlerts: readonly AlertRule[] = [
     dashboard: 'itself',
     summary: 'recalld: a computed value is not finite',
     description:
-      '{{ $value | humanize }} samples on {{ $labels.instance }} were not finite numbers within an hour and were not exported. Report this bug in recalld.',
+      '{{ printf "%.0f" $value }} samples on {{ $labels.instance }} were not finite numbers within an hour and were not exported. Report this bug in recalld.',
   },
   {
     alert: 'RecalldClockSkew',
@@ -192,7 +192,7 @@ and on (queue) ${maxBy(['queue'], 'recalld_queue_jobs', { state: 'active' })} ==
     dashboard: 'itself',
     summary: 'recalld: jobs failed permanently',
     description:
-      '{{ $value | humanize }} jobs {{ $labels.task }} failed within an hour and will not be retried. The log states the reason.',
+      '{{ printf "%.0f" $value }} jobs {{ $labels.task }} failed within an hour and will not be retried. The log states the reason.',
   },
   {
     alert: 'RecalldNotificationLost',
@@ -203,7 +203,7 @@ and on (queue) ${maxBy(['queue'], 'recalld_queue_jobs', { state: 'active' })} ==
     dashboard: 'itself',
     summary: 'recalld: notifications were not delivered',
     description:
-      'recalld gave up {{ $value | humanize }} messages to {{ $labels.kind }} after an hour of retries. Check the receiver with recalld notify.',
+      'recalld gave up {{ printf "%.0f" $value }} messages to {{ $labels.kind }} after an hour of retries. Check the receiver with recalld notify.',
   },
   {
     alert: 'RecalldJobsFailing',
@@ -225,7 +225,7 @@ or
     dashboard: 'itself',
     summary: 'recalld: jobs keep failing',
     description:
-      '{{ $value | humanize }} attempts of the job {{ $labels.task }} failed within an hour, or within 13 hours without a success. The log line `a job failed` names the pipelines and the reason.',
+      '{{ printf "%.0f" $value }} attempts of the job {{ $labels.task }} failed within an hour, or within 13 hours without a success. The log line `a job failed` names the pipelines and the reason.',
   },
   {
     alert: 'RecalldJobsExhausted',
@@ -252,7 +252,7 @@ const ingestAlerts: readonly AlertRule[] = [
     dashboard: 'itself',
     summary: 'recalld: ingest requests are refused',
     description:
-      'recalld answered {{ $value | humanize }} ingest requests within 10 minutes with 429 or 503 because of {{ $labels.reason }}. Clients retry, then drop their samples.',
+      'recalld answered {{ printf "%.0f" $value }} ingest requests within 10 minutes with 429 or 503 because of {{ $labels.reason }}. Clients retry, then drop their samples.',
   },
   {
     alert: 'RecalldIngestRejected',
@@ -264,7 +264,7 @@ const ingestAlerts: readonly AlertRule[] = [
     dashboard: 'itself',
     summary: 'recalld: invalid live queries or feedback',
     description:
-      '{{ $value | humanize }} items within 15 minutes were rejected with {{ $labels.code }}. Fix the sender; a retry does not help.',
+      '{{ printf "%.0f" $value }} items within 15 minutes were rejected with {{ $labels.code }}. Fix the sender; a retry does not help.',
   },
   {
     alert: 'RecalldSpansUnusable',
@@ -278,7 +278,7 @@ const ingestAlerts: readonly AlertRule[] = [
     dashboard: 'itself',
     summary: 'recalld: OpenTelemetry spans cannot be used',
     description:
-      'recalld could not extract a live query from {{ $value | humanize }} spans within an hour ({{ $labels.outcome }}).',
+      'recalld could not extract a live query from {{ printf "%.0f" $value }} spans within an hour ({{ $labels.outcome }}).',
   },
 ];
 

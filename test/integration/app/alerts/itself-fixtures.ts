@@ -187,7 +187,7 @@ export const itselfFixtures: readonly AlertFixture[] = [
     labels: { code: 'pipeline_unknown' },
     breaching: [signal('recalld_ingest_rejected_total', { code: 'pipeline_unknown' }, growing(50))],
     healthy: [signal('recalld_ingest_rejected_total', { code: 'pipeline_unknown' }, growing(1))],
-    says: '1.5k items within 15 minutes were rejected with pipeline_unknown. Fix the sender; a retry does not help.',
+    says: '1500 items within 15 minutes were rejected with pipeline_unknown. Fix the sender; a retry does not help.',
   },
   {
     alert: 'RecalldSpansUnusable',
@@ -197,7 +197,7 @@ export const itselfFixtures: readonly AlertFixture[] = [
       signal('recalld_trace_spans_total', { outcome: 'ignored' }, growing(100)),
       signal('recalld_trace_spans_total', { outcome: 'unreadable_retriever' }, (m) => Math.floor(m / 10)),
     ],
-    says: 'recalld could not extract a live query from 1.2k spans within an hour (without_pipeline).',
+    says: 'recalld could not extract a live query from 1200 spans within an hour (without_pipeline).',
   },
   {
     alert: 'RecalldWatchdog',
