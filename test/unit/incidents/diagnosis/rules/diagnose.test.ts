@@ -410,7 +410,10 @@ describe('a diagnosis', () => {
       'embedding_model',
       { firing: ['index_models'], index: [{ kind: 'other_model', value: 0.5, ciLow: 0.4, n: 96, known: 48 }] },
     ],
-    ['deployment', { deployments: [aDeployment({})], answers: { ...fallen, kept: 0.8 } }],
+    [
+      'deployment',
+      { deployments: [aDeployment({})], answers: { ...fallen, kept: 0.8, keptOfThere: 0.8, disorder: 0.3 } },
+    ],
     [
       'uncovered_topic',
       {
@@ -421,7 +424,7 @@ describe('a diagnosis', () => {
     ['golden_labels', { run: { labels: { probed: 100, stale: 3, lost: 0 } } }],
     ['forbidden_documents', { firing: ['forbidden'], run: { forbidden: { asked: 12, results: 1 } } }],
     ['recalld', { ownWork: { kind: 'overdue', goldenSet: 'faq', intervals: 5 } }],
-    ['unknown', { answers: { ...fallen, kept: 0.8 } }],
+    ['unknown', { answers: { ...fallen, kept: 0.8, keptOfThere: 0.8, disorder: 0.3 } }],
     ['unknown', {}],
   ])('says %s', (cause, parts) => {
     expect(diagnose(observing(parts))).toMatchObject({ cause });
