@@ -5,6 +5,8 @@
  * docs/explanation/agent-faults.md. `--daemon` sends one short stream of each kind through the simulated daemon instead, and
  * compares its measures and its cause.
  */
+import { execFile } from 'node:child_process';
+import { parseArgs, promisify } from 'node:util';
 import { HOUR_MS } from '../src/core/time.ts';
 import { type AgentFault, betterRetriever, drawHabits, faults, nothingWrong, retrieverFaults } from './agents/agent.ts';
 import { runDaemonStream } from './agents/daemon.ts';
@@ -71,12 +73,11 @@ export interface AgentFaultsResult {
 const all: readonly (AgentFault & { readonly cause?: string })[] = [...faults, ...retrieverFaults, betterRetriever];
 
 function summarize(fault: AgentFault & { readonly cause?: string }, streams: readonly Stream[]): CalledFault {
-  const outcomes = streams.flatMap(({ called }) => called.get(fault.name) ?? []);
+  const outcomes = streams.flatMap(({ called }) => called[fault.name] ?? []);
   const called = outcomes.flatMap((one) => (one.hours === null ? [] : [{ ...one, hours: one.hours }]));
   const hours = called.map((one) => one.hours).toSorted((a, b) => a - b);
   const median = hours[Math.floor(hours.length / 2)];
-  const named = (one: (typeof called)[number]): string[] =>
-    [one.first, one.later].flatMap((found) => found?.cause ?? []);
+  const named = ({ first, later }: (typeof called)[number]) => [first, later].flatMap((cause) => cause ?? []);
   return {
     name: fault.name,
     does: fault.does,
@@ -84,8 +85,8 @@ function summarize(fault: AgentFault & { readonly cause?: string }, streams: rea
     streams: outcomes.length,
     called: called.length,
     median_hours: median === undefined ? null : Math.round(10 * median) / 10,
-    right: called.filter(({ first }) => first?.cause === fault.cause).length,
-    right_later: called.filter(({ later }) => later?.cause === fault.cause).length,
+    right: called.filter(({ first }) => first === fault.cause).length,
+    right_later: called.filter(({ later }) => later === fault.cause).length,
     called_the_agents: called.filter((one) => named(one).some((cause) => AGENT_CAUSES.includes(cause))).length,
   };
 }
@@ -119,16 +120,34 @@ function measureCoverage(library: Library, windows: number): Coverage[] {
   });
 }
 
-export async function measureAgentFaults(streams: number, days: number, windows: number, say: (line: string) => void) {
-  const library = await openLibrary();
+/** Streams are divided between this many processes. */
+const PARTS = 2;
+
+function runPart(library: Library, part: number, streams: number, days: number): Stream[] {
   const found: Stream[] = [];
-  for (let seed = SEED; seed < SEED + streams; seed++) {
+  for (let seed = SEED + part; seed < SEED + streams; seed += PARTS) {
     found.push(runStream(library, all, { seed, days, windowMs: WINDOW_HOURS * HOUR_MS }));
-    if (seed % 10 === 0) {
+    if (found.length % 10 === 0) {
       const counts = all.map((fault) => summarize(fault, found)).map((one) => `${one.name} ${one.called}/${one.right}`);
-      say(`${seed} of ${streams} streams, called and right: ${counts.join(', ')}`);
+      say(`part ${part}: ${found.length} streams, called and right: ${counts.join(', ')}`);
     }
   }
+  return found;
+}
+
+async function startPart(part: number, streams: number, days: number): Promise<Stream[]> {
+  const options = ['--part', part, '--streams', streams, '--days', days].map(String);
+  const child = promisify(execFile)(process.execPath, ['--import', 'tsx', import.meta.filename, ...options], {
+    maxBuffer: 2 ** 26,
+  });
+  child.child.stderr?.pipe(process.stderr);
+  return JSON.parse((await child).stdout) as Stream[];
+}
+
+export async function measureAgentFaults(streams: number, days: number, windows: number) {
+  const starting = Array.from({ length: PARTS }, (_, part) => startPart(part, streams, days));
+  const found = (await Promise.all(starting)).flat();
+  const library = await openLibrary();
   return {
     episodes_per_hour: EPISODES_PER_HOUR,
     window_hours: WINDOW_HOURS,
@@ -148,18 +167,26 @@ function say(line: string): void {
   process.stderr.write(`${line}\n`);
 }
 
-if (process.argv[1]?.endsWith('agent-faults.ts') === true && process.argv.includes('--daemon')) {
+const { values } = parseArgs({
+  strict: false,
+  options: { part: { type: 'string' }, streams: { type: 'string' }, days: { type: 'string' } },
+});
+const isCommand = process.argv[1]?.endsWith('agent-faults.ts') === true;
+if (isCommand && values.part !== undefined) {
+  const part = runPart(await openLibrary(), Number(values.part), Number(values.streams), Number(values.days));
+  process.stdout.write(JSON.stringify(part));
+} else if (isCommand && process.argv.includes('--daemon')) {
   const library = await openLibrary();
   for (const fault of [nothingWrong, ...all]) {
     const { expected, cause, compared, difference } = await runDaemonStream(library, fault, SEED);
     say(`${fault.name}: cause ${cause} (expected ${expected}), ${compared} measures differ by at most ${difference}`);
   }
-} else if (process.argv[1]?.endsWith('agent-faults.ts') === true) {
+} else if (isCommand) {
   const { quick, out, scale } = readArguments(process.argv.slice(2), 'agent-faults');
   const startedAt = performance.now();
   const result = quick
-    ? await measureAgentFaults(2, 17, 200, say)
-    : await measureAgentFaults(STREAMS * scale, QUIET_DAYS, 1000, say);
+    ? await measureAgentFaults(2, 17, 200)
+    : await measureAgentFaults(STREAMS * scale, QUIET_DAYS, 500);
   const { quiet, coverage } = result;
   say(
     `${quiet.false_pages} false pages in ${quiet.streams} quiet streams of ${quiet.days} days (budget ${quiet.budget})`,

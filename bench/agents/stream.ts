@@ -1,6 +1,7 @@
 /** Streams of episodes over days: traffic, the measures that the daemon stores, its watch over changes, and the diagnosis. */
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/core/time.ts';
-import { diagnose, type Findings } from '../../src/incidents/diagnosis/rules/diagnose.ts';
+import type { Cause } from '../../src/incidents/diagnosis/rules/cause.ts';
+import { diagnose } from '../../src/incidents/diagnosis/rules/diagnose.ts';
 import type { EffectKind } from '../../src/incidents/diagnosis/rules/effects.ts';
 import type { ObservedLive, ObservedValue } from '../../src/incidents/diagnosis/rules/observed-live.ts';
 import {
@@ -235,8 +236,8 @@ export interface Called {
   /** Hours from the fault to the first alert; null if it was not called within a day. */
   readonly hours: number | null;
   /** What the first message names, and what is named two hours later. */
-  readonly first: Findings | null;
-  readonly later: Findings | null;
+  readonly first: Cause | null;
+  readonly later: Cause | null;
   readonly firing: readonly EffectKind[];
 }
 
@@ -244,7 +245,8 @@ export interface Stream {
   /** Number of times that an alert started to fire while nothing was wrong. */
   readonly falsePages: number;
   readonly days: number;
-  readonly called: ReadonlyMap<string, Called>;
+  /** By name of the fault. */
+  readonly called: Readonly<Record<string, Called>>;
 }
 
 /** A fault starts after this many days. */
@@ -264,13 +266,13 @@ export function runStream(
   let kept: TimedEpisode[] = [];
   let falsePages = 0;
   let wasFiring = false;
-  const called = new Map<string, Called>();
+  const called: Record<string, Called> = {};
   for (let from = 0; from < days * DAY_MS; from += HOUR_MS) {
     if (from === onset)
       for (const [place, fault] of faults.entries()) {
         const chance = randomNumbers(1_000_000 + 1000 * seed + place);
         const start = { kept, watch: watch.copy(), traffic: traffic.fork(chance), onset, windowMs, hasStore };
-        called.set(fault.name, runFault(library, fault, start, chance));
+        called[fault.name] = runFault(library, fault, start, chance);
       }
     kept = [...kept.filter(({ at }) => at >= from - windowMs), ...traffic.next(nothingWrong)];
     for (let now = from + LOOK_MS; now <= from + HOUR_MS; now += LOOK_MS) {
@@ -309,7 +311,7 @@ function runFault(library: Library, fault: AgentFault, start: FaultStart, random
       if (!isDue) continue;
       const inWindow = kept.filter(({ at }) => at >= now - windowMs && at < now);
       const shareBroken = inWindow.filter(({ at }) => at >= onset).length / inWindow.length;
-      const findings = diagnose(
+      const { cause } = diagnose(
         observationsOf({
           firing,
           golden: now >= firstRun ? broken : healthy,
@@ -320,8 +322,8 @@ function runFault(library: Library, fault: AgentFault, start: FaultStart, random
           calls: inWindow.length,
         }),
       );
-      if (called.hours !== null) return { ...called, later: findings };
-      called = { hours, first: findings, later: findings, firing };
+      if (called.hours !== null) return { ...called, later: cause };
+      called = { hours, first: cause, later: cause, firing };
     }
   }
   return called;

@@ -72,5 +72,5 @@ function sentenceOfBetter({ does, called, streams }: CalledFault, { healthy, bet
 }
 
 function shareOf(part: number, whole: number): string {
-  return whole === 0 ? '-' : `${part} of ${whole} (${((100 * part) / whole).toFixed(1)} %)`;
+  return whole === 0 ? '-' : `${part} of ${whole} (${Number(((100 * part) / whole).toFixed(1))} %)`;
 }
