@@ -116,7 +116,7 @@ function boundParagraphs({ provenance, cells, repeated }: CoverageResult): strin
   const short = cells.filter(({ coverage }) => coverage.share < MIN_COVERAGE);
   return [
     '## How often intervals hold',
-    `The table lists every value that recalld exports with a 95 % interval. It shows how often the interval contains the truth in the worst simulated world. ${short.length === 0 ? `None of the ${cells.length} is below ${percent(MIN_COVERAGE)}.` : `Below ${percent(MIN_COVERAGE)}: ${short.map(({ bound, world }) => `${bound} of ${world}`).join('; ')}.`}${repeated.length === 0 ? '' : ` If an interval was below this in its first simulations, all worlds of its kind were simulated again, ${TIMES_REPEATED} times as often: ${repeated.join(', ')}.`} The interval for the number of live queries refers to the queries that arrived; all other intervals refer to the population of queries, users and sessions.`,
+    `The table lists every value that recalld exports with a 95 % interval. For each value, the table shows how often the interval contains the truth in the worst simulated world. ${short.length === 0 ? `None of the ${cells.length} is below ${percent(MIN_COVERAGE)}.` : `Below ${percent(MIN_COVERAGE)}: ${short.map(({ bound, world }) => `${bound} of ${world}`).join('; ')}.`}${repeated.length === 0 ? '' : ` If an interval was below this in its first simulations, all worlds of its kind were simulated again, ${TIMES_REPEATED} times as often: ${repeated.join(', ')}.`} The interval for the number of live queries refers to the queries that arrived; all other intervals refer to the population of queries, users and sessions.`,
     table(['Interval', 'Worlds', 'Contains the truth', 'Worst world'], rows),
     measuredBy(provenance),
   ];

@@ -280,6 +280,10 @@ pipelines:
       window_days: 30
 
     service_names: [support-rag]  # service.name of this pipeline's spans
+    retrieval_tools:          # tools of an agent whose spans are live queries
+      - name: search_orders
+        text: filter.words    # JMESPath in the arguments
+        results: {list: hits, id: order.id, score: match}   # JMESPath in the result
     embedding_dimensions: null  # of live queries; null learns it
     sampling:                 # which live queries are stored
       rate: 0.1
@@ -287,6 +291,8 @@ pipelines:
       max_per_minute: 600
       always_keep: [zero_results, error, negative_feedback]
       low_similarity_below: 0.3   # keeps queries with a lower best cosine
+    episodes:
+      idle: 10m               # without a retrieval, the turn of an agent is closed
     isolation:                # evaluated on every live answer, before sampling
       - {name: tenants, segment: tenant, allow: ["{{tenant}}/*", "public/*"]}              # ids of documents
       - {name: regions, segment: region, field: region, allow: ["{{region}}", global]}    # their fields

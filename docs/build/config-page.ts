@@ -103,7 +103,7 @@ function connectionText(sections: readonly Section[]): string[] {
   });
   return [
     `### ${connectionHeading}`,
-    'Retrievers, stores, models, receivers and collectors have these keys. Their own sections list the defaults.',
+    'Retrievers, stores, models, receivers and collectors have these keys. The defaults are listed in the section of each service.',
     table(['Key', 'Type', 'Meaning'], [...rows, ...nested]),
   ];
 }

@@ -141,7 +141,7 @@ export interface Storage {
 }
 
 /**
- * Opens the database. Migrates it in embedded mode.
+ * Opens the database, and migrates it in embedded mode.
  *
  * @throws RecalldError config_invalid for an invalid URL, database_unreachable, database_read_only, pooler_unsuitable,
  * search_path_wrong, data_dir_in_use, data_dir_unusable, embedded_database_failed, schema_too_new, and schema_too_old

@@ -114,7 +114,7 @@ export async function openDependencies(settings: DaemonRequest): Promise<Daemon>
     holder: replica,
     hashKey,
     newRunId,
-    // Short enough to type, such as t-3f9a1c2b07.
+    // Creates an id that is short enough to type, such as t-3f9a1c2b07.
     newTopicId: () => `t-${randomBytes(5).toString('hex')}`,
     ownLag: createLagHistory(clock, LAG_INTERVAL_MS / 1000),
     explainTurns: createExplainTurns(),

@@ -163,7 +163,7 @@ async function listen(config: Config, cleanups: CleanupStack, deps: HttpParts): 
 
 /**
  * True for a daemon with an embedded database that only listens on loopback, without a proxy and without users of a
- * provider. Such a daemon trusts every caller.
+ * provider. A daemon without keys trusts every caller.
  */
 function keysAreOptional({ server, storage }: Config): boolean {
   if (server.oidc !== undefined) return false;

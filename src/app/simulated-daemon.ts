@@ -1,6 +1,6 @@
 /**
- * An in-process daemon whose caller sets the clock and starts the jobs, which have no schedule. Its pages and API are
- * served meanwhile. Everything else works as in a real daemon.
+ * An in-process daemon whose caller sets the clock and starts the jobs, which have no schedule. The daemon's pages and
+ * API are served meanwhile. Everything else works as in a real daemon.
  */
 import { createCleanupStack } from '../core/cleanup-stack.ts';
 import type { Db } from '../core/context.ts';

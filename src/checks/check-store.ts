@@ -25,7 +25,7 @@ export interface StoredCheckStatus extends CheckStatus {
 
 /** Step of a check from one status to the next. */
 export interface CheckStep {
-  /** Null if the check was never evaluated. */
+  /** State after the previous evaluation; null if the check was never evaluated. */
   readonly previous: Pick<StoredCheckStatus, 'verdict' | 'revision'> | null;
   readonly status: CheckStatus;
 }
@@ -35,7 +35,7 @@ export interface CheckTransition {
   readonly pipeline: string;
   readonly check: string;
   readonly severity: Severity;
-  /** Null for the first verdict of a check. */
+  /** Previous verdict; null for the first verdict of a check. */
   readonly from: Verdict | null;
   readonly to: Verdict;
   readonly occurredAt: Date;

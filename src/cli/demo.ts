@@ -18,11 +18,11 @@ export function demoCommand(command: Command, signal: AbortSignal): Command {
   return command
     .option('--port <n>', 'port of the daemon; 0 for any free port', parsePort, 8321)
     .addOption(
-      new Option('--fault <fault>', 'simulate one fault, none, or a story of most of them')
+      new Option('--fault <fault>', 'simulate one fault, no fault, or a sequence of most faults')
         .choices(['none', ...scenarios.map(({ name }) => name), 'story'])
         .default('story'),
     )
-    .option('--once', 'exit at the end: 0 if every step went as expected, else 1', false)
+    .option('--once', 'exit at the end, with code 0 if every step went as expected, otherwise 1', false)
     .addHelpText('after', '\nExample:\n  recalld demo --fault index --once')
     .action((options: DemoOptions) => demo(options, AbortSignal.any([signal, parentGone()])));
 }

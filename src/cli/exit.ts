@@ -93,8 +93,8 @@ export function interruptSignal(): AbortSignal {
 }
 
 /**
- * Returns a signal that aborts when the parent process has ended. Only for interactive programs: a daemon must outlive its
- * shell.
+ * Returns a signal that aborts when the parent process has ended. Use this signal only for interactive programs: a
+ * daemon must outlive its shell.
  */
 export function parentGone(): AbortSignal {
   const controller = new AbortController();

@@ -109,7 +109,10 @@ async function init(url: string, options: InitOptions, signal: AbortSignal): Pro
   );
 }
 
-/** Below this number, the confidence interval for a mean overlap is so wide that only a large change is critical. */
+/**
+ * With fewer queries than this, the confidence interval for a mean overlap is so wide that only a large change is
+ * critical.
+ */
 const FEW_QUESTIONS = 50;
 
 interface Questions {
@@ -118,7 +121,7 @@ interface Questions {
   readonly samples: readonly string[];
   /** Warnings from reading the file, such as duplicate queries. */
   readonly warnings: readonly string[];
-  /** Null for a golden set. */
+  /** Number of queries in a text file; null if the file is a golden set. */
   readonly count: number | null;
 }
 
@@ -220,7 +223,7 @@ function configText(
     results: { list, id, score, ...(id === null ? { text } : {}) },
   };
   const watched = {
-    // Runs frequently, so that a first trial shows results. Hourly is common later.
+    // The set runs frequently, so that a first trial shows results. Later, hourly runs are common.
     golden: [{ set: SET, cron: '*/2 * * * *', max_per_second: 5 }],
     checks: [
       {

@@ -32,7 +32,7 @@ interface TestedPipeline {
 export function storeTestCommand(command: Command, signal: AbortSignal): Command {
   return withConfig(command, 'recalld store-test --config recalld.yaml --filter language=en')
     .option('--pipeline <name>', "only test this pipeline's store")
-    .option('--filter <field=value>', 'a field and a value that some chunks have', parseFilter, null)
+    .option('--filter <field=value>', 'field and value of some chunks, used to test filters', parseFilter, null)
     .addHelpText(
       'after',
       '\nThis command only needs read access. Exit codes: 0 all supported features work, 1 a test failed, 3 a store does not respond.',

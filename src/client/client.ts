@@ -110,7 +110,10 @@ class Channel {
   }
 }
 
-/** Number of hash values for sampling by session or episode. All processes of the host sample the same ones. */
+/**
+ * Number of hash values for sampling by session or episode. All processes of the host sample the same sessions and
+ * episodes.
+ */
 const HASH_RANGE = 2 ** 32;
 
 /**

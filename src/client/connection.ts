@@ -17,7 +17,7 @@ export type Reply =
       readonly kind: 'answer';
       readonly status: number;
       readonly retryAfter: string | null;
-      /** Empty if the body was cut off. */
+      /** Body of the response; empty if it was cut off. */
       readonly body: string;
     }
   | { readonly kind: 'failure'; readonly reason: string };

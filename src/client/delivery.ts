@@ -33,7 +33,7 @@ type Verdict =
 
 const RETRYABLE = new Set([429, 502, 503, 504]);
 
-/** Exceeds the number of the daemon's codes; further codes are counted together. */
+/** Maximum number of codes that are counted separately. The daemon has fewer; further codes are counted together. */
 const MAX_CODES = 32;
 
 /** Classifies the reply to a batch of `items` items. */
@@ -130,7 +130,7 @@ export function retryAfterMs(retryAfter: string | null, now: number): number {
 /** Maximum time to work without yielding to the host. */
 const SLICE_MS = 1;
 
-/** Smaller bodies fit into one packet with or without compression. */
+/** Minimum size for compression. Smaller bodies fit into one packet with or without it. */
 const GZIP_FROM_BYTES = 1024;
 
 const gzipInThreadPool = promisify(gzip);
@@ -187,7 +187,7 @@ export class Delivery {
   readonly #tally: Tally;
   readonly #connection: Connection;
   readonly #settings: DeliverySettings;
-  /** Reduced when the daemon rejects a batch as too large. */
+  /** Maximum batch size; reduced when the daemon rejects a batch as too large. */
   #batchBytes = BATCH_BYTES;
   #isGzipTaken = true;
   #isStopped = false;
@@ -208,14 +208,14 @@ export class Delivery {
   }
 
   /**
-   * Starts the loop. Its timers and requests belong to the caller of `start`, not to the caller that pushes a record.
-   * This prevents traces and other async context of one host request from leaking into every batch.
+   * Starts the loop. The loop's timers and requests belong to the caller of `start`, not to the caller that pushes a
+   * record. This prevents traces and other async context of one host request from leaking into every batch.
    */
   start(): void {
     this.#run().catch(() => undefined);
   }
 
-  /** Must be called after an item is added to the outbox. */
+  /** Wakes the loop. Must be called after an item is added to the outbox. */
   wake(): void {
     if (this.#outbox.waiting === 1 || this.#isDue()) this.#idle.end();
     this.#notifyWaiters();

@@ -71,7 +71,7 @@ export function required<T>(value: T | undefined, field: string): T {
 export const version = '0.1.0';
 
 export interface Settings {
-  /** Null if nothing can be sent. */
+  /** Base URL of the daemon; null if nothing can be sent. */
   readonly url: URL | null;
   readonly headers: Readonly<Record<string, string>>;
   readonly pipeline: string | undefined;
@@ -82,7 +82,7 @@ export interface Settings {
   readonly timeoutMs: number;
   readonly sampleRate: number;
   readonly onDrop: ((drop: Drop) => unknown) | undefined;
-  /** One sentence each: the option, and what is used instead. */
+  /** Invalid options. Each sentence names an option and the value that is used instead. */
   readonly problems: readonly string[];
 }
 
@@ -137,7 +137,7 @@ function readUrl(value: unknown, problems: string[]): URL | null {
     const url = new URL(String(value));
     if (/^https?:$/.test(url.protocol) && url.username === '' && url.password === '') return url;
   } catch {
-    // Reported below.
+    // The invalid value is reported below.
   }
   problems.push('url must be an http or https address without user name and password; nothing is sent.');
   return null;

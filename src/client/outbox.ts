@@ -172,7 +172,10 @@ export class Outbox<R extends Sized> {
   }
 }
 
-/** The number of codes is limited, because codes come from the daemon, or from whatever responds in its place. */
+/**
+ * The number of codes is limited, because codes come from the daemon, or from another server that responds in its
+ * place.
+ */
 const MAX_CODES = 100;
 
 export class Tally {

@@ -80,7 +80,7 @@ interface QueryContext {
 
 /** Creates one item for `POST /v1/queries`. Throws InvalidField for an invalid field. */
 export function createQueryRecord(query: Readonly<Record<string, unknown>>, context: QueryContext): ClientRecord {
-  // The value comes from the context; this only validates it.
+  // The value comes from the context and is only validated here.
   readIdentifier(query['id'], 'id');
   const error = readError(query['error']);
   const results = readResults(query['results'], 'results');
@@ -157,7 +157,7 @@ function idOfText(text: string | undefined): string | undefined {
   return text === undefined ? undefined : (contentId(text) ?? undefined);
 }
 
-/** The ranking is useful even without a score that JSON cannot represent. */
+/** Omits a score that JSON cannot represent, because the ranking is useful without it. */
 function readScore(value: unknown, field: string): number | undefined {
   if (value === null || value === undefined) return undefined;
   if (typeof value !== 'number') throw new InvalidField(`${field}[].score must be a number`);
@@ -183,7 +183,10 @@ function readStages(value: unknown): Record<string, unknown>[] | undefined {
   });
 }
 
-/** An empty string is not an error; an Error without a message is reported by its name. */
+/**
+ * Reads an error. An empty string is not an error; an Error without a
+ * message is reported by its name.
+ */
 function readError(value: unknown): string | undefined {
   const error = isErrorLike(value) ? value.message || value.name : value;
   if (error === null || error === undefined || error === '') return undefined;
@@ -282,7 +285,7 @@ const OVERHEAD_BYTES = 256;
 const EMBEDDING_BYTES = 6;
 
 export interface ClientRecord {
-  /** Size in memory or on the wire, whichever is larger, slightly rounded up. */
+  /** Size of the item in memory or on the wire, whichever is larger, slightly rounded up. */
   readonly bytes: number;
   readonly json: string;
   readonly embedding: Float32Array | undefined;

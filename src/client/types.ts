@@ -6,7 +6,7 @@ export type Identifier = string | number;
 type Optional<T> = T | null | undefined;
 
 export interface RankedDocument {
-  /** Derived from `text` if missing, as everywhere in recalld (docs/explanation/concepts.md). */
+  /** Document id. If it is missing, recalld derives it from `text` (docs/explanation/concepts.md). */
   readonly id?: Optional<Identifier>;
   /** Score from the retriever; a score that is not finite is omitted. */
   readonly score?: Optional<number>;
@@ -20,10 +20,10 @@ export interface RankedDocument {
 
 /** Results of one retriever stage, such as candidate search or reranking. */
 export interface TrackedStage {
-  /** At most 64 characters. */
+  /** Name of the stage, at most 64 characters. */
   readonly name: string;
   readonly latencyMs?: Optional<number>;
-  /** Best first, at most 1,000; omit it if unknown. */
+  /** Results of the stage, best first, at most 1,000; omit the list if it is unknown. */
   readonly results?: Optional<readonly (Identifier | RankedDocument)[]>;
   /** True for one of several parallel stages whose results are merged afterwards. */
   readonly side?: Optional<boolean>;
@@ -31,28 +31,34 @@ export interface TrackedStage {
 
 /** An agent turn: one need of a user, for which the agent may retrieve several times. */
 export interface TrackedEpisode {
-  /** The same for all retrievals of the turn, and different for each turn. */
+  /** Id of the turn: the same for all its retrievals, and different for each turn. */
   readonly id: Identifier;
   /** Position of the retrieval in the turn; by default the retrievals are ordered by `occurredAt`. */
   readonly step?: Optional<number>;
-  /** What the user asked, before the agent rewrote it into `text`. */
+  /** The user's question, which the agent rewrote into `text`. */
   readonly originalText?: Optional<string>;
 }
 
 /** A query that a user sent, and the documents retrieved for it. */
 export interface TrackedQuery {
-  /** Idempotency key within the pipeline; a random UUID by default. */
+  /** Query id, which identifies repeated reports within the pipeline; a random UUID by default. */
   readonly id?: Optional<Identifier>;
   /** Pipeline in recalld's config; by default the pipeline passed to `createClient`. */
   readonly pipeline?: Optional<string>;
-  /** Date, milliseconds since the epoch, or an ISO 8601 string; by default the time of the call. */
+  /**
+   * Time of the query, as a Date, milliseconds
+   * since the epoch, or an ISO 8601 string; by default the time of the call.
+   */
   readonly occurredAt?: Optional<Date | number | string>;
   readonly text?: Optional<string>;
   /** The query vector, at most 16,384 finite numbers. */
   readonly embedding?: Optional<readonly number[] | Float32Array | Float64Array>;
   /** Number of requested documents. */
   readonly topK?: Optional<number>;
-  /** A session is sampled as a whole. */
+  /**
+   * Id of the user's session. A session
+   * is sampled as a whole.
+   */
   readonly sessionId?: Optional<Identifier>;
   readonly traceId?: Optional<string>;
   /** Agent turn that made this retrieval, perhaps among others. A turn is sampled as a whole. */
@@ -74,20 +80,21 @@ export interface TrackedQuery {
     readonly retriever?: Optional<string>;
   }>;
   /**
-   * Sampling probability, if the host reports only a sample of its queries; multiplied by the client's `sampleRate`.
+   * Sampling probability, if the host reports only a sample of its queries. The probability is multiplied by the
+   * client's `sampleRate`.
    */
   readonly sampling?: Optional<{ readonly probability: number }>;
 }
 
 /** User feedback on the answer to a query. Feedback is never sampled. */
 export interface TrackedFeedback {
-  /** Idempotency key; a random UUID by default. */
+  /** Id that identifies repeated reports; a random UUID by default. */
   readonly id?: Optional<Identifier>;
   /** The id that `track` returned for the query. */
   readonly queryId: Identifier;
   readonly pipeline?: Optional<string>;
   readonly kind: 'thumb' | 'rating' | 'click' | 'copy' | 'reformulation' | 'abandonment' | 'no_answer' | 'relevance';
-  /** Thumb: up or down, true or false, 1 or -1. Rating and relevance: a number. */
+  /** For a thumb: up or down, true or false, 1 or -1. For a rating or relevance: a number. */
   readonly value?: Optional<number | string | boolean>;
   readonly documentId?: Optional<Identifier>;
   /** Rank at which the document was shown, from 1. */
@@ -117,7 +124,10 @@ export interface ClientOptions {
   readonly flushIntervalMs?: number;
   /** Timeout of one request in milliseconds, from connecting to the end of the response. Default: 5,000. */
   readonly timeoutMs?: number;
-  /** Share of sessions (without one: of episodes, else of queries) that is sent, 0 to 1. recalld weights them accordingly. Default: 1. */
+  /**
+   * Share of sessions that is sent, 0 to 1. Queries without a session are sampled by episode, or one by one if they
+   * have neither. recalld weights the sampled queries accordingly. Default: 1.
+   */
   readonly sampleRate?: number;
   /** Called for every undelivered item, during the call that dropped it, so it must return quickly. */
   readonly onDrop?: Optional<(drop: Drop) => void>;

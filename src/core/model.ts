@@ -31,7 +31,7 @@ export interface GoldenQuery {
   readonly tags: Readonly<Record<string, string>>;
   /** Texts that the retriever is asked in order in place of `text`; omitted for a query with one retrieval. */
   readonly steps?: readonly string[];
-  /** Empty for a query that has no answer or that only tests forbidden documents. */
+  /** Grades of the judged documents; empty for a query that has no answer or that only tests forbidden documents. */
   readonly judgments: readonly Judgment[];
   /** Documents that must never be returned, as patterns in `core/text/document-pattern.ts`; tags are the segments. */
   readonly forbidden?: readonly string[];

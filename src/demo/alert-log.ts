@@ -62,7 +62,7 @@ export interface SummaryRow {
   readonly incident: string;
   /** The first alert and its short name; null if none fired. */
   readonly alert: { readonly name: string; readonly severity: Severity } | null;
-  /** From the start of the fault to the first alert. */
+  /** Time from the start of the fault to the first alert. */
   readonly detectedAfter: Elapsed | null;
   readonly cause: Cause | null;
   /** Number of false alerts since the previous incident, or since the beginning. */
@@ -102,7 +102,7 @@ export function elapsedText({ goldenRuns, liveQueries }: Elapsed): string {
 }
 
 const LEGEND =
-  'Detected after: golden runs and live queries from the fault to the first alert. False alerts: pages and tickets that fired before the fault, while nothing was wrong.';
+  'Detected after: number of golden runs and live queries from the fault to the first alert. False alerts: pages and tickets that fired before the fault, while nothing was wrong.';
 
 /** @param problems steps that did not go as expected */
 export function printSummary(

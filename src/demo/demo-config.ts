@@ -10,16 +10,22 @@ export const TENANT = 'acme';
 export const PUBLIC = 'public';
 const ISOLATION_RULE = 'tenants';
 
-/** Well below the score of the healthy service, and well above its score when a third of the index is missing. */
+/**
+ * Minimum golden score: well below the score of the healthy service, and well above its score when a third of the index
+ * is missing.
+ */
 const MIN_SCORE = 0.7;
 const MAX_STALE = 0.02;
 const MAX_FAILURES = 0.05;
-/** Higher than for golden queries, because too few live queries arrive in an hour to detect an error ratio of 5 %. */
+/**
+ * Maximum error ratio of live queries. The limit is higher than for golden queries, because too few live queries arrive
+ * in an hour to detect an error ratio of 5 %.
+ */
 const MAX_LIVE_FAILURES = 0.2;
-/** Seconds; far above the latency of the healthy service on a busy laptop. */
+/** Maximum latency in seconds: far above the latency of the healthy service on a busy laptop. */
 const MAX_LATENCY = 0.5;
 
-/** Well below the healthy hit rate of 95 %. */
+/** Minimum hit rate of live queries: well below the healthy hit rate of 95 %. */
 const MIN_LIVE_HITS = 0.65;
 
 /** A healthy rewriter never answers. */
@@ -28,7 +34,10 @@ const MAX_ANSWERS = 0.1;
 /** Minimum number of live queries in an hour at night. */
 const MIN_LIVE_QUERIES = 30;
 
-/** Practically unlimited, because the RAG service belongs to the demo. */
+/**
+ * Maximum number of requests per second. The rate is practically unlimited, because the RAG service belongs to the
+ * demo.
+ */
 const MAX_PER_SECOND = 10_000;
 
 /**
@@ -39,11 +48,11 @@ const RETRIES = 1;
 /** Hours between golden runs. */
 export const GOLDEN_HOURS = 2;
 
-/** Traffic for the density baseline; less than the default of two weeks, to keep the demo short. */
+/** Days of traffic in the density baseline; less than the default of two weeks, to keep the demo short. */
 const BASELINE_DAYS = 2;
 const BASELINE_SESSIONS = 1000;
 
-/** Few graded queries and a short window, to keep the demo short. */
+/** Judging settings with few graded queries and a short window, to keep the demo short. */
 const JUDGED = {
   queries_per_day: 480,
   window: '3h',

@@ -110,7 +110,7 @@ async function ingests(url: string, signal: AbortSignal): Promise<boolean> {
 
 interface DemoParts {
   readonly port: number;
-  /** Empty to run only the healthy hours. */
+  /** Scenarios to run; empty to run only the healthy hours. */
   readonly scenarios: readonly Scenario[];
   /** Keeps the daemon running after the last incident, until `signal` aborts. */
   readonly stay: boolean;

@@ -36,11 +36,14 @@ export interface Scenario {
 }
 
 export const MISSING_TITLE = MISSING_ARTICLE.replaceAll('_', ' ');
-/** Large enough to be detected within half a day at any time of day. */
+/** Share of sessions about the uncovered topic, large enough to be detected within half a day at any time of day. */
 const TOPIC_SHARE = 0.2;
-/** Large, because golden runs do not cover these passages, and the store contains similar passages. */
+/**
+ * Share of sessions about the missing passages. The share is large, because golden runs do not cover these passages,
+ * and the store contains similar passages.
+ */
 const ANSWERS_SHARE = 0.8;
-/** One golden run detects the fault, and the next run detects the fix. */
+/** Hours of a scenario in which one golden run detects the fault, and the next run detects the fix. */
 const HOURS = {
   leadHours: GOLDEN_HOURS - 1,
   judgedHours: null,

@@ -55,7 +55,7 @@ function groupByArticle(questions: readonly AnsweredQuestion[]): AnsweredQuestio
 
 const FOREIGN_DOCUMENT = { id: 'globex/board-minutes-7', score: 0.9, fields: { tenant: 'globex' } };
 
-/** Fields of every document of the store; the search does not return them. */
+/** Metadata fields of every document in the store; the search does not return them. */
 const PUBLIC_FIELDS = { tenant: PUBLIC };
 
 type SearchAnswer = Pick<LiveQuery, 'results' | 'latencyMs' | 'error'>;

@@ -16,7 +16,7 @@ export interface StoredBaseline {
   /** Why the baseline was built, as shown to users. */
   readonly reason: string;
   readonly baseline: FrozenBaseline;
-  /** Mean direction of the chunks; scores subtract half of it. Empty if unknown. */
+  /** Mean direction of the chunks; scores subtract half of it; empty if unknown. */
   readonly storeMean: Float64Array;
   /**
    * Sessions of the period that the retained tail represents; fewer than all sessions if only a part of the tail is

@@ -10,7 +10,7 @@ export interface CoveragePeriod {
   readonly pipeline: string;
   readonly from: Date;
   readonly until: Date;
-  /** Only queries measured since this time; null for all queries. */
+  /** Time since which the queries were measured; null for all queries. */
   readonly scoredSince: Date | null;
 }
 

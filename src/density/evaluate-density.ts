@@ -152,7 +152,7 @@ const LATE_SAMPLES_MS = DAY_MS;
 const WRITING_MS = MINUTE_MS;
 
 /**
- * Measures the next window that is due to close. Null if none is due or if its queries are still being measured. Writes
+ * Measures the next window that is due to close; null if none is due or if its queries are still being measured. Writes
  * nothing; equal samples produce equal measurements.
  */
 async function observeWindow(

@@ -78,7 +78,7 @@ export async function findComplaints(
 /** A live query in a topic, for display and explanation. */
 export interface ComplaintQuery {
   readonly id: string;
-  /** Null if texts are not stored. */
+  /** Query text; null if texts are not stored. */
   readonly text: string | null;
   /** What the user asked, before an agent rewrote it; null if unknown or not stored. */
   readonly originalText: string | null;

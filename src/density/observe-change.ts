@@ -180,7 +180,7 @@ export async function probeConnectors(
 /**
  * Uses golden queries as a control group: they never change, so a drop in their scores is due to the store. Returns
  * true if the latest golden runs of a pipeline dropped relative to their baselines, with a 95 % CI below 0 in any
- * measure over all queries. Null if no run was compared.
+ * measure over all queries; null if no run was compared.
  */
 export function hasGoldenDropped(latest: readonly LatestRun[], pipeline: string): boolean | null {
   const compared = latest

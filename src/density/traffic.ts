@@ -18,7 +18,7 @@ export interface Traffic extends VectorisedQueries {
 interface ReadTrafficSettings {
   /** Maximum expected number of queries. */
   readonly most: number;
-  /** Mean direction of the chunks; scores subtract half of it. Empty if unknown. */
+  /** Mean direction of the chunks; scores subtract half of it; empty if unknown. */
   readonly storeMean: Float64Array;
 }
 

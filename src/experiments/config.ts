@@ -12,7 +12,7 @@ import { nameSchema } from '../platform/config/connection.ts';
 const shadow = z.strictObject({
   name: nameSchema.describe('Name of the shadow. Keep the name for the same candidate.'),
   retriever: retrieverSchema.describe(
-    'Candidate retriever for the pipeline. It receives query texts and returns documents.',
+    'Candidate retriever for the pipeline. The candidate receives query texts and returns documents.',
   ),
   vector_store: vectorStoreSchema
     .optional()
@@ -48,7 +48,7 @@ const shadow = z.strictObject({
     .nullable()
     .default(null)
     .describe(
-      'Separator after the document id in a chunk id, such as "#" in "kb-17#3". If set, results and judgments are compared by document, because a re-chunked index has other chunk ids. Null compares ids unchanged.',
+      'Separator after the document id in a chunk id, such as "#" in "kb-17#3". If set, results and judgments are compared by document, because a re-chunked index has other chunk ids. If null, ids are compared unchanged.',
     ),
 });
 

@@ -23,8 +23,8 @@ const PATIENCE_MS = 4 * HOUR_MS;
 
 /**
  * Runs one round for every shadow. A query selected for judging is sent to the shadow once the results of users are
- * graded. The round stays within the shadow's call budget and the judge's remaining daily budget. It relies only on
- * stored grades, whenever they were stored. Repeating a round sends no query twice.
+ * graded. The round stays within the shadow's call budget and the judge's remaining daily budget. The round relies only
+ * on stored grades, no matter when they were stored. Repeating a round sends no query twice.
  *
  * @throws as forEachPipeline, with the name of the shadow's target
  */

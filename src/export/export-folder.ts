@@ -40,14 +40,17 @@ const exportManifestSchema = z.object({
   from: z.string().nullable(),
   until: z.string().nullable(),
   started_at: z.string(),
-  /** Null until the export is complete. */
+  /** Time at which the export ended; null until it is complete. */
   finished_at: z.string().nullable(),
 });
 export type ExportManifest = z.infer<typeof exportManifestSchema>;
 
 export type ExportFolder = ReturnType<typeof exportFolder>;
 
-/** Creates the accessor for a folder without touching it. Its methods throw RecalldError file_unreadable and file_unwritable. */
+/**
+ * Creates the accessor for a folder without touching it. The accessor's methods throw RecalldError file_unreadable and
+ * file_unwritable.
+ */
 export function exportFolder(to: string) {
   const root = resolve(to);
   const staging = join(root, '.incomplete');

@@ -81,7 +81,7 @@ export const runQueriesQuery = z.strictObject({
 });
 
 export const runQuerySchema = goldenQuerySchema.extend({
-  outcome: outcomeField.nullable().describe('Null until the query is answered.'),
+  outcome: outcomeField.nullable().describe('Outcome of the query; null until it is answered.'),
   documents: z
     .array(
       z.object({

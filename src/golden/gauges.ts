@@ -34,7 +34,7 @@ export interface Timetable {
   /** Longest gap between two full runs; null for a set with no schedule. */
   intervalSeconds(golden: GoldenSchedule): number | null;
   sentinelIntervalSeconds(golden: GoldenSchedule): number | null;
-  /** Null for a set with no schedule, or if every tick is in the quiet hours. */
+  /** Time of the next run; null for a set with no schedule, or if every tick is in the quiet hours. */
   nextRun(golden: GoldenSchedule, after: Date): Date | null;
   nextSentinel(golden: GoldenSchedule, after: Date): Date | null;
 }

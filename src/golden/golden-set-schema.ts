@@ -233,11 +233,11 @@ const importSummarySchema = z.object({
   tags: z.record(z.string(), z.int()).describe('Number of queries with each tag.'),
   skipped: z
     .array(z.object({ reason: z.string(), count: z.int(), first: z.string() }))
-    .describe('Skipped rows, queries and judgments by reason, with the place of the first.'),
+    .describe('Skipped rows, queries and judgments by reason, with the place of the first of each.'),
 });
 
 export const importedGoldenSetSchema = goldenSetVersionSchema.extend({
-  created: z.boolean().describe('False if the latest version already has this content.'),
+  created: z.boolean().describe('True if a version was created; false if the latest version already has this content.'),
   warnings: z.array(z.string()).describe('Warnings about skipped, merged or suspicious entries.'),
   ...importSummarySchema.shape,
 });

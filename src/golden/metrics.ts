@@ -37,7 +37,7 @@ const scoreHelp = Object.fromEntries(
 export const goldenMetrics = {
   ...boundedGauges(scoreHelp, scored),
   recalld_golden_judged_ratio: storedGauge(
-    'Mean share of the top k documents that are judged. A drop means new, unjudged documents, not necessarily worse ones.',
+    'Mean share of the top k documents that are judged. A drop means new, unjudged documents, not necessarily worse documents.',
     scored,
   ),
   recalld_golden_stale_labels_ratio: storedGauge(

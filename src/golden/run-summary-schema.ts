@@ -15,7 +15,10 @@ export const metricSchema = z.object({
   mean: z.number(),
   n: count,
   ci_low: z.number(),
-  ci_high: z.number().nullable().describe('Null for cg and dcg of a single query, which have no upper bound.'),
+  ci_high: z
+    .number()
+    .nullable()
+    .describe('Upper bound of the 95 % CI. Null for cg and dcg of a single query, which have no upper bound.'),
   ci_method: z.enum(['bca', 't', 'wilson']),
 });
 
@@ -111,7 +114,7 @@ const stagesSchema = z.object({
               'Number of queries that have no relevant document among the first k before the step, but have one after it.',
             ),
             out: count,
-            difference: z.number().describe('Hit rate after minus hit rate before.'),
+            difference: z.number().describe('Hit rate after the step minus the hit rate before it.'),
             ci_low: z.number(),
             ci_high: z.number(),
             p: z.number().describe('Two-sided p-value of the difference.'),

@@ -52,8 +52,8 @@ export interface Shadow {
    */
   readonly judgedDepth: number | null;
   /**
-   * The shadow as a pipeline with its own name, so that its runs, rate limit and failures are separate. It has no
-   * schedule and no checks.
+   * The shadow as a pipeline with its own name, so that its runs, rate limit and failures are separate. The shadow's
+   * pipeline has no schedule and no checks.
    */
   readonly asked: WatchedPipeline;
 }

@@ -37,7 +37,7 @@ export const judgedSchema = z
       .max(100_000)
       .default(200)
       .describe(
-        'Number of live queries to judge per day. They are selected from the sampled queries with known probability.',
+        'Number of live queries to judge per day. The queries are selected from the sampled queries with known probability.',
       ),
     window: durationSchema('1h', LONGEST_WINDOW)
       .default('7d')

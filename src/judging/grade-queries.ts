@@ -153,7 +153,7 @@ export async function gradeQueries(context: Context, plan: JudgingPlan, signal: 
 
 interface QueryQueue<Query> {
   readonly claim: (due: Date, leaseUntil: Date) => Promise<Query | null>;
-  /** Null once the query is finished. */
+  /** Remaining work on the query; null once it is finished. */
   readonly work: (query: Query) => Promise<Deferral | null>;
   readonly release: (id: string, dueAt: Date) => Promise<void>;
 }

@@ -65,10 +65,11 @@ export async function judgePipeline(
 /** Time for users to give negative feedback; the sampling rate of a minute is final by then. */
 const FEEDBACK_DELAY_MS = 30 * MINUTE_MS;
 /**
- * Minimum time between rounds. It is shorter than the hourly schedule, because a job may start early after a late job.
+ * Minimum time between rounds. This time is shorter than the hourly schedule, because a job may start early after a
+ * late job.
  */
 const MIN_ROUND_MS = 50 * MINUTE_MS;
-/** Failed and empty queries selected per round. They cost nothing, and this number is enough. */
+/** Failed and empty queries selected per round. Grading these queries costs nothing, and this number is enough. */
 const KNOWN_PER_ROUND = 200;
 /**
  * Empty queries compared with shadows, per query with documents. Shadow results for an empty query must all be graded,

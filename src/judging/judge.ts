@@ -39,7 +39,7 @@ export interface Judge {
   maxCost(request: JudgeRequest): number;
   /** Cost in US dollars of a call whose first answer is a valid grade. */
   typicalCost(request: JudgeRequest): number;
-  /** Closes the judge's connections. Absent if it has none. */
+  /** Closes the judge's connections; absent if it has none. */
   close?(): void;
   /** Rejects only with the reason of `signal`. */
   grade(request: JudgeRequest, signal: AbortSignal): Promise<JudgeAnswer>;

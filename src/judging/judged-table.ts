@@ -181,7 +181,7 @@ export function createJudgedTable(pool: Pool) {
         return drawn.length;
       }),
 
-    /** Leases the next open query; another worker may take it when the lease ends. Null if no query is waiting. */
+    /** Leases the next open query; another worker may take it when the lease ends; null if no query is waiting. */
     async claim(pipeline: string, now: Date, leaseUntil: Date): Promise<OpenQuery | null> {
       const row = await queryRow<Omit<OpenQuery, 'embedding'> & { readonly embedding: Buffer | null }>(
         pool,

@@ -67,7 +67,7 @@ export async function insertJudgmentPools(
 export function createJudgmentPools(pool: Pool) {
   return {
     /**
-     * Leases the next query whose returned documents are graded; another worker may take it when the lease ends. Null
+     * Leases the next query whose returned documents are graded; another worker may take it when the lease ends; null
      * if no query is waiting.
      */
     async claim(pipeline: string, fingerprint: string, now: Date, leaseUntil: Date): Promise<PoolCandidate | null> {

@@ -68,7 +68,7 @@ const grades = `
   left join judgments p on (p.pipeline, p.query_id, p.document_id, p.judge) = (j.pipeline, j.query_id, d ->> 0, 'person')
   left join judgments s on (s.pipeline, s.query_id, s.document_id, s.judge) = (j.pipeline, j.query_id, d ->> 0, 'second')`;
 
-/** True if person $2 gives the second judgment and must not see the first. Null means no particular person. */
+/** True if person $2 gives the second judgment and must not see the first. If $2 is null, the person is unknown. */
 const isSecond = `(j.needs_second_human and p.graded_by <> $2::text)`;
 
 const isAsked = `(d ->> 1 is not null and (p.grade is null or (${isSecond} and s.grade is null)))`;

@@ -131,7 +131,7 @@ const isolationRule = z
       .nullable()
       .default(null)
       .describe(
-        'Field of the documents that is compared: `results[].fields`, or their metadata in OpenTelemetry. Null: the document ids.',
+        'Document field that is compared, from `results[].fields` or from document metadata in OpenTelemetry. If null, document ids are compared.',
       ),
     allow: z
       .array(z.string().max(1024))
@@ -210,7 +210,7 @@ export const retrievalToolsSchema = z
   .max(50)
   .default([])
   .describe(
-    'Tools of an agent that search. Their OpenTelemetry spans are live queries, although their instrumentation marks them as tools.',
+    'Tools of an agent that search. OpenTelemetry spans of these tools are live queries, although their instrumentation marks them as tools.',
   );
 
 export type RetrievalToolConfig = z.infer<typeof retrievalToolsSchema>[number];
@@ -235,8 +235,8 @@ const scale = z
   .strictObject({
     min: z.number().describe('Lowest value of the scale.'),
     max: z.number().optional().describe('Highest value of the scale; default: unlimited.'),
-    positive_from: z.number().describe('Values at or above this are positive.'),
-    negative_to: z.number().describe('Values at or below this are negative.'),
+    positive_from: z.number().describe('Ratings at or above this value are positive.'),
+    negative_to: z.number().describe('Ratings at or below this value are negative.'),
   })
   .superRefine((value, context) => {
     const problem = scaleProblem({
@@ -260,7 +260,7 @@ function capsSchema(group: KindGroup) {
 
 export const feedbackPolicySchema = z
   .strictObject({
-    // The default errs on the safe side. If 0 means "retracted", `negative` makes the ratio too low, which you would
+    // The default is on the safe side. If 0 means "retracted", `negative` makes the ratio too low, which you would
     // notice. If 0 means "down", `neutral` would make the ratio 1 for any feedback, which you would not notice.
     thumb_zero: z
       .enum(['negative', 'neutral'])
@@ -271,13 +271,15 @@ export const feedbackPolicySchema = z
     click: sentiment.default('positive').describe('Sentiment of a click.'),
     copy: sentiment.default('positive').describe('Sentiment of copying an answer.'),
     reformulation: sentiment.default('negative').describe('Sentiment of rephrasing the query.'),
-    abandonment: sentiment.default('negative').describe('Sentiment of leaving without an answer.'),
+    abandonment: sentiment.default('negative').describe('Sentiment of a user who leaves without an answer.'),
     no_answer: sentiment.default('negative').describe('Sentiment of an answer marked as "no answer".'),
     caps: z
       .strictObject({
-        explicit: capsSchema('explicit').describe('Cap for thumb, rating and relevance.'),
-        engagement: capsSchema('engagement').describe('Cap for click and copy.'),
-        struggle: capsSchema('struggle').describe('Cap for reformulation, abandonment and no_answer.'),
+        explicit: capsSchema('explicit').describe('Limit on feedback of the kinds thumb, rating and relevance.'),
+        engagement: capsSchema('engagement').describe('Limit on feedback of the kinds click and copy.'),
+        struggle: capsSchema('struggle').describe(
+          'Limit on feedback of the kinds reformulation, abandonment and no_answer.',
+        ),
       })
       .prefault({})
       .describe('Limits on the feedback of one user. Feedback beyond a limit is stored but not counted.'),

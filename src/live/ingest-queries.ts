@@ -143,7 +143,8 @@ function traitsOf(query: LiveQuery, outcome: QueryOutcome, hasNegativeFeedback: 
 }
 
 /**
- * Removes the text, vector and most results from a stored sample. They are not needed to change its probability later.
+ * Removes the text, vector and most results from a stored sample. The removed parts are not needed to change the
+ * sample's probability later.
  */
 function outlineOf(query: LiveQuery): LiveQuery {
   const episode = query.episode === null ? null : { ...query.episode, originalText: null };

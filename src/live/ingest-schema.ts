@@ -45,8 +45,8 @@ export const feedbackSchema = z.strictObject({
   document_id: identifier.nullish().describe('The document that was clicked, copied or graded.'),
   rank: z.int().min(1).max(10_000).nullish().describe('Rank at which the document was shown, starting at 1.'),
   occurred_at: timestamp.nullish().describe('When the feedback was given; default: the time of receipt.'),
-  user_id: identifier.nullish().describe('Stored as a keyed hash only.'),
-  comment: text.nullish().describe('Stored in the same way as query text.'),
+  user_id: identifier.nullish().describe('User id, of which only a keyed hash is stored.'),
+  comment: text.nullish().describe('Comment by the user, stored in the same way as query text.'),
 });
 
 type FeedbackBody = z.infer<typeof feedbackSchema>;
@@ -221,7 +221,7 @@ export const liveQuerySchema = z.strictObject({
         .describe('Position of the retrieval in the turn; default: ordered by occurred_at.'),
       original_text: text
         .nullish()
-        .describe('What the user asked, before the agent rewrote it. Stored in the same way as query text.'),
+        .describe("The user's question before the agent rewrote it. It is stored in the same way as query text."),
     })
     .nullish()
     .describe('Agent turn that made this retrieval, perhaps among others. Turns are sampled as a whole.'),
@@ -234,9 +234,9 @@ export const liveQuerySchema = z.strictObject({
     ),
   error: shortText
     .nullish()
-    .describe('Short error message; omit it if the retrieval succeeded. Stored in the same way as query text.'),
+    .describe('Short error message; omit it if the retrieval succeeded. It is stored in the same way as query text.'),
   segments: segmentsSchema.nullish().describe('Segments of the traffic, such as tenant or language.'),
-  user_id: identifier.nullish().describe('Stored as a keyed hash only.'),
+  user_id: identifier.nullish().describe('User id, of which only a keyed hash is stored.'),
   versions: z
     .strictObject({
       index: shortText.nullish(),

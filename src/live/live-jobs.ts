@@ -12,8 +12,8 @@ import { type LivePlan, measureLiveTraffic } from './measure-live-traffic.ts';
 import { episodeMeasures } from './rules/episodes.ts';
 
 /**
- * With this many samples, the 95 % CI of a share is within one percentage point. More samples would only cost time and
- * memory.
+ * Maximum number of samples, with which the 95 % CI of a share is within one percentage point. More samples would only
+ * cost time and memory.
  */
 export const MAX_SAMPLES = 20_000;
 

@@ -137,7 +137,7 @@ async function measureDrop(
 }
 
 /**
- * Returns the stored baseline of a pipeline, or learns a new one if it is too old. Null while there are too few
+ * Returns the stored baseline of a pipeline, or learns a new one if it is too old; null while there are too few
  * opinions. If the service is younger than two windows, the first half of its history is the baseline.
  */
 async function currentBaseline(
@@ -172,7 +172,7 @@ async function currentBaseline(
   return { ...baseline, untilMs: endMs };
 }
 
-/** Also true if there is no stored outcome. */
+/** Returns true if an outcome is older than a time, or if there is no stored outcome. */
 function isOlder(outcome: { readonly ageSeconds: number } | null | undefined, ms: number): boolean {
   return outcome == null || outcome.ageSeconds * 1000 >= ms;
 }

@@ -43,7 +43,7 @@ export const liveMeasurementMetrics = {
     'segment',
   ]),
   recalld_live_measure_samples_read_ratio: storedGauge(
-    'Share of the stored samples in the window that was read. Below 1, there were too many samples to read, and the confidence intervals are wider.',
+    'Share of the stored samples in the window that was read. A value below 1 means that there were too many samples to read, and the confidence intervals are wider.',
     ['pipeline'],
   ),
   recalld_live_measure_last_success_timestamp_seconds: storedGauge(

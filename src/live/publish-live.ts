@@ -161,7 +161,7 @@ function ratioSamples(
   return [...missing, ...shares];
 }
 
-/** False if another version of recalld wrote the stored details. */
+/** Returns true if the stored details can be read; false if another version of recalld wrote them. */
 function isFeedback(details: Readonly<Record<string, unknown>>): details is FeedbackDetails {
   return 'explicit' in details && 'implicit' in details;
 }

@@ -15,7 +15,7 @@ import type { SampledQuery } from './rules/live-measures.ts';
 import { calibrationOf } from './rules/sampling/estimate.ts';
 import type { LiveWindow, LiveWindows, WindowQuery } from './sql/live-windows.ts';
 
-/** Name of the measure that stores the baseline. Its value is the raw click-through rate. */
+/** Name of the measure that stores the baseline. The measure's value is the raw click-through rate. */
 export const BASELINE_CTR = 'baseline_click_through_ratio';
 
 /** A baseline is relearned after a day, and used for at most three days. */
@@ -26,7 +26,7 @@ const BASELINE_RETRY_MS = HOUR_MS;
 
 /**
  * Returns the stored click-through rates of the baseline. If they are a day old, learns new rates from the period
- * before `until`. Null while there are too few clicks.
+ * before `until`; null while there are too few clicks.
  *
  * @param known latest measurement of BASELINE_CTR
  * @throws as readLiveWindow

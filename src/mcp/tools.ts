@@ -1,4 +1,4 @@
-/** Tools for the Model Context Protocol. They read stored data and never change it. */
+/** Tools for the Model Context Protocol. The tools read stored data and never change it. */
 
 import { McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';

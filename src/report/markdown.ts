@@ -1,4 +1,4 @@
-/** Renders content as Markdown, for files, chats and issues. Charts become a line each; forms are left out. */
+/** Renders content as Markdown, for files, chats and issues. Each chart becomes one line; forms are omitted. */
 import type { Content, ContentNode, Table } from './model/content.ts';
 import { nodesOf, plainText } from './terminal.ts';
 
@@ -61,7 +61,9 @@ function textOf(content: Content, now: Date): string {
     .trim();
 }
 
-/** Keeps texts from being read as formatting. Backticks stay, since texts of recalld mark code with them. */
+/**
+ * Prevents texts from being read as formatting. Backticks are unchanged, because texts of recalld mark code with them.
+ */
 function escaped(text: string): string {
   return text.replaceAll(/[\\*_[\]<>|#]/g, String.raw`\$&`);
 }

@@ -15,7 +15,7 @@ export function tableText<Row>(rows: readonly Row[], columns: readonly Column<Ro
   return tableOf(table('', rows, columns), new Date(0)).join('\n');
 }
 
-/** Each block starts on a new line; inline nodes between two blocks share one line. */
+/** Returns the lines of content. Each block starts on a new line; inline nodes between two blocks share one line. */
 function linesOf(content: Content, now: Date): string[] {
   const lines: string[] = [];
   let open = '';
@@ -42,7 +42,7 @@ export function nodesOf(content: Content): (string | number | ContentNode)[] {
   return content.flatMap(nodesOf);
 }
 
-/** Null for inline nodes. */
+/** Returns the block; null for inline nodes. */
 function blockOf(node: ContentNode, now: Date): string[] | null {
   switch (node.kind) {
     case 'paragraph':

@@ -80,7 +80,7 @@ function alertRule(rule: AlertRule, settings: RuleSettings): object {
   };
 }
 
-/** False for alerts about recalld itself, whose cause is not in a pipeline. */
+/** True for alerts on a pipeline; false for alerts about recalld itself, whose cause is not in a pipeline. */
 function isOfPipeline({ by, dashboard }: AlertRule): boolean {
   return by.includes('pipeline') && dashboard !== 'itself';
 }
@@ -92,7 +92,7 @@ function diagnosis({ groupLabels }: RuleSettings): string {
   return `${selectorVariable('$of', groupLabels, ['pipeline'])}${ifSeries('$of', 'recalld_diagnosis_info', cause, 'Cause not yet known.')}`;
 }
 
-/** Links with a configured base URL. The console also serves the runbooks. */
+/** Returns the links whose base URL is configured. The console also serves the runbooks. */
 function links(rule: AlertRule, settings: RuleSettings): Readonly<Record<string, string>> {
   const runbooks = withoutSlash(settings.runbookBaseUrl);
   const console = withoutSlash(settings.consoleBaseUrl);

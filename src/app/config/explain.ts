@@ -27,6 +27,7 @@ export function childSchemas(schemas: readonly JsonSchema[], part: PropertyKey):
 /** True if `value` has all required fields of this branch, and the branch's values in the discriminating fields. */
 function fits(schema: JsonSchema, value: unknown): boolean {
   if (!isMapping(value)) return true;
+  if (schema.type === 'null') return false;
   if (!(schema.required ?? []).every((key) => Object.hasOwn(value, key))) return false;
   return Object.entries(schema.properties ?? {}).every(([key, child]) => {
     if (!isSchema(child) || !Object.hasOwn(value, key)) return true;

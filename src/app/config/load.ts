@@ -9,7 +9,7 @@ const DEFAULT_FILE = 'recalld.yaml';
 
 export interface LoadedConfig {
   readonly config: Config;
-  /** Null if there is no file; the defaults then apply. */
+  /** Path of the config file; null if there is no file, so that the defaults apply. */
   readonly file: string | null;
 }
 

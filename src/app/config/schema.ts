@@ -56,7 +56,7 @@ const serverSchema = z.strictObject({
     )
     .default([])
     .describe(
-      'Addresses or networks of proxies in front of the API. Their X-Forwarded-For, -Proto and -Host headers are trusted; these headers are ignored from other clients. API keys are required when a proxy is configured.',
+      'Addresses or networks of proxies in front of the API. X-Forwarded-For, -Proto and -Host headers from these proxies are trusted; from other clients, they are ignored. API keys are required when a proxy is configured.',
     ),
   oidc: oidcSchema,
   auth_proxy: authProxySchema,
@@ -119,7 +119,7 @@ const storageSchema = z.strictObject({
     .max(36_500)
     .default(400)
     .describe(
-      'Number of days for which measured values are retained. recalld deletes them in whole months. They contain no texts and no ids.',
+      'Number of days for which measured values are retained. recalld deletes them in whole months. Measured values contain no texts and no ids.',
     ),
   audit_retention_days: z
     .int()

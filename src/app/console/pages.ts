@@ -240,7 +240,7 @@ function readAcceptance(text: string): Acceptance {
     if (typeof queryId === 'string' && typeof from === 'string' && Array.isArray(to))
       return { queryId, from, to: to.map(String) };
   } catch {
-    // The problem is reported below.
+    // An invalid proposal is reported below.
   }
   throw new RecalldError('body_unreadable', 'A selected proposal is not valid; search for proposals again.');
 }

@@ -48,7 +48,7 @@ function glance(): Builder<Panel>[] {
     snapshotAge(5),
     stat({
       title: 'Failed snapshots',
-      description: 'Failed database reads behind /metrics, within the time range.',
+      description: 'Failed database reads for /metrics within the time range.',
       unit: 'short',
       width: 5,
       steps: neverAny,
@@ -57,7 +57,7 @@ function glance(): Builder<Panel>[] {
     stat({
       title: 'Dropped samples',
       description:
-        'Metric values that were not finite numbers, within the time range. Each of them is a bug in recalld.',
+        'Metric values within the time range that were not finite numbers. Each of them is a bug in recalld.',
       unit: 'short',
       width: 5,
       steps: neverAny,

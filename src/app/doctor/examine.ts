@@ -76,7 +76,7 @@ async function examineGoldenSets(
       judgedQueries(await db.golden.sets.queries(set, version.version)),
       signal,
     );
-    // This problem has already been reported.
+    // A failed retriever has already been reported.
     if (answers.kind === 'failed') return;
     const service = `${pipeline.name} golden set`;
     const { ids, depth } = answers.warnings;

@@ -116,7 +116,7 @@ export function checksGroup({ holdSeconds, groupLabels }: RuleSettings): RuleGro
       by: check,
       dashboard: 'density',
       summary: `${name}: live queries are poorly covered`,
-      description: `${coverage}: drift confirmed. Restore lost content, or add documents for the uncovered topics.`,
+      description: `${coverage}: drift is confirmed. Restore lost content, or add documents for the uncovered topics.`,
     },
     {
       alert: 'RecalldDensityDriftTicket',
@@ -130,7 +130,7 @@ unless on (pipeline) ${maxBy(['pipeline'], 'recalld_check_info', { kind: 'densit
       silentWhile: { alerts: ['RecalldDensityDrift'], on: ['pipeline'] },
       dashboard: 'density',
       summary: `${name}: coverage of live queries is lower than before`,
-      description: `${coverage}: drift confirmed, but only at ticket level, or no critical check is configured.`,
+      description: `${coverage}: drift is confirmed, but only at the level of a ticket, or no critical check is configured.`,
     },
   ];
   return { name: 'recalld-checks', recordings: [], alerts };

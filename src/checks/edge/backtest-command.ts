@@ -31,8 +31,8 @@ interface BacktestOptions extends ConfiguredOptions {
 
 export function backtestCommand(command: Command, signal: AbortSignal): Command {
   return withConfig(command, 'recalld backtest --from 2026-10-01T00:00:00Z --to 2026-11-01T00:00:00Z')
-    .requiredOption('--from <time>', 'start: only runs that ended at or after this time', parseTime)
-    .option('--to <time>', 'end: only runs that ended before this time (default: now)', parseTime)
+    .requiredOption('--from <time>', 'start: replay only runs that ended at or after this time', parseTime)
+    .option('--to <time>', 'end: replay only runs that ended before this time (default: now)', parseTime)
     .option('--pipeline <name>', 'only checks of this pipeline')
     .action(async (options: BacktestOptions) => {
       const { config, pipeline = null, from, to: until = new Date() } = options;
@@ -74,7 +74,7 @@ const THRESHOLD_TRUST_SECONDS = 3 * 21_600;
 
 export interface BacktestedChecks {
   readonly pipeline: string;
-  /** Null for checks on data other than golden runs. */
+  /** Golden set of the check; null for checks on data other than golden runs. */
   readonly goldenSet: string | null;
   readonly checks: readonly CheckBacktest[];
 }

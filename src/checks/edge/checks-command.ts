@@ -28,7 +28,7 @@ export function checksCommand(command: Command, signal: AbortSignal): Command {
     .option('--pipeline <name>', 'only checks of this pipeline')
     .option('--history', 'list verdict changes, newest first')
     .option('--check <name>', 'with --history: only this check')
-    .option('--since <time>', 'with --history: only changes at or after this time', parseTime)
+    .option('--since <time>', 'with --history: show only changes at or after this time', parseTime)
     .option('--limit <n>', 'with --history: maximum number of changes', parseCount, 20)
     .action(async (options: ChecksOptions) => {
       const settings = commandSettings(options.config, signal);

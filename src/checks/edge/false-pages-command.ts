@@ -234,7 +234,7 @@ export async function expectFalsePagesOf(
 
 /**
  * Formats a table of the checks that page, the assumptions behind the numbers, and a warning for each pipeline above
- * its budget. Empty if no check pages.
+ * its budget; empty if no check pages.
  */
 export function formatFalsePages(pipelines: readonly PipelineExpectation[], budget: string): string {
   const paging = pipelines.filter(({ checks }) => checks.length > 0);

@@ -49,7 +49,7 @@ export const transitionSchema = z.object({
   pipeline: z.string(),
   check: z.string(),
   severity: severityField,
-  from: verdictField.nullable().describe('Null for the first verdict of a check.'),
+  from: verdictField.nullable().describe('Previous verdict; null for the first verdict of a check.'),
   to: verdictField,
   occurred_at: z.iso.datetime(),
   ended_at: z.iso.datetime().nullable().describe('When the verdict changed again; null if it has not.'),

@@ -68,7 +68,7 @@ export function alertHeadline(check: CheckState): string {
 }
 
 /**
- * Describes a recovery: "nDCG@10 on faq recovered to 0.82". Null if no measurement shows it. A check that passes only
+ * Describes a recovery: "nDCG@10 on faq recovered to 0.82"; null if no measurement shows it. A check that passes only
  * because another baseline was pinned has not recovered.
  *
  * @param breachedAgainst baseline against which the check failed; null if it was not compared with a baseline

@@ -321,7 +321,7 @@ export function updateBreach(previous: Breach | null, evaluation: Evaluation): B
   };
 }
 
-/** Returns the value before the breach. Null for a difference from another baseline, which is not comparable. */
+/** Returns the value before the breach; null for a difference from another baseline, which is not comparable. */
 export function comparableBefore(
   { before, comparedWith }: Pick<CheckStatus, 'before' | 'comparedWith'>,
   judged: Pick<CheckStatus, 'comparedWith'>,

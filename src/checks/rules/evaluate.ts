@@ -23,7 +23,10 @@ import {
 /** Facts about a check from the latest golden run, query density window or measurements. */
 export interface CheckFacts extends Omit<CheckOutcome, 'explanation'> {
   readonly evidence: Evaluation['evidence'];
-  /** Null means the previous or the configured threshold. Thresholds shift when a golden set gets a new version. */
+  /**
+   * Threshold of the evaluation; null means the previous or the configured threshold. Thresholds shift when a golden
+   * set gets a new version.
+   */
   readonly threshold: number | null;
   readonly explanation: string | null;
   readonly evaluatedAt: Date | null;

@@ -32,7 +32,7 @@ export function ofKind<Kind extends GoldenCheck['kind']>(
   return checks.filter((check): check is Extract<GoldenCheck, { readonly kind: Kind }> => check.kind === kind);
 }
 
-/** Returns the name of a check in metrics and reports. It includes the golden set. */
+/** Returns the name of a check in metrics and reports. The name includes the golden set. */
 export function goldenCheckName(check: GoldenCheck, goldenSet: string): string {
   return `${check.name ?? expectationOf(check)} on ${goldenSet}`;
 }
@@ -74,7 +74,7 @@ export interface RunEvidence {
   /** Check results of the latest of these runs; omitted if there was no run. */
   readonly before?: readonly Pick<CheckResult, 'name' | 'verdict'>[];
   readonly labels: LabelCounts;
-  /** Null if the golden set forbids no documents. */
+  /** Forbidden documents that were returned; null if the golden set forbids no documents. */
   readonly forbidden: ForbiddenResults | null;
   /** Threshold shifts caused by newer versions of the golden set; omitted if there are none. */
   readonly shifts?: CheckShifts;

@@ -36,7 +36,7 @@ const BLIND_FROM = 2;
  * Returns the smallest drop that a check detects in one run with 80 % power. Rescales the smallest detectable drop of
  * the comparison to the level of the check by normal quantiles. At least the configured drop.
  *
- * @returns null if the comparison has none
+ * @returns null if the comparison has no such drop
  */
 function detectableBy(
   { alpha, drop }: RegressionCheck,
@@ -87,9 +87,9 @@ export interface ComparedWithBaseline {
 
 /**
  * Evaluates a drop relative to the baseline. The drop must be as large as `drop`, significant at `alpha`, and shown by
- * `runs` consecutive runs against the same baseline. It is resolved when the same number of consecutive runs show no
- * drop, so that an index that is only rebuilt correctly every other night is one incident. Without a baseline, or
- * without queries to compare, the verdict is `no_data`.
+ * `runs` consecutive runs against the same baseline. A regression is resolved when the same number of consecutive runs
+ * show no drop, so that an index that is only rebuilt correctly every other night is one incident. Without a baseline,
+ * or without queries to compare, the verdict is `no_data`.
  *
  * @param current the evaluated run, or a sentence that explains why it could not be compared
  * @param history completed runs before it, oldest first

@@ -29,7 +29,7 @@ export function addShifts(rotations: readonly CheckShifts[]): CheckShifts {
   return sums;
 }
 
-/** Returns the shift for a check. A check added after the rotation has none. */
+/** Returns the shift for a check. A check that was added after the rotation has no shift. */
 export function shiftOf(shifts: CheckShifts, name: string): CheckShift {
   return shifts[name] ?? NO_SHIFT;
 }

@@ -87,7 +87,12 @@ export function replayCheck(
     const trustedUntil = new Date(at.getTime() + trustedSeconds * 1000);
     extend(result.verdict, at, trustedUntil < next ? trustedUntil : next, result.explanation ?? '');
     if (trustedUntil >= next) return;
-    extend('no_data', trustedUntil, next, `No evaluation for more than ${duration(trustedSeconds)}.`);
+    extend(
+      'no_data',
+      trustedUntil,
+      next,
+      `The check has not been evaluated for more than ${duration(trustedSeconds)}.`,
+    );
   };
   return {
     add(at, result) {

@@ -150,7 +150,7 @@ export type ChatAnswer =
       readonly text: string;
       /** True if the model finished; truncated text is not JSON. */
       readonly isWhole: boolean;
-      /** Null if the service does not report it. */
+      /** Number of tokens used; null if the service does not report it. */
       readonly usage: TokenUsage | null;
     }
   | { readonly kind: 'refused'; readonly usage: TokenUsage | null }

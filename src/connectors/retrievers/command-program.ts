@@ -69,7 +69,7 @@ export function startProgram(
   maxLineBytes: number,
   events: {
     onLine(line: string): void;
-    /** A line exceeded the limit; nothing more is read. */
+    /** Called when a line exceeds the limit; nothing more is read. */
     onTooLong(): void;
     /** Called when the program first writes to its standard error; the content is not read. */
     onComplaint(): void;

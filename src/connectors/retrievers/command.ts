@@ -136,7 +136,7 @@ interface Session {
  *
  * Error codes: the codes that the program reports, `command_not_started`, `command_exited`, `command_hung`,
  * `command_closed`, and for its lines `not_json`, `too_deep`, `line_too_long`, `unknown_id`, `no_result_list`,
- * `missing_id`. Its standard error is read and discarded, because it may contain query texts.
+ * `missing_id`. The standard error of the program is read and discarded, because it may contain query texts.
  */
 export function createCommandRetriever(
   config: RetrieverConfigOf<'command'>,

@@ -76,7 +76,7 @@ const http = z.strictObject({
         ),
     })
     .prefault({})
-    .describe('Locates the documents in the response.'),
+    .describe('JMESPath expressions that locate the documents in the response.'),
   tls: tlsSchema,
   proxy: proxySchema,
   timeout_ms: timeoutSchema,
@@ -106,7 +106,7 @@ const searchEngineShape = {
   mode: z
     .enum(['bm25', 'knn', 'hybrid'])
     .default('bm25')
-    .describe('Keywords, vectors, or both combined by reciprocal rank fusion.'),
+    .describe('Searches by keywords, by vectors, or by both, combined by reciprocal rank fusion.'),
   fields: z.array(z.string().min(1)).min(1).default(['text']).describe('Fields for keyword search.'),
   query: templatedBody
     .optional()

@@ -320,7 +320,7 @@ function readList(
   };
 }
 
-/** Identifies results by their texts if they have no ids. Any id is preferred over the text. */
+/** Identifies results by their texts if they have no ids. An id, if there is one, is preferred over the text. */
 function byTexts(
   list: string,
   items: readonly unknown[],

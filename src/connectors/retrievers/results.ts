@@ -36,7 +36,7 @@ type Expression = ReturnType<typeof compile>;
 
 /**
  * Compiles `retriever.results`. The reader returns results in the order of the response, including duplicates, up to
- * ten times as many as requested (at least 1,000). The evaluation cuts off and collapses them.
+ * ten times as many as requested (at least 1,000). The evaluation later cuts off the list and collapses duplicates.
  *
  * - readId defines valid ids; without an id expression, ids are derived from the texts.
  * - One result without an id turns the whole response into the error `missing_id`. Dropping that result would move
@@ -224,7 +224,7 @@ function describeShape(value: unknown, namesKeys: boolean, queryText = ''): stri
 }
 
 /**
- * Reads an id: a non-empty string, unchanged, or an integer, in digits. Null for anything else: a number with a
+ * Reads an id: a non-empty string, unchanged, or an integer, in digits; null for anything else: a number with a
  * fraction is a score, and text with a NUL character cannot be stored.
  */
 export function readId(value: unknown): string | null {

@@ -71,7 +71,7 @@ const opensearch: Dialect = {
   }),
 };
 
-/** The engines reject larger values. */
+/** Maximum number of candidates; the engines reject larger numbers. */
 const MAX_CANDIDATES = 10_000;
 
 /**

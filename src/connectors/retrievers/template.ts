@@ -1,6 +1,6 @@
 /**
- * Templates for a retriever's request: text with `{{text}}`, `{{k}}` and `{{tags.NAME}}`. They are parsed once, so that
- * inserted values, such as query texts, are never read as templates.
+ * Templates for a retriever's request: text with `{{text}}`, `{{k}}` and `{{tags.NAME}}`. Templates are parsed once, so
+ * that inserted values, such as query texts, are never read as templates.
  */
 import { RecalldError } from '../../core/errors.ts';
 import type { RetrieverRequest } from './retriever.ts';

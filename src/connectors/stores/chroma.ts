@@ -139,7 +139,7 @@ function readingsOf(value: string): (string | number | boolean)[] {
   return isNumber ? [value, Number(value)] : [value];
 }
 
-/** Maximum number of ids per request. Ids without vectors are short. */
+/** Maximum number of ids per request. It is large because ids without vectors are short. */
 const IDS_PER_REQUEST = 5000;
 /** Maximum number of vectors per request. A vector of 1,536 numbers is about 30 kB of JSON. */
 const VECTORS_PER_REQUEST = 200;

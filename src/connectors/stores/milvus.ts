@@ -357,7 +357,7 @@ function parameter(field: Fields, name: string): unknown {
 }
 
 /**
- * Returns `name == value` in the filter language, according to the field's type. Null for a value that the field cannot
+ * Returns `name == value` in the filter language, according to the field's type; null for a value that the field cannot
  * have.
  */
 function equality(types: MilvusShape['types'], name: string, value: string): string | null {

@@ -135,7 +135,7 @@ async function readIndex(
   if (metric === null) throw calls.unexpected('description', 'metric');
   const kinds = metrics[metric];
   if (kinds === undefined || textOf(at(stats, 'vectorType')) === 'sparse') {
-    throw unsupported(`Pinecone's metric ${metric} for sparse vectors has no cosine.`);
+    throw unsupported(`Scores of Pinecone's metric ${metric} for sparse vectors cannot be converted to a cosine.`);
   }
   const namespaces = fieldsOf(at(stats, 'namespaces'));
   // The default namespace has two spellings.

@@ -132,7 +132,7 @@ export interface RememberedShape<S extends Shape> {
   ): Promise<Value>;
 }
 
-/** Caches the properties of a store that searches depend on. They are read on first use. */
+/** Caches the properties of a store that searches depend on. The properties are read on first use. */
 export function rememberShape<S extends Shape>(
   service: string,
   ask: (attempt: Attempt) => Promise<S>,

@@ -85,7 +85,7 @@ export interface StoredChunk {
   readonly id: string;
   /** Version, hash or time of the chunk's document; null if the config names no field or the chunk has no value. */
   readonly version: string | null;
-  /** Null if the store has no text for it. */
+  /** Text of the chunk; null if the store has none. */
   readonly content: string | null;
 }
 

@@ -6,8 +6,8 @@ import type { ThrottleLimits } from './limits.ts';
 const RESERVED_SECONDS = 0.25;
 
 /**
- * A timer cannot separate slots that are this close. A late slot is still used, because rescheduling each slot would
- * cost more.
+ * Slots closer than this are served together, because a timer cannot separate them. A late slot is still used, because
+ * rescheduling each slot would cost more.
  */
 const CLOSE_MS = 5;
 const MAX_LATE_MS = 50;

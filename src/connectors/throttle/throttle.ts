@@ -13,7 +13,7 @@ const HEARTBEAT_MS = 1000;
 export interface Throttle {
   /** Waits until one more query may be sent. Rejects with the reason of `signal`. */
   enter(signal: AbortSignal): Promise<void>;
-  /** Reports that an admitted query has ended. The latency is null if it is meaningless. */
+  /** Reports that an admitted query has ended. The latency is null if the query failed without a meaningful latency. */
   leave(latencyMs: number | null, hasFailed: boolean): void;
   /** Consecutive failures across all processes that call the retriever. */
   failuresInARow(): number;

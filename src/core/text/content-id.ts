@@ -1,5 +1,5 @@
 /**
- * Ids for documents that have none. They are derived from the text, so equal texts get equal ids. See
+ * Ids for documents that have none. These ids are derived from the text, so equal texts get equal ids. See
  * docs/explanation/concepts.md.
  */
 import { createHash } from 'node:crypto';

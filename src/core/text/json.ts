@@ -55,7 +55,7 @@ export function formatExactJson(value: unknown): string {
 interface JsonLimits {
   /** Maximum nesting of arrays and objects. */
   readonly depth: number;
-  /** Maximum number of arrays and objects in the text. Each one uses memory, even if it has few bytes. */
+  /** Maximum number of arrays and objects in the text. Each array or object uses memory, even if it has few bytes. */
   readonly containers: number;
 }
 

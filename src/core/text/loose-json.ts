@@ -21,7 +21,9 @@ export function parseLooseJson(text: string): JsonValue {
   return reader.whole();
 }
 
-/** The position at which a text stops being valid JSON. It contains field names, but no values from the text. */
+/**
+ * The position at which a text stops being valid JSON. The position contains field names, but no values from the text.
+ */
 export type JsonFault = NonNullable<ReturnType<typeof findJsonFault>>;
 
 /** Returns the first fault in a text; null if the text is valid JSON or exceeds the limits. */

@@ -19,7 +19,7 @@ export interface DemoQuestion {
   readonly text: string;
 }
 
-/** Folder of the data in BEIR layout. It is in src/ even if this file runs from dist/. */
+/** Folder of the data in BEIR layout. The folder is in src/ even if this file runs from dist/. */
 export const demoDataPath = join(import.meta.dirname, '../../../src/demo/data/xquad-en');
 
 /** Reads the 240 passages in the order of the file. @throws RecalldError file_unreadable */
@@ -40,7 +40,7 @@ export async function readDemoAnswers(): Promise<ReadonlyMap<string, string>> {
   return new Map(rows.map((row) => row.split('\t')).map(([question = '', document = '']) => [question, document]));
 }
 
-/** Not validated, because the file is part of the package. */
+/** A row of the file, which is not validated because it is part of the package. */
 interface BeirRow {
   readonly _id: string;
   readonly title: string;
@@ -71,7 +71,10 @@ export const sentenceVectorsFile = join(
 const KEY_BYTES = 8;
 const ENTRY_BYTES = KEY_BYTES + SENTENCE_DIMENSIONS;
 
-/** Packs vectors, scaled so that the largest component is 127. Their lengths, which have no meaning, are lost. */
+/**
+ * Packs vectors, scaled so that the largest component is 127. The lengths of the vectors, which have no meaning, are
+ * lost.
+ */
 export function packSentenceVectors(texts: readonly string[], vectorOf: (row: number) => ArrayLike<number>): Buffer {
   const entries = [...new Map(texts.map((text, row) => [keyOf(text), row]))];
   return Buffer.concat(

@@ -2,14 +2,12 @@ import type { DemoDocument } from './corpus.ts';
 import { hashText } from './hashed-tfidf.ts';
 
 /**
- * Faults of the demo's RAG service. Only one is active at a time.
+ * Faults of the demo's RAG service. Only one fault is active at a time.
  *
- * none       healthy
- * index      a third of the documents are missing, as after an aborted index build
- * stale      every document is split in two with new ids, as after re-chunking, so judgments become stale
- * embedding  queries are embedded with a different model than documents, so similarities are meaningless
- * slow       one search in eight takes 0.8 s longer, as if one of eight replicas were overloaded
- * outage     every search is answered with status 503
+ * none       healthy index      a third of the documents are missing, as after an aborted index build stale      every
+ * document is split in two with new ids, as after re-chunking, so judgments become stale embedding  queries are
+ * embedded with a different model than documents, so similarities are meaningless slow       one search in eight takes
+ * 0.8 s longer, as if one of eight replicas were overloaded outage     every search is answered with status 503
  */
 export const ragFaults = ['none', 'index', 'stale', 'embedding', 'slow', 'outage'] as const;
 
@@ -22,7 +20,7 @@ export const gaps = ['article', 'answers'] as const;
 
 export type Gap = (typeof gaps)[number];
 
-/** The article with the most questions. */
+/** The article with the most questions, which can be missing from the store. */
 export const MISSING_ARTICLE = 'Super_Bowl_50';
 
 /**

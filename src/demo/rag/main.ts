@@ -6,7 +6,7 @@ import process from 'node:process';
 import { type RagService, startRagService } from './rag-service.ts';
 import type { ReadyMessage } from './spawn.ts';
 
-/** Forces the exit if stopping takes too long; all data is in memory and can be lost. */
+/** Time after which the process exits even if it has not stopped; all data is in memory and can be lost. */
 const STOP_DEADLINE_MS = 2_000;
 
 let service: RagService | undefined;

@@ -146,7 +146,10 @@ function createRagServer({ store, chunks, embedder, foreignEmbedder, judge, log 
   let stored: ReadonlyMap<string, Chunk> = new Map(chunks.map((chunk) => [chunk.id, chunk]));
   const server = Fastify({ logger: false });
 
-  /** Results since the last change, because golden queries repeat and a search in pgvector takes some milliseconds. */
+  /**
+   * Caches results since the last change, because golden queries repeat and a search in pgvector takes some
+   * milliseconds.
+   */
   const cache = new Map<string, Promise<readonly FoundDocument[]>>();
   const search = ({ query, k }: { query: string; k: number }): Promise<readonly FoundDocument[]> => {
     const key = `${k} ${query}`;

@@ -27,7 +27,7 @@ const coverage: readonly MeasurePanel[] = [
     unit: 'percentunit',
     min: 0,
     max: 1,
-    note: 'Below 1, there are more live queries than the search budget allows. Each query is weighted by its sampling probability.',
+    note: 'A value below 1 means that there are more live queries than the search budget allows. Each query is weighted by its sampling probability.',
   },
 ];
 
@@ -65,7 +65,7 @@ const store: readonly MeasurePanel[] = [
   { metric: 'recalld_ann_recall_ratio', max: 1, without: ['k'] },
   {
     metric: 'recalld_ann_recall_queries',
-    title: 'Queries behind the index recall (n)',
+    title: 'Number of queries in the index recall (n)',
     unit: 'short',
     min: 0,
   },

@@ -111,7 +111,7 @@ function coverageChart(
     levels: densityLevels[measure] ?? [],
     limits: [0, null],
     empty:
-      gap === null ? 'No window closed in this period. Choose a longer one.' : `No value: ${gapWords(gap.reason)}.`,
+      gap === null ? 'No window closed in this period. Choose a longer period.' : `No value: ${gapWords(gap.reason)}.`,
     ...rest,
   });
 }

@@ -67,7 +67,7 @@ function settingsOf(spread: BaselineSpread, floor: number): DetectorSettings {
 }
 
 // The density alert of one level as a state machine. A step maps a closed window and a state to an event and the next
-// state. It has no clock; the time is the end of the window. An alert is frozen by not stepping it.
+// state. A step has no clock; its time is the end of the window. An alert is frozen by not stepping it.
 
 export interface AlertPolicy {
   readonly detectors: CombinedSettings;

@@ -39,7 +39,7 @@ export function globalSpread(windows: readonly SessionMeans[]): BaselineSpread {
   );
 }
 
-/** Regions with enough sessions for a separate detector. Empty if there is only one region, which is all traffic. */
+/** Regions with enough sessions for a separate detector; empty if there is only one region, which is all traffic. */
 export function regionSpreads(windows: readonly SessionMeans[], regionCount: number): RegionSpread[] {
   if (regionCount < 2) return [];
   return Array.from({ length: regionCount }, (_, region) => {
@@ -104,8 +104,8 @@ export function overdispersion(windows: readonly WindowMean[], pooled: PooledSur
 }
 
 /**
- * Upper bound of the true mean of x in the baseline: max(0.99, mean) + z sqrt(phi variance / sessions). It passes the
- * uncertainty of the baseline on to the detectors.
+ * Upper bound of the true mean of x in the baseline: max(0.99, mean) + z sqrt(phi variance / sessions). The bound
+ * passes the uncertainty of the baseline on to the detectors.
  */
 export function meanXUpper(pooled: PooledSurprise, phi: number, sessions: number, z: number): number {
   return Math.max(BASELINE_MEAN_X, pooled.mean) + z * Math.sqrt((phi * pooled.variance) / sessions);

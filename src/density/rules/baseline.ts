@@ -160,8 +160,8 @@ const PROVISIONAL_NEEDS: BaselineNeeds = { days: 3, sessions: 500 };
 const WEEK_MS = 7 * DAY_MS;
 
 /**
- * The last whole weeks of a period of at least two weeks; a shorter period is unchanged. Otherwise the weekdays at its
- * ends would have more weight, whatever the time zone of the users.
+ * The last whole weeks of a period of at least two weeks; a shorter period is unchanged. Parts of weeks would give more
+ * weight to some weekdays, in any time zone of the users.
  */
 export function wholeWeeks({ from, until }: TimeSpan): TimeSpan {
   const weeks = Math.floor((until.getTime() - from.getTime()) / WEEK_MS);

@@ -85,7 +85,8 @@ export function searchCanary(searches: readonly RepeatedSearch[], k: number) {
 
 /**
  * Texts that are embedded repeatedly: if their vectors change, the model has changed. The texts are fixed because
- * vectors are compared over years. They vary in language, length and kind because a change may affect only one kind.
+ * vectors are compared over years. The texts vary in language, length and kind because a change may affect only one
+ * kind.
  */
 export const canaryTexts: readonly string[] = [
   'How do I reset my password?',
@@ -217,7 +218,7 @@ export function outgrewBaseline(dailyDensities: readonly (number | null)[], base
 type Traits = Readonly<Record<string, string>>;
 
 interface MeasuredConnectors {
-  /** Null before the first probe. */
+  /** Fingerprint of the index; null before the first probe. */
   readonly index: Traits | null;
   readonly embedder: Traits | null;
 }

@@ -174,9 +174,9 @@ function uncoveredShare(
 }
 
 /**
- * Confidence intervals of an uncovered share and of its excess over the baseline. They are Wilson intervals for 1 /
- * (1/n + 1/N) sessions: the threshold is a percentile estimated from N sessions, whose error is about the error of a
- * share of N.
+ * Confidence intervals of an uncovered share and of its excess over the baseline. The intervals are Wilson intervals
+ * for 1 / (1/n + 1/N) sessions: the threshold is a percentile estimated from N sessions, whose error is about the error
+ * of a share of N.
  *
  * @param sessions n, >= 1
  * @param baselineSessions N; infinity when comparing shares of one baseline, because they share its error
@@ -217,13 +217,13 @@ export const DENSITY_THRESHOLD = 0.95;
 /**
  * `worse_covered` if the one-sided upper limit D / D0 exp(z sqrt(0.9 (1/sessions + e))) of the density is below the
  * threshold; z is the 1 - alpha quantile of the normal distribution. D0 is the density of queries whose coverage equals
- * the coverage of the reference queries. It is slightly above 1, because few reference queries leave few ranks below
+ * the coverage of the reference queries. D0 is slightly above 1, because few reference queries leave few ranks below
  * them.
  *
- * e = sum share^2 / N over the score lists of the percentiles. It is the error of percentiles estimated from N
- * reference queries: the mean surprise is a linear rank statistic, to whose variance both samples contribute equally
- * (Hajek 1968). Valid for a single test of a window; monitoring many windows requires the e-detector. Assumes that
- * reference queries are independent.
+ * e = sum share^2 / N over the score lists of the percentiles. e is the error of percentiles estimated from N reference
+ * queries: the mean surprise is a linear rank statistic, to whose variance both samples contribute equally (Hajek
+ * 1968). Valid for a single test of a window; monitoring many windows requires the e-detector. Assumes that reference
+ * queries are independent.
  *
  * @param alpha in (0, 0.5]
  * @param baseline the scores that the percentiles of the window are based on

@@ -147,8 +147,8 @@ export function labelTopic(topic: readonly string[], background: readonly string
 const MIN_COVERED = 1 / 3;
 
 /**
- * True if the words suggest a single subject: at least a third of the queries contain a term of their label. Also true
- * if texts are not stored.
+ * True if the words suggest a single subject: at least a third of the queries contain a term of their label. The result
+ * is also true if texts are not stored.
  */
 export function isOneByLabel(topic: readonly string[], label: readonly string[]): boolean {
   const covered = topic.filter((text) => {

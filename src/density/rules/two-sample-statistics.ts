@@ -15,7 +15,7 @@ export function shareDivergence(current: ArrayLike<number>, baseline: ArrayLike<
   const n = sumOf(current);
   const m = sumOf(baseline);
   if (current.length !== baseline.length || !(n > 0) || !(m > 0)) {
-    throw new RangeError('Both lists must count something, over the same categories.');
+    throw new RangeError('Both lists must contain a positive count, over the same categories.');
   }
   let jensenShannonBits = 0;
   let totalVariation = 0;
@@ -259,8 +259,8 @@ export function mannWhitney(x: ArrayLike<number>, y: ArrayLike<number>): MannWhi
 }
 
 /**
- * Wasserstein-1 distance between two samples of scores: the integral of |Fx(t) - Fy(t)| dt, in units of the score. It
- * is the amount times the distance that must be moved to turn one distribution into the other.
+ * Wasserstein-1 distance between two samples of scores: the integral of |Fx(t) - Fy(t)| dt, in units of the score. The
+ * distance is the mass times the distance by which it must be moved to turn one distribution into the other.
  *
  * @throws RangeError if a sample is empty
  */

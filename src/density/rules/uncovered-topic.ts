@@ -165,7 +165,7 @@ export function matchTopics<Found extends FoundTopic>(
 
 /**
  * Finds known topics that this search found only as part of another topic: they are as close to that topic as its own
- * queries. An earlier search had separated them.
+ * queries. An earlier search had separated these topics.
  *
  * @returns the index of the found topic by the id of the known topic
  */

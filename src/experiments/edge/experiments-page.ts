@@ -45,7 +45,7 @@ export function experimentsPage({ pipeline, shadows, variants }: ExperimentsPage
           { lead: 'Is another retriever, or a variant of the service, better?' },
           empty(
             'This pipeline has neither shadows nor variants.',
-            'Add `shadow` with a name and a retriever, or `variants` with its arms, to it in the config.',
+            'In the config of the pipeline, add `shadow` with a name and a retriever, or `variants` with arms.',
           ),
         ),
       shadows.map(({ report, changed: differing }) => [shadowSection(report), changed(report.name, differing)]),

@@ -23,7 +23,7 @@ const gauges: readonly GaugeGraph[] = [
   },
   {
     metric: 'recalld_experiment_n',
-    title: 'Queries or sessions behind the verdicts (n)',
+    title: 'Number of queries or sessions in the verdicts (n)',
     unit: 'short',
     width: 6,
     min: 0,
@@ -45,7 +45,12 @@ const gauges: readonly GaugeGraph[] = [
     max: 1,
     hasBoundLines: true,
   },
-  { metric: 'recalld_shadow_live_questions', title: 'Live queries behind the overlap (n)', unit: 'short', min: 0 },
+  {
+    metric: 'recalld_shadow_live_questions',
+    title: 'Number of live queries in the overlap (n)',
+    unit: 'short',
+    min: 0,
+  },
   { metric: 'recalld_variant_sessions', title: 'Sessions per arm (n)', unit: 'short', min: 0 },
   { metric: 'recalld_variant_split', title: 'Session split', unit: 'none', min: 0, max: 1 },
 ];

@@ -156,6 +156,6 @@ function notesOf({ tag, split, arms, confidence, first_day: first, last_day: las
     ...(first === null ? [] : [`Whole days from ${first} to ${last ?? first} (UTC).`]),
     ...(arms.length === 0
       ? []
-      : [`All bounds hold together with ${percentage(confidence)} confidence, however often you look.`]),
+      : [`All bounds hold together with ${percentage(confidence)} confidence, no matter how often you check them.`]),
   ];
 }

@@ -6,7 +6,7 @@ import { normalMixtureInterval } from '../../math/stats/sequential.ts';
 import { addSums, ratioOf, type SessionSums, type SummedRatio } from '../../math/stats/session-sums.ts';
 import type { ComparisonStatus } from './verdict.ts';
 
-/** A whole day (UTC) of an experiment. It contains no query, text or person. */
+/** A whole day (UTC) of an experiment. The data of a day contains no query, text or person. */
 export interface SummedDay {
   /** YYYY-MM-DD. */
   readonly day: string;
@@ -30,7 +30,7 @@ export function ratiosOver(days: readonly SummedDay[], name: string): (SummedRat
   });
 }
 
-/** The difference of two independent ratios. Its degrees of freedom are the smaller of the two. */
+/** The difference of two independent ratios. The difference has the smaller degrees of freedom of the two ratios. */
 export function differenceOf(candidate: SummedRatio | null, baseline: SummedRatio | null): Estimate | null {
   if (candidate === null || baseline === null) return null;
   return {
@@ -62,7 +62,7 @@ interface SequentialTest {
   readonly scale: number;
   /** Smallest difference that is reported. */
   readonly minEffect: number;
-  /** Bounds within it mean `no_change`. */
+  /** If the bounds are within this difference, the verdict is `no_change`. */
   readonly margin: number;
 }
 

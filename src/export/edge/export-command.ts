@@ -30,7 +30,11 @@ export function exportCommand(command: Command, signal: AbortSignal): Command {
     .option('--tables <list>', 'tables, separated by commas (default: all; see docs/reference/export.md)', parseTables)
     .option('--from <day>', 'first day (UTC), such as 2026-11-01 (default: the oldest)', parseDay)
     .option('--until <day>', 'last day (UTC), included (default: today)', parseDay)
-    .option('--since-last', 'what changed since the last export to the folder, with its tables and days', false)
+    .option(
+      '--since-last',
+      'export only what changed since the last export to the folder, for the same tables and days',
+      false,
+    )
     .addOption(new Option('--format <format>', 'file format (default: parquet)').choices(exportFormats))
     .option('--pipeline <name>', 'only this pipeline (default: all)')
     .action(async (options: ExportOptions) => {

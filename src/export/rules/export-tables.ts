@@ -22,8 +22,8 @@ export interface ExportTable {
   readonly name: string;
   readonly does: string;
   /**
-   * SQL for the source rows; `r` is the main table. Their number and last change show whether a day must be written
-   * again.
+   * SQL for the source rows; `r` is the main table. The number and last change of the rows show whether a day must be
+   * written again.
    */
   readonly source: string;
   /** SQL for the joins that turn source rows into exported rows. */

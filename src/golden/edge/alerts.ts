@@ -131,7 +131,7 @@ unless ${onSet} ${isRunning}`,
       silentWhile: pages,
       dashboard: 'runs',
       summary: `${name}: golden runs take longer than their interval`,
-      description: `The latest run of ${where} took {{ $value | humanizeDuration }}, longer than the time between two runs, so runs are skipped. Raise max_per_second or concurrency, or run less often.`,
+      description: `The latest run of ${where} took {{ $value | humanizeDuration }}, longer than the time between two runs, so runs are skipped. Raise max_per_second or concurrency, or run the set less often.`,
     },
     {
       alert: 'RecalldDocumentsLost',

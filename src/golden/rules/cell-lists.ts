@@ -29,7 +29,7 @@ const escapes: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', '
 /**
  * Parses a list of strings and whole numbers in Python's repr format, which pandas writes into CSV cells.
  *
- * @returns null for anything else, such as a NumPy array
+ * @returns null if the text is not a list of this form, such as a NumPy array
  */
 export function parsePythonList(text: string): (string | number)[] | null {
   const token = /\s*(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|(-?\d{1,15}))\s*(,|$)/sy;

@@ -28,7 +28,7 @@ export interface MetricComparison extends MeasuredDifference {
   /** Means over the queries. */
   readonly baseline: number;
   readonly candidate: number;
-  /** Null if all differences are equal and not zero. */
+  /** The t statistic; null if all differences are equal and not zero. */
   readonly t: number | null;
   readonly df: number;
   readonly pT: number;
@@ -238,7 +238,7 @@ function widen({ low, high }: Bounds, centre: number, noisy: NoisyVariance | nul
  * Two-sided p that an unchanged retriever differs by as much, given the noise of its reruns; 0 if the reruns did not
  * differ.
  *
- * It is the larger of two values: the p by `noisyVariance`, and the p by sd^2 / n plus the upper 95 % bound of the
+ * This p is the larger of two values: the p by `noisyVariance`, and the p by sd^2 / n plus the upper 95 % bound of the
  * shared variance. Runs are compared with one baseline for months, so a noise estimate that is too low by chance would
  * make run after run look like a change.
  */

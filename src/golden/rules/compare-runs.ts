@@ -31,7 +31,7 @@ const RECOMMENDED_QUERIES = 300;
 
 /**
  * Returns advice on the size of the golden set: a warning below 100 queries, and, for each metric whose minimum effect
- * is too small to detect, how many queries would detect it with the observed spread. Empty if the set is large enough.
+ * is too small to detect, how many queries would detect it with the observed spread; empty if the set is large enough.
  */
 export function adviseOnSetSize(comparison: SegmentComparison, settings: ComparisonSettings): string[] {
   const { n, metrics } = comparison;
@@ -217,7 +217,7 @@ function compareBy(
   );
   return {
     key,
-    /** One per configuration, in the given order. */
+    /** Means of the configurations, in the given order. */
     means: scores.map((one) => mean(one)),
     /** All pairs by index, the earlier configuration as `before`; the verdict uses the adjusted p. */
     pairs,

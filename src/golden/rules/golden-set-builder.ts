@@ -60,7 +60,10 @@ export class GoldenSetBuilder {
   readonly #skipOwnDocument: boolean;
   readonly #digest: (text: string) => string;
   readonly #entries = new Map<string, Entry>();
-  /** Query ids of judgments without a query, used to describe how they differ. */
+  /**
+   * Ids of judged queries that the set does not contain. They are used to describe how the ids differ from those of the
+   * set.
+   */
   readonly #unknownQueries = new Set<string>();
 
   /** `digest` maps text to a hex hash of at least 16 digits, which provides ids for queries without an id. */

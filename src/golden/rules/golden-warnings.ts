@@ -70,7 +70,7 @@ export class GoldenWarnings {
     else tally.count += 1;
   }
 
-  /** Sets a count made elsewhere; 0 is not reported. */
+  /** Sets a count that was made elsewhere; a count of 0 is not reported. */
   set(kind: WarningKind, count: number, first: string): void {
     if (count > 0) this.#tallies.set(kind, { count, first });
   }

@@ -17,7 +17,7 @@ export type QueryView = (typeof queryViews)[number];
 
 export interface ListedQuery {
   readonly query: GoldenQuery;
-  /** Null until the query is answered. */
+  /** Outcome of the query; null until it is answered. */
   readonly outcome: QueryOutcome | null;
   readonly score: number;
   /** Score in the compared run; null if there is no such run, or if the query changed or has a stale label. */

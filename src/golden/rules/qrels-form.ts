@@ -94,7 +94,7 @@ function objectOf(line: SourceLine): Record<string, unknown> {
     const value: unknown = parseExactJson(line.text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value };
   } catch {
-    // The error below is thrown.
+    // The error is thrown below.
   }
   throw malformed(line, 'is not a JSON object, unlike the first line; write one judgment per line');
 }

@@ -15,7 +15,7 @@ type GeneratedQuery =
  * text that is not a query, are malformed. Never throws.
  */
 export function readGeneratedQuery(text: string): GeneratedQuery {
-  // The query itself may contain reasoning too.
+  // The generated query itself may also contain reasoning of the model.
   const found = isOnlyReasoning(text) ? null : (parseAnswer(withoutReasoning(text)) ?? parseAnswer(text));
   if (found === null) return { kind: 'malformed', problem: 'it is not a JSON object with "answerable" and "question"' };
   const isAnswerable = booleanOf(found.get('answerable') ?? true);

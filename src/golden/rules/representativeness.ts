@@ -195,7 +195,7 @@ interface ReweightedScore {
 
 /**
  * Weighted mean sum w x / sum w, with the standard error sqrt(sum w^2 (x - mean)^2) / sum w times sqrt(m / (m - 1)) for
- * the effective size m (Kish, Survey Sampling, 1965; Cochran 1977). The weights are treated as known. Null if no query
+ * the effective size m (Kish, Survey Sampling, 1965; Cochran 1977). The weights are treated as known; null if no query
  * has a weight; for a single query, the interval is the whole range.
  *
  * @param scores in [0, 1], one per query

@@ -73,7 +73,7 @@ export function describeLevels(levels: Levels, key: string): string {
   const level = levels[key];
   if (level === undefined) return 'The versions share no metric.';
   const difference = signed(level.to - level.from);
-  return `On the overlap, ${key} was ${decimal(level.from)} before and ${decimal(level.to)} after (${difference}).`;
+  return `On queries of both versions, ${key} was ${decimal(level.from)} before and ${decimal(level.to)} after (${difference}).`;
 }
 
 /** Comparison of each version's last run with the pinned baseline; null if it could not be compared. */
@@ -91,8 +91,8 @@ interface OverlapRegressions {
  * difference is used, so that the new version's threshold is never stricter than the old one on any of them.
  *
  * A regression check shifts if the new version is lower against the baseline than the old version, and the old version
- * showed no regression. From then on, only a further drop counts. The new version may be lower without a drop of its
- * own if the queries that it shares with the baseline dropped by more than all queries did.
+ * showed no regression. After the new version has taken over, only a further drop counts. The new version may be lower
+ * without a drop of its own if the queries that it shares with the baseline dropped by more than all queries did.
  */
 export function rotationShifts(
   checks: readonly GoldenCheck[],

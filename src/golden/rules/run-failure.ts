@@ -30,7 +30,7 @@ export type AnswerEnd = Pick<QueryAnswer, 'outcome' | 'errorCode' | 'errorMessag
 
 /**
  * @param answers in order of arrival
- * @returns null if none of them failed
+ * @returns null if no query failed
  */
 export function runFailure(answers: readonly AnswerEnd[]): RunFailure | null {
   const failed = answers.filter(({ outcome }) => outcome === 'error' || outcome === 'timeout');

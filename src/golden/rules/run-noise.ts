@@ -192,8 +192,8 @@ function poissonBound(count: number): number {
 /** Minimum number of days or generations for an estimate. */
 const MIN_ACCEPTED = 5;
 /**
- * Maximum number of days or generations. Only the first ones after the baseline are used, because later ones may have
- * drifted with the index.
+ * Maximum number of days or generations. Only the first days or generations after the baseline are used, because later
+ * ones may have drifted with the index.
  */
 export const MAX_ACCEPTED = 30;
 
@@ -212,13 +212,13 @@ export interface Accepted {
 }
 
 /**
- * Confidence of the bound for all differences. It is high, because later nights would page repeatedly if the first few
- * nights were alike by chance.
+ * Confidence of the bound for all differences. The confidence is high, because later nights would page repeatedly if
+ * the first few nights were alike by chance.
  */
 const CONFIDENCE_OF_ACCEPTED = 0.99;
 /**
- * Confidence of the bound for drops. It is lower than for all differences, because there are only half as many drops,
- * and both bounds apply.
+ * Confidence of the bound for drops. This confidence is lower than for all differences, because there are only half as
+ * many drops, and both bounds apply.
  */
 const CONFIDENCE_OF_DROPS = 0.95;
 
@@ -228,7 +228,7 @@ const CONFIDENCE_OF_DROPS = 0.95;
  * their mean, because the baseline is itself a random run.
  *
  * @param differences one per day or generation, oldest first
- * @returns null for fewer than five
+ * @returns null for fewer than five runs runs runs
  */
 export function acceptedVariance(differences: readonly number[]): number | null {
   return varianceBound(differences.slice(0, MAX_ACCEPTED), CONFIDENCE_OF_ACCEPTED);
@@ -264,7 +264,7 @@ interface AveragedPairs {
   readonly scores: { readonly baseline: readonly [Float64Array]; readonly candidate: readonly [Float64Array] };
   /**
    * Root of the mean, over the queries, of the variance (n - 1) of their difference between pairs. This is the noise
-   * that another pair averages out, unlike the spread between queries. Null for one pair.
+   * that another pair averages out, unlike the spread between queries; null for one pair.
    */
   readonly noise: number | null;
 }
@@ -375,7 +375,7 @@ export function describePower(noise: RerunNoise | null, n: number, check: DropCh
   }
   if (noise.isConstant) {
     return (
-      `${measure}: reports every drop of at least ${watched} within ${inRuns}, because the retriever returned the same in ` +
+      `${measure}: reports every drop of at least ${watched} within ${inRuns}, because the retriever returned the same results in ` +
       `${plural(noise.reruns, 'run')}.`
     );
   }

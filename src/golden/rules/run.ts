@@ -160,7 +160,7 @@ export interface NewRun {
   /** Ids of the queries to run; null for the whole set. */
   readonly queryIds: readonly string[] | null;
   /**
-   * The tick that started the run. There is one run per pipeline, set, purpose, version and tick. Null for all other
+   * The tick that started the run. There is one run per pipeline, set, purpose, version and tick; null for all other
    * runs.
    */
   readonly scheduledFor: Date | null;
@@ -181,11 +181,11 @@ export interface GoldenRun extends NewRun {
   /** Fingerprints of the store, the embedder and so on at the end of the run, by part. */
   readonly fingerprints: Readonly<Record<string, string>>;
   readonly labels: RunLabels;
-  /** Null if the set forbids no documents, or the run did not test them. */
+  /** Test of forbidden documents; null if the set forbids none, or if the run did not test them. */
   readonly forbidden: ForbiddenCounts | null;
-  /** Null if every query in the set has an answer, or the run did not test this. */
+  /** Test of unanswerable queries; null if every query in the set has an answer, or if the run did not test this. */
   readonly noAnswer: NoAnswerResults | null;
-  /** Null if the retriever reports no stages, or the run did not complete. */
+  /** Measures of the retriever's stages; null if the retriever reports none, or if the run did not complete. */
   readonly stages: RunStages | null;
   /** When its results were deleted after the retention time (`keep_answers`); null while they exist. */
   readonly answersDeletedAt: Date | null;

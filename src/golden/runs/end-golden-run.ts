@@ -266,9 +266,9 @@ function reasonToVoid(run: GoldenRun, outcomes: OutcomeCounts): string | null {
   return `${percentage(share)} of the queries failed, above the error budget of ${percentage(run.settings.errorBudget)}.`;
 }
 /**
- * A sentinel run stores no scores or checks, so that readers of full runs cannot mistake it for a full run. Its status
- * is `void` if too many queries failed. `reason` states why it failed, and is null while it passes. Queries whose
- * labels were stale in the last full run are excluded.
+ * A sentinel run stores no scores or checks, so that readers of full runs cannot mistake it for a full run. The status
+ * of the run is `void` if too many queries failed. `reason` states why it failed, and is null while it passes. Queries
+ * whose labels were stale in the last full run are excluded.
  */
 async function finalizeSentinel(
   context: Context,

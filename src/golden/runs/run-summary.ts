@@ -96,7 +96,7 @@ function verdictOf(run: GoldenRun, verdicts: readonly Verdict[]): Verdict {
 
 export interface RunQuery {
   readonly query: GoldenQuery;
-  /** Null until the query is answered. */
+  /** Outcome of the query; null until it is answered. */
   readonly answer: QueryAnswer | null;
   /** Scores by metric key. */
   readonly scores: Readonly<Record<string, number>>;

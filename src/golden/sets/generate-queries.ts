@@ -145,7 +145,7 @@ export async function generateQueries(
 }
 
 interface EvaluatedAnswer {
-  /** Null if nothing was charged. */
+  /** The finished chunk; null if nothing was charged. */
   readonly result: FinishedChunk | null;
   readonly failure: string | null;
 }

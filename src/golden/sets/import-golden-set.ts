@@ -247,7 +247,7 @@ async function readJudgedQueries(
 
 export interface ImportReport {
   readonly set: GoldenSetVersion;
-  /** False if the latest version already has this content. */
+  /** True if a version was created; false if the latest version already has this content. */
   readonly created: boolean;
   readonly warnings: readonly string[];
   readonly summary: ImportSummary;

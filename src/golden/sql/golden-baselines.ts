@@ -16,7 +16,7 @@ export interface GoldenBaseline {
   readonly runId: string;
   readonly note: string | null;
   readonly pinnedAt: Date;
-  /** Null while the run is pinned. */
+  /** When the run was unpinned; null while it is pinned. */
   readonly unpinnedAt: Date | null;
   /** Variation between reruns of an unchanged retriever; empty if it was not measured. */
   readonly noise: NoiseTable;

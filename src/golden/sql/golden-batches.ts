@@ -1,6 +1,6 @@
 /**
- * Batches of golden runs, which workers claim one at a time with a lease. They are created with the run. Stored answers
- * alone determine which queries are done: a worker that takes over a batch runs the queries without an answer.
+ * Batches of golden runs, which workers claim one at a time with a lease. The batches are created with the run. Stored
+ * answers alone determine which queries are done: a worker that takes over a batch runs the queries without an answer.
  */
 import type { Pool } from 'pg';
 import { queryRows } from '../../platform/postgres/rows.ts';

@@ -21,7 +21,7 @@ export interface GoldenRotation {
   /** Number of ticks at which both versions must complete. */
   readonly runsNeeded: number;
   readonly startedAt: Date;
-  /** Null while both versions run. */
+  /** When the rotation ended; null while both versions run. */
   readonly endedAt: Date | null;
   /** `replaced`: an even newer version was imported. */
   readonly outcome: 'completed' | 'replaced' | null;

@@ -1,8 +1,8 @@
 /**
  * Golden runs and the outcomes of their queries.
  *
- * A worker holds a running run with a lease. Only the holder stores answers. When the lease expires, any worker may
- * take over the run and continue with the queries that have no answer.
+ * A worker holds a running run with a lease. Only the worker that holds the run stores answers. When the lease expires,
+ * any worker may take over the run and continue with the queries that have no answer.
  */
 
 import type pg from 'pg';

@@ -94,7 +94,8 @@ function latestOf(condition: string, order: string): string {
 
 /**
  * Returns a function that reads the latest runs. Outcomes, scores and comparisons of a finished run never change, so
- * they are read once and cached as the same objects. Its checks may be re-evaluated, so they are read each time.
+ * they are read once and cached as the same objects. The checks of a run may be re-evaluated, so they are read each
+ * time.
  */
 export function createLatestRuns(db: pg.Pool): () => Promise<LatestRun[]> {
   const results = rememberLatest((runId) => readResults(db, runId));

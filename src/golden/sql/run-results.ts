@@ -23,9 +23,9 @@ export interface RunEnd {
   readonly segmentsOverflow: number;
   /** Label counts; null if the run ended without probing the labels. */
   readonly labels: LabelProbe | null;
-  /** Null if the set forbids no documents, or the run did not test them. */
+  /** Test of forbidden documents; null if the set forbids none, or if the run did not test them. */
   readonly forbidden: ForbiddenResults | null;
-  /** Null if every query in the set has an answer, or the run did not test this. */
+  /** Test of unanswerable queries; null if every query in the set has an answer, or if the run did not test this. */
   readonly noAnswer: NoAnswerResults | null;
   /** Stage results; null if no answer reports a stage. */
   readonly stages: RunStages | null;

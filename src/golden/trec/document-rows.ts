@@ -268,7 +268,7 @@ export const isInWord = (bytes: Uint8Array, at: number, blank: number): boolean 
 /** True inside a word, which contains no separator, line end or control character. */
 export const isWord = (bytes: Uint8Array, at: number): boolean => (bytes[at] ?? 0) > SPACE;
 
-/** Numbers the distinct documents of one query, across files. Its buffers are reused for the next query. */
+/** Numbers the distinct documents of one query, across files. The buffers are reused for the next query. */
 export class DocumentSet {
   private owners: DocumentRows[] = [];
   private rows = new Int32Array(256);

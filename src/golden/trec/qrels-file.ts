@@ -88,7 +88,7 @@ export async function readJudgments(path: string, request: Partial<QrelsRequest>
   });
   return {
     judgments,
-    /** Null for a file without a judgment. */
+    /** Form of the file; null if it has no judgments. */
     form: decided.form,
   };
 }
@@ -193,7 +193,7 @@ function tabLines(reading: LineReading): BlockHandler {
       }
       for (const role of [query, document]) refuseEmpty((ends[role] ?? 0) > (starts[role] ?? 0), form, role, place);
       const found = grade === null ? 1 : toGrade(bytes, starts[grade] ?? 0, ends[grade] ?? 0, place);
-      // Flushes first, so that rows stay in file order.
+      // Flushes the batch first, so that rows stay in file order.
       texts.flush();
       const [q, d] = [starts[query] ?? 0, starts[document] ?? 0];
       judgments.add(block, line, q, ends[query] ?? 0, d, ends[document] ?? 0, found);

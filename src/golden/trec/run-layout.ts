@@ -10,9 +10,9 @@ export interface RunLayout {
   readonly columns: readonly string[];
   readonly query: number;
   readonly document: number;
-  /** Null if there is no rank column. */
+  /** Index of the rank column; null if there is none. */
   readonly rank: number | null;
-  /** Null if there is no score column; the score of a result is then its negated rank. */
+  /** Index of the score column; null if there is none, so that the score of a result is its negated rank. */
   readonly score: number | null;
   /** Number of the header line, from 1; null if there is none. */
   readonly headerLine: number | null;
@@ -40,7 +40,7 @@ export const TREC_LINE: string = TREC_COLUMNS.join(' ');
  * that a header names.
  *
  * @param lines without empty lines and comments, starting with the first line of the file
- * @returns null if there is no line
+ * @returns null if the file has no lines
  * @throws RecalldError `file_malformed` if the lines are not a run, or fit two layouts
  */
 export function decideRunLayout(path: string, lines: readonly RunLine[]): RunLayout | null {

@@ -63,7 +63,7 @@ export interface TrecScores {
   /** The file of the run. */
   readonly path: string;
   readonly counts: EvaluationCounts;
-  /** Null if at least one judged document is found, or none is judged. */
+  /** Likely cause of a mismatch; null if at least one judged document is found, or if none is judged. */
   readonly mismatch: RunMismatch | null;
   /** Neighbors by score of which the better one has the better rank (`agree`) or the worse rank (`disagree`). */
   readonly ranks: { readonly agree: number; readonly disagree: number };

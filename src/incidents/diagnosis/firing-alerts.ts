@@ -238,7 +238,7 @@ function retrieverRecovery(rule: string, goldenSet: string | null, latest: reado
   return `retriever responds again (${percentage(1 - failed)} of golden queries)`;
 }
 
-/** Returns the check or golden set of an alert. Null if it has none, or if no config ever contained it. */
+/** Returns the check or golden set of an alert; null if it has none, or if no config ever contained it. */
 function partOf({ name, goldenSet }: Pick<Alert, 'name' | 'goldenSet'>, parts: readonly KnownItem[]): KnownItem | null {
   return (
     parts.find((part) => part.kind === 'check' && part.name === name) ??

@@ -18,7 +18,7 @@ const MAX_BACK_MS = 7 * DAY_MS;
 
 /**
  * Returns the earliest first bad measurement among failing thresholds, changed measures, and drops in density or
- * feedback. Null if no such alert fires. Golden runs are examined separately.
+ * feedback; null if no such alert fires. Golden runs are examined separately.
  */
 export async function firstBadMeasurement(
   { db }: Context,

@@ -119,7 +119,9 @@ export const incidentSchema = z.object({
   acknowledged_by: z
     .string()
     .nullable()
-    .describe('Null if the incident is not acknowledged, or if API keys are not required.'),
+    .describe(
+      'Person or API key that acknowledged the incident; null if it is not acknowledged, or if API keys are not required.',
+    ),
   mark: markSchema.nullable().describe("The user's mark; null unless a user marked the cause as right or wrong."),
   confirmed_at: time.nullable().describe('When a second diagnosis confirmed or corrected the cause; null until then.'),
   diagnosed_at: time.describe('Time of this diagnosis, which has not changed since then.'),

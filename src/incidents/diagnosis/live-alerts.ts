@@ -128,7 +128,7 @@ function judgedAlerts(measurements: readonly LatestMeasurement[], now: Date): Al
 }
 
 /**
- * Returns the newest value over all traffic. Null if a later measurement has no value, or if the value is too old to
+ * Returns the newest value over all traffic; null if a later measurement has no value, or if the value is too old to
  * trust.
  */
 export function freshly(latest: readonly LatestMeasurement[], measure: string): LatestMeasurement['newest'] {

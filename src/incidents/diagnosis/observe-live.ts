@@ -185,7 +185,7 @@ export function observeJudge(
   return verdict === 'steady' ? 'same' : verdict === 'changed' ? 'changed' : null;
 }
 
-/** Returns the newest value over all traffic. Null if a later measurement has no value. */
+/** Returns the newest value over all traffic; null if a later measurement has no value. */
 export function valueOf(latest: readonly LatestMeasurement[], measure: string): LatestMeasurement['newest'] {
   const found = latest.find((one) => one.measure === measure && one.segment === ALL_SEGMENT);
   return found === undefined || found.gap !== null ? null : found.newest;

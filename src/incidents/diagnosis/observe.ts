@@ -39,7 +39,7 @@ const STARVED = 0.1;
 /** If the processors were busy for this share of a run, every response waits until recalld is scheduled. */
 const QUEUED = 0.5;
 
-/** Returns whether recalld starts and completes the golden runs of a pipeline. Null if no golden set has a schedule. */
+/** Returns whether recalld starts and completes the golden runs of a pipeline; null if no golden set has a schedule. */
 export function observeOwnWork(
   { latest, intervalSeconds }: Pick<AlertFacts, 'latest' | 'intervalSeconds'>,
   run: Pick<ObservedRun, 'outcomes'> | null,
@@ -150,7 +150,10 @@ export async function observeRecall(
   return { before, value, ciHigh: ciHigh ?? value, k: Number(details['k']) };
 }
 
-/** Null if there is no value for this run, or none for a run before the onset. */
+/**
+ * Returns the agreement of results with the store; null if there is no value for this run, or none for a run before the
+ * onset.
+ */
 export async function observeAgreement(
   measurements: Pick<Measurements, 'series'>,
   latest: readonly LatestMeasurement[],
@@ -197,7 +200,10 @@ async function ofRun(
   return { newest, earlier };
 }
 
-/** Null if the canary texts were first embedded after the onset: their earlier vectors are unknown. */
+/**
+ * Returns the canary's cosines; null if its texts were first embedded after the onset, because their earlier vectors
+ * are unknown.
+ */
 export async function observeCanary(
   measurements: Pick<Measurements, 'series'>,
   latest: readonly LatestMeasurement[],

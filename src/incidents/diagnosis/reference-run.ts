@@ -50,7 +50,7 @@ export interface ReferenceCriteria {
   readonly regressions: readonly RegressionCheck[];
   /** First bad measurement behind the firing alerts; null if only golden runs show the fault. */
   readonly firstBad: TimeSpan | null;
-  /** Reference run of the open incident, which does not change while the incident is open. Null for a new incident. */
+  /** Reference run of the open incident, which does not change while the incident is open; null for a new incident. */
   readonly known: string | null;
 }
 

@@ -28,7 +28,7 @@ import {
 } from './rules/verdict.ts';
 
 export interface MissedQuestion {
-  /** Null if the query is not from a golden set. */
+  /** Id of the golden query; null if the query is not from a golden set. */
   readonly id: string | null;
   readonly question: AskedQuestion;
   /** Documents to explain. */
@@ -51,9 +51,9 @@ export interface ExplainedRun {
 }
 
 interface MissesWanted {
-  /** Null means all queries of the run. */
+  /** Id of the query to explain; null means all queries of the run. */
   readonly queryId: string | null;
-  /** Null means all missed relevant documents. */
+  /** Document to explain; null means all missed relevant documents. */
   readonly document: string | null;
   /** Maximum number of queries. */
   readonly limit: number;

@@ -47,7 +47,7 @@ export function createExplainTurns(patienceMs = PATIENCE_MS): ExplainTurns {
     // The holder's name is unique, so that removing one limiter does not remove the next limiter.
     const holder = `explain-${randomUUID().slice(0, 8)}`;
     const gate = openThrottle(context, { pipeline: pipeline.name, holder, ...limits, usualLatencyMs: null });
-    // Every waiter receives the rejection. Without this handler, it would end the process.
+    // Every caller that waits receives the rejection. Without this handler, the rejection would end the process.
     gate.catch(() => undefined);
     const turns = { gate, free: limits.concurrency, users: 0, waiting: [] };
     open.set(pipeline.name, turns);

@@ -19,7 +19,10 @@ export interface AskedQuestion {
   readonly k: number;
 }
 
-/** Depth of the second retriever query, as a multiple of k and as a minimum. It shows documents ranked below k. */
+/**
+ * Depth of the second retriever query, as a multiple of k and as a minimum. The second query shows documents ranked
+ * below k.
+ */
 const DEEPER = 10;
 const MIN_DEEP = 100;
 const MAX_CHANGES = 5;
@@ -130,7 +133,7 @@ export async function lookAtVector(
   return isFound === null ? null : isFound ? 'fits' : 'unfit';
 }
 
-/** Null if the store does not respond. */
+/** True if the store finds the document; null if the store does not respond. */
 async function finds(
   store: VectorStore,
   vector: Float32Array,

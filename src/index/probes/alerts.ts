@@ -92,7 +92,7 @@ or ${maxBy(pipeline, 'recalld_embedding_canary_min_similarity')} < 0.98`,
     for: '10m',
     by: pipeline,
     dashboard: 'itself',
-    summary: `${name}: live traffic no longer measured`,
+    summary: `${name}: live traffic is no longer measured`,
     description: `Samples of live traffic for ${name} were last measured {{ $value | humanizeDuration }} ago.`,
   },
   {

@@ -49,7 +49,7 @@ export function canariesTable(pool: Pool) {
   };
 }
 
-/** A stored snapshot. It contains chunk ids instead of sample rows. */
+/** A stored snapshot. The result contains chunk ids instead of sample rows. */
 export interface StoredSnapshot extends Pick<StoreSnapshot, 'centroid' | 'meanLength' | 'clusters' | 'shares'> {
   readonly pipeline: string;
   readonly takenAt: Date;

@@ -338,6 +338,6 @@ export interface WaitingChange {
 
 export interface FollowedChange extends Arrival {
   readonly segment: string | null;
-  /** False if the change arrived, or if the manifest no longer lists this version. */
+  /** True while the change is expected; false if it arrived, or if the manifest no longer lists this version. */
   readonly isWaiting: boolean;
 }

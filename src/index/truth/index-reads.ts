@@ -44,8 +44,8 @@ export async function readHubs(
     /** Hub documents; null if too few queries were answered. */
     hubs,
     /**
-     * Null if no chunks were sampled, if the store cannot be sampled, or if its ids differ from the ids in results.
-     * `why` explains which.
+     * Chunks that are never retrieved; null if no chunks were sampled, if the store cannot be sampled, or if its ids
+     * differ from the ids in results. `why` explains which.
      */
     dead,
     why,

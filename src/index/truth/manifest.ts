@@ -14,7 +14,7 @@ import { at, createJsonApi, type HttpServiceConfig, textOf } from '../../platfor
 import type { ManifestConfig } from './config.ts';
 
 /**
- * Creates a manifest source. It opens nothing until it is read.
+ * Creates a manifest source. The manifest opens nothing until it is read.
  *
  * @param configField config field of the manifest: `pipelines[0].index.manifest`
  * @throws RecalldError config_invalid for an unusable address or TLS file
@@ -68,7 +68,7 @@ export async function* readFile(path: string, from: string | null): AsyncGenerat
 
 type CommandConfig = Extract<ManifestConfig, { readonly kind: 'command' }>;
 
-/** The program blocks while its output is being stored. Its standard error is ignored. */
+/** The program blocks while its output is being stored. The program's standard error is ignored. */
 export async function* readCommand(
   { command: [program = '', ...args], directory, environment, timeout_ms: timeoutMs }: CommandConfig,
   configField: string,
@@ -100,7 +100,7 @@ export async function* readCommand(
       `The command of ${configField} ${reason}. Run it manually to see its output.`,
     );
   const ended = once(child, 'close');
-  // Failures of the program are thrown below.
+  // A failure of the program is thrown below.
   ended.catch(() => undefined);
   try {
     for await (const lines of linesOf(child.stdout, `the manifest that ${configField} prints`)) {

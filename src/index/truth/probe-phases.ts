@@ -295,7 +295,7 @@ async function orphansAmong(run: PhaseRun, ids: readonly string[]): Promise<Read
 
 /** Number of documents per call for chunks. */
 const DOCUMENTS_PER_CALL = 20;
-/** The document must be among this many results. */
+/** Depth at which a search for a document must find it. */
 const K = 10;
 
 type Chunks = ReadonlyMap<string, readonly StoredChunk[]>;

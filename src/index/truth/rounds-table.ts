@@ -79,7 +79,7 @@ const roundColumns = 'pipeline, started_at, phase, position, read_at';
 export function createRoundsTable(pool: Pool) {
   return {
     /**
-     * Leases the open round, or starts a new one. Null while another worker holds it.
+     * Leases the open round, or starts a new one; null while another worker holds it.
      *
      * @param until end of the lease
      */

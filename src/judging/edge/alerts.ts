@@ -96,7 +96,7 @@ const alertsFor = (groupLabels: readonly string[]): readonly AlertRule[] => [
     for: '10m',
     by: pipeline,
     dashboard: 'itself',
-    summary: `${name}: judged live relevance no longer measured`,
+    summary: `${name}: judged live relevance is no longer measured`,
     description: `Judged live relevance of ${name} was last measured {{ $value | humanizeDuration }} ago, so its scores are withheld.`,
   },
 ];

@@ -30,12 +30,17 @@ const episodes: readonly MeasurePanel[] = [
 const drop: readonly MeasurePanel[] = [
   { metric: 'recalld_live_ndcg_drop', without: ['k'] },
   { metric: 'recalld_live_drop_state', title: 'State of the nDCG drop', unit: 'none', min: 0, max: 1 },
-  { metric: 'recalld_live_ndcg_drop_queries', title: 'Queries behind the nDCG drop (n)', unit: 'short', min: 0 },
+  { metric: 'recalld_live_ndcg_drop_queries', title: 'Number of queries in the nDCG drop (n)', unit: 'short', min: 0 },
 ];
 
 const behind: readonly MeasurePanel[] = [
   { metric: 'recalld_live_ndcg_pool_gap', min: 0, without: ['k'] },
-  { metric: 'recalld_live_ndcg_pool_gap_queries', title: 'Queries behind the pool gap (n)', unit: 'short', min: 0 },
+  {
+    metric: 'recalld_live_ndcg_pool_gap_queries',
+    title: 'Number of queries in the pool gap (n)',
+    unit: 'short',
+    min: 0,
+  },
   { metric: 'recalld_live_judged_queries', title: 'Graded queries in the window (n)', unit: 'short', min: 0 },
   {
     metric: 'recalld_live_judged_human_sessions',
@@ -51,7 +56,7 @@ const agreement: readonly MeasurePanel[] = [
   'recalld_judge_agreement',
   {
     metric: 'recalld_judge_agreement_sessions',
-    title: 'Sessions behind the judge agreement (n)',
+    title: 'Number of sessions in the judge agreement (n)',
     unit: 'short',
     min: 0,
   },

@@ -48,7 +48,7 @@ export function judgeCommand(command: Command, signal: AbortSignal): Command {
   command.addCommand(
     judgeSubcommand(
       'run',
-      'Select, grade and measure now instead of in the next full round.',
+      'Select, grade and measure live queries now instead of in the next full round.',
       'recalld judge run --pipeline support-docs',
     ).action((options: JudgeOptions) => withJudged(options, signal, runRound)),
   );

@@ -17,7 +17,10 @@ const newJudgment = z.strictObject({
   pipeline: identifier.describe('Name of a pipeline in the config.'),
   document_id: identifier.describe('Id of a document returned for the query.'),
   grade: z.int().min(0).max(MAX_GRADE).describe('Grade from 0 to 3. A later grade replaces an earlier one.'),
-  judge: z.literal('person').default('person').describe('Only `person`: model grades cannot be posted.'),
+  judge: z
+    .literal('person')
+    .default('person')
+    .describe('Kind of judge: always `person`, because model grades cannot be posted.'),
 });
 
 const newJudgments = z.union([newJudgment, z.array(newJudgment).min(1).max(1000)]);

@@ -42,7 +42,7 @@ const MIN_SESSIONS = 2;
 
 /**
  * Cohen's kappa with quadratic weights (Cohen 1968) for weighted pairs: 1 minus the weighted squared differences
- * divided by the differences expected from the margins by chance. Null if the expected differences are 0, because both
+ * divided by the differences expected from the margins by chance; null if the expected differences are 0, because both
  * graders always gave the same grade.
  */
 export function weightedKappa(pairs: readonly Pick<GradedPair, 'weight' | 'first' | 'second'>[]): number | null {
@@ -174,7 +174,7 @@ export interface JudgeDrift {
   readonly verdict: 'steady' | 'suspected' | 'changed';
 }
 
-/** False change detections per year and pipeline. */
+/** Accepted number of false change detections per year and pipeline. */
 const FALSE_CHANGES_PER_YEAR = 0.2;
 const TESTS = 2;
 /** Significance level of each daily test. */
@@ -205,7 +205,7 @@ export function judgePanelSize(gradesPerDay: number): { readonly pairs: number; 
  * The bounds use Student's t and a pseudo-pair that differs by one grade, so that identical pairs do not imply
  * certainty.
  *
- * @returns null for fewer than 20 pairs
+ * @returns null for fewer than 20 pairs of grades of grades of grades
  */
 export function judgeDrift(pairs: readonly PanelPair[]): JudgeDrift | null {
   if (pairs.length < MIN_PANEL_PAIRS) return null;

@@ -1,7 +1,7 @@
 /**
- * Signs that a text addresses the grading model rather than a reader (prompt injection). They flag a grade for review.
- * The text is never changed, because the same words occur in harmless texts. `bench/judging-flags.ts` measures how many
- * attacks and harmless sentences they flag.
+ * Signs that a text addresses the grading model rather than a reader (prompt injection). Such signs flag a grade for
+ * review. The text is never changed, because the same words occur in harmless texts. `bench/judging-flags.ts` measures
+ * how many attacks and harmless sentences they flag.
  */
 
 /** Chat template markup, which does not occur in prose. */

@@ -293,10 +293,10 @@ const MIN_CONFIRMED_SHARE = 0.5;
 
 /**
  * Compares the last 1, 2, 3, 5, 7, 10 and 14 days with up to 42 days before them and returns the most significant span.
- * Each day counts once. Its standard deviation is the larger of the sampling error and the spread between baseline
- * days, so that good and bad weekdays are not reported as a drop. Uses Student's t, with degrees of freedom one below
- * the number of baseline days. The bounds hold for all spans and all daily tests of a year together (union bound), with
- * 0.5 false detections per year.
+ * Each day counts once. The standard deviation of a span is the larger of the sampling error and the spread between
+ * baseline days, so that good and bad weekdays are not reported as a drop. Uses Student's t, with degrees of freedom
+ * one below the number of baseline days. The bounds hold for all spans and all daily tests of a year together (union
+ * bound), with 0.5 false detections per year.
  *
  * @param days ascending, all from one judge
  * @returns null with fewer than two weeks of baseline days

@@ -22,7 +22,7 @@ function isolation(): Builder<Panel>[] {
     graph({
       title: 'Isolation violations',
       description:
-        'Live answers of the last hour with a document that an isolation rule does not allow. Every answer is evaluated, sampled or not. One is too many.',
+        'Live answers of the last hour with a document that an isolation rule does not allow. Every answer is checked, sampled or not. A single violation is too many.',
       unit: 'short',
       min: 0,
       width: 8,

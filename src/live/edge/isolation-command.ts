@@ -37,8 +37,8 @@ export function isolationCommand(command: Command, signal: AbortSignal): Command
       'Evaluate the isolation rules of a config on the stored samples; exit 1 if one is violated.',
       'recalld isolation check --config changed.yaml --from 2026-11-01T00:00:00Z',
     )
-      .requiredOption('--from <time>', 'start: only samples that arrived at or after this time', parseTime)
-      .option('--to <time>', 'end: only samples that arrived before this time (default: now)', parseTime)
+      .requiredOption('--from <time>', 'start: check only samples that arrived at or after this time', parseTime)
+      .option('--to <time>', 'end: check only samples that arrived before this time (default: now)', parseTime)
       .option('--pipeline <name>', 'only this pipeline')
       .option('--violations <n>', 'maximum number of listed violations per rule', parseCount, 20)
       .action((options: CheckOptions) => check(options, signal)),

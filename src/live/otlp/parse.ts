@@ -21,7 +21,7 @@ export const defaultOtlpLimits: OtlpLimits = {
 type OtlpFormat = 'protobuf' | 'json';
 
 /**
- * Returns the format for a `Content-Type`, ignoring parameters such as charset. Null for a type that OTLP/HTTP does not
+ * Returns the format for a `Content-Type`, ignoring parameters such as charset; null for a type that OTLP/HTTP does not
  * define.
  */
 export function otlpFormat(contentType: string | undefined): OtlpFormat | null {

@@ -35,7 +35,7 @@ const statuses: Readonly<Record<string, string>> = {
 };
 
 /**
- * Creates a `clientError` handler. It logs gRPC clients only once, because a failing exporter retries forever.
+ * Creates a `clientError` handler. recalld logs gRPC clients only once, because a failing exporter retries forever.
  *
  * @param onGrpc called for each connection over gRPC
  */

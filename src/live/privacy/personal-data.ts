@@ -308,7 +308,7 @@ interface PrivateText {
 }
 
 interface PrivateQuery extends PeopleHashes, PrivateText {
-  /** Null if unknown, or if only hashes are stored. */
+  /** The user's original question; null if it is unknown, or if only hashes are stored. */
   readonly originalText: string | null;
   readonly error: string | null;
 }
@@ -328,8 +328,8 @@ export interface PersonalData {
 }
 
 /**
- * Returns the key for hashes of users and sessions. It is created at the first call and shared by all processes that
- * use the database. Anyone who can read the database can read it. To prevent this, set a key in the config.
+ * Returns the key for hashes of users and sessions. The key is created at the first call and shared by all processes
+ * that use the database. Anyone who can read the database can read the key. To prevent this, set a key in the config.
  */
 export async function storedHashKey(pool: Pool): Promise<string> {
   await pool.query(`insert into hash_keys (name, key) values ('people', $1::text) on conflict do nothing`, [

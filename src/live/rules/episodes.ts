@@ -13,7 +13,7 @@ import type { ClusterMember } from './sampling/estimate.ts';
 /** A retrieval with the fields that its episode needs. */
 export interface EpisodeRetrieval {
   readonly id: string;
-  /** Null if the text is unknown or stored as a hash. */
+  /** Text of the query; null if it is unknown or stored as a hash. */
   readonly text: string | null;
   /** Original user query before the agent rewrote it; null if unknown or not stored. */
   readonly originalText: string | null;

@@ -32,7 +32,7 @@ export interface SampledQuery extends ClickedQuery, ContextQuery, StagedQuery {
   /** Milliseconds since 1970. */
   readonly occurredAtMs: number;
   readonly outcome: QueryOutcome;
-  /** Null if the service does not report it. */
+  /** Latency in milliseconds; null if the service does not report it. */
   readonly latencyMs: number | null;
   /** Only configured segment keys. */
   readonly tags: Readonly<Record<string, string>>;
@@ -68,7 +68,8 @@ export interface WindowTraits {
   /** Expected clicks; null while there is no baseline. */
   readonly baselineCtr: BaselineCtr | null;
   /**
-   * True if the service sends clicks: the window has clicks, or there is a baseline. Otherwise clicks are not measured.
+   * True if the service sends clicks: the window has clicks, or there is a baseline. If it is false, clicks are not
+   * measured.
    */
   readonly hasClicks: boolean;
 }

@@ -87,7 +87,7 @@ export interface LiveQuery {
   /** Idempotency key within the pipeline. */
   readonly id: string;
   readonly pipeline: string;
-  /** Null means the time of receipt. */
+  /** Time of the query; null means the time of receipt. */
   readonly occurredAt: Date | null;
   readonly text: string | null;
   readonly embedding: Float32Array | null;
@@ -106,7 +106,7 @@ export interface LiveQuery {
   /** Short error message; null if the retrieval succeeded. */
   readonly error: string | null;
   readonly segments: Readonly<Record<string, string>>;
-  /** User id in the service. Only its keyed HMAC is stored. */
+  /** User id in the service. Only a keyed HMAC of the id is stored. */
   readonly userId: string | null;
   readonly versions: VersionStamps;
   /** Probability with which the service sent the query; 1 if it sends all queries. */
@@ -168,7 +168,7 @@ export interface LiveStage {
   readonly documents: number | null;
   /**
    * Rank of each final result in the stage, starting at 1, in the order of the results; null if the stage did not
-   * return it. Empty if unknown.
+   * return it; empty if unknown.
    */
   readonly ranks: readonly (number | null)[];
 }

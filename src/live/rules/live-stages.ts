@@ -12,7 +12,7 @@ import {
 import type { LiveStage } from './live-query.ts';
 
 export interface ContextQuery extends CalibratedMember {
-  /** Null unless all results have texts. */
+  /** Size of the retrieved texts; null unless all results have texts. */
   readonly context: ContextSize | null;
 }
 
@@ -90,7 +90,10 @@ export interface MeasuredStage {
   readonly answered: Bounded | null;
 }
 
-/** Maximum number of stages that are measured, by number of samples. Limited because services choose the names. */
+/**
+ * Maximum number of stages that are measured, by number of samples. The number is limited because services choose the
+ * names.
+ */
 const MAX_NAMES = 12;
 /** Minimum number of samples. With fewer samples, the 95th percentile is the largest value. */
 export const MIN_TIMED = 20;
@@ -153,8 +156,8 @@ function amongFirst(ranks: readonly (number | null)[]): number {
 }
 
 /**
- * Weighted 95th percentile. Its bounds are the values at the bounds of the share at or below it (Woodruff, Confidence
- * intervals for medians and other position measures, JASA 1952).
+ * Weighted 95th percentile. The bounds of a quantile are the values at the bounds of the share at or below it
+ * (Woodruff, Confidence intervals for medians and other position measures, JASA 1952).
  */
 export function percentile95(queries: readonly (CalibratedMember & { readonly value: number })[]): Bounded | null {
   const sorted = queries.toSorted((a, b) => a.value - b.value);

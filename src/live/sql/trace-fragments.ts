@@ -160,7 +160,7 @@ export interface BufferedFragment
   /** Session hash for queries of this trace that have no session; null unless `sessionHash` is set. */
   readonly traceHash: string | null;
   readonly userHash: string | null;
-  /** Null unless the fragment is an episode. */
+  /** Scope of the episode; null unless the fragment is an episode. */
   readonly scope: EpisodeScope | null;
   readonly startedAtUnixNano: bigint | null;
 }
@@ -284,7 +284,7 @@ function toStoredQuery(row: QueryRow, held: readonly StoredFragment[]): StoredQu
     occurredAt: row.occurredAt,
     episode: row.episode === null ? null : { id: row.episode, step: row.episodeStep, originalText: row.originalText },
     text: row.text ?? row.textHash,
-    // Only the presence of a vector is relevant here.
+    // Only the presence of a vector matters here, not its values.
     embedding: row.hasEmbedding ? new Float32Array() : null,
     topK: row.topK,
     results: row.results.map(documentOfRow),
@@ -298,7 +298,7 @@ function toStoredQuery(row: QueryRow, held: readonly StoredFragment[]): StoredQu
 
 interface CompletedQuery {
   readonly query: StoredQuery;
-  /** Null unless the text comes from the fragment. */
+  /** Text of the query; null unless it comes from the fragment. */
   readonly text: string | null;
   readonly textHash: string | null;
   readonly embedding: Float32Array | null;

@@ -71,7 +71,10 @@ const formulas: Readonly<Record<Measure, Formula>> = {
   unjudged: (cut) => cut.unjudged / cut.depth,
 };
 
-/** 2^1000 leaves room for summing a million gains before a double overflows. */
+/**
+ * Maximum exponent of a gain. 2^1000 leaves room for summing a million gains before a
+ * double overflows.
+ */
 const MAX_EXPONENT = 1000;
 
 /**

@@ -108,7 +108,7 @@ export function applyDuplicatePolicy(
 
 /** A document in several rankings whose scores cannot be compared, such as keyword and vector search. */
 interface FusedItem<Item> {
-  /** Taken from the first ranking that contains the document. */
+  /** The document, taken from the first ranking that contains it. */
   readonly item: Item;
   readonly score: number;
 }

@@ -198,7 +198,7 @@ export function parseGrade(bytes: Uint8Array, start: number, end: number): numbe
   return sign === MINUS && grade !== 0 ? -grade : grade;
 }
 
-/** The length that numpy.savetxt writes, with 18 decimals and an exponent. */
+/** Maximum length of a grade: the length that numpy.savetxt writes, with 18 decimals and an exponent. */
 const LONGEST_GRADE = 32;
 
 function gradeOfWord(bytes: Uint8Array, start: number, end: number): number {

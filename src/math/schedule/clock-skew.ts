@@ -11,10 +11,15 @@ export interface ClockLook {
 
 export type ClockSkew = ReturnType<typeof clockSkew>;
 
-/** Larger differences make ages, windows and scheduled times visibly wrong. */
+/**
+ * Maximum tolerated difference. Larger differences make ages, windows and scheduled times
+ * visibly wrong.
+ */
 export const MAX_SKEW_SECONDS = 60;
 
-/** Assumes that the other clock was read in the middle of the round trip. */
+/**
+ * Computes the difference between two clocks, assuming that the other clock was read in the middle of the round trip.
+ */
 export function clockSkew({ sentAtMs, tookMs, otherMs }: ClockLook) {
   return {
     /** How far the local clock is ahead of the other clock; negative if it is behind. */

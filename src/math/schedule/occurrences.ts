@@ -39,7 +39,7 @@ const weekday: Field = { min: 0, max: 7, names: ['SUN', 'MON', 'TUE', 'WED', 'TH
 
 /** `*`, a value or a range; `*` and ranges can have a step. */
 const PART = /^(?:\*|([a-z\d]+)(?:-([a-z\d]+))?)(?:\/(\d{1,2}))?$/i;
-/** At most eight years separate one 29 February from the next. */
+/** Number of days that contain every date: at most eight years separate one 29 February from the next. */
 const DAYS_OF_ALL_DATES = 8 * 366;
 
 /** @returns null for an invalid expression, and for an expression that never occurs, such as on 30 February */
@@ -104,7 +104,7 @@ interface Stretch {
 interface ClockDay {
   /** One stretch, or two on a day when the clock changes: before and after. */
   readonly stretches: readonly Stretch[];
-  /** Instants after the clock went forward, as if it had not: they represent the skipped hour. */
+  /** Instants that represent the skipped hour after the clock went forward, as if it had not been changed. */
   readonly leftOut: Stretch | null;
   /** Instants after the clock went back, during which local time repeats. */
   readonly repeated: Stretch | null;
@@ -165,10 +165,10 @@ export interface Cron {
 }
 
 const SECOND_MS = 1000;
-/** Two occurrences are at most eight years apart, from one 29 February to the next. */
+/** Maximum number of days between two occurrences: eight years, from one 29 February to the next. */
 const MAX_WAIT_DAYS = 8 * 366 + 2;
 const MAX_BETWEEN = 10_000;
-/** Enough to see every gap within a day, for schedules with up to one tick every five minutes. */
+/** Number of ticks ahead that show every gap within a day, for schedules with up to one tick every five minutes. */
 const TICKS_AHEAD = 300;
 const DAYS_AHEAD = 400;
 const EIGHT_DAYS_MS = 8 * DAY_MS;

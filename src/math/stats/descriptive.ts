@@ -128,7 +128,7 @@ export interface MetricSummary {
   readonly mean: number;
   /** Number of queries in the mean. */
   readonly n: number;
-  /** Bounds of the mean, within the measure's range. They always enclose the mean. */
+  /** Bounds of the mean, within the measure's range. The bounds always enclose the mean. */
   readonly ciLow: number;
   readonly ciHigh: number;
   readonly ciMethod: 'bca' | 't' | 'wilson';
@@ -151,7 +151,7 @@ const CONFIDENCE = 0.95;
  *   Wilson assumes.
  * - `bca` or `t` otherwise, by the rule in `meanInterval`.
  *
- * cg and dcg have no upper bound. Their interval is [0, Infinity] for one query, and a point if several values are all
+ * cg and dcg have no upper bound. The interval of cg and dcg is [0, Infinity] for one query, and a point if several values are all
  * equal.
  *
  * @param values one per query, with failed and empty queries as 0; the result does not depend on their order
@@ -291,9 +291,9 @@ interface Lifetime {
 }
 
 interface SurvivalQuantile {
-  /** Null if a smaller share had the event by the longest observed time. */
+  /** The quantile; null if a smaller share had the event by the longest observed time. */
   readonly value: number | null;
-  /** Null if even the bound was not reached. */
+  /** Lower bound; null if it was not reached. */
   readonly low: number | null;
   readonly high: number | null;
 }

@@ -20,8 +20,8 @@ export function studentTInterval(mean: number, standardDeviation: number, n: num
 }
 
 /**
- * Score interval of a proportion, Wilson 1927: (p + z^2/2n -+ z sqrt(p(1 - p)/n + z^2/4n^2)) / (1 + z^2/n). It is
- * within [0, 1] and does not shrink to a point when all trials, or none, are successes.
+ * Score interval of a proportion, Wilson 1927: (p + z^2/2n -+ z sqrt(p(1 - p)/n + z^2/4n^2)) / (1 + z^2/n). The
+ * interval is within [0, 1] and does not shrink to a point when all trials, or none, are successes.
  *
  * @param rate share of successes, in [0, 1]
  * @param n number of trials, >= 1
@@ -39,8 +39,8 @@ export function wilsonInterval(rate: number, n: number, confidence: number): Bou
 
 /**
  * Exact interval of a proportion, Clopper and Pearson 1934: each end is the share at which the observed or a more
- * extreme number of successes occurs with half of the remaining probability. Its coverage is never below the stated
- * level, even for shares near 0. For samples without replacement it is wider than necessary, never narrower.
+ * extreme number of successes occurs with half of the remaining probability. The interval's coverage is never below the
+ * stated level, even for shares near 0. For samples without replacement it is wider than necessary, never narrower.
  *
  * @param successes 0 to n
  * @param n number of trials, >= 1

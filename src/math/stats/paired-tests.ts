@@ -11,7 +11,7 @@ export interface PairedT {
   readonly mean: number;
   /** Standard deviation of the differences, with n - 1 in the denominator; 0 for one difference. */
   readonly standardDeviation: number;
-  /** n - 1. */
+  /** Degrees of freedom, n - 1. */
   readonly df: number;
   /** mean / (sd / sqrt n); null if the differences have no spread and are not zero. */
   readonly t: number | null;
@@ -66,8 +66,8 @@ interface McNemar {
 
 /**
  * McNemar's exact test (1947) for paired yes or no outcomes: among the queries that changed, losses and gains are
- * equally likely under the null hypothesis. It equals the sign-flip test on their differences. A p below the smallest
- * positive number is returned as that number.
+ * equally likely under the null hypothesis. The test equals the sign-flip test on the differences. A p below the
+ * smallest positive number is returned as that number.
  *
  * @param lost number of queries that only the baseline hit
  * @param gained number of queries that only the candidate hit
@@ -83,7 +83,7 @@ export function mcnemarExact(lost: number, gained: number): McNemar {
   };
 }
 
-/** If the density has dropped to e^-45 of its peak, further terms are negligible. */
+/** Exponent at which further terms are negligible, because the density has dropped to e^-45 of its peak. */
 const NEGLIGIBLE = 45;
 
 /**
@@ -157,7 +157,7 @@ export function pairedTSampleSize(difference: number, standardDeviation: number,
 
 /**
  * The mean difference that the paired t test detects with the planned power. For many pairs and the usual plan
- * (two-sided alpha 0.05, power 0.8), it is 2.8 sd / sqrt(n). Null for one pair, with which nothing can be detected.
+ * (two-sided alpha 0.05, power 0.8), it is 2.8 sd / sqrt(n); null for one pair, with which nothing can be detected.
  *
  * @param standardDeviation standard deviation of the differences, >= 0; if it is 0, every difference is detected, so
  * the result is 0
@@ -172,7 +172,10 @@ export function smallestDetectableDifference(standardDeviation: number, n: numbe
   return lastEffect.effect * standardDeviation;
 }
 
-/** Cache: all metrics of a run have the same number of pairs, and each search takes as long as a bootstrap. */
+/**
+ * Caches the last result, because all metrics of a run have the same number of pairs, and each search takes as long as
+ * a bootstrap.
+ */
 let lastEffect: { readonly n: number; readonly plan: TestPlan; readonly effect: number } | null = null;
 
 function isSamePlan(a: TestPlan, b: TestPlan): boolean {

@@ -66,11 +66,11 @@ export function stepDetector(settings: DetectorSettings, state: DetectorState, s
   const carried = logM.map(settings.form === 'cusum' ? (value) => Math.max(value, 0) : logOnePlusExp);
   return {
     state: { carried },
-    /** g of each bet. */
+    /** Growth g of each bet in the window. */
     logIncrements,
-    /** ln M of each bet after the window. */
+    /** Logarithm of the evidence M of each bet after the window. */
     logM,
-    /** ln of the mean of M over the bets. */
+    /** Logarithm of the mean of M over the bets. */
     logEvidence: logMean(logM),
   };
 }

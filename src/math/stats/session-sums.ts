@@ -10,7 +10,9 @@ export interface SessionTerm {
   readonly y: number;
 }
 
-/** Sums over sessions of their x and y: n, x, y, xx, xy, yy, xxxx, xxxy, xxyy, xyyy, yyyy. They add up over days. */
+/**
+ * Sums over sessions of their x and y: n, x, y, xx, xy, yy, xxxx, xxxy, xxyy, xyyy, yyyy. The sums add up over days.
+ */
 export type SessionSums = readonly number[];
 
 const SUMS = 11;

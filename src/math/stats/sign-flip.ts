@@ -8,9 +8,9 @@ import { createRandom } from './random.ts';
  */
 type SignFlipTail = (bound: number) => number;
 
-/** Two halves of 2^16 sums each take about 10 ms. */
+/** Maximum number of sizes for enumeration: two halves of 2^16 sums each take about 10 ms. */
 const MAX_ENUMERATED = 32;
-/** Steps of the dynamic programme, at about 1 ns each. */
+/** Maximum number of steps of the dynamic programme, which take about 1 ns each. */
 const MAX_STEPS = 5e7;
 /** Tolerance: a quarter of the distance between two sums. Rounding errors never exceed it. */
 const QUARTER = 0.25;
@@ -61,7 +61,7 @@ function latticeTail(counts: Float64Array, total: number, unit: number): SignFli
   };
 }
 
-/** Counts pairs with one sum from each half that reach the bound. As one sum grows, less is needed from the other. */
+/** Counts pairs with one sum from each half that reach the bound. As one sum grows, the minimum of the other falls. */
 function enumeratedTail(sizes: Float64Array): SignFlipTail {
   const middle = sizes.length >> 1;
   const rising = signedSums(sizes.subarray(0, middle)).toSorted();
@@ -139,7 +139,10 @@ const ROUNDING = 1e-11;
 const SEED = 1;
 const MIN_DRAWS = 9_999;
 const MAX_DRAWS = 99_999;
-/** Keeps the draws for a few thousand differences near 0.1 s. 20,000 draws distinguish a p of 0.05 from 0.045. */
+/**
+ * Maximum number of sign flips, with which a few thousand differences take about 0.1 s. 20,000 draws distinguish a p of
+ * 0.05 from 0.045.
+ */
 const MAX_FLIPS = 2e8;
 
 /**

@@ -1,6 +1,6 @@
 /**
  * Computes cosines for many pairs of vectors in float32, by WebAssembly with SIMD. These cosines have a strict error
- * bound. They exclude most pairs before the remaining pairs are computed in float64.
+ * bound. Cosines in float32 exclude most pairs before the remaining pairs are computed in float64.
  */
 
 /** The parts of the WebAssembly API that are used here; every supported Node.js version has them, with SIMD. */
@@ -36,7 +36,10 @@ interface Kernel {
   readonly dots: Dots;
 }
 
-/** One per thread, because every WebAssembly memory reserves gigabytes of address space. */
+/**
+ * The kernel of this thread. There is only one per thread, because every WebAssembly memory reserves gigabytes of
+ * address space.
+ */
 let kernel: Kernel | undefined;
 
 /**
@@ -325,7 +328,7 @@ function advance(address: number, by: Code): Code {
   return [local.get(address), by, i32.add, local.set(address)];
 }
 
-/** The address that many rows after another address. */
+/** Returns the address a given number of rows after another address. */
 function rowsFrom(start: number, size: number, count: Code): Code {
   return [local.get(start), local.get(size), count, i32.mul, i32.add];
 }

@@ -87,7 +87,7 @@ export function normaliseRows(matrix: Matrix) {
 }
 
 /**
- * Mean of the rows, each divided by its length, in float64. Excludes rows without a direction. Empty if there are no
+ * Mean of the rows, each divided by its length, in float64. Excludes rows without a direction; empty if there are no
  * rows.
  */
 export function meanDirection(matrix: Matrix): Float64Array {

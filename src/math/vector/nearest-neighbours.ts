@@ -9,13 +9,16 @@ export interface RankedSimilarity {
   readonly similarity: number;
 }
 
-/** Larger than float32 rounding errors: neighbours at equal distance are interchangeable. */
+/**
+ * Tolerance for equal distances. The tolerance is larger than float32 rounding errors, because neighbours at equal
+ * distance are interchangeable.
+ */
 const TIE = 1e-6;
 
 /**
  * Share of the exact neighbours that the approximate result contains, 0..1. A neighbour that is as near as the last
  * exact neighbour counts as found whatever its id, because the choice among equally near neighbours is arbitrary (the
- * rule of the ann-benchmarks project, Aumüller et al. 2020). Null if there is nothing to find.
+ * rule of the ann-benchmarks project, Aumüller et al. 2020); null if there is nothing to find.
  */
 export function neighbourRecall(
   approximate: readonly RankedSimilarity[],
@@ -39,7 +42,10 @@ export interface Neighbours {
 
 /** Number of queries that are compared with the store in one pass over it. */
 const QUERY_PANEL = 2048;
-/** A block of queries and a block of store rows fit the second-level cache together with their cosines. */
+/**
+ * Number of queries in a block, chosen so that a block of queries and a block of store rows fit the second-level cache
+ * together with their cosines.
+ */
 const QUERY_BLOCK = 32;
 const STORE_BLOCK = 96;
 

@@ -62,7 +62,7 @@ interface Granted {
 
 type OpenMcp = Awaited<ReturnType<typeof openHandler>>;
 
-/** Loaded on the first call: most daemons never need it, and loading takes a tenth of a second. */
+/** Loads the handler on the first call, because most daemons never need it and loading takes a tenth of a second. */
 async function openHandler(version: string) {
   const [{ createMcpHandler }, { createMcpServer, explainedBy }] = await Promise.all([
     import('@modelcontextprotocol/server'),

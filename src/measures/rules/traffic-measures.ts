@@ -99,7 +99,7 @@ export const trafficMeasures = {
   main_language_ratio: {
     title: 'Usual language',
     subject: 'the share of live queries in the usual language',
-    note: 'Share of queries in the usual language, among queries in it or in the most frequent other language, over up to 300 sampled texts. The usual language is the most frequent language at the first measurement.',
+    note: 'Share of queries in the usual language, among queries in this language or in the most frequent other language, over up to 300 sampled texts. The usual language is the most frequent language at the first measurement.',
     scale: 'share',
     every: 'live',
     gauge: {
@@ -251,11 +251,11 @@ export const trafficMeasures = {
   query_density: {
     title: 'Query density',
     subject: 'query density',
-    note: 'How well the store covers live queries: 1 matches the baseline, lower is worse.',
+    note: 'How well the store covers live queries: 1 means that the baseline is matched, and lower values are worse.',
     scale: 'score',
     gauge: trafficGauge(
       'recalld_query_density',
-      'How well the store covers live queries: 1 matches the baseline, lower is worse. Computed as exp(0.99 - mean surprise over sessions) of the latest windows with 200 sessions.',
+      'How well the store covers live queries: 1 means that the baseline is matched, and lower values are worse. Computed as exp(0.99 - mean surprise over sessions) of the latest windows with 200 sessions.',
     ),
     thresholdPolicy: { worse: 'below', unit: 'multiple', minN: 200, confirm: 2, scope: 'traffic' },
   },

@@ -38,13 +38,13 @@ export interface Act {
   /** Who made the change and from where: `keyHolder`, `consoleVisitor` or `commandUser`. */
   readonly by: string;
   readonly act: (typeof acts)[number];
-  /** Null if the change affects no pipeline. */
+  /** Changed pipeline; null if the change affects none. */
   readonly pipeline: string | null;
   /** The changed object. Never a user id or a live query id, because erasure must remove those. */
   readonly subject: string;
-  /** Null if the change created the object. */
+  /** State before the change; null if the change created the object. */
   readonly before: Readonly<Record<string, unknown>> | null;
-  /** Null if the change deleted the object. */
+  /** State after the change; null if the change deleted the object. */
   readonly after: Readonly<Record<string, unknown>> | null;
 }
 

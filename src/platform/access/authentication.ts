@@ -218,7 +218,7 @@ const localNames = new Set(['localhost', '127.0.0.1', '[::1]']);
 /**
  * Protects a daemon that accepts every local caller. Refuses each call under `app` that names another host, comes from
  * a page of another host, or passed through a proxy. Any web page can make a browser on the same machine call
- * 127.0.0.1, through DNS rebinding or a form. Such calls have the foreign name in Host or Origin.
+ * 127.0.0.1, through DNS rebinding or a form. Calls from foreign pages have the foreign name in Host or Origin.
  */
 export function refuseForeignPages(app: FastifyInstance): void {
   app.addHook('onRequest', ({ headers }, _reply, done) => done(refusalOf(headers)));

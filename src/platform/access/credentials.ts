@@ -315,7 +315,7 @@ export function createConsoleSessions(pool: Pool) {
   };
 }
 
-/** Console sessions. Only cookie hashes are stored, and all times come from the database clock. */
+/** Console sessions. Only hashes of cookies are stored, and all times come from the database clock. */
 export type ConsoleSessions = ReturnType<typeof createConsoleSessions>;
 
 const IV_BYTES = 12;

@@ -73,7 +73,7 @@ export function limitConnections(app: FastifyInstance, budget: MemoryBudget, log
   });
 
   app.addHook('onRequest', ({ raw: { socket } }, reply, done) => {
-    // Fastify opens a second server for the name localhost. That server's connections are first seen here.
+    // Fastify opens a second server for the name localhost. Connections of the second server are first seen here.
     const connection = connections.get(socket) ?? (socket.destroyed ? null : admit(socket));
     if (connection === null || connection.underWay >= MAX_PIPELINED) {
       // A client that does not read its responses gets no more of them.

@@ -85,8 +85,8 @@ export const segmentsSchema = z
   );
 
 /**
- * Equivalent to `segmentsSchema` at a fraction of the cost. It may refuse an object that is not a plain object with
- * text values.
+ * Equivalent to `segmentsSchema` at a fraction of the cost. This check may refuse an object that is not a plain object
+ * with text values.
  */
 export function areSegments(value: unknown): value is Readonly<Record<string, string>> {
   return areShortTexts(value, MAX_SEGMENTS, MAX_SEGMENT_VALUE);
@@ -103,7 +103,9 @@ export const documentFieldsSchema = z
     error: `has more than ${MAX_DOCUMENT_FIELDS} keys`,
   });
 
-/** Equivalent to `documentFieldsSchema` at a fraction of the cost. It may refuse values that the schema accepts. */
+/**
+ * Equivalent to `documentFieldsSchema` at a fraction of the cost. This check may refuse values that the schema accepts.
+ */
 export function areDocumentFields(value: unknown): boolean {
   return areShortTexts(value, MAX_DOCUMENT_FIELDS, MAX_FIELD_VALUE);
 }

@@ -75,7 +75,7 @@ export interface Endpoint {
   readonly path: string;
   readonly summary: string;
   readonly tag: EndpointTag;
-  /** Null if the endpoint needs no authentication. */
+  /** Required scope; null if the endpoint needs no authentication. */
   readonly scope: ApiScope | null;
   /** What an API key that is limited to pipelines gets. */
   readonly pipelines: PipelineAccess;

@@ -39,7 +39,7 @@ export interface AlertRule {
    * because with an Alertmanager inhibition, an alert that ends while inhibited is never reported as resolved.
    */
   readonly silentWhile?: { readonly alerts: readonly string[]; readonly on: readonly string[] };
-  /** Title for a lock screen, identical for all alerts in a group. It may use no label other than `pipeline`. */
+  /** Title for a lock screen, identical for all alerts in a group. The title may use no label other than `pipeline`. */
   readonly summary: string;
   /** What is wrong, with numbers, and what to do. */
   readonly description: string;

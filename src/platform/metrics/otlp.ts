@@ -159,7 +159,7 @@ export function createOtlpEndpoint(config: HttpServiceConfig, process: Omit<Repo
   };
 }
 
-/** Reads `partialSuccess` from a response. Its counts are strings in JSON. */
+/** Reads `partialSuccess` from a response. The counts in it are strings in JSON. */
 function partOf(answer: unknown) {
   const part = at(answer, 'partialSuccess');
   const refused = numberOf(at(part, 'rejectedDataPoints')) ?? numberOf(at(part, 'rejectedLogRecords')) ?? 0;

@@ -100,8 +100,8 @@ interface Snapshot<T> {
 }
 
 /**
- * Creates a snapshot and starts the first read immediately. Only one read runs at a time. Does not keep the process
- * alive.
+ * Creates a snapshot and starts the first read immediately. Only one read of the database runs at a time. Does not keep
+ * the process alive.
  *
  * @param onFailure called with the reason for a failed read; the previous snapshot is retained
  */

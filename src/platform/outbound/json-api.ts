@@ -55,8 +55,8 @@ export interface JsonCall {
 
 /**
  * Result of a call. `code` is a retriever code (`http_500`, `connection_refused`, `not_json`, `too_deep`, ...) or
- * `timeout`. `message` names the service, the call and the fix. It contains no secret and nothing from the request
- * body.
+ * `timeout`. `message` names the service, the call and the fix. The message contains no secret and nothing from the
+ * request body.
  */
 export type JsonAnswer =
   | { readonly kind: 'answer'; readonly json: unknown; readonly latencyMs: number }

@@ -22,7 +22,7 @@ const tlsParameters = [
 const ENCODING_ADVICE = 'write #, /, ?, @ and % in the user and password as %23, %2F, %3F, %40 and %25';
 
 /**
- * Returns the problem with a URL, worded to follow its field name: `storage.url names several hosts ...`. Null if the
+ * Returns the problem with a URL, worded to follow its field name: `storage.url names several hosts ...`; null if the
  * URL is valid. Never quotes the URL, because any part may contain the password.
  */
 export function problemOfDatabaseUrl(text: string): string | null {

@@ -98,7 +98,9 @@ export async function inspectReplica(replica: Pool, primary: Pool) {
   const [{ version, hasSchema, isReplica } = { version: '', hasSchema: false, isReplica: false }] = rows;
   return {
     version,
-    /** False if the replica belongs to an unrelated database, or to a database without the schema. */
+    /**
+     * True if the replica is usable; false if it belongs to an unrelated database, or to a database without the schema.
+     */
     hasSchema,
     /**
      * Age of the last replayed transaction if the replica lags behind the primary; null if it does not lag, or does not

@@ -99,7 +99,7 @@ export function bytesOfNumbers(numbers: Float64Array): Buffer {
   return Buffer.from(numbers.buffer, numbers.byteOffset, numbers.byteLength);
 }
 
-/** Copies, for the same reason as vectorOfBytes. */
+/** Copies the bytes, for the same reason as vectorOfBytes. */
 export function numbersOfBytes(bytes: Uint8Array): Float64Array {
   return new Float64Array(Uint8Array.from(bytes).buffer);
 }

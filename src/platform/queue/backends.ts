@@ -95,9 +95,9 @@ const SCHEMA = 'bullmq';
 const MAX_LOST_WORKERS = 10;
 
 /**
- * The store notifies an idle worker about new jobs. The worker also polls, in case a notification is lost. It polls
- * rarely, because at BullMQ's default of 5 s, polls would be most of an idle daemon's queries. BullMQ waits at most 10
- * s on Redis.
+ * The store notifies an idle worker about new jobs. The worker also polls, in case a notification is lost. The worker
+ * polls rarely, because at BullMQ's default of 5 s, polls would be most of an idle daemon's queries. BullMQ waits at
+ * most 10 s on Redis.
  */
 const IDLE_SECONDS = { redis: 10, postgres: 30 };
 

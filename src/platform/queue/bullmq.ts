@@ -253,7 +253,7 @@ async function runOnce(run: RunJob, name: string, job: Job, token: string | unde
   throw outcome.kind === 'dead' ? new UnrecoverableError(outcome.reason) : new Error(outcome.reason);
 }
 
-/** How long to wait, in answer limits, for the workers to close after the last job. */
+/** Time after which recalld stops waiting for the workers to close, as a multiple of the limit for an answer. */
 const GIVE_UP_AFTER = 4;
 
 function unreachable(cause: unknown): RecalldError {

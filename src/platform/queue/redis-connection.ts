@@ -35,7 +35,7 @@ export interface RedisSettings {
         readonly username?: string;
         readonly password?: string;
       }
-    /** `others`: nodes other than the node in the URL. They report the rest of the cluster. */
+    /** `others`: nodes other than the node in the URL. These nodes report the rest of the cluster. */
     | { readonly kind: 'cluster'; readonly others: readonly RedisAddress[] };
 }
 
@@ -184,7 +184,7 @@ function readUrl(text: string) {
   };
 }
 
-/** False for a login with a lone `%`, which a URL may contain but which cannot be decoded. */
+/** Returns false for a login with a lone `%`, which a URL may contain but which cannot be decoded. */
 function isDecodable(text: string): boolean {
   try {
     const { username, password } = new URL(text);

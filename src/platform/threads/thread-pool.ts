@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { type ErrorCode, RecalldError } from '../../core/errors.ts';
 
-/** Functions by name. Their arguments and results are copied between threads. */
+/** Functions by name. Arguments and results of tasks are copied between threads. */
 export type Tasks = Readonly<Record<string, (input: never) => unknown>>;
 
 export type TaskInput<Table extends Tasks, Name extends keyof Table> = Parameters<Table[Name]>[0];
@@ -80,7 +80,7 @@ interface Waiting {
 
 interface Thread {
   readonly worker: Worker;
-  /** Null while the thread is idle. */
+  /** Current task; null while the thread is idle. */
   task: Waiting | null;
 }
 

@@ -6,9 +6,9 @@ import { link } from '../model/show.ts';
 export interface TimeRange {
   readonly from: Date;
   readonly until: Date;
-  /** Query parameters for the range; empty for the default range. */
+  /** Query parameters of the range; empty for the default range. */
   readonly query: Readonly<Record<string, string>>;
-  /** Null for a range between two given times. */
+  /** Name of a preset range; null for a range between two given times. */
   readonly preset: RangePreset | null;
 }
 

@@ -30,7 +30,7 @@ export interface Frame {
   readonly query: Readonly<Record<string, string>>;
   readonly range: TimeRange;
   readonly now: Date;
-  /** Null on the sign-in page. */
+  /** The visitor; null on the sign-in page. */
   readonly visitor: Visitor | null;
   readonly version: string;
   /** Result of an action, shown once. */

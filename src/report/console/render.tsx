@@ -48,7 +48,7 @@ export function renderDocument(document: VNode): string {
   return `<!doctype html>\n${renderToString(document)}\n`;
 }
 
-/** Null if there is nothing to show. */
+/** Rendered content; null if there is nothing to show. */
 export function shown(content: Content, scene: Scene): ComponentChildren {
   if (content === null || content === undefined || content === false || content === '') return null;
   if (typeof content === 'string') return sentence(content);
@@ -249,7 +249,7 @@ const paragraphs: Readonly<Record<ParagraphStyle, string | undefined>> = {
   document: 'document-text',
 };
 
-/** The text of a document scrolls, so it must be reachable by keyboard. */
+/** Attributes of a document's text, which scrolls and must therefore be reachable by keyboard. */
 const paragraphAttributes: Readonly<
   Partial<Record<ParagraphStyle, { readonly role?: 'note'; readonly tabIndex?: 0 }>>
 > = { callout: { role: 'note' }, document: { tabIndex: 0 } };

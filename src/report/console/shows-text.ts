@@ -2,8 +2,8 @@ import type { Context } from '../../core/context.ts';
 import { partsOfPipelineName } from '../../golden/watched-pipeline.ts';
 
 /**
- * False for a pipeline in hash mode: no text of a query is shown then, whatever is stored. Also false for a pipeline
- * that is no longer in the config, since its privacy settings are unknown.
+ * Returns false for a pipeline in hash mode, for which no query texts are shown even if some are stored. Also returns
+ * false for a pipeline that is no longer in the config, because its privacy settings are unknown.
  */
 export function showsTextOf({ config }: Context, pipeline: string): boolean {
   const { pipeline: name } = partsOfPipelineName(pipeline);

@@ -5,7 +5,7 @@ import type { Verdict } from '../../core/model.ts';
 export interface TrendPoint {
   readonly at: Date;
   readonly value: number;
-  /** 95 % CI; null if there is none. */
+  /** Bounds of the 95 % CI; null if there is none. */
   readonly low: number | null;
   readonly high: number | null;
 }
@@ -28,7 +28,7 @@ export interface TrendMark {
 export interface TrendLevel {
   readonly value: number;
   readonly text: string;
-  /** True if crossing it makes a check fail; false for a visual guide. */
+  /** True if a check fails when the line is crossed; false for a visual guide. */
   readonly isThreshold: boolean;
 }
 
@@ -48,9 +48,9 @@ export interface TrendChart {
   readonly title: string;
   /** Series of the chart, at most four. */
   readonly series: readonly TrendSeries[];
-  /** Vertical lines, oldest first. They are numbered, and their texts are listed below the chart. */
+  /** Vertical lines, oldest first. The lines are numbered, and their texts are listed below the chart. */
   readonly marks?: readonly TrendMark[];
-  /** False if another chart with the same axis lists the texts of the marks. */
+  /** True unless another chart with the same axis lists the texts of the marks. */
   readonly hasMarkList?: boolean;
   readonly levels?: readonly TrendLevel[];
   /** Range that is shaded behind the lines. */
@@ -64,7 +64,7 @@ export interface TrendChart {
    */
   readonly isLog?: boolean;
   readonly unit: Unit;
-  /** Text shown when no series has a point. */
+  /** Text shown if no series has any points. */
   readonly empty: string;
   /**
    * Time axis; default: the time range of the page. Charts with the same axis share a cursor. The default axis is
@@ -72,7 +72,7 @@ export interface TrendChart {
    */
   readonly from?: Date;
   readonly until?: Date;
-  /** Default: `full`. Four `small` charts fit in a row. */
+  /** Size of the chart; default: `full`. Four `small` charts fit in a row. */
   readonly size?: 'full' | 'small';
 }
 
@@ -81,7 +81,7 @@ export interface DistributionChart {
   readonly kind: 'distribution';
   readonly id: string;
   readonly title: string;
-  /** Null if there is no value yet; `empty` then states the reason. */
+  /** The two distributions; null if there are no values yet, for the reason in `empty`. */
   readonly distributions: Distributions | null;
   readonly empty: string;
 }
@@ -107,7 +107,7 @@ export interface PartsChart {
 export interface StripsChart {
   readonly kind: 'strips';
   readonly strips: readonly { readonly label: string; readonly intervals: readonly VerdictInterval[] }[];
-  /** Deployments, in a separate lane. */
+  /** Deployments, which are drawn in a separate lane. */
   readonly marks?: readonly TrendMark[];
   readonly from: Date;
   readonly until: Date;
@@ -131,7 +131,7 @@ export function measuredPoints(
   return measured.map(({ windowEnd, value, ciLow, ciHigh }) => ({ at: windowEnd, value, low: ciLow, high: ciHigh }));
 }
 
-/** If points cover less than this share of the time range, the axis is shortened. */
+/** If the points cover a smaller share of the time range than this, the axis is shortened. */
 const MIN_SHARE = 1 / 8;
 const MIN_SPAN_MS = 10 * 60_000;
 

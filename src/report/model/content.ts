@@ -21,7 +21,7 @@ export type ContentNode =
   | Link
   | { readonly kind: 'styled'; readonly style: Style; readonly content: Content }
   | { readonly kind: 'code' | 'verbatim' | 'lines'; readonly text: string }
-  /** HTML from files of this package, never from users. */
+  /** HTML that comes from files of this package, never from users. */
   | { readonly kind: 'prose'; readonly html: string }
   | { readonly kind: 'progress'; readonly value: number; readonly of: number; readonly label: string }
   | { readonly kind: 'sparkline'; readonly points: readonly TrendPoint[]; readonly normal: NormalRange | null }
@@ -60,7 +60,7 @@ export interface Value {
   readonly kind: 'value';
   readonly value: number;
   readonly unit: Unit;
-  /** 95 % CI; null if there is none. */
+  /** Bounds of the 95 % CI; null if there is none. */
   readonly low: number | null;
   readonly high: number | null;
 }
@@ -117,7 +117,7 @@ export interface Section {
   readonly kind: 'section';
   readonly id: string;
   readonly title: Content;
-  /** One line below the title that explains how to read the section. */
+  /** Line below the title that explains how to read the section. */
   readonly lead?: Content;
   /** Content next to the title. */
   readonly aside?: Content;
@@ -140,7 +140,7 @@ export interface Table {
   readonly columns: readonly {
     readonly title: string;
     readonly isNumber: boolean;
-    /** Hidden on narrow screens. */
+    /** True for columns that are hidden on narrow screens. */
     readonly isMinor: boolean;
   }[];
   readonly rows: readonly (readonly Content[])[];
@@ -178,7 +178,7 @@ export interface Pager {
   readonly kind: 'pager';
   /** Plural noun for the items, such as `queries`. */
   readonly what: string;
-  /** Starts at 1. */
+  /** Number of the page, starting at 1. */
   readonly page: number;
   readonly pageSize: number;
   readonly total: number;
@@ -188,7 +188,10 @@ export interface Pager {
 /** An action that requires scope admin; with method `get`, a filter that every visitor may use. */
 export interface Form {
   readonly kind: 'form';
-  /** Null posts to the URL of the page, which shows the result in the section with the id `section`. */
+  /**
+   * URL to which the form is posted. If null, it is posted to the URL of the page, which shows the result in the
+   * section with the id `section`.
+   */
   readonly action: string | null;
   readonly section?: string;
   readonly method?: 'get';
@@ -197,7 +200,7 @@ export interface Form {
   readonly content: Content;
   /** Summary that expands the form, with an accessible name if the summary is ambiguous. */
   readonly fold?: { readonly summary: string; readonly label?: string };
-  /** Shown in place of the form to users without scope admin. */
+  /** Text shown in place of the form to users without scope admin. */
   readonly forbidden?: Content;
 }
 
@@ -214,7 +217,7 @@ export interface Input {
 /** A page without its frame (header, navigation, footer), which is the same for all pages. */
 export interface PageContent {
   readonly title: string;
-  /** Null for a page about all pipelines. */
+  /** Pipeline of the page; null for a page about all pipelines. */
   readonly pipeline: string | null;
   /** Entry that the navigation marks as current. */
   readonly section:
@@ -231,7 +234,7 @@ export interface PageContent {
     | null;
   /** Content next to the heading, such as a status badge. */
   readonly aside?: Content;
-  /** False for a page without a time range. */
+  /** True if the page has a time range. */
   readonly hasRange?: boolean;
   readonly content: Content;
 }

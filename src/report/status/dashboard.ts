@@ -39,7 +39,7 @@ function checksIn(state: Verdict): string {
   return `sum(${maxBy(check, 'recalld_check_state', { state })})`;
 }
 
-/** Checks without data, except checks whose config accepts missing data. */
+/** Selects checks without data, except checks whose config accepts missing data. */
 const withoutData = `sum(${maxBy(check, 'recalld_check_state', { state: 'no_data' })} unless on (pipeline, check) ${maxBy(check, 'recalld_check_quiet')} == 1)`;
 
 const lastSuccess = maxBy(set, 'recalld_golden_run_last_success_timestamp_seconds');
@@ -117,7 +117,7 @@ function glance(): Builder<Panel>[] {
   ];
 }
 
-/** Alerts have the labels that identify a deployment, but no other target labels. */
+/** Selects firing alerts, which have the labels that identify a deployment, but no other target labels. */
 function firing(groupLabels: readonly string[]): string {
   return `ALERTS{${[...groupLabels.map((label) => `${label}=~"$${label}"`), 'alertname=~"Recalld.+"'].join(', ')}}`;
 }
@@ -159,7 +159,7 @@ function states(settings: DashboardSettings): Builder<Panel>[] {
     }),
     metricTable({
       title: 'Silenced pipelines',
-      description: 'Pipelines whose alerts and messages are held back now. `recalld silence list` shows why.',
+      description: 'Pipelines whose alerts and messages are suppressed now. `recalld silence list` shows why.',
       width: 8,
       height: 5,
       queries: [{ expr: `${maxBy(['pipeline'], 'recalld_silenced')} == 1` }],

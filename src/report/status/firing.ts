@@ -24,7 +24,7 @@ function firingSince({ checks }: PipelineStatus, incident: Incident | null): Dat
   return times.length === 0 ? null : new Date(Math.min(...times.map((at) => at.getTime())));
 }
 
-/** Describes the problem in a few words; null for a healthy pipeline. */
+/** Returns the problem in a few words; null for a healthy pipeline. */
 export function headlineOf(status: PipelineStatus): string | null {
   const [first] = headlinesOf(status);
   return first === undefined ? null : sentenceCase(first);
@@ -67,7 +67,7 @@ function actions({ pipeline, alerts }: PipelineStatus, incident: Incident | null
   );
 }
 
-/** A headline starts with a measure name, whose case must not change, or with a word. */
+/** Capitalizes a headline, unless it starts with a measure name, whose case must not change. */
 function sentenceCase(text: string): string {
   return /^[a-z][a-z]* /.test(text) ? `${text.charAt(0).toUpperCase()}${text.slice(1)}` : text;
 }

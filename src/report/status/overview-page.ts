@@ -69,7 +69,7 @@ export function overviewPage(data: OverviewData): PageContent {
         checks.length === 0
           ? empty(
               'No check is configured, so the quality of this pipeline is unknown.',
-              'Add one under `checks`, such as `{measure: ndcg@10, below: 0.8}`.',
+              'Add a check under `checks`, such as `{measure: ndcg@10, below: 0.8}`.',
             )
           : strips(data, incidents),
         group(
@@ -134,7 +134,10 @@ function incidentIntervals({ within, range }: OverviewData): VerdictInterval[] {
     .toSorted((a, b) => a.from.getTime() - b.from.getTime());
 }
 
-/** One strip for the incidents and for each check that was not always passing, and one for all others together. */
+/**
+ * Draws one strip for the incidents, one for each check that was not always passing, and one for all other checks
+ * together.
+ */
 function strips(
   { status, transitions, range, deployments }: OverviewData,
   incidents: readonly VerdictInterval[],
@@ -221,7 +224,9 @@ function measures({ status, trends, quality }: OverviewData): Content {
   });
 }
 
-/** False for e-values, which say little as numbers; the density page has them with their threshold. */
+/**
+ * Returns false for e-values, which are hard to interpret as numbers; the density page shows them with their threshold.
+ */
 function hasUnit({ measure }: MeasurementStatus): boolean {
   return !measure.endsWith('_evidence_ratio');
 }

@@ -45,7 +45,7 @@ export async function readStatusPage(context: Context, query: Query, range: Time
   };
 }
 
-/** Missing data may hide a worse verdict, so it comes before a warning. */
+/** Verdicts, the worst first. Missing data may hide a worse verdict, so it comes before a warning. */
 export const verdictsWorstFirst: readonly Verdict[] = ['critical', 'no_data', 'warning', 'ok'];
 
 function worstFirst(statuses: readonly PipelineStatus[]): PipelineStatus[] {
@@ -81,7 +81,7 @@ export async function readOverviewPage(context: Context, pipeline: WatchedPipeli
   ]);
   return {
     status,
-    /** On or planned. */
+    /** Silences that are current or planned. */
     silences,
     incident: openIncidentOf(
       status,

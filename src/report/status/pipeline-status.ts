@@ -23,9 +23,9 @@ import { NORMAL_RANGES } from '../../measures/watch-changes.ts';
 
 export interface GoldenSetStatus {
   readonly goldenSet: string;
-  /** False for a set that is not in the config and was run manually. */
+  /** True if the golden set is in the config; false if it was only run manually. */
   readonly isConfigured: boolean;
-  /** Null if the set is only run manually. */
+  /** Schedule; null if the set is only run manually. */
   readonly cron: string | null;
   readonly lastAttemptAt: Date | null;
   /** The latest completed run. */
@@ -36,7 +36,10 @@ export interface GoldenSetStatus {
 
 export interface MeasurementStatus extends LatestMeasurement {
   readonly isTooOld: boolean;
-  /** Range of its usual values; null for a measure that is not watched for changes, or while it is being learned. */
+  /**
+   * Range of the measure's usual values; null if the measure is not watched for changes, or while the range is being
+   * learned.
+   */
   readonly normal: NormalRange | null;
 }
 
@@ -208,7 +211,7 @@ function goldenFindings(
 }
 
 /**
- * Measures that such a pipeline always has, with or without traffic.
+ * Returns the measures that a pipeline with this config always has, with or without traffic.
  *
  * @returns each measure with what it covers, as the subject of a sentence
  */

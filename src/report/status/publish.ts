@@ -62,7 +62,9 @@ const gaugesOfSubjects: readonly GaugesOfSubject[] = [
 
 const namesOf = ({ pipelines }: Context): string[] => pipelines.map(({ name }) => name);
 
-/** Live traffic values are trusted according to the schedule of the job that measures them. */
+/**
+ * Creates gauges for live traffic, whose values are trusted according to the schedule of the job that measures them.
+ */
 const liveOf = (context: Context) => ({ pipelines: namesOf(context), intervalSeconds: context.liveIntervalSeconds });
 
 /**
@@ -99,7 +101,7 @@ interface SetLabels {
   readonly golden_set: string;
 }
 
-/** The gauges of an ended run never change, except that they are withheld when they become too old. */
+/** Caches the gauges of an ended run, which never change, except that they are withheld when they become too old. */
 function gaugesOfRun(run: LatestRun, interval: number | null, now: Date): StoredGauges {
   const set = { pipeline: run.pipeline, golden_set: run.goldenSet };
   const current: GaugeSample[] = [
@@ -178,7 +180,7 @@ function segmentSizes(scores: readonly SegmentScore[]): (readonly [string, numbe
   return [...new Map(scores.map((score) => [score.segment, score.n]))];
 }
 
-/** Gauges that do not need a run, so that a set that never ran is noticed. */
+/** Gauges that exist even without a run, so that a set that never ran is noticed. */
 function configSamples({ name, golden }: WatchedPipeline, { intervalSeconds }: Context): GaugeSample[] {
   return golden.flatMap(({ set }) => {
     const interval = intervalSeconds(name, set);

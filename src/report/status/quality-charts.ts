@@ -49,14 +49,17 @@ function isFiring(verdict: CheckState['verdict']): boolean {
   return verdict === 'critical' || verdict === 'warning';
 }
 
-/** The measure of the check that fails, else the one with a threshold, since that is what the team agreed on; else nDCG. */
+/**
+ * Returns the measure of the check that fails. If none fails, returns the measure that has a threshold, because the
+ * team agreed on it, or otherwise nDCG.
+ */
 function goldenMeasure(checks: readonly CheckState[], set: string | null): Measure {
   const own = checks.filter(({ kind, goldenSet }) => (kind === 'floor' || kind === 'regression') && goldenSet === set);
   const check = own.find(({ verdict }) => isFiring(verdict)) ?? own.find(({ kind }) => kind === 'floor');
   return (check?.measure.split('@')[0] ?? 'ndcg') as Measure;
 }
 
-/** Latency replaces errors while only the latency check fails. */
+/** Returns true while only the latency check fails; the chart then shows latency instead of errors. */
 function isLatencyFiring(checks: readonly CheckState[]): boolean {
   const fires = (measure: string) => checks.some((check) => check.measure === measure && isFiring(check.verdict));
   return fires(LATENCY) && !fires(ERRORS);

@@ -22,12 +22,12 @@ const MAX_DEPLOYMENTS = 100;
 
 export interface DetailedStatus extends PipelineStatus {
   readonly at: Date;
-  /** The runs behind each golden set's scores. */
+  /** The runs from which each golden set's scores come. */
   readonly runs: readonly {
     readonly goldenSet: string;
     readonly latest: GoldenRun | null;
     readonly latestCompleted: GoldenRun | null;
-    /** Null if no baseline is pinned. */
+    /** Pinned baseline; null if there is none. */
     readonly baseline: GoldenBaseline | null;
   }[];
   /** Deployments of the last seven days, newest first. */

@@ -20,7 +20,7 @@ import { toWire } from '../../platform/http/wire.ts';
 import { renderReport, reportMarkdown, reportSlack } from './report/report-page.tsx';
 import { type ReportedSet, readWeeklyReport, type WeeklyReport } from './weekly-report.ts';
 
-/** The path is the same from the compiled file and from the source. */
+/** Path that is the same for the compiled file and for the source. */
 const assets = path.join(import.meta.dirname, '../../../src/report/console/assets');
 
 const formats = ['html', 'markdown', 'slack'] as const;
@@ -59,7 +59,7 @@ export function reportCommand(command: Command, signal: AbortSignal): Command {
     'recalld report\n  recalld report --pipeline support-docs --from 2026-11-13 --to 2026-11-20 --out report.html\n  recalld report --format slack | curl --json @- "$SLACK_WEBHOOK_URL"',
   )
     .option('--pipeline <name>', 'the pipeline (default: the only one in the config)')
-    .option('--from <time>', 'start of the period, or its length, such as 7d (default: 7d)')
+    .option('--from <time>', 'start of the period or its length, such as 7d (default: 7d)')
     .option('--to <time>', 'end of the period (default: now)')
     .addOption(new Option('--format <format>', 'format of the report').choices(formats).default('html'))
     .option('--out <file>', 'file to write (default: report.html for HTML, else the standard output)')

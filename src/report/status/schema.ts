@@ -29,7 +29,7 @@ export const pipelineStateSchema = z.object({
   golden_sets: z.array(
     z.object({
       golden_set: z.string(),
-      cron: z.string().nullable().describe('Null for a set that is only run manually.'),
+      cron: z.string().nullable().describe('Interval of the schedule; null for a set that is only run manually.'),
     }),
   ),
 });
@@ -64,7 +64,10 @@ const goldenSetStatusSchema = z.object({
 const measurementSchema = z.object({
   measure: z.string(),
   segment: z.string(),
-  value: z.number().nullable().describe('Null if the value is too old to trust, or if a later measurement failed.'),
+  value: z
+    .number()
+    .nullable()
+    .describe('Latest value; null if it is too old to trust, or if a later measurement failed.'),
   ci_low: z.number().nullable(),
   ci_high: z.number().nullable(),
   ci_method: z.string().nullable(),
@@ -98,7 +101,7 @@ const ratioSchema = z.object({
   positive: count,
   negative: count,
   n: count.describe('Number of positive and negative opinions.'),
-  positive_ratio: z.number().nullable().describe('Null if there are no opinions.'),
+  positive_ratio: z.number().nullable().describe('Share of positive opinions; null if there are no opinions.'),
   ci_low: z.number().nullable(),
   ci_high: z.number().nullable(),
   ci_method: z.literal('wilson'),
@@ -117,7 +120,7 @@ export const feedbackSummarySchema = z.object({
           z.object({
             kind: z.enum(feedbackKinds),
             feedback: count.describe(
-              'All feedback received, including opinions that were changed later or exceed a cap.',
+              'Number of feedback items received, including opinions that were changed later or exceed a limit.',
             ),
             positive: count,
             negative: count,
@@ -128,7 +131,7 @@ export const feedbackSummarySchema = z.object({
       opinions: z
         .object({ all: bySegment, explicit: bySegment, implicit: bySegment })
         .describe(
-          'Counts by source: all feedback, explicit feedback (what users said) and implicit feedback (what users did).',
+          'Counts by source: all feedback, explicit feedback (ratings by users) and implicit feedback (actions of users).',
         ),
     }),
   ),

@@ -20,7 +20,7 @@ interface ReportScope {
   readonly from: Date;
   /** Exclusive. */
   readonly until: Date;
-  /** If false, no query text is read. */
+  /** True if query texts may be read. */
   readonly showsText: boolean;
 }
 
@@ -60,7 +60,7 @@ export interface WeeklyReport {
   /** Newest first. */
   readonly incidents: readonly Incident[];
   readonly density: {
-    /** False if density is not configured, or has no baseline yet. */
+    /** True if density is configured and has a baseline. */
     readonly isWatched: boolean;
     /** Points by measure, oldest first. */
     readonly series: Readonly<Record<ReportedMeasure, readonly Measurement[]>>;

@@ -245,8 +245,8 @@ export async function searchNearest(
 const contentDigest = `hashtextextended(content::text collate "C", 0)::text`;
 
 /**
- * A zero vector has no direction, and pgvector returns NaN for its cosine distance. Its cosine is defined as 0 and its
- * distance as 1.
+ * A zero vector has no direction, and pgvector returns NaN for its cosine distance. The cosine of a zero vector is
+ * therefore defined as 0 and its distance as 1.
  */
 function toNeighbour(row: FoundRow, query: Float32Array, metric: VectorMetric): Neighbour {
   const score = Number.isNaN(row.distance) ? 1 : row.distance;

@@ -43,8 +43,8 @@ interface PlanNode {
 
 /**
  * Returns the access method of the index that the planner uses for a search, such as `hnsw`; null if it uses none. Only
- * the plan reveals this: an index may be on an expression, on part of the table, for another distance, or beneath a
- * view.
+ * the query plan reveals the access method: an index may be on an expression, on part of the table, for another
+ * distance, or beneath a view.
  */
 async function servingMethod(
   query: Query,

@@ -16,7 +16,7 @@ export interface SearchQuery {
 export const DISTANCE = '__recalld_distance';
 
 /**
- * Returns `(@topic:{$f0})=>[KNN 10 @embedding $vector AS ...]`. Null if nothing can match: a TAG has no empty values
+ * Returns `(@topic:{$f0})=>[KNN 10 @embedding $vector AS ...]`; null if nothing can match: a TAG has no empty values
  * unless it was created with INDEXEMPTY.
  *
  * @throws Refused for a field that is not indexed as TAG or NUMERIC

@@ -21,9 +21,10 @@ const similarities: Readonly<Record<string, Pick<VectorField, 'metric' | 'scoreK
  * Source: github.com/elastic/elasticsearch-specification (specification/_types/Knn.ts, query_dsl/compound.ts,
  * mapping/DenseVectorProperty.ts) and the page "Dense vector field type" of www.elastic.co/docs/reference.
  *
- * A sample uses `random_score` over `_seq_no` with a seed. It is uniform over the documents that have a vector, and
- * does not change while no document is written. It takes one call for the ids, one call per portion of up to 1,000
- * vectors, and two for the mapping. One sample has at most `max_result_window` documents, by default 10,000.
+ * A sample uses `random_score` over `_seq_no` with a seed. The sample is uniform over the documents that have a vector,
+ * and does not change while no document is written. A sample takes one call for the ids, one call per portion of up to
+ * 1,000 vectors, and two calls for the mapping. One sample has at most `max_result_window` documents, by default
+ * 10,000.
  *
  * @throws RecalldError config_invalid for an address that cannot be called
  */
@@ -116,9 +117,10 @@ const sources: Readonly<Record<Scoring, string>> = {
  * Source: github.com/opensearch-project/documentation-website (_query-dsl/specialized/k-nn/index.md,
  * _mappings/supported-field-types/knn-spaces.md, _vector-search/vector-search-techniques/painless-functions.md).
  *
- * A sample uses `random_score` over `_seq_no` with a seed. It is uniform over the documents that have a vector, and
- * does not change while no document is written. It takes one call for the ids, one call per portion of up to 1,000
- * vectors, and two for the mapping. One sample has at most `max_result_window` documents, by default 10,000.
+ * A sample uses `random_score` over `_seq_no` with a seed. The sample is uniform over the documents that have a vector,
+ * and does not change while no document is written. A sample takes one call for the ids, one call per portion of up to
+ * 1,000 vectors, and two calls for the mapping. One sample has at most `max_result_window` documents, by default
+ * 10,000.
  *
  * @throws RecalldError config_invalid for an address that cannot be called
  */

@@ -117,7 +117,7 @@ async function sampleIfAny(
   return outcome.kind === 'unsupported' ? { ids: [], vectors: matrixOf([]), contents: [] } : valueOf(outcome);
 }
 
-/** Ids that no document has. Some would end a string in a filter language. */
+/** Ids that no document has. Some of these ids would end a string in a filter language. */
 const impossible = ['', `' or ''='`, '*', 'recalld-store-test-no-such-id', 'a "quoted" \\ id'];
 const MAX_PAGES = 20;
 
@@ -255,7 +255,7 @@ async function distinct(subject: StoreSubject): Promise<string> {
   must(sample.ids.length === n, `It sampled ${sample.ids.length} vectors instead of ${n}.`);
   mustBeDrawn(subject, sample);
   const hasNoTexts = sample.contents.every((content) => content === null);
-  must(hasNoTexts, 'It returns texts that were not requested.');
+  must(hasNoTexts, 'The store returns texts that were not requested.');
   if (!isWhole) return `${n} vectors, all finite and of the right length.`;
   const all = await draw(subject, known.length + 400);
   must(

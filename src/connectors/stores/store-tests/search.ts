@@ -34,8 +34,11 @@ async function nearest(subject: StoreSubject, vector: Float32Array, more?: Parti
  */
 function mustBeTrue(subject: StoreSubject, query: Float32Array, { neighbours, isShort }: Nearest, k: number): number {
   const { byId, isWhole, tolerance } = subject;
-  must(neighbours.length <= k, `It returned ${neighbours.length} neighbours instead of ${k}.`);
-  must(isShort === neighbours.length < k, 'It reports a short result as complete, or a complete result as short.');
+  must(neighbours.length <= k, `The store returned ${neighbours.length} neighbours instead of ${k}.`);
+  must(
+    isShort === neighbours.length < k,
+    'The store reports a short result as complete, or a complete result as short.',
+  );
   const times = new Map<string, number>();
   let last = Number.NEGATIVE_INFINITY;
   const offs: number[] = [];
@@ -107,10 +110,13 @@ async function exact(subject: StoreSubject): Promise<string> {
       const best = truth[rank]?.goodness ?? 0;
       const vector = chunkOf(neighbour, query, byId)?.chunk.vector ?? new Float32Array(query.length);
       const lost = best - goodness(vector, query, description.metric);
-      must(lost <= tolerance * Math.max(1, Math.abs(best)), `Rank ${rank + 1} in an exact search is not the nearest.`);
+      must(
+        lost <= tolerance * Math.max(1, Math.abs(best)),
+        `The neighbour at rank ${rank + 1} of an exact search is not the nearest that remains.`,
+      );
     }
   }
-  return `They equal the results of brute force over ${known.length} vectors, for ${queries.length} queries.`;
+  return `For ${queries.length} queries, the results equal those of brute force over ${known.length} vectors.`;
 }
 
 async function short(subject: StoreSubject): Promise<string> {
@@ -118,7 +124,7 @@ async function short(subject: StoreSubject): Promise<string> {
   const [query] = queries;
   if (query === undefined || !isWhole) throw new NotTried('The store is too large to request more than it contains.');
   const one = await nearest(subject, query, { k: 1 });
-  must(one.neighbours.length === 1 && !one.isShort, 'A search for one neighbour does not return one.');
+  must(one.neighbours.length === 1 && !one.isShort, 'A search for one neighbour does not return exactly one.');
   const k = known.length + 50;
   const compared = await ask(subject, query, { k, exact: true });
   const all = compared.kind === 'unsupported' ? await nearest(subject, query, { k }) : valueOf(compared);
@@ -138,7 +144,7 @@ async function texts(subject: StoreSubject): Promise<string> {
   const without = await nearest(subject, query);
   must(
     without.neighbours.every(({ content }) => content === null),
-    'It returns texts that were not requested.',
+    'The store returns texts that were not requested.',
   );
   let compared = 0;
   for (const vector of subject.queries) {
@@ -193,7 +199,7 @@ async function otherLength(subject: StoreSubject): Promise<string> {
       must(outcome.kind !== 'ok' && valueOf(outcome) === null, 'It accepts a vector with another length.');
     const sentence = outcome.kind === 'failed' ? outcome.message : '';
     const says = new RegExp(`\\b${length}\\b.*\\b${dimensions}\\b`).test(sentence);
-    must(says && !sentence.includes('0.1234'), 'Its message does not name both lengths, or shows the vector.');
+    must(says && !sentence.includes('0.1234'), 'The error message does not name both lengths, or shows the vector.');
   }
   return `Vectors with ${dimensions - 1} and ${dimensions + 1} numbers are rejected; its vectors have ${dimensions}.`;
 }
@@ -234,12 +240,16 @@ export const searchTests: readonly StoreTest[] = [
       return `${given} neighbours; similarities differ from the cosines of the stored vectors by at most ${decimal(off)}.`;
     },
   },
-  { name: 'search.recall', does: 'finds through its index what a comparison with all vectors finds', run: recall },
-  { name: 'search.exact', does: 'compares with all vectors in an exact search', run: exact },
-  { name: 'search.short', does: 'reports a short result when it has fewer', run: short },
+  {
+    name: 'search.recall',
+    does: 'finds the same neighbours through its index as by a comparison with all vectors',
+    run: recall,
+  },
+  { name: 'search.exact', does: 'compares the query with all vectors in an exact search', run: exact },
+  { name: 'search.short', does: 'reports a short result when it has fewer neighbours than requested', run: short },
   { name: 'search.texts', does: 'returns the text of a chunk only on request', run: texts },
   { name: 'search.filter', does: 'applies a filter, and never interprets its value as syntax', run: filtered },
   { name: 'search.length', does: 'refuses a vector with another length, and does not show it', run: otherLength },
-  { name: 'search.callers', does: 'answers concurrent callers, each with its own result', run: manyCallers },
-  { name: 'search.cancel', does: 'ends a cancelled search with the reason', run: aborted },
+  { name: 'search.callers', does: 'returns its own result to each of several concurrent callers', run: manyCallers },
+  { name: 'search.cancel', does: 'ends a cancelled search with the reason for the cancellation', run: aborted },
 ];

@@ -50,7 +50,7 @@ export async function readSchema(
   const kinds = distances[distance];
   if (kinds === undefined || at(config, 'multivector', 'enabled') === true) {
     throw unsupported(
-      `Weaviate vectors with the distance ${distance}, or several per object, cannot be converted to a cosine.`,
+      `Weaviate vectors with the distance ${distance}, or with several vectors per object, cannot be converted to a cosine.`,
     );
   }
   const properties = listOf(schema['properties']).map((property): [string, Property] => [
@@ -75,7 +75,7 @@ export async function readSchema(
 }
 
 /**
- * Returns `{ path: ["lang"], operator: Equal, valueText: "de" }`, according to the property's type. Null for a value
+ * Returns `{ path: ["lang"], operator: Equal, valueText: "de" }`, according to the property's type; null for a value
  * that the property cannot have.
  *
  * @throws Refused for a text that is compared word by word

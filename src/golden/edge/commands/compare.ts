@@ -115,10 +115,10 @@ interface CompareOptions extends TrecOptions {
 }
 
 /**
- * `recalld compare`: compares two TREC runs query by query, without a database. Sets exit code 1 when the candidate is a
- * regression.
+ * `recalld compare`: compares two TREC runs query by query, without a database. Sets exit code 1 when the candidate is
+ * a regression.
  *
- * Its action throws RecalldError: `usage` and `metric_unknown` for the command line, `file_unreadable` and
+ * The command's action throws RecalldError: `usage` and `metric_unknown` for the command line, `file_unreadable` and
  * `file_malformed` for the files, `nothing_matches` for a run with no judged document.
  *
  * @param output stream for the report

@@ -95,7 +95,7 @@ const DEFAULT_METRICS = 'ndcg@10,mrr@10,map,recall@10,precision@10,hit_rate@10,u
 /**
  * `recalld eval`: scores a TREC run against judgments, as `trec_eval -c` does, without a database.
  *
- * Its action throws RecalldError: `usage` and `metric_unknown` for the command line, `file_unreadable` and
+ * The command's action throws RecalldError: `usage` and `metric_unknown` for the command line, `file_unreadable` and
  * `file_malformed` for the files, and, after the report, `nothing_matches` for a run with no judged document.
  *
  * @param output stream for the report

@@ -225,7 +225,7 @@ export interface DebuggedQuery {
     readonly id: string;
     readonly score: number | null;
     readonly grade: number | null;
-    /** Null for a query without steps. */
+    /** Step that returned the document; null for a query without steps. */
     readonly step: number | null;
   }[];
   /** Relevant documents that were not returned. */

@@ -6,7 +6,7 @@ import type { GoldenRun, QueryAnswer } from '../../rules/run.ts';
 
 export interface QuerySide {
   readonly run: GoldenRun;
-  /** Null if the run has no answer to the query. */
+  /** Answer to the query; null if the run has none. */
   readonly answer: QueryAnswer | null;
   /** Scores by metric key. */
   readonly scores: Readonly<Record<string, number>>;
@@ -14,12 +14,12 @@ export interface QuerySide {
 
 export interface QueryPageData {
   readonly query: GoldenQuery;
-  /** False if the config forbids showing the texts of this pipeline. */
+  /** True unless the config forbids showing the texts of this pipeline. */
   readonly showsText: boolean;
   /** First words of documents, by id. */
   readonly words: ReadonlyMap<string, string>;
   readonly after: QuerySide;
-  /** Null if there is no run to compare with. */
+  /** Answer in the compared run; null if there is no run to compare with. */
   readonly before: QuerySide | null;
   /** Judged documents that are no longer in the store. */
   readonly stale: ReadonlySet<string>;

@@ -36,7 +36,7 @@ function outcomeOf({ query, after, before }: QueryPageData): string {
   const returned = answer.documents.length;
   if (query.noAnswer === true)
     return returned === 0
-      ? 'The retriever returned nothing, which is right: the query has no answer.'
+      ? 'The retriever returned nothing, which is correct: the query has no answer.'
       : `The retriever returned ${plural(returned, 'document')} although the query has no answer.`;
   const k = Math.max(...run.settings.cutoffs);
   const now = scores[`ndcg@${k}`] ?? 0;

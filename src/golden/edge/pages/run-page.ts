@@ -53,7 +53,7 @@ export interface RunPageData {
   /** Deployments before and after the run, oldest first. */
   readonly deployments: readonly Deployment[];
   readonly notes: readonly Annotation[];
-  /** Null if the run is not the pinned baseline. */
+  /** The pinned baseline; null if this run is not the baseline. */
   readonly baseline: GoldenBaseline | null;
   /** Incident that the run was part of; null if there is none. */
   readonly diagnosis: Incident | null;

@@ -108,7 +108,7 @@ export function noAnswerSection({ no_answer: found, run_id: run }: RunSummaryJso
     'no-answer',
     'Queries without an answer',
     {
-      lead: `${count(answered)} of ${count(n)} were answered and ${count(failed)} failed: ${percentage(ratio)} (${interval(low, high, 'share')}). An empty answer is right.`,
+      lead: `${count(answered)} of ${count(n)} were answered and ${count(failed)} failed: ${percentage(ratio)} (${interval(low, high, 'share')}). An empty answer is correct.`,
     },
     worst.length > 0 &&
       table('Unanswerable queries that returned documents', worst, [

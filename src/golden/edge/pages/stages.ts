@@ -13,12 +13,13 @@ const share = ({ mean, ci_low, ci_high }: MetricJson) => value(mean, 'share', ci
 export function stagesSection({ stages }: RunSummaryJson): Content {
   if (stages === null) return null;
   const { k, n, failed, unreported, steps } = stages;
-  const rest = unreported === 0 ? '' : ` ${count(unreported)} more are excluded, since their answers report no stages.`;
+  const rest =
+    unreported === 0 ? '' : ` ${count(unreported)} more are excluded, because their answers report no stages.`;
   return section(
     'stages',
     'Loss by stage',
     {
-      lead: `Mean share of the relevant documents of ${plural(n, 'query', 'queries')} with 95 % confidence intervals: among the first ${k} of the answer, and among all that earlier stages pass on. ${count(failed)} failed and lose all.${rest}`,
+      lead: `Mean share of the relevant documents of ${plural(n, 'query', 'queries')} with 95 % confidence intervals: among the first ${k} of the answer, and among all that earlier stages pass on. ${count(failed)} failed, so all of their documents count as lost.${rest}`,
     },
     lossBar(stages),
     table('Stages of the retriever', steps, [

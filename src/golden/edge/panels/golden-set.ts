@@ -38,7 +38,7 @@ function glance(): Builder<Panel>[] {
     ),
     stat({
       title: 'Queries (n)',
-      description: 'Judged queries behind each mean of the segment.',
+      description: 'Number of judged queries in each mean of the segment.',
       unit: 'short',
       width: 3,
       queries: [{ expr: maxBy([], 'recalld_golden_scored_queries', { segment: '$segment' }) }],
@@ -273,7 +273,7 @@ function labelsAndRuns(): Builder<Panel>[] {
     ...contextGraphs(),
     graph({
       title: 'Judged share of the top $k',
-      description: 'A drop means new, unjudged documents, not necessarily worse ones.',
+      description: 'A drop means new, unjudged documents, not necessarily worse documents.',
       unit: 'percentunit',
       min: 0,
       max: 1,

@@ -17,8 +17,8 @@ export interface RepeatedAnswers {
 }
 
 /**
- * Null if too few queries were answered in all three runs. Also null if all changes happened between the two bad runs,
- * because such a change was only observed once.
+ * Compares the answers of two bad runs and a good run; null if too few queries were answered in all three. Also null if
+ * all changes happened between the two bad runs, because such a change was only observed once.
  */
 export function repeatedAnswers(
   reference: ComparedSide,
@@ -65,7 +65,7 @@ export interface OlderRun {
   readonly side: ComparedSide;
 }
 
-/** Returns the older run that is most similar to the current run. Null if no older run shares queries with it. */
+/** Returns the older run that is most similar to the current run; null if no older run shares queries with it. */
 export function olderAnswers(
   older: readonly OlderRun[],
   reference: ComparedSide,

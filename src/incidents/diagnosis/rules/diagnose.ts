@@ -179,7 +179,7 @@ function unknownSentences({ ranked }: CauseRanking, effects: readonly Effect[], 
   if (effects.length > 0 && effects.every(({ size }) => size === 0)) {
     const names = new Set(effects.flatMap(({ kind }) => movedBy[kind]?.[0] ?? []));
     const figures = signs.flatMap(({ name, sentence }) => (names.has(name) ? sentence : []));
-    // Placed last, because the list may not fit.
+    // The list is placed last, because it may not fit.
     return ['Cause unknown: the failing measures are close to the last good run.', action, ...figures];
   }
   const guesses = ranked
@@ -223,7 +223,7 @@ const alwaysReported: readonly EffectKind[] = [
 
 /**
  * Returns the effects of the firing alerts. An effect whose measure has recovered has size 0, so no cause explains it.
- * Excludes effects without an earlier value. Empty if the firing alerts are unknown.
+ * Excludes effects without an earlier value; empty if the firing alerts are unknown.
  */
 function effectsOf({ firing, run }: Pick<Observations, 'firing' | 'run'>, signs: readonly Sign[]): Effect[] {
   if (firing === null) return [];

@@ -30,7 +30,10 @@ export function weightOf(sign: Pick<Sign, 'name' | 'state'>, cause: NamedCause, 
   return cellOf(weights[cause], sign) ?? judgedWeightOf(sign, cause);
 }
 
-/** An edge whose judgment weight is at least this many nats points to a cause by itself. A weaker edge only fits it. */
+/**
+ * An edge whose judgment weight is at least this many nats points to a cause by itself. A weaker edge only agrees with
+ * the cause.
+ */
 const OWN_SIGN = 2;
 
 export function isOwnSign(sign: Pick<Sign, 'name' | 'state'>, cause: NamedCause): boolean {

@@ -78,7 +78,7 @@ export function summarizeFiring(pipeline: string, checks: readonly CheckState[],
   const effects = [...breached.map(effectOf), ...changed.flatMap((measure) => effectsOfChanges[measure] ?? [])];
   return {
     effects: [...new Set(effects)],
-    /** The failing measure of a golden run; if there are several, a critical one. Null if none fails. */
+    /** The failing measure of a golden run; if there are several, a critical one; null if none fails. */
     key: worst === undefined ? null : keyOf(worst.measure),
     /** The threshold if the measure is below its threshold; otherwise null. */
     floor: worst?.kind === 'floor' ? worst.threshold : null,

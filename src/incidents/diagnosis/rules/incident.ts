@@ -73,7 +73,7 @@ export interface AlertTimeline {
   readonly criticalAt: readonly Date[];
   readonly worst: Pick<Alert, 'headline' | 'text' | 'value' | 'threshold' | 'comparedWith'> & { readonly at: Date };
   /**
-   * Measurement that resolved the alert the last time: `nDCG@10 recovered to 0.82`. Null while it fires, and if nothing
+   * Measurement that resolved the alert the last time: `nDCG@10 recovered to 0.82`; null while it fires, and if nothing
    * was measured.
    */
   readonly recovered: string | null;
@@ -198,7 +198,7 @@ function worstAt({ headline, text, value, threshold, comparedWith }: Alert, at: 
 }
 
 /**
- * Returns true if the first value is further beyond its threshold than the second. False for differences from two
+ * Returns true if the first value is further beyond its threshold than the second; false for differences from two
  * baselines.
  */
 function isBeyond({ value, threshold, comparedWith }: Alert, than: AlertTimeline['worst']): boolean {
@@ -216,8 +216,8 @@ export type Trend = 'worse' | 'steady' | 'recovering';
 export const ECHO_MS = 2 * HOUR_MS;
 
 /**
- * Returns true for alerts on windows of hours and on differences from earlier runs. They may start firing after the
- * fault has ended.
+ * Returns true for alerts on windows of hours and on differences from earlier runs. Such alerts may start firing after
+ * the fault has ended.
  */
 export function looksBack({ rule }: Pick<Alert, 'rule'>): boolean {
   return rule === MEASURE_CHANGED || rule === 'RecalldFeedbackFell' || rule.startsWith('RecalldDensity');
@@ -266,8 +266,7 @@ type Said = Pick<Diagnosis, 'cause' | 'confidence' | 'alerts' | 'runId' | 'signs
  * Returns true if a new diagnosis replaces the last one.
  * - The same diagnosis is recorded again, with new numbers, if a run is worse than all earlier runs.
  * - A guess is replaced by a more certain diagnosis.
- * - A trusted cause is replaced by another cause if another alert fires or another run points to it. It is never
- *   replaced by `unknown`.
+ * - A trusted cause is replaced by another cause if another alert fires or another run points to it. A trusted cause is never replaced by `unknown`.
  * - During recovery, only the run that was already examined can change the diagnosis: other changes mean that the fault
  *   is fixed and the remaining alerts have not been evaluated since. A resolved alert also counts as recovery, unless
  *   another alert is worse than before.

@@ -47,13 +47,13 @@ export interface Observations {
   /** The golden run to explain; null if no golden set fails and no run ended. */
   readonly run: ObservedRun | null;
   readonly live: ObservedLive;
-  /** Null if live queries are not judged, or if there is no trusted value now. */
+  /** Judged relevance of live queries; null if they are not judged, or if there is no trusted value now. */
   readonly relevance: ObservedRelevance | null;
   /** True if the judge of live queries grades as before; null if there is no judge, or if this is uncertain. */
   readonly judge: 'same' | 'changed' | null;
   readonly store: { readonly before: number | null; readonly now: number } | null;
   readonly annRecall: ObservedRecall | null;
-  /** Null if there is no value for the run, or none for a run before the onset. */
+  /** Agreement of results with the store; null if there is no value for the run, or none for a run before the onset. */
   readonly storeAgreement: ObservedAgreement | null;
   readonly missedVectors: ObservedMissed | null;
   readonly canary: ObservedCanary | null;
@@ -120,9 +120,9 @@ export interface ObservedReference {
   readonly answers: ChangedAnswers;
   /** Loss in the failing measure; null if there are no queries. */
   readonly loss: ScoreLoss | null;
-  /** Null if the retriever did not return stages in both runs. */
+  /** Losses by stage; null if the retriever did not return stages in both runs. */
   readonly stages: StageLoss | null;
-  /** Null if the retriever did not return texts in both runs. */
+  /** Lengths of the returned texts; null if the retriever did not return texts in both runs. */
   readonly texts: { readonly before: AnswerTexts; readonly now: AnswerTexts } | null;
   /** The bad run just before this one; null if this is the first bad run. */
   readonly previous: { readonly answers: RepeatedAnswers | null; readonly latency95Ms: number | null } | null;

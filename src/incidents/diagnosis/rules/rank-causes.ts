@@ -103,7 +103,7 @@ function isDistinguished(cause: Cause, signs: readonly Sign[]): boolean {
 /** Terms of the score of a cause, whatever the weights are. */
 export type Terms = NonNullable<ReturnType<typeof termsOf>>;
 
-/** Null for a cause that cannot explain any firing effect. */
+/** Returns the terms of a cause's score; null for a cause that cannot explain any firing effect. */
 export function termsOf(
   cause: NamedCause,
   signs: readonly Sign[],
@@ -196,7 +196,7 @@ export interface RankedEffects extends Pick<CauseRanking, 'cause' | 'ranked'> {
 }
 
 /**
- * Returns the cause that the evidence does not distinguish from the named one. Null if there is none, or if no cause is
+ * Returns the cause that the evidence does not distinguish from the named one; null if there is none, or if no cause is
  * named. If each of two causes explains what the other cannot, both are present, and they are not alternatives.
  */
 export function besideOf({ cause, ranked, effects, failedShare }: RankedEffects): RankedCause | null {
@@ -210,7 +210,7 @@ export function besideOf({ cause, ranked, effects, failedShare }: RankedEffects)
   return leaves(cause).length > together.length && leaves(beside.cause).length > together.length ? null : beside;
 }
 
-/** The first cause and any likely alternative. More than two are too many to name. */
+/** The first cause and any likely alternative. More than two causes are too many to name. */
 function plausible([first, ...others]: readonly RankedCause[]): RankedCause[] {
   const beside = others.filter((one) => one.probability >= MIN_BESIDE && hasOwnSign(one));
   return first === undefined ? [] : [first, ...beside];

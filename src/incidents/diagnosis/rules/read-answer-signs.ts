@@ -155,7 +155,7 @@ const COMMON_SHARE = 0.12;
 const largestByChance = (mean: number): number => 4 * mean + 3;
 
 function readNewcomer({ newcomer: { queries, usual }, answered }: ChangedAnswers): Sign[] {
-  const sentence = `One document is new in ${queries} of ${answered} answers.`;
+  const sentence = `The same document is new in ${queries} of ${answered} answers.`;
   const isCommon = queries >= Math.max(MIN_COMMON, COMMON_SHARE * answered, largestByChance(usual));
   return [sign('common_document', isCommon ? 'rose' : 'as_before', sentence)];
 }

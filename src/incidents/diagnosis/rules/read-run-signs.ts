@@ -154,8 +154,8 @@ function readJudged({ documents, judged }: ObservedRun['returned']): Sign[] {
 /** Minimum difference from the first run; a smaller difference is not a drop. */
 const WAS_HIGHER = 0.03;
 /**
- * Minimum difference between rating and golden score. It is larger for shares of positive feedback, which are not
- * scores.
+ * Minimum difference between rating and golden score. The minimum is larger for shares of positive feedback, which are
+ * not scores.
  */
 const FAR_HIGHER = { judge: 0.2, users: 0.35 } as const;
 

@@ -124,7 +124,7 @@ export const signStates = {
 export type SignName = keyof typeof signStates;
 
 /**
- * States without a difference from before. Empty for a sign that only exists for a difference; all states for a sign
+ * States without a difference from before; empty for a sign that only exists for a difference; all states for a sign
  * that only describes a difference shown by another sign.
  */
 export const healthyStates: { readonly [Name in SignName]: readonly (typeof signStates)[Name][number][] } = {
@@ -196,7 +196,7 @@ export type Sign = {
     readonly state: (typeof signStates)[Name][number];
     /** One sentence with the numbers. Never contains a query text or the id of a query, user or document. */
     readonly sentence: string;
-    /** Start of the measured period (ISO 8601). Null for the golden run itself, and for facts that are not measured. */
+    /** Start of the measured period (ISO 8601); null for the golden run itself, and for facts that are not measured. */
     readonly from: string | null;
     /** Sample size; null if the sign is not based on a sample. */
     readonly n: number | null;

@@ -76,7 +76,7 @@ export const isSameText = (one: string, other: string): boolean =>
 /** Minimum similarity of two versions of a document; their ids must match too. */
 const OF_A_VERSION = 0.5;
 
-/** Returns the first matching explanation. Null if the other documents are simply ranked as more similar. */
+/** Returns the first matching explanation; null if the other documents are simply ranked as more similar. */
 export function outrankedBy(above: StandsAbove): Outranked | null {
   return byVersion(above) ?? byCopies(above) ?? byHubs(above) ?? byLanguage(above);
 }

@@ -139,8 +139,8 @@ function failedToAsk(asked: Ranking): Finding | null {
 
 function returned(rank: number | null, { asked, k }: SeenQuestion): Finding | null {
   if (rank === null || rank > k) return null;
-  const evidence = [`The retriever returns it at rank ${rank} of ${lengthOf(asked)}.`];
-  return { verdict: 'returned', evidence, action: 'No action needed: the query now returns it.' };
+  const evidence = [`The retriever returns the document at rank ${rank} of ${lengthOf(asked)}.`];
+  return { verdict: 'returned', evidence, action: 'No action is needed: the query now returns the document.' };
 }
 
 function lostBetweenStages(
@@ -159,9 +159,9 @@ function lostBetweenStages(
   const { name, rank } = best;
   const next = named.slice(last + 1).find(({ isSide }) => !isSide)?.name ?? null;
   const after = finalRank === null ? 'it is missing' : `it is at rank ${finalRank}`;
-  const evidence = [`The stage ${name} ranked it ${rank}; after ${next ?? 'the later stages'} ${after}.`];
+  const evidence = [`The stage ${name} ranked the document ${rank}; after ${next ?? 'the later stages'} ${after}.`];
   if (next !== null && /filter/.test(next))
-    return { verdict: 'filtered', evidence, action: `Find out which rule in ${next} removes it.` };
+    return { verdict: 'filtered', evidence, action: `Find out which rule in ${next} removes the document.` };
   if (rank <= k)
     return {
       verdict: 'reranked_away',
@@ -171,7 +171,7 @@ function lostBetweenStages(
   return {
     verdict: 'below_k',
     evidence,
-    action: `The stage ${name} ranks it below ${k}, and no later stage raises it: improve that stage or a later one.`,
+    action: `The stage ${name} ranks the document below ${k}, and no later stage raises it: improve that stage or a later one.`,
   };
 }
 
@@ -180,8 +180,8 @@ function filteredByTags({ untagged, k }: SeenQuestion, { id }: SeenDocument): Fi
   if (place === null || place.rank > k) return null;
   return {
     verdict: 'filtered',
-    evidence: [`Without the tags of the query, the retriever returns it at rank ${place.rank}.`],
-    action: 'Compare the fields of the document with the tags of the query: the filter removes it.',
+    evidence: [`Without the tags of the query, the retriever returns the document at rank ${place.rank}.`],
+    action: 'Compare the fields of the document with the tags of the query: the filter removes the document.',
   };
 }
 
@@ -208,7 +208,7 @@ function placed(
     place.score === null || last === undefined || last.score === null
       ? ''
       : `, with score ${shortest(place.score)}; the last returned document has ${shortest(last.score)}`;
-  const where = `${who} ranks it ${place.rank}${scores}.`;
+  const where = `${who} ranks the document ${place.rank}${scores}.`;
   const above = distinct.slice(0, place.rank - 1);
   const text = distinct[place.rank - 1]?.text ?? document.text;
   const outranked = outrankedBy({ id: document.id, text, above, k, hubs });
@@ -226,8 +226,8 @@ function placed(
 function fromStore(question: SeenQuestion, document: SeenDocument): Finding {
   const { store, deeper } = question;
   const named = question.stages.filter(({ documents }) => documents.length > 0).map(({ name }) => name);
-  const stages = named.length === 0 ? '' : ` None of its stages returned it (${named.join(', ')}).`;
-  const lost = `The retriever does not return it, not even among ${lengthOf(deeper)} documents.${stages}`;
+  const stages = named.length === 0 ? '' : ` None of its stages returned the document (${named.join(', ')}).`;
+  const lost = `The retriever does not return the document, not even among ${lengthOf(deeper)} documents.${stages}`;
   const unknown = (because: string, action: string): Finding => ({
     verdict: 'unknown',
     evidence: [because, lost],
@@ -253,7 +253,7 @@ function missing({ store, asked, deeper }: SeenQuestion, document: SeenDocument)
   const relatives = relativesOf(id, rankings);
   const alike = document.text === null ? [] : sameTextAs(document.text, rankings);
   const others = [
-    ...(relatives.length === 0 ? [] : [`${namesOf(relatives)} may be its chunks under other ids.`]),
+    ...(relatives.length === 0 ? [] : [`${namesOf(relatives)} may be chunks of the document under other ids.`]),
     ...(alike.length === 0 ? [] : [`${namesOf(alike)} has the same text.`]),
   ];
   const seenAt = Math.max(storedAt?.getTime() ?? 0, before?.at.getTime() ?? 0);
@@ -268,7 +268,7 @@ function missing({ store, asked, deeper }: SeenQuestion, document: SeenDocument)
     verdict: 'gone',
     evidence: [
       `The document is missing from the store; it was there at ${new Date(seenAt).toISOString()}.`,
-      ...(before === null ? [] : [`The golden run ${before.runId} still returned it.`]),
+      ...(before === null ? [] : [`The golden run ${before.runId} still returned the document.`]),
       ...(since.length === 0 ? [] : [`Deployments since then: ${since.join(', ')}.`]),
       ...others,
     ],
@@ -305,11 +305,11 @@ function withoutItsVector(question: SeenQuestion, { id, vector }: SeenDocument):
     verdict: 'not_indexed',
     evidence: [
       vector === 'none'
-        ? 'It is in the store, but has no vector.'
-        : 'It is in the store, but a search for its own text does not find it, while the same search for another document does. Its vector was not computed by this embedder.',
-      `${howSearched(store)} does not return it among the ${lengthOf(store.broad)} nearest documents.`,
+        ? 'The document is in the store, but has no vector.'
+        : 'The document is in the store, but a search for its own text does not find it, while the same search for another document does. Its vector was not computed by this embedder.',
+      `${howSearched(store)} does not return the document among the ${lengthOf(store.broad)} nearest documents.`,
     ],
-    action: 'Re-embed it with the model that embeds the queries, and index it again.',
+    action: 'Embed the document again with the model that embeds the queries, and index it.',
   };
 }
 
@@ -326,7 +326,7 @@ function searched(
   const { nearest, broad } = store;
   if (nearest.kind === 'none' || broad.kind === 'none') {
     const reason = nearest.kind === 'none' ? nearest.reason : broad.kind === 'none' ? broad.reason : '';
-    return unknown(`The store could not be searched: ${reason}`, 'Configure the `embedder` that computed its vectors.');
+    return unknown(`The store could not be searched: ${reason}`, 'Configure the `embedder` of the stored vectors.');
   }
   const common = agreement(asked, nearest);
   const place = placeIn(broad.documents, document.id);
@@ -335,7 +335,7 @@ function searched(
     const byIndex = placeIn(nearest.documents, document.id);
     if (byIndex === null || byIndex.rank > k) {
       const evidence = [
-        `${how} of the store ranks it ${place.rank}, but the index does not return it among the first ${k}.`,
+        `${how} of the store ranks the document ${place.rank}, but the index does not return it among the first ${k}.`,
       ];
       const setting = store.breadth === null ? 'of the index that determines how much a search scans' : store.breadth;
       if (common < SHARED)
@@ -348,11 +348,11 @@ function searched(
     if (filters.length > 0)
       return {
         verdict: 'filtered',
-        evidence: [`Without the filter on ${filters.join(', ')}, the store ranks it ${byIndex.rank}.`],
+        evidence: [`Without the filter on ${filters.join(', ')}, the store ranks the document ${byIndex.rank}.`],
         action: `Check the values of ${filters.join(', ')} in the document.`,
       };
     return unknown(
-      `The store ranks it ${byIndex.rank}, so a later step (filter, fusion or reranker) removes it.`,
+      `The store ranks the document ${byIndex.rank}, so a later step (filter, fusion or reranker) removes it.`,
       'Configure the retriever stages in `results.stages`, and run this again.',
     );
   }
@@ -365,9 +365,9 @@ function searched(
     return {
       verdict: 'below_k',
       evidence: [
-        `${how} does not return it among the ${lengthOf(broad)} nearest documents, and the retriever does not return it among ${lengthOf(deeper)}.`,
+        `${how} does not return the document among the ${lengthOf(broad)} nearest documents, and the retriever does not return it among ${lengthOf(deeper)}.`,
       ],
-      action: 'Its vector is far from the query vector. Check how the document was chunked and embedded.',
+      action: 'Check how the document was chunked and embedded: its vector is far from the query vector.',
     };
   return placed(broad.documents, document, question, how);
 }

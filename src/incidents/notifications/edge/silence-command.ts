@@ -35,7 +35,7 @@ export function silenceCommand(command: Command, signal: AbortSignal): Command {
       'recalld silence add --pipeline support-docs --for 2h --reason "index rebuild"',
     )
       .requiredOption('--pipeline <name>', 'the pipeline')
-      .requiredOption('--reason <text>', 'why, for others who see the silence')
+      .requiredOption('--reason <text>', 'reason for the silence, shown to others')
       .option('--for <duration>', 'length, such as 30m, 2h or 1d')
       .option('--from <time>', 'start (default: now)', parseTime)
       .option('--until <time>', 'end, instead of --for', parseTime)
@@ -52,7 +52,7 @@ export function silenceCommand(command: Command, signal: AbortSignal): Command {
       ),
   );
   command.addCommand(
-    configuredCommand('list', 'List silences that are on or planned.', 'recalld silence list')
+    configuredCommand('list', 'List current and planned silences.', 'recalld silence list')
       .option('--pipeline <name>', 'only silences of this pipeline')
       .action(({ pipeline, config, json }: ListOptions) =>
         inStore(config, async ({ db, clock }) => {

@@ -22,7 +22,7 @@ export const silenceSchema = z.object({
 const newSilence = z.strictObject({
   pipeline: identifier.describe('Name of a pipeline in the config.'),
   starts_at: timestamp.optional().describe('Default: now.'),
-  ends_at: timestamp.describe('At most 90 days after the start.'),
+  ends_at: timestamp.describe('End of the silence, at most 90 days after its start.'),
   reason: shortText.describe('Reason for the silence, shown to other users.'),
 });
 

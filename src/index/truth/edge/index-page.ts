@@ -29,15 +29,21 @@ import type { NamedKind } from '../rules/findings.ts';
 import type { Hub } from '../rules/hubs.ts';
 
 const headings: Readonly<Record<NamedKind, { readonly title: string; readonly lead: string }>> = {
-  missing: { title: 'Missing', lead: 'In the manifest but not in the store.' },
+  missing: { title: 'Missing', lead: 'Documents that are in the manifest but not in the store.' },
   unretrievable: {
     title: 'Not retrieved',
-    lead: 'In the store, but not retrieved by the beginning of their own text.',
+    lead: 'Documents that are in the store but are not retrieved by the beginning of their own text.',
   },
-  orphaned: { title: 'Orphaned', lead: 'In the store but not in the manifest, or deleted there.' },
-  superseded: { title: 'Superseded', lead: 'Chunks of several versions are in the store.' },
-  other_model: { title: 'Other model', lead: 'The embedder returns different vectors for the stored texts.' },
-  late: { title: 'Late', lead: 'Tracked changes that have not arrived within late_after.' },
+  orphaned: {
+    title: 'Orphaned',
+    lead: 'Documents that are in the store but not in the manifest, or that are deleted there.',
+  },
+  superseded: { title: 'Superseded', lead: 'Documents of which the store has chunks of several versions.' },
+  other_model: {
+    title: 'Other model',
+    lead: 'Chunks whose stored vectors differ from what the embedder returns for their texts.',
+  },
+  late: { title: 'Late', lead: 'Tracked changes that have not reached the store within late_after.' },
 };
 
 /** Measures of the index that have a chart once they have values. */
@@ -90,7 +96,7 @@ export function indexPage(data: IndexPageData, trends: ReadonlyMap<string, reado
           { k: 10, days: 7 },
           isDrawn
             ? deadChunks(returned)
-            : ask('hubs', 'Find chunks that are never retrieved', 'Draws a thousand chunks from the store.'),
+            : ask('hubs', 'Find chunks that are never retrieved', 'Samples a thousand chunks from the store.'),
         ),
       deployments.length > 0 &&
         section(

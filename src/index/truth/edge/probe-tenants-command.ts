@@ -41,14 +41,14 @@ export interface ProbeTenantsOptions {
 export interface ProbedSegment {
   readonly segment: string;
   readonly queries: number;
-  /** Forbidden id prefix. Null if the segment's ids have no unique prefix; `ids` then lists some ids. */
+  /** Forbidden id prefix; null if the segment's ids have no unique prefix; `ids` then lists some ids. */
   readonly prefix: string | null;
   readonly ids: number;
 }
 
 export interface TenantProbes {
   readonly set: GoldenSetVersion;
-  /** False if the latest version has the same queries. */
+  /** True if a version was created; false if the latest version has the same queries. */
   readonly created: boolean;
   readonly probed: readonly ProbedSegment[];
 }

@@ -102,7 +102,7 @@ const MIN_RESEMBLANCE = 0.7;
  * returns them, otherwise by their texts, because chunks of one version are never nearly identical.
  *
  * @param expected number of chunks of the document
- * @returns null if none of these is available
+ * @returns null if none of these values is available
  */
 export function isSuperseded(chunks: readonly Chunk[], expected: number | null): boolean | null {
   if (expected !== null && chunks.length > expected) return true;
@@ -176,7 +176,7 @@ export function queryTextOf(contents: readonly (string | null)[]): string | null
 
 /**
  * The common prefix of all ids in a segment, up to the last character that is neither a letter nor a digit, so that it
- * fits future ids: `tenant-b/` for `tenant-b/10` to `tenant-b/17`. Null if there is none.
+ * fits future ids: `tenant-b/` for `tenant-b/10` to `tenant-b/17`; null if there is none.
  *
  * @param first smallest id, by bytes
  * @param last largest id: a common prefix of both is a prefix of all ids

@@ -43,7 +43,7 @@ const ERROR = 0.05;
 
 /**
  * Finds documents that significantly exceed both limits: by the lower bound of a 95 % Wilson interval,
- * Bonferroni-corrected for all retrieved documents. Null if there are fewer than 100 queries.
+ * Bonferroni-corrected for all retrieved documents; null if there are fewer than 100 queries.
  */
 export function findHubs({ queries, documents, results, top }: ReturnedDocuments): readonly Hub[] | null {
   if (queries < MIN_QUERIES) return null;
@@ -67,7 +67,8 @@ export interface DeadChunks {
 }
 
 /**
- * Null if none of the sampled chunks was ever retrieved: the retriever then returns other ids than the store.
+ * Returns the share of chunks that are never retrieved; null if none of the sampled chunks was ever retrieved, because
+ * the retriever then returns other ids than the store.
  *
  * @param sampled ids sampled uniformly from the store
  * @param retrieved the sampled ids that any query retrieved

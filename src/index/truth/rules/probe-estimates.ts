@@ -29,8 +29,8 @@ export async function twoStageSample<Seen extends { readonly tally: Tally }>(
 }
 
 /**
- * Share of documents with a problem, with a 95 % confidence interval. The share is exact if all documents were checked.
- * Null if no document was checked.
+ * Share of documents with a problem, with a 95 % confidence interval. The share is exact if all documents were checked;
+ * null if no document was checked.
  */
 export function estimateShare({ n, found }: Tally, isComplete: boolean) {
   if (n === 0) return null;

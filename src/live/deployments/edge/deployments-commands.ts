@@ -31,7 +31,7 @@ export function deploymentsCommand(command: Command, signal: AbortSignal): Comma
       .addOption(new Option('--kind <kind>', 'what changed').choices(deploymentKinds).makeOptionMandatory())
       .requiredOption('--version <version>', 'the new version')
       .option('--note <text>', 'reason for the change')
-      .option('--at <time>', 'when it took effect (default: now)', parseTime)
+      .option('--at <time>', 'when the change took effect (default: now)', parseTime)
       .action(
         async (
           options: ConfiguredOptions & {

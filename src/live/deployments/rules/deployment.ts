@@ -36,9 +36,9 @@ type Traits = Readonly<Record<string, string>>;
 
 export interface TraitChange {
   readonly trait: string;
-  /** Null if the trait is new. */
+  /** Value before the change; null if the trait is new. */
   readonly before: string | null;
-  /** Null if the trait was removed. */
+  /** Value after the change; null if the trait was removed. */
   readonly after: string | null;
 }
 

@@ -83,14 +83,14 @@ export async function readDensityPage(
     distributions: distributions(baseline, current, BINS),
     currentQueries: current?.queries ?? 0,
     topics: shown,
-    /** Null if complaint topics were not requested. */
+    /** Complaint topics; null if they were not requested. */
     complaints: looksForComplaints ? await readComplaintsInTime(context, pipeline, COMPLAINT_DAYS, true) : null,
     showsText,
     deployments,
   };
 }
 
-/** Returns the similarities of the baseline queries for density, ascending. Null once the queries are deleted. */
+/** Returns the similarities of the baseline queries for density, ascending; null once the queries are deleted. */
 async function baselineSimilarities({ reads }: Context, pipeline: string, version: number) {
   const similarities = await reads.density.baselines.similarities(pipeline, version);
   return similarities.length === 0 ? null : similarities;
@@ -138,7 +138,7 @@ export async function readTrafficPage(context: Context, watched: WatchedPipeline
 
 /**
  * Returns the episodes with the most retrievals that brought nothing: repeated, empty or without a new document. Chosen
- * from the longest ones, because an episode of one retrieval cannot repeat it. Without texts in hash mode.
+ * from the longest ones, because an episode of one retrieval cannot repeat it. The queries have no texts in hash mode.
  */
 async function readWorstEpisodes(context: Context, pipeline: string, { from, until }: TimeRange) {
   const idleMs = context.livePlans.find((plan) => plan.pipeline === pipeline)?.idleMs ?? 0;

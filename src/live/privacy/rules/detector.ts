@@ -101,8 +101,8 @@ export interface Detector {
 
 export interface Rule {
   /**
-   * Has flags `g` and `u`. If it has a group named `value` (and flag `d`), only that group is a match. It must run in
-   * linear time: quantifiers are bounded, or repeat one class and cannot restart within their own match.
+   * Has flags `g` and `u`. If it has a group named `value` (and flag `d`), only that group is a match. The pattern must
+   * run in linear time: quantifiers are bounded, or repeat one class and cannot restart within their own match.
    */
   readonly pattern: RegExp;
   /** Literal part of every match; texts without it are skipped. */

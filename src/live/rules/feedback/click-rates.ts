@@ -1,7 +1,8 @@
 /**
- * Raw click rates. They depend on the ranks at which documents are shown, unlike `clicksOverExpectedClicks`. No click
- * measure reflects retrieval quality reliably: Radlinski, Kurup and Joachims (CIKM 2008) found that none of eight did
- * in absolute terms. Click measures show that something changed; golden runs show whether it got worse.
+ * Raw click rates. Click-through rates depend on the ranks at which documents are shown, unlike
+ * `clicksOverExpectedClicks`. No click measure reflects retrieval quality reliably: Radlinski, Kurup and Joachims (CIKM
+ * 2008) found that none of eight did in absolute terms. Click measures show that something changed; golden runs show
+ * whether it got worse.
  */
 
 import { MINUTE_MS } from '../../../core/time.ts';
@@ -134,8 +135,7 @@ export interface SessionRatio {
 const MIN_SESSIONS = 2;
 
 /**
- * Ratio of the sum of numerator / probability to the sum of denominator / probability. Its variance reflects that other
- * sessions might have been sampled, and that their users might have clicked differently:
+ * Ratio of the sum of numerator / probability to the sum of denominator / probability. The variance of the ratio reflects that other sessions might have been sampled, and that their users might have clicked differently:
  *
  *     m / (m - 1)  sum over sessions of (sum of (numerator - value * denominator) / probability)^2 / denominator^2
  *

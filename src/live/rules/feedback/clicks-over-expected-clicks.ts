@@ -20,7 +20,7 @@ import {
 /** Baseline click-through rates; plain numbers, so that they can be stored as JSON. */
 export interface BaselineCtr {
   readonly kind: 'baseline';
-  /** CTR at ranks 1, 2, ...; each in (0, 1]. Deeper ranks were shown too rarely. */
+  /** CTR at ranks 1, 2, ...; each in (0, 1]. Ranks below it were shown too rarely to be estimated. */
   readonly rates: readonly number[];
   /** Covariance of the rates, which are estimates too. */
   readonly covariance: readonly (readonly number[])[];
@@ -197,9 +197,9 @@ const UPPER = 0.975;
  * inclusion probability, over the ranks that the baseline covers.
  *
  * This is a standardised ratio, like the standardised mortality ratio: 1 if users click as in the baseline, regardless
- * of how many documents they are shown. It does not separate position bias from the usual relevance of a rank, and it
- * changes if the page changes how far users look. Queries without results do not count; they affect `clickedQueryRate`
- * and the share of queries without results.
+ * of how many documents they are shown. The ratio does not separate position bias from the usual relevance of a rank,
+ * and it changes if the page changes how far users look. Queries without results do not count; they affect
+ * `clickedQueryRate` and the share of queries without results.
  *
  * The bounds are the `weightedCountInterval` of the clicks, divided by the expected clicks. The variance is the
  * variance of `sessionRatio` plus, because the baseline is also an estimate, value^2 times the variance of the expected
@@ -272,11 +272,12 @@ function expectedVariance(queries: readonly ClickedQuery[], { rates, covariance 
 /**
  * The gamma interval of Fay and Feuer (Statistics in Medicine 16, 1997) for a weighted count: the limits of the Poisson
  * distribution with the same ratio of mean to variance, where the upper limit includes one more event of the largest
- * weight. The chi-square quantiles use the approximation of Wilson and Hilferty (1931); for equal weights this is Byar's
- * approximation of the exact Poisson limits (Breslow and Day, Statistical Methods in Cancer Research II, 1987, chapter 2),
- * accurate to 0.2 % from 10 events on.
+ * weight. The chi-square quantiles use the approximation of Wilson and Hilferty (1931); for equal weights this is
+ * Byar's approximation of the exact Poisson limits (Breslow and Day, Statistical Methods in Cancer Research II, 1987,
+ * chapter 2), accurate to 0.2 % from 10 events on.
  *
- * The bounds are never negative, and are wider above a small count than below it. For no events they are 0 and about 3.7.
+ * The bounds are never negative, and are wider above a small count than below it. If there are no events, the bounds
+ * are 0 and about 3.7.
  *
  * @param count sum of the weights of the events, >= 0
  * @param variance variance of the count, >= 0; 0 means certainty, except for the additional event

@@ -205,7 +205,7 @@ export function feedbackId(feedback: Feedback, author: string | null, hash: Keye
 
 /**
  * Within this time, identical feedback without an id and time is treated as a retry. After it, it is treated as an
- * opinion that changed back. HTTP clients give up sooner.
+ * opinion that changed back. HTTP clients stop retrying sooner.
  */
 export const FEEDBACK_RETRY_MS = 60_000;
 

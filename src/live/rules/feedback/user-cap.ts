@@ -32,7 +32,7 @@ export function kindGroupOf(kind: FeedbackKind): KindGroup {
 
 /**
  * The feedback that a measure uses. Explicit ratings are rare and come from very satisfied or dissatisfied users;
- * implicit feedback comes from all users but means less. Clicks dominate a measure over both.
+ * implicit feedback comes from all users but means less. Clicks would dominate a measure of both.
  */
 export const feedbackBases = ['all', 'explicit', 'implicit'] as const;
 
@@ -108,9 +108,9 @@ export function capDays(batch: readonly CapCandidate[]): CapDay[] {
 }
 
 /**
- * Decides for each item of a batch whether it counts. It does while its subject is below the cap of its group in its
- * hour and its day. Items are evaluated in order. A repeated id gets the decision of the first item and does not use up
- * the cap.
+ * Decides for each item of a batch whether it counts. An item counts while its user is below the cap for its group of
+ * kinds in the hour and the day. Items are evaluated in order. A repeated id gets the decision of the first item and
+ * does not use up the cap.
  *
  * Concurrent batches do not see each other, so a subject may exceed the cap by the number of items sent within a few
  * milliseconds.

@@ -257,7 +257,10 @@ function readContent(value: Value): string | null {
 const printedDocument = /^page_content=(['"])/;
 const calledDocument = /^[A-Z]\w*\(/;
 
-/** Printed form of a Haystack document. Its text is not quoted, so only the fields before and after it can be parsed. */
+/**
+ * Printed form of a Haystack document. The document's text is not quoted, so only the fields before and after it can be
+ * parsed.
+ */
 const haystackDocument = /^Document\(id=([^\s,()]+)(?:, .*)?\)$/s;
 
 /** Scores in printed documents, which are removed because they would change the text. */

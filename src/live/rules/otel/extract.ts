@@ -203,8 +203,8 @@ function documentsOf(span: OtlpSpan, options: ExtractionOptions) {
  * its trace. Not the nearest chain: frameworks report each of their steps as a chain, so an agent's retrievals are in
  * different ones.
  *
- * If the ancestors up to the root are not in the export, only an agent is certain. `completeQueries` then decides when
- * they arrive.
+ * If the ancestors up to the root are not in the export, only an agent is certain. `completeQueries` decides about late
+ * data when it arrives.
  */
 function readEpisode(span: OtlpSpan, index: TraceIndex): QueryEpisode {
   const around = index.ancestorsOf(span);

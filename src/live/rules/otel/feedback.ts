@@ -91,7 +91,7 @@ function readAnnotation(
   };
 }
 
-/** Feedback whose live query may not be known yet. For its `id` see `annotationFeedbackId`. */
+/** Feedback whose live query may not be known yet. `annotationFeedbackId` creates its `id`. */
 export interface TracedFeedback extends Feedback {
   readonly traceId: string;
   /**
@@ -303,7 +303,7 @@ function targetOf(span: OtlpSpan, index: TraceIndex): SpanLink | null {
 /** Creates a function that finds the live query of a span or trace in this export. */
 function queryFinder(index: TraceIndex, queries: readonly LiveQuery[]) {
   const byId = new Map(queries.map((query) => [query.id, query]));
-  /** Null if the trace has several queries. */
+  /** The only query of the trace; null if the trace has several queries. */
   const onlyOfTrace = new Map<string | null, LiveQuery | null>();
   for (const query of queries) onlyOfTrace.set(query.traceId, onlyOfTrace.has(query.traceId) ? null : query);
 

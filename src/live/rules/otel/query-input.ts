@@ -70,7 +70,7 @@ const positionalArguments = 'args';
 const MAX_LEVELS = 5;
 
 /**
- * Returns the query text of a retriever span, from the first attribute in `inputs` that has one. Null if there is none
+ * Returns the query text of a retriever span, from the first attribute in `inputs` that has one; null if there is none
  * or if privacy settings hide it.
  */
 export function readQueryText(span: OtlpSpan): string | null {
@@ -153,7 +153,7 @@ function messageWithin(value: AttributeValue): AttributeValue {
   return isObject(inner) && !('content' in (value as Attributes)) ? inner : value;
 }
 
-/** Returns the last text of the user. LangChain has a list of conversations. */
+/** Returns the last text of the user. LangChain reports a list of conversations. */
 function textOfMessages(messages: readonly AttributeValue[]): string | null {
   const [only] = messages;
   if (messages.every(isRolePair)) return readText(messages.findLast(([role]) => isUserRole(role))?.[1]);

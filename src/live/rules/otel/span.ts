@@ -55,7 +55,7 @@ export interface OtlpSpan extends Telemetry {
   readonly traceId: string;
   /** 16 lower-case hex digits. */
   readonly spanId: string;
-  /** Null for a root span. */
+  /** Id of the parent span; null for a root span. */
   readonly parentSpanId: string | null;
   /** The W3C `tracestate` header. */
   readonly traceState: string;
@@ -78,7 +78,7 @@ export interface OtlpLogRecord extends Telemetry {
   readonly timeUnixNano: bigint;
 }
 
-/** Returns the live query id of a retriever span. It contains the trace id. */
+/** Returns the live query id of a retriever span. The live query id contains the trace id. */
 export function liveQueryId(traceId: string, spanId: string): string {
   return `${traceId}-${spanId}`;
 }

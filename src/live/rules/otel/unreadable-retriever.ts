@@ -42,7 +42,10 @@ export interface UnreadableRetriever {
 export const GRPC_FIX =
   'recalld accepts OTLP over HTTP, not over gRPC. Set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf and point the exporter at this port.';
 
-/** A refused connection of an exporter over gRPC. Its spans, and so its pipeline, are unknown; `spans` counts connections. */
+/**
+ * A refused connection of an exporter over gRPC. The spans of the exporter, and so its pipeline, are unknown; `spans`
+ * counts connections.
+ */
 export const grpcExporter: UnreadableRetriever = {
   pipeline: '',
   instrumentation: '',

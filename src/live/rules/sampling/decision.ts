@@ -3,10 +3,10 @@ import { hash } from 'node:crypto';
 import type { QueryOutcome } from '../../../core/model.ts';
 
 // The cap on samples per minute. Each replica counts the queries of the minute and halves the rate as often as needed
-// to stay within its share of `max_per_minute`. It starts a minute with the halvings that the previous minute needed.
-// When the minute is over, the maximum number of halvings on any replica applies to the whole minute: samples that only
-// an earlier, higher rate selected are deleted, and all others store the final rate. The order of arrival does not
-// matter, and the stored probability is exact.
+// to stay within its share of `max_per_minute`. A replica starts a minute with the halvings that the previous minute
+// needed. When the minute is over, the maximum number of halvings on any replica applies to the whole minute: samples
+// that only an earlier, higher rate selected are deleted, and all others store the final rate. The order of arrival
+// does not matter, and the stored probability is exact.
 //
 // Why estimates stay unbiased: levels depend on the number and the rates of the queries, never on their hashes. Given
 // the arrivals, a query is sampled with probability exactly `rate * 2^-level`.
@@ -86,8 +86,8 @@ const DOMAIN = 'recalld/sampling/v1';
  * query itself. Sessions and episodes are sampled as a whole. A blank id counts as missing: some clients send it for
  * all users without a session, who would otherwise be sampled together.
  *
- * The episode of a span lies within its trace, and may become known only after the span was sampled. Its unit is
- * therefore the trace.
+ * The episode of a span lies within its trace, and may become known only after the span was sampled. The sampling unit
+ * of a span is therefore its trace.
  */
 export function samplingUnit(query: UnitIds): SamplingUnit {
   const { sessionId, episodeId, traceId } = query;

@@ -26,7 +26,7 @@ interface ClusterVariance {
  *
  *     sum over k, l of  y_k y_l (1 - max(p_k, p_l)) / (p_k p_l)
  *
- * and for equal probabilities the classical (1 - p) / p^2 (sum of y)^2. It is unbiased and never negative. If members were
+ * and for equal probabilities the classical (1 - p) / p^2 (sum of y)^2. The estimate of the variance is unbiased and never negative. If members were
  * also sampled upstream by independent draws, and values within a session are similar, the true variance is smaller, so the
  * bounds are conservative.
  *

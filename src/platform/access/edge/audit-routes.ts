@@ -21,8 +21,8 @@ const actSchema = z.object({
   act: z.enum(acts),
   pipeline: z.string().nullable(),
   subject: z.string().describe('The changed object.'),
-  before: change.describe('Null if the change created the object.'),
-  after: change.describe('Null if the change deleted the object.'),
+  before: change.describe('State before the change; null if the change created the object.'),
+  after: change.describe('State after the change; null if the change deleted the object.'),
 });
 
 const auditQuery = z.strictObject({

@@ -201,7 +201,7 @@ async function startOwned(
   }
 }
 
-/** Stops a server whose owner died. Its guardian also stops it, unless the guardian was killed too. */
+/** Stops a server whose owner died. The server's guardian also stops it, unless the guardian was killed too. */
 async function endOrphan(dataDir: string, logger: Logger, signal: AbortSignal | undefined): Promise<void> {
   const cluster = clusterOf(dataDir);
   const pid = await runningPostmaster(cluster);

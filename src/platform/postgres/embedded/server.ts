@@ -69,7 +69,7 @@ const progressIntervalMs = 10_000;
 // A backend whose postmaster was killed ends when its statement ends, at the latest.
 const leftBackendsLimitMs = 120_000;
 
-/** Settings for every start. They are not written to the cluster, so that a newer recalld may change them. */
+/** Settings for every start. The settings are not written to the cluster, so that a newer recalld may change them. */
 function settings(port: number): Record<string, string | number> {
   return {
     listen_addresses: host,

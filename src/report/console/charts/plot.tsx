@@ -71,7 +71,7 @@ export function Plot({ label, size: { height, bottom }, yTicks, xTicks, axis, va
   );
 }
 
-/** Stretches its paths to the width of the plot. */
+/** Container that stretches its paths to the width of the plot. */
 export function Stretched({ height, children }: { readonly height: number; readonly children: ComponentChildren }) {
   return (
     <svg viewBox={`0 0 ${PLOT_WIDTH} ${height}`} preserveAspectRatio="none" width="100%" height={height}>

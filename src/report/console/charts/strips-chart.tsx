@@ -10,7 +10,7 @@ import { PLOT_WIDTH, tickText } from './trend-geometry.ts';
 /** Pixels. */
 const HEIGHT = 16;
 const AXIS_HEIGHT = 18;
-/** Keeps very short intervals visible; in thousandths of the width. */
+/** Minimum width of an interval, in thousandths of the plot's width, so that very short intervals remain visible. */
 const MIN_WIDTH = 4;
 
 const heights: Record<Verdict, number> = { ok: 4, warning: 10, critical: HEIGHT, no_data: 7 };

@@ -4,9 +4,9 @@ import { shownFrom, type TrendChart, type TrendMark, type TrendPoint, type Trend
 import { Plot, percent, Stretched } from './plot.tsx';
 import { markGroups, type PlotSize, plotSizes, thinned, trendGeometry } from './trend-geometry.ts';
 
-/** Up to this many points get large dots, since their line is barely visible. */
+/** Up to this many points are drawn as large dots, because the line between them is barely visible. */
 const FEW_DOTS = 3;
-/** Above this number of points, only the last one gets a dot. */
+/** With more points than this, only the last point gets a dot. */
 const maxDots = { full: 60, small: FEW_DOTS } as const;
 
 export function TrendFigure({
@@ -169,7 +169,7 @@ function Marks({
   );
 }
 
-/** From here on, the values of a log axis are written as powers of ten. */
+/** Values from this one on are written as powers of ten on a log axis. */
 const POWER = 1e5;
 
 /** Ten with a raised exponent. */

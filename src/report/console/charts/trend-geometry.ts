@@ -118,7 +118,7 @@ export function tickText(at: Date): string {
   return time.startsWith('00:00') ? date.slice(5) : time.slice(0, 5);
 }
 
-/** Two points are joined unless they are further apart than this many times the median distance. */
+/** Factor of the median distance: points that are further apart are not joined. */
 const GAP = 4;
 
 /** Splits points at gaps in time. */

@@ -1,6 +1,6 @@
 /**
- * Draws a chart as a PNG, for receivers of messages. It has its own frame, but the same scales, paths and model as the
- * charts on pages.
+ * Draws a chart as a PNG, for receivers of messages. The image has its own frame, but the same scales, paths and model
+ * as the charts on pages.
  */
 import { createRequire } from 'node:module';
 import { renderAsync } from '@resvg/resvg-js';
@@ -31,12 +31,12 @@ const colors = {
   >,
 } as const;
 
-/** The only font. Without it, the text would depend on the machine's fonts, and containers have no fonts. */
+/** The only font that is used. Other fonts would depend on the machine, and containers have none. */
 const fontFiles = ['400Regular/Arimo_400Regular.ttf', '700Bold/Arimo_700Bold.ttf'].map((file) =>
   createRequire(import.meta.url).resolve(`@expo-google-fonts/arimo/${file}`),
 );
 
-/** @param chart with its own time axis */
+/** @param chart chart with its own time axis */
 export async function trendImage(
   chart: TrendChart & { readonly from: Date; readonly until: Date },
 ): Promise<Uint8Array> {

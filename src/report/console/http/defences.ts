@@ -7,7 +7,9 @@ import fastifyStatic from '@fastify/static';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { RecalldError } from '../../../core/errors.ts';
 
-/** Allows only our own style sheet, script and icon; no script within a page, no framing by other sites. */
+/**
+ * Allows only the style sheet, script and icon of recalld. Forbids scripts within a page and framing by other sites.
+ */
 const securityHeaders: Readonly<Record<string, string>> = {
   'content-security-policy':
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
@@ -48,7 +50,7 @@ function hostOf(url: string): string | null {
   }
 }
 
-/** The same path from the compiled file and from the source. */
+/** Path that is the same for the compiled file and for the source. */
 const root = path.join(import.meta.dirname, '../../../../src/report/console/assets');
 
 export async function addAssets(app: FastifyInstance): Promise<void> {

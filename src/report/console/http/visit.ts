@@ -13,18 +13,18 @@ export type Query = Readonly<Record<string, string | undefined>>;
 /** Query parameters that are dropped when the time range changes: the range itself, notices and list positions. */
 const rangeKeys: ReadonlySet<string> = new Set(['range', 'from', 'until', 'done', 'before']);
 
-/** Notices after an action, by the value of the query parameter `done`. */
+/** Notices shown after an action, by the value of the query parameter `done`. */
 const notices: Readonly<Record<string, string>> = {
-  pinned: 'The run is now the pinned baseline. Later runs are compared with it.',
+  pinned: 'The run is now the pinned baseline, with which later runs are compared.',
   noted: 'Your note is saved.',
-  acknowledged: 'The incident is acknowledged. Others see that you take care of it.',
-  silenced: 'The pipeline is silenced. Its messages and alerts are held back.',
-  unsilenced: 'The silence has ended. Open incidents are reported.',
+  acknowledged: 'The incident is acknowledged. Others can see that you are working on it.',
+  silenced: 'The pipeline is silenced: its messages and alerts are suppressed.',
+  unsilenced: 'The silence has ended. Incidents that are still open are now reported.',
   marked: 'The cause is marked. `recalld incidents reliability` shows how often causes were right.',
   fixed: 'A new version of the golden set has the judgments that you accepted. The next run uses it.',
 };
 
-/** The last value of each query parameter. */
+/** Returns the last value of each query parameter. */
 export function queryOf(request: FastifyRequest): Query {
   const entries = Object.entries(request.query as Record<string, string | string[]>);
   return Object.fromEntries(entries.map(([name, value]) => [name, [value].flat().at(-1)]));
@@ -90,7 +90,7 @@ export async function acceptFormsOf(
   scope.addHook('preHandler', (request, reply, done) => scope.csrfProtection(request, reply, done));
 }
 
-/** The fields of a form; the first value of each. */
+/** Returns the fields of a form, with the first value of each. */
 export function fieldsOf({ body }: FastifyRequest): Readonly<Record<string, string | undefined>> {
   return Object.fromEntries(Object.entries(formOf(body)).map(([name, value]) => [name, [value].flat()[0]]));
 }

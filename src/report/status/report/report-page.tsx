@@ -108,7 +108,7 @@ function glance({ sets, incidents, density, topics, from, until }: WeeklyReport)
   );
 }
 
-/** Prevents the browser from loading or running anything, whatever the texts in the report contain. */
+/** Prevents the browser from loading or running anything, no matter what the texts in the report contain. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
 /** @returns a complete HTML document with inline styles and charts, without scripts */

@@ -49,7 +49,7 @@ function coverageChange(series: WeeklyReport['density']['series']['query_uncover
   ];
 }
 
-/** The most frequent cause first. */
+/** Causes, the most frequent first. */
 function byCause(incidents: WeeklyReport['incidents']): [Cause, number][] {
   const counts = new Map<Cause, number>();
   for (const { cause } of incidents) counts.set(cause, (counts.get(cause) ?? 0) + 1);
@@ -65,12 +65,12 @@ export function whatToDo({ pipeline, sets, incidents, topics, from, until }: Wee
     ...byCause(closed).flatMap(([cause, number]) =>
       number < 2 || cause === 'unknown'
         ? []
-        : [`It happened ${number} times (${causeTexts[cause].title}): ${causeTexts[cause].action}`],
+        : [`This problem occurred ${number} times (${causeTexts[cause].title}): ${causeTexts[cause].action}`],
     ),
     ...sets.flatMap(({ goldenSet, last }) => {
       if (last === null)
         return [
-          `Run ${goldenSet}, since no run completed: \`recalld golden run --pipeline ${pipeline} --set ${goldenSet}\`.`,
+          `Run ${goldenSet}, because no run completed: \`recalld golden run --pipeline ${pipeline} --set ${goldenSet}\`.`,
         ];
       const missing = (last.run.labels.stale ?? 0) + (last.run.labels.lost ?? 0);
       return missing === 0
@@ -80,6 +80,8 @@ export function whatToDo({ pipeline, sets, incidents, topics, from, until }: Wee
           ];
     }),
     ...(topics.length === 0 ? [] : [`Write content for ${plural(topics.length, 'uncovered topic')}, listed below.`]),
-    ...(suspect === 0 ? [] : [`Review ${plural(suspect, 'suspect page')}: were they worth waking someone?`]),
+    ...(suspect === 0
+      ? []
+      : [`Review ${plural(suspect, 'suspect page')}. Check whether they were worth waking someone.`]),
   ];
 }

@@ -115,7 +115,7 @@ export const goldenFixtures: readonly AlertFixture[] = [
     labels: faq,
     breaching: [interval(600), signal('recalld_golden_run_duration_seconds', faq, always(900))],
     healthy: hourlyRuns,
-    says: 'The latest run of faq on docs took 15m 0s, longer than the time between two runs, so runs are skipped. Raise max_per_second or concurrency, or run less often.',
+    says: 'The latest run of faq on docs took 15m 0s, longer than the time between two runs, so runs are skipped. Raise max_per_second or concurrency, or run the set less often.',
   },
   {
     alert: 'RecalldSegmentsOverflow',
@@ -189,7 +189,7 @@ export const goldenFixtures: readonly AlertFixture[] = [
     labels: densityCheck,
     breaching: [...checkStates(densityCheck, () => 'critical'), ...densityNumbers],
     healthy: [...checkStates(densityCheck, () => 'warning'), ...checkStates(floorCheck, () => 'critical')],
-    says: 'Live queries of docs are covered worse than in the baseline: drift confirmed. Restore lost content, or add documents for the uncovered topics.',
+    says: 'Live queries of docs are covered worse than in the baseline: drift is confirmed. Restore lost content, or add documents for the uncovered topics.',
   },
   {
     alert: 'RecalldDensityDriftTicket',
@@ -197,7 +197,7 @@ export const goldenFixtures: readonly AlertFixture[] = [
     breaching: incidents({ page: 0, ticket: 1 }),
     // An open page that the check of the config carries on is not told twice.
     healthy: [...incidents({ page: 1, ticket: 1 }), ...checkStates(densityCheck, () => 'critical')],
-    says: 'Live queries of docs are covered worse than in the baseline: drift confirmed, but only at ticket level, or no critical check is configured.',
+    says: 'Live queries of docs are covered worse than in the baseline: drift is confirmed, but only at the level of a ticket, or no critical check is configured.',
   },
   {
     alert: 'RecalldSentinelOverdue',

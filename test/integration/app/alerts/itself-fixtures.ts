@@ -29,7 +29,7 @@ export const itselfFixtures: readonly AlertFixture[] = [
     breaching: [],
     healthy: alive,
     firesWithoutSeries: true,
-    says: 'Prometheus has not scraped any replica of this recalld for 5 minutes. No other alert on its pipelines can fire. Start recalld, or fix the scrape config.',
+    says: 'Prometheus has not scraped any replica of this recalld for 5 minutes. Meanwhile, no other alert on its pipelines can fire. Start recalld, or fix the scrape config.',
   },
   {
     alert: 'RecalldReplicaDown',
@@ -92,7 +92,7 @@ export const itselfFixtures: readonly AlertFixture[] = [
     labels: faq,
     breaching: [signal('recalld_golden_run_last_attempt_timestamp_seconds', faq, (m) => 60 * m + 600)],
     healthy: hourlyRuns,
-    says: 'By the clock of Prometheus, the latest run of faq on docs started 10m 0s in the future. Alerts on age fire late. Synchronise the clocks with NTP.',
+    says: 'By the clock of Prometheus, the latest run of faq on docs started 10m 0s in the future. Alerts on the age of runs fire late. Synchronise the clocks with NTP.',
   },
   {
     alert: 'RecalldClockWrong',

@@ -90,7 +90,7 @@ describe('the backtest of a check', () => {
           episodes: 1,
           totalSeconds: 2 * HOUR,
           firstAt: hour(3),
-          example: 'No evaluation for more than 3 h.',
+          example: 'The check has not been evaluated for more than 3 h.',
         },
       ],
     });

@@ -80,7 +80,7 @@ describe('the description of the detectable drop', () => {
 
   it('is certain for a retriever that always answered identically', () => {
     expect(describePower(constant, 100, check, 24)).toBe(
-      'ndcg@10: reports every drop of at least 0.02 within 2 runs, because the retriever returned the same in 10 runs.',
+      'ndcg@10: reports every drop of at least 0.02 within 2 runs, because the retriever returned the same results in 10 runs.',
     );
   });
 

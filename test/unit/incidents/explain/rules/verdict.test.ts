@@ -188,7 +188,7 @@ describe('the reason why a document was not returned', () => {
         changes: [{ kind: 'index', version: 'v12', at: NOON }],
       }),
     );
-    expect(evidence.join(' ')).toMatch(/run-7 still returned it\. Deployments since then: index v12 at /);
+    expect(evidence.join(' ')).toMatch(/run-7 still returned the document\. Deployments since then: index v12 at /);
   });
 
   it('names possible chunks of it under other ids, but not documents with similar ids', () => {
@@ -196,7 +196,7 @@ describe('the reason why a document was not returned', () => {
       aQuestion({ asked: ranking('kb-17#1', 'kb-17#2', 'kb-170') }),
       aDocument({ id: 'kb-17', isStored: false }),
     );
-    expect(evidence).toContain('kb-17#1, kb-17#2 may be its chunks under other ids.');
+    expect(evidence).toContain('kb-17#1, kb-17#2 may be chunks of the document under other ids.');
   });
 
   it('states the rank in each stage, each document counted once', () => {
