@@ -1,5 +1,5 @@
 /** Signs from golden run results compared with the last good run. */
-import { percentage, signed } from '../../../core/format.ts';
+import { count, decimal, percentage, signed } from '../../../core/format.ts';
 import type { ChangedAnswers } from './changed-answers.ts';
 import type { ObservedReference } from './observations.ts';
 import { type Sign, sign } from './signs.ts';
@@ -60,7 +60,7 @@ function readLength({ length, cut }: ChangedAnswers): Sign[] {
   if (length === null) return [];
   const { before, now } = length;
   const values = { before, now, unit: 'other' } as const;
-  const numbers = `Answers have ${now.toFixed(1)} documents on average, ${before.toFixed(1)} before`;
+  const numbers = `Answers have ${decimal(now)} documents on average, ${decimal(before)} before`;
   if (now > SHORTER * before || cut === null) return [sign('answer_length', 'as_before', `${numbers}.`, values)];
   const sentence = `${numbers}; ${percentage(cut)} of the shorter answers kept their first documents.`;
   return [sign('answer_length', cut >= MOSTLY_CUT ? 'cut' : 'thinned', sentence, values)];
@@ -186,6 +186,6 @@ function readTextLength({ length }: ChangedAnswers, { before, now }: NonNullable
 /** Characters per result. */
 export function textLength(before: number, now: number): Sign {
   const state = now <= SHORTER_TEXT * before ? 'fell' : now >= LONGER_TEXT * before ? 'rose' : 'as_before';
-  const sentence = `A result has ${Math.round(now)} characters of text on average, ${Math.round(before)} before.`;
+  const sentence = `A result has ${count(now)} characters of text on average, ${count(before)} before.`;
   return sign('text_length', state, sentence, { before, now, unit: 'other' });
 }

@@ -1,6 +1,6 @@
 /** Signs from live traffic: outcomes of queries, feedback of users and the judge, and the mix of queries. */
 
-import { percentage, plural } from '../../../core/format.ts';
+import { decimal, formatValue, percentage, plural } from '../../../core/format.ts';
 import { fewestCalls } from '../../../measures/rules/measure-change.ts';
 import { measureTable } from '../../../measures/rules/measure-table.ts';
 import type { Observations, ObservedRelevance } from './observations.ts';
@@ -77,14 +77,14 @@ function readRelevance(relevance: ObservedRelevance): Sign {
   if (relevance.state === 'below') {
     const { measure, value, before } = relevance;
     const title = measureTable[measure].title;
-    const bounds = `95 % CI ${relevance.ciLow.toFixed(2)} to ${relevance.ciHigh.toFixed(2)}, ${relevance.n} queries`;
-    const sentence = `${title} is ${value.toFixed(2)} (${bounds}), ${before.toFixed(2)} before.`;
+    const bounds = `95 % CI ${decimal(relevance.ciLow)} to ${decimal(relevance.ciHigh)}, ${relevance.n} queries`;
+    const sentence = `${title} is ${decimal(value)} (${bounds}), ${decimal(before)} before.`;
     return sign('live_relevance', 'fell', sentence, { before, now: value, unit: 'score' });
   }
   const { drop, ciLow, ciHigh, n, state } = relevance;
   const fell = state === 'detected' || state === 'confirmed';
-  const bounds = `95 % CI ${ciLow.toFixed(2)} to ${ciHigh.toFixed(2)}, ${n} queries`;
-  const sentence = `Judged nDCG of live queries is ${drop.toFixed(2)} lower than in the preceding weeks (${bounds}), ${saidBy[state]}.`;
+  const bounds = `95 % CI ${decimal(ciLow)} to ${decimal(ciHigh)}, ${n} queries`;
+  const sentence = `Judged nDCG of live queries is ${decimal(drop)} lower than in the preceding weeks (${bounds}), ${saidBy[state]}.`;
   return sign('live_relevance', fell ? 'fell' : 'as_before', sentence);
 }
 
@@ -100,7 +100,7 @@ const SLOWER_MS = 50;
 
 function readLatency({ before, now, n }: NonNullable<ObservedLive['latency']>): Sign {
   const rose = now >= SLOWER * before && now - before >= SLOWER_MS;
-  const sentence = `The service reports a live latency of ${Math.round(now)} ms (95th percentile, ${n} sampled), ${Math.round(before)} ms before.`;
+  const sentence = `The service reports a live latency of ${formatValue(now, 'ms')} (95th percentile, ${n} sampled), ${formatValue(before, 'ms')} before.`;
   return sign('live_latency', rose ? 'rose' : 'steady', sentence, { before, now, unit: 'ms' });
 }
 
@@ -108,7 +108,7 @@ function readLatency({ before, now, n }: NonNullable<ObservedLive['latency']>): 
 const FEWER = 0.75;
 
 function readResults({ value, ciHigh, n, before }: ObservedValue): Sign[] {
-  const sentence = `A live answer has ${value.toFixed(1)} results on average (${n} sampled), ${before.toFixed(1)} before.`;
+  const sentence = `A live answer has ${decimal(value)} results on average (${n} sampled), ${decimal(before)} before.`;
   if (ciHigh < before && value <= FEWER * before)
     return [sign('live_results', 'fell', sentence, { before, now: value, unit: 'other' })];
   return value > FEWER * before
@@ -197,7 +197,7 @@ function readEpisodes({ episodeCalls, episodeRepeats, answerLike, rewriteGain }:
 }
 
 function readEpisodeCalls({ value, ciLow, ciHigh, n, before }: ObservedValue): Sign {
-  const sentence = `Episodes have ${value.toFixed(1)} retrieval calls on average (${n} episodes), ${before.toFixed(1)} before.`;
+  const sentence = `Episodes have ${decimal(value)} retrieval calls on average (${n} episodes), ${decimal(before)} before.`;
   const values = { before, now: value, unit: 'other' } as const;
   if (ciHigh <= fewestCalls(before)) return sign('episode_calls', 'stopped', sentence, values);
   if (ciLow > before && value >= before * (1 + OTHER_CALLS)) return sign('episode_calls', 'rose', sentence, values);
@@ -206,7 +206,7 @@ function readEpisodeCalls({ value, ciLow, ciHigh, n, before }: ObservedValue): S
 }
 
 function readEpisodeRepeats({ value, ciLow, n, before }: ObservedValue): Sign {
-  const sentence = `${value.toFixed(2)} calls per episode return what an earlier call returned (${n} episodes), ${before.toFixed(2)} before.`;
+  const sentence = `${decimal(value)} calls per episode return what an earlier call returned (${n} episodes), ${decimal(before)} before.`;
   const values = { before, now: value, unit: 'other' } as const;
   const hasRisen = ciLow > before && value >= before * (1 + OTHER_CALLS) + FEW_REPEATS;
   return sign('episode_repeats', hasRisen ? 'rose' : 'as_before', sentence, values);
@@ -220,7 +220,7 @@ function readAnswerLike({ value, ciLow, n, before }: ObservedValue): Sign[] {
 }
 
 function readRewriteGain({ value, ciHigh, n, before }: ObservedValue): Sign[] {
-  const sentence = `Rewriting a query changes its judged score by ${value.toFixed(2)} (${n} queries), by ${before.toFixed(2)} before.`;
+  const sentence = `Rewriting a query changes its judged score by ${decimal(value)} (${n} queries), by ${decimal(before)} before.`;
   const values = { before, now: value, unit: 'score' } as const;
   if (ciHigh < before && value <= before - LESS_GAIN) return [sign('rewrite_gain', 'fell', sentence, values)];
   return value > before - LESS_GAIN ? [sign('rewrite_gain', 'as_before', sentence, values)] : [];

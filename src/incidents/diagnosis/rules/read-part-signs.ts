@@ -1,6 +1,6 @@
 /** Signs from the components of a pipeline, from recent changes, and from recalld itself. */
 
-import { formatValue, percentage } from '../../../core/format.ts';
+import { decimal, formatValue, percentage } from '../../../core/format.ts';
 import {
   type ArrivalLag,
   describeFinding,
@@ -136,7 +136,7 @@ function readMissedVectors({ before, value, ciLow, n }: ObservedMissed): Sign[] 
 
 function readCanary({ median, least, verdict }: ObservedCanary): Sign {
   const values = { before: 1, now: median, unit: 'score' } as const;
-  const numbers = `median cosine ${median.toFixed(3)}, minimum ${least.toFixed(3)}`;
+  const numbers = `median cosine ${decimal(median)}, minimum ${decimal(least)}`;
   return verdict === 'changed'
     ? sign('canary', 'changed', `Embedding canary changed: ${numbers}.`, values)
     : sign('canary', 'same', `Embedding canary unchanged: ${numbers}.`, values);
@@ -241,7 +241,7 @@ function readAnnotated(deployments: readonly Deployment[]): Sign {
 }
 
 function readDensity({ value, ciLow, ciHigh, hasFallen, questions }: ObservedDensity): Sign {
-  const numbers = `${value.toFixed(2)} (95 % CI ${ciLow.toFixed(2)} to ${ciHigh.toFixed(2)}), where 1 is the baseline`;
+  const numbers = `${decimal(value)} (95 % CI ${decimal(ciLow)} to ${decimal(ciHigh)}), where 1 is the baseline`;
   const values = { before: 1, now: value, unit: 'ratio' } as const;
   if (!hasFallen) return sign('density', 'steady', `Query density is ${numbers}.`, values);
   if (questions === null) return sign('density', 'fell', `Query density dropped to ${numbers}.`, values);
@@ -289,7 +289,7 @@ function readOwnWork(work: OwnWork): Sign {
       return sign(
         'own_work',
         'overdue',
-        `No run of ${work.goldenSet} started for ${work.intervals.toFixed(1)} scheduled intervals.`,
+        `No run of ${work.goldenSet} started for ${decimal(work.intervals)} scheduled intervals.`,
       );
     case 'failed':
       return sign('own_work', 'failed', `A run of ${work.goldenSet} did not complete: ${work.reason}`);

@@ -1,6 +1,6 @@
 /** Signs from a golden run compared with the last good run and the runs around both. */
 
-import { percentage, signed } from '../../../core/format.ts';
+import { decimal, formatValue, percentage, signed } from '../../../core/format.ts';
 import { ANSWER, ERRORS_SHARE } from '../../../golden/rules/run.ts';
 import type { RunFailure } from '../../../golden/rules/run-failure.ts';
 import type { OlderAnswers, RepeatedAnswers } from './answers-alike.ts';
@@ -83,7 +83,7 @@ function readLatency({ latency95Ms: now, slow, outcomes, reference }: ObservedRu
   }
   const rose = now >= SLOWER * before && now - before >= SLOWER_MS;
   const fell = SLOWER * now <= before && before - now >= FASTER_MS;
-  const sentence = `Calls took ${Math.round(now)} ms (95th percentile), ${Math.round(before)} ms before.`;
+  const sentence = `Calls took ${formatValue(now, 'ms')} (95th percentile), ${formatValue(before, 'ms')} before.`;
   const latency = sign('latency', rose ? 'rose' : fell ? 'fell' : 'steady', sentence, { before, now, unit: 'ms' });
   const isSlow = rose || outcomes.timeout > 0;
   return isSlow ? [latency, ...readWarming(now, slow, reference)] : [latency];
@@ -102,7 +102,7 @@ function readWarming(now: number, slow: ObservedRun['slow'], reference: Observed
   const fallsSince = previous !== null && previous >= SLOWER * now && previous - now >= SLOWER_MS;
   const within =
     slow === null ? '' : ` Of ${queries} queries that took far longer, ${early} are in the first half of the run.`;
-  const since = previous === null ? '' : ` In the preceding bad run, calls took ${Math.round(previous)} ms.`;
+  const since = previous === null ? '' : ` In the preceding bad run, calls took ${formatValue(previous, 'ms')}.`;
   return [sign('warming', fallsWithin || fallsSince ? 'falls' : 'stays', `${within}${since}`.trim())];
 }
 
@@ -160,7 +160,7 @@ const WAS_HIGHER = 0.03;
 const FAR_HIGHER = { judge: 0.2, users: 0.35 } as const;
 
 function readLevel({ measure, now, first, threshold, opinions }: ObservedLevel): Sign[] {
-  const numbers = `${measure} is ${now.toFixed(2)}; it was ${first.toFixed(2)} in the first run of the golden set`;
+  const numbers = `${measure} is ${decimal(now)}; it was ${decimal(first)} in the first run of the golden set`;
   const level = sign(
     'level',
     first >= threshold || first - now > WAS_HIGHER ? 'was_higher' : 'always_low',
@@ -172,9 +172,9 @@ function readLevel({ measure, now, first, threshold, opinions }: ObservedLevel):
   const { value, ciLow, ciHigh, n, by } = opinions;
   const said =
     by === 'judge'
-      ? `The judge gives live queries ${value.toFixed(2)} (${n} queries)`
+      ? `The judge gives live queries ${decimal(value)} (${n} queries)`
       : `${percentage(value)} of user feedback is positive (${n})`;
-  const sentence = `${said}, while ${measure} of the golden set is ${now.toFixed(2)}.`;
+  const sentence = `${said}, while ${measure} of the golden set is ${decimal(now)}.`;
   if (ciLow >= now + FAR_HIGHER[by]) return [level, sign('opinions', 'higher', sentence)];
   return ciHigh < now + FAR_HIGHER[by] ? [level, sign('opinions', 'agree', sentence)] : [level];
 }
@@ -245,7 +245,7 @@ function readGroup(name: 'segment' | 'query_kind', group: HurtGroup | null): Sig
   if (group === null || (isAlone(group) && group.chance > BY_CHANCE)) return [];
   const { n, inside, outside, searched } = group;
   const what = name === 'segment' ? 'segments' : 'kinds';
-  const sentence = `A query ${group.name} lost ${inside.toFixed(3)} (${n} queries), any other query ${outside.toFixed(3)} (${searched} ${what} compared).`;
+  const sentence = `A query ${group.name} lost ${decimal(inside)} (${n} queries), any other query ${decimal(outside)} (${searched} ${what} compared).`;
   return [sign(name, isAlone(group) ? 'one' : 'spread', sentence)];
 }
 
