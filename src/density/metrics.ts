@@ -25,7 +25,7 @@ export const densityMetrics = {
     ['pipeline', 'reason'],
   ),
   recalld_density_admission_ratio: storedGauge(
-    'Share of sampled live queries admitted for measurement. Below 1 while more queries arrive than can be searched, and for some minutes afterwards.',
+    'Share of sampled live queries admitted for measurement. The share is below 1 while more queries arrive than can be searched, and for some minutes afterwards.',
     ['pipeline'],
   ),
   recalld_density_left_out_total: {

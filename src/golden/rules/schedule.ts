@@ -13,8 +13,8 @@ export interface QuietHours {
 /**
  * True if the time is within one of the intervals, from `from` (inclusive) to `to` (exclusive).
  *
- * Wall clock time in the time zone counts: when clocks go back, the repeated hour is quiet twice; the hour skipped in
- * spring never occurs.
+ * Quiet hours follow the local time of the time zone: when clocks go back, the repeated hour is quiet twice; the hour
+ * skipped in spring never occurs.
  *
  * @param timezone IANA name
  */

@@ -205,7 +205,7 @@ export function judgePanelSize(gradesPerDay: number): { readonly pairs: number; 
  * The bounds use Student's t and a pseudo-pair that differs by one grade, so that identical pairs do not imply
  * certainty.
  *
- * @returns null for fewer than 20 pairs of grades of grades of grades
+ * @returns null for fewer than 20 pairs of grades of grades
  */
 export function judgeDrift(pairs: readonly PanelPair[]): JudgeDrift | null {
   if (pairs.length < MIN_PANEL_PAIRS) return null;

@@ -39,7 +39,7 @@ function specOf(own: Exclude<MeasurePanel, string>): GaugeGraph {
   const { title = row?.title, unit = row === undefined ? undefined : units[row.scale] } = own;
   if (title === undefined || unit === undefined)
     throw new Error(`${own.metric} has no row in the measure table; give its panel a title and a unit`);
-  // Without the variable of the segment, the panel has no single range.
+  // Without a selected segment, the panel has no single normal range.
   const isWatched =
     row !== undefined && isWatchedMeasure(row.measure) && row.gauge?.labels.includes('segment') === true;
   return { note: row?.note ?? '', ...(isWatched ? { normalOf: row.measure } : {}), ...own, title, unit };

@@ -32,7 +32,7 @@ export interface KeptGauges {
   readonly samples: () => readonly GaugeSample[];
 }
 
-/** Stored gauges at a point in time. No series is in both parts. */
+/** Stored gauges at a point in time. No series occurs in both parts. */
 export interface StoredGauges {
   /** Serialized each time. If two samples have the same name and labels, the later one wins. */
   readonly current: readonly GaugeSample[];

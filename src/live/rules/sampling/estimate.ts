@@ -34,7 +34,7 @@ interface ClusterVariance {
  * small if a few heavy clusters dominate the variance.
  *
  * @param members sampled queries in any order
- * @param values one per member
+ * @param values one value for each member
  */
 export function clusterVariance(members: readonly ClusterMember[], values: readonly number[]): ClusterVariance {
   const contributions = [...groupByCluster(members, values).values()].map(clusterContribution);
