@@ -171,7 +171,7 @@ export const scenarios: readonly Scenario[] = [
 ];
 
 /**
- * The incidents of the story. Two are shown by themselves: a violation of isolation changes no measure, and the other
+ * The demo's incidents in order. Two are shown separately: a violation of isolation changes no measure, and the other
  * incidents have no agent.
  */
 export const story: readonly Scenario[] = scenarios.filter(({ name }) => name !== 'isolation' && name !== 'agent');

@@ -74,7 +74,7 @@ export function searchCanary(searches: readonly RepeatedSearch[], k: number) {
     /** Share of the k chunks in both results, per query. */
     overlaps,
     meanOverlap: mean(overlaps),
-    /** Mean of score after minus score before. */
+    /** Mean of the score after the change minus the score before it. */
     meanScoreChange: mean(changes),
     /** Share of queries whose score dropped. */
     shareWorse: worse / changes.length,
@@ -157,7 +157,7 @@ export function fingerprintDifferences(
 
 /** Result of searching the retained baseline queries again after a change. */
 export interface Replay {
-  /** Mean of score after minus score before. */
+  /** Mean of the score after the change minus the score before it. */
   readonly meanScoreChange: number;
   /** Mean share of the k nearest chunks that are unchanged. */
   readonly meanOverlap: number;

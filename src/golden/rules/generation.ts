@@ -73,7 +73,7 @@ export function stratifiedOrder(rows: Matrix, seed: number): number[] {
 }
 
 export interface TokenPrices {
-  /** US dollars per million tokens. */
+  /** Price in US dollars per million tokens. */
   readonly input: number;
   readonly output: number;
 }

@@ -119,8 +119,8 @@ export async function overlappingRuns(
 /**
  * Lets the new version take over once enough ticks have a completed run of both versions. From then on, scores of the
  * new version are exported. Thresholds shift with the level of the set, so that the same retriever gets the same
- * verdicts. Changed judgments of the same queries do not shift them, because that would hide a wrong import. The change
- * is recorded as a deployment with the levels on the overlap.
+ * verdicts. Changed judgments of the same queries do not shift thresholds, because that would hide a wrong import. The
+ * change is recorded as a deployment with the levels on the overlap.
  */
 export async function advanceRotation(
   context: Context,

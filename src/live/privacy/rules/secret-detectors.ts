@@ -55,7 +55,7 @@ const tokenRules: readonly Rule[] = [
   { needs: 'SG.', pattern: rule(`SG\\.[\\w-]{16,}\\.[\\w-]{16,}`) },
   { needs: 'AIza', pattern: rule(`AIza[\\w-]{35,}`) },
   { needs: 'ya29.', pattern: rule(`ya29\\.[\\w-]{20,}`) },
-  // OpenAI, Anthropic and similar services. Words such as sk-learn have no such run of letters and digits.
+  // OpenAI, Anthropic and similar services. Words such as sk-learn have no long run of letters and digits.
   {
     needs: 'sk-',
     pattern: rule(`sk-[\\w-]{20,}`),
