@@ -132,6 +132,7 @@ function configOf(folder: string, port: number) {
           body: { query: '{{text}}' },
           results: { list: 'results', id: 'id' },
           retries: 0,
+          timeout_ms: 30_000,
         },
         sampling: { rate: 1 },
         privacy: { text: 'keep' },
