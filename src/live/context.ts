@@ -4,11 +4,26 @@ import type { Pool } from 'pg';
 import type { Scope } from '../core/context.ts';
 import { createConfiguredItems } from './deployments/configured-items.ts';
 import { createAnnotations, createDeployments } from './deployments/deployments.ts';
-import type { LivePlan } from './measure-live-traffic.ts';
 import { createIsolation } from './sql/isolation-rows.ts';
 import { createLiveCandidates, createLiveSamples, createTrafficReads } from './sql/live-samples.ts';
 import { createLiveTraffic } from './sql/live-traffic.ts';
 import { createLiveWindows } from './sql/live-windows.ts';
+
+/** Pipeline settings for measuring live traffic and feedback. */
+export interface LivePlan {
+  readonly pipeline: string;
+  readonly windowMs: number;
+  /** Length of the baseline before the window, for expected clicks and the usual share of positive feedback. */
+  readonly baselineMs: number;
+  readonly segmentKeys: readonly string[];
+  readonly maxSegments: number;
+  /** An episode is closed after this time without a retrieval. */
+  readonly idleMs: number;
+  /** True if a check requires a measure of episodes, which is then missing rather than not measured. */
+  readonly expectsEpisodes: boolean;
+  /** True if all configured sampling rates are 1. */
+  readonly samplesAll: boolean;
+}
 
 /** @param holder name of this process, unique among all processes that write live traffic */
 export function liveTables(pool: Pool, holder: string, scope: Scope) {

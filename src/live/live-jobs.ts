@@ -7,8 +7,9 @@ import { longestGapSeconds } from '../math/schedule/occurrences.ts';
 import { durationMs } from '../platform/config/times.ts';
 import { attemptEach } from '../platform/queue/for-each-pipeline.ts';
 import { defineCronJob, defineJob, type JobDefinition } from '../platform/queue/job-queue.ts';
+import type { LivePlan } from './context.ts';
 import { measureFeedback } from './measure-feedback.ts';
-import { type LivePlan, measureLiveTraffic } from './measure-live-traffic.ts';
+import { measureLiveTraffic } from './measure-live-traffic.ts';
 import { episodeMeasures } from './rules/episodes.ts';
 
 /**

@@ -4,7 +4,7 @@ import type { Context } from '../core/context.ts';
 import { HOUR_MS } from '../core/time.ts';
 import type { LatestMeasurement } from '../measures/measurements.ts';
 import type { MeasurementOutcome } from '../measures/rules/measurement.ts';
-import type { LivePlan } from './measure-live-traffic.ts';
+import type { LivePlan } from './context.ts';
 import { createTagReader, type WindowReading } from './read-live-window.ts';
 import {
   type EpisodeMeasure,

@@ -7,7 +7,7 @@ import { OTHER_SEGMENT } from '../golden/rules/golden-set.ts';
 import type { LatestMeasurement } from '../measures/measurements.ts';
 import type { MeasurementOutcome } from '../measures/rules/measurement.ts';
 import { forEachPipeline } from '../platform/queue/for-each-pipeline.ts';
-import type { LivePlan } from './measure-live-traffic.ts';
+import type { LivePlan } from './context.ts';
 import { bucketLengthMs, feedbackBaseline, feedbackDrop } from './rules/feedback/feedback-drop.ts';
 import {
   type OpinionCounts,

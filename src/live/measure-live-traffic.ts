@@ -6,28 +6,13 @@ import { MINUTE_MS } from '../core/time.ts';
 import type { LatestMeasurement } from '../measures/measurements.ts';
 import type { MeasurementOutcome } from '../measures/rules/measurement.ts';
 import { forEachPipeline } from '../platform/queue/for-each-pipeline.ts';
+import type { LivePlan } from './context.ts';
 import { measureEpisodes } from './measure-episodes.ts';
 import { measureQueryMix } from './measure-query-mix.ts';
 import { BASELINE_CTR, currentBaselineCtr, readLiveWindow, type WindowReading } from './read-live-window.ts';
 import { clicksCompleteUntil } from './rules/feedback/click-rates.ts';
 import { clickMeasures, liveSegments, measureSegment, withArrivals } from './rules/live-measures.ts';
 import { type MeasuredStage, measureStages } from './rules/live-stages.ts';
-
-/** Pipeline settings for measuring live traffic and feedback. */
-export interface LivePlan {
-  readonly pipeline: string;
-  readonly windowMs: number;
-  /** Length of the baseline before the window, for expected clicks and the usual share of positive feedback. */
-  readonly baselineMs: number;
-  readonly segmentKeys: readonly string[];
-  readonly maxSegments: number;
-  /** An episode is closed after this time without a retrieval. */
-  readonly idleMs: number;
-  /** True if a check requires a measure of episodes, which is then missing rather than not measured. */
-  readonly expectsEpisodes: boolean;
-  /** True if all configured sampling rates are 1. */
-  readonly samplesAll: boolean;
-}
 
 /** Share of the window's samples that were read; below 1 if there were too many. */
 export const SAMPLES_READ = 'samples_read_ratio';

@@ -8,6 +8,7 @@ import {
   goldenSetDashboard,
 } from '../../golden/edge/panels/golden-set.ts';
 import { judgeDashboard, judgedDashboard } from '../../judging/edge/dashboards.ts';
+import { agentDashboard } from '../../live/edge/agent-dashboard.ts';
 import { feedbackDashboard, liveTrafficDashboard } from '../../live/edge/dashboard.ts';
 import { frame } from '../../platform/dashboards/frame.ts';
 import { graph, metricTable, type Step, snapshotAge, stat } from '../../platform/dashboards/panels.ts';
@@ -267,6 +268,7 @@ export function createDashboards(
     { name: 'density-and-topics.json', dashboard: densityDashboard(settings) },
     { name: 'store-and-index.json', dashboard: storeDashboard(settings) },
     { name: 'live-traffic.json', dashboard: liveTrafficDashboard(settings) },
+    { name: 'agents.json', dashboard: agentDashboard(settings) },
     { name: 'feedback-and-experiments.json', dashboard: feedbackDashboard(settings) },
     { name: 'judged-relevance.json', dashboard: judgedDashboard(settings) },
     { name: 'judge.json', dashboard: judgeDashboard(settings) },

@@ -20,13 +20,6 @@ const scores: readonly MeasurePanel[] = [
   'recalld_live_mrr_uncorrected',
 ];
 
-const episodes: readonly MeasurePanel[] = [
-  'recalld_episode_hit_rate',
-  { metric: 'recalld_episode_judged', title: 'Graded episodes (n)', unit: 'short', min: 0 },
-  { metric: 'recalld_rewrite_gain', min: -1, max: 1 },
-  { metric: 'recalld_rewrite_judged', title: 'Graded episodes with a rewritten query (n)', unit: 'short', min: 0 },
-];
-
 const drop: readonly MeasurePanel[] = [
   { metric: 'recalld_live_ndcg_drop', without: ['k'] },
   { metric: 'recalld_live_drop_state', title: 'State of the nDCG drop', unit: 'none', min: 0, max: 1 },
@@ -96,7 +89,6 @@ export function judgedDashboard(settings: DashboardSettings): Dashboard {
       from: 'now-7d',
       sections: [
         { title: 'Scores', panels: measureGraphs(scores, { min: 0, max: 1, width: 6, without: ['k'] }) },
-        { title: 'Turns of agents', panels: measureGraphs(episodes, { width: 6, without: ['k'] }) },
         { title: 'Drop of nDCG', panels: measureGraphs(drop) },
         { title: 'Data behind the scores', panels: [...measureGraphs(behind, { width: 6 }), sinceMeasured()] },
       ],

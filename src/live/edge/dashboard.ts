@@ -103,15 +103,6 @@ const measures: readonly MeasurePanel[] = [
   { metric: 'recalld_query_main_language_ratio', max: 1 },
 ];
 
-const episodes: readonly MeasurePanel[] = [
-  'recalld_episode_retrievals',
-  'recalld_episode_repeats',
-  { metric: 'recalld_episode_repeat_ratio', max: 1 },
-  { metric: 'recalld_episode_new_documents_ratio', max: 1 },
-  'recalld_episode_empty_ratio',
-  { metric: 'recalld_rewrite_answer_ratio', max: 1 },
-];
-
 const feedback: readonly MeasurePanel[] = [
   {
     metric: 'recalld_feedback_positive_ratio',
@@ -218,7 +209,6 @@ export function liveTrafficDashboard(settings: DashboardSettings): Dashboard {
       sections: [
         { title: 'Traffic', panels: traffic() },
         { title: 'Results', panels: measureGraphs(measures, { min: 0 }) },
-        { title: 'Agent turns', panels: measureGraphs(episodes, { min: 0 }) },
         { title: 'Isolation', panels: isolation() },
         { title: 'Stages of the retriever', panels: measureGraphs(stages, { hasBoundLines: true }) },
         { title: 'Values and deployments', panels: [measurementsTable(14), deploymentsTable(10), measured()] },

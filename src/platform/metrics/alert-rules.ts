@@ -12,6 +12,7 @@ export const dashboardUids = {
   density: 'recalld-density',
   store: 'recalld-store',
   live: 'recalld-live-traffic',
+  agents: 'recalld-agents',
   feedback: 'recalld-feedback',
   judged: 'recalld-judged-relevance',
   judge: 'recalld-judge',

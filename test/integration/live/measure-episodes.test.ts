@@ -1,7 +1,8 @@
 /** Episodes of known agents go through sampling, PostgreSQL and the measuring job. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/core/system-clock.ts';
-import { type LivePlan, measureLiveTraffic } from '../../../src/live/measure-live-traffic.ts';
+import type { LivePlan } from '../../../src/live/context.ts';
+import { measureLiveTraffic } from '../../../src/live/measure-live-traffic.ts';
 import { createLiveTraffic } from '../../../src/live/sql/live-traffic.ts';
 import { createLiveWindows } from '../../../src/live/sql/live-windows.ts';
 import type { LiveSample } from '../../../src/live/sql/record-arrivals.ts';

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type LivePlan, measureLiveTraffic } from '../../../src/live/measure-live-traffic.ts';
+import type { LivePlan } from '../../../src/live/context.ts';
+import { measureLiveTraffic } from '../../../src/live/measure-live-traffic.ts';
 import { createLiveTraffic } from '../../../src/live/sql/live-traffic.ts';
 import { createLiveWindows, type LiveWindow } from '../../../src/live/sql/live-windows.ts';
 import type { LiveSample } from '../../../src/live/sql/record-arrivals.ts';

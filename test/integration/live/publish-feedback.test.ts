@@ -1,8 +1,8 @@
 /** Feedback of a window appears in the gauges. */
 
 import { beforeAll, describe, expect, it } from 'vitest';
+import type { LivePlan } from '../../../src/live/context.ts';
 import { measureFeedback } from '../../../src/live/measure-feedback.ts';
-import type { LivePlan } from '../../../src/live/measure-live-traffic.ts';
 import { feedbackGauges } from '../../../src/live/publish-live.ts';
 import type { StoredFeedback } from '../../../src/live/sql/feedback-rows.ts';
 import { createLiveTraffic } from '../../../src/live/sql/live-traffic.ts';

@@ -60,7 +60,7 @@ const RENAMED = 0.8;
 export function commonNewcomer(lists: readonly Lists[]) {
   const pool = new Set(lists.flatMap(({ now }) => now));
   const counts = new Map<string, number>();
-  const renamed = new Map<string, number>();
+  const renamed = new Map<string, Map<string, number>>();
   for (const { old, now } of lists) {
     const known = new Set(old);
     for (const [place, id] of now.entries()) {
@@ -68,13 +68,12 @@ export function commonNewcomer(lists: readonly Lists[]) {
       counts.set(id, (counts.get(id) ?? 0) + 1);
       const before = old[place];
       if (before === undefined || pool.has(before)) continue;
-      const pair = JSON.stringify([before, id]);
-      renamed.set(pair, (renamed.get(pair) ?? 0) + 1);
+      const predecessors = renamed.get(id) ?? new Map<string, number>();
+      renamed.set(id, predecessors.set(before, (predecessors.get(before) ?? 0) + 1));
     }
   }
-  for (const [pair, times] of renamed) {
-    const [, id = ''] = JSON.parse(pair) as string[];
-    if (times >= RENAMED * (counts.get(id) ?? 0)) counts.delete(id);
+  for (const [id, predecessors] of renamed) {
+    if (Math.max(...predecessors.values()) >= RENAMED * (counts.get(id) ?? 0)) counts.delete(id);
   }
   const total = [...counts.values()].reduce((sum, count) => sum + count, 0);
   for (const id of lists.flatMap(({ old }) => [...new Set(old)])) {
