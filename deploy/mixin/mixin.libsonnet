@@ -14,6 +14,7 @@ local only(key) = {
 {
   grafanaDashboards+:: {
     'density-and-topics.json': import '../../grafana/dashboards/density-and-topics.json',
+    'agents.json': import '../../grafana/dashboards/agents.json',
     'feedback-and-experiments.json': import '../../grafana/dashboards/feedback-and-experiments.json',
     'golden-queries.json': import '../../grafana/dashboards/golden-queries.json',
     'golden-runs.json': import '../../grafana/dashboards/golden-runs.json',

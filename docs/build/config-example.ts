@@ -296,11 +296,6 @@ pipelines:
     isolation:                # evaluated on every live answer, before sampling
       - {name: tenants, segment: tenant, allow: ["{{tenant}}/*", "public/*"]}              # ids of documents
       - {name: regions, segment: region, field: region, allow: ["{{region}}", global]}    # their fields
-    episodes: {idle: 10m}     # turns of an agent end after this time without a retrieval
-    retrieval_tools:          # tools of an agent whose spans are retrievals
-      - name: search_docs
-        text: query           # JMESPath in the arguments of the call
-        results: {list: hits, id: id, score: score}
     live:                     # live measures, every 5 minutes
       window: 24h
       baseline: 7d            # before the window, for expected clicks
