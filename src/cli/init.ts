@@ -117,7 +117,7 @@ const FEW_QUESTIONS = 50;
 
 interface Questions {
   readonly format: 'auto' | GoldenFormat;
-  /** The first two different queries. */
+  /** The first two queries with different texts. */
   readonly samples: readonly string[];
   /** Warnings from reading the file, such as duplicate queries. */
   readonly warnings: readonly string[];

@@ -307,7 +307,8 @@ const ownerSchema = z.object({ id: z.string(), name: z.string() });
 
 /**
  * Starts the next attempt on a connection that is waiting to reconnect. A waiting connection cannot be ended cleanly:
- * it stops without an `end` event and without rejecting its pending commands. During an attempt it does both.
+ * it stops without an `end` event and without rejecting its pending commands. A connection that is trying to connect
+ * does both.
  */
 function wake(connection: { readonly status: string; connect(): Promise<unknown> }): void {
   if (connection.status === 'reconnecting') connection.connect().catch(() => undefined);
