@@ -79,6 +79,7 @@ it.each([
     judgedQueries: QUERIES,
     answered: QUERIES,
     missing: 0,
+    queriesWithSteps: 0,
     queriesWithoutRelevant: 0,
     judgedDocuments,
     judgedDocumentsFound: judgedDocuments,

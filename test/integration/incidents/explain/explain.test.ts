@@ -112,7 +112,7 @@ const ways: Readonly<Record<string, Way>> = {
   },
   'another chunk': {
     verdict: 'not_indexed',
-    says: /doc-\d+#\d, doc-\d+#\d may be its chunks under other ids/,
+    says: /doc-\d+#\d, doc-\d+#\d may be chunks of the document under other ids/,
     async break(world, place) {
       const text = await world.aQuestionAbout(place);
       await world.broken.remove(idOf(place));
@@ -138,7 +138,7 @@ const ways: Readonly<Record<string, Way>> = {
   },
   'no vector': {
     verdict: 'not_indexed',
-    says: /It is in the store, but has no vector/,
+    says: /The document is in the store, but has no vector/,
     isLeftOut: ({ unvector }) => unvector === null,
     async break(world, place) {
       const text = await world.aQuestionAbout(place);
