@@ -27,7 +27,7 @@ const STREAMS = 100;
 const QUIET_DAYS = 30;
 /** The default of `live.window`. */
 const WINDOW_HOURS = 24;
-const AGENT_CAUSES: readonly string[] = ['query_rewriting', 'agent_loop'];
+const AGENT_CAUSES: ReadonlySet<string> = new Set(['query_rewriting', 'agent_loop']);
 
 export interface CalledFault {
   readonly name: string;
@@ -87,7 +87,7 @@ function summarize(fault: AgentFault & { readonly cause?: string }, streams: rea
     median_hours: median === undefined ? null : Math.round(10 * median) / 10,
     right: called.filter(({ first }) => first === fault.cause).length,
     right_later: called.filter(({ later }) => later === fault.cause).length,
-    called_the_agents: called.filter((one) => named(one).some((cause) => AGENT_CAUSES.includes(cause))).length,
+    called_the_agents: called.filter((one) => named(one).some((cause) => AGENT_CAUSES.has(cause))).length,
   };
 }
 

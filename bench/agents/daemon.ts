@@ -62,7 +62,7 @@ export async function runDaemonStream(
     const { port } = retriever.address() as AddressInfo;
     await writeFile(file, stringify(configOf(folder, port)));
     const clock = createSimulatedClock(START);
-    const command = await commandSettings(file, new AbortController().signal);
+    const command = commandSettings(file, new AbortController().signal);
     return await withSimulatedDaemon(command, clock, async (daemon) => {
       const golden = Array.from(
         { length: GOLDEN },

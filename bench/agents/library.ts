@@ -18,7 +18,7 @@ export const SOURCES = 3;
 export const DEPTH = 5;
 /** Forms of a question: as asked, its keywords, its rarest keywords, with the article of the best document; and an answer. */
 export const FORMS = 4;
-export const ANSWER = FORMS;
+export const ANSWER = 4;
 
 export const retrievers = ['healthy', 'third_lost', 'better', 'same_list'] as const;
 export type RetrieverName = (typeof retrievers)[number];

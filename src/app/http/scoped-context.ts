@@ -65,9 +65,12 @@ function scopedContext(context: Context, names: readonly string[], openTables: O
   };
 }
 
+function setsOf(pipelines: Context['pipelines']): string[] {
+  return pipelines.flatMap(({ golden }) => golden.map(({ set }) => set));
+}
+
 function scopeOf({ pipelines }: Context, names: readonly string[]): NonNullable<Scope> {
   const own = pipelines.filter(({ name }) => names.includes(name));
-  const setsOf = (some: Context['pipelines']): string[] => some.flatMap(({ golden }) => golden.map(({ set }) => set));
   const others = new Set(setsOf(pipelines.filter((one) => !own.includes(one))));
   const goldenSets = [...new Set(setsOf(own))];
   return {

@@ -6,9 +6,6 @@ import type { QueryAnswer } from './run.ts';
 
 export const hasSteps = ({ steps }: GoldenQuery): boolean => steps !== undefined;
 
-/** Number of requests that a query needs. */
-export const requestsOf = ({ steps }: GoldenQuery): number => steps?.length ?? 1;
-
 /**
  * Sends a query, or its steps in order until one fails. A failed step fails the query, because an agent that misses one
  * hop has no basis for the next one, and a failure must never look like a smaller result.

@@ -61,8 +61,11 @@ function isToolCall({ attributes }: OtlpSpan): boolean {
   );
 }
 
+function compiled(expression: string) {
+  return compileExpression(expression, 'retrieval_tools');
+}
+
 function createTool({ text, results }: RetrievalToolConfig): RetrievalTool {
-  const compiled = (expression: string) => compileExpression(expression, 'retrieval_tools');
   const textOf = text === null ? null : compiled(text);
   const list = results === null ? null : compiled(results.list);
   const id = results === null ? null : compiled(results.id);
@@ -90,7 +93,7 @@ function createTool({ text, results }: RetrievalToolConfig): RetrievalTool {
 }
 
 /** Evaluates an expression on a structure, on JSON within a text, or on the text itself. */
-function found(expression: ReturnType<typeof compileExpression>, value: AttributeValue | undefined): AttributeValue {
+function found(expression: ReturnType<typeof compiled>, value: AttributeValue | undefined): AttributeValue {
   if (value === undefined || value === null) return null;
-  return evaluate(expression, (readStructure(value) ?? value) as Parameters<typeof evaluate>[1]) as AttributeValue;
+  return evaluate(expression, (readStructure(value) ?? value) as Parameters<typeof evaluate>[1]);
 }

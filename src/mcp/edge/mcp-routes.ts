@@ -69,8 +69,9 @@ async function openHandler(version: string) {
     import('../tools.ts'),
   ]);
   const handler = createMcpHandler(({ authInfo }) => {
-    const { context, choosesTags } = authInfo?.extra?.['granted'] as Granted;
-    return createMcpServer(context, version, choosesTags);
+    const granted = authInfo?.extra?.['granted'] as Granted | undefined;
+    if (granted === undefined) throw new Error('an MCP request was not authorized');
+    return createMcpServer(granted.context, version, granted.choosesTags);
   });
   return {
     handler,

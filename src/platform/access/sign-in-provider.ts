@@ -201,6 +201,10 @@ function authenticateClient(secret: string): oidc.ClientAuth {
 
 const again = 'Sign in again.';
 
+function fail(message: string): RecalldError {
+  return new RecalldError('sign_in_failed', message);
+}
+
 /** Explains why a sign-in failed. Repeats nothing from a token and no text that the provider chose. */
 function explainFailure(error: unknown): RecalldError {
   const inner = recalldErrorIn(error);
@@ -210,7 +214,6 @@ function explainFailure(error: unknown): RecalldError {
     error: reason,
     cause,
   } = error as { readonly code?: string; readonly error?: string; readonly cause?: unknown };
-  const fail = (message: string) => new RecalldError('sign_in_failed', message);
   const known = reason === undefined ? null : /^[a-z_]{1,60}$/.test(reason) ? reason : 'an unknown error';
   if (code === 'OAUTH_AUTHORIZATION_RESPONSE_ERROR')
     return fail(`The provider rejected the sign-in (${known}). ${again}`);

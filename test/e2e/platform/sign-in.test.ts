@@ -284,8 +284,8 @@ pipelines:
         expect(text).not.toContain(SECRET);
         expect(text).not.toMatch(/eyJ[\w-]{20}|code=/);
       }
-      const users = logLines(daemon.stderr()).filter(({ msg }) => msg === 'a user signed in');
-      expect(users[0]).toMatchObject({ user: 'ann@example.com', subject: 'ann', address: '127.0.0.1' });
+      const user = logLines(daemon.stderr()).find(({ msg }) => msg === 'a user signed in');
+      expect(user).toMatchObject({ user: 'ann@example.com', subject: 'ann', address: '127.0.0.1' });
     });
   });
 });

@@ -35,7 +35,7 @@ describe.skipIf(binary === '')('through a Collector', () => {
   describeCollector(recordings, async () => {
     const { version, requests } = await throughCollector('100');
     const { requests: errorsOnly } = await throughCollector('0');
-    const programs = recordings.map(({ requests: _, ...program }) => program);
+    const programs = recordings.map(({ requests: _requests, ...program }) => program);
     const recording = { date: new Date().toISOString().slice(0, 10), version, programs, requests, errorsOnly };
     if (process.env['RECALLD_TEST_RECORD'] === '1') writeCollectorRecording(recording);
     return recording;

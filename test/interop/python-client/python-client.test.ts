@@ -55,14 +55,18 @@ it('builds a wheel that PyPI accepts, and that installs alone', async () => {
 });
 
 it('has no error that mypy finds in strict mode, and needs no newer Python than 3.9', async () => {
-  await run(python, ['-m', 'mypy', '--strict', 'recalld', 'tests']);
-  await run(python, ['-m', 'mypy', '--strict', '--exclude', 'programs/', 'integration']);
-  await run(python, ['-m', 'vermin', '--target=3.9-', '--eval-annotations', '--violations', 'recalld']);
+  for (const args of [
+    ['mypy', '--strict', 'recalld', 'tests'],
+    ['mypy', '--strict', '--exclude', 'programs/', 'integration'],
+    ['vermin', '--target=3.9-', '--eval-annotations', '--violations', 'recalld'],
+  ])
+    await expect(run(python, ['-m', ...args])).resolves.toBeDefined();
 });
 
 it('loses nothing in real servers and workers, and reports what real frameworks retrieve', async () => {
   await run(python, ['-m', 'pip', 'install', '--quiet', '--force-reinstall', '--no-deps', wheel]);
   const env = { RECALLD_COMMAND: `${process.execPath} ${programFile()}`, RECALLD_EXAMPLES: path.resolve('examples') };
   // As its own folder, so that the installed wheel is tested and not the sources beside it.
-  await run(python, ['-I', '-m', 'pytest', '-q', '--tb=short', '-p', 'no:cacheprovider', 'integration'], env);
+  const pytest = ['-I', '-m', 'pytest', '-q', '--tb=short', '-p', 'no:cacheprovider', 'integration'];
+  await expect(run(python, pytest, env)).resolves.toBeDefined();
 });

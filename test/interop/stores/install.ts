@@ -62,7 +62,7 @@ export async function stopServer(server: ChildProcess, folder: string): Promise<
 export interface StartedServer {
   /** Rejects if the server ends by itself. */
   readonly failed: Promise<never>;
-  stop(): Promise<void>;
+  readonly stop: () => Promise<void>;
 }
 
 /** Starts a server in an empty folder. */

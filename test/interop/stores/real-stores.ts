@@ -29,7 +29,7 @@ import { lanceDbService } from './lancedb/service.ts';
 export interface RunningStore {
   readonly url: string;
   readonly versions: Readonly<Record<string, string>>;
-  stop(): Promise<void>;
+  readonly stop: () => Promise<void>;
 }
 
 export interface RealStore {
@@ -46,9 +46,9 @@ export interface RealStore {
   /** Kind of the retriever that queries it directly. */
   readonly retriever?: 'elasticsearch' | 'opensearch';
   /** Installs the newest version on first use. */
-  start(): Promise<RunningStore>;
+  readonly start: () => Promise<RunningStore>;
   /** The store at `url`, or its recording there. */
-  service(url: string): StoreService | Promise<StoreService>;
+  readonly service: (url: string) => StoreService | Promise<StoreService>;
 }
 
 /** Name of the recording of a store's retriever. */

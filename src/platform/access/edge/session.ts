@@ -42,11 +42,6 @@ export async function addSessions(
   scope.decorateRequest('session', null);
   scope.decorateRequest('visitor', null);
 
-  const enter = (request: FastifyRequest, reply: FastifyReply, token: string, visitor: Omit<Visitor, 'formToken'>) => {
-    request.session = { token };
-    return { ...visitor, formToken: reply.generateCsrf() };
-  };
-
   /** Binds forms to the browser of a visitor who has no session in the database. */
   const enterWithoutSession: typeof enter = (request, reply, known, visitor) => {
     const token = known === '' ? randomBytes(32).toString('base64url') : known;
@@ -145,4 +140,9 @@ export function cookieName(request: FastifyRequest, name = 'session'): string {
  */
 function isOverTls({ protocol, headers }: FastifyRequest): boolean {
   return protocol === 'https' || headers['x-forwarded-proto'] === 'https';
+}
+
+function enter(request: FastifyRequest, reply: FastifyReply, token: string, visitor: Omit<Visitor, 'formToken'>) {
+  request.session = { token };
+  return { ...visitor, formToken: reply.generateCsrf() };
 }

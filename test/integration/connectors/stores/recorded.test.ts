@@ -12,8 +12,8 @@ const titleOf = ({ date, versions }: StoreRecording): string => {
   return `recorded on ${date} from ${named.join(', ')}`;
 };
 const play = async ({ exchanges }: StoreRecording) => {
-  const { url, close } = await startPlayer(exchanges);
-  return { url, stop: close };
+  const player = await startPlayer(exchanges);
+  return { url: player.url, stop: () => player.close() };
 };
 
 for (const { name, product, abilities, service, retriever } of realStores) {

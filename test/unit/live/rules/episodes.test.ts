@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import { array, assert, constantFrom, infiniteStream, integer, option, property, record } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   type EpisodeRetrieval,
@@ -87,11 +87,11 @@ describe('the rewritten queries of an episode', () => {
   });
 });
 
-const anyEpisode = fc.array(
-  fc.record({
-    documentIds: fc.array(fc.constantFrom(...ten('d')), { maxLength: 12 }),
-    startedAtMs: fc.integer({ min: 0, max: 20 }),
-    step: fc.option(fc.integer({ min: 0, max: 5 })),
+const anyEpisode = array(
+  record({
+    documentIds: array(constantFrom(...ten('d')), { maxLength: 12 }),
+    startedAtMs: integer({ min: 0, max: 20 }),
+    step: option(integer({ min: 0, max: 5 })),
   }),
   { minLength: 1, maxLength: 12 },
 );
@@ -101,8 +101,8 @@ const asRetrievals = (parts: readonly Partial<EpisodeRetrieval>[]) =>
 
 describe('any episode', () => {
   it('has the same steps in whatever order its retrievals arrive', () => {
-    fc.assert(
-      fc.property(anyEpisode, fc.infiniteStream(fc.integer()), (parts, order) => {
+    assert(
+      property(anyEpisode, infiniteStream(integer()), (parts, order) => {
         const retrievals = asRetrievals(parts);
         const shuffled = retrievals
           .map((one) => ({ one, place: order.next().value ?? 0 }))
@@ -114,8 +114,8 @@ describe('any episode', () => {
   });
 
   it('returns each document as new exactly once', () => {
-    fc.assert(
-      fc.property(anyEpisode, (parts) => {
+    assert(
+      property(anyEpisode, (parts) => {
         const news = episodeSteps(asRetrievals(parts)).flatMap(({ newDocumentIds }) => newDocumentIds);
         expect(news.length).toBe(new Set(news).size);
         expect(new Set(news)).toEqual(new Set(parts.flatMap(({ documentIds }) => documentIds)));
@@ -124,8 +124,8 @@ describe('any episode', () => {
   });
 
   it('has counts that never exceed what they are a part of', () => {
-    fc.assert(
-      fc.property(anyEpisode, (parts) => {
+    assert(
+      property(anyEpisode, (parts) => {
         const tally = tallyEpisode(episodeSteps(asRetrievals(parts)));
         expect(tally.later).toBe(tally.retrievals - 1);
         expect(tally.repeated).toBeLessThanOrEqual(tally.later);
@@ -136,8 +136,8 @@ describe('any episode', () => {
   });
 
   it('made of every retrieval twice in a row repeats at least each second one that found documents', () => {
-    fc.assert(
-      fc.property(fc.array(fc.array(fc.constantFrom(...ten('d')), { maxLength: 8 }), { minLength: 1 }), (lists) => {
+    assert(
+      property(array(array(constantFrom(...ten('d')), { maxLength: 8 }), { minLength: 1 }), (lists) => {
         const twice = lists.flatMap((ids, index) => [
           retrieval(String(2 * index), ids),
           retrieval(String(2 * index + 1), ids),
