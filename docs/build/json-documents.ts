@@ -57,7 +57,7 @@ const run = [
   'deployment',
 ];
 const baseline = ['pipeline', 'golden_set', 'run_id', 'note', 'excluded_runs', 'pinned_at', 'unpinned_at'];
-const key = ['id', 'name', 'scopes', 'created_at', 'revoked_at'];
+const key = ['id', 'name', 'scopes', 'pipelines', 'created_at', 'revoked_at'];
 const topic = [
   'window_end',
   'sessions',

@@ -47,7 +47,9 @@ afterAll(async () => {
 it('reports what each test observed, and exits with 0 if everything supported works', async () => {
   const { code, stdout } = await installed.recalld('store-test --pipeline docs --filter topic=topic-2');
   expect(stdout).toMatch(/^docs: qdrant, .*version 1\.18\.2/m);
-  expect(stdout).toMatch(/^ok +search\.exact +They equal the results of brute force over 200 vectors/m);
+  expect(stdout).toMatch(
+    /^ok +search\.exact +For 12 queries, the results equal those of brute force over 200 vectors/m,
+  );
   expect(stdout).toMatch(/^ok +search\.filter +5 neighbours for the value of topic/m);
   expect(stdout).toMatch(/^ok +sample\.uniform +20 samples of 50/m);
   expect(code).toBe(0);

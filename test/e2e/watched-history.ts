@@ -26,7 +26,7 @@ const values = {
 
 /** Of what this service does not have: isolation rules, a judge, a platform that its scores are sent to, a shadow, variants, stages, texts of documents, a golden set that forbids something, an hour to ask the baseline again in, a manifest of the index, a silence, and days of opinions and measurements to learn what is normal from. */
 const ABSENT =
-  /recalld_(evaluation_requests|live_(isolation|ndcg|precision|hit_rate|mrr|judged|drop)|judge_|judged_|human_agreement|query_(context|main_language)|golden_(forbidden|context|false_answer|no_answer|stage_)|repeat_density|shadow_|variant_|experiment_|feedback_(drop|baseline|latest)|measure_(changed|value|normal)|normal_range|silenced)|recalld_index_(?!info)/;
+  /recalld_(evaluation_requests|live_(isolation|ndcg|precision|hit_rate|mrr|judged|drop)|judge_|judged_|human_agreement|episode_(hit|judged)|rewrite_(gain|judged)|query_(context|main_language)|golden_(union_recall|all_found|forbidden|context|false_answer|no_answer|stage_)|repeat_density|shadow_|variant_|experiment_|feedback_(drop|baseline|latest)|measure_(changed|value|normal)|normal_range|silenced)|recalld_index_(?!info)/;
 
 /** Changes nothing but one topic and the changes of one check that the config does not have. */
 export function describeHistory(watched: () => WatchedService): void {
