@@ -73,7 +73,7 @@ export function commonNewcomer(lists: readonly Lists[]) {
     }
   }
   for (const [id, predecessors] of renamed) {
-    if (Math.max(...predecessors.values()) >= RENAMED * (counts.get(id) ?? 0)) counts.delete(id);
+    if (largest(predecessors) >= RENAMED * (counts.get(id) ?? 0)) counts.delete(id);
   }
   const total = [...counts.values()].reduce((sum, count) => sum + count, 0);
   for (const id of lists.flatMap(({ old }) => [...new Set(old)])) {
@@ -82,8 +82,13 @@ export function commonNewcomer(lists: readonly Lists[]) {
   }
   return {
     /** Number of queries for which the document is new, minus those that had it before; 0 if there is none. */
-    queries: Math.max(0, ...counts.values()),
+    queries: largest(counts),
     /** Mean over the documents that any query got before. */
     usual: total / Math.max(1, new Set(lists.flatMap(({ old }) => old)).size),
   };
+}
+
+/** Returns the largest count; 0 if there is none. A spread into Math.max fails for very many documents. */
+function largest(counts: ReadonlyMap<string, number>): number {
+  return [...counts.values()].reduce((most, count) => Math.max(most, count), 0);
 }
