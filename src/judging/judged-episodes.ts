@@ -2,10 +2,10 @@
  * Judged episodes in PostgreSQL: turns of agents whose results are graded as a whole against what the user asked. An
  * episode is selected with its first retrieval, which is a selected live query, so that its probability is known.
  */
-import type { Pool, PoolClient } from 'pg';
+import type { Pool } from 'pg';
 import type { EpisodeRetrieval } from '../live/rules/episodes.ts';
 import type { LiveWindow } from '../live/sql/live-windows.ts';
-import { insertRows, queryRow, queryRows } from '../platform/postgres/rows.ts';
+import { queryRow, queryRows } from '../platform/postgres/rows.ts';
 import { vectorOfBytes } from '../platform/postgres/values.ts';
 import type { EpisodeScores, ScoredEpisode } from './rules/episode-scores.ts';
 
@@ -19,26 +19,6 @@ export interface JudgedRetrieval extends EpisodeRetrieval {
 export interface EpisodeGrading {
   readonly fingerprint: string;
   readonly k: number;
-}
-
-/** Inserts the episodes of the selected queries, within the transaction that selects them. */
-export async function insertJudgedEpisodes(
-  client: PoolClient,
-  pipeline: string,
-  drawn: readonly { readonly id: string; readonly episodeProbability: number | null }[],
-  dueAt: Date,
-): Promise<void> {
-  const rows = drawn.flatMap(({ id: queryId, episodeProbability: probability }) =>
-    probability === null ? [] : [{ pipeline, queryId, probability, state: 'open', dueAt }],
-  );
-  const columns = {
-    pipeline: 'text',
-    queryId: 'text',
-    probability: 'double precision',
-    state: 'text',
-    dueAt: 'timestamptz',
-  } as const;
-  await insertRows(client, 'judged_episodes', columns, rows, 'on conflict do nothing');
 }
 
 export function createJudgedEpisodes(pool: Pool) {

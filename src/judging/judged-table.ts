@@ -8,8 +8,7 @@ import { inTransaction, lockInTransaction } from '../platform/postgres/transacti
 import { vectorOfBytes } from '../platform/postgres/values.ts';
 import { type GradedWindow, readGraded, readWorstGraded } from './graded-queries.ts';
 import { type Grader, type HumanJudgment, recordHumanJudgments } from './human-judgments.ts';
-import { insertJudgedEpisodes } from './judged-episodes.ts';
-import { insertJudgmentPools } from './judgment-pools.ts';
+import { insertSelected } from './judgment-pools.ts';
 import type { StoredText } from './rules/judge-prompt.ts';
 
 /** A sampled live query that may be selected for judging. */
@@ -171,8 +170,10 @@ export function createJudgedTable(pool: Pool) {
           dueAt: until,
         }));
         await insertRows(client, 'judged_queries', drawnColumns, rows, 'on conflict do nothing');
-        await insertJudgmentPools(client, pipeline, drawn, until);
-        await insertJudgedEpisodes(client, pipeline, drawn, until);
+        const pools = drawn.map(({ id, poolProbability: probability }) => ({ id, probability }));
+        await insertSelected(client, 'judgment_pools', pipeline, pools, until);
+        const episodes = drawn.map(({ id, episodeProbability: probability }) => ({ id, probability }));
+        await insertSelected(client, 'judged_episodes', pipeline, episodes, until);
         await client.query(
           `update judging_rounds set drawn_until = $2::timestamptz, unaffordable = unaffordable + $3::double precision
             where pipeline = $1::text`,

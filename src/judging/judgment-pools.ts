@@ -38,22 +38,20 @@ export interface PoolScores {
   readonly pooled: number;
 }
 
-/** Inserts the pools of the selected queries, within the transaction that selects them. */
-export async function insertJudgmentPools(
+/**
+ * Inserts a row for each selected query that has a probability, into a table of work that belongs to selected queries,
+ * within the transaction that selects them.
+ */
+export async function insertSelected(
   client: PoolClient,
+  table: 'judgment_pools' | 'judged_episodes',
   pipeline: string,
-  drawn: readonly { readonly id: string; readonly poolProbability: number | null }[],
+  selected: readonly { readonly id: string; readonly probability: number | null }[],
   dueAt: Date,
 ): Promise<void> {
-  const rows = drawn
-    .filter(({ poolProbability }) => poolProbability !== null)
-    .map(({ id: queryId, poolProbability: probability }) => ({
-      pipeline,
-      queryId,
-      probability,
-      state: 'open',
-      dueAt,
-    }));
+  const rows = selected.flatMap(({ id: queryId, probability }) =>
+    probability === null ? [] : [{ pipeline, queryId, probability, state: 'open', dueAt }],
+  );
   const columns = {
     pipeline: 'text',
     queryId: 'text',
@@ -61,7 +59,7 @@ export async function insertJudgmentPools(
     state: 'text',
     dueAt: 'timestamptz',
   } as const;
-  await insertRows(client, 'judgment_pools', columns, rows, 'on conflict do nothing');
+  await insertRows(client, table, columns, rows, 'on conflict do nothing');
 }
 
 export function createJudgmentPools(pool: Pool) {

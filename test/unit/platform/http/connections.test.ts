@@ -3,9 +3,10 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createAuthentication, identifyCallers, requireScope } from '../../../../src/platform/access/authentication.ts';
+import { identifyCallers, requireScope } from '../../../../src/platform/access/authentication.ts';
 import { limitConnections } from '../../../../src/platform/http/connections.ts';
 import { createMemoryBudget, type MemoryBudget } from '../../../../src/platform/http/request-bodies.ts';
+import { acceptingKeys } from '../../../support/authentication.ts';
 import { recordLog } from '../../../support/log.ts';
 
 /** 64 MB of 128 kB each. */
@@ -26,30 +27,7 @@ beforeEach(async () => {
   requests = 0;
   waiting = [];
   limitConnections(app, budget, log.logger);
-  const nobody = async () => null;
-  const authentication = createAuthentication({
-    keys: {
-      find: async (key) => ({
-        id: '1',
-        name: key,
-        scopes: ['read'],
-        pipelines: null,
-        createdAt: new Date(),
-        revokedAt: null,
-      }),
-    },
-    sessions: {
-      find: nobody,
-      begin: async () => '',
-      beginForUser: async () => '',
-      idTokenOf: nobody,
-      end: async () => undefined,
-    },
-    provider: null,
-    authProxy: null,
-    optional: false,
-    logger: log.logger,
-  });
+  const authentication = acceptingKeys(['read'], log.logger);
   await identifyCallers(app, authentication, 1_000_000);
   app.get('/', () => {
     requests += 1;

@@ -6,12 +6,13 @@ import { gzipSync } from 'node:zlib';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { RecalldError } from '../../../../src/core/errors.ts';
-import { createAuthentication, identifyCallers, requireScope } from '../../../../src/platform/access/authentication.ts';
+import { identifyCallers, requireScope } from '../../../../src/platform/access/authentication.ts';
 import {
   addRequestBodies,
   createMemoryBudget,
   type MemoryBudget,
 } from '../../../../src/platform/http/request-bodies.ts';
+import { acceptingKeys } from '../../../support/authentication.ts';
 import { silentLogger } from '../../../support/log.ts';
 
 const MB = 1024 * 1024;
@@ -55,30 +56,7 @@ beforeEach(async () => {
     const isOurs = error instanceof RecalldError;
     return reply.code(isOurs ? 400 : 500).send({ code: isOurs ? error.code : String(error) });
   });
-  const nobody = async () => null;
-  const authentication = createAuthentication({
-    keys: {
-      find: async (key) => ({
-        id: '1',
-        name: key,
-        scopes: ['admin'],
-        pipelines: null,
-        createdAt: new Date(),
-        revokedAt: null,
-      }),
-    },
-    sessions: {
-      find: nobody,
-      begin: async () => '',
-      beginForUser: async () => '',
-      idTokenOf: nobody,
-      end: async () => undefined,
-    },
-    provider: null,
-    authProxy: null,
-    optional: false,
-    logger: silentLogger,
-  });
+  const authentication = acceptingKeys(['admin'], silentLogger);
   await identifyCallers(app, authentication, 1_000_000);
   const answer = async ({ body }: FastifyRequest, reply: FastifyReply) => {
     await new Promise<void>((resolve) => waiting.push(resolve));

@@ -1,0 +1,24 @@
+/** Authentication for tests: every API key exists with the given scopes, and there are no console sessions. */
+import type { Logger } from '../../src/core/logger.ts';
+import { createAuthentication } from '../../src/platform/access/authentication.ts';
+import type { ApiScope } from '../../src/platform/access/credentials.ts';
+
+export function acceptingKeys(scopes: readonly ApiScope[], logger: Logger) {
+  const none = async () => null;
+  return createAuthentication({
+    keys: {
+      find: async (key) => ({ id: '1', name: key, scopes, pipelines: null, createdAt: new Date(), revokedAt: null }),
+    },
+    sessions: {
+      find: none,
+      begin: async () => '',
+      beginForUser: async () => '',
+      idTokenOf: none,
+      end: async () => undefined,
+    },
+    provider: null,
+    authProxy: null,
+    optional: false,
+    logger,
+  });
+}
