@@ -1,4 +1,4 @@
-"""The HTTP side of a daemon, on loopback: it keeps what it is sent and answers as it is told."""
+"""An HTTP server on loopback that records requests and returns prepared responses."""
 
 from __future__ import annotations
 

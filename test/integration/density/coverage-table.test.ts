@@ -152,7 +152,7 @@ describe('a sampled query', () => {
     expect(await rows('nearest->0->0 as nearest, status')).toEqual([{ nearest: 'a', status: 'measured' }]);
   });
 
-  it('that an agent rewrote is measured by what the user asked again after an index change', async () => {
+  it('that an agent rewrote is measured by the original text, also after an index change', async () => {
     await ask({ text: 'rewritten', originalText: 'how' });
     const context = deps({ embedder: memoryEmbedder({ how: [0, 1], rewritten: [-1, 0] }) });
     await measure(context);
