@@ -153,7 +153,7 @@ function withoutOneWord(text: string, random: RandomNumbers): string {
 }
 
 /**
- * With vectors of a neural encoder. Six articles are not held, and six that are held nobody asks about at first.
+ * With vectors of a neural encoder. The store lacks six articles, and at first no query is about six others.
  *
  * @param repeats people ask what was written, again and again; otherwise hardly ever twice in the same words
  */

@@ -91,7 +91,7 @@ async function look(world: World, change: LookChange, size: LookSize, random: Ra
   return { density: density.density, isCalled: coverage.verdict === 'worse_covered' };
 }
 
-/** One of the topics that nobody asked about before. */
+/** Returns a topic that no query was about before. */
 function topicOf({ uncovered, unasked }: World, kind: 'uncovered' | 'new and held', random: RandomNumbers): number {
   const topics = kind === 'uncovered' ? uncovered.map(({ topic }) => topic) : unasked;
   return topics[random.below(topics.length)] ?? -1;

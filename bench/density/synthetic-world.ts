@@ -16,7 +16,7 @@ const COMMON_WEIGHT = 0.65;
 const GROUP_WEIGHT = 0.6;
 const CHUNK_SPREAD = 0.45;
 const QUESTION_SPREAD = 0.9;
-/** How far questions lie off their topic in a direction of their own: nobody asks in the words of a document. */
+/** How far questions lie off their topic in a direction of their own: queries are not worded like documents. */
 const QUESTION_OFFSET = 0.45;
 const EASIEST = 0.75;
 const HARDEST = 1.25;

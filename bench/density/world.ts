@@ -13,9 +13,9 @@ export interface World {
   readonly topics: Int32Array;
   /** Topics that people ask about from the start, with their shares of traffic. */
   readonly asked: readonly { readonly topic: number; readonly share: number; readonly group: number }[];
-  /** Topics that the store holds and nobody asks about at first. */
+  /** Topics in the store that no query is about at first. */
   readonly unasked: readonly number[];
-  /** Topics that the store does not hold and nobody asks for at first. */
+  /** Topics that the store lacks and no query is about at first. */
   readonly uncovered: readonly { readonly topic: number; readonly kind: string }[];
   readonly store: Matrix;
   /** Topic of each chunk. */
