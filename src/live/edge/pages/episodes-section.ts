@@ -37,7 +37,7 @@ export function episodesSection(latest: readonly MeasurementStatus[], worst: rea
   return section(
     'episodes',
     'Agent turns',
-    { lead: 'The retrievals of one turn are an episode. Values of a trailing window, with 95 % CI over episodes.' },
+    { lead: 'The retrievals of one turn are an episode. Values of a trailing window, with 95 % CI.' },
     measured.length > 0 &&
       table('Measures of episodes', measured, [
         ['Measure', ({ measure }) => measureRow(measure).title],
@@ -45,7 +45,7 @@ export function episodesSection(latest: readonly MeasurementStatus[], worst: rea
         ['n', (one) => latestSize({ latest: one, isTooOld: one.isTooOld }), 'minor number'],
       ]),
     worst.length > 0 && [
-      heading(3, 'Episodes with the most retrievals that brought nothing'),
+      heading(3, 'Episodes with the most useless retrievals'),
       worst.map((episode, place) => more(summaryOf(episode), stepsOf(episode, place))),
     ],
   );
@@ -61,7 +61,8 @@ function summaryOf({ id, originalText, steps, wasted, tally }: Episode): string 
   ];
   const name = originalText ?? id;
   const short = name.length > MAX_SUMMARY ? `${name.slice(0, MAX_SUMMARY)}...` : name;
-  return `${short}: ${wasted} of ${plural(steps.length, 'retrieval')} brought nothing${parts.length === 0 ? '' : ` (${parts.join(', ')})`}`;
+  const useless = `${wasted} of ${plural(steps.length, 'retrieval')} returned nothing new`;
+  return `${short} (${[useless, ...parts].join(', ')})`;
 }
 
 function stepsOf({ id, startedAt, originalText, steps }: Episode, place: number): Content {

@@ -137,7 +137,7 @@ export async function readTrafficPage(context: Context, watched: WatchedPipeline
 }
 
 /**
- * Returns the episodes with the most retrievals that brought nothing: repeated, empty or without a new document. Chosen
+ * Returns the episodes with the most useless retrievals: repeated, empty or without a new document. Chosen
  * from the longest ones, because an episode of one retrieval cannot repeat it. The queries have no texts in hash mode.
  */
 async function readWorstEpisodes(context: Context, pipeline: string, { from, until }: TimeRange) {
@@ -171,7 +171,7 @@ function describeEpisode(
     originalText: steps.find(({ originalText }) => originalText !== null)?.originalText ?? null,
     steps,
     tally: tallyEpisode(steps),
-    /** Number of steps that brought nothing. */
+    /** Number of useless steps. */
     wasted: steps.filter(isWasted).length,
   };
 }

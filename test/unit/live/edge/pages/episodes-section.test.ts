@@ -31,7 +31,7 @@ function anEpisode(lists: readonly (readonly string[])[]) {
 it('shows the steps of an episode with what each one added, repeated or did not find', () => {
   const shown = episodesSection([], [anEpisode([['a', 'b'], ['a', 'b'], ['c'], []])]);
   const text = terminalText(shown, NOON).replaceAll(/\s+/g, ' ');
-  expect(text).toContain('where is my parcel: 2 of 4 retrievals brought nothing (1 repeated, 1 empty)');
+  expect(text).toContain('where is my parcel (2 of 4 retrievals returned nothing new, 1 repeated, 1 empty)');
   expect(text).toMatch(
     /1 query 0 q0 2 a b no 2 query 1 q1 2 none step 1 3 query 2 q2 1 c no 4 query 3 q3 0 nothing found/,
   );
