@@ -1,5 +1,5 @@
 /** docs/reference/export.md: every exported table and column, from the list that the export itself uses. */
-import { type CellType, exportTables, SCHEMA_VERSION } from '../../src/export/rules/export-tables.ts';
+import { type CellType, exportTables, SCHEMA_VERSION } from '../../src/report/export/rules/export-tables.ts';
 import { code, generatedPage, type Page, table } from './page.ts';
 
 const typeNames: Readonly<Record<CellType, string>> = {
@@ -15,7 +15,7 @@ const typeNames: Readonly<Record<CellType, string>> = {
 export function exportPage(): Page {
   return generatedPage(
     'docs/reference/export.md',
-    ['src/export/rules/export-tables.ts'],
+    ['src/report/export/rules/export-tables.ts'],
     [
       '# Exported tables',
       `This page describes schema version ${SCHEMA_VERSION}. Each manifest contains the schema version, which changes whenever a name or type below changes. [docs/how-to/export.md](../how-to/export.md) explains how to export data.`,

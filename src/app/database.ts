@@ -16,7 +16,6 @@ import { systemClock } from '../core/system-clock.ts';
 import type { Clock } from '../core/time.ts';
 import { densityTables } from '../density/context.ts';
 import { experimentTables } from '../experiments/context.ts';
-import { exportTables } from '../export/context.ts';
 import { goldenTables } from '../golden/context.ts';
 import { incidentTables } from '../incidents/context.ts';
 import { indexTables } from '../index/context.ts';
@@ -34,6 +33,7 @@ import { assertSchemaPath, assertSessions, assertWritable } from '../platform/po
 import type { BackendSettings, QueueOwner } from '../platform/queue/backends.ts';
 import type { RedisQueueConfig } from '../platform/queue/config.ts';
 import type { RedisAddress, RedisSettings } from '../platform/queue/redis-connection.ts';
+import { exportTables } from '../report/export/context.ts';
 import type { Config } from './config/schema.ts';
 
 /** Name of this process among all processes that share the database. */

@@ -3,13 +3,13 @@ import { evaluateChecks } from '../checks/evaluate-checks.ts';
 import type { Context } from '../core/context.ts';
 import { messageOf } from '../core/errors.ts';
 import { followWithShadows } from '../experiments/ask-golden.ts';
-import { exportJob } from '../export/export-job.ts';
 import { runGoldenSetJob } from '../golden/golden-jobs.ts';
 import { diagnoseAlertsJob } from '../incidents/diagnosis/diagnose-job.ts';
 import { readIncidentChart } from '../incidents/diagnosis/edge/incident-chart.ts';
 import { sendNotificationsJob } from '../incidents/notifications/notification-jobs.ts';
 import { reportViolationsJob } from '../live/live-jobs.ts';
 import { trendImage } from '../report/console/charts/trend-image.tsx';
+import { exportJob } from '../report/export/export-job.ts';
 
 /** Minimum time between two jobs that repeated violations start. */
 const REPORT_EVERY_MS = 5000;

@@ -10,7 +10,6 @@ import type { Logger } from '../core/logger.ts';
 import type { Clock } from '../core/time.ts';
 import { densityJobs } from '../density/jobs.ts';
 import { experimentJobs } from '../experiments/jobs.ts';
-import { exportJob } from '../export/export-job.ts';
 import type { Timetable } from '../golden/gauges.ts';
 import { goldenJobs, recoverGoldenRunsJob, runGoldenSetJob } from '../golden/golden-jobs.ts';
 import { isQuiet } from '../golden/rules/schedule.ts';
@@ -35,6 +34,7 @@ import { watchChangesJob } from '../measures/watch-changes.ts';
 import type { Meter } from '../platform/metrics/meter.ts';
 import type { JobDefinition, JobQueue } from '../platform/queue/job-queue.ts';
 import type { Schedule } from '../platform/queue/node-cron.ts';
+import { exportJob } from '../report/export/export-job.ts';
 import type { ClockWatch } from './clock-watch.ts';
 import type { Config } from './config/schema.ts';
 

@@ -115,7 +115,7 @@ const commands: Readonly<Record<string, TopCommand>> = {
   },
   export: {
     does: 'Export stored data as Parquet, CSV or JSONL files for a warehouse or a notebook.',
-    load: async () => (await import('../export/edge/export-command.ts')).exportCommand,
+    load: async () => (await import('../report/export/edge/export-command.ts')).exportCommand,
   },
   backtest: {
     does: 'Show how often the configured checks would have fired on the stored history.',

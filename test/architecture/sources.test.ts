@@ -22,6 +22,10 @@ describe('a file in src', () => {
     expect(talkative).toEqual(['src/platform/queue/bullmq.ts']);
   });
 
+  it('is in a folder that belongs to the 20 entries at the top of src', () => {
+    expect(new Set(src.map(({ path: file }) => file.split('/')[1])).size).toBeLessThanOrEqual(20);
+  });
+
   it('has a folder name that states its content', () => {
     const dumps = src
       .map(({ path: file }) => file)
@@ -43,7 +47,7 @@ const parsesOwnText: Readonly<Record<string, string>> = {
   'src/golden/sets/source-layout.ts': 'a file of the person who runs the command',
   'src/golden/edge/commands/run.ts': 'what we sent ourselves',
   'src/app/version.ts': 'our package.json',
-  'src/export/export-folder.ts': 'a file that we wrote',
+  'src/report/export/export-folder.ts': 'a file that we wrote',
   'src/platform/dashboards/frame.ts': 'a dashboard that it has just made',
   'src/client/delivery.ts': 'an answer of recalld, cut to some kilobytes',
   'src/core/text/json.ts': 'after it has looked',

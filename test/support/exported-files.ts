@@ -1,9 +1,9 @@
 /** Reads exported files back with DuckDB, and the same rows from the database. */
 import { DuckDBInstance } from '@duckdb/node-api';
 import type { Pool } from 'pg';
-import type { ExportFormat } from '../../src/export/part-files.ts';
-import type { CellType, ExportTable } from '../../src/export/rules/export-tables.ts';
 import { unguardCell } from '../../src/golden/rules/spreadsheet-cell.ts';
+import type { ExportFormat } from '../../src/report/export/part-files.ts';
+import type { CellType, ExportTable } from '../../src/report/export/rules/export-tables.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 

@@ -6,7 +6,6 @@
 import { z } from 'zod';
 import { llmSchema } from '../../connectors/models/chat-model.ts';
 import { notifySchema } from '../../connectors/receivers/registry.ts';
-import { exportSchema } from '../../export/config.ts';
 import { refuseRepeats } from '../../golden/config.ts';
 import { refuseEvaluationsWithoutJudge, refuseJudgeWithoutModel } from '../../judging/config.ts';
 import { authProxySchema, oidcSchema, refuseUnusableSignIn } from '../../platform/access/config.ts';
@@ -14,6 +13,7 @@ import { httpServiceShape } from '../../platform/config/connection.ts';
 import { metricCatalogue } from '../../platform/metrics/catalogue.ts';
 import { problemOfDatabaseUrl } from '../../platform/postgres/database-url.ts';
 import { queueSchema } from '../../platform/queue/config.ts';
+import { exportSchema } from '../../report/export/config.ts';
 import { alertsSchema } from './alerts.ts';
 import { pipelineSchema } from './pipeline.ts';
 

@@ -1,6 +1,6 @@
 /** The config section `export`: the folder that recalld keeps up to date. */
 import { z } from 'zod';
-import { cronSchema } from '../platform/config/times.ts';
+import { cronSchema } from '../../platform/config/times.ts';
 import { exportFormats } from './part-files.ts';
 import { exportTables } from './rules/export-tables.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type DayDigest, type ExportedDay, planDays } from '../../../../src/export/rules/plan-days.ts';
+import { type DayDigest, type ExportedDay, planDays } from '../../../../../src/report/export/rules/plan-days.ts';
 
 const all = { from: null, until: null };
 const stored = (day: string, rows = 10, changed = '1000'): DayDigest => ({ day, rows, changed });

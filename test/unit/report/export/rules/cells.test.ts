@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { csvLine, jsonLine } from '../../../../src/export/rules/cells.ts';
-import type { CellType, ExportColumn } from '../../../../src/export/rules/export-tables.ts';
+import { csvLine, jsonLine } from '../../../../../src/report/export/rules/cells.ts';
+import type { CellType, ExportColumn } from '../../../../../src/report/export/rules/export-tables.ts';
 
 const columnsOf = (...types: readonly CellType[]): ExportColumn[] =>
   types.map((type, index) => ({ name: `c${index}`, type, does: '', sql: '', isPrivate: false }));

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { exportTables, SCHEMA_VERSION } from '../../../../src/export/rules/export-tables.ts';
+import { exportTables, SCHEMA_VERSION } from '../../../../../src/report/export/rules/export-tables.ts';
 
 it('has a schema version of its own for each set of names and types', () => {
   const schema = exportTables.map(({ name, columns }) => [name, columns.map((column) => [column.name, column.type])]);

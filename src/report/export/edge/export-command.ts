@@ -1,12 +1,12 @@
 /** `recalld export`: writes stored data to files for a warehouse or a notebook. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { commandSettings, withCommandStore } from '../../app/commands/command-store.ts';
-import { assertConfiguredPipeline } from '../../app/pipelines.ts';
-import { type ConfiguredOptions, formatTable, printJson, printLine, withConfig } from '../../cli/output.ts';
-import { showProgressLine } from '../../cli/progress.ts';
-import { RecalldError } from '../../core/errors.ts';
-import { count } from '../../core/format.ts';
-import { toDocument } from '../../core/text/names.ts';
+import { commandSettings, withCommandStore } from '../../../app/commands/command-store.ts';
+import { assertConfiguredPipeline } from '../../../app/pipelines.ts';
+import { type ConfiguredOptions, formatTable, printJson, printLine, withConfig } from '../../../cli/output.ts';
+import { showProgressLine } from '../../../cli/progress.ts';
+import { RecalldError } from '../../../core/errors.ts';
+import { count } from '../../../core/format.ts';
+import { toDocument } from '../../../core/text/names.ts';
 import { type ExportFormat, exportFormats } from '../part-files.ts';
 import { exportTables } from '../rules/export-tables.ts';
 import { type ExportReport, runExport } from '../run-export.ts';

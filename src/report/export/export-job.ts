@@ -1,7 +1,7 @@
 /** The job that keeps the folder of `export.to` up to date. */
 import { z } from 'zod';
-import type { Context } from '../core/context.ts';
-import { defineJob } from '../platform/queue/job-queue.ts';
+import type { Context } from '../../core/context.ts';
+import { defineJob } from '../../platform/queue/job-queue.ts';
 import { exportTables } from './rules/export-tables.ts';
 import { runExport } from './run-export.ts';
 

@@ -1,5 +1,5 @@
 /** Decides which days of a table are written again, and which are removed. */
-import { DAY_MS, HOUR_MS } from '../../core/time.ts';
+import { DAY_MS, HOUR_MS } from '../../../core/time.ts';
 
 /** First and last day (UTC, YYYY-MM-DD), both inclusive; null for no limit. */
 export interface DayRange {

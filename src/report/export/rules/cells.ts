@@ -1,5 +1,5 @@
 /** Turns database values into the cells of a file. */
-import { guardCell } from '../../golden/rules/spreadsheet-cell.ts';
+import { guardCell } from '../../../golden/rules/spreadsheet-cell.ts';
 import type { CellType, ExportColumn } from './export-tables.ts';
 
 /** A value as returned by a statement; times in microseconds and 64-bit integers are texts. */

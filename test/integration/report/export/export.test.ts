@@ -3,16 +3,16 @@ import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:f
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { RecalldError } from '../../../src/core/errors.ts';
-import { exportFormats } from '../../../src/export/part-files.ts';
-import { exportTables } from '../../../src/export/rules/export-tables.ts';
-import { type ExportRequest, runExport } from '../../../src/export/run-export.ts';
-import { createExportRows } from '../../../src/export/sql/export-rows.ts';
-import { contextOf } from '../../support/context.ts';
-import { useDatabase } from '../../support/database.ts';
-import { eveText, storeExportableRows } from '../../support/exportable-rows.ts';
-import { exportedRows, storedRows } from '../../support/exported-files.ts';
-import { HandClock } from '../../support/hand-clock.ts';
+import { RecalldError } from '../../../../src/core/errors.ts';
+import { exportFormats } from '../../../../src/report/export/part-files.ts';
+import { exportTables } from '../../../../src/report/export/rules/export-tables.ts';
+import { type ExportRequest, runExport } from '../../../../src/report/export/run-export.ts';
+import { createExportRows } from '../../../../src/report/export/sql/export-rows.ts';
+import { contextOf } from '../../../support/context.ts';
+import { useDatabase } from '../../../support/database.ts';
+import { eveText, storeExportableRows } from '../../../support/exportable-rows.ts';
+import { exportedRows, storedRows } from '../../../support/exported-files.ts';
+import { HandClock } from '../../../support/hand-clock.ts';
 
 const database = useDatabase();
 beforeAll(() => storeExportableRows(database.pool));

@@ -1,7 +1,7 @@
 /** Writes the parts of a day in one of the formats, in bounded memory. */
 import { type FileHandle, open } from 'node:fs/promises';
 import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer';
-import { unwritable } from '../platform/files/text-file.ts';
+import { unwritable } from '../../platform/files/text-file.ts';
 import { csvHeader, csvLine, type ExportRow, jsonLine, parquetValue } from './rules/cells.ts';
 import { type CellType, type ExportColumn, SCHEMA_VERSION } from './rules/export-tables.ts';
 

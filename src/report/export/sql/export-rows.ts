@@ -1,8 +1,8 @@
 /** Reads exported tables: the number of rows and their last change by day, and the rows of a day through a cursor. */
 import type { Pool } from 'pg';
-import { type Clock, DAY_MS } from '../../core/time.ts';
-import { queryRow, queryRows } from '../../platform/postgres/rows.ts';
-import { streamRows } from '../../platform/postgres/stream-rows.ts';
+import { type Clock, DAY_MS } from '../../../core/time.ts';
+import { queryRow, queryRows } from '../../../platform/postgres/rows.ts';
+import { streamRows } from '../../../platform/postgres/stream-rows.ts';
 import { type Cell, cellSql, type ExportRow } from '../rules/cells.ts';
 import type { ExportTable } from '../rules/export-tables.ts';
 import type { DayDigest, DayRange } from '../rules/plan-days.ts';

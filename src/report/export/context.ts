@@ -6,6 +6,6 @@ export function exportTables(pool: Pool) {
   return { exportRows: createExportRows(pool) };
 }
 
-declare module '../core/context.ts' {
+declare module '../../core/context.ts' {
   interface Db extends Readonly<ReturnType<typeof exportTables>> {}
 }

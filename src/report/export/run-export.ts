@@ -3,8 +3,8 @@
  * were erased or whose retention has expired are removed. Unchanged days are skipped, so an interrupted export
  * continues where it stopped.
  */
-import type { Context } from '../core/context.ts';
-import { RecalldError } from '../core/errors.ts';
+import type { Context } from '../../core/context.ts';
+import { RecalldError } from '../../core/errors.ts';
 import {
   type ExportFolder,
   type ExportManifest,

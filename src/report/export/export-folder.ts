@@ -6,9 +6,9 @@
 import { open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
-import { RecalldError } from '../core/errors.ts';
-import { makeFolder } from '../platform/files/folder.ts';
-import { unreadable, unwritable } from '../platform/files/text-file.ts';
+import { RecalldError } from '../../core/errors.ts';
+import { makeFolder } from '../../platform/files/folder.ts';
+import { unreadable, unwritable } from '../../platform/files/text-file.ts';
 import { exportFormats } from './part-files.ts';
 import { SCHEMA_VERSION } from './rules/export-tables.ts';
 
