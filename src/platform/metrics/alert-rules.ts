@@ -229,7 +229,7 @@ export function quantileBy<Name extends MetricsOfType<'histogram'>>(
 /**
  * Positive increase of a counter within a window. A counter with labels appears with its first event, which `increase`
  * does not count. The counter's absence before the window reveals that event, unless Prometheus did not scrape recalld
- * then.
+ * then. Its maximum within the window also counts events before a restart, which sets the counter to 0.
  */
 export function anyCountedBy<Name extends MetricsOfType<'counter'>>(
   labels: readonly GroupLabel<Name>[],
@@ -238,7 +238,7 @@ export function anyCountedBy<Name extends MetricsOfType<'counter'>>(
   matchers: Matchers<Name> = {},
 ): Expression {
   const counter = selector(name, matchers);
-  const appeared = `${counter} unless ${counter} offset ${window} and on () ${selector('recalld_build_info', {})} offset ${window}`;
+  const appeared = `max_over_time(${counter}[${window}]) unless ${counter} offset ${window} and on () ${selector('recalld_build_info', {})} offset ${window}`;
   return [
     `sum by (${labels.join(', ')}) (${appeared}) > 0`,
     `or ${increaseBy(labels, name, window, matchers)} > 0`,
