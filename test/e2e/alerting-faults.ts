@@ -40,7 +40,7 @@ const none = /^100% of the 20 queries in the latest run of faq on \S+ failed or 
 /** A run that met the fault at its very end may have been the last good one. */
 const told = (value: string) =>
   new RegExp(
-    `^ndcg@10 dropped from (?:1|0\\.9\\d*) to ${value} \\(95 % CI [\\d.]+ to [\\d.]+, n = 20\\), below 0\\.95, at \\d\\d:\\d\\d UTC on \\d{4}-\\d\\d-\\d\\d\\.`,
+    `^nDCG@10 on faq dropped from (?:1|0\\.9\\d*) to ${value} \\(95 % CI [\\d.]+ to [\\d.]+, n = 20\\), below 0\\.95, at \\d\\d:\\d\\d UTC on \\d{4}-\\d\\d-\\d\\d\\.`,
   );
 
 /** An outage is told as one, and not as a check that is critical too. */
@@ -87,7 +87,7 @@ export const faults: readonly Fault[] = [
     broken: documents((request) => (isOdd(request) ? others(request) : rightAnswer(request))),
     check: '{name: release, regression: ndcg@10, drop: 0.02}',
     page: broken('fallen'),
-    says: /^The difference of ndcg@10 from baseline \S+ dropped from 0 to -0\.5 \(95 % CI -[\d.]+ to -[\d.]+, n = 20\), below -0\.02, at .*\. The check "release on faq"/,
+    says: /^The difference of nDCG@10 on faq from baseline \S+ dropped from 0 to -0\.5 \(95 % CI -[\d.]+ to -[\d.]+, n = 20\), below -0\.02, at .*\. The check "release on faq"/,
   },
   {
     pipeline: 'live-errors',

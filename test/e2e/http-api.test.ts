@@ -271,7 +271,7 @@ describe('a golden set over HTTP', () => {
     broken = await runGolden();
     const status = await get('/v1/pipelines/docs/status');
     expect(status).toMatchObject({ state: 'critical' });
-    expect((status['reasons'] as string[])[0]).toMatch(/^ndcg@10 below 0\.8 on faq: ndcg@10 is 0\.333 /);
+    expect((status['reasons'] as string[])[0]).toMatch(/^ndcg@10 below 0\.8 on faq: nDCG@10 is 0\.333 /);
     expect(await allPages(call, '/v1/checks?verdict=critical', 1)).toMatchObject([
       { name: 'ndcg@10 below 0.8 on faq', verdict: 'critical' },
       { name: 'ndcg@10 regression by 0.02 on faq', verdict: 'critical' },

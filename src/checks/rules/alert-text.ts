@@ -4,9 +4,10 @@
  */
 
 import { formatBeside, formatValue, interval, plural, signed, type Unit } from '../../core/format.ts';
-import { ALL_SEGMENT } from '../../core/model.ts';
+import { metricName } from '../../math/ir/metric-key.ts';
 import { measureTable, type ThresholdMeasureName, thresholdPolicy } from '../../measures/rules/measure-table.ts';
-import type { CheckState, ConfiguredCheck } from './check-state.ts';
+import type { CheckState } from './check-state.ts';
+import { whereOf } from './threshold.ts';
 
 /** The words in a check's sentence, which are also labels of `recalld_check_info`. */
 export interface AlertWords {
@@ -31,8 +32,8 @@ const forPeople: NumberStyle = {
 };
 
 /**
- * Describes a failing check: "ndcg@10 dropped from 1 to 0.037 (95 % CI 0.02-0.06, n = 160), below 0.8, at 19:15 UTC on
- * 2026-11-20". Omits unknown parts. The past tense keeps the sentence true after a recovery.
+ * Describes a failing check: "nDCG@10 on faq dropped from 1 to 0.037 (95 % CI 0.02-0.06, n = 160), below 0.8, at 19:15
+ * UTC on 2026-11-20". Omits unknown parts. The past tense keeps the sentence true after a recovery.
  */
 export function alertText(check: CheckState, style: NumberStyle = forPeople): string {
   const { what, limit, unit } = alertWords(check);
@@ -77,7 +78,7 @@ export function recoveryText(check: CheckState, breachedAgainst: string | null):
   const { kind, value, verdict, comparedWith } = check;
   if (verdict !== 'ok') return null;
   const subject = headlineSubject(check);
-  if (kind === 'isolation') return `no live answer violated the ${subject} for an hour`;
+  if (kind === 'isolation') return `violations of ${subject} stopped`;
   if (value === null || kind === 'density_drift') return `${subject} recovered`;
   if (kind !== 'regression') return `${subject} recovered to ${forPeople.value(value, alertWords(check).unit)}`;
   return comparedWith === breachedAgainst
@@ -90,7 +91,7 @@ function headlineSubject({ kind, name, measure, goldenSet, segment }: CheckState
   switch (kind) {
     case 'floor':
     case 'regression':
-      return `${measure.replace(/^ndcg/, 'nDCG').replace(/^mrr/, 'MRR')}${on}`;
+      return `${metricName(measure)}${on}`;
     case 'stale_labels':
       return `superseded judged documents${on}`;
     case 'forbidden_results':
@@ -99,25 +100,25 @@ function headlineSubject({ kind, name, measure, goldenSet, segment }: CheckState
       return name;
     case 'density_drift':
       return 'coverage of live queries';
-    case 'threshold': {
-      const where = segment === null || segment === ALL_SEGMENT ? '' : ` (${segment})`;
-      return `${measure.replaceAll('_', ' ').replace(/ seconds$/, '')}${where}`;
-    }
+    case 'threshold':
+      return `${measure.replaceAll('_', ' ').replace(/ seconds$/, '')}${segment === null ? '' : whereOf(segment)}`;
   }
 }
 
 export function alertWords({
   kind,
   measure,
+  goldenSet,
   segment,
   comparedWith,
-}: Pick<ConfiguredCheck, 'kind' | 'measure'> & Pick<CheckState, 'segment' | 'comparedWith'>): AlertWords {
+}: Pick<CheckState, 'kind' | 'measure' | 'goldenSet' | 'segment' | 'comparedWith'>): AlertWords {
+  const on = goldenSet === null ? '' : ` on ${goldenSet}`;
   switch (kind) {
     case 'floor':
-      return { what: measure, limit: 'below', unit: 'number' };
+      return { what: `${metricName(measure)}${on}`, limit: 'below', unit: 'number' };
     case 'regression': {
       const baseline = comparedWith === null ? 'the baseline' : `baseline ${comparedWith}`;
-      return { what: `The difference of ${measure} from ${baseline}`, limit: 'below', unit: 'number' };
+      return { what: `The difference of ${metricName(measure)}${on} from ${baseline}`, limit: 'below', unit: 'number' };
     }
     case 'stale_labels':
       return { what: 'The share of judged documents that are superseded', limit: 'above', unit: 'share' };
@@ -130,9 +131,8 @@ export function alertWords({
     case 'threshold': {
       const name = measure as ThresholdMeasureName;
       const { subject, scale } = measureTable[name];
-      const where = segment === null || segment === ALL_SEGMENT ? '' : ` in ${segment}`;
       return {
-        what: `${subject.charAt(0).toUpperCase()}${subject.slice(1)}${where}`,
+        what: `${subject.charAt(0).toUpperCase()}${subject.slice(1)}${segment === null ? '' : whereOf(segment)}`,
         limit: thresholdPolicy(name).worse,
         unit: scale === 'seconds' || scale === 'share' ? scale : 'number',
       };

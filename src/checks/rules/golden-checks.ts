@@ -5,7 +5,7 @@ import { ALL_SEGMENT, type Severity } from '../../core/model.ts';
 import type { ForbiddenResults } from '../../golden/rules/forbidden-results.ts';
 import type { LabelProbe } from '../../golden/rules/labels.ts';
 import type { SegmentScore } from '../../golden/rules/run.ts';
-import { formatMetricKey, parseMetricKey } from '../../math/ir/metric-key.ts';
+import { formatMetricKey, metricName, parseMetricKey } from '../../math/ir/metric-key.ts';
 import type { ConfiguredCheck } from './check-state.ts';
 import { type ComparedWithBaseline, evaluateRegression, type RegressionCheck } from './regression.ts';
 import {
@@ -167,7 +167,7 @@ function evaluateFloor(check: FloorCheck, scores: readonly SegmentScore[], shift
     const explanation = `${check.measure} has no score in this run.`;
     return { ...NO_VALUE, verdict: 'no_data', isBeyond: false, explanation };
   }
-  const numbers = `${formatMetricKey(key)} is ${formatBeside(score.mean, below, 'score')} (${interval(score.ciLow, score.ciHigh)}, n = ${score.n})`;
+  const numbers = `${metricName(formatMetricKey(key))} is ${formatBeside(score.mean, below, 'score')} (${interval(score.ciLow, score.ciHigh)}, n = ${score.n})`;
   const shifted = shift.mean === 0 ? '' : ` (${decimal(check.below)} before the new version of the set)`;
   const limit = `${decimal(below)}${shifted}`;
   const isBeyond = score.mean < below - ROUNDING;

@@ -2,6 +2,7 @@
 
 import { formatBeside, formatValue, interval, type Unit } from '../../core/format.ts';
 import { ALL_SEGMENT, type Severity, type Verdict } from '../../core/model.ts';
+import { goldenSetOf } from '../../golden/rules/golden-set.ts';
 import { type Bounds, rescaledInterval } from '../../math/stats/intervals.ts';
 import type { ThresholdPolicy } from '../../measures/rules/measure-row.ts';
 import { measureTable, type ThresholdMeasureName, thresholdPolicy } from '../../measures/rules/measure-table.ts';
@@ -187,7 +188,7 @@ function evaluateValue(
   const isProven = sign * (bound - threshold) > 0;
   // Distance by which the bound is better than the threshold.
   const spare = watched.worse === 'below' ? low - threshold : threshold - high;
-  const numbers = `${measureTable[measure].subject}${segment === ALL_SEGMENT ? '' : ` of ${segment}`} is ${formatBeside(value, threshold, unitOf(measure))}${spread(reading, measure, { low, high }, family)}`;
+  const numbers = `${measureTable[measure].subject}${whereOf(segment)} is ${formatBeside(value, threshold, unitOf(measure))}${spread(reading, measure, { low, high }, family)}`;
   const isBounded = reading.ciLow !== null;
   const evaluated = {
     segment,
@@ -216,6 +217,13 @@ function evaluateValue(
     verdict: 'warning',
     explanation: sentence(`${numbers}, ${watched.worse} ${limit}${doubt}`),
   };
+}
+
+/** Names the golden set or the segment of traffic that was measured; empty for all traffic. */
+export function whereOf(segment: string): string {
+  if (segment === ALL_SEGMENT) return '';
+  const goldenSet = goldenSetOf(segment);
+  return goldenSet === null ? ` in ${segment}` : ` on ${goldenSet}`;
 }
 
 /**

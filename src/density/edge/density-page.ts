@@ -1,5 +1,5 @@
 /** Console page *Density*: share of poorly covered traffic, uncovered topics, and the statistics behind them. */
-import { count, percentage, plural } from '../../core/format.ts';
+import { count, plural } from '../../core/format.ts';
 import { diagnosisPanel } from '../../incidents/diagnosis/edge/pages/diagnosis.ts';
 import { deploymentMark } from '../../live/deployments/edge/deployments-page.ts';
 import type { readDensityPage } from '../../live/edge/pages/traffic-reads.ts';
@@ -28,7 +28,7 @@ import {
   verdictBadge,
 } from '../../report/model/show.ts';
 import type { DensityAnswer } from '../http-contract.ts';
-import { UNCOVERED_PERCENTILE } from '../rules/query-density.ts';
+import { coverageTitle } from '../rules/query-density.ts';
 import { complaintsSection, densityLevels, eventTable, topicsSection } from './sections.ts';
 
 const phases: Record<DensityAnswer['phase'], { readonly tone: Tone; readonly text: string }> = {
@@ -43,7 +43,7 @@ export function densityPage(data: Awaited<ReturnType<typeof readDensityPage>>): 
   const { pipeline, phase, check, outgrew_baseline: outgrown } = density;
   const isDiagnosed = diagnosis !== null && check !== null && diagnosis.alerts.includes(check.name);
   return {
-    title: coverageTitle(density) ?? 'Density',
+    title: titleOf(density) ?? 'Density',
     pipeline,
     section: 'density',
     aside: driftBadge(density),
@@ -70,11 +70,11 @@ export function densityPage(data: Awaited<ReturnType<typeof readDensityPage>>): 
 
 type DensityPageData = Awaited<ReturnType<typeof readDensityPage>>;
 
-/** "22 % of traffic poorly covered, 5 % in the baseline"; null if there is no value. */
-function coverageTitle({ measures }: DensityAnswer): string | null {
+/** Returns null if there is no value. */
+function titleOf({ measures }: DensityAnswer): string | null {
   const { latest = null, no_data: gap = null } = measures['query_uncovered_ratio'] ?? {};
   if (latest === null || gap !== null) return null;
-  return `${percentage(latest.value)} of traffic poorly covered, ${percentage(UNCOVERED_PERCENTILE)} in the baseline`;
+  return coverageTitle(latest.value);
 }
 
 /** The earliest open density incident; null if there is none. */

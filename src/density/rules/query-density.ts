@@ -1,5 +1,6 @@
 /** Query density: how well the store covers live queries, or replayed baseline queries, relative to the baseline. */
 
+import { percentage } from '../../core/format.ts';
 import { mean, meanInterval } from '../../math/stats/descriptive.ts';
 import { normalQuantile } from '../../math/stats/distributions.ts';
 import { type Bounds, wilsonInterval } from '../../math/stats/intervals.ts';
@@ -67,6 +68,11 @@ export const MIN_SESSIONS = 200;
 
 /** Queries at or below this percentile of the baseline are uncovered. */
 export const UNCOVERED_PERCENTILE = 0.05;
+
+/** Describes the coverage of live queries: "22 % of traffic poorly covered, 5 % in the baseline". */
+export function coverageTitle(share: number): string {
+  return `${percentage(share)} of traffic poorly covered, ${percentage(UNCOVERED_PERCENTILE)} in the baseline`;
+}
 
 /** Variance of min(-ln u, ln 100) for uniform u, rounded. */
 const SURPRISE_VARIANCE = 0.9;

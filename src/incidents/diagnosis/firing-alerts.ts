@@ -4,6 +4,7 @@ import type { CheckState } from '../../checks/rules/check-state.ts';
 import { isBreach } from '../../checks/rules/threshold.ts';
 import { decimal, duration, minute, percentage } from '../../core/format.ts';
 import { ALL_SEGMENT, type Severity } from '../../core/model.ts';
+import { coverageTitle, UNCOVERED_PERCENTILE } from '../../density/rules/query-density.ts';
 import { goldenSegment } from '../../golden/rules/golden-set.ts';
 import { ERRORS_SHARE, failedShare, OUTAGE_SHARE } from '../../golden/rules/run.ts';
 import { describeFailure, type RunFailure } from '../../golden/rules/run-failure.ts';
@@ -55,7 +56,7 @@ function rankOf({ severity, name }: Alert): string {
   return `${severity === 'critical' ? 0 : 1}${name}`;
 }
 
-function checkAlerts({ name: pipeline }: WatchedPipeline, { checks }: AlertFacts): Alert[] {
+function checkAlerts({ name: pipeline }: WatchedPipeline, { checks, measurements }: AlertFacts): Alert[] {
   return checks.flatMap((check) =>
     check.pipeline === pipeline && isBreach(check.verdict)
       ? [
@@ -66,6 +67,7 @@ function checkAlerts({ name: pipeline }: WatchedPipeline, { checks }: AlertFacts
             goldenSet: check.goldenSet,
             headline: alertHeadline(check),
             text: `${alertText(check)}.`,
+            ...(check.kind === 'density_drift' ? coverageTexts(check, measurements) : {}),
             value: check.value,
             threshold: check.threshold,
             ...measuredBy(check),
@@ -74,6 +76,18 @@ function checkAlerts({ name: pipeline }: WatchedPipeline, { checks }: AlertFacts
         ]
       : [],
   );
+}
+
+/**
+ * Returns the headline and text of a density alert with the share of poorly covered traffic, which the statistic of the
+ * check does not show; nothing if the share is back at that of the baseline, or if only one region is covered worse.
+ */
+function coverageTexts(check: CheckState, measurements: AlertFacts['measurements']): Partial<Alert> {
+  const share = measurements.find((one) => one.measure === 'query_uncovered_ratio' && one.segment === ALL_SEGMENT)
+    ?.newest?.value;
+  if (share === undefined || share <= UNCOVERED_PERCENTILE) return {};
+  const headline = coverageTitle(share);
+  return { headline, text: `${headline}. ${alertText(check)}.` };
 }
 
 /** Returns the series that shows a failing check over time. */

@@ -50,7 +50,7 @@ export function judgePage(data: JudgePageData): PageContent {
         progress.drawn > 0 &&
           paragraph(
             { kind: 'progress', value: progress.graded, of: progress.drawn, label: 'Queries graded' },
-            ` ${progress.graded} of ${progress.drawn} queries graded, ${progress.lately} in the last 24 hours`,
+            ` ${progress.graded} of ${progress.drawn} queries graded`,
           ),
         query === null ? nothing(data) : queryOf(data, query),
         last !== null &&

@@ -1,6 +1,6 @@
 /** Judging status for the page, the command and its JSON: scores, agreement, judge drift, cost and review queue. */
 import type { Context } from '../../core/context.ts';
-import { dollars } from '../../core/format.ts';
+import { dollars, minute } from '../../core/format.ts';
 import { DAY_MS } from '../../core/time.ts';
 import { measureRow } from '../../measures/rules/measure-table.ts';
 import type { Content } from '../../report/model/content.ts';
@@ -89,9 +89,9 @@ function agreementJson(agreement: Agreement | null) {
   return { kappa: agreement.kappa, ci_low: agreement.low, ci_high: agreement.high, n: agreement.pairs };
 }
 
-/** The scores, the judge and the agreement of graders. */
+/** The scores, the judge and the agreement between people. */
 export function judgeScores(status: JudgeStatus): Content {
-  const { pipeline, scores, agreement, humanAgreement, drift, counts, judge, flagged } = status;
+  const { pipeline, scores, humanAgreement, drift, counts, judge, flagged } = status;
   return [
     flagged.graded > 0 && paragraph(flaggedSentence(pipeline, flagged)),
     scores.length === 0
@@ -101,10 +101,8 @@ export function judgeScores(status: JudgeStatus): Content {
           ['Value (95 % CI)', (one) => bounded(one, measureRow(one.measure).scale), 'number'],
           ['n', ({ n }) => n, 'number'],
         ]),
-    judge !== null && paragraph(`Judge: ${judge.fingerprint}, since ${judge.since}.`),
+    judge !== null && paragraph(`Judge: ${judge.fingerprint}, since ${minute(new Date(judge.since))} UTC.`),
     drift !== null && paragraph('Judge drift: ', bounded(drift, 'difference'), ` grades, over ${drift.n} pairs.`),
-    agreement !== null &&
-      paragraph(`Agreement between judge and people (weighted kappa): ${formatAgreement(agreement)}.`),
     humanAgreement !== null &&
       paragraph(
         `Agreement between two people (weighted kappa): ${formatAgreement(humanAgreement)}. Two people graded ${Number(counts['second'])} of ${Number(counts['person'])} queries.`,
@@ -113,9 +111,11 @@ export function judgeScores(status: JudgeStatus): Content {
 }
 
 export function judgeReport(status: JudgeStatus): Content {
-  const { people, costToday } = status;
+  const { people, costToday, agreement } = status;
   return [
     judgeScores(status),
+    agreement !== null &&
+      paragraph(`Agreement between judge and people (weighted kappa): ${formatAgreement(agreement)}.`),
     paragraph(
       `People have graded ${people.graded} of ${people.drawn} queries. Judge cost today: ${dollars(costToday)}.`,
     ),

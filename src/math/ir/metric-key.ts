@@ -23,6 +23,11 @@ export interface MetricKey {
   readonly k: number | null;
 }
 
+/** Returns the name of a metric key for people, such as `nDCG@10`. */
+export function metricName(key: string): string {
+  return key.replace(/^ndcg/, 'nDCG').replace(/^mrr/, 'MRR');
+}
+
 /** True for measures that are undefined without a cut-off, such as a share of the top k. */
 const needsCutoff: Readonly<Record<Measure, boolean>> = {
   hit_rate: true,

@@ -3,18 +3,27 @@
  * when, why, and what to do.
  */
 import { diagnosisOf } from '../../incidents/diagnosis/edge/pages/diagnosis.ts';
-import type { Incident } from '../../incidents/diagnosis/rules/incident.ts';
+import { type Incident, worstAlert } from '../../incidents/diagnosis/rules/incident.ts';
 import { incidentPath, runQueries } from '../console/links.ts';
 import type { Content, ContentNode } from '../model/content.ts';
 import { age, group, link, quiet, strong, styledParagraph, time } from '../model/show.ts';
 import { healthySentence, type PipelineStatus } from './pipeline-status.ts';
 
+/**
+ * Firing alerts, worst first. The alert that leads the incident's page and messages comes first here too, so that all of
+ * them begin with the same words.
+ */
+function firingAlerts({ alerts }: PipelineStatus, incident: Incident | null): PipelineStatus['alerts'] {
+  const leading = incident === null ? undefined : worstAlert(incident)?.name;
+  const rank = ({ name, severity }: PipelineStatus['alerts'][number]): number =>
+    (severity === 'critical' ? 0 : 2) + (name === leading ? 0 : 1);
+  return alerts.toSorted((a, b) => rank(a) - rank(b));
+}
+
 /** Headlines of the firing alerts and reasons, worst first; empty for a healthy pipeline. */
-function headlinesOf({ alerts, reasons }: PipelineStatus): readonly string[] {
-  const firing = (['critical', 'warning'] as const).flatMap((severity) =>
-    alerts.filter((alert) => alert.severity === severity).map(({ headline }) => headline),
-  );
-  return firing.length > 0 ? firing : reasons.map(({ sentence, headline }) => headline ?? sentence);
+function headlinesOf(status: PipelineStatus, incident: Incident | null): readonly string[] {
+  const firing = firingAlerts(status, incident).map(({ headline }) => headline);
+  return firing.length > 0 ? firing : status.reasons.map(({ sentence, headline }) => headline ?? sentence);
 }
 
 /** When the pipeline started to fail; null if unknown. */
@@ -25,8 +34,8 @@ function firingSince({ checks }: PipelineStatus, incident: Incident | null): Dat
 }
 
 /** Returns the problem in a few words; null for a healthy pipeline. */
-export function headlineOf(status: PipelineStatus): string | null {
-  const [first] = headlinesOf(status);
+export function headlineOf(status: PipelineStatus, incident: Incident | null): string | null {
+  const [first] = headlinesOf(status, incident);
   return first === undefined ? null : sentenceCase(first);
 }
 
@@ -37,7 +46,7 @@ export function headlineOf(status: PipelineStatus): string | null {
  */
 export function firingPanel(status: PipelineStatus, incident: Incident | null, withHeadline: boolean): Content {
   const { state, unknowns } = status;
-  const [first, ...others] = headlinesOf(status);
+  const [first, ...others] = headlinesOf(status, incident);
   if (first === undefined) return styledParagraph('quiet', healthySentence(unknowns));
   const since = firingSince(status, incident);
   return [
@@ -53,8 +62,8 @@ export function firingPanel(status: PipelineStatus, incident: Incident | null, w
 }
 
 /** Links to the pages that an engineer opens next. */
-function actions({ pipeline, alerts }: PipelineStatus, incident: Incident | null): ContentNode | null {
-  const [alert] = alerts.toSorted((a, b) => Number(b.severity === 'critical') - Number(a.severity === 'critical'));
+function actions(status: PipelineStatus, incident: Incident | null): ContentNode | null {
+  const [alert] = firingAlerts(status, incident);
   if (alert === undefined && incident === null) return null;
   return group(
     'links',
@@ -63,7 +72,7 @@ function actions({ pipeline, alerts }: PipelineStatus, incident: Incident | null
     incident !== null &&
       incident.runId !== null &&
       runQueries('Queries that show it', incident.runId, 'regressed', incident.referenceRunId),
-    link('Deployments', '/deployments', { pipeline }),
+    link('Deployments', '/deployments', { pipeline: status.pipeline }),
   );
 }
 

@@ -47,7 +47,7 @@ export function overviewPage(data: OverviewData): PageContent {
   const { pipeline, state, checks } = status;
   const incidents = incidentIntervals(data);
   return {
-    title: headlineOf(status) ?? 'Overview',
+    title: headlineOf(status, incident) ?? 'Overview',
     pipeline,
     section: 'overview',
     aside: verdictBadge(state),
@@ -87,7 +87,7 @@ export function overviewPage(data: OverviewData): PageContent {
           state === 'ok' ? 'Missing data' : 'Why this status',
           {},
           reasonList(status.reasons, status.unknowns),
-          incident !== null && diagnosisPanel(incident),
+          incident !== null && diagnosisPanel(incident, 'evidence'),
         ),
       section(
         'measures',

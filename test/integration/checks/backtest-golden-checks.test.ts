@@ -87,7 +87,7 @@ describe('the backtest of golden checks', () => {
           verdict: 'critical',
           episodes: 1,
           totalSeconds: 7200,
-          example: expect.stringMatching(/^ndcg@10 is 0\.6 .*even the upper bound is below 0\.8\.$/) as string,
+          example: expect.stringMatching(/^nDCG@10 is 0\.6 .*even the upper bound is below 0\.8\.$/) as string,
         },
       ],
     });

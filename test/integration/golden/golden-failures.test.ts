@@ -95,7 +95,7 @@ describe('a golden run against', () => {
     const { next } = await aFailure({ onError: 'score_zero' });
     const { run, floor, regression, ndcg, state } = await next(() => null);
     expect([run.status, ndcg]).toEqual(['completed', 0]);
-    expect(floor?.explanation).toContain('ndcg@10 is 0 ');
+    expect(floor?.explanation).toContain('nDCG@10 is 0 ');
     expect(regression?.verdict).toBe('critical');
     expect([state(floorName), state(regressionName)]).toEqual(['critical', 'critical']);
   });

@@ -73,7 +73,7 @@ describe('a watched clock', () => {
     expect(await watch.isRight()).toBe(true);
   });
 
-  it('is what it was known to be while the database is away', async () => {
+  it('keeps its last known state while the database is unavailable', async () => {
     const right = await aWatchedClock();
     const wrong = await aWatchedClock(TWO_HOURS_MS);
     for (const { state, time } of [right, wrong]) {
@@ -84,7 +84,7 @@ describe('a watched clock', () => {
     expect(await wrong.watch.isRight()).toBe(false);
   });
 
-  it('is compared as soon as the database can be asked, when it could not be at the start', async () => {
+  it('is compared as soon as the database is available, if it was not at the start', async () => {
     const { state, watch } = await aWatchedClock();
     state.away = true;
     state.aheadMs = TWO_HOURS_MS;

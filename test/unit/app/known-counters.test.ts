@@ -19,7 +19,7 @@ const config = configSchema.parse({
   ],
 });
 
-it('shows every labelled counter that an alert watches as 0 before its first event', async () => {
+it('exports every labelled counter of an alert as 0 before its first event', async () => {
   const exporter = createExporter({
     readStoredGauges: async () => () => ({ current: [], kept: [] }),
     clock: new SteerableClock(),

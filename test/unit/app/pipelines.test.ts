@@ -16,7 +16,7 @@ function pipelinesOf(rest: string, retriever = 'kind: http, url: "http://rag/"')
 }
 
 describe('a pipeline of the config', () => {
-  it('is watched as the config says', () => {
+  it('is monitored as configured', () => {
     const golden =
       'golden: [{set: faq, cron: "0 * * * *", timezone: Europe/Paris, cutoffs: [10, 1, 10], on_error: void, error_budget: 0.2, max_per_second: 7}]';
     const [pipeline] = pipelinesOf(
@@ -45,11 +45,11 @@ describe('a pipeline of the config', () => {
     });
   });
 
-  it('has no cron for a set that runs by hand', () => {
+  it('has no schedule for a golden set that runs manually', () => {
     expect(pipelinesOf('golden: [{set: faq}]')[0]?.golden[0]?.cron).toBeNull();
   });
 
-  it('is refused with its place and name when a template of its retriever is wrong', () => {
+  it('is rejected with its place and name if a template of its retriever is wrong', () => {
     expect(() => pipelinesOf('golden: []', 'kind: http, url: "http://rag/", body: {q: "{{txt}}"}')).toThrow(
       expect.objectContaining({
         code: 'config_invalid',
@@ -81,14 +81,14 @@ describe('finding a pipeline', () => {
 });
 
 describe('a golden set that the config does not name', () => {
-  it('is run with the defaults that the config would give it', () => {
+  it('runs with the defaults of the config', () => {
     const [pipeline] = pipelinesOf('golden: [{set: faq}]');
     if (pipeline === undefined) throw new Error('there is no pipeline');
     expect(scheduleOf(pipeline, 'other')).toEqual({ ...scheduleOf(pipeline, 'faq'), set: 'other' });
   });
 });
 
-it('pipelines that are closed leave no connection of any of their parts', async () => {
+it('closed pipelines leave no connection of a retriever, store or embedder open', async () => {
   const answers: Readonly<Record<string, unknown>> = {
     '/v1/embeddings': { data: [{ index: 0, embedding: [1, 0] }] },
     '/docs/_search': { hits: { hits: [{ _id: 'd1', _score: 1, _source: { body: 'a text' } }] } },

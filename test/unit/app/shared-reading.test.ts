@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest';
 import { sharedReading } from '../../../src/app/http-surface.ts';
 
-it('reads once for all who ask while it is under way, and anew for who comes later', async () => {
+it('reads once for all concurrent callers, and again for later callers', async () => {
   let reads = 0;
   const read = sharedReading(async () => (reads += 1));
   expect(await Promise.all([read(), read(), read()])).toEqual([1, 1, 1]);
   expect(await read()).toBe(2);
 });
 
-it('fails for all who share it, and is tried again', async () => {
+it('fails for all callers that share it, and the next call reads again', async () => {
   let reads = 0;
   const read = sharedReading(async () => {
     reads += 1;

@@ -52,7 +52,7 @@ function anHourlySchedule(parts: Partial<Ticked> = {}, clockWatch: TickContext['
 }
 
 describe('a tick that cannot be stored', () => {
-  it('is tried again after longer and longer waits, and stored once', async () => {
+  it('is retried after longer and longer waits, and stored once', async () => {
     const { clock, stored, tried, state, fire, levels, givenUp } = anHourlySchedule();
     state.failure = away;
     fire(1);
@@ -66,7 +66,7 @@ describe('a tick that cannot be stored', () => {
     expect(givenUp()).toEqual([]);
   });
 
-  it('is given up when the next is due, which is said and counted, and only the latest is stored in the end', async () => {
+  it('is given up, logged and counted when the next tick is due, and only the latest tick is stored', async () => {
     const { clock, stored, state, fire, logger, givenUp } = anHourlySchedule();
     state.failure = away;
     for (const hour of [1, 2, 3]) {
@@ -89,7 +89,7 @@ describe('a tick that cannot be stored', () => {
     );
   });
 
-  it('is tried until the next is due, however far that is, and no further', async () => {
+  it('is retried until the next tick is due, however far away that is', async () => {
     const { clock, tried, state, fire } = anHourlySchedule();
     state.failure = away;
     fire(1);
@@ -102,7 +102,7 @@ describe('a tick that cannot be stored', () => {
     expect(tried).toHaveLength(before + 1);
   });
 
-  it('keeps the next one waiting while it hangs, so that the two are never stored at once', async () => {
+  it('delays the next tick while it hangs, so that both are never stored at once', async () => {
     const { clock, stored, state, fire } = anHourlySchedule();
     let letGo = (): void => undefined;
     state.hang = new Promise<void>((resolve) => {
@@ -118,7 +118,7 @@ describe('a tick that cannot be stored', () => {
     expect(stored).toEqual(['13:00', '14:00']);
   });
 
-  it('is not tried again when that could never help', async () => {
+  it('is not retried if a retry cannot help', async () => {
     const { clock, tried, state, fire, levels } = anHourlySchedule();
     state.failure = new RecalldError('golden_set_unknown', 'There is no golden set "faq".');
     fire(1);
@@ -127,7 +127,7 @@ describe('a tick that cannot be stored', () => {
     expect(levels()).toEqual(['error']);
   });
 
-  it('is left to the next start by a stop, which does not wait for it', async () => {
+  it('is left to the next start when the daemon stops, which does not wait for it', async () => {
     const { clock, ticks, tried, stored, state, fire, givenUp } = anHourlySchedule();
     state.failure = away;
     fire(1);
@@ -140,7 +140,7 @@ describe('a tick that cannot be stored', () => {
     expect(givenUp()).toEqual([]);
   });
 
-  it('goes on where it failed', async () => {
+  it('continues where it failed', async () => {
     const steps: string[] = [];
     let fails = true;
     const { clock, fire } = anHourlySchedule({
@@ -162,23 +162,23 @@ describe('a tick that cannot be stored', () => {
   });
 });
 
-describe('what is started by schedule', () => {
-  it('is made up for at the start when it is to be, by its latest planned time', async () => {
+describe('a scheduled start', () => {
+  it('is made up for after a restart, by its latest planned time, if so configured', async () => {
     const { clock, stored } = anHourlySchedule({ madeUpFor: true });
     await clock.advance(1);
     expect(stored).toEqual(['22:00']);
   });
 });
 
-describe('a clock that is wrong', () => {
-  it('may be set right before what it called planned is tried, which is then dropped', async () => {
+describe('a wrong clock', () => {
+  it('that is corrected before a planned start drops this start', async () => {
     const { clock, fire, tried } = anHourlySchedule();
     fire(11);
     await clock.advance(1000);
     expect(tried).toEqual([]);
   });
 
-  it('starts nothing and tries nothing again, and when it is right again the latest is made up for, once', async () => {
+  it('starts and retries nothing; after its correction, the latest start is made up for once', async () => {
     const wrong = { isWrong: true, rightAgain: (): void => undefined };
     const { clock, fire, tried, stored, state, givenUp } = anHourlySchedule(
       { madeUpFor: true },

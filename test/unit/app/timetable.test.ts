@@ -8,18 +8,18 @@ const inBerlin = (expression: string) => ({ expression, timezone: 'Europe/Berlin
 const timetable = createTimetable(NOON);
 
 describe('the next run of a set', () => {
-  it('is its next tick that is not quiet', () => {
+  it('is its next tick outside quiet hours', () => {
     const golden = aSchedule({ cron: inBerlin('0 * * * *'), quietHours: atNight, timezone: 'Europe/Berlin' });
     expect(timetable.nextRun(golden, new Date('2026-11-20T21:00:00Z'))).toEqual(new Date('2026-11-21T05:00:00Z'));
   });
 
-  it('on 29 February is known, years ahead', () => {
+  it('is known years ahead for 29 February', () => {
     const golden = aSchedule({ cron: inBerlin('0 12 29 2 *') });
     expect(timetable.nextRun(golden, NOON)).toEqual(new Date('2028-02-29T11:00:00Z'));
     expect(timetable.intervalSeconds(golden)).toBe(4 * 365 * DAY + DAY);
   });
 
-  it('is none when every tick is quiet, which is seen at once, however rare they are', () => {
+  it('does not exist if every tick is in quiet hours, which is found quickly for rare ticks too', () => {
     const golden = aSchedule({
       cron: inBerlin('0 0 29 2 *'),
       quietHours: atNight,
@@ -28,7 +28,7 @@ describe('the next run of a set', () => {
     expect(timetable.nextRun(golden, NOON)).toBeNull();
   });
 
-  it('that the clock leaves out in spring is as long after the day before as ever', () => {
+  it('that the clock skips in spring is 24 hours after the run of the day before', () => {
     const golden = aSchedule({ cron: inBerlin('30 2 * * *') });
     expect(timetable.nextRun(golden, new Date('2026-03-28T12:00:00Z'))).toEqual(new Date('2026-03-29T01:30:00Z'));
   });

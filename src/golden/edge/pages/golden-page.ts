@@ -144,15 +144,20 @@ function shownSet(pipeline: string, shown: ShownSet): Content {
             'Golden runs, newest first',
             runs.toReversed(),
             [
-              ['Started (UTC)', ({ startedAt }) => exactTime(startedAt)],
-              ['Run', ({ runId }) => [link(runId, runPath(runId)), runId === baseline?.runId && quiet(' baseline')]],
+              [
+                'Started (UTC)',
+                ({ runId, startedAt }) => [
+                  link(exactTime(startedAt), runPath(runId)),
+                  runId === baseline?.runId && quiet(' baseline'),
+                ],
+              ],
               ['Verdict', outcome],
               ['Version', ({ goldenSetVersion }) => String(goldenSetVersion), 'minor number'],
               ...charted.map(
                 ({ measure, name }, index) =>
                   [name, (run: HistoricRun) => score(run, measure), index > 1 ? 'minor number' : 'number'] as const,
               ),
-              ['n', ({ scores }) => scores[0]?.n ?? 0, 'number'],
+              ['Queries', ({ scores }) => scores[0]?.n ?? 0, 'minor number'],
             ],
             'dense',
           ),

@@ -84,7 +84,7 @@ function rowOf({ query, ...listed }: ListedQuery, withText: boolean): QueryRow {
 }
 
 /** Number of rows per page in the table of runs. */
-const MAX_RUNS = 50;
+const MAX_RUNS = 25;
 const MAX_DEPLOYMENTS = 100;
 
 export async function readGoldenPage(

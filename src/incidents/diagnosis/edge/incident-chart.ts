@@ -6,7 +6,7 @@ import { HOUR_MS } from '../../../core/time.ts';
 import { densityLevels } from '../../../density/edge/sections.ts';
 import { goldenSetOf } from '../../../golden/rules/golden-set.ts';
 import { deploymentMark } from '../../../live/deployments/edge/deployments-page.ts';
-import { parseMetricKey } from '../../../math/ir/metric-key.ts';
+import { metricName, parseMetricKey } from '../../../math/ir/metric-key.ts';
 import { isStoredMeasure, measureRow } from '../../../measures/rules/measure-table.ts';
 import type { TrendChart, TrendLevel, TrendPoint } from '../../../report/model/charts.ts';
 import { measureChart } from '../../../report/model/measures.ts';
@@ -120,9 +120,7 @@ function levelsOf({ worst, measured, rule }: AlertTimeline, baseline: number | n
 
 function titleOf({ measure, segment }: Measured): string {
   const goldenSet = goldenSetOf(segment);
-  const name = isStoredMeasure(measure)
-    ? measureRow(measure).title
-    : measure.replace(/^ndcg/, 'nDCG').replace(/^mrr/, 'MRR');
+  const name = isStoredMeasure(measure) ? measureRow(measure).title : metricName(measure);
   const where = goldenSet === null ? (segment === ALL_SEGMENT ? '' : ` (${segment})`) : ` on ${goldenSet}`;
   return `${name}${where}`;
 }

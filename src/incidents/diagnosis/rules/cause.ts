@@ -112,7 +112,7 @@ export const causeTexts = {
     shows: 'the same text has several ranks in one result list',
   },
   corpus_changed: {
-    title: 'the documents were re-chunked',
+    title: 're-chunked documents, outdated judgments',
     action: 'Transfer the judgments to the new ids with `recalld golden check`, then pin a new baseline.',
     shows: 'the new ids contain parts of the old texts',
   },
@@ -185,7 +185,7 @@ export const causeTexts = {
   unlike_golden: {
     title: 'live queries are unlike the golden queries',
     action:
-      'Promote the worst judged queries to the golden set with `recalld golden promote`, and check what they have in common.',
+      'Read the worst judged queries: the store may lack their answers. Promote them to the golden set with `recalld golden promote`.',
     shows: 'promoted live queries score badly too',
   },
   generator: {

@@ -1,5 +1,6 @@
 /** Signs from golden run results compared with the last good run. */
 import { count, decimal, percentage, signed } from '../../../core/format.ts';
+import { metricName } from '../../../math/ir/metric-key.ts';
 import type { ChangedAnswers } from './changed-answers.ts';
 import type { ObservedReference } from './observations.ts';
 import { type Sign, sign } from './signs.ts';
@@ -42,14 +43,13 @@ function readEmptiness({ answered, emptyBefore, empty }: ChangedAnswers): Sign[]
 function readScore({ score }: ChangedAnswers): Sign[] {
   if (score === null || score.n < MIN_ANSWERS) return [];
   const { measure, difference, ciLow, ciHigh, n } = score;
-  const numbers = `${signed(difference)} (95 % CI ${signed(ciLow)} to ${signed(ciHigh)}) over ${n} queries`;
+  const name = metricName(measure);
+  const numbers = `difference ${signed(difference)} (95 % CI ${signed(ciLow)} to ${signed(ciHigh)}), ${n} queries`;
   if (score.verdict === 'regression')
-    return [sign('score', 'fell', `${measure} of answered queries with valid judgments dropped: ${numbers}.`)];
+    return [sign('score', 'fell', `${name} of answered queries with valid judgments dropped: ${numbers}.`)];
   if (score.verdict === 'inconclusive')
-    return [
-      sign('score', 'unsure', `${measure} of answered queries with valid judgments may have dropped: ${numbers}.`),
-    ];
-  return [sign('score', 'steady', `${measure} of answered queries with valid judgments is unchanged: ${numbers}.`)];
+    return [sign('score', 'unsure', `${name} of answered queries with valid judgments may have dropped: ${numbers}.`)];
+  return [sign('score', 'steady', `${name} of answered queries with valid judgments is unchanged: ${numbers}.`)];
 }
 
 /** Answers count as shorter below three quarters of their earlier length. */
@@ -82,7 +82,7 @@ const MOVE = 0.85;
 /** Reads whether queries still get the surviving documents, as is the case if documents were deleted. */
 function readSurvivingDocuments({ kept, keptOfThere }: ChangedAnswers): Sign[] {
   if (kept === null || keptOfThere === null || kept >= INTACT) return [];
-  const sentence = `Queries kept ${percentage(keptOfThere)} of the documents that any query still gets.`;
+  const sentence = `Queries still get ${percentage(keptOfThere)} of those earlier documents that are still returned for some query.`;
   if (keptOfThere >= STAY) return [sign('surviving_documents', 'stay', sentence)];
   return keptOfThere < MOVE ? [sign('surviving_documents', 'move', sentence)] : [];
 }

@@ -241,12 +241,12 @@ function readAnnotated(deployments: readonly Deployment[]): Sign {
 }
 
 function readDensity({ value, ciLow, ciHigh, hasFallen, questions }: ObservedDensity): Sign {
-  const numbers = `${decimal(value)} (95 % CI ${decimal(ciLow)} to ${decimal(ciHigh)}), where 1 is the baseline`;
+  const numbers = `${decimal(value)} (95 % CI ${decimal(ciLow)} to ${decimal(ciHigh)}; 1 in the baseline)`;
   const values = { before: 1, now: value, unit: 'ratio' } as const;
   if (!hasFallen) return sign('density', 'steady', `Query density is ${numbers}.`, values);
   if (questions === null) return sign('density', 'fell', `Query density dropped to ${numbers}.`, values);
   const state = `fell_${questions}_questions` as const;
-  const asked = questions === 'new' ? 'the queries are new' : 'the queries are the same as before';
+  const asked = questions === 'new' ? 'the queries are about new subjects' : 'the queries are the same as before';
   return sign('density', state, `Query density dropped to ${numbers}; ${asked}.`, values);
 }
 

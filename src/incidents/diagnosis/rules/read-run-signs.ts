@@ -1,6 +1,6 @@
 /** Signs from a golden run compared with the last good run and the runs around both. */
 
-import { decimal, formatValue, percentage, signed } from '../../../core/format.ts';
+import { decimal, formatValue, percentage, plural, signed } from '../../../core/format.ts';
 import { ANSWER, ERRORS_SHARE } from '../../../golden/rules/run.ts';
 import type { RunFailure } from '../../../golden/rules/run-failure.ts';
 import type { OlderAnswers, RepeatedAnswers } from './answers-alike.ts';
@@ -125,11 +125,15 @@ function readLabels(labels: ObservedLabels | null, goneBefore: number | null): S
   if (news <= SOME_GONE) return [sign('labels', 'alive', sentence, values)];
   const fate =
     lost > stale
-      ? sign('gone_documents', 'lost', `${lost} of them have no replacement in the store.`)
+      ? sign(
+          'gone_documents',
+          'lost',
+          `${plural(lost, 'missing judged document has', 'missing judged documents have')} no replacement in the store.`,
+        )
       : sign(
           'gone_documents',
           'superseded',
-          `${stale} of them are in the store under another id, or were deleted on purpose.`,
+          `${plural(stale, 'missing judged document is', 'missing judged documents are')} in the store under another id, or deleted on purpose.`,
         );
   return [sign('labels', news >= MANY_GONE ? 'many_gone' : 'some_gone', sentence, values), fate];
 }

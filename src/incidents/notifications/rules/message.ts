@@ -125,7 +125,7 @@ export function messageOf(
     closedBecause,
     summary: `${pipeline}: ${isClosed ? recoveryOf(incident, worst) : (worst?.worst.headline ?? 'an alert fires')}`,
     lines: isClosed
-      ? timeline.map(recoveryLine)
+      ? timeline.map((one) => recoveryLine(one, one === worst))
       : timeline.filter(({ currentSeverity }) => currentSeverity !== null).map(({ worst: { text } }) => text),
     diagnosis: isClosed ? lastCause(incident) : diagnosisOf(incident),
     link: console && `${console}/incidents/${id}`,
@@ -152,11 +152,18 @@ function recoveryOf({ openedAt, closedAt, closedBecause }: Incident, worst: Aler
 
 const LEFT_CONFIG = 'removed from the config before it recovered';
 
-/** The title has no verb, so that it remains true after the alert resolves. */
-function recoveryLine({ name, recovered, openedAt, endedAt, worst }: AlertTimeline): string {
-  const until = endedAt === null ? '' : ` to ${minute(endedAt)} UTC`;
-  const end = recovered === null ? '' : ` ${recovered.charAt(0).toUpperCase()}${recovered.slice(1)}.`;
-  return `${name}: from ${minute(openedAt)} UTC${until}, at its worst ${worst.headline}.${end}`;
+/**
+ * Describes when an alert fired, its worst state, and its recovery. The title has no verb, so that it remains true after
+ * the alert resolves.
+ *
+ * @param isInSummary true if the summary already reports the recovery
+ */
+function recoveryLine({ name, recovered, openedAt, endedAt, worst }: AlertTimeline, isInSummary: boolean): string {
+  const [from, until] = [minute(openedAt), endedAt === null ? null : minute(endedAt)];
+  // The end repeats the day only if it is another day.
+  const to = until === null ? '' : ` to ${until.startsWith(from.slice(0, 10)) ? until.slice(11) : until}`;
+  const now = recovered === null || isInSummary ? '' : ` Now: ${recovered}.`;
+  return `${name}: fired from ${from}${to} UTC. Worst: ${worst.headline}.${now}`;
 }
 
 /** Maximum number of supporting signs in a message. */

@@ -89,7 +89,7 @@ function isolationSection({ rules, violations }: NonNullable<TrafficPageData['is
   return section(
     'isolation',
     'Isolation',
-    { lead: 'Which answers contained documents that a rule does not allow; all live queries, sampled or not.' },
+    { lead: 'Answers with documents that a rule does not allow, among all live queries.' },
     table('Isolation rules', rules, [
       ['Rule', ({ rule }) => rule],
       ['Violated', ({ found }) => count(found?.violated ?? 0), 'number'],
@@ -177,7 +177,7 @@ function feedback(data: TrafficPageData): Section {
   return section(
     'feedback',
     'Feedback',
-    { lead: isFeedbackCut ? 'In the last seven days of this period.' : 'In this period.' },
+    isFeedbackCut ? { lead: 'In the last seven days of this period.' } : {},
     charted.length > 0 &&
       group(
         'charts',

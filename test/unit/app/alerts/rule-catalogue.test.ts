@@ -26,8 +26,8 @@ const isAboutAbsence = new Set(['RecalldAbsent', 'RecalldPipelineMissing', 'Reca
 /** Metrics that Prometheus and the client library make. */
 const foreign = new Set(['up', 'process_start_time_seconds']);
 
-describe('the rules', () => {
-  it('use only metrics of the catalogue, and what they record themselves', () => {
+describe('the alert rules', () => {
+  it('use only metrics of the catalogue, and series that they record themselves', () => {
     const recorded = new Set(recordings.map(({ record }) => record));
     const used = [...alerts, ...recordings].flatMap(({ expr }) => [
       ...expr.matchAll(/\b(?:pipeline:)?recalld_[a-z0-9_]+(?::\w+)?/g),
@@ -39,7 +39,7 @@ describe('the rules', () => {
     expect([...new Set(unknown)]).toEqual([]);
   });
 
-  it('use of what is not in the catalogue only what Prometheus and the client library make', () => {
+  it('use metrics outside the catalogue only if Prometheus or the client library exports them', () => {
     const selected = alerts.flatMap(({ expr }) =>
       [...expr.matchAll(/(?<![:\w])([a-z_]+)(?=\{|\[)/g)].map(([, name]) => name ?? ''),
     );
@@ -47,7 +47,7 @@ describe('the rules', () => {
     expect(others.filter((name) => name !== '')).toEqual([]);
   });
 
-  it('take stored gauges once, however many replicas export them', () => {
+  it('count stored gauges once, however many replicas export them', () => {
     const bare = [...alerts, ...recordings].flatMap(({ expr }) =>
       Object.entries(metricCatalogue)
         .filter(([, { source }]) => source === 'stored')
@@ -59,7 +59,7 @@ describe('the rules', () => {
     expect(bare).toEqual([]);
   });
 
-  it('have an own name for each alert of a severity, with a prefix that tells whose they are', () => {
+  it('have a unique name for each alert of a severity, with the prefix Recalld', () => {
     const severities = new Map<string, Set<string>>();
     for (const { alert, severity } of alerts) severities.set(alert, (severities.get(alert) ?? new Set()).add(severity));
     for (const [alert, seen] of severities) {
@@ -81,14 +81,14 @@ describe('the rules', () => {
     }
   });
 
-  it('say in the summary nothing that differs between the alerts of a group', () => {
+  it('have a summary that is the same for all alerts of a group', () => {
     const named = alerts.flatMap(({ alert, summary }) =>
       [...summary.matchAll(/\$(?:labels\.(\w+)|value)/g)].map(([whole, label]) => ({ alert, label: label ?? whole })),
     );
     expect(named.filter(({ label }) => label !== 'pipeline')).toEqual([]);
   });
 
-  it('are silent only while alerts fire that there are, about what both are about', () => {
+  it('are inhibited only by existing alerts about the same subject', () => {
     for (const { by, labels, silentWhile } of alerts) {
       for (const page of silentWhile?.alerts ?? []) {
         const rule = alerts.find(({ alert }) => alert === page);
@@ -100,7 +100,7 @@ describe('the rules', () => {
     }
   });
 
-  it('never differ in nothing but their expression', () => {
+  it('never have two rules that differ only in their expression', () => {
     const identities = (
       ruleFile(settings).groups.flatMap(({ rules }) => rules) as {
         alert?: string;
@@ -111,7 +111,7 @@ describe('the rules', () => {
     expect(new Set(identities).size).toBe(identities.length);
   });
 
-  it('are the same in the manifest of the operator', () => {
+  it('are the same in the manifest of the Prometheus operator', () => {
     expect(prometheusRule(settings)).toMatchObject({
       apiVersion: 'monitoring.coreos.com/v1',
       kind: 'PrometheusRule',
@@ -119,11 +119,11 @@ describe('the rules', () => {
     });
   });
 
-  it('are all in the index of the runbooks', () => {
+  it('are all listed in the index of the runbooks', () => {
     expect(new Set(documentedAlerts().map(({ alert }) => alert))).toEqual(new Set(alerts.map(({ alert }) => alert)));
   });
 });
 
-it('writes durations in the largest unit that is whole', () => {
+it('writes durations in the largest unit that divides them', () => {
   expect([30, 60, 90, 5400, 7200, 0.5].map(duration)).toEqual(['30s', '1m', '90s', '90m', '2h', '1s']);
 });

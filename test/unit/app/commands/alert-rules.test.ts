@@ -18,8 +18,8 @@ ${rest}`;
 const links =
   'alerts: {runbook_base_url: "https://wiki/r", dashboard_base_url: "https://grafana", console_base_url: "https://recalld", scrape_job: rag}';
 
-describe('the rules of a config', () => {
-  it('link to its runbooks and dashboards and know its targets', () => {
+describe('the alert rules of a config', () => {
+  it('link to its runbooks and dashboards, and contain its targets', () => {
     const { document, notes } = createAlertRules(aConfig('', links), 'rules');
     const text = stringify(document, { lineWidth: 0 });
     expect(notes).toEqual([]);
@@ -29,7 +29,7 @@ describe('the rules of a config', () => {
     expect(text).toContain('max by (job, instance) (up{job="rag"}) == 0');
   });
 
-  it('miss what the config schedules, and not what runs by hand', () => {
+  it('alert on missing scheduled runs, but not on missing manual runs', () => {
     const text = stringify(createAlertRules(aConfig(), 'rules').document, { lineWidth: 0 });
     expect(text).toContain(
       'unless on (job) group by (job) (recalld_golden_run_interval_seconds{pipeline="docs", golden_set="faq"})',
@@ -37,7 +37,7 @@ describe('the rules of a config', () => {
     expect(text).not.toContain('golden_set="by-hand"');
   });
 
-  it('hold an alert on scores past the next run of its schedule', () => {
+  it('keep an alert on scores firing until after the next scheduled run', () => {
     expect(createAlertRules(aConfig(), 'rules').document).toMatchObject({
       groups: expect.arrayContaining([
         expect.objectContaining({
@@ -50,7 +50,7 @@ describe('the rules of a config', () => {
     });
   });
 
-  it('watch its objectives', () => {
+  it('contain an alert for each objective', () => {
     const slo = '    slo: {success: 0.99, latency: {within_seconds: 1, target: 0.95}}';
     const text = stringify(createAlertRules(aConfig(slo), 'rules').document, { lineWidth: 0 });
     expect(text).toContain('pipeline:recalld_slo_errors:ratio_rate1h{pipeline="docs", slo="success"} > 0.144');
@@ -58,7 +58,7 @@ describe('the rules of a config', () => {
     expect(text).not.toContain('slo="results"');
   });
 
-  it('leave out links whose address is not set, and say so', () => {
+  it('omit links whose address is not configured, and report it', () => {
     const { document, notes } = createAlertRules(aConfig(), 'crd');
     expect(notes).toEqual([
       'alerts.console_base_url is not set: alerts do not link to the console or its runbooks.',
@@ -67,14 +67,14 @@ describe('the rules of a config', () => {
     expect(stringify(document)).not.toMatch(/_url:|https?:/);
   });
 
-  it('need only the address of the console to lead to their runbooks', () => {
+  it('link to runbooks if only the address of the console is configured', () => {
     const console = 'alerts: {console_base_url: "https://recalld/"}';
     const text = stringify(createAlertRules(aConfig('', console), 'rules').document, { lineWidth: 0 });
     expect(text).toContain('runbook_url: https://recalld/runbooks/RecalldAbsent\n');
     expect(text).not.toContain('dashboard_url');
   });
 
-  it('keep deployments apart by the labels of the config, everywhere', () => {
+  it('separate deployments by the configured labels in every expression', () => {
     const labels = 'alerts: {group_labels: [cluster, namespace]}';
     const { document } = createAlertRules(aConfig('', labels), 'rules');
     const { groups } = document as { groups: { rules: { expr: string }[] }[] };
@@ -84,13 +84,13 @@ describe('the rules of a config', () => {
     expect(grouped.filter((inside) => !inside.startsWith('cluster, namespace'))).toEqual([]);
   });
 
-  it('refuse to keep deployments apart by a label of the metrics themselves', () => {
+  it('reject a deployment label that the metrics themselves use', () => {
     expect(() => aConfig('', 'alerts: {group_labels: [pipeline]}')).toThrow(
       "pipeline is a label of recalld's own metrics",
     );
   });
 
-  it('are refused for an objective that no alert could watch', () => {
+  it('are rejected for an objective that no alert can cover', () => {
     expect(() => createAlertRules(aConfig('    slo: {results: 0.8}'), 'rules')).toThrow(
       /The objective results of docs: .*93\.1 %/,
     );

@@ -51,7 +51,7 @@ const aBody = fc.constantFrom(
 );
 
 describe('the printed config', () => {
-  it('holds no secret, wherever it was and whatever form it had', () => {
+  it('contains no secret, wherever it was and whatever its form', () => {
     const secrets = fc.tuple(aCanary, aUrl, aHeader, aBody);
     fc.assert(
       fc.property(secrets, ([canary, url, header, body]) => {
@@ -83,7 +83,7 @@ describe('the printed config', () => {
     );
   }, 30_000);
 
-  it('has a mark on every key that may hold a secret', () => {
+  it('masks every key that may contain a secret', () => {
     const unmarked: string[] = [];
     const visit = (schema: JsonSchema, path: string): void => {
       for (const form of branches(schema)) {
@@ -100,7 +100,7 @@ describe('the printed config', () => {
     expect(unmarked).toEqual([]);
   });
 
-  it('holds no secret that came from the environment', () => {
+  it('contains no secret from the environment', () => {
     const text = printed(parse(configExample, exampleEnvironment));
     for (const secret of [':password', 'token-of-the-rag-service', 'key-of-the-embedder']) {
       expect(text).not.toContain(secret);
@@ -131,7 +131,7 @@ describe('the printed config', () => {
     expect(redactConfig(parse(JSON.stringify({ notify })))).toMatchObject({ notify: [{ proxy: shown }] });
   });
 
-  it('still shows the placeholders of a retriever and what of its body is no secret', () => {
+  it("still shows a retriever's placeholders and the parts of its body that are not secret", () => {
     const retriever = {
       kind: 'http',
       url: 'https://rag/{{tags.course}}/search?q={{text}}&k={{k}}&sig=s3cret',
@@ -165,7 +165,7 @@ describe('the printed config', () => {
     });
   });
 
-  it('shows everything else as it is', () => {
+  it('shows everything else unchanged', () => {
     const config = parse(
       'server: {port: 1}\npipelines: [{name: p, retriever: {kind: http, url: "http://rag/"}, golden: [{set: s}]}]',
     );

@@ -19,7 +19,7 @@ describe('a placeholder without quotes', () => {
       6,
       'text',
     ],
-  ])('is refused with its line and how to write it: %j', (text, line, name) => {
+  ])('is rejected with its line and the correct notation: %j', (text, line, name) => {
     expect(() => parse(text)).toThrow(`recalld.yaml:${line}: {{${name}}} has no quotes`);
   });
 });
@@ -30,7 +30,7 @@ describe('a retriever config without the query', () => {
     ['{kind: http, url: "http://x/search", body: {query: "text"}}', 'retriever.body'],
     ['{kind: http, url: "http://x/search", body: {k: "{{k}}"}}', 'retriever.body'],
     ['{kind: elasticsearch, url: "http://x", index: docs, query: {match_all: {}}}', 'retriever.query'],
-  ])('is refused: %s', (retriever, field) => {
+  ])('is rejected: %s', (retriever, field) => {
     expect(build(retriever)).toThrow(
       expect.objectContaining({
         code: 'config_invalid',
@@ -45,7 +45,7 @@ describe('a retriever config without the query', () => {
     '{kind: http, url: "http://x/search", headers: {x-query: "{{ text }}"}, body: {}}',
     '{kind: http, url: "http://x/search", body: {messages: [{role: user, content: "Q: {{text}}"}]}}',
     '{kind: elasticsearch, url: "http://x", index: docs, query: {match: {body: "{{text}}"}}}',
-  ])('is not one that has it in its address, a header or its body: %s', (retriever) => {
+  ])('is not reported if the query is in the address, a header or the body: %s', (retriever) => {
     expect(build(retriever)).not.toThrow();
   });
 });
@@ -57,17 +57,17 @@ describe('a cron expression', () => {
     );
 
   it.each(['0 0 30 2 *', '0 0 31 2,4,6 *', '0 0 0 31 4 *', '0 0 30-31 2 *'])(
-    'that never comes is refused as such: %s',
+    'that never occurs is rejected: %s',
     (expression) => {
       expect(cron(expression)).toThrow('never occurs');
     },
   );
 
-  it.each(['0 0 29 2 *', '0 0 30 * *', '*/5 * * * *'])('that comes is taken: %s', (expression) => {
+  it.each(['0 0 29 2 *', '0 0 30 * *', '*/5 * * * *'])('that occurs is accepted: %s', (expression) => {
     expect(cron(expression)).not.toThrow();
   });
 
-  it.each(['0 0 40 2 *', '0 0 0 2 *', 'hourly'])('that is none is refused as none: %s', (expression) => {
+  it.each(['0 0 40 2 *', '0 0 0 2 *', 'hourly'])('that is invalid is rejected as such: %s', (expression) => {
     expect(cron(expression)).toThrow('is not a cron expression');
   });
 });
@@ -76,7 +76,7 @@ describe('warnings of a valid config', () => {
   const checked =
     'pipelines: [{name: docs, retriever: {kind: http, url: "http://x/s"}, checks: [{measure: ndcg@10, below: 0.7, severity: critical}]}]';
 
-  it('say that nothing is watched, and that alerts have no link to the console', () => {
+  it('report that nothing is monitored, and that alerts have no link to the console', () => {
     expect(configWarnings(parse('{}'))).toEqual([expect.stringContaining('no pipelines')]);
     expect(configWarnings(parse(checked))).toEqual([expect.stringContaining('alerts.console_base_url is not set')]);
     expect(configWarnings(parse(`alerts: {console_base_url: "https://recalld.example.com"}\n${checked}`))).toEqual([]);

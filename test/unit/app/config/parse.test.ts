@@ -26,8 +26,8 @@ function problemOf(text: string | null, env: Environment = {}): string {
   throw new Error('the config was accepted');
 }
 
-describe('without a file', () => {
-  it('listens on loopback with an embedded database, jobs in PostgreSQL and no pipelines', () => {
+describe('a missing config file', () => {
+  it('means loopback, an embedded database, jobs in PostgreSQL and no pipelines', () => {
     expect(parse(null)).toMatchObject({
       server: { host: '127.0.0.1', port: 8321, metrics_port: null },
       storage: { url: 'embedded', data_dir: '.recalld', pool_size: 10 },
@@ -37,12 +37,12 @@ describe('without a file', () => {
     });
   });
 
-  it.each(['', '# nothing but a comment\n', '---\n'])('takes the empty file %j for no file', (text) => {
+  it.each(['', '# nothing but a comment\n', '---\n'])('is the same as the empty file %j', (text) => {
     expect(parse(text)).toEqual(parse(null));
   });
 });
 
-describe('what opens a database', () => {
+describe('a command that opens a database', () => {
   let home = '';
   let folder = '';
   beforeEach(async () => {
@@ -56,7 +56,7 @@ describe('what opens a database', () => {
   });
   const load = (env: Environment) => loadConfigOfDatabase(undefined, env);
 
-  it('refuses a folder without a config, says the way out, and makes nothing', async () => {
+  it('rejects a folder without a config, explains the fix, and creates nothing', async () => {
     const sentence =
       /^There is no recalld\.yaml in .+, so no database was created there; .*--config, or write a config\.$/;
     for (const env of [{}, { RECALLD_LOG_LEVEL: 'debug' }]) {
@@ -67,7 +67,7 @@ describe('what opens a database', () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
-  it('goes by a file, and by an environment that says where the database is', async () => {
+  it('accepts a file, or an environment that names the database', async () => {
     const url = 'postgres://db/recalld';
     expect(load({ RECALLD_STORAGE_URL: url })).toMatchObject({ file: null, config: { storage: { url } } });
     expect(load({ RECALLD_STORAGE_DATA_DIR: 'here' }).config.storage.data_dir).toBe('here');
@@ -81,7 +81,7 @@ describe('the services of pipelines', () => {
   const pipelines = (...services: readonly string[]) =>
     `pipelines:\n${services.map((names, index) => `  - {name: p${index}, retriever: ${retriever}, service_names: ${names}}`).join('\n')}`;
 
-  it('are of one pipeline each', () => {
+  it('belong to one pipeline each', () => {
     expect(problemOf(pipelines('[a, rag]', '[rag]'))).toBe(
       'recalld.yaml: pipelines[1].service_names[0] is "rag", which the pipeline "p0" also has; a span belongs to one pipeline, so remove one of them, or set recalld.pipeline on the spans.',
     );
@@ -92,11 +92,11 @@ describe('the services of pipelines', () => {
 describe('defaults, file and environment', () => {
   const file = 'server: {port: 1000}\nstorage: {url: "postgres://file/db"}';
 
-  it('lets the file win over the defaults, key by key', () => {
+  it('prefers the file to the defaults, key by key', () => {
     expect(parse(file).server).toMatchObject({ host: '127.0.0.1', port: 1000, metrics_port: null });
   });
 
-  it('lets the environment win over the file, key by key', () => {
+  it('prefers the environment to the file, key by key', () => {
     const { server, storage } = parse(file, { RECALLD_SERVER_PORT: '2000', RECALLD_STORAGE_POOL_SIZE: '3' });
     expect(server.port).toBe(2000);
     expect(storage).toMatchObject({ url: 'postgres://file/db', data_dir: '.recalld', pool_size: 3 });
@@ -110,7 +110,7 @@ describe('defaults, file and environment', () => {
     });
   });
 
-  it('keeps a text that looks like a number, also where it may be null', () => {
+  it('keeps a text that looks like a number, also for a key that may be null', () => {
     const hash = { RECALLD_STORAGE_HASH_KEY: '12345678901234567890123456789012' };
     expect(parse(null, hash).storage.hash_key).toBe('12345678901234567890123456789012');
     expect(
@@ -120,27 +120,27 @@ describe('defaults, file and environment', () => {
     ).toBeNull();
   });
 
-  it('takes a queue from the environment alone', () => {
+  it('accepts a queue from the environment alone', () => {
     const env = { RECALLD_QUEUE_BACKEND: 'redis', RECALLD_QUEUE_URL: 'redis://r' };
     expect(parse(null, env).queue).toEqual({ backend: 'redis', url: 'redis://r', prefix: 'recalld' });
   });
 
-  it('fills a section that the file leaves empty', () => {
+  it('uses the defaults for an empty section of the file', () => {
     expect(parse('server:\n', { RECALLD_SERVER_PORT: '1' }).server.port).toBe(1);
   });
 
-  it('ignores variables of other programs, such as those that Kubernetes makes for a service of our name', () => {
+  it('ignores variables of other programs, such as those that Kubernetes sets for a service named recalld', () => {
     const env = { RECALLD_PORT: 'tcp://10.0.0.1:8321', RECALLD_SERVICE_HOST: '10.0.0.1', SERVER_PORT: 'x' };
     expect(parse(null, env)).toEqual(parse(null));
   });
 
-  it.each(['abc', '', '[1', '8321.5', '{a: 1}'])('names the variable when it holds %j instead of a port', (value) => {
+  it.each(['abc', '', '[1', '8321.5', '{a: 1}'])('names the variable if it contains %j instead of a port', (value) => {
     expect(problemOf(null, { RECALLD_SERVER_PORT: value })).toMatch(
       /^recalld\.yaml: server\.port \(set by RECALLD_SERVER_PORT\) (is empty; it )?must be a (whole )?number\.$/,
     );
   });
 
-  it('does not hide a section of the file that is no mapping behind a variable', () => {
+  it('reports a section of the file that is not a mapping, even if a variable sets one of its keys', () => {
     expect(problemOf('server: 5', { RECALLD_SERVER_PORT: '1' })).toBe('recalld.yaml: server must be a mapping.');
   });
 });
@@ -155,7 +155,7 @@ describe('secrets', () => {
     expect(config.storage.url).toBe('postgres://db/x');
   });
 
-  it('refuses a variable that is set twice, directly and as a file', () => {
+  it('rejects a variable that is set both directly and as a file', () => {
     const env = { RECALLD_STORAGE_URL: 'embedded', RECALLD_STORAGE_URL_FILE: '/f' };
     expect(problemOf(null, env)).toBe(
       'RECALLD_STORAGE_URL and RECALLD_STORAGE_URL_FILE are both set; unset one of them.',
@@ -178,35 +178,35 @@ describe('secrets', () => {
     });
   });
 
-  it('does not replace ${VAR} in what a variable holds', () => {
+  it('does not replace ${VAR} in the value of a variable', () => {
     expect(parse('storage: {data_dir: "${A}"}', { A: '${B}' }).storage.data_dir).toBe('${B}');
   });
 
-  it('names the field and the variable when a variable is not set', () => {
+  it('names the field and the variable if a variable is not set', () => {
     expect(problemOf('server: {host: "${NOPE}"}')).toBe(
       'recalld.yaml: server.host uses ${NOPE}, which is not set; set it in the environment.',
     );
   });
 
-  it('refuses the defaults of shells, and repeats none', () => {
+  it('rejects default values in shell syntax, and does not repeat them', () => {
     const message = problemOf('server: {host: "${NOPE:-secret}"}', { NOPE: 'x' });
     expect(message).toContain('server.host uses ${NOPE}, with a default, as in a shell; write only the name.');
     expect(message).not.toContain('secret');
   });
 
-  it('says how a length of time is written, where one came as a number', () => {
+  it('explains how to write a duration if it is a number', () => {
     const golden = 'golden: [{set: s, cron: "0 * * * *", keep_answers: 180}]';
     expect(problemOf(`pipelines: [{name: a, retriever: {kind: http, url: "http://h"}, ${golden}}]`)).toContain(
       'keep_answers must be a number of minutes, hours or days, such as 30m, 24h or 7d.',
     );
   });
 
-  it('takes a variable that is set to nothing as it is', () => {
+  it('accepts an empty variable', () => {
     expect(problemOf('server: {host: "${EMPTY}"}', { EMPTY: '' })).toBe('recalld.yaml: server.host must not be empty.');
   });
 });
 
-describe('what is no YAML', () => {
+describe('invalid YAML', () => {
   it.each([
     ['a tab', 'server:\n\tport: 1', 'recalld.yaml:2 is not valid YAML: '],
     ['a bracket that is not closed', 'server: {port: 1\n', 'recalld.yaml:2 is not valid YAML: '],
@@ -243,7 +243,7 @@ describe('what is no YAML', () => {
     expect(problemOf(text)).toBe('recalld.yaml must be a YAML mapping such as `pipelines: [...]`.');
   });
 
-  it('is no matter when aliases are used with measure', () => {
+  it('is not reported for a moderate number of aliases', () => {
     const text = 'x: &r {kind: http, url: u}\npipelines: [{name: a, retriever: *r}, {name: b, retriever: *r}]';
     expect(problemOf(text)).toContain('x is not a known key');
   });
@@ -252,7 +252,7 @@ describe('what is no YAML', () => {
 describe('the example of the documentation', () => {
   const config = parse(configExample, exampleEnvironment);
 
-  it('is valid and says what it seems to say', () => {
+  it('is valid and has the documented meaning', () => {
     expect(config.pipelines[0]).toMatchObject({
       name: 'support-docs',
       retriever: {
@@ -263,7 +263,7 @@ describe('the example of the documentation', () => {
     });
   });
 
-  it('names every key that there is, those of other kinds of retriever, store and model aside', () => {
+  it('names every key, except those of other kinds of retriever, store and model', () => {
     const missing: string[] = [];
     const visit = (schema: JsonSchema, values: readonly unknown[], path: string): void => {
       const shown = new Set(values.flatMap((value) => (isMapping(value) ? [value['kind']] : [])));

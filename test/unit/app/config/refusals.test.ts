@@ -169,11 +169,11 @@ describe('a value of the wrong type or out of bounds', () => {
     [aCheck('{density_drift: false}'), 'pipelines[0].checks[0].density_drift must be true.'],
     [aCheck('{regression: ndcg@10, drop: 0}'), 'pipelines[0].checks[0].drop must be more than 0.'],
     [aCheck('{stale_labels_above: 2}'), 'pipelines[0].checks[0].stale_labels_above must be at most 1.'],
-  ])('is refused in one sentence: %s', (text, sentence) => {
+  ])('is rejected in one sentence: %s', (text, sentence) => {
     expect(problems(text)).toEqual([sentence]);
   });
 
-  it('is told together with every other problem', () => {
+  it('is reported together with every other problem', () => {
     expect(problems('server: {port: x}\nlog: {leve: info}\npipelines: [{}]')).toEqual([
       'server.port must be a number.',
       'log.leve is not a known key; did you mean `level`?',
@@ -195,13 +195,13 @@ describe('a key that has moved', () => {
       ),
       'pipelines[0].density.false_pages has moved to `alerts.false_pages.drift`, which applies to the density checks of all pipelines together; write `alerts: {false_pages: {drift: "1 per 365d"}}`.',
     ],
-  ])('is refused with what to write instead: %s', (text, sentence) => {
+  ])('is rejected with its replacement: %s', (text, sentence) => {
     expect(problems(text)).toEqual([sentence]);
   });
 });
 
-describe('a key that is gone', () => {
-  it('is refused with what to do', () => {
+describe('a key that was removed', () => {
+  it('is rejected with an instruction', () => {
     const store =
       'vector_store: {kind: pgvector, url: "postgres://me@db/x", table: chunks, id: id, embedding: embedding}';
     expect(problems(aPipeline(`${store}, density: {k: 5}`))).toEqual([
@@ -210,7 +210,7 @@ describe('a key that is gone', () => {
   });
 });
 
-describe('a name that is there twice', () => {
+describe('a duplicate name', () => {
   it.each([
     [
       'two pipelines',
@@ -232,11 +232,11 @@ describe('a name that is there twice', () => {
       aCheck('{measure: mrr@5, below: 0.5}, {measure: mrr@5, below: 0.50, severity: warning}'),
       'pipelines[0].checks[1].measure is the same check as checks[0]; remove one of the two.',
     ],
-  ])('is refused: %s', (_, text, sentence) => {
+  ])('is rejected: %s', (_, text, sentence) => {
     expect(problems(text)).toEqual([sentence]);
   });
 
-  it('may be there in two pipelines', () => {
+  it('is accepted in two different pipelines', () => {
     const pipeline =
       '{name: NAME, retriever: {kind: http, url: u}, golden: [{set: faq}], checks: [{measure: mrr@5, below: 0.5}]}';
     expect(problems(`pipelines: [${pipeline.replace('NAME', 'a')}, ${pipeline.replace('NAME', 'b')}]`)).toEqual([]);
@@ -246,7 +246,7 @@ describe('a name that is there twice', () => {
 describe('a misspelt key', () => {
   const example: unknown = parseYaml(configExample);
 
-  it.each(keyPaths(example))('is refused with its place and what was meant: %s', (_, path) => {
+  it.each(keyPaths(example))('is rejected with its place and a suggestion: %s', (_, path) => {
     const key = String(path.at(-1));
     const misspelt = `${key}z`;
     const [sentence, ...others] = problems(stringify(withRenamedKey(example, path, misspelt)));
@@ -258,7 +258,7 @@ describe('a misspelt key', () => {
     expect(sentence).toMatch(wayOut);
   });
 
-  it('is refused with all known keys of its place when nothing is near', () => {
+  it('is rejected with all known keys of its place if no key is similar', () => {
     expect(problems('log: {verbosity: 3}')).toEqual(['log.verbosity is not a known key; known keys here are level.']);
     expect(problems(aCheck('{regression: ndcg@10, drop: 0.1, qqq: 1}'))).toEqual([
       'pipelines[0].checks[0].qqq is not a known key; known keys here are name, regression, drop, alpha, severity, runs.',
@@ -348,7 +348,7 @@ describe('judged live relevance', () => {
       `metrics: {otlp: {url: "http://c", send: [metrics, evaluations]}}\n${aJudged('judged: {judge: {kind: none}}')}`,
       'metrics.otlp.send[1] is evaluations, but no pipeline has a model judge; add `judged` to a pipeline, or remove evaluations.',
     ],
-  ])('%s is refused', (text, problem) => {
+  ])('is rejected: %s', (text, problem) => {
     expect(problems(text)).toEqual([problem]);
   });
 
@@ -356,7 +356,7 @@ describe('judged live relevance', () => {
     aJudged('judged: {}, checks: [{measure: live_ndcg@5, below: 0.7}]'),
     aJudged('judged: {judge: {kind: none}}, privacy: {text: hash}'),
     `metrics: {otlp: {url: "http://c", send: [evaluations]}}\n${aJudged('judged: {}')}`,
-  ])('%s is taken', (text) => {
+  ])('is accepted: %s', (text) => {
     expect(problems(text)).toEqual([]);
   });
 });

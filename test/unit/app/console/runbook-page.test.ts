@@ -3,7 +3,7 @@ import { documentedAlerts } from '../../../../docs/build/runbooks-page.ts';
 import { readRunbook } from '../../../../src/app/console/pages.ts';
 
 describe('the runbooks of the console', () => {
-  it('are there for every alert, with their headings, commands and links to each other', async () => {
+  it('exist for every alert, with headings, commands and links to each other', async () => {
     for (const { alert } of documentedAlerts()) expect(await readRunbook(alert)).toMatchObject({ title: alert });
     const { html } = await readRunbook('RecalldCheckCritical');
     expect(html).toContain('<h2>What it means</h2>');
@@ -11,7 +11,7 @@ describe('the runbooks of the console', () => {
     expect(html).toContain('<a href="/runbooks/RecalldStoreShrank">RecalldStoreShrank</a>');
   });
 
-  it('lead nowhere that the console does not serve', async () => {
+  it('contain only links that the console serves', async () => {
     for (const name of [...documentedAlerts().map(({ alert }) => alert), 'README']) {
       const { html } = await readRunbook(name);
       const links = [...html.matchAll(/href="([^"]*)"/g)].map(([, href]) => href ?? '');
@@ -19,7 +19,7 @@ describe('the runbooks of the console', () => {
     }
   });
 
-  it.each(['RecalldNothing', '../metrics', '..', ''])('have no page %s', async (name) => {
+  it.each(['RecalldNothing', '../metrics', '..', ''])('do not include the page %s', async (name) => {
     await expect(readRunbook(name)).rejects.toThrow(`There is no runbook ${name}; see /runbooks/README.`);
   });
 });

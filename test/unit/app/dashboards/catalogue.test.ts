@@ -38,11 +38,11 @@ function metricOf(series: string): string {
 }
 
 describe('the dashboards', () => {
-  it('are those that alerts link to, and no others', () => {
+  it('are exactly those that alerts link to', () => {
     expect(dashboards.map(({ uid }) => uid).toSorted()).toEqual(Object.values(dashboardUids).toSorted());
   });
 
-  it('show every metric of the catalogue, unless a reason says why not', () => {
+  it('show every metric of the catalogue, except those with a stated reason', () => {
     const text = dashboards.flatMap((one) => expressions(one).map((asked) => asked.text)).join('\n');
     const shown = new Set([...text.matchAll(/\brecalld_\w+/g)].map(([name]) => metricOf(name)));
     const excused = Object.keys(excusedMetrics);
@@ -57,7 +57,7 @@ describe.each(dashboards)('$name', (dashboard) => {
   const { panels, variables } = dashboard;
   const drawn = panels.filter((panel) => !isRow(panel));
 
-  it('has its panels on the grid of 24 columns, none over another', () => {
+  it('has its panels on the grid of 24 columns without overlaps', () => {
     expect(panels.length).toBeGreaterThan(1);
     for (const { gridPos } of panels) {
       expect(gridPos.x).toBeGreaterThanOrEqual(0);
@@ -72,11 +72,11 @@ describe.each(dashboards)('$name', (dashboard) => {
     expect(new Set(cells).size).toBe(cells.length);
   });
 
-  it('has at most 24 panels, so that people find the one that they need', () => {
+  it('has at most 24 panels', () => {
     expect(drawn.length).toBeLessThanOrEqual(24);
   });
 
-  it('opens with its first two rows, and asks what is below when somebody opens it', () => {
+  it('opens with two expanded rows, and runs the queries of other rows only when they are expanded', () => {
     const rows = panels.filter(isRow);
     expect(rows.map((row) => row.collapsed ?? false)).toEqual(rows.map((_, index) => index > 1));
     for (const row of rows)
@@ -86,13 +86,13 @@ describe.each(dashboards)('$name', (dashboard) => {
       });
   });
 
-  it('gives each panel an id of its own, which links to single panels need', () => {
+  it('has a unique id for each panel, which links to single panels need', () => {
     const ids = panels.map(({ id }) => id);
     expect(ids).toEqual([...new Set(ids)]);
     expect(ids.every((id) => id > 0)).toBe(true);
   });
 
-  it('says of each panel what it is, what it means and in which unit', () => {
+  it('has a title, a description and a unit for each panel', () => {
     for (const { title, description, fieldConfig, targets } of drawn) {
       expect({ title, description }).toEqual({
         title: expect.stringMatching(/\S/),
@@ -103,7 +103,7 @@ describe.each(dashboards)('$name', (dashboard) => {
     }
   });
 
-  it('has titles that differ, so that people can name a panel', () => {
+  it('has a unique title for each panel', () => {
     const titles = drawn.map(({ title }) => title);
     expect(titles).toEqual([...new Set(titles)]);
   });
@@ -112,13 +112,13 @@ describe.each(dashboards)('$name', (dashboard) => {
     expect(dashboard.editable).toBe(false);
   });
 
-  it('links to the other dashboards, and to the console and its runbooks where it is known', () => {
+  it('links to the other dashboards, and to the console and its runbooks if their address is configured', () => {
     expect(dashboard.links.map(({ title }) => title)).toEqual(['recalld dashboards']);
     const linked = readDashboards({ consoleUrl: 'https://recalld.internal' }).find(({ uid }) => uid === dashboard.uid);
     expect(linked?.links.map(({ title }) => title)).toEqual(['recalld dashboards', 'Console', 'Runbooks']);
   });
 
-  it('shows one deployment at a time, by the labels of the config, and keeps every query to it', () => {
+  it('shows one deployment at a time, and every query selects it by the configured labels', () => {
     const apart = readDashboards({ groupLabels: ['cluster', 'namespace'] }).find(({ uid }) => uid === dashboard.uid);
     const chosen = apart?.variables.slice(2, 4) ?? [];
     expect(chosen.map(({ name, multi }) => ({ name, multi: multi ?? false }))).toEqual([
@@ -134,21 +134,21 @@ describe.each(dashboards)('$name', (dashboard) => {
     expect(open).toEqual([]);
   });
 
-  it('asks data sources that are variables', () => {
+  it('uses variables as data sources', () => {
     const uids = drawn.flatMap(({ targets = [] }) => targets.map(({ datasource }) => datasource.uid));
     expect([...new Set(uids)].filter((uid) => !['${datasource}', '${postgres}'].includes(uid))).toEqual([]);
     const first = ['datasource', 'postgres', 'cluster', 'namespace', 'job', 'instance'];
     expect(variables.map(({ name }) => name).slice(0, first.length)).toEqual(first);
   });
 
-  it('looks variables up again when the time changes', () => {
+  it('refreshes variables when the time range changes', () => {
     const queried = variables.filter(({ type }) => type === 'query');
     expect(queried.map(({ name, refresh }) => ({ name, refresh }))).toEqual(
       queried.map(({ name }) => ({ name, refresh: 2 })),
     );
   });
 
-  it('uses variables that it has', () => {
+  it('uses only variables that it defines', () => {
     const known = new Set(variables.map(({ name }) => name));
     const used = [...expressions(dashboard), ...statements(dashboard)].flatMap(({ text }) =>
       [...text.matchAll(/\$\{?([a-z]\w*)/g)].map(([, name]) => name),
@@ -158,11 +158,11 @@ describe.each(dashboards)('$name', (dashboard) => {
     expect([...new Set([...used, ...queried, ...repeated])].filter((name) => !known.has(name ?? ''))).toEqual([]);
   });
 
-  it.each(expressions(dashboard))('asks in valid PromQL: $where', ({ text }) => {
+  it.each(expressions(dashboard))('has valid PromQL: $where', ({ text }) => {
     expect(syntaxErrors(fillIn(text, values))).toEqual([]);
   });
 
-  it.each(expressions(dashboard))('keeps to the chosen job and instances: $where', ({ text }) => {
+  it.each(expressions(dashboard))('selects the chosen job and instances: $where', ({ text }) => {
     // Alerts carry the labels of what they are about, not those of a target.
     const selectors = [...text.matchAll(/\b(?!ALERTS)[a-z]\w+\{([^}]*)\}/g)].map(([whole, inside]) => ({
       whole,

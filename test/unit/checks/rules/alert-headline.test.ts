@@ -12,7 +12,7 @@ describe('the headline of an alert', () => {
     ['nDCG@10 on faq 0.551, below 0.7', { value: 0.55123, threshold: 0.7 }],
     ['nDCG@10 on faq down by 0.13, limit 0.02', { ...regression, value: -0.13 }],
     [
-      'error ratio (lang=de) 20 %, above 5 %',
+      'error ratio in lang=de 20 %, above 5 %',
       { ...live, measure: 'error_ratio', segment: 'lang=de', threshold: 0.05, value: 0.2 },
     ],
     ['retriever latency p95 351 ms, above 250 ms', { ...latency, value: 0.35123 }],

@@ -5,39 +5,43 @@ import { aCheckState } from '../../../support/check-states.ts';
 describe('the sentence of an alert', () => {
   it('has the value before, the value with its interval and n, the threshold, and the time', () => {
     expect(alertText(aCheckState())).toBe(
-      'ndcg@10 dropped from 1 to 0.037 (95 % CI 0.02-0.06, n = 160), below 0.8, at 19:15 UTC on 2026-11-20',
+      'nDCG@10 on faq dropped from 1 to 0.037 (95 % CI 0.02-0.06, n = 160), below 0.8, at 19:15 UTC on 2026-11-20',
     );
   });
 
   it('omits what is unknown', () => {
     const bare = { ciLow: null, ciHigh: null, before: null };
     expect(alertText(aCheckState({ ...bare, n: 12 }))).toBe(
-      'ndcg@10 dropped to 0.037 (n = 12), below 0.8, at 19:15 UTC on 2026-11-20',
+      'nDCG@10 on faq dropped to 0.037 (n = 12), below 0.8, at 19:15 UTC on 2026-11-20',
     );
     expect(alertText(aCheckState({ ...bare, n: null, breachedSince: null, since: null }))).toBe(
-      'ndcg@10 dropped to 0.037, below 0.8',
+      'nDCG@10 on faq dropped to 0.037, below 0.8',
     );
   });
 
   it('states since when there is no data, and the last value', () => {
     const since = new Date('2026-11-21T06:30:59Z');
     expect(alertText(aCheckState({ verdict: 'no_data', since, value: null, ciLow: null, n: null }))).toBe(
-      'ndcg@10: no data since 06:30 UTC on 2026-11-21 (threshold 0.8, 1 before)',
+      'nDCG@10 on faq: no data since 06:30 UTC on 2026-11-21 (threshold 0.8, 1 before)',
     );
   });
 
   it.each([
     [
       { kind: 'regression', value: -0.05, ciLow: -0.08, ciHigh: -0.02, threshold: -0.02, before: 0.001 },
-      'The difference of ndcg@10 from the baseline dropped from 0.001 to −0.05 (95 % CI −0.08 to −0.02, n = 160), below −0.02,',
+      'The difference of nDCG@10 on faq from the baseline dropped from 0.001 to −0.05 (95 % CI −0.08 to −0.02, n = 160), below −0.02,',
     ],
     [
       { kind: 'regression', value: -0.05, comparedWith: 'run-1', threshold: -0.02 },
-      'The difference of ndcg@10 from baseline run-1 dropped from 1 to −0.05',
+      'The difference of nDCG@10 on faq from baseline run-1 dropped from 1 to −0.05',
     ],
     [
       { kind: 'threshold', measure: 'error_ratio', segment: 'tenant=a', value: 0.2, ciLow: 0.1, ciHigh: 0.3 },
       'in tenant=a rose from 100 % to 20 % (95 % CI 10-30 %, n = 160), above',
+    ],
+    [
+      { kind: 'threshold', measure: 'retriever_error_ratio', segment: 'golden_set=faq', value: 0.2, ciLow: null },
+      'The share of golden queries that failed or timed out on faq rose from 100 % to 20 %',
     ],
     [
       { kind: 'threshold', measure: 'golden_run_age_seconds', value: 11_200, threshold: 600, ciLow: null, n: null },

@@ -220,10 +220,10 @@ describe('a floor', () => {
   });
 
   it('explains its verdict with the numbers behind it', () => {
-    expect(explain(0.9, 0.85, 0.95)).toBe('ndcg@10 is 0.9 (95 % CI 0.85-0.95, n = 40), not below 0.8.');
-    expect(explain(0.6, 0.5, 0.7)).toBe('ndcg@10 is 0.6 (95 % CI 0.5-0.7, n = 40), even the upper bound is below 0.8.');
+    expect(explain(0.9, 0.85, 0.95)).toBe('nDCG@10 is 0.9 (95 % CI 0.85-0.95, n = 40), not below 0.8.');
+    expect(explain(0.6, 0.5, 0.7)).toBe('nDCG@10 is 0.6 (95 % CI 0.5-0.7, n = 40), even the upper bound is below 0.8.');
     expect(explain(0.75, 0.6, 0.85)).toBe(
-      'ndcg@10 is 0.75 (95 % CI 0.6-0.85, n = 40), below 0.8; the difference may be chance.',
+      'nDCG@10 is 0.75 (95 % CI 0.6-0.85, n = 40), below 0.8; the difference may be chance.',
     );
   });
 
@@ -231,7 +231,7 @@ describe('a floor', () => {
     const { explanation } = evaluateFloor(aFloor({ severity: 'warning' }), [
       aScore({ mean: 0.6, ciLow: 0.5, ciHigh: 0.7 }),
     ]);
-    expect(explanation).toBe('ndcg@10 is 0.6 (95 % CI 0.5-0.7, n = 40), below 0.8.');
+    expect(explanation).toBe('nDCG@10 is 0.6 (95 % CI 0.5-0.7, n = 40), below 0.8.');
   });
 
   it('has a separate name on each golden set', () => {

@@ -36,7 +36,7 @@ describe('the check of an isolation rule', () => {
     const state = stateOf({ allowed: 75, unchecked: { ...none, segment_missing: 25 } });
     expect(state).toMatchObject({ verdict: 'ok', value: 0, n: 75 });
     expect(state.explanation).toContain('25 % without the segment');
-    expect(recoveryText(state, null)).toBe('no live answer violated the isolation rule tenants for an hour');
+    expect(recoveryText(state, null)).toBe('violations of isolation rule tenants stopped');
   });
 
   it('has no data and alerts when it could check no query', () => {

@@ -89,7 +89,7 @@ describe('a threshold', () => {
     });
     expect(evaluateThreshold(age, [exact(3601)])).toMatchObject({
       verdict: 'critical',
-      explanation: 'The time since the last completed golden run of golden_set=faq is 3601 s, above 1 h.',
+      explanation: 'The time since the last completed golden run on faq is 3601 s, above 1 h.',
     });
     expect(evaluateThreshold(age, [exact(3300)])).toMatchObject({ verdict: 'ok', isClear: false });
     expect(evaluateThreshold(age, [exact(3000)])).toMatchObject({ verdict: 'ok', isClear: true });

@@ -16,7 +16,7 @@ import { changedMeasures } from '../../../../src/incidents/diagnosis/live-alerts
 import { updateTimelines } from '../../../../src/incidents/diagnosis/rules/incident.ts';
 import type { Measurement } from '../../../../src/measures/rules/measurement.ts';
 import { aFloor, aLatestRun, anAlert, aWatchedPipeline, goldenChecks, NOON } from '../../../support/builders.ts';
-import { statesAt } from '../../../support/check-states.ts';
+import { aCheckState, statesAt } from '../../../support/check-states.ts';
 import { aMeasurement, hours, latestAt } from '../../../support/measurements.ts';
 
 const NAME = 'retriever_latency_p95_seconds above 0.3';
@@ -42,6 +42,7 @@ function alertsOfVerdict(verdict: Verdict, minutes: number) {
     name: NAME,
     threshold: 0.3,
     value: 0.5,
+    segment: null,
     verdict,
     since: NOON,
     trustedUntil,
@@ -109,12 +110,30 @@ describe('the firing alerts of a pipeline', () => {
         severity: 'critical',
         goldenSet: 'faq',
         headline: 'nDCG@10 on faq 0.7, below 0.8',
-        text: 'ndcg@10 dropped to 0.7, below 0.8, at 12:00 UTC on 2026-11-20.',
+        text: 'nDCG@10 on faq dropped to 0.7, below 0.8, at 12:00 UTC on 2026-11-20.',
         value: 0.7,
         threshold: 0.8,
         measured: { measure: 'ndcg@10', segment: 'golden_set=faq' },
       },
     ]);
+  });
+
+  it('show the share of poorly covered traffic as the headline of drift, unless it is back at the baseline', () => {
+    const checks = [
+      aCheckState({ pipeline: pipeline.name, kind: 'density_drift', measure: 'density_drift', value: 2 }),
+    ];
+    const facts = { checks, latest: [], intervalSeconds: () => null };
+    const alertWith = (value: number) =>
+      alertsOf(
+        pipeline,
+        { ...facts, measurements: latestAt(NOON, aMeasurement({ measure: 'query_uncovered_ratio', value })) },
+        NOON,
+      )[0];
+    expect(alertWith(0.22)?.headline).toBe('22 % of traffic poorly covered, 5 % in the baseline');
+    expect(alertWith(0.22)?.text).toMatch(
+      /^22 % of traffic poorly covered, 5 % in the baseline\. .*: drift confirmed\.$/,
+    );
+    expect(alertWith(0.03)?.headline).toBe('live queries are covered worse than in the baseline');
   });
 
   it('include a golden set whose runs are overdue by three intervals, but not one that is run manually', () => {

@@ -16,7 +16,7 @@ const key: ApiKey = {
   revokedAt: null,
 };
 
-it('counts each of the calls that waited for the same key', async () => {
+it('counts every request that waited for the lookup of the same key', async () => {
   const app = fastify();
   onTestFinished(() => app.close());
   const lookup = new EventEmitter();

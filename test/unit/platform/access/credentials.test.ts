@@ -37,8 +37,8 @@ function aCheck(believedMs = 60_000) {
   };
 }
 
-describe('keys that somebody presents', () => {
-  it('are looked up a few times when they are wrong, and then the address is sent away, and named once', async () => {
+describe('presented API keys', () => {
+  it('are looked up a few times if they are wrong; then the address is rejected, and logged once', async () => {
     const { all, asked, told } = aCheck();
     const outcomes = await all(1000);
     expect(outcomes.filter((one) => one === 'unknown')).toHaveLength(20);
@@ -47,14 +47,14 @@ describe('keys that somebody presents', () => {
     expect(told).toEqual([HERE]);
   });
 
-  it('work from another address meanwhile', async () => {
+  it('are still accepted from another address meanwhile', async () => {
     const { all, outcome } = aCheck();
     await all(1000);
     expect(await outcome('good', '203.0.113.9')).toBe('good');
     expect(await outcome('wrong-1000', '203.0.113.9')).toBe('unknown');
   });
 
-  it('work from the same address when they did before, and are asked about again when their time is over', async () => {
+  it('are still accepted from the same address if they were valid before, and are looked up again after they expire from the cache', async () => {
     const { all, asked, outcome } = aCheck(0);
     expect(await outcome('good')).toBe('good');
     await all(1000);
@@ -62,7 +62,7 @@ describe('keys that somebody presents', () => {
     expect(asked.filter((text) => text === 'good')).toHaveLength(2);
   });
 
-  it('are remembered when they are good, however many wrong ones come from however many addresses', async () => {
+  it('stay cached if they are valid, however many wrong keys arrive from however many addresses', async () => {
     const { asked, outcome } = aCheck();
     await outcome('good');
     for (let i = 0; i < 25_000; i += 1) await outcome(`wrong-${i}`, `10.0.${i >> 8}.${i & 255}`);
@@ -70,21 +70,21 @@ describe('keys that somebody presents', () => {
     expect(asked.filter((text) => text === 'good')).toHaveLength(1);
   });
 
-  it('are one attempt when the same wrong one comes again and again, as from a service with an old key', async () => {
+  it('count as one attempt if the same wrong key is repeated, as by a service with an old key', async () => {
     const { asked, outcome } = aCheck();
     for (let i = 0; i < 500; i += 1) expect(await outcome('wrong')).toBe('unknown');
     expect(asked).toEqual(['wrong']);
     expect(await outcome('good')).toBe('good');
   });
 
-  it('are asked about once when many calls bring the same one at once', async () => {
+  it('are looked up once if many concurrent requests present the same key', async () => {
     const { asked, outcome } = aCheck();
     const outcomes = await Promise.all(Array.from({ length: 200 }, () => outcome('good')));
     expect(new Set(outcomes)).toEqual(new Set(['good']));
     expect(asked).toEqual(['good']);
   });
 
-  it('use up no attempt when they are good, or when the database is away', async () => {
+  it('use up no attempt if they are valid, or if the database is unavailable', async () => {
     const { all, lose, mend, outcome } = aCheck();
     for (let i = 0; i < 100; i += 1) expect(await outcome(`good-${i}`)).toBe(`good-${i}`);
     lose();
@@ -94,11 +94,11 @@ describe('keys that somebody presents', () => {
   });
 });
 
-it.each(apiScopes)('a key with scope %s may do what needs it', (scope) => {
+it.each(apiScopes)('a key with the scope %s may do what requires this scope', (scope) => {
   expect(allows([scope], scope)).toBe(true);
 });
 
-it('an admin key may do everything, and no other key may do what it was not given', () => {
+it('an admin key may do everything; another key may do only what its scopes allow', () => {
   expect(apiScopes.every((scope) => allows(['admin'], scope))).toBe(true);
   expect(allows(['ingest'], 'read')).toBe(false);
   expect(allows(['ingest', 'read'], 'admin')).toBe(false);

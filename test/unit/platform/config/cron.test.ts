@@ -39,7 +39,7 @@ describe('a cron expression', () => {
     expect(nextByNodeCron(expression)).toBe(nextDue(expression));
   });
 
-  it('is refused when it never occurs, since no year has such a day', () => {
+  it('is rejected if it never occurs because no year has such a day', () => {
     expect(cronSchema.safeParse('0 0 30 2 *').error?.issues.map(({ message }) => message)).toEqual([
       'never occurs: none of its months has that day; use a day from 1 to 28',
     ]);
@@ -60,7 +60,7 @@ describe('a cron expression', () => {
     ['a month written out', '0 0 1 january *'],
     ['a tab between fields', '0\t* * * *'],
     ['words', 'every hour'],
-  ])('is refused with an example of a good one when it holds %s', (_, expression) => {
+  ])('is rejected with an example of a valid one if it contains %s', (_, expression) => {
     expect(cronSchema.safeParse(expression).error?.issues.map(({ message }) => message)).toEqual([
       'is not a cron expression with five fields, or six with seconds; for an hourly schedule, write "0 * * * *"',
     ]);
@@ -75,7 +75,7 @@ describe('a cron expression', () => {
     },
   );
 
-  it('that is accepted ticks at the times at which it is expected, whatever it is', () => {
+  it('that is accepted ticks at the expected times', () => {
     fc.assert(
       fc.property(aCronExpression, (expression) => {
         fc.pre(cronSchema.safeParse(expression).success);
@@ -102,7 +102,7 @@ describe('a cron expression of rare days', () => {
       .map(([weekday, month]) => ({ expression: `30 2 * ${month} ${weekday}`, lasts: true })),
   );
 
-  it('is accepted when it has such days, and then the ones around any time are known', () => {
+  it('is accepted if it has such days, and its ticks before and after any time are known', () => {
     const zones = fc.constantFrom('UTC', 'Europe/Berlin', 'America/New_York');
     const times = fc.date({ min: new Date('2020-01-01'), max: new Date('2110-01-01'), noInvalidDate: true });
     fc.assert(

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { durationMs, durationSchema } from '../../../../src/platform/config/times.ts';
 
-describe('a length of time', () => {
+describe('a duration', () => {
   it.each([
     ['5m', 300_000],
     ['90m', 5_400_000],
@@ -19,7 +19,7 @@ describe('a length of time', () => {
     ]);
   });
 
-  it.each(['4m', '32d', '769h'])('is refused outside its range: %s', (text) => {
+  it.each(['4m', '32d', '769h'])('is rejected outside its range: %s', (text) => {
     const { error } = durationSchema('5m', '31d').safeParse(text);
     expect(error?.issues.map(({ message }) => message)).toEqual(['must be from 5m to 31d']);
   });

@@ -10,7 +10,7 @@ const places = (sections: Parameters<typeof arrange>[0]) =>
   arrange(sections).map(({ id, title, gridPos }) => ({ id, title, ...gridPos }));
 
 describe('the layout', () => {
-  it('goes on in a new line where a panel does not fit, below the tallest of the line before', () => {
+  it('starts a new line below the tallest panel if a panel does not fit', () => {
     const panels = [panel('a', 6, 4), panel('b', 12, 9), panel('c', 12, 3), panel('d', 12, 3)];
     expect(places([{ title: 'Row', panels }])).toEqual([
       { id: 1, title: 'Row', x: 0, y: 0, w: 24, h: 1 },
@@ -21,7 +21,7 @@ describe('the layout', () => {
     ]);
   });
 
-  it('puts each section below the one before, and leaves out those without panels', () => {
+  it('puts each section below the previous one, and omits sections without panels', () => {
     const sections = [
       { title: 'First', panels: [panel('a', 24, 5)] },
       { title: 'Empty', panels: [] },
@@ -35,7 +35,7 @@ describe('the layout', () => {
     ]);
   });
 
-  it('closes the rows below the second, each with its panels, one line after the other', () => {
+  it('collapses all rows after the second, each with its panels', () => {
     const row = (title: string, panels: number) => ({
       title,
       panels: Array.from({ length: panels }, (_, index) => panel(`${title} ${index}`, 24, 5)),

@@ -10,11 +10,11 @@ const build = (spec: Parameters<typeof gaugeGraphs>[0][number]): Built[] =>
   gaugeGraphs([spec]).map((panel) => JSON.parse(JSON.stringify(panel.build())) as Built);
 
 describe('the graph of a gauge', () => {
-  it('is left out for a metric that this version does not export', () => {
+  it('is omitted for a metric that this version does not export', () => {
     expect(build({ metric: 'recalld_of_tomorrow', title: 'Tomorrow', unit: 'none' })).toEqual([]);
   });
 
-  it('has the bounds as a band where it is one series', () => {
+  it('shows the bounds as a band if there is one series', () => {
     const [panel] = build({ metric: 'recalld_query_error_ratio', title: 'Failed', unit: 'percentunit' });
     expect(panel?.description).toMatch(/^Share of live queries .* With its 95 % confidence interval\.$/);
     expect(panel?.targets?.map(({ legendFormat }) => legendFormat)).toEqual([
@@ -24,7 +24,7 @@ describe('the graph of a gauge', () => {
     ]);
   });
 
-  it('has a series for each value of the labels that nobody chose, without bounds that would not match', () => {
+  it('has a series for each value of unselected labels, and no bounds, which would not match', () => {
     const [panel] = build({
       metric: 'recalld_feedback_positive_ratio',
       title: 'Positive',
@@ -38,7 +38,7 @@ describe('the graph of a gauge', () => {
     ]);
   });
 
-  it('has one series over a label that is the same everywhere', () => {
+  it('has one series if a label has the same value everywhere', () => {
     const spec = { metric: 'recalld_ann_recall_ratio', title: 'Recall', unit: 'percentunit', without: ['k'] };
     expect(build(spec)[0]?.targets).toHaveLength(3);
   });

@@ -10,26 +10,26 @@ async function aFolder(): Promise<string> {
   return folder;
 }
 
-it('creates a folder with its parents, and accepts one that exists', async () => {
+it('creates a folder with its parents, and accepts an existing folder', async () => {
   const folder = path.join(await aFolder(), 'a/b/c');
   await makeFolder(folder);
   await makeFolder(folder);
   expect((await stat(folder)).isDirectory()).toBe(true);
 });
 
-it('creates a folder that several callers want at the same time', async () => {
+it('creates a folder once for several concurrent callers', async () => {
   const folder = path.join(await aFolder(), 'a/b/c');
   await Promise.all(Array.from({ length: 8 }, (_, n) => makeFolder(path.join(folder, String(n % 2)))));
   expect((await stat(path.join(folder, '1'))).isDirectory()).toBe(true);
 });
 
-it('fails below a file', async () => {
+it('fails if a parent is a file', async () => {
   const file = path.join(await aFolder(), 'file');
   await writeFile(file, '');
   await expect(makeFolder(path.join(file, 'a/b'))).rejects.toMatchObject({ code: 'ENOTDIR' });
   await expect(makeFolder(file)).rejects.toMatchObject({ code: 'EEXIST' });
 });
 
-it.runIf(process.platform === 'linux')('fails in a file system that creates no folders', async () => {
+it.runIf(process.platform === 'linux')('fails in a file system that cannot create folders', async () => {
   await expect(makeFolder('/proc/recalld/export')).rejects.toMatchObject({ code: 'ENOENT' });
 });

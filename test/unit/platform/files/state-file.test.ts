@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }));
 
 describe('the state of interrupted work', () => {
-  it('is what was added, without a step that was cut off', async () => {
+  it('contains the recorded steps, without a truncated step', async () => {
     const file = createStateFile(join(folder, 'work.jsonl'));
     expect(await file.read()).toBeNull();
 
@@ -26,7 +26,7 @@ describe('the state of interrupted work', () => {
     expect(await file.read()).toBeNull();
   });
 
-  it('says which file a step could not be added to', async () => {
+  it('names the file that a step could not be appended to', async () => {
     const path = join(folder, 'gone', 'work.jsonl');
 
     await expect(createStateFile(path).add({ step: 1 })).rejects.toMatchObject({

@@ -18,21 +18,21 @@ const files = () => [
   { path: join(folder, 'qrels/b.txt'), text: 'b' },
 ];
 
-describe('several files that belong together', () => {
-  it('are written with the folders that are missing', async () => {
+describe('files that are written together', () => {
+  it('are written with their missing folders', async () => {
     await writeTexts(files(), false, never);
     expect(await readFile(join(folder, 'qrels/b.txt'), 'utf8')).toBe('b');
     expect(await readdir(folder)).toEqual(['a.txt', 'qrels']);
   });
 
-  it('are none of them there when one may not be replaced', async () => {
+  it('are not written at all if one of them may not be replaced', async () => {
     await writeTexts(files().slice(1), false, never);
     await expect(writeTexts(files(), false, never)).rejects.toMatchObject({ code: 'file_unwritable' });
     expect(await readdir(folder)).toEqual(['qrels']);
     expect(await readdir(join(folder, 'qrels'))).toEqual(['b.txt']);
   });
 
-  it('stay as they were when the work is stopped', async () => {
+  it('stay unchanged if the write is aborted', async () => {
     await writeFile(join(folder, 'a.txt'), 'before');
     const stopped = AbortSignal.abort(new Error('stopped'));
     await expect(writeTexts(files(), true, stopped)).rejects.toThrow('stopped');
@@ -40,7 +40,7 @@ describe('several files that belong together', () => {
     expect(await readdir(folder)).toEqual(['a.txt']);
   });
 
-  it('are replaced behind a link that leads to them', async () => {
+  it('are replaced at the target of a symbolic link', async () => {
     await writeFile(join(folder, 'real.txt'), 'before');
     await symlink(join(folder, 'real.txt'), join(folder, 'a.txt'));
     await writeTexts(files().slice(0, 1), true, never);

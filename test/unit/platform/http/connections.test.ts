@@ -58,8 +58,8 @@ async function ask(socket: Socket, path: string, headers = ''): Promise<string> 
 
 const connected = () => new Promise<number>((resolve) => app.server.getConnections((_, count) => resolve(count)));
 
-describe('connections that have shown no key', () => {
-  it('are 512 at most: the oldest is closed for a new one, which is served', async () => {
+describe('connections without a valid key', () => {
+  it('are limited to 512: the oldest is closed, and the new one is served', async () => {
     const first = await aConnection();
     const closed = once(first, 'close');
     for (let i = 1; i < MAX_KEYLESS; i += 1) await aConnection();
@@ -69,7 +69,7 @@ describe('connections that have shown no key', () => {
     await expect.poll(connected, patiently).toBe(MAX_KEYLESS);
   });
 
-  it('are not closed while they wait for an answer of ours', async () => {
+  it('are not closed while they wait for a response', async () => {
     const first = await aConnection();
     const answer = ask(first, '/slow');
     await expect.poll(() => waiting.length, patiently).toBe(1);
@@ -81,7 +81,7 @@ describe('connections that have shown no key', () => {
     expect(await answer).toBe('200');
   });
 
-  it('do not count when a key was shown on them', async () => {
+  it('do not count after a valid key was presented on them', async () => {
     const keyed = await aConnection();
     expect(await ask(keyed, '/v1/keyed', bearer)).toBe('200');
     const next = await aConnection();
@@ -93,7 +93,7 @@ describe('connections that have shown no key', () => {
     expect(await ask(keyed, '/v1/keyed', bearer)).toBe('200');
   });
 
-  it('are given back when they end', async () => {
+  it('no longer count after they end', async () => {
     const sockets = await Promise.all(Array.from({ length: 100 }, aConnection));
     for (const socket of sockets) socket.destroy();
     await expect.poll(connected, patiently).toBe(0);
@@ -102,8 +102,8 @@ describe('connections that have shown no key', () => {
   });
 });
 
-describe('requests that are sent without waiting for answers', () => {
-  it('are answered when they are a few', async () => {
+describe('pipelined requests', () => {
+  it('are answered if they are few', async () => {
     const socket = await aConnection();
     let text = '';
     socket.on('data', (piece) => {
@@ -113,7 +113,7 @@ describe('requests that are sent without waiting for answers', () => {
     await expect.poll(() => text.split('200 OK').length - 1, patiently).toBe(8);
   });
 
-  it('end the connection when they are many and nobody takes the answers', async () => {
+  it('end the connection if they are many and the client does not read the responses', async () => {
     const socket = await aConnection();
     const taken = once(app.server, 'connection');
     socket.pause();
@@ -125,7 +125,7 @@ describe('requests that are sent without waiting for answers', () => {
   });
 });
 
-it('tells in the log of a connection that the system could not give, and lives on', async () => {
+it('logs a connection that the system could not accept, and keeps running', async () => {
   app.server.emit('error', new Error('accept ENOMEM'));
   expect(log.entries).toMatchObject([{ level: 'warn', fields: { reason: 'accept ENOMEM' } }]);
   expect(await ask(await aConnection(), '/')).toBe('200');

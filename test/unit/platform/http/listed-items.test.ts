@@ -15,7 +15,7 @@ async function itemsOf(body: string, bytes: number): Promise<unknown[]> {
 }
 
 describe('a large body with one list', () => {
-  it('is read as JSON.parse reads it, wherever its pieces end', async () => {
+  it('is parsed as by JSON.parse, wherever its chunks end', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.jsonValue({ maxDepth: 3 })),
@@ -37,11 +37,11 @@ describe('a large body with one list', () => {
     ['a comma before the end', '{"queries": [1,]}'],
     ['an item that is no JSON', '{"queries": [{"a" 1}]}'],
     ['words behind the end', '{"queries": [1]} and more'],
-  ])('with %s is refused', async (_what, body) => {
+  ])('with %s is rejected', async (_what, body) => {
     await expect(itemsOf(body, 7)).rejects.toMatchObject({ code: 'body_unreadable' });
   });
 
-  it('takes the pieces out as their items come', async () => {
+  it('releases the chunks that it has read', async () => {
     const pieces = piecesOf(JSON.stringify({ queries: [1, 2, 3] }), 4);
     for await (const _ of listedItems(pieces, 'queries')) break;
     expect(pieces.length).toBeLessThan(5);

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { numberedPageShape, sliceAt } from '../../../../src/platform/http/fields.ts';
 
-it('pages of a list are all of it once, in its order, none larger than asked for', () => {
+it('pages of a list contain each item once, in order, and no page exceeds its limit', () => {
   fc.assert(
     fc.property(fc.array(fc.integer()), fc.integer({ min: 1, max: 20 }), (list, limit) => {
       const seen: number[] = [];
@@ -19,10 +19,10 @@ it('pages of a list are all of it once, in its order, none larger than asked for
   );
 });
 
-it('a cursor behind the end is an empty page', () => {
+it('a cursor after the end returns an empty page', () => {
   expect(sliceAt([1, 2], { limit: 5, cursor: '9' })).toEqual({ items: [], next_cursor: null });
 });
 
-it.each(['-1', '1.5', 'x', '9'.repeat(16), ''])('a cursor that this API never gave is refused: %j', (cursor) => {
+it.each(['-1', '1.5', 'x', '9'.repeat(16), ''])('a cursor that this API did not issue is rejected: %j', (cursor) => {
   expect(z.strictObject(numberedPageShape).safeParse({ cursor }).success).toBe(false);
 });

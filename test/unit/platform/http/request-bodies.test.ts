@@ -143,21 +143,21 @@ describe('a body', () => {
     expect(budget.held).toBe(0);
   });
 
-  it('is not inflated beyond the limit, however small it is', async () => {
+  it('is not decompressed beyond the limit, however small it is', async () => {
     const before = process.memoryUsage().arrayBuffers;
     expect(await send('/open', bomb, gzip)).toMatchObject({ json: { code: 'body_too_large' } });
     expect(budget.most).toBeLessThan(LIMIT + 2 * MB);
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(60 * MB);
   });
 
-  it('of nothing is none for what deletes, whatever type it says', async () => {
+  it('of length 0 is accepted by DELETE routes, whatever its content type', async () => {
     for (const type of ['application/json', 'text/plain;charset=UTF-8', 'text/csv']) {
       const answer = await answered(send('/open', '', { 'content-type': type }, 'DELETE'));
       expect(answer).toMatchObject({ status: 200, json: { bytes: null } });
     }
   });
 
-  it('that nobody takes is not read, and breaks nothing', async () => {
+  it('that no route reads is discarded without an error', async () => {
     for (const [path, method] of [
       ['/open', 'POST'],
       ['/nowhere', 'POST'],
@@ -170,7 +170,7 @@ describe('a body', () => {
     expect(budget.most).toBe(0);
   });
 
-  it('is not looked at before the key is', async () => {
+  it('is not read before the key is verified', async () => {
     for (const [body, headers] of [
       [bomb, gzip],
       ['x', gzip],
@@ -181,13 +181,13 @@ describe('a body', () => {
   });
 });
 
-describe('who goes away in the middle', () => {
+describe('a client that disconnects during a request', () => {
   it.each([
     ['of a body', 'content-length: 1000\r\n', 'hello'],
     ['of a compressed body', 'content-length: 1000\r\ncontent-encoding: gzip\r\n', gzipSync('hello')],
     ['of a chunk', 'transfer-encoding: chunked\r\n', '5\r\nhel'],
     ['before the first byte', 'content-length: 1000\r\ncontent-encoding: gzip\r\n', ''],
-  ])('%s leaves nothing behind', async (_name, headers, begun) => {
+  ])('releases everything: %s', async (_name, headers, begun) => {
     const ended = new Promise<void>((resolve) => {
       app.server.once('request', (request) => request.once('close', resolve));
     });
@@ -201,7 +201,7 @@ describe('who goes away in the middle', () => {
     expect(waiting).toEqual([]);
   });
 
-  it('of the work on it is given back when the work is done', async () => {
+  it('releases the memory of its body after the work is done', async () => {
     const request = open(new URL('/open', url), {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -218,7 +218,7 @@ describe('who goes away in the middle', () => {
   });
 });
 
-describe('all bodies together', () => {
+describe('all request bodies together', () => {
   const body = Buffer.alloc(20 * MB, 0x20);
   /** The answers that come while the others wait for theirs. */
   const heldBack = async (sent: readonly Promise<Answer>[]): Promise<Answer[]> => {
@@ -229,7 +229,7 @@ describe('all bodies together', () => {
   };
   const codeOf = ({ status, json }: Answer) => (status === 200 ? 'taken' : json['code']);
 
-  it('of callers without a key hold 64 MB and no more, and leave room for others', async () => {
+  it('of clients without a key hold at most 64 MB, and leave room for other clients', async () => {
     const sent = Array.from({ length: 12 }, () => send('/open', body));
     const refused = await heldBack(sent);
     expect(budget.most).toBeLessThanOrEqual(64 * MB);
@@ -247,7 +247,7 @@ describe('all bodies together', () => {
     expect(codeOf(await answered(send('/open', body)))).toBe('taken');
   });
 
-  it('hold 128 MB and no more, with or without keys', async () => {
+  it('hold at most 128 MB, with or without keys', async () => {
     const sent = Array.from({ length: 12 }, () => send('/v1/keyed', body, bearer));
     const refused = await heldBack(sent);
     expect(budget.most).toBeLessThanOrEqual(128 * MB);
@@ -257,7 +257,7 @@ describe('all bodies together', () => {
     expect(budget.held).toBe(0);
   });
 
-  it('count what pieces cost, so that a body of single bytes holds no more than another', async () => {
+  it('count the overhead of chunks, so that a body in single bytes holds no more memory than another', async () => {
     const socket = connect(Number(url.port), url.hostname);
     socket.on('error', () => undefined);
     socket.write(
@@ -271,7 +271,7 @@ describe('all bodies together', () => {
   });
 });
 
-it('lets who sends too much read the answer, unless to throw it away costs more', async () => {
+it('let a client that sends too much read the response, unless discarding its body costs more', async () => {
   expect(await send('/open', Buffer.alloc(20 * MB), gzip)).toMatchObject({
     status: 400,
     connection: undefined,

@@ -19,7 +19,7 @@ const inside = {
 };
 
 describe('the wire form of a value', () => {
-  it('has the names of its schema, dates as texts, and the keys of records as they are', () => {
+  it('has the field names of its schema, dates as text, and unchanged keys of records', () => {
     expect(toWire(schema, inside)).toEqual({
       run_id: 'r1',
       started_at: '2026-03-01T12:00:00.000Z',
@@ -29,18 +29,18 @@ describe('the wire form of a value', () => {
     });
   });
 
-  it('is what its schema takes', () => {
+  it('is accepted by its schema', () => {
     expect(schema.safeParse(JSON.parse(JSON.stringify(toWire(schema, inside)))).success).toBe(true);
   });
 
-  it('has nothing that the schema does not name', () => {
+  it('has no field that the schema does not name', () => {
     const holder = { ...inside, text: 'what a user asked', queries: [{ queryId: 'q1', userHash: 'secret' }] };
     const wire = JSON.stringify(toWire(schema, holder));
     expect(wire).not.toContain('what a user asked');
     expect(wire).not.toContain('secret');
   });
 
-  it('is refused for an object where the schema knows none', () => {
+  it('is rejected for an object that the schema does not expect', () => {
     expect(() => toWire(z.object({ note: z.unknown() }), { note: { any: 1 } })).toThrow('no wire form');
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { anyCountedBy, increaseBy, maxBy, observedBy, series } from '../../../../src/platform/metrics/alert-rules.ts';
 
-describe('a piece of PromQL', () => {
+describe('a PromQL expression', () => {
   it('matches one value, several, or a pattern', () => {
     expect(series('recalld_check_state', { state: 'critical' })).toBe('recalld_check_state{state="critical"}');
     expect(series('recalld_check_state', { state: ['ok', 'warning'] })).toBe(
@@ -12,13 +12,13 @@ describe('a piece of PromQL', () => {
     );
   });
 
-  it('quotes what would end a text', () => {
+  it('quotes characters that would end a string', () => {
     expect(series('recalld_golden_runs', { golden_set: 'a"b\\c' })).toBe(
       String.raw`recalld_golden_runs{golden_set="a\"b\\c"}`,
     );
   });
 
-  it('does not compile with what the catalogue does not have', () => {
+  it('does not compile with a metric or label that is not in the catalogue', () => {
     // @ts-expect-error no such metric
     expect(series('recalld_nothing')).toBe('recalld_nothing');
     // @ts-expect-error no such label
@@ -39,7 +39,7 @@ describe('a piece of PromQL', () => {
     expect(observedBy(by, 'recalld_query_latency_seconds', '5m', {}, 0.5)).toContain('{le="0.5"}');
   });
 
-  it('counts the first event of a counter, which appears with it', () => {
+  it('counts the first event of a counter that appears with this event', () => {
     expect(anyCountedBy(['task'], 'recalld_jobs_total', '1h', { outcome: 'dead' })).toContain(
       'unless recalld_jobs_total{outcome="dead"} offset 1h and on () recalld_build_info offset 1h',
     );

@@ -2,7 +2,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { watchEventLoop } from '../../../../src/platform/metrics/prometheus.ts';
 import { waitFor } from '../../../support/wait-for.ts';
 
-it('sees a task that holds up everything else', async () => {
+it('measures the delay by a task that blocks the event loop', async () => {
   const observed: number[] = [];
   const recorded: number[] = [];
   const stop = watchEventLoop(

@@ -29,7 +29,7 @@ recalld_normal_range{pipeline="wiki"} 9
 ].map((part) => Buffer.from(part));
 
 describe('metrics for a key of one pipeline', () => {
-  it('have the series of the pipeline and its shadows, and shared metrics, each below its heading', async () => {
+  it('contain the series of the pipeline and its shadows, and shared metrics, each with its help and type', async () => {
     expect(text(await limitMetrics(page, ['docs']))).toBe(`# HELP recalld_build_info Always 1.
 # TYPE recalld_build_info gauge
 recalld_build_info{version="1",nodejs="v22"} 1
@@ -41,7 +41,7 @@ recalld_query_latency_seconds_sum{pipeline="docs~new"} 1.5
 `);
   });
 
-  it('are empty for a pipeline without series, except for shared metrics', async () => {
+  it('contain only shared metrics for a pipeline without series', async () => {
     const lines = text(await limitMetrics(page, ['none'])).split('\n');
     expect(lines.filter((line) => /^\w/.test(line))).toEqual(['recalld_build_info{version="1",nodejs="v22"} 1']);
   });
@@ -51,7 +51,7 @@ recalld_query_latency_seconds_sum{pipeline="docs~new"} 1.5
     String.raw`recalld_golden_ndcg{segment="x\\",pipeline="wiki"} 1`,
     `recalld_golden_ndcg{segment="pipeline=",k="docs",pipeline="wiki"} 1`,
     `recalld_golden_ndcg{segment="} docs",pipeline="wiki"} 1`,
-  ])('are not confused by a segment that looks like a label: %s', async (line) => {
+  ])('ignore a segment value that looks like a label: %s', async (line) => {
     expect(text(await limitMetrics([Buffer.from(`${line}\n`)], ['docs']))).toBe('');
     expect(text(await limitMetrics([Buffer.from(`${line}\n`)], ['wiki']))).toBe(`${line}\n`);
   });

@@ -36,7 +36,7 @@ function anEndpoint(url: string) {
   return endpoint;
 }
 
-it('what /metrics shows goes out by OTLP, with the same names, labels and values', async () => {
+it('exports by OTLP what /metrics shows, with the same names, labels and values', async () => {
   const exporter = anExporter();
   await exporter.refresh();
   exporter.meter.increment('recalld_queries_total', { pipeline: 'faq', outcome: 'ok' }, 7);
@@ -79,7 +79,7 @@ it('what /metrics shows goes out by OTLP, with the same names, labels and values
   expect(shown.filter((name) => !metrics.has(name))).toEqual([]);
 });
 
-it('says once that it cannot be sent, and when it is again', async () => {
+it('logs a failed export once, and logs when exports succeed again', async () => {
   const exporter = anExporter();
   const half = '{"partialSuccess": {"rejectedDataPoints": "3", "errorMessage": "too old"}}';
   const receiver = await startOtlpReceiver([503, '{}'], [200, half], [200, '']);

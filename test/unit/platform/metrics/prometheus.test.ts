@@ -20,7 +20,7 @@ function shown(pipeline: string, value: number): string {
 }
 
 describe('stored gauges as text', () => {
-  it('come with their help and type, and only the last of two equal series', async () => {
+  it('have their help and type, and only the last of two equal series', async () => {
     const text = await aWriter()([
       sample('recalld_golden_ndcg', ndcg, 0.5),
       sample('recalld_golden_ndcg', { ...ndcg }, 0.1 + 0.2),
@@ -29,13 +29,13 @@ describe('stored gauges as text', () => {
     expect(seriesOf(text)).toEqual([shown('docs', 0.1 + 0.2)]);
   });
 
-  it('escape what labels may hold', async () => {
+  it('escape all characters that label values may contain', async () => {
     const segment = 'course=a "b" \\ c\nd';
     const text = await aWriter()([sample('recalld_golden_ndcg', { ...ndcg, segment }, 1)]);
     expect(seriesOf(text)[0]).toContain('segment="course=a \\"b\\" \\\\ c\\nd"');
   });
 
-  it('let others have their turn while there are many', async () => {
+  it('yield to other work while there are many', async () => {
     const many = Array.from({ length: 20_000 }, (_, k) => sample('recalld_golden_ndcg', { ...ndcg, k: String(k) }, k));
     let turns = 0;
     const timer = setInterval(() => (turns += 1), 0);
@@ -46,13 +46,13 @@ describe('stored gauges as text', () => {
   });
 });
 
-describe('gauges that are kept', () => {
+describe('stored gauges', () => {
   const kept = (pipeline: string, value: number): KeptGauges => ({
     of: {},
     samples: () => [sample('recalld_golden_ndcg', { ...ndcg, pipeline }, value)],
   });
 
-  it('stand with the others of their metric, in one group', async () => {
+  it('are grouped with the other series of their metric', async () => {
     const text = await aWriter()(
       [sample('recalld_golden_ndcg', ndcg, 1), sample('recalld_golden_mrr', ndcg, 1)],
       [kept('wiki', 0.5), kept('blog', 0.25)],
@@ -62,7 +62,7 @@ describe('gauges that are kept', () => {
     expect(text.match(/TYPE recalld_golden_ndcg gauge/g)).toHaveLength(1);
   });
 
-  it('are worked out once, are gone when they are left out, and come back', async () => {
+  it('are computed once, disappear while they are omitted, and reappear', async () => {
     let asked = 0;
     const counted = { ...kept('wiki', 0.5), samples: () => ((asked += 1), kept('wiki', 0.5).samples()) };
     const write = aWriter();
@@ -73,7 +73,7 @@ describe('gauges that are kept', () => {
     expect(asked).toBe(1);
   });
 
-  it('leave out what is not a finite number, and say so at each writing', async () => {
+  it('omit values that are not finite, and report them on each export', async () => {
     const dropped: string[] = [];
     const write = aWriter((name) => dropped.push(name));
     const broken = kept('wiki', Number.NaN);

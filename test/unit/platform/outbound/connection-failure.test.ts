@@ -30,7 +30,7 @@ describe('a connection that fails', () => {
     expect(failure.problem).not.toContain('secret');
   });
 
-  it('is classified even when what was thrown has no code, or is no error', () => {
+  it('is classified even if the thrown value has no code or is not an error', () => {
     expect(classifyConnectionFailure(new Error('bare')).code).toBe('connection_failed');
     expect(classifyConnectionFailure('text').code).toBe('connection_failed');
   });

@@ -37,7 +37,7 @@ describe('the wait before a retry', () => {
     expect(retryDelayMs(attempt, backoffMs, retryAfter, random, now)).toBe(expected);
   });
 
-  it('never exceeds 30 s, and never undercuts what the service asks for', () => {
+  it('never exceeds 30 s, and is never shorter than the service requests', () => {
     const seconds = fc.integer({ min: 0, max: 30 });
     const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
     fc.assert(
@@ -77,7 +77,7 @@ const never = new AbortController().signal;
 const beforeIdleOnesClose = { timeoutMs: 3000 };
 
 describe('a call to a JSON service', () => {
-  it('sends what it was given and gives back what was answered', async () => {
+  it('sends the body and returns the response', async () => {
     const api = await apiOver(json({ result: [1, 12345678901234567890n.toString()] }));
     const answer = await api.call({ ...search, query: { timeout: '3' } }, never);
     expect(answer).toMatchObject({ kind: 'answer', json: { result: [1, '12345678901234567890'] } });
@@ -92,13 +92,13 @@ describe('a call to a JSON service', () => {
     });
   });
 
-  it('sends a parameter once for each of its values', async () => {
+  it('sends a query parameter once for each of its values', async () => {
     const api = await apiOver(json({}));
     await api.call({ method: 'GET', path: '/fetch', query: { ids: ['a&b', 'c'], n: '1' }, purpose: 'search' }, never);
     expect(server?.requests[0]?.target).toBe('/fetch?ids=a%26b&ids=c&n=1');
   });
 
-  it('keeps the path of the address that it was given', async () => {
+  it('keeps the path of the configured address', async () => {
     const api = await apiOver(json({}), {});
     const behindProxy = createJsonApi(
       { url: `${server?.url}/proxy/`, headers: {}, timeout_ms: 1000, retries: 0 },
@@ -109,7 +109,7 @@ describe('a call to a JSON service', () => {
     expect(server?.requests.map(({ target }) => target)).toEqual(['/a', '/proxy/a']);
   });
 
-  it('is tried again when the service is busy, and not when it refuses', async () => {
+  it('is retried if the service is busy, and not if it refuses', async () => {
     const busy = await apiOver(inTurn(tooManyRequests('0'), status(503), json({ ok: true })));
     expect(await busy.call(search, never)).toMatchObject({ kind: 'answer', json: { ok: true } });
     expect(server?.requests).toHaveLength(3);
@@ -131,7 +131,7 @@ describe('a call to a JSON service', () => {
     [404, /; check vector_store\.base_url\.$/],
     [405, /; check vector_store\.base_url\.$/],
     [422, /returned 422 Unprocessable Entity\.$/],
-  ])('points to the key behind a %d, and to none that there is not', async (code, message) => {
+  ])('names the config key that can cause status %d, and no key that is not configured', async (code, message) => {
     const api = await apiOver(status(code), {}, { urlKey: 'base_url', credentialsKey: 'api_key' });
     expect(await api.call(search, never)).toMatchObject({
       kind: 'failed',
@@ -139,7 +139,7 @@ describe('a call to a JSON service', () => {
     });
   });
 
-  it('sends the parameters of the address with every call', async () => {
+  it('sends the query parameters of the address with every call', async () => {
     const api = await apiOver(json({}));
     const versioned = createJsonApi(
       { url: `${server?.url}/base?api-version=1`, headers: {}, timeout_ms: 1000, retries: 0 },
@@ -150,7 +150,7 @@ describe('a call to a JSON service', () => {
     expect(server?.requests.at(-1)?.target).toBe('/base/a?api-version=1&b=2');
   });
 
-  it('ends when its time is over', async () => {
+  it('ends at its timeout', async () => {
     const api = await apiOver(hang(), { timeout_ms: 50 });
     expect(await api.call(search, never)).toMatchObject({
       kind: 'failed',
@@ -159,7 +159,7 @@ describe('a call to a JSON service', () => {
     });
   });
 
-  it('may take a multiple of that time when it is told so', async () => {
+  it('can have a multiple of the timeout', async () => {
     const api = await apiOver(hang(), { timeout_ms: 10 });
     expect(await api.call({ ...search, patience: 5 }, never)).toMatchObject({
       code: 'timeout',
@@ -167,12 +167,12 @@ describe('a call to a JSON service', () => {
     });
   });
 
-  it('says so when no JSON comes back', async () => {
+  it('reports a response that is not JSON', async () => {
     const api = await apiOver(raw('<html>'));
     expect(await api.call(search, never)).toMatchObject({ kind: 'failed', code: 'not_json' });
   });
 
-  it('parses no answer that would take a gigabyte', async () => {
+  it('does not parse a response that would need a gigabyte of memory', async () => {
     const api = await apiOver(raw('['.repeat(4_000_000)));
     expect(await api.call(search, never)).toMatchObject({
       kind: 'failed',
@@ -181,7 +181,7 @@ describe('a call to a JSON service', () => {
     });
   });
 
-  it('rejects with the reason of an abort, also while it waits for its turn', async () => {
+  it('rejects with the reason of an abort, also while it waits for the rate limit', async () => {
     const api = await apiOver(json({}), { max_per_second: 0.001 });
     await api.call(search, never);
     const stop = new AbortController();
@@ -191,7 +191,7 @@ describe('a call to a JSON service', () => {
     expect(server?.requests).toHaveLength(1);
   });
 
-  it('leaves no connection behind when it is closed, neither an idle one nor one under way', async () => {
+  it('leaves neither idle nor active connections open when it is closed', async () => {
     const api = await apiOver(json({}));
     await api.call(search, never);
     expect(server?.openConnections).toBe(1);
@@ -208,7 +208,7 @@ describe('a call to a JSON service', () => {
     ['not a url', 'not an absolute URL'],
     ['ftp://store', 'the scheme ftp:'],
     ['http://user:password@store', 'contains a user name or a password'],
-  ])('refuses the address %s', (url, reason) => {
+  ])('rejects the address %s', (url, reason) => {
     const create = () => createJsonApi({ url, headers: {}, timeout_ms: 1, retries: 0 }, qdrant);
     expect(create).toThrow(reason);
     expect(create).not.toThrow('password@');

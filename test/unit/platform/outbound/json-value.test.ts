@@ -10,8 +10,8 @@ import {
   vectorOf,
 } from '../../../../src/platform/outbound/json-api.ts';
 
-describe('a part of an answer', () => {
-  it('is read when it is there', () => {
+describe('a field of a response', () => {
+  it('is returned if it exists', () => {
     expect(at({ result: { points: [{ id: 7 }] } }, 'result', 'points', 0, 'id')).toBe(7);
     expect([fieldAt({ 'a.b': 1, a: { b: 2 } }, 'a.b'), fieldAt({ a: { b: 2 } }, 'a.b')]).toEqual([1, 2]);
     expect(fieldAt({ a: { 'b.c': 3 } }, 'a.b.c')).toBe(3);
@@ -20,7 +20,7 @@ describe('a part of an answer', () => {
     expect(vectorOf([1, '0.5'])).toEqual(Float32Array.of(1, 0.5));
   });
 
-  it('is nothing when it has another shape', () => {
+  it('is undefined or null if it is missing or has another type', () => {
     expect([fieldAt({ a: 1 }, 'b'), fieldAt({ a: 1 }, 'a.b'), fieldAt(null, 'a.b')]).toEqual([
       undefined,
       undefined,
@@ -31,7 +31,7 @@ describe('a part of an answer', () => {
     expect([vectorOf([]), vectorOf([1, 'a']), vectorOf([1e300]), vectorOf({})]).toEqual([null, null, null, null]);
   });
 
-  it('is never an exception, whatever the answer is', () => {
+  it('never throws, whatever the response is', () => {
     assert(
       property(anything(), string(), (value, name) => {
         expect(Array.isArray(fieldsOf(value))).toBe(false);

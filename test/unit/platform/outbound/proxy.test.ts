@@ -50,14 +50,14 @@ async function ask(url: string, settings: Partial<HttpServiceConfig>) {
 const aService = () => listen(createServer((_, response) => response.end('{"from":"the service"}')));
 
 describe('a service behind a proxy', () => {
-  it('is asked through it', async () => {
+  it('is requested through the proxy', async () => {
     const [service, proxy] = await Promise.all([aService(), aProxy()]);
     const answer = await ask(service, { proxy: proxy.address.href });
     expect(answer).toMatchObject({ kind: 'answer', json: { from: 'the service' } });
     expect(proxy.asked).toEqual([`GET ${service}/collections`]);
   });
 
-  it('is spoken to in TLS, of which the proxy learns the host alone', async () => {
+  it('is requested over TLS, so that the proxy sees only the host', async () => {
     const folder = await mkdtemp(path.join(tmpdir(), 'recalld-proxy-'));
     onTestFinished(() => rm(folder, { recursive: true }));
     const files = selfSigned(folder, 'localhost');
@@ -74,7 +74,7 @@ describe('a service behind a proxy', () => {
     expect(distrusted).toMatchObject({ kind: 'failed', code: 'tls_error' });
   });
 
-  it('is reached with the login that the address of the proxy has, and without it the setting is named', async () => {
+  it("is reached with the credentials in the proxy's address; without them the error names the setting", async () => {
     const [service, proxy] = await Promise.all([aService(), aProxy('ops:secret')]);
     const withLogin = new URL(proxy.address);
     withLogin.username = 'ops';
@@ -84,7 +84,7 @@ describe('a service behind a proxy', () => {
     expect(refused).toMatchObject({ kind: 'failed', message: expect.stringContaining('check vector_store.proxy') });
   });
 
-  it('cannot be told from the proxy when neither answers', async () => {
+  it('cannot be told apart from its proxy if neither responds', async () => {
     const service = await aService();
     const answer = await ask(service, { proxy: 'http://ops:secret@127.0.0.1:1' });
     expect(answer).toMatchObject({

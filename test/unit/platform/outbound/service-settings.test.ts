@@ -31,7 +31,7 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 describe('the headers of a service', () => {
-  it('hold the key where the service looks for it, unless a header says something else', () => {
+  it('contain the key where the service expects it, unless a configured header replaces it', () => {
     const headersOf = (credentials: Record<string, string>, headers: Record<string, string> = {}) =>
       serviceHeaders(headers, { ...identity, credentials });
     expect(headersOf(bearer('k'))).toEqual({ authorization: 'Bearer k' });
@@ -44,7 +44,7 @@ describe('the headers of a service', () => {
     expect([bearer(undefined), basic(undefined), keyHeader('api-key', undefined)]).toEqual([{}, {}, {}]);
   });
 
-  it('take a key whose file ended with a line break, and refuse one with a break inside without showing it', () => {
+  it('accept a key that ends with a line break, and reject one with a line break inside without showing it', () => {
     const settings = (key: string) => serviceHeaders({}, { ...identity, credentials: keyHeader('api-key', key) });
     expect(settings('secret\n')).toEqual({ 'api-key': 'secret' });
     expect(() => settings('sec\nret')).toThrow(
@@ -74,7 +74,7 @@ describe('TLS files', () => {
     expect(tlsOf({})).toBeUndefined();
   });
 
-  it('that cannot be used are named in one sentence', () => {
+  it('that cannot be used are reported in one sentence', () => {
     const field = 'pipelines[0].vector_store.tls';
     expect(() => tlsOf({ ca_file: '/nowhere/ca.pem' })).toThrow(
       `${field}.ca_file: /nowhere/ca.pem does not exist; check the path.`,

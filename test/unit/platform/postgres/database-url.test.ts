@@ -22,7 +22,7 @@ describe('a postgres:// URL', () => {
     ['postgres://db/x?sslmode=require&sslrootcert=system', /sslmode=verify-full/],
     ['postgres://db/x?sslmode=prefer&sslnegotiation=direct', /sslnegotiation=direct/],
     ['postgres://db/x?sslnegotiation=later', /unknown sslnegotiation/],
-  ])('is refused with what is wrong in it, and never quoted: %s', (url, problem) => {
+  ])('is rejected with the problem, and never quoted: %s', (url, problem) => {
     expect(problemOfDatabaseUrl(url)).toMatch(problem);
     expect(() => read(url)).toThrow(expect.objectContaining({ code: 'config_invalid' }));
     for (const part of ['p@ss', 'rd@', 'p/w', 'w@', '%e4']) expect(problemOfDatabaseUrl(url)).not.toContain(part);
@@ -34,12 +34,12 @@ describe('a postgres:// URL', () => {
     ['postgres://me@[::1]/x', '::1', 5432],
     ['postgresql://me:p%40w%23@db:6432/x?pgbouncer=true&connection_limit=5', 'db', 6432],
     ['postgres://me:p@w,d@db/x', 'db', 5432],
-  ])('leads to its host and port: %s', (url, host, port) => {
+  ])('has this host and port: %s', (url, host, port) => {
     expect(problemOfDatabaseUrl(url)).toBeNull();
     expect(new Client(read(url).connection)).toMatchObject({ host, port });
   });
 
-  it('knows no TLS on a socket of the system', () => {
+  it('does not use TLS on a Unix socket', () => {
     expect(read('postgres:///x?host=/run/pg&sslmode=prefer')).toMatchObject({
       connection: { ssl: false },
       fallback: null,
@@ -48,7 +48,7 @@ describe('a postgres:// URL', () => {
 });
 
 describe('the sslmode of a postgres:// URL', () => {
-  it('means what it means to libpq', async () => {
+  it('has the same meaning as in libpq', async () => {
     vi.stubEnv('PGSSLMODE', undefined);
     const folder = await mkdtemp(path.join(tmpdir(), 'recalld-url-'));
     onTestFinished(async () => {
@@ -81,7 +81,7 @@ describe('the sslmode of a postgres:// URL', () => {
     expect(sslOf('')).toEqual({ rejectUnauthorized: true });
   });
 
-  it('is refused with the parameter of a file that cannot be read', () => {
+  it('is rejected with the name of the parameter whose file cannot be read', () => {
     expect(() => read('postgres://db/x?sslmode=verify-ca&sslrootcert=/no/such.pem')).toThrow(/sslrootcert .*ENOENT/);
   });
 });

@@ -25,7 +25,7 @@ async function failureOf(work: Promise<unknown>): Promise<PipelinesFailedError> 
 }
 
 describe('work over many pipelines', () => {
-  it('is done for every pipeline once, fails for those that failed, and names exactly these', () =>
+  it('is done once for every pipeline, and its error names exactly the pipelines that failed', () =>
     fc.assert(
       fc.asyncProperty(
         fc.array(fc.boolean(), { maxLength: 40 }),
@@ -58,7 +58,7 @@ describe('work over many pipelines', () => {
       ),
     ));
 
-  it('has no more in hand at once than it may, and as many as it may', async () => {
+  it('runs as many pipelines at once as allowed, and no more', async () => {
     let inHand = 0;
     let most = 0;
     await forEachPipeline(
@@ -75,7 +75,7 @@ describe('work over many pipelines', () => {
     expect(most).toBe(3);
   });
 
-  it('says each reason once, with the pipelines that it is the reason for', async () => {
+  it('reports each reason once, with its pipelines', async () => {
     const plans = ['docs', 'faq', 'wiki'].map((pipeline) => ({ pipeline }));
     const error = await failureOf(
       forEachPipeline(plans, never, async ({ pipeline }) => {
@@ -85,7 +85,7 @@ describe('work over many pipelines', () => {
     expect(error.message).toBe('docs, faq: PostgreSQL does not respond; wiki: the disk is full');
   });
 
-  it('keeps its message short when hundreds of pipelines fail, and its list of them whole', async () => {
+  it('keeps its message short and its list of pipelines complete if hundreds of pipelines fail', async () => {
     const names = Array.from({ length: 200 }, (_, index) => `pipeline-${index}`);
     const error = await failureOf(
       forEachPipeline(named(...names), never, () => Promise.reject(new Error('no answer'))),
@@ -94,7 +94,7 @@ describe('work over many pipelines', () => {
     expect(error.pipelines).toHaveLength(200);
   });
 
-  it('names the pipelines that the time of the job did not suffice for', async () => {
+  it("names the pipelines that were not processed before the job's timeout", async () => {
     const time = new AbortController();
     const error = await failureOf(
       forEachPipeline(
@@ -112,7 +112,7 @@ describe('work over many pipelines', () => {
     expect(error.message).toContain('the job ran out of time');
   });
 
-  it('ends with the reason of its signal when the program stops, and begins nothing more', async () => {
+  it('ends with the reason of its signal when the program stops, and starts no more work', async () => {
     const stop = new AbortController();
     const reason = new Error('the daemon stops');
     const begun: string[] = [];
@@ -131,7 +131,7 @@ describe('work over many pipelines', () => {
 });
 
 describe('steps of a job', () => {
-  it('are all taken, and all that failed is reported', async () => {
+  it('all run, and all failures are reported', async () => {
     const taken: string[] = [];
     const step = (name: string, problem?: string) => async () => {
       taken.push(name);
@@ -143,7 +143,7 @@ describe('steps of a job', () => {
     expect(messageOf(error)).toBe('one; three');
   });
 
-  it('that failed for pipelines fail as one, which names the pipelines of all steps', async () => {
+  it('that failed for some pipelines are reported as one error with the pipelines of all steps', async () => {
     const step =
       (...names: readonly string[]) =>
       () =>
@@ -153,7 +153,7 @@ describe('steps of a job', () => {
     expect(error.errors).toHaveLength(3);
   });
 
-  it('fail with the error itself when one failed, so that its kind decides about another attempt', async () => {
+  it('fail with the error itself if one step failed, so that its kind decides whether the job is retried', async () => {
     const problem = new RecalldError('golden_set_unknown', 'There is no golden set.');
     await expect(attemptEach([() => Promise.reject(problem), async () => undefined], never)).rejects.toBe(problem);
   });

@@ -36,7 +36,7 @@ function aRunner(work: Work = async () => undefined) {
 }
 
 describe('a job', () => {
-  it('is done when its work ends, counted and timed', async () => {
+  it('is counted and timed when its work ends', async () => {
     const { clock, meter, logger, worked, run } = aRunner((_, signal) => clock.sleep(102, signal));
     expect(await clock.until(run(job.name, { run_id: 'run-1' }, 'id'))).toBe('done');
     expect(worked).toEqual(['run-1']);
@@ -55,7 +55,7 @@ describe('a job', () => {
     ['an empty id', { run_id: '' }, 'run_id'],
     ['a key that the job does not know', { run_id: 'run-1', text: 'What is my PIN?' }, 'payload'],
     ['another type', 'run-1', 'payload'],
-  ])('with %s is dead at once: the log says which field, not what it held', async (_, payload, field) => {
+  ])('with %s fails without a retry, and the log names the field but not its value', async (_, payload, field) => {
     const { meter, logger, worked, run } = aRunner();
     expect(await run(job.name, payload, 'id')).toEqual({
       kind: 'dead',
@@ -90,7 +90,7 @@ describe('a job', () => {
       'dead',
       'dead',
     ],
-  ])('is judged when %s', async (_, error, verdict, outcome) => {
+  ])('is classified when %s', async (_, error, verdict, outcome) => {
     const { meter, logger, run } = aRunner(async () => {
       throw error;
     });
@@ -107,7 +107,7 @@ describe('a job', () => {
     ]);
   });
 
-  it('is put down when the program stops: another takes it, and it is no failure', async () => {
+  it('is returned to the queue when the program stops, and does not count as a failure', async () => {
     const { clock, meter, logger, stop, run } = aRunner((_, signal) => clock.sleep(1000, signal));
     const outcome = run(job.name, { run_id: 'run-1' }, 'id');
     await clock.advance(50);
@@ -117,7 +117,7 @@ describe('a job', () => {
     expect(logger.lines).toEqual([]);
   });
 
-  it('of a name that is not in the catalogue is a bug, and says so', async () => {
+  it('with a name that is not in the catalogue is reported as a bug', async () => {
     const { run } = aRunner();
     await expect(run('no-such-job', {}, 'id')).rejects.toThrow('there is no job no-such-job');
   });

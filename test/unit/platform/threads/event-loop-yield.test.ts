@@ -20,15 +20,15 @@ async function turnsOf(most: number, amounts: readonly number[]): Promise<number
   return turns.filter((done) => done.length > 0);
 }
 
-it('does as much in a turn as it has room for, in order', async () => {
+it('processes as many items in a turn as fit, in order', async () => {
   expect(await turnsOf(10, [4, 4, 4, 4, 4])).toEqual([[4, 4], [4, 4], [4]]);
 });
 
-it('lets work that is larger than a turn have one of its own', async () => {
+it('gives an item that is larger than a turn a turn of its own', async () => {
   expect(await turnsOf(10, [4, 30, 4, 4])).toEqual([[4], [30], [4, 4]]);
 });
 
-it('keeps nobody waiting while there is room', async () => {
+it('does not wait while there is room', async () => {
   const takeTurn = createEventLoopYield(10);
   let isElsewhere = false;
   setImmediate(() => {

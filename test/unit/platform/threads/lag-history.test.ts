@@ -17,27 +17,27 @@ describe('the history of the event loop', () => {
     for (let tick = 0; tick < 100; tick++) history.record(lag, minute === 10 ? 2.5 : 0.5);
   }
 
-  it('has the share of the time in which the loop was held up', () => {
+  it('returns the share of time in which the event loop was blocked', () => {
     expect(history.lateShare(later(10), later(11))).toBeCloseTo(0.5, 12);
     expect(history.lateShare(later(9), later(10.5))).toBeCloseTo(0.5, 12);
   });
 
-  it('has the share of the time in which the processors were taken', () => {
+  it('returns the share of time in which the processors were busy', () => {
     expect(history.queuedShare(later(10), later(11))).toBe(1);
     expect(history.queuedShare(later(0), later(5))).toBe(0);
     expect(history.queuedShare(later(30), later(40))).toBeNull();
   });
 
-  it('takes delays below 50 ms for none', () => {
+  it('ignores delays below 50 ms', () => {
     expect(history.lateShare(later(0), later(5))).toBe(0);
     expect(history.lateShare(later(20), later(21))).toBe(0);
   });
 
-  it('knows nothing of a time in which the process did not run', () => {
+  it('returns no value for a time in which the process did not run', () => {
     expect(history.lateShare(later(30), later(40))).toBeNull();
   });
 
-  it('forgets what is two hours old', () => {
+  it('drops samples after two hours', () => {
     now = later(131);
     history.record(0, 0);
     expect(history.lateShare(later(0), later(11))).toBeNull();

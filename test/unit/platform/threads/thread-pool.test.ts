@@ -42,7 +42,7 @@ describe('a thread', () => {
     expect(await run('echo', 'alive', never)).toBe('alive');
   });
 
-  it('that ends in the middle of a task fails it, and those behind it are done', async () => {
+  it('that ends during a task fails this task, and the queued tasks are completed', async () => {
     const { run } = aPool();
     const [failed, next] = await Promise.allSettled([run('endNow', 1, never), run('echo', 'next', never)]);
     expect(failed).toMatchObject({
@@ -52,17 +52,17 @@ describe('a thread', () => {
     expect(next).toEqual({ status: 'fulfilled', value: 'next' });
   });
 
-  it('tells the error of a task by its kind', async () => {
+  it("preserves the kind of a task's error", async () => {
     await expect(aPool().run('refuse', 'not so', never)).rejects.toThrow(new RangeError('not so'));
   });
 
-  it('fails a task that cannot be copied to it, and does the next', async () => {
+  it('fails a task that cannot be cloned, and completes the next one', async () => {
     const { run } = aPool();
     await expect(run('echo', (() => 'a function') as never, never)).rejects.toThrow('could not be cloned');
     expect(await run('echo', 'next', never)).toBe('next');
   });
 
-  it('ends with the task that is aborted, and those that wait are taken back', async () => {
+  it('ends when its task is aborted, and the queued tasks are removed', async () => {
     const { run } = aPool();
     const [running, waiting] = [new AbortController(), new AbortController()];
     const reason = new Error('enough');

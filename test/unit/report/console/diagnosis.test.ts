@@ -67,6 +67,14 @@ describe('a diagnosis on a page', () => {
     expect(text).not.toContain('recalld itself');
   });
 
+  it('shows only the evidence on a page whose card has cause and action', () => {
+    const text = textOf(markup(diagnosisPanel(diagnosis, 'evidence')));
+    expect(text).toContain('40 of 40 golden queries failed.');
+    expect(text).not.toContain('Likely cause');
+    expect(text).not.toContain('What to do');
+    expect(text).not.toContain('Firing since');
+  });
+
   it('shows what is to be typed as such', () => {
     const moved = html({ cause: 'golden_labels', ranked: [] });
     expect(moved).toContain('<code>recalld golden check</code>');

@@ -34,8 +34,11 @@ import type { Sign } from '../../rules/signs.ts';
 
 type Ranked = Incident['ranked'][number];
 
-/** `card`: only cause and action; `brief`: omits opposing evidence and other causes. */
-type Extent = 'full' | 'card' | 'brief';
+/**
+ * `card`: only cause and action; `brief`: omits opposing evidence and other causes; `evidence`: omits cause and action,
+ * for a page that shows the card too.
+ */
+type Extent = 'full' | 'card' | 'brief' | 'evidence';
 
 /** Maximum number of signs in a brief diagnosis. */
 const MAX_IN_BRIEF = 2;
@@ -49,6 +52,7 @@ export function diagnosisPanel(incident: Incident, extent: Extent = 'full'): Con
     findings(incident, extent),
     !isCard && further(incident),
     !isCard &&
+      extent !== 'evidence' &&
       styledParagraph(
         'quiet',
         closedAt === null ? 'Firing since ' : 'Fired from ',
@@ -72,11 +76,13 @@ export function findings(diagnosis: Diagnosis, extent: Extent = 'full'): Content
   const beside = besideOf(diagnosis);
   const supporting = first?.supporting ?? [];
   return [
-    causeLine(diagnosis),
-    beside === null
-      ? paragraph(quiet('What to do: '), causeTexts[cause].action)
-      : paragraph(tellApart(cause, beside.cause)),
-    also.map(alsoLine),
+    extent !== 'evidence' && [
+      causeLine(diagnosis),
+      beside === null
+        ? paragraph(quiet('What to do: '), causeTexts[cause].action)
+        : paragraph(tellApart(cause, beside.cause)),
+      also.map(alsoLine),
+    ],
     extent === 'card'
       ? null
       : extent === 'brief'

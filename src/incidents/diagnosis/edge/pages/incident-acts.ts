@@ -18,8 +18,16 @@ import type { Reliability } from '../../incident-acts.ts';
 import { causeTexts, namedCauses } from '../../rules/cause.ts';
 import type { Incident } from '../../rules/incident.ts';
 
-/** @param known how often marked causes were right, by confidence */
-export function incidentActs(incident: Incident, noted: readonly Annotation[], known: readonly Reliability[]): Content {
+/**
+ * @param known how often marked causes were right, by confidence
+ * @param silence form to silence the pipeline
+ */
+export function incidentActs(
+  incident: Incident,
+  noted: readonly Annotation[],
+  known: readonly Reliability[],
+  silence: Content,
+): Content {
   const { id, closedAt, acknowledgedAt, acknowledgedBy, mark } = incident;
   return [
     acknowledgedAt !== null &&
@@ -35,6 +43,7 @@ export function incidentActs(incident: Incident, noted: readonly Annotation[], k
       closedAt === null && acknowledgedAt === null && acknowledgeForm(id),
       noteForm('incident', id, 'this incident', incidentPath(id)),
       markForm(incident),
+      silence,
     ),
     reliabilityLine(incident, known),
   ];

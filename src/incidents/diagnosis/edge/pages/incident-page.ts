@@ -35,6 +35,7 @@ import {
 } from '../../../../report/model/show.ts';
 import type { WeeklyReport } from '../../../../report/status/weekly-report.ts';
 import { silencePanel } from '../../../notifications/edge/silence-panel.ts';
+import { ISOLATION_ALERT } from '../../firing-alerts.ts';
 import { causeTexts, tellApart } from '../../rules/cause.ts';
 import { BRIEF_MS, type Incident, pageStatistics, worstAlert } from '../../rules/incident.ts';
 import { besideOf } from '../../rules/rank-causes.ts';
@@ -63,8 +64,12 @@ export function incidentPage(data: IncidentPageData): PageContent {
           'What happened',
           {},
           group('stack', summary(data)),
-          incidentActs(incident, data.notes, data.reliability),
-          silencePanel(pipeline, data.silences, data.now, incidentPath(incident.id)),
+          incidentActs(
+            incident,
+            data.notes,
+            data.reliability,
+            silencePanel(pipeline, data.silences, data.now, incidentPath(incident.id)),
+          ),
         ),
         section(
           'chart',
@@ -121,6 +126,8 @@ function summary({ incident, golden, live }: IncidentPageData): Content {
       [
         worst !== undefined && link('Runbook', `/runbooks/${worst.rule}`),
         golden !== null && link('Queries that show it', incidentPath(incident.id), {}, 'queries'),
+        worst?.rule === ISOLATION_ALERT &&
+          link('Answers that show it', pipelinePath(pipeline, 'traffic'), {}, 'isolation'),
         golden === null && live !== null && link('Queries that show it', incidentPath(incident.id), {}, 'live-queries'),
         runId !== null &&
           runQueries(
@@ -270,7 +277,7 @@ function alerts({ timeline }: Incident): Section {
       ['Severity', (alert) => verdictBadge(alert.severity)],
       ['From (UTC)', (alert) => time(alert.openedAt), 'minor'],
       ['Resolved (UTC)', ({ endedAt }) => (endedAt === null ? 'still firing' : time(endedAt))],
-      ['At its worst', ({ worst }) => [worst.text, note(`at ${timeOfDay(worst.at)}`)]],
+      ['At its worst', ({ worst }) => [worst.text, note(`measured at ${timeOfDay(worst.at)}`)]],
     ]),
   );
 }

@@ -661,7 +661,7 @@ describe('a diagnosis', () => {
     const differences = ranked.find((one) => one.cause === 'unknown')?.supporting.map(({ name }) => name);
     expect(cause).toBe('unknown');
     expect(new Set(differences)).toEqual(new Set(['score', 'results']));
-    expect(summary).toMatch(/^Cause unknown: .* (ndcg@10 of answered queries|Queries still get)/);
+    expect(summary).toMatch(/^Cause unknown: .* (nDCG@10 of answered queries|Queries still get)/);
   });
 
   it('does not name a small topic as a cause before density has dropped for it', () => {

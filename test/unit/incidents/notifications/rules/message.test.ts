@@ -102,10 +102,22 @@ describe('the message of an incident', () => {
   it('says at the end what it recovered to and after how long, and nothing as if the fault went on', () => {
     const message = messageOf(over(120, 'nDCG@10 recovered to 0.82'), 'closed', settings);
     expect(message.summary).toBe('docs: nDCG@10 recovered to 0.82 after 2 h');
-    expect(message.lines.join(' ')).toContain('at its worst retriever down (HTTP 503)');
+    expect(message.lines.join(' ')).toContain('Worst: retriever down (HTTP 503).');
     expect(JSON.stringify(message)).not.toContain(incident.timeline[0]?.worst.text);
+    expect(message.lines.join(' ')).toContain(': fired from 2026-11-20 12:00 to 14:00 UTC.');
+    expect(message.lines.join(' '), 'which the summary says').not.toContain('recovered');
     expect(message.diagnosis).toBe('Diagnosed cause: the retriever is down (high confidence).');
     expect(message.link).toBe(link);
+  });
+
+  it('has the recovery of each further alert in its line', () => {
+    const alerts = [anAlert(), anAlert({ name: 'another alert', headline: 'nDCG@10 0, below 0.7' })];
+    const recoveries = new Map(alerts.map(({ name }) => [name, `${name} recovered`]));
+    const timeline = updateTimelines(updateTimelines([], alerts, NOON), [], later(24 * 60), recoveries);
+    const { lines } = messageOf(anIncident({ closedAt: later(24 * 60), timeline }), 'closed', alone);
+    expect(lines.at(-1)).toBe(
+      'another alert: fired from 2026-11-20 12:00 to 2026-11-21 12:00 UTC. Worst: nDCG@10 0, below 0.7. Now: another alert recovered.',
+    );
   });
 
   it.each([
