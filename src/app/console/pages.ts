@@ -16,14 +16,14 @@ import { MAX_COMPLAINTS_EXPLAINED } from '../../density/edge/complaints-reads.ts
 import { densityPage } from '../../density/edge/density-page.ts';
 import { experimentsPage, readExperimentsPage } from '../../experiments/edge/experiments-page.ts';
 import { pinBaseline } from '../../golden/edge/golden-routes.ts';
-import { goldenPage } from '../../golden/edge/pages/golden-page.ts';
-import { readGoldenPage, readQueryPage, readRunPage } from '../../golden/edge/pages/golden-reads.ts';
+import { goldenPage, readGoldenPage } from '../../golden/edge/pages/golden-page.ts';
+import { readQueryPage } from '../../golden/edge/pages/golden-reads.ts';
 import { type LabelsPageData, labelsPage } from '../../golden/edge/pages/labels-page.ts';
 import { queryPage } from '../../golden/edge/pages/query-page.ts';
-import { QUERIES_EXPLAINED, runPage } from '../../golden/edge/pages/run-page.ts';
+import { QUERIES_EXPLAINED, readRunPage, runPage } from '../../golden/edge/pages/run-page.ts';
 import type { Acceptance } from '../../golden/rules/labels.ts';
 import { findRun } from '../../golden/runs/stored-runs.ts';
-import { createLabelFixes } from '../../golden/sets/label-fixes.ts';
+import { acceptLabelFixes, findLabelFixes } from '../../golden/sets/label-fixes.ts';
 import { findPipeline, type WatchedPipeline } from '../../golden/watched-pipeline.ts';
 import { incidentPage } from '../../incidents/diagnosis/edge/pages/incident-page.ts';
 import { readIncidentPage } from '../../incidents/diagnosis/edge/pages/incident-reads.ts';
@@ -204,7 +204,7 @@ function addActions(app: FastifyInstance, contextOf: ContextOf, { clock, config 
     scope.post('/pipelines/:pipeline/golden/:set/labels', async (request, reply) => {
       const { pipeline = '', set = '' } = request.params as Record<string, string>;
       const context = contextOf(request);
-      const found = await createLabelFixes(context).findLabelFixes(pipeline, set);
+      const found = await findLabelFixes(context, pipeline, set);
       const frame = frameOf(request, request.visitor, clock.now(), version);
       const data = { ...(await readLabelsPage(context, pipeline, set)), found };
       return sendPage(reply, frame, labelsPage(data));
@@ -216,8 +216,7 @@ function addActions(app: FastifyInstance, contextOf: ContextOf, { clock, config 
       if (acceptances.length === 0)
         throw new RecalldError('body_unreadable', 'No proposal is selected; go back and select those that you accept.');
       const version = Number(fieldsOf(request)['version']);
-      const fixes = createLabelFixes(contextOf(request));
-      await fixes.acceptLabelFixes(pipeline, set, version, acceptances, consoleVisitor(request));
+      await acceptLabelFixes(contextOf(request), pipeline, set, version, acceptances, consoleVisitor(request));
       return goBack(reply, labelsPath(pipeline, set), 'fixed');
     });
   });

@@ -101,12 +101,9 @@ export function addGoldenRuns(
     const { outcome, order_by, limit, cursor } = parseRequest(request.query, runQueriesQuery, 'query');
     const from = Number(cursor ?? 0);
     const context = contextOf(request);
-    const { page, total } = await readRunQueries(context, await findRun(context.db.golden.runs, id), {
-      outcome: outcome ?? null,
-      orderBy: order_by === undefined ? null : metricKey(order_by),
-      from,
-      limit,
-    });
+    const run = await findRun(context.db.golden.runs, id);
+    const orderBy = order_by === undefined ? null : metricKey(order_by);
+    const { page, total } = await readRunQueries(context, run, outcome ?? null, orderBy, from, limit);
     const end = from + limit;
     return { items: page.map(runQueryJson), next_cursor: end < total ? String(end) : null };
   });

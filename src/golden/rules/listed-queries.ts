@@ -25,17 +25,16 @@ export interface ListedQuery {
   readonly staleDocuments: number;
 }
 
-export interface ListedRun {
-  readonly run: ComparedSide;
-  /** The run to compare with, or null. */
-  readonly against: ComparedSide | null;
-  /** Number of judged documents that left the store, by query. */
-  readonly staleDocuments: ReadonlyMap<string, number>;
-}
-
-/** Returns all queries in a view in its order, ties by id. */
+/**
+ * Returns all queries in a view in its order, ties by id.
+ *
+ * @param against the run to compare with, or null
+ * @param staleDocuments number of judged documents that left the store, by query
+ */
 export function listQueries(
-  { run, against, staleDocuments }: ListedRun,
+  run: ComparedSide,
+  against: ComparedSide | null,
+  staleDocuments: ReadonlyMap<string, number>,
   view: QueryView,
   key: RunMetricKey,
 ): ListedQuery[] {
@@ -93,16 +92,7 @@ function withDocuments(side: ComparedSide | null, has: boolean): ReadonlySet<str
   return new Set(answers.flatMap(({ queryId, documents }) => (documents.length > 0 === has ? [queryId] : [])));
 }
 
-/** A query whose score changed between two runs. */
-export interface ChangedQuery {
-  readonly queryId: string;
-  readonly text: string;
-  readonly baseline: number;
-  readonly candidate: number;
-  readonly difference: number;
-  /** True if the query returned documents in the baseline run but none in the candidate run. */
-  readonly isNewlyEmpty: boolean;
-}
+export type ChangedQuery = ReturnType<typeof changedQueries>[number];
 
 /**
  * Returns the queries in both runs whose score changed, most regressed first, ties by id.
@@ -114,7 +104,7 @@ export function changedQueries(
   candidate: ComparedSide,
   stale: ReadonlySet<string>,
   key: RunMetricKey,
-): ChangedQuery[] {
+) {
   const shared = sharedQueries(baseline.queries, candidate.queries).filter(({ id }) => !stale.has(id));
   const { relevanceLevel } = candidate.settings;
   const before = scoresBy(key, shared, baseline.answers, relevanceLevel);
@@ -122,10 +112,17 @@ export function changedQueries(
   const emptyBefore = withDocuments(baseline, false);
   const emptyAfter = withDocuments(candidate, false);
   return shared
-    .map(({ id, text }, row): ChangedQuery => {
+    .map(({ id, text }, row) => {
       const [old, now] = [before[row] ?? 0, after[row] ?? 0];
-      const isNewlyEmpty = emptyAfter.has(id) && !emptyBefore.has(id);
-      return { queryId: id, text, baseline: old, candidate: now, difference: now - old, isNewlyEmpty };
+      return {
+        queryId: id,
+        text,
+        baseline: old,
+        candidate: now,
+        difference: now - old,
+        /** True if the query returned documents in the baseline run but none in the candidate run. */
+        isNewlyEmpty: emptyAfter.has(id) && !emptyBefore.has(id),
+      };
     })
     .filter(({ difference, isNewlyEmpty }) => difference !== 0 || isNewlyEmpty)
     .toSorted((a, b) => a.difference - b.difference || (a.queryId < b.queryId ? -1 : 1));

@@ -94,32 +94,22 @@ function verdictOf(run: GoldenRun, verdicts: readonly Verdict[]): Verdict {
   return run.status === 'completed' ? worstVerdict(verdicts) : 'no_data';
 }
 
-export interface RunQuery {
-  readonly query: GoldenQuery;
-  /** Outcome of the query; null until it is answered. */
-  readonly answer: QueryAnswer | null;
-  /** Scores by metric key. */
-  readonly scores: Readonly<Record<string, number>>;
-  /** Judged documents that are missing from the store. */
-  readonly staleDocuments: readonly string[];
-}
+export type RunQuery = Awaited<ReturnType<typeof readRunQueries>>['page'][number];
 
-interface RunQuerySelection {
-  /** Returns only queries with this outcome. */
-  readonly outcome: QueryOutcome | null;
-  /** Sorts by this metric, lowest first, ties by id; null uses the order of the set. */
-  readonly orderBy: RunMetricKey | null;
-  /** Index of the first query of the page. */
-  readonly from: number;
-  readonly limit: number;
-}
-
-/** @returns one page of queries, and the total number selected */
+/**
+ * @param outcome returns only queries with this outcome
+ * @param orderBy sorts by this metric, lowest first, ties by id; null uses the order of the set
+ * @param from index of the first query of the page
+ * @returns one page of queries, and the total number selected
+ */
 export async function readRunQueries(
   context: Context,
   run: GoldenRun,
-  { outcome, orderBy, from, limit }: RunQuerySelection,
-): Promise<{ readonly page: readonly RunQuery[]; readonly total: number }> {
+  outcome: QueryOutcome | null,
+  orderBy: RunMetricKey | null,
+  from: number,
+  limit: number,
+) {
   const [{ queries, answers }, stale] = await Promise.all([
     readComparedSide(context, run),
     context.db.golden.runs.staleLabels(run.id),
@@ -133,8 +123,11 @@ export async function readRunQueries(
     total: ordered.length,
     page: page.map((query, row) => ({
       query,
+      /** Its answer; null until it is answered. */
       answer: answerOf.get(query.id) ?? null,
+      /** Scores by metric key. */
       scores: scoresOf(keys, columns, row),
+      /** Judged documents that are missing from the store. */
       staleDocuments: stale.flatMap(({ queryId, documentId }) => (queryId === query.id ? [documentId] : [])),
     })),
   };
@@ -161,24 +154,20 @@ function scoresOf(
   return Object.fromEntries(keys.map((key, column) => [formatMetricKey(key), columns[column]?.[row] ?? 0]));
 }
 
-interface RunTableSelection {
-  readonly view: QueryView;
-  /** The metric of the listed scores. */
-  readonly key: RunMetricKey;
-  /** Index of the first query of the page. */
-  readonly from: number;
-  readonly limit: number;
-}
-
 /**
  * @param against the run that queries are compared with; null for none
+ * @param key the metric of the listed scores
+ * @param from index of the first query of the page
  * @returns one page of queries, and the total number in the view
  */
 export async function readRunTable(
   context: Context,
   run: GoldenRun,
   against: GoldenRun | null,
-  { view, key, from, limit }: RunTableSelection,
+  view: QueryView,
+  key: RunMetricKey,
+  from: number,
+  limit: number,
 ): Promise<{ readonly page: readonly ListedQuery[]; readonly total: number }> {
   const [side, other, stale] = await Promise.all([
     readComparedSide(context, run),
@@ -188,7 +177,7 @@ export async function readRunTable(
   const staleDocuments = new Map<string, number>();
   for (const { queryId } of stale) staleDocuments.set(queryId, (staleDocuments.get(queryId) ?? 0) + 1);
   const before = other === null ? null : { ...other, queries: other.queries ?? side.queries };
-  const listed = listQueries({ run: side, against: before, staleDocuments }, view, key);
+  const listed = listQueries(side, before, staleDocuments, view, key);
   return { page: listed.slice(from, from + limit), total: listed.length };
 }
 

@@ -15,75 +15,63 @@ import type { CheckedSet } from './check-golden-set.ts';
 import { findVersion, sha256 } from './import-golden-set.ts';
 import { findLostDocuments, probeStoredLabels } from './missing-documents.ts';
 
-export interface FoundFixes {
-  /** Version of the set that was checked. */
-  readonly version: number;
-  readonly proposals: readonly LabelProposal[];
-  /** A sentence that states why the store could not be searched, or why the search ended early. */
-  readonly gap: string | null;
-  readonly stale: number;
-}
-
 /** Maximum time that a person waits for the store and the embedder. */
 const PATIENCE_MS = 25_000;
 
+export type FoundFixes = Awaited<ReturnType<typeof findLabelFixes>>;
+
 /**
- * Creates label fixes for the daemon, in which a person reviews proposals on one page and accepts them with the next
- * request.
+ * Searches the store for chunks that replaced missing judged documents, for a page on which a person reviews them.
+ *
+ * @throws RecalldError pipeline_unknown, golden_set_unknown
  */
-export function createLabelFixes(context: Context) {
-  const { pipelines, db, dbBy } = context;
-  const find = async (name: string, goldenSet: string) => {
-    const pipeline = findPipeline(pipelines, name);
-    const set = await findVersion(db.golden.sets, goldenSet);
-    const queries = await db.golden.sets.queries(set.name, set.version);
-    const signal = AbortSignal.timeout(PATIENCE_MS);
-    const { relevanceLevel } = scheduleOf(pipeline, goldenSet).settings;
-    const probe = await probeStoredLabels(context, pipeline, queries, relevanceLevel, signal);
-    const labels = probe.kind === 'probed' ? probe.labels : [];
-    const missing = [...new Set(labels.map(({ documentId }) => documentId))];
-    const lost = await findLostDocuments(db.golden.documents, pipeline, missing, signal);
-    const gap = probe.kind === 'unknown' ? probe.reason : lost.gap;
-    const proposals = proposeLabels(labels, lost.anchors);
-    const found: FoundFixes = { version: set.version, proposals, gap, stale: missing.length };
-    return { set, queries, found };
-  };
-
+export async function findLabelFixes(context: Context, name: string, goldenSet: string) {
+  const { pipelines, db } = context;
+  const pipeline = findPipeline(pipelines, name);
+  const set = await findVersion(db.golden.sets, goldenSet);
+  const queries = await db.golden.sets.queries(set.name, set.version);
+  const signal = AbortSignal.timeout(PATIENCE_MS);
+  const { relevanceLevel } = scheduleOf(pipeline, goldenSet).settings;
+  const probe = await probeStoredLabels(context, pipeline, queries, relevanceLevel, signal);
+  const labels = probe.kind === 'probed' ? probe.labels : [];
+  const missing = [...new Set(labels.map(({ documentId }) => documentId))];
+  const lost = await findLostDocuments(db.golden.documents, pipeline, missing, signal);
   return {
-    /**
-     * Searches the store for chunks that replaced missing judged documents.
-     *
-     * @throws RecalldError pipeline_unknown, golden_set_unknown
-     */
-    async findLabelFixes(pipeline: string, goldenSet: string): Promise<FoundFixes> {
-      return (await find(pipeline, goldenSet)).found;
-    },
-
-    /**
-     * Adds a version of the set with the accepted proposals.
-     *
-     * @param version the version for which the proposals were made
-     * @param by the person who accepts them, for the audit log
-     * @throws RecalldError golden_set_changed if the proposals no longer apply
-     */
-    async acceptLabelFixes(
-      pipeline: string,
-      goldenSet: string,
-      version: number,
-      acceptances: readonly Acceptance[],
-      by: string,
-    ): Promise<void> {
-      const { set, queries, found } = await find(pipeline, goldenSet);
-      const { accepted, unknown } = matchAcceptances(found.proposals, acceptances);
-      if (set.version !== version || unknown.length > 0) {
-        throw new RecalldError(
-          'golden_set_changed',
-          `${goldenSet} or the store has changed since the proposals were made. Load the proposals again.`,
-        );
-      }
-      await repairJudgments(dbBy(by).golden.sets, { set, queries }, accepted);
-    },
+    /** The version that was checked, with its queries. */
+    set,
+    queries,
+    proposals: proposeLabels(labels, lost.anchors),
+    /** A sentence that states why the store could not be searched, or why the search ended early. */
+    gap: probe.kind === 'unknown' ? probe.reason : lost.gap,
+    /** Number of missing documents. */
+    stale: missing.length,
   };
+}
+
+/**
+ * Adds a version of the set with the accepted proposals.
+ *
+ * @param version the version for which the proposals were made
+ * @param by the person who accepts them, for the audit log
+ * @throws RecalldError golden_set_changed if the proposals no longer apply
+ */
+export async function acceptLabelFixes(
+  context: Context,
+  pipeline: string,
+  goldenSet: string,
+  version: number,
+  acceptances: readonly Acceptance[],
+  by: string,
+): Promise<void> {
+  const found = await findLabelFixes(context, pipeline, goldenSet);
+  const { accepted, unknown } = matchAcceptances(found.proposals, acceptances);
+  if (found.set.version !== version || unknown.length > 0) {
+    throw new RecalldError(
+      'golden_set_changed',
+      `${goldenSet} or the store has changed since the proposals were made. Load the proposals again.`,
+    );
+  }
+  await repairJudgments(context.dbBy(by).golden.sets, found, accepted);
 }
 
 /**

@@ -51,7 +51,7 @@ it('a run asks the steps, scores their union, and a check on all_found fails whe
   expect(gauge('recalld_golden_all_found', { k: '1', segment: 'all' })).toBe(0);
   expect(gauge('recalld_golden_union_recall', { k: '1', segment: 'all' })).toBe(0.5);
 
-  const page = await readRunQueries(world.deps, bad, { outcome: null, orderBy: null, from: 0, limit: 1 });
+  const page = await readRunQueries(world.deps, bad, null, null, 0, 1);
   expect(page.page[0]?.query.steps).toEqual(['first 0', 'second 0']);
   expect(page.page[0]?.answer?.documents).toMatchObject([
     { id: 'first-0', step: 1 },

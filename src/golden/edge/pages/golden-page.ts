@@ -1,12 +1,13 @@
 /** Page of a golden set of a pipeline over time: scores with their intervals, deployments, and every run. */
+import { ofKind } from '../../../checks/rules/golden-checks.ts';
 import { worstVerdict } from '../../../checks/rules/threshold.ts';
+import { type Context, onReplica } from '../../../core/context.ts';
 import type { RunStatus } from '../../../core/model.ts';
 import { diagnosisPanel } from '../../../incidents/diagnosis/edge/pages/diagnosis.ts';
-import type { Incident } from '../../../incidents/diagnosis/rules/incident.ts';
 import { deploymentMark } from '../../../live/deployments/edge/deployments-page.ts';
-import type { Deployment } from '../../../live/deployments/rules/deployment.ts';
 import type { Measure } from '../../../math/ir/metric-key.ts';
-import { labelsPath, pipelinePath, runPath } from '../../../report/console/links.ts';
+import type { Query } from '../../../report/console/http/visit.ts';
+import { labelsPath, pipelinePath, runPath, type TimeRange } from '../../../report/console/links.ts';
 import type { TrendChart, TrendLevel, TrendPoint } from '../../../report/model/charts.ts';
 import type { Content, ContentNode, PageContent, Tone } from '../../../report/model/content.ts';
 import {
@@ -24,34 +25,10 @@ import {
   value,
   verdictBadge,
 } from '../../../report/model/show.ts';
-import type { GoldenBaseline } from '../../sql/golden-baselines.ts';
+import { readStatus } from '../../../report/status/read-status.ts';
 import type { HistoricRun } from '../../sql/run-results.ts';
-
-export interface GoldenPageData {
-  readonly pipeline: string;
-  /** Golden sets in the config, and other sets that ran manually. */
-  readonly sets: readonly string[];
-  /** The golden set on the page; null if the pipeline has no golden set. */
-  readonly shown: ShownSet | null;
-}
-
-interface ShownSet {
-  readonly goldenSet: string;
-  readonly cron: string | null;
-  /** Score series by measure, within the time range. */
-  readonly trends: ReadonlyMap<string, readonly TrendPoint[]>;
-  /** A page of the runs within the time range, oldest first. */
-  readonly runs: readonly HistoricRun[];
-  /** Value of the URL parameter that shows the previous page; null on the first page. */
-  readonly older: string | null;
-  readonly baseline: GoldenBaseline | null;
-  /** Incident of the pipeline at the end of the time range; null if there is none. */
-  readonly diagnosis: Incident | null;
-  /** Deployments within the time range, oldest first. */
-  readonly deployments: readonly Deployment[];
-  /** Configured score thresholds, by measure. */
-  readonly floors: ReadonlyMap<string, TrendLevel>;
-}
+import type { WatchedPipeline } from '../../watched-pipeline.ts';
+import { deploymentsWithin } from './golden-reads.ts';
 
 /** Measures with a chart, the most informative first. */
 export const charted: readonly { readonly measure: Measure; readonly name: string }[] = [
@@ -60,6 +37,67 @@ export const charted: readonly { readonly measure: Measure; readonly name: strin
   { measure: 'mrr', name: 'MRR' },
   { measure: 'recall', name: 'Recall' },
 ];
+
+/** Number of rows per page in the table of runs. */
+const MAX_RUNS = 25;
+
+type GoldenPageData = Awaited<ReturnType<typeof readGoldenPage>>;
+
+export async function readGoldenPage(
+  context: Context,
+  pipeline: WatchedPipeline,
+  { set: wanted, before }: Query,
+  range: TimeRange,
+) {
+  const { db, reads } = context;
+  const status = await readStatus(onReplica(context), pipeline);
+  const sets = status.golden.map(({ goldenSet }) => goldenSet);
+  const set = status.golden.find(({ goldenSet }) => goldenSet === wanted) ?? status.golden[0];
+  if (set === undefined) return { pipeline: pipeline.name, sets, shown: null };
+  const { goldenSet, cron } = set;
+  const { from, until } = range;
+  const asked = { pipeline: pipeline.name, goldenSet, from, until, measures: charted.map(({ measure }) => measure) };
+  const [trends, runs, deployments, [diagnosis]] = await Promise.all([
+    reads.golden.runReads.trends(asked),
+    reads.golden.runReads.history({ ...asked, until: startOf(before) ?? until, limit: MAX_RUNS + 1 }),
+    deploymentsWithin(context, pipeline.name, from, until),
+    db.incidents.list({ pipeline: pipeline.name, during: { from: until, until }, limit: 1 }),
+  ]);
+  return {
+    pipeline: pipeline.name,
+    /** Golden sets in the config, and other sets that ran manually. */
+    sets,
+    /** The golden set on the page; null if the pipeline has no golden set. */
+    shown: {
+      goldenSet,
+      cron,
+      /** Score series by measure, within the time range. */
+      trends,
+      /** A page of the runs within the time range, oldest first. */
+      runs: runs.slice(-MAX_RUNS),
+      /** Value of the URL parameter that shows the previous page; null on the first page. */
+      older: runs.length > MAX_RUNS ? (runs.at(-MAX_RUNS)?.startedAt.toISOString() ?? null) : null,
+      /** Deployments within the time range, oldest first. */
+      deployments,
+      /** Incident of the pipeline at the end of the time range; null if there is none. */
+      diagnosis: diagnosis ?? null,
+      baseline: status.runs.find((one) => one.goldenSet === goldenSet)?.baseline ?? null,
+      /** Configured score thresholds, by measure. */
+      floors: new Map<string, TrendLevel>(
+        ofKind(pipeline.checks, 'floor').map(({ measure, below }) => [
+          measure,
+          { value: below, text: `threshold ${below}`, isThreshold: true },
+        ]),
+      ),
+    },
+  };
+}
+
+/** Parses the URL parameter with the start of a run; null for an invalid time. */
+function startOf(before: string | undefined): Date | null {
+  const at = new Date(before ?? '');
+  return Number.isNaN(at.getTime()) ? null : at;
+}
 
 export const runTones: Record<RunStatus, Tone> = {
   running: 'neutral',
@@ -101,7 +139,7 @@ export function goldenPage({ pipeline, sets, shown }: GoldenPageData): PageConte
   };
 }
 
-function shownSet(pipeline: string, shown: ShownSet): Content {
+function shownSet(pipeline: string, shown: NonNullable<GoldenPageData['shown']>): Content {
   const { goldenSet, cron, trends, runs, older, baseline, diagnosis, deployments, floors } = shown;
   const k = Math.max(...runs.flatMap(({ scores }) => scores.map((one) => one.k)), 0);
   return [

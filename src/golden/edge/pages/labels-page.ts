@@ -73,7 +73,7 @@ function stale(known: LabelsPageData['known']): Content {
   );
 }
 
-function proposed(path: string, { version, proposals, gap, stale: lost }: FoundFixes): Content {
+function proposed(path: string, { set, proposals, gap, stale: lost }: FoundFixes): Content {
   const more = gap !== null && lead(gap);
   if (proposals.length === 0)
     return [
@@ -88,7 +88,7 @@ function proposed(path: string, { version, proposals, gap, stale: lost }: FoundF
   return {
     kind: 'form',
     action: `${path}/accept`,
-    hidden: { version },
+    hidden: { version: set.version },
     content: [
       table('Proposals to move judgments', proposals, [
         [

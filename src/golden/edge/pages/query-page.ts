@@ -28,7 +28,8 @@ import {
 } from '../../../report/model/show.ts';
 import { describeDeletedAnswers } from '../../runs/stored-runs.ts';
 import { partsOfPipelineName } from '../../watched-pipeline.ts';
-import { type QueryPageData, type QuerySide, type RankedDocument, sideBySide } from './query-sides.ts';
+import type { QueryPageData, QuerySide } from './golden-reads.ts';
+import { type RankedDocument, sideBySide } from './query-sides.ts';
 import { stepsSection } from './query-steps.ts';
 import { difference } from './query-table.ts';
 import { queryVerdict } from './query-verdict.ts';

@@ -1,44 +1,7 @@
 /** A golden query in two runs: its results before and now, with grades and changes of rank. */
-import type { GoldenQuery, Judgment, RetrievedDocument } from '../../../core/model.ts';
-import type { Incident } from '../../../incidents/diagnosis/rules/incident.ts';
-import type { Explained } from '../../../incidents/explain/answers.ts';
-import type { GoldenRun, QueryAnswer } from '../../rules/run.ts';
+import type { Judgment, RetrievedDocument } from '../../../core/model.ts';
 
-export interface QuerySide {
-  readonly run: GoldenRun;
-  /** Answer to the query; null if the run has none. */
-  readonly answer: QueryAnswer | null;
-  /** Scores by metric key. */
-  readonly scores: Readonly<Record<string, number>>;
-}
-
-export interface QueryPageData {
-  readonly query: GoldenQuery;
-  /** True unless the config forbids showing the texts of this pipeline. */
-  readonly showsText: boolean;
-  /** First words of documents, by id. */
-  readonly words: ReadonlyMap<string, string>;
-  readonly after: QuerySide;
-  /** Answer in the compared run; null if there is no run to compare with. */
-  readonly before: QuerySide | null;
-  /** Judged documents that are no longer in the store. */
-  readonly stale: ReadonlySet<string>;
-  /** Why relevant documents are missed, determined while the page is built; null unless requested. */
-  readonly explained: readonly Explained[] | null;
-  /** The incident that the run was part of; null if there is none. */
-  readonly incident: Incident | null;
-}
-
-export interface RankedDocument {
-  readonly id: string;
-  /** From 1. */
-  readonly rank: number;
-  readonly score: number | null;
-  /** Grade of the document; null if it is unjudged for this query. */
-  readonly grade: number | null;
-  /** Rank of the document on the other side; null if it is absent there. */
-  readonly otherRank: number | null;
-}
+export type RankedDocument = ReturnType<typeof sideBySide>['before'][number];
 
 /**
  * A repeated document counts at its first rank.
@@ -57,10 +20,21 @@ export function sideBySide(
     documents: readonly RetrievedDocument[],
     own: ReadonlyMap<string, number>,
     other: ReadonlyMap<string, number>,
-  ): RankedDocument[] =>
+  ) =>
     documents.flatMap(({ id, score }, index) =>
       own.get(id) === index + 1
-        ? [{ id, rank: index + 1, score, grade: grades.get(id) ?? null, otherRank: other.get(id) ?? null }]
+        ? [
+            {
+              id,
+              /** From 1. */
+              rank: index + 1,
+              score,
+              /** Grade of the document; null if it is unjudged for this query. */
+              grade: grades.get(id) ?? null,
+              /** Rank of the document on the other side; null if it is absent there. */
+              otherRank: other.get(id) ?? null,
+            },
+          ]
         : [],
     );
   return {

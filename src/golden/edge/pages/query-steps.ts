@@ -2,15 +2,7 @@
 import type { Content, ContentNode, Section } from '../../../report/model/content.ts';
 import { empty, group, lead, section, styled, table, value, verbatim } from '../../../report/model/show.ts';
 import { rankingsOf } from '../../rules/steps.ts';
-import type { QueryPageData } from './query-sides.ts';
-
-interface StepDocument {
-  readonly id: string;
-  readonly rank: number;
-  readonly score: number | null;
-  /** The first step that returned the document. */
-  readonly first: number;
-}
+import type { QueryPageData } from './golden-reads.ts';
 
 /**
  * @param named shows a document with its first words
@@ -27,10 +19,16 @@ export function stepsSection(
   const rankings = rankingsOf(after.answer?.documents ?? []);
   const firstStep = new Map<string, number>();
   const columns = steps.map((text, index) => {
-    const documents = (rankings[index] ?? []).slice(0, k).map(({ id, score }, place): StepDocument => {
+    const documents = (rankings[index] ?? []).slice(0, k).map(({ id, score }, place) => {
       const first = firstStep.get(id) ?? index + 1;
       firstStep.set(id, first);
-      return { id, rank: place + 1, score, first };
+      return {
+        id,
+        rank: place + 1,
+        score,
+        /** The first step that returned the document. */
+        first,
+      };
     });
     return section(
       `step-${index + 1}`,

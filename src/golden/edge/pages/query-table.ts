@@ -1,7 +1,11 @@
 /** Paged table of the queries of a run. */
 
+import type { Context } from '../../../core/context.ts';
 import type { QueryOutcome } from '../../../core/model.ts';
+import { formatMetricKey, isUnionMeasure } from '../../../math/ir/metric-key.ts';
+import { pageOf, type Query } from '../../../report/console/http/visit.ts';
 import { runPath, runQuery } from '../../../report/console/links.ts';
+import { showsTextOf } from '../../../report/console/shows-text.ts';
 import type { Content, Section, Tone } from '../../../report/model/content.ts';
 import {
   badge,
@@ -18,34 +22,62 @@ import {
 } from '../../../report/model/show.ts';
 import { type QueryView, queryViews } from '../../rules/listed-queries.ts';
 import type { GoldenRun } from '../../rules/run.ts';
+import { runMeasures, runMetricKeys } from '../../rules/score-run.ts';
+import { readRunTable } from '../../runs/run-summary.ts';
 import { describeDeletedAnswers } from '../../runs/stored-runs.ts';
 
-export interface QueryRow {
-  readonly id: string;
-  /** Query text; null if texts must not be shown. */
-  readonly text: string | null;
-  readonly outcome: QueryOutcome | null;
-  readonly score: number;
-  /** Score in the compared run; null if there is no such run. */
-  readonly before: number | null;
-  readonly staleDocuments: number;
-}
+const PAGE_SIZE = 25;
 
-export interface QueryTableData {
-  readonly view: QueryView;
-  /** A metric key such as `ndcg@10`. */
-  readonly by: string;
-  /** Metric keys to choose from. */
-  readonly measures: readonly string[];
-  readonly rows: readonly QueryRow[];
-  readonly total: number;
-  /** From 1. */
-  readonly page: number;
-  readonly pageSize: number;
-  /** The run with which this run is compared; null if there is none. */
-  readonly against: string | null;
-  /** The compared run, if it is specified in the URL. */
-  readonly chosenAgainst: string | null;
+type QueryTableData = Awaited<ReturnType<typeof readQueryTable>>;
+
+/**
+ * @param against the run with which its queries are compared; null if there is none
+ * @param scored scores of the run by metric key
+ * @param isFailing true if the queries that dropped most are shown first
+ */
+export async function readQueryTable(
+  context: Context,
+  run: GoldenRun,
+  against: GoldenRun | null,
+  isFailing: boolean,
+  scored: Readonly<Record<string, unknown>>,
+  query: Query,
+) {
+  const { cutoffs } = run.settings;
+  // Measures of unions exist only for runs of queries with steps.
+  const keys = runMetricKeys(cutoffs, runMeasures).filter(
+    (one) => !isUnionMeasure(one.measure) || Object.hasOwn(scored, formatMetricKey(one)),
+  );
+  const key = keys.find((one) => formatMetricKey(one) === query['by']) ?? {
+    measure: 'ndcg',
+    k: Math.max(...cutoffs),
+  };
+  const page = pageOf(query);
+  // A run without valid scores is not compared.
+  const isComparable =
+    run.status === 'completed' && against?.status === 'completed' && against.answersDeletedAt === null;
+  const other = isComparable ? against : null;
+  const view = queryViews.find((one) => one === query['view']) ?? (other !== null && isFailing ? 'regressed' : 'worst');
+  const from = (page - 1) * PAGE_SIZE;
+  const listed =
+    run.answersDeletedAt === null
+      ? await readRunTable(context, run, other, view, key, from, PAGE_SIZE)
+      : { page: [], total: 0 };
+  return {
+    view,
+    /** A metric key such as `ndcg@10`. */
+    by: formatMetricKey(key),
+    /** Metric keys to choose from. */
+    measures: keys.map(formatMetricKey),
+    rows: listed.page,
+    showsText: showsTextOf(context, run.pipeline),
+    total: listed.total,
+    page,
+    /** The run with which this run is compared; null if there is none. */
+    against: other?.id ?? null,
+    /** The compared run, if it is specified in the URL. */
+    chosenAgainst: query['against'] ?? null,
+  };
 }
 
 const titles: Record<QueryView, string> = {
@@ -114,7 +146,7 @@ export function queryTable(run: GoldenRun, data: QueryTableData): Section {
 
 function listed(
   run: GoldenRun,
-  { view, by, rows, total, page, pageSize, against, chosenAgainst }: QueryTableData,
+  { view, by, rows, showsText, total, page, against, chosenAgainst }: QueryTableData,
   linked: (text: string, rest: Record<string, string | number>) => ReturnType<typeof link>,
 ): Content {
   if (run.answersDeletedAt !== null) return empty(describeDeletedAnswers(run));
@@ -124,7 +156,13 @@ function listed(
       : empty(nothing[view]);
   return [
     table(`${titles[view]} queries by ${by}`, rows, [
-      ['Query', ({ id, text }) => ({ ...runQuery(run.id, id, query(id, text)), query: { against: chosenAgainst } })],
+      [
+        'Query',
+        ({ query: { id, text } }) => ({
+          ...runQuery(run.id, id, query(id, showsText ? text : null)),
+          query: { against: chosenAgainst },
+        }),
+      ],
       [
         'Outcome',
         ({ outcome }) =>
@@ -139,7 +177,14 @@ function listed(
         : ['Difference', ({ before, score }) => before !== null && difference(score - before), 'number'],
       ['Stale labels', ({ staleDocuments }) => staleDocuments !== 0 && staleDocuments, 'minor number'],
     ]),
-    { kind: 'pager', what: 'queries', page, pageSize, total, link: (text, to) => linked(text, { page: to }) },
+    {
+      kind: 'pager',
+      what: 'queries',
+      page,
+      pageSize: PAGE_SIZE,
+      total,
+      link: (text, to) => linked(text, { page: to }),
+    },
   ];
 }
 

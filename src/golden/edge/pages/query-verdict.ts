@@ -6,7 +6,8 @@ import { verdictWords } from '../../../incidents/explain/answers.ts';
 import { incidentPath } from '../../../report/console/links.ts';
 import type { Content } from '../../../report/model/content.ts';
 import { documentId, link, paragraph, strong, styledParagraph } from '../../../report/model/show.ts';
-import type { QueryPageData, RankedDocument, sideBySide } from './query-sides.ts';
+import type { QueryPageData } from './golden-reads.ts';
+import type { RankedDocument, sideBySide } from './query-sides.ts';
 
 /** Maximum number of documents that a sentence names. */
 const MAX_NAMED = 3;

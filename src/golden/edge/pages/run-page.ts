@@ -1,13 +1,13 @@
 /** Page of one golden run: its results, the comparison with the baseline, and its queries. */
+import { isBreach } from '../../../checks/rules/threshold.ts';
+import type { Context } from '../../../core/context.ts';
 import { count, duration, plural } from '../../../core/format.ts';
 import { diagnosisPanel } from '../../../incidents/diagnosis/edge/pages/diagnosis.ts';
-import type { Incident } from '../../../incidents/diagnosis/rules/incident.ts';
 import { countsOf, type ExplainedRun, verdictWords } from '../../../incidents/explain/answers.ts';
-import type { Annotation } from '../../../live/deployments/deployments.ts';
+import { explainRun } from '../../../incidents/explain/explain-run.ts';
 import { deploymentMark, noteForm, notes } from '../../../live/deployments/edge/deployments-page.ts';
-import type { Deployment } from '../../../live/deployments/rules/deployment.ts';
-import { pipelinePath, runPath, runQuery } from '../../../report/console/links.ts';
-import type { TrendPoint } from '../../../report/model/charts.ts';
+import type { Query } from '../../../report/console/http/visit.ts';
+import { pipelinePath, runPath, runQuery, type TimeRange } from '../../../report/console/links.ts';
 import type { Content, ContentNode, Form, PageContent, Section } from '../../../report/model/content.ts';
 import {
   ask,
@@ -27,46 +27,73 @@ import {
 } from '../../../report/model/show.ts';
 import type { GoldenRun } from '../../rules/run.ts';
 import type { RunSummaryJson } from '../../run-summary-schema.ts';
-import type { GoldenBaseline } from '../../sql/golden-baselines.ts';
 import { partsOfPipelineName } from '../../watched-pipeline.ts';
+import { findRun, summarizeAnyRun } from '../golden-routes.ts';
 import { charted, goldenChart, runTones } from './golden-page.ts';
-import { type QueryTableData, queryTable } from './query-table.ts';
-import {
-  baselineNote,
-  checksSection,
-  forbiddenSection,
-  noAnswerSection,
-  type PreviousRun,
-  scoresSection,
-} from './run-sections.ts';
+import { comparedWith, deploymentsWithin, diagnosisOf } from './golden-reads.ts';
+import { queryTable, readQueryTable } from './query-table.ts';
+import { baselineNote, checksSection, forbiddenSection, noAnswerSection, scoresSection } from './run-sections.ts';
 import { stagesSection } from './stages.ts';
-
-export interface RunPageData {
-  readonly run: GoldenRun;
-  readonly summary: RunSummaryJson;
-  /** The previous completed run; null for the first run. */
-  readonly previous: PreviousRun | null;
-  /** Start of the trend, which includes earlier runs. */
-  readonly from: Date;
-  /** By measure. */
-  readonly trends: ReadonlyMap<string, readonly TrendPoint[]>;
-  /** Deployments before and after the run, oldest first. */
-  readonly deployments: readonly Deployment[];
-  readonly notes: readonly Annotation[];
-  /** The pinned baseline; null if this run is not the baseline. */
-  readonly baseline: GoldenBaseline | null;
-  /** Incident that the run was part of; null if there is none. */
-  readonly diagnosis: Incident | null;
-  readonly queries: QueryTableData;
-  /** Why relevant documents were missed, determined while the page is built; null unless requested. */
-  readonly explained: ExplainedRun | null;
-}
 
 /** Maximum number of explained queries. Each explanation takes about five requests to the retriever. */
 export const QUERIES_EXPLAINED = 20;
 
 /** The two most informative measures of a run. */
-export const chartedOfRun = charted.slice(0, 2);
+const chartedOfRun = charted.slice(0, 2);
+
+/** Number of earlier runs in the trend of a run. */
+const RUNS_BEFORE = 16;
+
+type RunPageData = Awaited<ReturnType<typeof readRunPage>>;
+
+export async function readRunPage(context: Context, runId: string, range: TimeRange, query: Query, isAsked: boolean) {
+  const { db, reads } = context;
+  const { runs } = db.golden;
+  const run = await findRun(runs, runId);
+  const { pipeline, goldenSet } = run;
+  const previous = await runs.list({ pipeline, goldenSet, status: 'completed', before: run, limit: RUNS_BEFORE });
+  // The trend includes the time before the run, so that a drop is visible.
+  const earliest = previous.at(-1)?.startedAt ?? run.startedAt;
+  const from = earliest < range.from ? earliest : range.from;
+  const [last] = previous;
+  const [previousScores, summary, trends, deployments, notes, pinned, diagnosis, chosen] = await Promise.all([
+    last === undefined ? [] : runs.scores(last.id),
+    summarizeAnyRun(context, run),
+    reads.golden.runReads.trends({
+      pipeline,
+      goldenSet,
+      from,
+      until: range.until,
+      measures: chartedOfRun.map(({ measure }) => measure),
+    }),
+    deploymentsWithin(context, pipeline, from, range.until),
+    db.live.annotations.of('run', [run.id]),
+    db.golden.baselines.pinned(pipeline, goldenSet),
+    diagnosisOf(context, run),
+    query['against'] === undefined ? null : findRun(runs, query['against']),
+  ]);
+  const against = chosen ?? (await comparedWith(context, run, diagnosis, [summary.baseline, summary.deployment]));
+  return {
+    run,
+    summary,
+    /** The previous completed run; null for the first run. */
+    previous: last === undefined ? null : { runId: last.id, scores: previousScores },
+    /** Start of the trend, which includes earlier runs. */
+    from,
+    /** By measure. */
+    trends,
+    /** Deployments before and after the run, oldest first. */
+    deployments,
+    notes: notes.get(run.id) ?? [],
+    /** The pinned baseline; null if this run is not the baseline. */
+    baseline: pinned?.runId === run.id ? pinned : null,
+    /** Incident that the run was part of; null if there is none. */
+    diagnosis,
+    queries: await readQueryTable(context, run, against, isBreach(summary.verdict), summary.metrics, query),
+    /** Why relevant documents were missed, determined while the page is built; null unless requested. */
+    explained: isAsked ? await explainRun(context, run.id, { queryId: null, limit: QUERIES_EXPLAINED }) : null,
+  };
+}
 
 export function runPage(data: RunPageData): PageContent {
   const { run, summary, previous, from, trends, deployments, baseline, diagnosis, queries, explained } = data;

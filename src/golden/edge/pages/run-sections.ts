@@ -121,7 +121,7 @@ export function noAnswerSection({ no_answer: found, run_id: run }: RunSummaryJso
 }
 
 /** The completed run before another run. */
-export interface PreviousRun {
+interface PreviousRun {
   readonly runId: string;
   readonly scores: readonly SegmentScore[];
 }

@@ -18,7 +18,7 @@ async function aSet() {
   return { deps, goldenSet };
 }
 
-const wanted = { view: 'regressed', key: { measure: 'mrr', k: 10 }, from: 0, limit: 100 } as const;
+const mrr = { measure: 'mrr', k: 10 } as const;
 
 async function aWorld() {
   const { deps, goldenSet } = await aSet();
@@ -32,12 +32,12 @@ async function aWorld() {
 
 it('the queries of a run are read in pages, compared to another run of the set', async () => {
   const { deps, run, good } = await aWorld();
-  const { page, total } = await readRunTable(contextOf({ db: { golden: deps } }), run, good, { ...wanted, limit: 1 });
+  const { page, total } = await readRunTable(contextOf({ db: { golden: deps } }), run, good, 'regressed', mrr, 0, 1);
   expect(total).toBe(2);
   expect(page).toMatchObject([{ query: { id: 'q3' }, score: 0, before: 1 }]);
-  const second = await readRunTable(contextOf({ db: { golden: deps } }), run, good, { ...wanted, from: 1, limit: 1 });
+  const second = await readRunTable(contextOf({ db: { golden: deps } }), run, good, 'regressed', mrr, 1, 1);
   expect(second.page).toMatchObject([{ query: { id: 'q2' }, score: 0.5, before: 1 }]);
-  expect((await readRunTable(contextOf({ db: { golden: deps } }), run, null, wanted)).total).toBe(0);
+  expect((await readRunTable(contextOf({ db: { golden: deps } }), run, null, 'regressed', mrr, 0, 100)).total).toBe(0);
 });
 
 it('a run of another version is compared over the queries that both contain', async () => {
@@ -45,11 +45,9 @@ it('a run of another version is compared over the queries that both contain', as
   const changed = goldenQueries(4).map((query) => (query.id === 'q3' ? { ...query, text: 'New?' } : query));
   await deps.sets.add(aNewGoldenSet({ name: goldenSet, contentHash: 'hash-2', queries: changed }), NOON);
   const other = await putRun(deps, { goldenSet, goldenSetVersion: 2 }, { answers: right });
-  const { page } = await readRunTable(contextOf({ db: { golden: deps } }), run, other, wanted);
+  const { page } = await readRunTable(contextOf({ db: { golden: deps } }), run, other, 'regressed', mrr, 0, 100);
   expect(page.map(({ query }) => query.id)).toEqual(['q2']);
 });
-
-const everything = { outcome: null, orderBy: null, from: 0, limit: 100 };
 
 /** A run of four queries: right, wrong, failed, and not answered yet. */
 async function aRun() {
@@ -64,7 +62,7 @@ async function aRun() {
 
 it('every query of a run is listed with its answer and its scores; one without an answer scores 0', async () => {
   const { deps, run } = await aRun();
-  const { page, total } = await readRunQueries(contextOf({ db: { golden: deps } }), run, everything);
+  const { page, total } = await readRunQueries(contextOf({ db: { golden: deps } }), run, null, null, 0, 100);
   expect(total).toBe(4);
   expect(page.map(({ query, answer }) => [query.id, answer?.outcome ?? null])).toEqual([
     ['q1', 'ok'],
@@ -80,12 +78,7 @@ it('queries are sorted from the lowest score, ties by id, across pages', async (
   const { deps, run } = await aRun();
   const ids = async (from: number) => {
     const orderBy = { measure: 'mrr', k: 5 } as const;
-    const { page } = await readRunQueries(contextOf({ db: { golden: deps } }), run, {
-      ...everything,
-      orderBy,
-      from,
-      limit: 3,
-    });
+    const { page } = await readRunQueries(contextOf({ db: { golden: deps } }), run, null, orderBy, from, 3);
     return page.map(({ query }) => query.id);
   };
   expect(await ids(0)).toEqual(['q3', 'q4', 'q2']);
@@ -95,10 +88,6 @@ it('queries are sorted from the lowest score, ties by id, across pages', async (
 
 it('the outcome filter lists only the queries with that outcome', async () => {
   const { deps, run } = await aRun();
-  const { page, total } = await readRunQueries(contextOf({ db: { golden: deps } }), run, {
-    ...everything,
-    outcome: 'ok',
-    limit: 1,
-  });
+  const { page, total } = await readRunQueries(contextOf({ db: { golden: deps } }), run, 'ok', null, 0, 1);
   expect([page.map(({ query }) => query.id), total]).toEqual([['q1'], 2]);
 });

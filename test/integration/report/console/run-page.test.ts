@@ -21,11 +21,11 @@ async function shown(end: Parameters<typeof anEnd>[0], explained: ExplainedRun |
   const queries = {
     view: 'worst',
     by: 'ndcg@10',
-    measures: [],
+    measures: [] as string[],
     rows: [],
+    showsText: true,
     total: 0,
     page: 1,
-    pageSize: 50,
     against: null,
     chosenAgainst: null,
   } as const;

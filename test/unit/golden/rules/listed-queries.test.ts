@@ -36,7 +36,7 @@ const run = aSide({
 
 function list(view: QueryView, against: ComparedSide | null = before) {
   const staleDocuments = new Map([['stale', 2]]);
-  return listQueries({ run, against, staleDocuments }, view, { measure: 'mrr', k: 10 });
+  return listQueries(run, against, staleDocuments, view, { measure: 'mrr', k: 10 });
 }
 
 const rows = (view: QueryView) => list(view).map(({ query, score }) => [query.id, score]);

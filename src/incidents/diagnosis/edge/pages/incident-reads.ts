@@ -72,7 +72,7 @@ async function readGoldenQueries(context: Context, { runId, referenceRunId, pipe
   const key = { measure: 'ndcg', k: Math.max(...run.settings.cutoffs) } as const;
   const views: readonly QueryView[] = against === null ? ['failed'] : ['regressed', 'failed', 'newly_empty'];
   for (const view of views) {
-    const { page, total } = await readRunTable(context, run, against, { view, key, from: 0, limit: MAX_QUERIES });
+    const { page, total } = await readRunTable(context, run, against, view, key, 0, MAX_QUERIES);
     if (total === 0) continue;
     const isShown = showsTextOf(context, pipeline);
     const queries = await Promise.all(

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { type QueryPageData, sideBySide } from '../../../../../src/golden/edge/pages/query-sides.ts';
+import type { QueryPageData } from '../../../../../src/golden/edge/pages/golden-reads.ts';
+import { sideBySide } from '../../../../../src/golden/edge/pages/query-sides.ts';
 import { queryVerdict } from '../../../../../src/golden/edge/pages/query-verdict.ts';
 import { terminalText } from '../../../../../src/report/terminal.ts';
 import { aGoldenRun, anAnswer, anIncident, aRunSettings, NOON } from '../../../../support/builders.ts';

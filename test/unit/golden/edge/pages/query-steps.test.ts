@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import type { QueryPageData } from '../../../../../src/golden/edge/pages/golden-reads.ts';
 import { queryPage } from '../../../../../src/golden/edge/pages/query-page.ts';
-import { type QueryPageData, sideBySide } from '../../../../../src/golden/edge/pages/query-sides.ts';
+import { sideBySide } from '../../../../../src/golden/edge/pages/query-sides.ts';
 import { terminalText } from '../../../../../src/report/terminal.ts';
 import { aGoldenQuery, aGoldenRun, anAnswer, aRunSettings, NOON } from '../../../../support/builders.ts';
 
