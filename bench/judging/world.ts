@@ -85,6 +85,7 @@ function createPairCounts(): { add(first: number, second: number): void; kappa()
     },
     kappa() {
       const pairs = Array.from(counts, (weight, at) => ({
+        cluster: at,
         weight,
         first: Math.floor(at / GRADES),
         second: at % GRADES,

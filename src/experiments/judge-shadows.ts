@@ -151,13 +151,7 @@ async function scorePairOf(
   const by = { textHash: textHash(query, context.hashKey), fingerprint: judge.fingerprint };
   for (const { hash, text } of returned) {
     if (grades.has(hash) || text === null) continue;
-    const graded = await gradeText(
-      context,
-      plan,
-      judge,
-      { text: query, document: { hash, content: text }, by },
-      signal,
-    );
+    const graded = await gradeText(context, plan, judge, query, { hash, content: text }, by, signal);
     if (graded === 'over_budget' || graded === 'unreachable') return 'later';
     const { grade, isFlagged } = graded;
     if (grade === null) return null;

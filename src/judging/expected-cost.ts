@@ -21,11 +21,7 @@ export type ExpectedCost = NonNullable<ReturnType<typeof expectedCost>>;
  * Mean number of documents graded per selected query. Assumes that shadows and pooling return no document that users
  * already got.
  */
-export function gradesPerQuery({
-  depth,
-  shadowLists,
-  pooling,
-}: Pick<JudgingPlan, 'depth' | 'shadowLists' | 'pooling'>): number {
+export function gradesPerQuery({ depth, shadowLists, pooling }: JudgingPlan): number {
   return depth * (1 + shadowLists) + (pooling === null ? 0 : pooling.share * pooling.documents);
 }
 

@@ -28,10 +28,7 @@ const scores: ReadonlySet<string> = new Set([
 ]);
 
 /** @param plans one for each pipeline with `judged`; measurements of other pipelines are ignored */
-export function judgingGauges(
-  plans: readonly Pick<JudgingPlan, 'pipeline' | 'minAgreement'>[],
-  { measurements }: MeasuredRows,
-): GaugesAt {
+export function judgingGauges(plans: readonly JudgingPlan[], { measurements }: MeasuredRows): GaugesAt {
   const minAgreement = new Map(plans.map((plan) => [plan.pipeline, plan.minAgreement]));
   const own = measurements.filter(({ pipeline }) => minAgreement.has(pipeline));
   return (now) =>

@@ -11,7 +11,7 @@ import { type EpisodeStep, episodeSteps, splitByPause } from '../live/rules/epis
 import {
   type Deferral,
   documentTexts,
-  EXPIRY_MS,
+  expire,
   gradeText,
   processQueue,
   storedText,
@@ -39,13 +39,10 @@ export async function gradeEpisodes(
   judge: Judge,
   signal: AbortSignal,
 ): Promise<void> {
-  const { db, clock, meter, logger } = context;
+  const { episodes } = context.db.judging;
   const { pipeline, depth: k } = plan;
-  const expired = await db.judging.episodes.expire(pipeline, new Date(clock.now().getTime() - EXPIRY_MS));
-  if (expired > 0) {
-    meter.increment('recalld_judge_failures_total', { pipeline, reason: 'expired' }, expired);
-    logger.warn('turns of agents expired: they could not be graded within a day', { pipeline, expired });
-  }
+  const message = 'turns of agents expired: they could not be graded within a day';
+  await expire(context, pipeline, message, (before) => episodes.expire(pipeline, before));
   if (plan.episodeShare === 0) return;
   // Opened for the first episode, because most pipelines have none.
   let throttle: Throttle | null = null;
@@ -70,16 +67,18 @@ export async function gradeEpisodes(
   };
   const by = { fingerprint: judge.fingerprint, k };
   try {
-    await processQueue(clock, signal, {
-      claim: (due, leaseUntil) => db.judging.episodes.claim(pipeline, due, leaseUntil),
-      async work({ id }) {
+    await processQueue(
+      context.clock,
+      signal,
+      (due, leaseUntil) => episodes.claim(pipeline, due, leaseUntil),
+      async ({ id }) => {
         const scores = await scoreEpisode(context, { ...plan, retriever: limited }, judge, id, signal);
         if (typeof scores === 'string') return scores;
-        await db.judging.episodes.close(pipeline, id, scores, by);
+        await episodes.close(pipeline, id, scores, by);
         return null;
       },
-      release: (id, dueAt) => db.judging.episodes.release(pipeline, id, dueAt),
-    });
+      (id, dueAt) => episodes.release(pipeline, id, dueAt),
+    );
   } finally {
     await (throttle as Throttle | null)?.close();
   }
@@ -134,7 +133,7 @@ function createGrader(
 ): Grader {
   const by = { textHash: textHash(text, context.hashKey), fingerprint: judge.fingerprint };
   return async (document) => {
-    const graded = await gradeText(context, plan, judge, { text, document, by }, signal);
+    const graded = await gradeText(context, plan, judge, text, document, by, signal);
     if (graded === 'over_budget' || graded === 'unreachable') return graded;
     const { grade, isFlagged } = graded;
     if (grade === null) return null;
@@ -156,7 +155,7 @@ async function gradeReturned(
   const documentIds = [...new Set(step.documentIds)].slice(0, plan.depth);
   if (step.outcome !== 'ok' || documentIds.length === 0) return [];
   if (text === null) return null;
-  const found = await documentTexts(plan, { text, embedding: vectorOf(step), segments, documentIds }, signal);
+  const found = await documentTexts(plan, text, vectorOf(step), segments, documentIds, signal);
   if (found.kind === 'unreachable') return unreachable(context, plan.pipeline, found.message);
   const grades = await gradeAll(
     documentIds.map((id) => [id, found.texts.get(id) ?? null]),
@@ -181,7 +180,7 @@ async function gradeNow(
   const isComplete = documentIds.every((id) => (contents.get(id) ?? '').trim() !== '');
   const stored = isComplete
     ? new Map(documentIds.map((id) => [id, storedText(contents.get(id) ?? '')]))
-    : await textsFromStore(plan, { text, segments, documentIds }, signal);
+    : await textsFromStore(plan, text, segments, documentIds, signal);
   if (typeof stored === 'string') return unreachable(context, plan.pipeline, stored);
   return gradeAll(
     documentIds.map((id) => [id, stored.get(id) ?? null]),
@@ -192,10 +191,12 @@ async function gradeNow(
 /** Reads texts that the retriever does not return. @returns the error message if the store is unreachable */
 async function textsFromStore(
   plan: JudgingPlan,
-  wanted: Pick<Parameters<typeof documentTexts>[1], 'text' | 'segments' | 'documentIds'>,
+  text: string,
+  segments: Readonly<Record<string, string>>,
+  documentIds: readonly string[],
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, StoredText> | string> {
-  const found = await documentTexts(plan, { ...wanted, embedding: null }, signal);
+  const found = await documentTexts(plan, text, null, segments, documentIds, signal);
   return found.kind === 'unreachable' ? found.message : found.texts;
 }
 

@@ -9,7 +9,7 @@ import { type Clock, HOUR_MS, MINUTE_MS } from '../core/time.ts';
 import { textHash } from '../live/privacy/rules/redactor.ts';
 import { wellFormed } from '../platform/postgres/values.ts';
 import type { Judge, JudgeAnswer, JudgeRequest } from './judge.ts';
-import type { GradedBy, ModelGrade, OpenQuery } from './judged-table.ts';
+import type { GradedBy, OpenQuery } from './judged-table.ts';
 import type { PoolCandidate, PoolScores } from './judgment-pools.ts';
 import type { JudgingPlan } from './plan.ts';
 import { MAX_DOCUMENT_CHARACTERS, type StoredText } from './rules/judge-prompt.ts';
@@ -23,20 +23,16 @@ type DocumentTexts =
   /** The retriever or the store did not answer; the work is retried later. */
   | { readonly kind: 'unreachable'; readonly message: string };
 
-interface QueryToRead {
-  readonly text: string;
-  readonly embedding: Float32Array | null;
-  readonly segments: Readonly<Record<string, string>>;
-  readonly documentIds: readonly string[];
-}
-
 /**
  * Reads document texts: queries the retriever again, then looks for missing documents among the nearest stored chunks.
  * Deleted documents have no text. Rejects only with the reason of `signal`.
  */
 export async function documentTexts(
-  { retriever, store, embedder }: Pick<JudgingPlan, 'retriever' | 'store' | 'embedder'>,
-  { text, embedding, segments, documentIds }: QueryToRead,
+  plan: JudgingPlan,
+  text: string,
+  embedding: Float32Array | null,
+  segments: Readonly<Record<string, string>>,
+  documentIds: readonly string[],
   signal: AbortSignal,
 ): Promise<DocumentTexts> {
   const texts = new Map<string, StoredText>();
@@ -45,31 +41,31 @@ export async function documentTexts(
     if (content == null || content.trim() === '' || !wanted.delete(id)) return;
     texts.set(id, storedText(content));
   };
-  const answer = await retriever.retrieve({ text, k: documentIds.length, tags: segments, withText: true }, signal);
+  const answer = await plan.retriever.retrieve({ text, k: documentIds.length, tags: segments, withText: true }, signal);
   if (answer.kind === 'documents') for (const { id, text: content } of answer.documents) keep(id, content);
   if (wanted.size === 0) return { kind: 'texts', texts };
-  const found = await nearestChunks({ store, embedder }, { text, embedding, k: NEIGHBOURS }, signal);
+  const found = await nearestChunks(plan, text, embedding, NEIGHBOURS, signal);
   for (const { id, content } of found.chunks) keep(id, content);
   const problem = answer.kind === 'documents' ? found.problem : answer.message;
   if (texts.size === 0 && problem !== null) return { kind: 'unreachable', message: problem };
   return { kind: 'texts', texts };
 }
 
-interface NearestChunks {
-  /** Chunks, best first. A document id occurs once for each of its chunks. */
-  readonly chunks: readonly { readonly id: string; readonly content: string | null }[];
-  /** Error message, if the store or the embedder did not respond. */
-  readonly problem: string | null;
-}
-
 /**
  * Returns no chunks if the pipeline has no store or the query has no vector. Rejects only with the reason of `signal`.
  */
 async function nearestChunks(
-  { store, embedder }: Pick<JudgingPlan, 'store' | 'embedder'>,
-  { text, embedding, k }: { readonly text: string; readonly embedding: Float32Array | null; readonly k: number },
+  { store, embedder }: JudgingPlan,
+  text: string,
+  embedding: Float32Array | null,
+  k: number,
   signal: AbortSignal,
-): Promise<NearestChunks> {
+): Promise<{
+  /** Chunks, best first. A document id occurs once for each of its chunks. */
+  readonly chunks: readonly { readonly id: string; readonly content: string | null }[];
+  /** Error message, if the store or the embedder did not respond. */
+  readonly problem: string | null;
+}> {
   const nothing = { chunks: [], problem: null };
   if (store === null) return nothing;
   let vector = embedding;
@@ -124,9 +120,22 @@ export function unreachable({ meter, logger }: Context, pipeline: string, reason
 
 const LEASE_MS = 10 * MINUTE_MS;
 /** Age at which an ungraded query expires and is counted as a failure. */
-export const EXPIRY_MS = 24 * HOUR_MS;
+const EXPIRY_MS = 24 * HOUR_MS;
 /** Consecutive unreachable queries after which the round ends. */
 const MAX_FAILURES = 3;
+
+/** Expires work that could not be graded within a day, and counts and logs it. */
+export async function expire(
+  { clock, meter, logger }: Context,
+  pipeline: string,
+  message: string,
+  expireBefore: (before: Date) => Promise<number>,
+): Promise<void> {
+  const expired = await expireBefore(new Date(clock.now().getTime() - EXPIRY_MS));
+  if (expired === 0) return;
+  meter.increment('recalld_judge_failures_total', { pipeline, reason: 'expired' }, expired);
+  logger.warn(message, { pipeline, expired });
+}
 
 /**
  * Grades open queries one by one, starting with queries selected for people. Unreachable queries wait for the next
@@ -137,25 +146,18 @@ const MAX_FAILURES = 3;
  * @throws the reason of `signal` when it aborts, and RecalldError database_unreachable
  */
 export async function gradeQueries(context: Context, plan: JudgingPlan, signal: AbortSignal): Promise<void> {
-  const { db, clock, meter, logger } = context;
+  const { clock } = context;
+  const { judged } = context.db.judging;
   const { pipeline } = plan;
-  const expired = await db.judging.judged.expire(pipeline, new Date(clock.now().getTime() - EXPIRY_MS));
-  if (expired > 0) {
-    meter.increment('recalld_judge_failures_total', { pipeline, reason: 'expired' }, expired);
-    logger.warn('selected live queries expired: they could not be graded within a day', { pipeline, expired });
-  }
-  await processQueue(clock, signal, {
-    claim: (due, leaseUntil) => db.judging.judged.claim(pipeline, due, leaseUntil),
-    work: (query) => gradeQuery(context, plan, query, signal),
-    release: (id, dueAt) => db.judging.judged.release(pipeline, id, dueAt),
-  });
-}
-
-interface QueryQueue<Query> {
-  readonly claim: (due: Date, leaseUntil: Date) => Promise<Query | null>;
-  /** Remaining work on the query; null once it is finished. */
-  readonly work: (query: Query) => Promise<Deferral | null>;
-  readonly release: (id: string, dueAt: Date) => Promise<void>;
+  const message = 'selected live queries expired: they could not be graded within a day';
+  await expire(context, pipeline, message, (before) => judged.expire(pipeline, before));
+  await processQueue(
+    clock,
+    signal,
+    (due, leaseUntil) => judged.claim(pipeline, due, leaseUntil),
+    (query) => gradeQuery(context, plan, query, signal),
+    (id, dueAt) => judged.release(pipeline, id, dueAt),
+  );
 }
 
 /**
@@ -165,7 +167,9 @@ interface QueryQueue<Query> {
 export async function processQueue<Query extends { readonly id: string }>(
   clock: Clock,
   signal: AbortSignal,
-  { claim, work, release }: QueryQueue<Query>,
+  claim: (due: Date, leaseUntil: Date) => Promise<Query | null>,
+  work: (query: Query) => Promise<Deferral | null>,
+  release: (id: string, dueAt: Date) => Promise<void>,
 ): Promise<void> {
   const started = clock.now();
   for (let failures = 0; failures < MAX_FAILURES; ) {
@@ -188,7 +192,7 @@ export async function processQueue<Query extends { readonly id: string }>(
 async function gradeQuery(
   context: Context,
   plan: JudgingPlan,
-  { id, text, ...query }: OpenQuery,
+  { id, text, embedding, segments, documentIds }: OpenQuery,
   signal: AbortSignal,
 ): Promise<Deferral | null> {
   const { db, clock, meter, hashKey } = context;
@@ -199,7 +203,7 @@ async function gradeQuery(
     return null;
   };
   if (text === null) return closeWithoutText();
-  const found = await documentTexts(plan, { ...query, text }, signal);
+  const found = await documentTexts(plan, text, embedding, segments, documentIds, signal);
   if (found.kind === 'unreachable') return unreachable(context, pipeline, found.message);
   const { texts } = found;
   if (texts.size === 0) return closeWithoutText();
@@ -207,36 +211,16 @@ async function gradeQuery(
   if (judge !== null) {
     const done = await db.judging.judged.gradedDocuments(pipeline, id);
     const by = { textHash: textHash(text, hashKey), fingerprint: judge.fingerprint };
-    for (const documentId of query.documentIds) {
+    for (const documentId of documentIds) {
       const document = texts.get(documentId);
       if (done.has(documentId) || document === undefined) continue;
-      const deferral = await gradeDocument(context, plan, judge, { id, text, documentId, document, by }, signal);
-      if (deferral !== null) return deferral;
+      const graded = await gradeText(context, plan, judge, text, document, by, signal);
+      if (graded === 'over_budget' || graded === 'unreachable') return graded;
+      const grade = { documentId, ...graded, contentHash: document.hash };
+      await db.judging.judged.recordGrade(pipeline, id, grade, by, clock.now());
     }
   }
   await db.judging.judged.close(pipeline, id, 'graded');
-  return null;
-}
-
-interface DocumentToGrade {
-  readonly id: string;
-  readonly text: string;
-  readonly documentId: string;
-  readonly document: StoredText;
-  readonly by: GradedBy;
-}
-
-async function gradeDocument(
-  context: Context,
-  plan: JudgingPlan,
-  judge: Judge,
-  { id, text, documentId, document, by }: DocumentToGrade,
-  signal: AbortSignal,
-): Promise<Deferral | null> {
-  const graded = await gradeText(context, plan, judge, { text, document, by }, signal);
-  if (graded === 'over_budget' || graded === 'unreachable') return graded;
-  const grade = { documentId, ...graded, contentHash: document.hash };
-  await context.db.judging.judged.recordGrade(plan.pipeline, id, grade, by, context.clock.now());
   return null;
 }
 
@@ -245,9 +229,11 @@ export async function gradeText(
   context: Context,
   plan: JudgingPlan,
   judge: Judge,
-  { text, document, by }: Pick<DocumentToGrade, 'text' | 'document' | 'by'>,
+  text: string,
+  document: StoredText,
+  by: GradedBy,
   signal: AbortSignal,
-): Promise<Pick<ModelGrade, 'grade' | 'problem' | 'isFlagged'> | Deferral> {
+) {
   const before = await context.db.judging.judged.gradedBefore({ ...by, contentHash: document.hash });
   if (before !== null) return { ...before, problem: null };
   const answer = await askJudge(context, plan, judge, { query: text, document: document.content }, signal);
@@ -272,47 +258,44 @@ export async function gradePools(
   judge: Judge,
   signal: AbortSignal,
 ): Promise<void> {
-  const { db, clock, meter, logger } = context;
+  const { pools } = context.db.judging;
   const { pipeline, pooling, depth: k } = plan;
-  const expired = await db.judging.pools.expire(pipeline, new Date(clock.now().getTime() - EXPIRY_MS));
-  if (expired > 0) {
-    meter.increment('recalld_judge_failures_total', { pipeline, reason: 'expired' }, expired);
-    logger.warn('judgment pools expired: they could not be searched or graded within a day', {
-      pipeline,
-      expired,
-    });
-  }
+  const message = 'judgment pools expired: they could not be searched or graded within a day';
+  await expire(context, pipeline, message, (before) => pools.expire(pipeline, before));
   if (pooling === null) return;
   const kind = { fingerprint: judge.fingerprint, k, searched: pooling.documents };
-  await processQueue(clock, signal, {
-    claim: (due, leaseUntil) => db.judging.pools.claim(pipeline, judge.fingerprint, due, leaseUntil),
-    async work(query) {
-      const found = await searchPool(context, plan, { query, judge, k: pooling.documents }, signal);
+  await processQueue(
+    context.clock,
+    signal,
+    (due, leaseUntil) => pools.claim(pipeline, judge.fingerprint, due, leaseUntil),
+    async (query) => {
+      const found = await searchPool(context, plan, query, judge, pooling.documents, signal);
       if (typeof found === 'string') return found;
-      await db.judging.pools.close(pipeline, query.id, found === null ? null : { ...found, ...kind });
+      await pools.close(pipeline, query.id, found === null ? null : { ...found, ...kind });
       return null;
     },
-    release: (id, dueAt) => db.judging.pools.release(pipeline, id, dueAt),
-  });
+    (id, dueAt) => pools.release(pipeline, id, dueAt),
+  );
 }
 
 /** Returns null if the store cannot be searched or a document of the pool has no grade. */
 async function searchPool(
   context: Context,
   plan: JudgingPlan,
-  { query, judge, k }: { readonly query: PoolCandidate; readonly judge: Judge; readonly k: number },
+  { id, text, embedding, shown }: PoolCandidate,
+  judge: Judge,
+  k: number,
   signal: AbortSignal,
 ): Promise<PoolScores | null | Deferral> {
-  const { id, text, embedding, shown } = query;
   if (text === null || shown.some(({ hash, grade }) => hash !== null && grade === null)) return null;
-  const { chunks, problem } = await nearestChunks(plan, { text, embedding, k }, signal);
+  const { chunks, problem } = await nearestChunks(plan, text, embedding, k, signal);
   if (problem !== null) return unreachable(context, plan.pipeline, problem);
   const by = { textHash: textHash(text, context.hashKey), fingerprint: judge.fingerprint };
   const texts = pooledTexts(shown, chunks);
   if (texts === null) return null;
   const grades: number[] = [];
   for (const document of texts) {
-    const graded = await gradeText(context, plan, judge, { text, document, by }, signal);
+    const graded = await gradeText(context, plan, judge, text, document, by, signal);
     if (graded === 'over_budget' || graded === 'unreachable') return graded;
     const { grade, isFlagged } = graded;
     if (grade === null) return null;

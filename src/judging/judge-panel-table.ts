@@ -2,6 +2,7 @@
 import type { Pool } from 'pg';
 import { queryRow, queryRows } from '../platform/postgres/rows.ts';
 import { inTransaction, lockInTransaction } from '../platform/postgres/transaction.ts';
+import type { JudgeRequest } from './judge.ts';
 import { judgePanelSize, type PanelPair } from './rules/agreement.ts';
 
 export interface JudgePanel {
@@ -15,11 +16,9 @@ export interface JudgePanel {
 }
 
 /** A pair that must be graded again. */
-export interface DuePair {
+interface DuePair extends JudgeRequest {
   readonly queryId: string;
   readonly documentId: string;
-  readonly query: string;
-  readonly document: string;
 }
 
 const columns = `fingerprint || case when changes = 0 then '' else '.' || changes end as identity, changed_at, since, judged_on is not distinct from ($3::timestamptz at time zone 'utc')::date as is_compared`;

@@ -27,24 +27,13 @@ export interface ReviewedQuery {
   readonly documents: readonly ReviewedDocument[];
 }
 
-export interface ReviewProgress {
-  /** Queries selected for people that have a readable document. */
-  readonly drawn: number;
-  /** Readable queries with nothing left for this person to grade. */
-  readonly graded: number;
-  /** Queries that people graded in the last 24 hours. */
-  readonly lately: number;
-}
-
 /** `second`: the independent judgment of a second person. */
 export const listedJudges = ['model', 'person', 'second'] as const;
 
-type ListedJudge = (typeof listedJudges)[number];
-
-export interface ListedJudgment {
+interface ListedJudgment {
   readonly queryId: string;
   readonly documentId: string;
-  readonly judge: ListedJudge;
+  readonly judge: (typeof listedJudges)[number];
   readonly grade: number | null;
   readonly problem: string | null;
   readonly isFlagged: boolean;
@@ -131,7 +120,7 @@ export function createReviewQueue(pool: Pool) {
     },
 
     /** @param person the grader; null for any first person */
-    async progress(pipeline: string, person: string | null, now: Date): Promise<ReviewProgress> {
+    async progress(pipeline: string, person: string | null, now: Date) {
       const { rows } = await pool.query<{ drawn: number; open: number; lately: number }>(
         `select count(*)::integer as drawn, count(*) filter (where ${isOpen})::integer as open,
                 (select count(distinct query_id)::integer from judgments
@@ -140,7 +129,14 @@ export function createReviewQueue(pool: Pool) {
         [pipeline, person, windowStart(now), new Date(now.getTime() - DAY_MS)],
       );
       const { drawn = 0, open = 0, lately = 0 } = rows[0] ?? {};
-      return { drawn, graded: drawn - open, lately };
+      return {
+        /** Queries selected for people that have a readable document. */
+        drawn,
+        /** Readable queries with nothing left for this person to grade. */
+        graded: drawn - open,
+        /** Queries that people graded in the last 24 hours. */
+        lately,
+      };
     },
 
     /** Counts model grades since `since`, and the flagged ones among them. */

@@ -62,7 +62,7 @@ export function judgeCommand(command: Command, signal: AbortSignal): Command {
       .option('--queries <n>', 'maximum number of queries', parseCount, 20)
       .option('--force', 'overwrite an existing file', false)
       .action((options: JudgeOptions & { readonly out: string; readonly queries: number; readonly force: boolean }) =>
-        withJudged(options, signal, async ({ store }) => {
+        withJudged(options, signal, async (_settings, store) => {
           const { pipeline, out, queries, force } = options;
           const next = await store.db.judging.reviews.next(pipeline, commandPerson(), systemClock.now(), queries);
           await writeText(out, next.map((one) => `${reviewLine(one)}\n`).join(''), force);
@@ -83,7 +83,7 @@ export function judgeCommand(command: Command, signal: AbortSignal): Command {
     )
       .argument('<file>', 'file with grades')
       .action((file: string, options: JudgeOptions) =>
-        withJudged(options, signal, async ({ store }) => {
+        withJudged(options, signal, async (_settings, store) => {
           const grades = readGrades(await readText(file), file);
           const grader = { by: commandUser(), person: commandPerson() };
           const known = await store.db.judging.judged.recordHumanJudgments(
@@ -110,17 +110,11 @@ export function judgeCommand(command: Command, signal: AbortSignal): Command {
   return command;
 }
 
-interface JudgedWork {
-  readonly settings: CommandSettings;
-  readonly store: CommandStore;
-  readonly options: JudgeOptions;
-}
-
 /** @throws RecalldError pipeline_unknown, config_invalid for a pipeline that is not judged */
 async function withJudged(
   options: JudgeOptions,
   signal: AbortSignal,
-  work: (work: JudgedWork) => Promise<void>,
+  work: (settings: CommandSettings, store: CommandStore, options: JudgeOptions) => Promise<void>,
 ): Promise<void> {
   const settings = commandSettings(options.config, signal);
   assertConfiguredPipeline(settings.config, options.pipeline);
@@ -131,10 +125,10 @@ async function withJudged(
       `The pipeline "${options.pipeline}" is not judged. Add \`judged: {judge: {kind: llm}}\` to its config, or {kind: none} to use only human judgments.`,
     );
   }
-  await withCommandStore(settings, (store) => work({ settings, store, options }));
+  await withCommandStore(settings, (store) => work(settings, store, options));
 }
 
-async function runRound({ settings, store, options }: JudgedWork): Promise<void> {
+async function runRound(settings: CommandSettings, store: CommandStore, options: JudgeOptions): Promise<void> {
   const { config, signal } = settings;
   const hashKey = config.storage.hash_key ?? (await storedHashKey(store.storage.pool));
   const drawn = await withPipeline(settings, options.pipeline, async (pipeline) => {
@@ -150,10 +144,10 @@ async function runRound({ settings, store, options }: JudgedWork): Promise<void>
     }
   });
   if (options.json !== true) printLine(`${drawn ?? 0} queries selected.`);
-  await showStatus({ settings, store, options });
+  await showStatus(settings, store, options);
 }
 
-async function showStatus({ store, options }: JudgedWork): Promise<void> {
+async function showStatus(_settings: CommandSettings, store: CommandStore, options: JudgeOptions): Promise<void> {
   const status = await readJudgeStatus(store, options.pipeline, null);
   if (options.json === true) printJson(judgeStatusJson(status));
   else printLine(terminalText(judgeReport(status), systemClock.now()));

@@ -15,11 +15,7 @@ import { measuresOfScore } from '../rules/judged-measures.ts';
 export type JudgeStatus = Awaited<ReturnType<typeof readJudgeStatus>>;
 
 /** @param person person whose queue is read; null for any first person */
-export async function readJudgeStatus(
-  { db, clock }: Pick<Context, 'db' | 'clock'>,
-  pipeline: string,
-  person: string | null,
-) {
+export async function readJudgeStatus({ db, clock }: Context, pipeline: string, person: string | null) {
   const now = clock.now();
   const latest = (await db.measurements.latest(now)).filter((one) => one.pipeline === pipeline);
   const newestOf = (measure: string, segment = 'all') =>

@@ -45,7 +45,7 @@ const MIN_SESSIONS = 2;
  * divided by the differences expected from the margins by chance; null if the expected differences are 0, because both
  * graders always gave the same grade.
  */
-export function weightedKappa(pairs: readonly Pick<GradedPair, 'weight' | 'first' | 'second'>[]): number | null {
+export function weightedKappa(pairs: readonly GradedPair[]): number | null {
   return kappaOf(momentsOf(pairs));
 }
 
@@ -84,7 +84,7 @@ export function agreementOf(pairs: readonly GradedPair[]): Agreement | null {
 }
 
 /** Formats an agreement: `0.62 (95 % CI 0.41-0.77, 45 sessions)`. */
-export function formatAgreement({ kappa, low, high, sessions }: Omit<Agreement, 'pairs'>): string {
+export function formatAgreement({ kappa, low, high, sessions }: Agreement): string {
   return `${decimal(kappa)} (${interval(low, high)}, ${sessions} sessions)`;
 }
 
@@ -105,7 +105,7 @@ const noMoments = (): Moments => ({
   second: Array.from({ length: MAX_GRADE + 1 }, () => 0),
 });
 
-function momentsOf(pairs: readonly Pick<GradedPair, 'weight' | 'first' | 'second'>[]): Moments {
+function momentsOf(pairs: readonly GradedPair[]): Moments {
   const moments = noMoments();
   for (const { weight, first, second } of pairs) {
     moments.weight += weight;
@@ -161,19 +161,6 @@ export interface PanelPair {
   readonly now: number;
 }
 
-export interface JudgeDrift {
-  /** Mean difference between the current grade and the first. */
-  readonly shift: number;
-  /** 95 % confidence interval. */
-  readonly low: number;
-  readonly high: number;
-  readonly pairs: number;
-  /** Share of pairs whose current grade differs from the first. */
-  readonly differing: number;
-  /** `changed`: the judge has changed; `suspected`: chance rarely explains the difference; `steady`: neither. */
-  readonly verdict: 'steady' | 'suspected' | 'changed';
-}
-
 /** Accepted number of false change detections per year and pipeline. */
 const FALSE_CHANGES_PER_YEAR = 0.2;
 const TESTS = 2;
@@ -195,6 +182,8 @@ export function judgePanelSize(gradesPerDay: number): { readonly pairs: number; 
   return { pairs, newPairs: Math.ceil(FILL_SHARE * pairs) };
 }
 
+export type JudgeDrift = NonNullable<ReturnType<typeof judgeDrift>>;
+
 /**
  * Tests a judge for drift with two sign-flip tests over the pairs. The tests are exact in finite samples: while the
  * judge is unchanged, the grades of a pair come from one distribution and are therefore exchangeable. The test of `now`
@@ -207,7 +196,7 @@ export function judgePanelSize(gradesPerDay: number): { readonly pairs: number; 
  *
  * @returns null for fewer than 20 pairs of grades of grades
  */
-export function judgeDrift(pairs: readonly PanelPair[]): JudgeDrift | null {
+export function judgeDrift(pairs: readonly PanelPair[]) {
   if (pairs.length < MIN_PANEL_PAIRS) return null;
   const shifts = pairs.map(({ first, now }) => now - first);
   const farther = pairs.map(({ first, repeat, now }) =>
@@ -216,11 +205,14 @@ export function judgeDrift(pairs: readonly PanelPair[]): JudgeDrift | null {
   const p = Math.min(signFlipTest(shifts).p, signFlipTest(farther).pGain);
   const shift = shifts.reduce((sum, one) => sum + one, 0) / pairs.length;
   return {
+    /** Mean difference between the current grade and the first, with its 95 % confidence interval. */
     shift,
     low: Math.max(-MAX_GRADE, meanInterval([...shifts, -1], CONFIDENCE).low),
     high: Math.min(MAX_GRADE, meanInterval([...shifts, 1], CONFIDENCE).high),
     pairs: pairs.length,
+    /** Share of pairs whose current grade differs from the first. */
     differing: shifts.filter((one) => one !== 0).length / pairs.length,
-    verdict: p < ALPHA ? 'changed' : p < SUSPICION_LEVEL ? 'suspected' : 'steady',
+    /** `changed`: the judge has changed; `suspected`: chance rarely explains the difference. */
+    verdict: p < ALPHA ? ('changed' as const) : p < SUSPICION_LEVEL ? ('suspected' as const) : ('steady' as const),
   };
 }

@@ -89,7 +89,7 @@ export function judgedEpisodeMeasures(
 }
 
 function meanOf(
-  scored: readonly (Pick<ScoredEpisode, 'cluster' | 'probability'> & { readonly score: number })[],
+  scored: readonly (Omit<ScoredEpisode, 'rewriting'> & { readonly score: number })[],
   toValue: (score: number) => number,
 ) {
   const gap = { kind: 'no_data', reason: 'too_few_episodes' } as const;

@@ -194,12 +194,10 @@ function without({ total, products }: Moments, part: readonly SessionSums[], sig
   return { total: totals, products: squares };
 }
 
-type Estimate = Pick<JudgedMean, 'value' | 'lambda' | 'humanOnly' | 'modelOnly'>;
-
 /** Sums of squares below this value are due to rounding, because scores are in [0, 1]. */
 const NOTHING = 1e-24;
 
-function estimateOf({ total, products }: Moments): Estimate {
+function estimateOf({ total, products }: Moments) {
   const [people = 0, peopleTimes = 0, model = 0, modelTimes = 0, both = 0, bothTimes = 0] = total;
   const humanOnly = peopleTimes / people;
   const modelOnly = model === 0 ? null : modelTimes / model;
@@ -325,12 +323,6 @@ function dropOf(days: readonly JudgedDay[], span: number): (RelevanceDrop & { re
   return { drop, ...bounds, since, days: span, n, t: error === 0 ? 0 : drop / error };
 }
 
-/** A drop according to human judgments. */
-interface HumanDrop extends Pick<RelevanceDrop, 'drop' | 'low' | 'high'> {
-  /** Human-graded sessions since the drop. */
-  readonly sessions: number;
-}
-
 /**
  * Estimates the drop from human judgments. The estimator of judged live relevance is applied before and since the drop,
  * for any judge. The interval of the difference combines the intervals of both sides (Zou and Donner 2008), which allow
@@ -338,7 +330,7 @@ interface HumanDrop extends Pick<RelevanceDrop, 'drop' | 'low' | 'high'> {
  *
  * @returns null with fewer than 8 human-graded sessions on either side
  */
-export function humanDrop(before: readonly JudgedQuery[], after: readonly JudgedQuery[]): HumanDrop | null {
+export function humanDrop(before: readonly JudgedQuery[], after: readonly JudgedQuery[]) {
   const [was, is] = [judgedMean(before), judgedMean(after)];
   if (was === null || is === null || Math.min(was.humanSessions, is.humanSessions) < MIN_DROP_SESSIONS) return null;
   const drop = was.value - is.value;
@@ -347,15 +339,13 @@ export function humanDrop(before: readonly JudgedQuery[], after: readonly Judged
     drop,
     low: Math.max(-1, drop - Math.hypot(was.value - boundsBefore.low, boundsAfter.high - is.value)),
     high: Math.min(1, drop + Math.hypot(boundsBefore.high - was.value, is.value - boundsAfter.low)),
+    /** Human-graded sessions since the drop. */
     sessions: is.humanSessions,
   };
 }
 
 /** Classifies a drop, given its estimate from human judgments (null if there are too few). */
-export function dropState(
-  { drop, low, days }: RelevanceDrop,
-  people: Pick<HumanDrop, 'low' | 'high' | 'sessions'> | null,
-): DropState {
+export function dropState({ drop, low, days }: RelevanceDrop, people: ReturnType<typeof humanDrop>): DropState {
   if (low <= 0 || drop < MIN_DROP) return 'none';
   if (people === null) return 'detected';
   if (people.low > 0) return 'confirmed';

@@ -88,7 +88,7 @@ export function judgedQueriesOf(
   window: JudgedWindow,
   measure: ScoredMeasure,
 ): JudgedQuery[] {
-  const scored = queries.map((query) => scoredQuery(query, window));
+  const scored = queries.map((query) => scoredQuery(query, window.depth, window.judge));
   const weigh = weightsOf(scored, window);
   return scored.map((query) => judgedQuery(query, measure, weigh));
 }
@@ -99,7 +99,7 @@ export function modelMean(
   window: JudgedWindow,
   measure: ScoredMeasure,
 ): (JudgedMean & Bounds & { readonly n: number }) | null {
-  const scored = queries.map((query) => scoredQuery(query, window));
+  const scored = queries.map((query) => scoredQuery(query, window.depth, window.judge));
   const own = scored.filter(({ outcome, now }) => outcome === 'ok' && now !== null);
   const failed = own.filter(({ hasFailed }) => hasFailed).length;
   if (own.length === 0 || failed > MAX_FAILED_SHARE * own.length) return null;
@@ -129,7 +129,7 @@ interface ScoredQuery extends GradedQuery {
  * score.
  */
 export function judgedMeasures(queries: readonly GradedQuery[], window: JudgedWindow): JudgedOutcome[] {
-  const scored = queries.map((query) => scoredQuery(query, window));
+  const scored = queries.map((query) => scoredQuery(query, window.depth, window.judge));
   const { segments } = groupBySegment(scored, window.segmentKeys, window.maxSegments);
   const weigh = weightsOf(scored, window);
   const of = [
@@ -139,7 +139,7 @@ export function judgedMeasures(queries: readonly GradedQuery[], window: JudgedWi
   return of.flatMap(({ name, members }) => measureSegment(name, members, weigh));
 }
 
-function scoredQuery(query: GradedQuery, { depth, judge }: Pick<JudgedWindow, 'depth' | 'judge'>): ScoredQuery {
+function scoredQuery(query: GradedQuery, depth: number, judge: string | null): ScoredQuery {
   const { documents, outcome, needsHuman, judges } = query;
   if (outcome !== 'ok') {
     const nothing = judgedScores([], depth);
@@ -166,10 +166,7 @@ function scoredQuery(query: GradedQuery, { depth, judge }: Pick<JudgedWindow, 'd
 type Factors = Readonly<Partial<Record<QueryOutcome, number>>>;
 
 /** Calibration factors of the weights by outcome: counted arrivals over the sum of weights. */
-function factorsOf(
-  queries: readonly Pick<GradedQuery, 'outcome' | 'probability'>[],
-  counted: JudgedWindow['counted'],
-): Factors {
+function factorsOf(queries: readonly (GradedQuery | PooledQuery)[], counted: JudgedWindow['counted']): Factors {
   const sums: Partial<Record<QueryOutcome, number>> = {};
   for (const { outcome, probability } of queries) sums[outcome] = (sums[outcome] ?? 0) + 1 / probability;
   return Object.fromEntries(
@@ -249,9 +246,7 @@ function valueOf(mean: JudgedMean, n: number, details: Readonly<Record<string, n
 
 /** Number of sessions with a human-graded query that was selected for people. */
 export function humanSessions(queries: readonly GradedQuery[]): number {
-  const graded = queries.filter(
-    (query) => query.outcome === 'ok' && scoredQuery(query, { depth: 1, judge: null }).people !== null,
-  );
+  const graded = queries.filter((query) => query.outcome === 'ok' && scoredQuery(query, 1, null).people !== null);
   return new Set(graded.map(({ cluster }) => cluster)).size;
 }
 

@@ -26,9 +26,7 @@ const changes = async () => (await createDeployments(database.pool).list({ pipel
 const samples = async (name: string) => {
   const now = world.clock.now();
   const measurements = await createMeasurements(database.pool).latest(now);
-  return judgingGauges([{ pipeline: PIPELINE, minAgreement: 0.4 }], { measurements })(now).filter(
-    (one) => one.name === name,
-  );
+  return judgingGauges([world.plan], { measurements })(now).filter((one) => one.name === name);
 };
 
 it('grades the same pairs once a day, and reports an unchanged judge as steady', async () => {

@@ -66,8 +66,8 @@ const fall = async () => (await world.latest('live_ndcg_drop')) ?? null;
 const states = async () => {
   const now = world.clock.now();
   const measurements = await createMeasurements(database.pool).latest(now);
-  return judgingGauges([{ pipeline: PIPELINE, minAgreement: 0.4 }], { measurements })(now).flatMap(
-    ({ name, labels, value }) => (name === 'recalld_live_drop_state' && value === 1 ? [labels['state']] : []),
+  return judgingGauges([world.plan], { measurements })(now).flatMap(({ name, labels, value }) =>
+    name === 'recalld_live_drop_state' && value === 1 ? [labels['state']] : [],
   );
 };
 

@@ -26,7 +26,7 @@ const pairs = array(record({ cluster: grade, weight: constantFrom(1, 2, 8), firs
 describe('weighted kappa', () => {
   it.each(cases)('equals the reference implementation', ({ input: { a, b, weights }, expected }) => {
     const paired = (weight: (i: number) => number) =>
-      weightedKappa(a.map((first, i) => ({ weight: weight(i), first, second: b[i] ?? 0 })));
+      weightedKappa(a.map((first, i) => ({ cluster: i, weight: weight(i), first, second: b[i] ?? 0 })));
     expect(Math.abs((paired(() => 1) ?? 0) - expected.quadratic)).toBeLessThan(1e-9);
     expect(Math.abs((paired((i) => weights[i] ?? 0) ?? 0) - expected.quadratic_weighted)).toBeLessThan(1e-9);
   });
@@ -44,7 +44,7 @@ describe('weighted kappa', () => {
   });
 
   it('is undefined if both graders always gave the same grade', () => {
-    expect(weightedKappa([{ weight: 1, first: 2, second: 2 }])).toBeNull();
+    expect(weightedKappa([{ cluster: 1, weight: 1, first: 2, second: 2 }])).toBeNull();
   });
 });
 
