@@ -10,7 +10,6 @@ import { calibrationPages } from './calibration-page.ts';
 import { commandsPage } from './commands-page.ts';
 import { configPage } from './config-page.ts';
 import { dashboardFiles } from './dashboard-files.ts';
-import { demoAgentFile } from './demo-agent-file.ts';
 import { deployFiles } from './deploy-files.ts';
 import { diagnosisPage } from './diagnosis-page.ts';
 import { diagnosisWeightsPage } from './diagnosis-weights-page.ts';
@@ -50,7 +49,6 @@ const pages = [
   ...soakPages(),
   ...deployFiles(),
   ...dashboardFiles(),
-  demoAgentFile(),
 ];
 
 if (process.argv.includes('--check')) {

@@ -8,7 +8,6 @@ import { type FoundRequest, findRequest, type RequestSearch } from '../connector
 import { RecalldError } from '../core/errors.ts';
 import { runGoldenSetNow } from '../golden/edge/commands/run.ts';
 import { importNamedSet } from '../golden/edge/commands/sets.ts';
-import type { GoldenFormat } from '../golden/rules/golden-set.ts';
 import { pinRun } from '../golden/runs/pin-baseline.ts';
 import { readGoldenSet } from '../golden/sets/import-golden-set.ts';
 import { commandUser } from '../platform/access/audit-log.ts';
@@ -115,22 +114,20 @@ async function init(url: string, options: InitOptions, signal: AbortSignal): Pro
  */
 const FEW_QUESTIONS = 50;
 
-interface Questions {
-  readonly format: 'auto' | GoldenFormat;
-  /** The first two queries with different texts. */
-  readonly samples: readonly string[];
-  /** Warnings from reading the file, such as duplicate queries. */
-  readonly warnings: readonly string[];
-  /** Number of queries in a text file; null if the file is a golden set. */
-  readonly count: number | null;
-}
-
 /** @throws RecalldError file_unreadable, file_malformed, golden_set_empty */
-async function readSource(file: string): Promise<Questions> {
+async function readSource(file: string) {
   const format = /\.(csv|tsv|jsonl|ndjson)$/i.test(file) ? 'auto' : 'questions';
   const set = await readGoldenSet(file, { format, rowsAsQueries: false });
   const samples = [...new Set(set.queries.map(({ text }) => text))].slice(0, 2);
-  return { format, samples, warnings: set.warnings, count: format === 'questions' ? set.queries.length : null };
+  return {
+    format,
+    /** The first two queries with different texts. */
+    samples,
+    /** Warnings from reading the file, such as duplicate queries. */
+    warnings: set.warnings,
+    /** Number of queries in a text file; null if the file is a golden set. */
+    count: format === 'questions' ? set.queries.length : null,
+  } as const;
 }
 
 function say(code: 'retriever_not_understood' | 'retriever_unreachable', what: string, fix: string): RecalldError {
@@ -209,7 +206,7 @@ function configText(
   pipeline: string,
   { url, method, body, results }: FoundRequest,
   secrets: readonly { readonly name: string; readonly variable: string }[],
-  questions: Questions | null,
+  questions: Awaited<ReturnType<typeof readSource>> | null,
 ): string {
   const { list, id, score, text } = results;
   const headers = Object.fromEntries(secrets.map(({ name, variable }) => [name, `\${${variable}}`]));
@@ -289,13 +286,13 @@ async function pinToday(
   configFile: string,
   pipeline: string,
   file: string,
-  format: Questions['format'],
+  format: 'auto' | 'questions',
   signal: AbortSignal,
 ): Promise<{ readonly runId: string; readonly queries: number }> {
   const settings = commandSettings(configFile, signal);
   const { set } = await importNamedSet(settings, file, { set: SET, format, rowsAsQueries: false });
   return withCommandStore(settings, async (store) => {
-    const run = await runGoldenSetNow(settings, store, { pipeline, set: SET }, () => undefined);
+    const run = await runGoldenSetNow(settings, store, pipeline, SET, () => undefined);
     if (run.status !== 'completed')
       throw new RecalldError('retriever_unreachable', `The queries could not be run: ${run.reason ?? run.status}`);
     const by = commandUser();

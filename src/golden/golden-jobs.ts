@@ -35,7 +35,7 @@ export const runGoldenSetJob = defineJob({
     if (found === null) return;
     const { free, held } = await context.db.golden.batches.counts(runId);
     const lanes = Math.min(free, found.run.settings.concurrency, MAX_LANES);
-    if (lanes <= 1 && held === 0) return endRun(context, found, signal);
+    if (lanes <= 1 && held === 0) return endRun(context, found.run, found.pipeline, signal);
     for (let lane = 0; lane < lanes; lane += 1) await enqueueBatch(context, runId, `${round}-${lane}`, 0);
   },
 });
@@ -61,17 +61,12 @@ export const askGoldenBatchJob = defineJob({
     const bounded = AbortSignal.any([signal, untilDeadline(context, run)]);
     const left = await askGoldenBatch(context, run, pipeline, lane, bounded);
     if (left === 'more') await enqueueBatch(context, runId, lane, step + 1);
-    else if (left === 'nothing') await endRun(context, found, signal);
+    else if (left === 'nothing') await endRun(context, run, pipeline, signal);
   },
 });
 
-interface FoundRun {
-  readonly run: GoldenRun;
-  readonly pipeline: WatchedPipeline;
-}
-
 /** Returns null if the run has ended, or if it belongs to a pipeline of another deployment, which will end it. */
-async function findRunning(context: Context, runId: string): Promise<FoundRun | null> {
+async function findRunning(context: Context, runId: string) {
   const run = await context.db.golden.runs.find(runId);
   const pipeline = run === null ? null : findAskedPipeline(context.pipelines, run.pipeline);
   return run === null || pipeline === null || run.status !== 'running' ? null : { run, pipeline };
@@ -88,7 +83,7 @@ function enqueueBatch({ queue }: Context, runId: string, lane: string, step: num
 }
 
 /** Ends the run if no other worker has, after running its open queries, and starts the follow-up work. */
-async function endRun(context: Context, { run, pipeline }: FoundRun, signal: AbortSignal): Promise<void> {
+async function endRun(context: Context, run: GoldenRun, pipeline: WatchedPipeline, signal: AbortSignal): Promise<void> {
   const bounded = AbortSignal.any([signal, untilDeadline(context, run)]);
   if ((await runGoldenSet(context, run, pipeline, bounded)) !== 'ended') return;
   await logFailure(context, run);

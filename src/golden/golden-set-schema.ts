@@ -1,18 +1,14 @@
 /** Schemas of golden sets with their queries and judgments, for `/v1/golden-sets` and JSONL files. */
 
 import { z } from 'zod';
-import type { GoldenQuery } from '../core/model.ts';
+import type { GoldenQuery, Judgment } from '../core/model.ts';
 import { contentId } from '../core/text/content-id.ts';
+import { malformed, type SourcePlace } from '../core/text/source-line.ts';
 import { nameSchema } from '../platform/config/connection.ts';
 import { nextCursor, numberedPageShape, wireSchema } from '../platform/http/fields.ts';
 import { toWire } from '../platform/http/wire.ts';
-import {
-  type GoldenLineResult,
-  type GoldenSetVersion,
-  goldenLimits,
-  type ImportSummary,
-  type JudgmentDraft,
-} from './rules/golden-set.ts';
+import { type GoldenLine, type GoldenSetVersion, goldenLimits } from './rules/golden-set.ts';
+import type { ImportSummary } from './rules/golden-set-builder.ts';
 
 const documentIdSchema = z.string({ error: 'must be a document id in double quotes' });
 
@@ -103,26 +99,23 @@ const goldenLineSchema = z
 
 type LineValue = z.infer<typeof goldenLineSchema>;
 
-/** Parses one JSON value of the JSONL form. A problem completes the sentence `Line 3 of FILE ...`. Never throws. */
-export function parseGoldenLine(value: unknown): GoldenLineResult {
+/** Parses one JSON value of the JSONL form. @throws RecalldError file_malformed */
+export function parseGoldenLine(value: unknown, place: SourcePlace): GoldenLine {
   const result = goldenLineSchema.safeParse(value);
-  if (!result.success) return { ok: false, problem: wording(result.error.issues.map(deepest)[0]) };
+  if (!result.success) throw malformed(place, wording(result.error.issues.map(deepest)[0]));
   const { id, text, question, steps = [], tags = {} } = result.data;
   return {
-    ok: true,
-    line: {
-      id: id ?? null,
-      text: text ?? question ?? steps.join(' / '),
-      steps,
-      tags: Object.fromEntries(Object.entries(tags).map(([key, tag]) => [key, String(tag)])),
-      judgments: judgmentsOf(result.data),
-      forbidden: result.data.forbidden ?? [],
-      noAnswer: result.data.no_answer ?? false,
-    },
+    id: id ?? null,
+    text: text ?? question ?? steps.join(' / '),
+    steps,
+    tags: Object.fromEntries(Object.entries(tags).map(([key, tag]) => [key, String(tag)])),
+    judgments: judgmentsOf(result.data),
+    forbidden: result.data.forbidden ?? [],
+    noAnswer: result.data.no_answer ?? false,
   };
 }
 
-function judgmentsOf({ judgments, relevant = [] }: LineValue): JudgmentDraft[] {
+function judgmentsOf({ judgments, relevant = [] }: LineValue): Judgment[] {
   if (judgments === undefined) return relevant.map((documentId) => ({ documentId, grade: 1 }));
   if (Array.isArray(judgments)) {
     return judgments.map(({ document_id: id, document_text: text = '', grade }) => ({

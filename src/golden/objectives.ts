@@ -2,7 +2,6 @@
 import { percentage } from '../core/format.ts';
 import {
   type AlertRule,
-  type AlertSeverity,
   increaseBy,
   type Objective,
   observedBy,
@@ -13,18 +12,6 @@ import {
   rateBy,
   ratio,
 } from '../platform/metrics/alert-rules.ts';
-
-/**
- * A burn rate: how many times faster than allowed the error budget of an objective is spent, over both a long and a
- * short window (Google SRE Workbook, chapter 5, "Multiwindow, Multi-Burn-Rate Alerts").
- */
-interface BurnRate {
-  /** Multiple of the allowed rate. */
-  readonly factor: number;
-  readonly short: string;
-  readonly long: string;
-  readonly severity: Extract<AlertSeverity, 'critical' | 'warning'>;
-}
 
 /** Share of the budget that may be spent within the long window before an alert fires. */
 const pairs = [
@@ -42,23 +29,20 @@ const pairs = [
  * @param windowDays number of days that the budget covers
  */
 export function burnRates(target: number, windowDays: number) {
-  const possible: BurnRate[] = [];
-  const refused: string[] = [];
-  for (const { budgetShare, short, long, longHours, severity } of pairs) {
+  const rates = pairs.map(({ budgetShare, longHours, ...pair }) => {
     const factor = round((budgetShare * windowDays * 24) / longHours);
-    const ratio = round(factor * (1 - target));
-    if (ratio < 1) possible.push({ factor, short, long, severity });
-    else {
-      const needed = Math.ceil((1 - 1 / factor) * 1000) / 10;
-      refused.push(
-        `The objective of ${target} cannot be watched at a burn rate of ${factor} over ${long}: that would need ${round(ratio * 100)} % of bad queries. A burn rate alert requires an objective above ${needed} %.`,
-      );
-    }
-  }
+    return { ...pair, factor, ratio: round(factor * (1 - target)) };
+  });
   return {
-    possible,
+    /** Multiples of the allowed rate at which the error budget is spent, with their windows. */
+    possible: rates.flatMap(({ ratio, ...rate }) => (ratio < 1 ? [rate] : [])),
     /** One sentence for each pair of windows that could never fire. */
-    refused,
+    refused: rates
+      .filter(({ ratio }) => ratio >= 1)
+      .map(({ factor, long, ratio }) => {
+        const needed = Math.ceil((1 - 1 / factor) * 1000) / 10;
+        return `The objective of ${target} cannot be watched at a burn rate of ${factor} over ${long}: that would need ${round(ratio * 100)} % of bad queries. A burn rate alert requires an objective above ${needed} %.`;
+      }),
   };
 }
 
@@ -164,7 +148,11 @@ function alertsOf({ name }: RulePipeline, objective: Objective): AlertRule[] {
   });
 }
 
-function spending(pipeline: string, { slo, target }: Objective, { factor, short, long }: BurnRate): string {
+function spending(
+  pipeline: string,
+  { slo, target }: Objective,
+  { factor, short, long }: ReturnType<typeof burnRates>['possible'][number],
+): string {
   const limit = Number((factor * (1 - target)).toPrecision(6));
   const of = `{pipeline=${JSON.stringify(pipeline)}, slo=${JSON.stringify(slo)}}`;
   return `(

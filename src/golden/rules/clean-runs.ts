@@ -61,7 +61,10 @@ export function chooseCleanRuns(pinned: RunFacts, others: readonly RunFacts[], i
   const limits = outlierLimits([pinned, ...candidates]);
   const kept: string[] = [];
   for (const run of candidates) {
-    const outlier = run.means.find(({ key, mean }) => isOutside(limits.get(formatMetricKey(key)), mean));
+    const outlier = run.means.find(({ key, mean }) => {
+      const limit = limits.get(formatMetricKey(key));
+      return limit !== undefined && Math.abs(mean - limit.usual) > limit.reach;
+    });
     if (outlier === undefined) kept.push(run.runId);
     else {
       const usual = limits.get(formatMetricKey(outlier.key))?.usual ?? 0;
@@ -88,13 +91,8 @@ function reasonAgainst(
   return deployments === 0 ? null : 'there was a deployment between it and the pinned run';
 }
 
-interface OutlierLimit {
-  /** Median of the values. */
-  readonly usual: number;
-  readonly reach: number;
-}
-
-function outlierLimits(runs: readonly RunFacts[]): ReadonlyMap<string, OutlierLimit> {
+/** Returns the median of each metric, and the distance from it beyond which a mean is an outlier. */
+function outlierLimits(runs: readonly RunFacts[]) {
   const byKey = new Map<string, { readonly key: MetricKey; readonly means: number[] }>();
   for (const { key, mean } of runs.flatMap(({ means }) => means)) {
     const name = formatMetricKey(key);
@@ -106,11 +104,7 @@ function outlierLimits(runs: readonly RunFacts[]): ReadonlyMap<string, OutlierLi
     Array.from(byKey, ([name, { key, means }]) => {
       const usual = median(means);
       const deviation = MAD_TO_DEVIATION * median(means.map((mean) => Math.abs(mean - usual)));
-      return [name, { usual, reach: Math.max(OUTLYING * deviation, defaultMinEffect(key.measure)) }];
+      return [name, { usual, reach: Math.max(OUTLYING * deviation, defaultMinEffect(key.measure)) }] as const;
     }),
   );
-}
-
-function isOutside(limit: OutlierLimit | undefined, mean: number): boolean {
-  return limit !== undefined && Math.abs(mean - limit.usual) > limit.reach;
 }

@@ -136,13 +136,6 @@ function differencesFrom(before: ArrayLike<number>, after: ArrayLike<number>): F
   });
 }
 
-/** The statistics that decide the verdict on a difference. */
-interface DifferenceTest extends Bounds {
-  readonly p: number;
-  readonly ciMethod: MetricComparison['ciMethod'];
-  readonly smallest: number | null;
-}
-
 function testByQueries(
   differences: Float64Array,
   test: PairedT,
@@ -150,7 +143,7 @@ function testByQueries(
   hits: PairedHits | null,
   noise: RerunNoise | null,
   settings: ComparisonSettings,
-): DifferenceTest {
+) {
   const { n } = test;
   const noisy = noise === null ? null : noisyVariance(test, noise);
   const { method: ciMethod, ...reach } =
@@ -166,7 +159,7 @@ function testByQueries(
   };
 }
 
-function testByVariance({ mean: centre }: PairedT, variance: number, settings: ComparisonSettings): DifferenceTest {
+function testByVariance({ mean: centre }: PairedT, variance: number, settings: ComparisonSettings) {
   const deviation = Math.sqrt(variance);
   const reach = normalQuantile((1 + CONFIDENCE) / 2) * deviation;
   const { alpha, sided, power } = testPlan(settings);
@@ -174,18 +167,18 @@ function testByVariance({ mean: centre }: PairedT, variance: number, settings: C
     low: centre - reach,
     high: centre + reach,
     p: knownNoiseP(centre, deviation),
-    ciMethod: 'reruns',
+    ciMethod: 'reruns' as const,
     smallest: (normalQuantile(1 - alpha / sided) + normalQuantile(power)) * deviation,
   };
 }
 
 /** Limits the certainty of a test to what this variance allows. */
 function atLeast(
-  test: DifferenceTest,
+  test: ReturnType<typeof testByQueries>,
   paired: PairedT,
   variance: number,
   settings: ComparisonSettings,
-): DifferenceTest {
+) {
   const { low, high, p, smallest } = testByVariance(paired, variance, settings);
   return {
     low: Math.min(test.low, low),

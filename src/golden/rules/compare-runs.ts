@@ -231,12 +231,6 @@ export function isWorseThanFirst({ primary }: ManyComparison): boolean {
   return primary.pairs.some(({ before, verdict }) => before === 0 && verdict === 'regression');
 }
 
-export interface AnswerOverlap {
-  readonly query: string;
-  /** Rank-biased overlap of the first k documents, 0 to 1. */
-  readonly overlap: number;
-}
-
 /**
  * Rank-biased overlap of each query's results before and now. A query that fails now has overlap 0; a query that failed
  * before, or is not in the current run, is excluded. A repeated document counts at its first rank.
@@ -244,11 +238,7 @@ export interface AnswerOverlap {
  * @param now by query id
  * @returns the overlaps in the order of `before`
  */
-export function stabilityOf(
-  before: readonly QueryAnswer[],
-  now: ReadonlyMap<string, QueryAnswer>,
-  k: number,
-): AnswerOverlap[] {
+export function stabilityOf(before: readonly QueryAnswer[], now: ReadonlyMap<string, QueryAnswer>, k: number) {
   return before.flatMap((old) => {
     const answer = now.get(old.queryId);
     if (answer === undefined || !hasAnswered(old)) return [];

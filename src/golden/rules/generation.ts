@@ -8,7 +8,9 @@ import { goldenLimits } from './golden-set.ts';
 import { commonCount, shinglesOf, wordsOf } from './similar-texts.ts';
 
 /** Why no real user would write a query: it reveals its source. */
-export type QueryProblem = 'quotes_chunk' | 'points_at_text' | 'unfit_length';
+export const queryProblems = ['quotes_chunk', 'points_at_text', 'unfit_length'] as const;
+
+export type QueryProblem = (typeof queryProblems)[number];
 
 /** Number of consecutive words that a query must not share with its source. */
 const QUOTED_RUN = 6;

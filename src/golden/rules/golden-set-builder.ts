@@ -7,12 +7,11 @@ import { refuseContradictions } from './forbidden-results.ts';
 import {
   forbiddenProblem,
   type GoldenLine,
-  type GoldenSetFile,
   goldenLimits,
   gradeProblem,
-  type ImportSummary,
   idProblem,
   type QueryDraft,
+  type TaggedText,
   tagKeyProblem,
   tagValueProblem,
   textProblem,
@@ -41,7 +40,10 @@ interface Entry extends Required<TaggedText> {
   repeats: number;
 }
 
-type FinishedSet = Pick<GoldenSetFile, 'queries' | 'warnings' | 'counts' | 'summary'>;
+export type FinishedSet = ReturnType<GoldenSetBuilder['finish']>;
+
+/** Summary of an import, so that people can check that the file was read correctly. */
+export type ImportSummary = FinishedSet['summary'];
 
 /** Queries and judgments per step. */
 const STEP = 2000;
@@ -194,7 +196,7 @@ export class GoldenSetBuilder {
    * @throws RecalldError `golden_set_empty` if there are no queries, no judgments, or none that belong together, and
    * `file_malformed` for a relevant document that is forbidden, or a relevant document of a query without an answer
    */
-  finish(source: string, isUnjudged = false): FinishedSet {
+  finish(source: string, isUnjudged = false) {
     const steps = this.finishInSteps(source, isUnjudged);
     for (;;) {
       const step = steps.next();
@@ -203,7 +205,7 @@ export class GoldenSetBuilder {
   }
 
   /** Like `finish`, but in steps of some hundred queries, so that the caller can yield to other work in between. */
-  *finishInSteps(source: string, isUnjudged = false): Generator<void, FinishedSet> {
+  *finishInSteps(source: string, isUnjudged = false) {
     const queries: GoldenQuery[] = [];
     let judgmentCount = 0;
     let sinceStep = 0;
@@ -248,9 +250,16 @@ export class GoldenSetBuilder {
     yield;
     return {
       queries,
+      /** Sentences about what was skipped, merged or looks wrong. */
       warnings: this.warnings.sentences(),
       counts: { queries: queries.length, judgments: judgmentCount },
-      summary: { ...summary.counts(), columns: this.columns, skipped: this.warnings.skipped() },
+      summary: {
+        ...summary.counts(),
+        /** How each column was read, in file order; empty for formats without columns. */
+        columns: this.columns,
+        /** Skipped rows, queries and judgments of the file, by reason. */
+        skipped: this.warnings.skipped(),
+      },
     };
   }
 
@@ -328,21 +337,16 @@ class SetSummary {
     }
   }
 
-  counts(): Pick<ImportSummary, 'judgmentsByGrade' | 'documents' | 'tags'> {
+  counts() {
     const byGrade = [...this.#grades].toSorted(([a], [b]) => a - b).map(([grade, count]) => [String(grade), count]);
     return {
-      judgmentsByGrade: Object.fromEntries(byGrade),
+      judgmentsByGrade: Object.fromEntries(byGrade) as Readonly<Record<string, number>>,
+      /** Number of distinct judged documents. */
       documents: this.#documents.size,
-      tags: Object.fromEntries(this.#tags),
+      /** Number of queries with each tag. */
+      tags: Object.fromEntries(this.#tags) as Readonly<Record<string, number>>,
     };
   }
-}
-
-/** The text, steps and tags, which identify a query without an id. */
-export interface TaggedText {
-  readonly text: string;
-  readonly steps?: readonly string[];
-  readonly tags: Readonly<Record<string, string>>;
 }
 
 /**

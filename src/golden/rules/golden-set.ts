@@ -1,7 +1,6 @@
 /** Types and limits of golden sets, checks of their values, and segments of queries by tag value. */
 import { RecalldError } from '../../core/errors.ts';
-import type { GoldenQuery } from '../../core/model.ts';
-import type { ColumnReading } from './column-roles.ts';
+import type { GoldenQuery, Judgment } from '../../core/model.ts';
 import type { ColumnChoices } from './qrels-form.ts';
 
 const originNames: Readonly<Record<GoldenOrigin, string>> = {
@@ -185,62 +184,26 @@ export interface ReadGoldenSetOptions {
   readonly skipOwnDocument?: boolean;
 }
 
-/** Summary of an import, so that people can check that the file was read correctly. */
-export interface ImportSummary {
-  /** How each column was read, in file order; empty for formats without columns. */
-  readonly columns: readonly ColumnReading[];
-  /** Number of judgments by grade. */
-  readonly judgmentsByGrade: Readonly<Record<string, number>>;
-  /** Number of distinct judged documents. */
-  readonly documents: number;
-  /** Number of queries with each tag. */
-  readonly tags: Readonly<Record<string, number>>;
-  /** Skipped rows, queries and judgments of the file, by reason. */
-  readonly skipped: readonly { readonly reason: string; readonly count: number; readonly first: string }[];
-}
-
-export interface GoldenSetFile {
-  readonly format: GoldenFormat | ForeignFormat;
-  readonly origin: GoldenOrigin;
-  /**
-   * Queries in file order, with their judgments in file order. Except in the format `questions`, each query has a
-   * judgment, a forbidden document or no answer.
-   */
-  readonly queries: readonly GoldenQuery[];
-  /** SHA-256, hex: equal if and only if the same bytes were read for the same roles with the same options. */
-  readonly contentHash: string;
-  /** Sentences about what was skipped, merged or looks wrong. */
-  readonly warnings: readonly string[];
-  readonly counts: { readonly queries: number; readonly judgments: number };
-  readonly summary: ImportSummary;
-}
-
-/** A query as written in a file: not yet trimmed or checked, and possibly without an id. */
-export interface QueryDraft {
-  /** Query id; null if the file has none, in which case the id is derived from text and tags. */
-  readonly id: string | null;
+/** The text, steps and tags, which identify a query without an id. */
+export interface TaggedText {
   readonly text: string;
-  /** Empty for a query with one retrieval. */
+  /** Omitted or empty for a query with one retrieval. */
   readonly steps?: readonly string[];
   readonly tags: Readonly<Record<string, string>>;
 }
 
-export interface JudgmentDraft {
-  readonly documentId: string;
-  readonly grade: number;
+/** A query as written in a file: not yet trimmed or checked. */
+export interface QueryDraft extends TaggedText {
+  /** Query id; null if the file has none, in which case the id is derived from text and tags. */
+  readonly id: string | null;
 }
 
 /** One line of the JSONL form. */
 export interface GoldenLine extends QueryDraft {
-  readonly judgments: readonly JudgmentDraft[];
+  readonly judgments: readonly Judgment[];
   readonly forbidden: readonly string[];
   readonly noAnswer: boolean;
 }
-
-/** `problem` completes the sentence `Line 3 of FILE ...`. */
-export type GoldenLineResult =
-  | { readonly ok: true; readonly line: GoldenLine }
-  | { readonly ok: false; readonly problem: string };
 
 /** Segment of measurements about one golden set that do not come from its runs. */
 const PREFIX = 'golden_set=';

@@ -1,6 +1,5 @@
 /** Counts what an import skipped, merged or found suspicious, by kind. */
 import { at, type SourcePlace } from '../../core/text/source-line.ts';
-import type { ImportSummary } from './golden-set.ts';
 
 /** Sentences by kind, in the order of the report. `{n}` and `{first}` are placeholders. */
 const sentences = [
@@ -80,7 +79,8 @@ export class GoldenWarnings {
     this.#notes.push(sentence);
   }
 
-  skipped(): ImportSummary['skipped'] {
+  /** Returns what was skipped, with its number and the place of the first. */
+  skipped() {
     return skipped.flatMap((reason) => {
       const tally = this.#tallies.get(reason);
       return tally === undefined ? [] : [{ reason, ...tally }];

@@ -6,14 +6,6 @@ import { nearDuplicates, normalisedText } from './similar-texts.ts';
 /** Minimum Jaccard similarity of words for two queries to count as near-duplicates. */
 export const NEAR_TEXT = 0.9;
 
-/** Two equal queries that disagree about a document. */
-export interface ContradictoryJudgment {
-  readonly first: string;
-  readonly second: string;
-  readonly documentId: string;
-  readonly grades: readonly [number, number];
-}
-
 /**
  * Duplicates have the same tags, and texts that are equal except for case and punctuation or share at least 0.9 of
  * their words (Jaccard). Contradictions are equal queries of which one judges a document relevant and the other
@@ -29,7 +21,7 @@ export function findJudgmentProblems(queries: readonly GoldenQuery[], relevanceL
     readonly likeness: 'equal' | 'near';
     readonly similarity: number;
   }[] = [];
-  const contradictions: ContradictoryJudgment[] = [];
+  const contradictions: ReturnType<typeof contradictionsOf> = [];
   for (const group of sameTags(queries)) {
     for (const { first, second, similarity } of alike(group)) {
       const [a, b] = [group[first], group[second]];
@@ -68,7 +60,8 @@ function sameTags(queries: readonly GoldenQuery[]): GoldenQuery[][] {
   return [...groups.values()];
 }
 
-function contradictionsOf(a: GoldenQuery, b: GoldenQuery, relevanceLevel: number): ContradictoryJudgment[] {
+/** Returns the documents that two equal queries disagree about. */
+function contradictionsOf(a: GoldenQuery, b: GoldenQuery, relevanceLevel: number) {
   const grades = new Map(a.judgments.map(({ documentId, grade }) => [documentId, grade]));
   return b.judgments.flatMap(({ documentId, grade }) => {
     const other = grades.get(documentId);

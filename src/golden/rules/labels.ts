@@ -71,20 +71,20 @@ export function findAnchors(lost: string, candidates: readonly ChunkCandidate[])
     .filter(({ ofLost }) => ofLost >= MIN_AGREEMENT)
     .toSorted((a, b) => b.ofLost - a.ofLost || b.ofChunk - a.ofChunk);
   const [whole] = wholes;
-  if (whole !== undefined) return [anchor('whole', whole)];
+  if (whole !== undefined) return [anchor('whole', whole, whole.ofLost, whole.ofChunk)];
   return compared
     .filter(({ ofChunk, size }) => ofChunk >= MIN_AGREEMENT && size >= MIN_RUNS_OF_PART)
     .toSorted((a, b) => b.ofLost - a.ofLost)
     .slice(0, MAX_PARTS)
-    .map((part) => anchor('part', part));
+    .map((part) => anchor('part', part, part.ofLost, part.ofChunk));
 }
 
-interface Compared extends ChunkCandidate {
-  readonly ofLost: number;
-  readonly ofChunk: number;
-}
-
-function anchor(kind: 'whole' | 'part', { documentId, similarity, ofLost, ofChunk }: Compared): Anchor {
+function anchor(
+  kind: 'whole' | 'part',
+  { documentId, similarity }: ChunkCandidate,
+  ofLost: number,
+  ofChunk: number,
+): Anchor {
   return { documentId, evidence: { kind, ofLost, ofChunk, cosine: similarity } };
 }
 
@@ -113,13 +113,8 @@ export function fateOf(search: 'replaced' | 'not_found' | 'unknown', missingShar
 }
 
 /** A judgment whose document is missing from the store. */
-export interface MissingJudgment {
+export interface StaleLabel extends Judgment {
   readonly queryId: string;
-  readonly documentId: string;
-  readonly grade: number;
-}
-
-export interface StaleLabel extends MissingJudgment {
   readonly fate: DocumentFate;
 }
 
@@ -191,13 +186,13 @@ export interface LabelProposal {
   readonly queryId: string;
   readonly from: string;
   /** Replacements; more than one if the document was split. */
-  readonly to: readonly { readonly documentId: string; readonly evidence: AnchorEvidence }[];
+  readonly to: readonly Anchor[];
   readonly grade: number;
 }
 
 /** Returns a proposal for each missing judgment whose document has a candidate, in the order of the judgments. */
 export function proposeLabels(
-  labels: readonly MissingJudgment[],
+  labels: readonly StaleLabel[],
   anchors: ReadonlyMap<string, readonly Anchor[]>,
 ): LabelProposal[] {
   return labels

@@ -3,7 +3,8 @@
 import type { RetrievedDocument } from '../../core/model.ts';
 import { isPlaceholderId } from '../../core/text/content-id.ts';
 import type { Sentiment } from '../../live/rules/feedback/sentiment.ts';
-import { queryKey, type TaggedText } from './golden-set-builder.ts';
+import type { TaggedText } from './golden-set.ts';
+import { queryKey } from './golden-set-builder.ts';
 import { nearDuplicates, normalisedText } from './similar-texts.ts';
 
 /** Why a query was chosen, in the order of the round robin. */
@@ -17,22 +18,6 @@ export const choiceReasons = [
 ] as const;
 
 export type ChoiceReason = (typeof choiceReasons)[number];
-
-export interface ChosenQuery {
-  /**
-   * The query whose text is used: among equal queries, the query with the most feedback, then with the most grades,
-   * then the latest query.
-   */
-  readonly source: CandidateQuery;
-  readonly reasons: readonly ChoiceReason[];
-  /** Estimated number of equal live queries: the sum of 1 / probability. */
-  readonly asked: number;
-  /** Feedback on all equal queries. */
-  readonly feedback: readonly CandidateFeedback[];
-  readonly tally: FeedbackTally;
-  /** Worst grade of its results by `judgedBy`; null if none was graded. */
-  readonly judged: number | null;
-}
 
 /** Minimum Jaccard similarity of words for a query to count as already known. */
 const NEAR = 0.8;
@@ -78,7 +63,9 @@ export function chooseQueries(
   return chosen;
 }
 
-function groupEqual(candidates: readonly CandidateQuery[], uncovered: ReadonlySet<string>): ChosenQuery[] {
+export type ChosenQuery = ReturnType<typeof groupEqual>[number];
+
+function groupEqual(candidates: readonly CandidateQuery[], uncovered: ReadonlySet<string>) {
   const groups = new Map<string, CandidateQuery[]>();
   for (const candidate of candidates) {
     const text = normalisedText(candidate.text);
@@ -109,12 +96,23 @@ function groupEqual(candidates: readonly CandidateQuery[], uncovered: ReadonlySe
       frequent: group.length >= FREQUENT,
     };
     const reasons = choiceReasons.filter((reason) => holds[reason]);
-    return { source: source as CandidateQuery, reasons, asked, feedback, tally, judged };
+    return {
+      /** The query whose text is used: the one with the most feedback, then grades; the latest of several such queries. */
+      source: source as CandidateQuery,
+      reasons,
+      /** Estimated number of equal live queries: the sum of 1 / probability. */
+      asked,
+      /** Feedback on all equal queries. */
+      feedback,
+      tally,
+      /** Worst grade of its results by `judgedBy`; null if none was graded. */
+      judged,
+    };
   });
 }
 
 /** Returns the grade of each document; a person's grade takes precedence over the model's. */
-function bestGrades(grades: readonly CandidateGrade[]): number[] {
+function bestGrades(grades: CandidateQuery['grades']): number[] {
   const byDocument = new Map<string, number>();
   for (const { documentId, grade, judge } of grades)
     if (judge === 'person' || !byDocument.has(documentId)) byDocument.set(documentId, grade);
@@ -122,7 +120,7 @@ function bestGrades(grades: readonly CandidateGrade[]): number[] {
 }
 
 /** Returns the best grade plus a tenth of the mean, which breaks ties; null if there are no grades. */
-function judgedBy(grades: readonly CandidateGrade[]): number | null {
+function judgedBy(grades: CandidateQuery['grades']): number | null {
   const of = bestGrades(grades);
   if (of.length === 0) return null;
   return Math.max(...of) + of.reduce((sum, grade) => sum + grade, 0) / of.length / 10;
@@ -149,13 +147,6 @@ export interface CandidateFeedback {
   readonly count: number;
 }
 
-/** A grade 0 to 3 of a document that the user saw. */
-export interface CandidateGrade {
-  readonly documentId: string;
-  readonly grade: number;
-  readonly judge: 'model' | 'person';
-}
-
 export interface CandidateQuery {
   readonly id: string;
   readonly text: string;
@@ -166,13 +157,16 @@ export interface CandidateQuery {
   readonly userHash: string | null;
   readonly results: readonly RetrievedDocument[];
   readonly feedback: readonly CandidateFeedback[];
-  readonly grades: readonly CandidateGrade[];
+  /** Grades 0 to 3 of documents that the user saw. */
+  readonly grades: readonly {
+    readonly documentId: string;
+    readonly grade: number;
+    readonly judge: 'model' | 'person';
+  }[];
 }
 
-/** Counts of feedback on the results of one query. */
-type FeedbackTally = ReturnType<typeof tallyOf>;
-
-export function tallyOf(feedback: readonly CandidateFeedback[]) {
+/** Counts feedback on the results of one query. */
+function tallyOf(feedback: readonly CandidateFeedback[]) {
   const count = (holds: (one: CandidateFeedback) => boolean): number =>
     feedback.reduce((sum, one) => sum + (holds(one) ? one.count : 0), 0);
   return {
@@ -181,18 +175,6 @@ export function tallyOf(feedback: readonly CandidateFeedback[]) {
     negative: count(({ kind, sentiment }) => kind !== 'click' && sentiment === 'negative'),
     clicks: count(({ kind }) => kind === 'click'),
   };
-}
-
-/** A document to judge for a query, with the grade that feedback suggests. */
-export interface SuggestedJudgment {
-  readonly documentId: string;
-  /** Suggested grade; null if nothing suggests a grade, so that a person must judge the document. */
-  readonly grade: number | null;
-  /** Rank in the results that the user saw, from 1; null if the document was not shown. */
-  readonly shownRank: number | null;
-  /** Rank in the current results of the retriever; null if the document is not among them. */
-  readonly rank: number | null;
-  readonly clicks: number;
 }
 
 /**
@@ -212,9 +194,10 @@ export interface SuggestedJudgment {
 export function suggestJudgments(
   shown: readonly RetrievedDocument[],
   retrieved: readonly RetrievedDocument[],
-  { feedback, grades }: Pick<CandidateQuery, 'feedback' | 'grades'>,
+  feedback: readonly CandidateFeedback[],
+  grades: CandidateQuery['grades'],
   depth: number,
-): SuggestedJudgment[] {
+) {
   const shownRanks = ranksOf(shown, depth);
   const ranks = ranksOf(retrieved, depth);
   const named = feedback.flatMap(({ documentId }) => documentId ?? []);
@@ -232,11 +215,14 @@ export function suggestJudgments(
       const given = byPerson.get(documentId);
       return {
         documentId,
+        /** Suggested grade; null if nothing suggests a grade, so that a person must judge the document. */
         grade:
           given !== undefined
             ? Math.max(0, given - 1)
             : (relevanceGrade(own) ?? (clicks === 0 ? null : isPraised ? 2 : 1)),
+        /** Rank in the results that the user saw, from 1; null if the document was not shown. */
         shownRank: shownRanks.get(documentId) ?? null,
+        /** Rank in the current results of the retriever; null if the document is not among them. */
         rank: ranks.get(documentId) ?? null,
         clicks,
       };

@@ -181,18 +181,6 @@ function nearestGolden(live: Matrix, golden: Matrix) {
   };
 }
 
-/** A golden score reweighted to the live traffic mix. */
-interface ReweightedScore {
-  readonly mean: number;
-  /** 95 % CI from the t distribution, with the effective sample size minus one as degrees of freedom. */
-  readonly ciLow: number;
-  readonly ciHigh: number;
-  /** Number of queries with a weight above 0. */
-  readonly n: number;
-  /** Kish's effective sample size, (sum w)^2 / sum w^2. */
-  readonly effectiveSampleSize: number;
-}
-
 /**
  * Weighted mean sum w x / sum w, with the standard error sqrt(sum w^2 (x - mean)^2) / sum w times sqrt(m / (m - 1)) for
  * the effective size m (Kish, Survey Sampling, 1965; Cochran 1977). The weights are treated as known; null if no query
@@ -201,7 +189,7 @@ interface ReweightedScore {
  * @param scores in [0, 1], one per query
  * @param weights >= 0, one per query
  */
-export function reweightedScore(scores: ArrayLike<number>, weights: ArrayLike<number>): ReweightedScore | null {
+export function reweightedScore(scores: ArrayLike<number>, weights: ArrayLike<number>) {
   let [total, sum, n] = [0, 0, 0];
   for (let i = 0; i < weights.length; i++) {
     const weight = weights[i] ?? 0;
@@ -222,7 +210,9 @@ export function reweightedScore(scores: ArrayLike<number>, weights: ArrayLike<nu
     mean,
     ciLow: Math.max(0, mean - reach),
     ciHigh: Math.min(1, mean + reach),
+    /** Number of queries with a weight above 0. */
     n,
+    /** Kish's effective sample size, (sum w)^2 / sum w^2. */
     effectiveSampleSize,
   };
 }

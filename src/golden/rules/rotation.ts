@@ -76,12 +76,6 @@ export function describeLevels(levels: Levels, key: string): string {
   return `On queries of both versions, ${key} was ${decimal(level.from)} before and ${decimal(level.to)} after (${difference}).`;
 }
 
-/** Comparison of each version's last run with the pinned baseline; null if it could not be compared. */
-interface OverlapRegressions {
-  readonly from: ComparedWithBaseline | null;
-  readonly to: ComparedWithBaseline | null;
-}
-
 /**
  * Shifts thresholds when the new version takes over.
  *
@@ -98,7 +92,8 @@ export function rotationShifts(
   checks: readonly GoldenCheck[],
   goldenSet: string,
   pairs: readonly OverlapPair[],
-  { from, to }: OverlapRegressions,
+  from: ComparedWithBaseline | null,
+  to: ComparedWithBaseline | null,
 ): CheckShifts {
   const nameOf = (check: GoldenCheck): string => goldenCheckName(check, goldenSet);
   const moved = [

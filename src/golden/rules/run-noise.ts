@@ -75,11 +75,8 @@ export type NoiseTable = Readonly<Record<string, Readonly<Record<string, RerunNo
 /** Mean score of each query over the reruns, by metric key. */
 export type MeanScores = Readonly<Record<string, ArrayLike<number>>>;
 
-export interface Reruns {
-  readonly noise: NoiseTable;
-  /** Mean scores in query order; null if there were no reruns. */
-  readonly means: MeanScores | null;
-}
+/** Noise, and the mean scores in query order; null if there were no reruns. */
+export type Reruns = ReturnType<typeof measureReruns>;
 
 /**
  * Measures the noise of every metric over all queries and over each segment, and the mean scores, from reruns.
@@ -94,7 +91,7 @@ export function measureReruns(
   keys: readonly MetricKey[],
   runs: readonly (readonly ArrayLike<number>[])[],
   segments: readonly Segment[],
-): Reruns {
+): { readonly noise: NoiseTable; readonly means: MeanScores | null } {
   if (runs.length < 2) return { noise: {}, means: null };
   const everything = Array.from(runs[0]?.[0] ?? [], (_, row) => row);
   const isConstant = keys.every((_, column) =>
@@ -259,18 +256,8 @@ export interface ScoredPair {
   readonly candidate: Float64Array;
 }
 
-interface AveragedPairs {
-  /** The mean of each query over the pairs, for both sides. */
-  readonly scores: { readonly baseline: readonly [Float64Array]; readonly candidate: readonly [Float64Array] };
-  /**
-   * Root of the mean, over the queries, of the variance (n - 1) of their difference between pairs. This is the noise
-   * that another pair averages out, unlike the spread between queries; null for one pair.
-   */
-  readonly noise: number | null;
-}
-
 /** @throws RangeError without a pair */
-export function averagePairs(pairs: readonly ScoredPair[]): AveragedPairs {
+export function averagePairs(pairs: readonly ScoredPair[]) {
   const [first] = pairs;
   if (first === undefined) throw new RangeError('There is no pair of runs.');
   const queries = first.baseline.length;

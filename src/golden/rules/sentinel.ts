@@ -5,7 +5,7 @@ import { ALL_SEGMENT, type GoldenQuery } from '../../core/model.ts';
 import { mean, moments } from '../../math/stats/descriptive.ts';
 import type { RunDifference } from './compare-golden-runs.ts';
 import { groupBySegment } from './golden-set.ts';
-import { failedShare, type OutcomeCounts } from './run.ts';
+import { failedShare, type OutcomeCounts, type RunSettings } from './run.ts';
 import { classifyDifference } from './verdict.ts';
 
 /**
@@ -53,16 +53,6 @@ export function evaluateSentinel(
   return { kind: 'failed', cause: 'scores', reason };
 }
 
-export interface SentinelCandidates {
-  readonly queries: readonly GoldenQuery[];
-  /** Scores of the last full runs, one array per run in query order, each 0..1; at least one run. */
-  readonly history: readonly ArrayLike<number>[];
-  readonly segmentKeys: readonly string[];
-  readonly maxSegments: number;
-  /** Ids of queries that cannot be chosen because one of their judged documents is missing. */
-  readonly stale: ReadonlySet<string>;
-}
-
 /**
  * Chooses at most `count` queries, most informative first, and returns their ids in the order of the set.
  *
@@ -76,9 +66,17 @@ export interface SentinelCandidates {
  * that is not chosen yet. Queries without a segment form an additional one.
  *
  * The same set, history and settings yield the same choice.
+ *
+ * @param history scores of the last full runs, one array per run in query order, each 0..1; at least one run
+ * @param stale ids of queries that cannot be chosen because one of their judged documents is missing
  */
-export function chooseSentinel(candidates: SentinelCandidates, count: number): string[] {
-  const { queries, history, segmentKeys, maxSegments, stale } = candidates;
+export function chooseSentinel(
+  queries: readonly GoldenQuery[],
+  history: readonly ArrayLike<number>[],
+  stale: ReadonlySet<string>,
+  settings: RunSettings,
+  count: number,
+): string[] {
   const worth = queries.map(({ id }, row) => {
     const scores = Float64Array.from(history, (run) => run[row] ?? 0);
     const average = scores.length === 0 ? 0 : mean(scores);
@@ -88,7 +86,7 @@ export function chooseSentinel(candidates: SentinelCandidates, count: number): s
   const usable = worth.filter(({ id }) => !stale.has(id));
   const ranked = usable.toSorted((a, b) => b.worth - a.worth || a.order - b.order || (a.id < b.id ? -1 : 1));
   const chosen = new Set<number>();
-  let lines = linesOf(queries, segmentKeys, maxSegments).map((members) =>
+  let lines = linesOf(queries, settings).map((members) =>
     ranked.filter(({ row }) => members.has(row)).map(({ row }) => row),
   );
   while (chosen.size < count && lines.length > 0) {
@@ -104,8 +102,8 @@ export function chooseSentinel(candidates: SentinelCandidates, count: number): s
 }
 
 /** Returns the rows of each segment, smallest first; the last set contains the rows without a segment. */
-function linesOf(queries: readonly GoldenQuery[], keys: readonly string[], maxSegments: number): ReadonlySet<number>[] {
-  const { segments } = groupBySegment(queries, keys, maxSegments);
+function linesOf(queries: readonly GoldenQuery[], { segmentKeys, maxSegments }: RunSettings): ReadonlySet<number>[] {
+  const { segments } = groupBySegment(queries, segmentKeys, maxSegments);
   const inSegment = new Set(segments.flatMap(({ members }) => members));
   const rest = queries.flatMap((_, row) => (inSegment.has(row) ? [] : [row]));
   return [...segments.toReversed().map(({ members }) => new Set(members)), new Set(rest)];

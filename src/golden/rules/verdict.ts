@@ -118,13 +118,6 @@ export interface ComparedRun {
   readonly verdict: ComparisonVerdict;
 }
 
-interface Confirmation {
-  /** `unconfirmed_regression` if the last run regressed, but not yet enough consecutive runs. */
-  readonly verdict: ComparisonVerdict | 'unconfirmed_regression';
-  /** Consecutive regressions at the end of the history; 0 if the last run is not a regression. */
-  readonly consecutive: number;
-}
-
 /**
  * Confirms a regression once the given number of consecutive runs regressed against the same baseline. Any other
  * verdict in between, including `inconclusive`, restarts the count, and so does another baseline. All other verdicts
@@ -134,7 +127,7 @@ interface Confirmation {
  * @param runs number of consecutive runs, >= 1
  * @returns null if there is no run
  */
-export function confirmRegression(history: readonly ComparedRun[], runs: number): Confirmation | null {
+export function confirmRegression(history: readonly ComparedRun[], runs: number) {
   const last = history.at(-1);
   if (last === undefined) return null;
   const regressed = new Set<string>();
@@ -143,6 +136,11 @@ export function confirmRegression(history: readonly ComparedRun[], runs: number)
     regressed.add(runId);
   }
   const consecutive = regressed.size;
-  if (last.verdict !== 'regression') return { verdict: last.verdict, consecutive };
-  return { verdict: consecutive >= runs ? 'regression' : 'unconfirmed_regression', consecutive };
+  const isUnconfirmed = last.verdict === 'regression' && consecutive < runs;
+  return {
+    /** `unconfirmed_regression` if the last run regressed, but not yet enough consecutive runs. */
+    verdict: isUnconfirmed ? ('unconfirmed_regression' as const) : last.verdict,
+    /** Consecutive regressions at the end of the history; 0 if the last run is not a regression. */
+    consecutive,
+  };
 }

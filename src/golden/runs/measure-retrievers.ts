@@ -10,7 +10,7 @@ import type { LatestMeasurement } from '../../measures/measurements.ts';
 import type { Measurement, MeasurementOutcome } from '../../measures/rules/measurement.ts';
 import { forEachPipeline } from '../../platform/queue/for-each-pipeline.ts';
 import { createEventLoopYield } from '../../platform/threads/event-loop-yield.ts';
-import { type AnswerOverlap, stabilityOf } from '../rules/compare-runs.ts';
+import { stabilityOf } from '../rules/compare-runs.ts';
 import { falseAnswerRatio } from '../rules/forbidden-results.ts';
 import { goldenSegment } from '../rules/golden-set.ts';
 import { failedShare, type GoldenRun, type RunStages } from '../rules/run.ts';
@@ -146,7 +146,7 @@ async function measureStability(
   const k = Math.max(...run.settings.cutoffs);
   const answers = new Map(now.map((answer) => [answer.queryId, answer]));
   const turn = createEventLoopYield(QUERIES_PER_TURN);
-  const overlaps: AnswerOverlap[] = [];
+  const overlaps: ReturnType<typeof stabilityOf> = [];
   for (let from = 0; from < before.length; from += QUERIES_PER_TURN) {
     await turn(QUERIES_PER_TURN);
     overlaps.push(...stabilityOf(before.slice(from, from + QUERIES_PER_TURN), answers, k));

@@ -42,8 +42,7 @@ export async function versionsToRun(
 ): Promise<readonly number[]> {
   const open = await context.db.golden.rotations.open(pipeline, set);
   if (cron === null || rotationRuns === 0) {
-    const end = { endedAt: context.clock.now(), levels: {}, shifts: {}, evaluated: null };
-    if (open !== null) await context.db.golden.rotations.complete(open.id, end);
+    if (open !== null) await context.db.golden.rotations.complete(open.id, context.clock.now(), {}, {}, null);
     return [latest.version];
   }
   const from = open?.fromVersion ?? (await exportedVersion(context.db.golden.runs, pipeline, set));
@@ -80,11 +79,6 @@ export function checkShiftsAt(rotations: readonly GoldenRotation[], version: num
   return addShifts(done.map(({ shifts }) => shifts));
 }
 
-interface CompletedPair {
-  readonly from: GoldenRun;
-  readonly to: GoldenRun;
-}
-
 /** Maximum number of overlapping ticks, which is more than any config needs. */
 const MAX_PAIRS = 100;
 
@@ -96,12 +90,12 @@ export async function overlappingRuns(
   runs: GoldenRuns,
   { pipeline, goldenSet, fromVersion, toVersion }: GoldenRotation,
   checks: readonly GoldenCheck[],
-): Promise<CompletedPair[]> {
+) {
   const completed = (version: number) =>
     runs.list({ pipeline, goldenSet, version, status: 'completed', limit: MAX_PAIRS });
   const [before, after] = await Promise.all([completed(fromVersion), completed(toVersion)]);
   const byTick = new Map(before.map((run) => [run.scheduledFor?.getTime() ?? Number.NaN, run]));
-  const pairs = after.flatMap((to): CompletedPair[] => {
+  const pairs = after.flatMap((to) => {
     const from = to.scheduledFor === null ? undefined : byTick.get(to.scheduledFor.getTime());
     return from === undefined ? [] : [{ from, to }];
   });
@@ -148,12 +142,12 @@ export async function advanceRotation(
     readBaselineComparison(context.db.golden.runs, last.from),
     readBaselineComparison(context.db.golden.runs, last.to),
   ]);
-  const shifts = rotationShifts(pipeline.checks, rotation.goldenSet, judgedAlike, { from, to });
+  const shifts = rotationShifts(pipeline.checks, rotation.goldenSet, judgedAlike, from, to);
   const earlier = await readCheckShifts(context.db.golden.rotations, last.to);
   const checks = await reevaluateChecks(context.db.golden.runs, pipeline.checks, last, addShifts([earlier, shifts]));
   const endedAt = context.clock.now();
   const evaluated = { runId: last.to.id, checks };
-  if (!(await context.db.golden.rotations.complete(rotation.id, { endedAt, levels, shifts, evaluated }))) return;
+  if (!(await context.db.golden.rotations.complete(rotation.id, endedAt, levels, shifts, evaluated))) return;
   const key = `ndcg@${Math.max(...last.to.settings.cutoffs)}`;
   const note = `Version ${rotation.toVersion} of ${rotation.goldenSet} took over from version ${rotation.fromVersion}. ${describeLevels(levels, key)}`;
   context.logger.info('a new version of a golden set took over', {
@@ -198,7 +192,7 @@ async function readBaselineComparison(runs: GoldenRuns, { id }: GoldenRun): Prom
 async function reevaluateChecks(
   runs: GoldenRuns,
   checks: readonly GoldenCheck[],
-  { from, to }: CompletedPair,
+  { from, to }: Awaited<ReturnType<typeof overlappingRuns>>[number],
   shifts: CheckShifts,
 ): Promise<CheckResult[]> {
   const { pipeline, goldenSet } = to;

@@ -5,7 +5,6 @@ import type { GoldenQuery } from '../../core/model.ts';
 import { formatMetricKey, parseMetricKey } from '../../math/ir/metric-key.ts';
 import {
   type BaselineStatistics,
-  type ComparedRuns,
   type ComparedSide,
   noStatistics,
   type RunDifference,
@@ -14,7 +13,7 @@ import {
 import { compareMany } from '../rules/compare-runs.ts';
 import type { ForbiddenResults } from '../rules/forbidden-results.ts';
 import { judgedQueries } from '../rules/golden-set.ts';
-import { type ChangedQuery, changedQueries } from '../rules/listed-queries.ts';
+import { changedQueries } from '../rules/listed-queries.ts';
 import { BATCH_QUERIES, type GoldenRun, type QueryAnswer, type RunSettings } from '../rules/run.ts';
 import {
   answersByDocument,
@@ -138,14 +137,7 @@ export function queriesOfBatch(sets: GoldenSets, run: GoldenRun, batch: number):
   return sets.someQueries(goldenSet, goldenSetVersion, selection);
 }
 
-export interface RunsCompared extends ComparedRuns {
-  readonly baseline: GoldenRun;
-  readonly candidate: GoldenRun;
-  /** The metric by which queries are ordered. */
-  readonly measure: string;
-  /** Most regressed first. */
-  readonly queries: readonly ChangedQuery[];
-}
+export type RunsCompared = Awaited<ReturnType<typeof compareRunsById>>;
 
 /**
  * Compares two completed runs over the queries whose labels were not stale in the second run, with the noise of the
@@ -163,7 +155,7 @@ export async function compareRunsById(
   measure: string | null,
   extent: 'computed' | 'as_stored',
   signal: AbortSignal,
-): Promise<RunsCompared> {
+) {
   const [baseline, candidate] = await Promise.all([
     findCompleted(context, baselineId),
     findCompleted(context, candidateId),
@@ -182,14 +174,15 @@ export async function compareRunsById(
     readComparedSide(context, candidate),
   ]);
   const key = keyOf(measure ?? defaultMeasure(candidate));
-  const queries = changedQueries(before, after, stale, key);
   return {
     against: baseline.id,
     differences,
     baseline,
     candidate,
+    /** The metric by which queries are ordered. */
     measure: formatMetricKey(key),
-    queries,
+    /** Most regressed first. */
+    queries: changedQueries(before, after, stale, key),
   };
 }
 

@@ -233,8 +233,7 @@ async function sentinelQueries(context: Context, full: GoldenRun, count: number)
     history.push(scoresBy({ measure: 'ndcg', k }, queries, answers, settings.relevanceLevel));
   }
   const stale = new Set((await context.db.golden.runs.staleLabels(full.id)).map(({ queryId }) => queryId));
-  const { segmentKeys, maxSegments } = settings;
-  return [...chooseSentinel({ queries, history, segmentKeys, maxSegments, stale }, wanted), ...forbidding];
+  return [...chooseSentinel(queries, history, stale, settings, wanted), ...forbidding];
 }
 
 /** Records ticks between the last handled tick and this one as missed; they are never made up for. */

@@ -5,7 +5,7 @@ import type { ChatModel } from '../../connectors/models/chat-model.ts';
 import type { VectorStore } from '../../connectors/stores/vector-store.ts';
 import { RecalldError } from '../../core/errors.ts';
 import type { GoldenQuery } from '../../core/model.ts';
-import { createStateFile, type StateFile, writeText } from '../../platform/files/text-file.ts';
+import { createStateFile, writeText } from '../../platform/files/text-file.ts';
 import {
   costOf,
   estimateTokens,
@@ -14,11 +14,18 @@ import {
   stratifiedOrder,
   type TokenPrices,
 } from '../rules/generation.ts';
-import { type GoldenSetVersion, originMismatch, type QueryOrigin } from '../rules/golden-set.ts';
+import { type GoldenSetVersion, originMismatch } from '../rules/golden-set.ts';
 import { wordsOf } from '../rules/similar-texts.ts';
+import type { RunProgress } from '../runs/run-golden-set.ts';
 import type { GoldenSets } from '../sql/golden-sets.ts';
 import type { WatchedPipeline } from '../watched-pipeline.ts';
-import { type Chunk, type FinishedChunk, generateQueries, requestFor } from './generate-queries.ts';
+import {
+  type Chunk,
+  type FinishedChunk,
+  finishedChunkSchema,
+  generateQueries,
+  requestFor,
+} from './generate-queries.ts';
 import { sha256 } from './import-golden-set.ts';
 import { reviewLine } from './review-file.ts';
 
@@ -32,46 +39,19 @@ const headSchema = z.object({
   per_chunk: z.int(),
 });
 
-const finishedSchema = z.object({
-  chunk_id: z.string(),
-  prompt: z.int(),
-  outcome: z.enum([
-    'kept',
-    'no_query',
-    'refused',
-    'malformed',
-    'not_retrieved',
-    'near_duplicate',
-    'unfinished',
-    'quotes_chunk',
-    'points_at_text',
-    'unfit_length',
-  ]),
-  query: z.string().nullable(),
-  tokens: z.object({ input: z.number(), output: z.number() }),
-});
-
 type GenerationHead = z.infer<typeof headSchema>;
-type FinishedLine = z.infer<typeof finishedSchema>;
 
 /** Returns null if the first line is not a valid header. Other unreadable lines are skipped. */
 function parseGenerationState(
   values: readonly unknown[],
-): { readonly head: GenerationHead; readonly finished: readonly FinishedLine[] } | null {
+): { readonly head: GenerationHead; readonly finished: readonly FinishedChunk[] } | null {
   const head = headSchema.safeParse(values[0]);
   if (!head.success) return null;
   const finished = values.slice(1).flatMap((value) => {
-    const line = finishedSchema.safeParse(value);
+    const line = finishedChunkSchema.safeParse(value);
     return line.success ? [line.data] : [];
   });
   return { head: head.data, finished };
-}
-
-interface GenerationState {
-  readonly finished: readonly FinishedChunk[];
-  readonly record: (chunk: FinishedChunk) => Promise<void>;
-  remove(): Promise<void>;
-  readonly path: string;
 }
 
 /**
@@ -80,7 +60,7 @@ interface GenerationState {
  * @throws RecalldError usage if the file exists and `resume` is false, if it belongs to another generation, or if there
  * is nothing to resume
  */
-async function openGenerationState(path: string, head: GenerationHead, resume: boolean): Promise<GenerationState> {
+async function openGenerationState(path: string, head: GenerationHead, resume: boolean) {
   const file = createStateFile(path);
   const values = await file.read();
   if (!resume) {
@@ -91,7 +71,7 @@ async function openGenerationState(path: string, head: GenerationHead, resume: b
       );
     }
     await file.start([head]);
-    return stateOf(file, []);
+    return { file, finished: [] };
   }
   const state = values === null ? null : parseGenerationState(values);
   if (state === null) {
@@ -104,19 +84,10 @@ async function openGenerationState(path: string, head: GenerationHead, resume: b
       `${path} belongs to another generation (its ${other.replace('_', ' ')} differs). Remove it to start over.`,
     );
   }
-  const finished = state.finished.map(({ chunk_id: chunkId, ...rest }) => ({ chunkId, ...rest }));
+  const { finished } = state;
   // Rewrites the file, because a truncated last line would corrupt the next one.
   await file.start([head, ...finished.map(toLine)]);
-  return stateOf(file, finished);
-}
-
-function stateOf(file: StateFile, finished: readonly FinishedChunk[]): GenerationState {
-  return {
-    path: file.path,
-    finished,
-    record: (chunk) => file.add(toLine(chunk)),
-    remove: () => file.remove(),
-  };
+  return { file, finished };
 }
 
 function toLine({ chunkId, ...rest }: FinishedChunk) {
@@ -157,7 +128,7 @@ export async function generateGoldenSet(
   options: GenerateOptions,
   watcher: {
     onEstimate(estimate: CostEstimate): void;
-    readonly onProgress: (progress: { readonly answered: number; readonly total: number }) => void;
+    readonly onProgress: (progress: RunProgress) => void;
   },
   signal: AbortSignal,
 ) {
@@ -167,7 +138,7 @@ export async function generateGoldenSet(
   const before = latest === null ? [] : await sets.queries(latest.name, latest.version);
   watcher.onEstimate(estimate(chunks, options, prices));
   const promptHash = sha256(promptIdentity());
-  const state = await openGenerationState(
+  const { file, finished } = await openGenerationState(
     `${options.out ?? `${options.set}.generated`}.state.jsonl`,
     {
       pipeline: pipeline.name,
@@ -180,14 +151,14 @@ export async function generateGoldenSet(
     options.resume,
   );
   const generation = await generateQueries(
-    { model, record: state.record, onProgress: watcher.onProgress },
+    { model, record: (chunk) => file.add(toLine(chunk)), onProgress: watcher.onProgress },
     pipeline,
     {
       queries: options.queries,
       perChunk: options.perChunk,
       seed: options.seed,
       chunks,
-      finished: state.finished,
+      finished,
       known: before.map(({ text }) => text),
       maxCost: options.maxCost ?? null,
       prices,
@@ -211,7 +182,7 @@ export async function generateGoldenSet(
     const lines = items.map((item) => `${toReviewLine(item, contents)}\n`);
     await writeText(options.out, lines.join(''), options.force || options.resume);
   }
-  if (isDone) await state.remove();
+  if (isDone) await file.remove();
   return {
     end: generation.end,
     kept: kept.length,
@@ -221,7 +192,7 @@ export async function generateGoldenSet(
     set,
     out: hasResult ? (options.out ?? null) : null,
     /** Path of the state file for --resume; null if the generation is complete. */
-    state: isDone ? null : state.path,
+    state: isDone ? null : file.path,
   };
 }
 
@@ -262,18 +233,9 @@ function estimate(chunks: readonly Chunk[], { queries, seed }: GenerateOptions, 
   };
 }
 
-interface Item {
-  readonly id: string;
-  readonly text: string;
-  readonly chunkId: string;
-  readonly origin: Omit<QueryOrigin, 'queryId'>;
-}
+type Item = ReturnType<typeof toItem>;
 
-function toItem(
-  { chunkId, query }: FinishedChunk,
-  pipeline: string,
-  provenance: Readonly<Record<string, string>>,
-): Item {
+function toItem({ chunkId, query }: FinishedChunk, pipeline: string, provenance: Readonly<Record<string, string>>) {
   const text = query ?? '';
   const origin = {
     kind: 'generated' as const,

@@ -1,4 +1,5 @@
 /** Requests queries about stored chunks from a chat model, and keeps the queries that a real user could have asked. */
+import { z } from 'zod';
 import type { ChatAnswer, ChatModel, ChatRequest } from '../../connectors/models/chat-model.ts';
 import { cosineSimilarity } from '../../math/vector/matrix.ts';
 import {
@@ -8,6 +9,7 @@ import {
   type QueryProblem,
   queryMessages,
   queryProblem,
+  queryProblems,
   querySchema,
   queryStyle,
   repairMessages,
@@ -16,29 +18,43 @@ import {
 } from '../rules/generation.ts';
 import { readGeneratedQuery } from '../rules/read-generated-query.ts';
 import { jaccard, wordsOf } from '../rules/similar-texts.ts';
+import type { RunProgress } from '../runs/run-golden-set.ts';
 import type { WatchedPipeline } from '../watched-pipeline.ts';
 
-export type ChunkOutcome =
-  | 'kept'
-  | 'no_query'
-  | 'refused'
-  | 'malformed'
-  | 'not_retrieved'
-  | 'near_duplicate'
-  /** The retriever failed, so the outcome is unknown; the next call tries again. */
-  | 'unfinished'
-  | QueryProblem;
+/** `unfinished`: the retriever failed, so the outcome is unknown; the next call tries again. */
+const chunkOutcomes = [
+  'kept',
+  'no_query',
+  'refused',
+  'malformed',
+  'not_retrieved',
+  'near_duplicate',
+  'unfinished',
+  ...queryProblems,
+] as const;
 
-/** The outcome of one prompt about a chunk, and its cost. */
-export interface FinishedChunk {
-  readonly chunkId: string;
-  /** Number of the prompt about this chunk, from 0. */
-  readonly prompt: number;
-  readonly outcome: ChunkOutcome;
-  /** The text of the query, or null if it was dropped. */
-  readonly query: string | null;
-  readonly tokens: Tokens;
-}
+type ChunkOutcome = (typeof chunkOutcomes)[number];
+
+/** The outcome of one prompt about a chunk, and its cost, as the state file of a generation stores it. */
+export const finishedChunkSchema = z
+  .object({
+    chunk_id: z.string(),
+    prompt: z.int().describe('Number of the prompt about this chunk, from 0.'),
+    outcome: z.enum(chunkOutcomes),
+    query: z.string().nullable().describe('The text of the query, or null if it was dropped.'),
+    tokens: z.object({ input: z.number(), output: z.number() }),
+  })
+  .transform(({ chunk_id: chunkId, ...rest }) => ({ chunkId, ...rest }));
+
+export type FinishedChunk = Readonly<z.infer<typeof finishedChunkSchema>>;
+
+/**
+ * Why a generation ended. `failing`: the model or the retriever failed repeatedly; `never_retrieved`: the retriever
+ * returned no chunk for its query.
+ */
+type GenerationEnd =
+  | { readonly kind: 'complete' | 'cost_cap' | 'no_more_chunks' | 'never_retrieved' }
+  | { readonly kind: 'failing'; readonly message: string };
 
 export interface GenerateRequest {
   readonly queries: number;
@@ -54,15 +70,6 @@ export interface GenerateRequest {
   /** Maximum total cost, including earlier calls; null for no limit. */
   readonly maxCost: number | null;
   readonly prices: TokenPrices | null;
-}
-
-export interface Generation {
-  readonly finished: readonly FinishedChunk[];
-  readonly tokens: Tokens;
-  /** Why the generation ended. `failing`: the model or the retriever failed repeatedly; `message` is the last error. */
-  readonly end:
-    | { readonly kind: 'complete' | 'cost_cap' | 'no_more_chunks' | 'never_retrieved' }
-    | { readonly kind: 'failing'; readonly message: string };
 }
 
 const AT_ONCE = 4;
@@ -81,12 +88,12 @@ export async function generateQueries(
     readonly model: ChatModel;
     /** Called for each chunk as soon as it is finished; the next chunks wait for it. */
     readonly record: (chunk: FinishedChunk) => Promise<void>;
-    readonly onProgress: (progress: { readonly answered: number; readonly total: number }) => void;
+    readonly onProgress: (progress: RunProgress) => void;
   },
   pipeline: WatchedPipeline,
   request: GenerateRequest,
   signal: AbortSignal,
-): Promise<Generation> {
+) {
   const finished = [...request.finished];
   const done = new Set(finished.filter(({ outcome }) => outcome !== 'unfinished').map(keyOf));
   const open = promptsOf(request).filter((one) => !done.has(keyOf({ chunkId: one.chunk.id, prompt: one.prompt })));
@@ -98,18 +105,14 @@ export async function generateQueries(
   for (;;) {
     signal.throwIfAborted();
     deps.onProgress({ answered: kept().length, total: request.queries });
-    const end = (kind: Exclude<Generation['end']['kind'], 'failing'>): Generation => ({
-      finished,
-      tokens: totalOf(finished),
-      end: { kind },
-    });
+    const ended = (end: GenerationEnd) => ({ finished, tokens: totalOf(finished), end });
     const lacking = request.queries - kept().length;
-    if (lacking <= 0) return end('complete');
-    if (isNeverRetrieved(finished)) return end('never_retrieved');
-    if (failures >= FAILURES) return { ...end('complete'), end: { kind: 'failing', message: lastFailure } };
+    if (lacking <= 0) return ended({ kind: 'complete' });
+    if (isNeverRetrieved(finished)) return ended({ kind: 'never_retrieved' });
+    if (failures >= FAILURES) return ended({ kind: 'failing', message: lastFailure });
     const next = affordable(open.slice(0, Math.min(AT_ONCE, lacking)), finished, request);
-    if (open.length === 0) return end('no_more_chunks');
-    if (next.length === 0) return end('cost_cap');
+    if (open.length === 0) return ended({ kind: 'no_more_chunks' });
+    if (next.length === 0) return ended({ kind: 'cost_cap' });
     open.splice(0, next.length);
     const answers = await Promise.all(
       next.map(({ place, chunk }) => askForQuery(deps.model, requestFor(chunk.content, place, request.seed), signal)),
@@ -126,7 +129,8 @@ export async function generateQueries(
     }
   }
 
-  async function evaluateAnswer(asked: Asked, { chunk, prompt }: Prompt): Promise<EvaluatedAnswer> {
+  /** Returns the finished chunk, or null if nothing was charged, and what failed. */
+  async function evaluateAnswer(asked: Asked, { chunk, prompt }: Prompt) {
     if (asked.kind === 'failed') return { result: null, failure: asked.message };
     const { tokens } = asked;
     const finish = (outcome: ChunkOutcome, query: string | null = null): FinishedChunk => ({
@@ -144,20 +148,10 @@ export async function generateQueries(
   }
 }
 
-interface EvaluatedAnswer {
-  /** The finished chunk; null if nothing was charged. */
-  readonly result: FinishedChunk | null;
-  readonly failure: string | null;
-}
+type Prompt = ReturnType<typeof promptsOf>[number];
 
-interface Prompt {
-  readonly chunk: Chunk;
-  readonly prompt: number;
-  /** Index of the prompt among all prompts, which selects the style. */
-  readonly place: number;
-}
-
-function promptsOf({ chunks, perChunk }: GenerateRequest): Prompt[] {
+/** Returns all prompts; `place` is the index of a prompt among them, which selects the style. */
+function promptsOf({ chunks, perChunk }: GenerateRequest) {
   return chunks.flatMap((chunk, index) =>
     Array.from({ length: perChunk }, (_, prompt) => ({ chunk, prompt, place: index * perChunk + prompt })),
   );

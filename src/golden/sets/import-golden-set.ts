@@ -5,20 +5,13 @@ import { extname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { RecalldError } from '../../core/errors.ts';
 import type { GoldenQuery } from '../../core/model.ts';
-import { malformed, type SourceLine } from '../../core/text/source-line.ts';
+import type { SourceLine } from '../../core/text/source-line.ts';
 import { sourceLines, writeTexts } from '../../platform/files/text-file.ts';
 import { createEventLoopYield } from '../../platform/threads/event-loop-yield.ts';
 import { MAX_QUERIES, parseGoldenLine } from '../golden-set-schema.ts';
 import { type ExportFile, exportGoldenSet } from '../rules/export-golden-set.ts';
 import type { Placed } from '../rules/foreign-judgments.ts';
-import type {
-  GoldenFormat,
-  GoldenOrigin,
-  GoldenSetFile,
-  GoldenSetVersion,
-  ImportSummary,
-  ReadGoldenSetOptions,
-} from '../rules/golden-set.ts';
+import type { GoldenFormat, GoldenOrigin, GoldenSetVersion, ReadGoldenSetOptions } from '../rules/golden-set.ts';
 import { GoldenSetBuilder } from '../rules/golden-set-builder.ts';
 import { parseCorpusId, parseQueryObject, parseQueryRow } from '../rules/judgment-lines.ts';
 import { decideTableColumns, type TableRow } from '../rules/table-columns.ts';
@@ -105,6 +98,8 @@ function addTable(table: readonly TableRow[], builder: GoldenSetBuilder, options
   for (const row of rows) addTableRow(builder, columns, row, options);
 }
 
+export type GoldenSetFile = Awaited<ReturnType<typeof readGoldenSet>>;
+
 /**
  * Reads a golden set from a BEIR folder, TREC files, a CSV table, JSON lines, a text file of queries without judgments,
  * or an export from Quepid, Ragas, LlamaIndex or OpenSearch.
@@ -113,11 +108,7 @@ function addTable(table: readonly TableRow[], builder: GoldenSetBuilder, options
  * @throws RecalldError `usage` if format and path do not fit or the format cannot be detected, `file_unreadable`,
  * `file_malformed` with file and line, `golden_set_empty`
  */
-export async function readGoldenSet(
-  path: string,
-  options: ReadGoldenSetOptions,
-  signal?: AbortSignal,
-): Promise<GoldenSetFile> {
+export async function readGoldenSet(path: string, options: ReadGoldenSetOptions, signal?: AbortSignal) {
   const sources = layOutSources(await inspectPath(path), options);
   const files = new SourceFiles(signal);
   const builder = new GoldenSetBuilder(sha256, options.skipOwnDocument);
@@ -158,6 +149,7 @@ export async function readGoldenSet(
   return {
     format: sources.format,
     ...builder.finish(path, sources.format === 'questions'),
+    /** SHA-256, hex: equal if and only if the same bytes were read for the same roles with the same options. */
     contentHash: files.contentHash(meaning),
     origin,
   };
@@ -195,9 +187,7 @@ async function readJsonObjects(
         `--relevance-threshold and --documents-separator are for tables, but ${path} has recalld's own JSON lines format. Remove the options.`,
       );
     }
-    const result = parseGoldenLine(row.value);
-    if (!result.ok) throw malformed(row.place, result.problem);
-    builder.addLine(result.line, row.place);
+    builder.addLine(parseGoldenLine(row.value, row.place), row.place);
   }
   if (table.length > 0) addTable(tableOfObjects(table), builder, options);
 }
@@ -221,11 +211,12 @@ async function readJudgedQueries(
       : parseQueryRow(line);
     if (draft !== null) builder.addQuery(draft, line, 'reject');
   });
-  const { judgments, form } = await readJudgments(sources.qrels, {
-    hasFractions: relevanceThreshold !== undefined,
-    see: files.seeing('qrels'),
-    ...(columns === undefined ? {} : { choices: columns }),
-  });
+  const { judgments, form } = await readJudgments(
+    sources.qrels,
+    columns,
+    relevanceThreshold !== undefined,
+    files.seeing('qrels'),
+  );
   builder.columns = form?.columns ?? [];
   if (form?.grade === null) {
     builder.warnings.note(
@@ -245,21 +236,10 @@ async function readJudgedQueries(
   builder.warnings.set('document_absent', absent.size, first);
 }
 
-export interface ImportReport {
-  readonly set: GoldenSetVersion;
-  /** True if a version was created; false if the latest version already has this content. */
-  readonly created: boolean;
-  readonly warnings: readonly string[];
-  readonly summary: ImportSummary;
-}
+export type ImportReport = Awaited<ReturnType<typeof importGoldenSet>>;
 
 /** Stores the content of files as a version of a set. Nothing is stored if the signal aborts first. */
-export async function importGoldenSet(
-  sets: GoldenSets,
-  file: GoldenSetFile,
-  name: string,
-  signal: AbortSignal,
-): Promise<ImportReport> {
+export async function importGoldenSet(sets: GoldenSets, file: GoldenSetFile, name: string, signal: AbortSignal) {
   const { contentHash, format, queries, warnings, origin, summary } = file;
   return { ...(await sets.add({ name, contentHash, format, queries, origin }, new Date(), signal)), warnings, summary };
 }
@@ -292,10 +272,9 @@ export async function importGoldenQueries(
         );
       }
       const place = { file: 'queries', line: count };
-      const result = parseGoldenLine(value);
-      if (!result.ok) throw malformed(place, result.problem);
-      builder.addLine(result.line, place);
-      await turn(1 + result.line.judgments.length);
+      const line = parseGoldenLine(value, place);
+      builder.addLine(line, place);
+      await turn(1 + line.judgments.length);
     }
   }
   const steps = builder.finishInSteps('The list of queries');

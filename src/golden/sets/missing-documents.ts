@@ -19,22 +19,13 @@ import { recordJudgedDocuments } from './record-judged-documents.ts';
 
 const NEIGHBOURS = 20;
 
-export interface LostDocuments {
-  /** Candidate replacement chunks by the id of the lost document; empty if none is similar enough. */
-  readonly anchors: ReadonlyMap<string, readonly Anchor[]>;
-  /** Ids of lost documents without a stored text, which cannot be searched for. */
-  readonly unknown: readonly string[];
-  /** A sentence that states why the search ended early, else null. */
-  readonly gap: string | null;
-}
-
 /** Searches the store for chunks that replaced missing documents. Rejects only with the reason of `signal`. */
 export async function findLostDocuments(
   documents: GoldenDocuments,
   { name, store, embedder }: ProbedPipeline,
   lost: readonly string[],
   signal: AbortSignal,
-): Promise<LostDocuments> {
+) {
   const texts = await documents.seen(name, lost);
   const unknown = lost.filter((id) => !texts.has(id));
   const anchors = new Map<string, readonly Anchor[]>();
@@ -64,7 +55,14 @@ export async function findLostDocuments(
     );
     anchors.set(id, findAnchors(text, candidates));
   }
-  return { anchors, unknown, gap: null };
+  return {
+    /** Candidate replacement chunks by the id of the lost document; empty if none is similar enough. */
+    anchors,
+    /** Ids of lost documents without a stored text, which cannot be searched for. */
+    unknown,
+    /** A sentence that states why the search ended early, else null. */
+    gap: null,
+  };
 }
 
 /** Maximum number of missing documents searched per run; the others are assumed to be like the majority of these. */

@@ -2,25 +2,10 @@
 
 import type { Context } from '../../core/context.ts';
 import type { GoldenQuery } from '../../core/model.ts';
-import { type ChosenQuery, chooseQueries, type SuggestedJudgment, suggestJudgments } from '../rules/promotion.ts';
+import { type ChosenQuery, chooseQueries, suggestJudgments } from '../rules/promotion.ts';
+import type { RunProgress } from '../runs/run-golden-set.ts';
 import type { WatchedPipeline } from '../watched-pipeline.ts';
 import { measureLiveMix } from './live-mix.ts';
-
-export interface PromotionRequest {
-  readonly since: Date;
-  readonly max: number;
-  /** Queries that are already in the golden set. */
-  readonly golden: readonly GoldenQuery[];
-}
-
-/** A live query with the documents to judge. */
-export interface Promoted extends ChosenQuery {
-  readonly judgments: readonly SuggestedJudgment[];
-  /** Document texts, if the retriever returns them. */
-  readonly texts: ReadonlyMap<string, string>;
-  /** Why the retriever returned no results; null if it did. */
-  readonly gap: string | null;
-}
 
 /** Maximum number of live queries considered. */
 const CANDIDATES = 20_000;
@@ -30,13 +15,17 @@ const DEPTH = 10;
 /**
  * Rejects only with the reason of `signal` and on database errors. If the retriever fails for a query, the query has
  * only the documents that users saw.
+ *
+ * @param golden queries that are already in the golden set
  */
 export async function promoteLiveQueries(
   context: Context,
   pipeline: WatchedPipeline,
-  { since, max, golden }: PromotionRequest,
+  golden: readonly GoldenQuery[],
+  since: Date,
+  max: number,
   signal: AbortSignal,
-  onProgress: (progress: { readonly answered: number; readonly total: number }) => void,
+  onProgress: (progress: RunProgress) => void,
 ) {
   const candidates = await context.db.live.candidates.read({ pipeline: pipeline.name, since, limit: CANDIDATES });
   const uncovered = await uncoveredQueries(context, pipeline, golden, since, signal);
@@ -68,11 +57,10 @@ async function uncoveredQueries(
   return new Set(lacking.flatMap(({ typical }) => typical.flatMap((row) => mix.live[row]?.id ?? [])));
 }
 
-async function withJudgments(
-  query: ChosenQuery,
-  { retriever }: WatchedPipeline,
-  signal: AbortSignal,
-): Promise<Promoted> {
+/** A live query with the documents to judge. */
+export type Promoted = Awaited<ReturnType<typeof withJudgments>>;
+
+async function withJudgments(query: ChosenQuery, { retriever }: WatchedPipeline, signal: AbortSignal) {
   const { text, tags, results, grades } = query.source;
   const answer = await retriever.retrieve({ text, tags, k: DEPTH, withText: true }, signal);
   const found = answer.kind === 'documents' ? answer.documents : [];
@@ -85,8 +73,10 @@ async function withJudgments(
         : answer.message;
   return {
     ...query,
-    judgments: suggestJudgments(results, found, { feedback: query.feedback, grades }, DEPTH),
+    judgments: suggestJudgments(results, found, query.feedback, grades, DEPTH),
+    /** Document texts, if the retriever returns them. */
     texts,
+    /** Why the retriever returned no results; null if it did. */
     gap,
   };
 }

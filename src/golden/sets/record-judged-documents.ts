@@ -9,14 +9,6 @@ import type { SeenDocument } from '../sql/golden-sets.ts';
 const READ = 2000;
 const BATCH = 500;
 
-export interface RecordedDocuments {
-  readonly judged: number;
-  /** Number of these documents whose text is stored now. */
-  readonly known: number;
-  /** The store error that ended the pass early, or null. */
-  readonly problem: string | null;
-}
-
 /**
  * Reads the texts of judged documents whose text is not stored yet, by id, and stores them. A store that fails or has
  * no texts ends the pass; the next pass continues.
@@ -28,7 +20,7 @@ export async function recordJudgedDocuments(
   { name, store }: ProbedPipeline,
   judged: readonly string[],
   signal: AbortSignal,
-): Promise<RecordedDocuments> {
+) {
   const before = await db.golden.documents.seen(name, judged);
   const now = clock.now();
   const unread = passOf(
@@ -49,7 +41,13 @@ export async function recordJudgedDocuments(
     await db.golden.documents.record(name, seen, now);
     known += seen.length;
   }
-  return { judged: judged.length, known, problem };
+  return {
+    judged: judged.length,
+    /** Number of these documents whose text is stored now. */
+    known,
+    /** The store error that ended the pass early, or null. */
+    problem,
+  };
 }
 
 /** Starts at a different document each day, so that documents without a text do not block the others. */

@@ -4,85 +4,72 @@ import { z } from 'zod';
 import type { Config } from '../../app/config/schema.ts';
 import { RecalldError } from '../../core/errors.ts';
 import { plural } from '../../core/format.ts';
-import { malformed, parseJson } from '../../core/text/source-line.ts';
+import { malformed, parseJson, type SourceLine } from '../../core/text/source-line.ts';
 import { DAY_MS } from '../../core/time.ts';
 import type { GoldenOrigin, QueryOrigin } from '../rules/golden-set.ts';
 import { GoldenSetBuilder } from '../rules/golden-set-builder.ts';
 import type { GoldenSets } from '../sql/golden-sets.ts';
 import { eachLine, type ImportReport, SourceFiles, sha256 } from './import-golden-set.ts';
 
-interface ReviewItem {
-  readonly keep: boolean;
-  readonly id: string;
-  readonly text: string;
-  readonly tags: Readonly<Record<string, string>>;
-  readonly judgments: readonly {
-    readonly documentId: string;
-    /** Grade; null means unjudged. */
-    readonly grade: number | null;
-  }[];
-  /** True if no document answers the query. */
-  readonly noAnswer: boolean;
-  readonly origin: Omit<QueryOrigin, 'queryId'>;
-}
+const judgmentSchema = z
+  .looseObject({
+    document_id: z.string(),
+    grade: z
+      .int({ error: 'must be a whole number, or null for an unjudged document' })
+      .nullable()
+      .describe('Grade; null means unjudged.'),
+  })
+  .transform(({ document_id: documentId, grade }) => ({ documentId, grade }));
 
-/** `problem` completes the sentence `Line 3 of FILE ...`. */
-type ReviewLineResult =
-  | { readonly ok: true; readonly item: ReviewItem }
-  | { readonly ok: false; readonly problem: string };
-const judgmentSchema = z.looseObject({
-  document_id: z.string(),
-  grade: z.int({ error: 'must be a whole number, or null for an unjudged document' }).nullable(),
-});
+const originSchema = z
+  .strictObject({
+    kind: z.enum(['live', 'generated']),
+    pipeline: z.string(),
+    live_query_hash: z.string().nullable().default(null),
+    user_hash: z.string().nullable().default(null),
+    asked_at: z.iso.datetime().nullable().default(null),
+    details: z.record(z.string(), z.unknown()).default({}),
+  })
+  .transform(({ live_query_hash: liveQueryHash, user_hash: userHash, asked_at: askedAt, ...origin }) => ({
+    ...origin,
+    liveQueryHash,
+    userHash,
+    askedAt: askedAt === null ? null : new Date(askedAt),
+  }));
 
-const originSchema = z.strictObject({
-  kind: z.enum(['live', 'generated']),
-  pipeline: z.string(),
-  live_query_hash: z.string().nullable().default(null),
-  user_hash: z.string().nullable().default(null),
-  asked_at: z.iso.datetime().nullable().default(null),
-  details: z.record(z.string(), z.unknown()).default({}),
-});
+const reviewLineSchema = z
+  .looseObject({
+    keep: z.boolean({ error: 'must be true or false' }),
+    id: z.string(),
+    text: z.string(),
+    tags: z.record(z.string(), z.string()).default({}),
+    judgments: z.array(judgmentSchema),
+    no_answer: z
+      .boolean({ error: 'must be true or false' })
+      .default(false)
+      .describe('True if no document answers the query.'),
+    origin: originSchema,
+  })
+  .transform(({ keep, id, text, tags, judgments, no_answer: noAnswer, origin }) => ({
+    keep,
+    id,
+    text,
+    tags,
+    judgments,
+    noAnswer,
+    origin,
+  }));
 
-const reviewLineSchema = z.looseObject({
-  keep: z.boolean({ error: 'must be true or false' }),
-  id: z.string(),
-  text: z.string(),
-  tags: z.record(z.string(), z.string()).default({}),
-  judgments: z.array(judgmentSchema),
-  no_answer: z.boolean({ error: 'must be true or false' }).default(false),
-  origin: originSchema,
-});
+type ReviewItem = z.output<typeof reviewLineSchema>;
 
-/** Parses one JSON value of a review file. Never throws. */
-function parseReviewLine(value: unknown): ReviewLineResult {
-  const result = reviewLineSchema.safeParse(value);
-  if (!result.success) {
-    const [issue] = result.error.issues;
-    const field = issue?.path.join('.') ?? '';
-    const problem = field === '' ? 'is not a query of a review file' : `has a bad "${field}": ${issue?.message}`;
-    return { ok: false, problem: `${problem}; keep the form that golden promote or golden generate wrote` };
-  }
-  const { keep, id, text, tags, judgments, no_answer: noAnswer, origin } = result.data;
-  return {
-    ok: true,
-    item: {
-      keep,
-      id,
-      text,
-      tags,
-      judgments: judgments.map(({ document_id: documentId, grade }) => ({ documentId, grade })),
-      noAnswer,
-      origin: {
-        kind: origin.kind,
-        pipeline: origin.pipeline,
-        liveQueryHash: origin.live_query_hash,
-        userHash: origin.user_hash,
-        askedAt: origin.asked_at === null ? null : new Date(origin.asked_at),
-        details: origin.details,
-      },
-    },
-  };
+/** @throws RecalldError file_malformed */
+function parseReviewLine(line: SourceLine): ReviewItem {
+  const result = reviewLineSchema.safeParse(parseJson(line));
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  const field = issue?.path.join('.') ?? '';
+  const problem = field === '' ? 'is not a query of a review file' : `has a bad "${field}": ${issue?.message}`;
+  throw malformed(line, `${problem}; keep the form that golden promote or golden generate wrote`);
 }
 
 /** Fields next to a judgment that help the reviewer. */
@@ -141,9 +128,7 @@ export async function importReview(
   let refused = 0;
   let old = 0;
   await eachLine(new SourceFiles(signal).lines(path, 'lines'), (line) => {
-    const result = parseReviewLine(parseJson(line));
-    if (!result.ok) throw malformed(line, result.problem);
-    const { item } = result;
+    const item = parseReviewLine(line);
     if (!item.keep) {
       refused += 1;
       return;

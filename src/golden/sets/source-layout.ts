@@ -112,20 +112,6 @@ function isJudgmentLike(head: string): boolean {
   });
 }
 
-/** The file or folder at a path, as far as format detection needs it. */
-interface GoldenPath {
-  readonly path: string;
-  readonly isFolder: boolean;
-  /** The path, or the folder of the file. */
-  readonly folder: string;
-  /** The files in the folder, without folders, sorted. */
-  readonly names: readonly string[];
-  /** Tables in the subfolder `qrels`, in which BEIR stores one per split, sorted. */
-  readonly splits: readonly string[];
-  /** The beginning of the file; empty for a folder. */
-  readonly head: string;
-}
-
 /** Number of bytes read for detection: enough for a header, or for the keys of a first object. */
 const HEAD_BYTES = 64 * 1024;
 
@@ -141,22 +127,25 @@ async function headOf(path: string): Promise<string> {
   }
 }
 
+type GoldenPath = Awaited<ReturnType<typeof inspectPath>>;
+
 /**
  * Reads the head of a file, or the names in a folder.
  *
  * @throws RecalldError `file_unreadable` if the path does not exist or its folder cannot be listed
  */
-export async function inspectPath(path: string): Promise<GoldenPath> {
+export async function inspectPath(path: string) {
   try {
     const isFolder = (await stat(path)).isDirectory();
     // A file may be readable even if its folder cannot be listed; most formats need only the file.
     if (!isFolder) {
       const folder = dirname(path);
+      const names: string[] = await fileNames(folder).catch(() => []);
       return {
         path,
         isFolder,
         folder,
-        names: await fileNames(folder).catch(() => []),
+        names,
         splits: [],
         head: await headOf(path),
       };
@@ -167,7 +156,18 @@ export async function inspectPath(path: string): Promise<GoldenPath> {
       () => false,
     );
     const splits = hasSplits ? (await fileNames(qrels)).filter((name) => name.endsWith('.tsv')) : [];
-    return { path, isFolder, folder: path, names: await fileNames(path), splits, head: '' };
+    return {
+      path,
+      isFolder,
+      /** The path, or the folder of the file. */
+      folder: path,
+      /** The files in the folder, without folders, sorted. */
+      names: await fileNames(path),
+      /** Tables in the subfolder `qrels`, in which BEIR stores one per split, sorted. */
+      splits,
+      /** The beginning of the file; empty for a folder. */
+      head: '',
+    };
   } catch (cause) {
     throw cause instanceof RecalldError ? cause : unreadable(path, cause);
   }
@@ -179,12 +179,6 @@ async function fileNames(folder: string): Promise<string[]> {
     .filter((entry) => !entry.isDirectory())
     .map((entry) => entry.name)
     .toSorted();
-}
-
-/** A golden set in one file. */
-interface TableSources {
-  readonly format: 'csv' | 'jsonl' | 'questions' | ForeignFormat;
-  readonly path: string;
 }
 
 /** A golden set with its queries and judgments in two files. */
@@ -206,7 +200,7 @@ const testSplit = join('qrels', 'test.tsv');
  * @throws RecalldError `usage` if format, path and options do not fit or are ambiguous; `file_unreadable` if a file of
  * the format is missing
  */
-export function layOutSources(at: GoldenPath, options: ReadGoldenSetOptions): TableSources | JudgedQueriesSources {
+export function layOutSources(at: GoldenPath, options: ReadGoldenSetOptions) {
   const format = options.format === 'auto' ? detectFormat(at, options) : options.format;
   const { path } = at;
   if (options.rowsAsQueries && format !== 'csv') {
@@ -256,7 +250,7 @@ function beirSources(at: GoldenPath, { queriesPath, qrelsPath }: ReadGoldenSetOp
 }
 
 /** Returns qrels.tsv, else qrels/test.tsv, else the first of qrels/*.tsv, with a note about unused files. */
-function beirQrels({ path, names, splits }: GoldenPath): Pick<JudgedQueriesSources, 'qrels' | 'note'> {
+function beirQrels({ path, names, splits }: GoldenPath) {
   const inSplits = splits.map((name) => join('qrels', name));
   const found = [
     ...(names.includes('qrels.tsv') ? ['qrels.tsv'] : []),

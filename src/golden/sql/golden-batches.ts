@@ -5,15 +5,6 @@
 import type { Pool } from 'pg';
 import { queryRows } from '../../platform/postgres/rows.ts';
 
-/** Progress of a run in batches. */
-export interface BatchCounts {
-  /** Number of batches that are neither held nor done. */
-  readonly free: number;
-  /** Batches that a worker holds. */
-  readonly held: number;
-  readonly done: number;
-}
-
 export function createGoldenBatches(pool: Pool) {
   return {
     /**
@@ -76,8 +67,9 @@ export function createGoldenBatches(pool: Pool) {
       );
     },
 
-    async counts(runId: string): Promise<BatchCounts> {
-      const rows = await queryRows<BatchCounts>(
+    /** Number of batches that are neither held nor done, that a worker holds, and that are done. */
+    async counts(runId: string) {
+      const rows = await queryRows<{ free: number; held: number; done: number }>(
         pool,
         `select count(*) filter (where not done and (lease_until is null or lease_until < clock_timestamp()))::integer as free,
                 count(*) filter (where not done and lease_until >= clock_timestamp())::integer as held,

@@ -29,14 +29,6 @@ export interface GoldenRotation {
   readonly shifts: CheckShifts;
 }
 
-export interface RotationEnd {
-  readonly endedAt: Date;
-  readonly levels: Levels;
-  readonly shifts: CheckShifts;
-  /** The shifted checks of the new version's last run; null if none has completed. */
-  readonly evaluated: { readonly runId: string; readonly checks: readonly CheckResult[] } | null;
-}
-
 const selectRotation = `
   select id, pipeline, golden_set, from_version, to_version,
          runs_needed, started_at, ended_at, outcome, levels, shifts
@@ -78,7 +70,13 @@ export function createGoldenRotations(pool: Pool, scope: Scope = null) {
      * Completes a rotation and replaces the checks of the new version's last run, in one transaction. Returns false if
      * the rotation had already ended.
      */
-    complete(id: string, { endedAt, levels, shifts, evaluated }: RotationEnd): Promise<boolean> {
+    complete(
+      id: string,
+      endedAt: Date,
+      levels: Levels,
+      shifts: CheckShifts,
+      evaluated: { readonly runId: string; readonly checks: readonly CheckResult[] } | null,
+    ): Promise<boolean> {
       return inTransaction(pool, async (client) => {
         const { rowCount } = await client.query(
           `update golden_rotations

@@ -9,17 +9,6 @@ import type { RunFailure } from '../rules/run-failure.ts';
 import { readComparisons } from './run-comparisons.ts';
 import { readChecksOf, readFailure, readForbidden, readOutcomes, readScores, selectLabels } from './run-results.ts';
 
-/** The state of the sentinels of one pipeline and golden set. */
-export interface LatestSentinel {
-  readonly pipeline: string;
-  readonly goldenSet: string;
-  readonly lastAttemptAt: Date;
-  /** The latest sentinel that completed or is void; it failed if it has a reason. */
-  readonly ended: { readonly finishedAt: Date; readonly hasFailed: boolean } | null;
-  /** The latest sentinel that was scored, which means that its retriever answered. */
-  readonly completed: { readonly startedAt: Date; readonly finishedAt: Date } | null;
-}
-
 /** The state of the full runs of one pipeline and golden set. */
 export interface LatestRun {
   readonly pipeline: string;
@@ -176,15 +165,19 @@ async function readResults(db: pg.Pool, runId: string) {
   return { scores, baseline: comparisons.find(({ kind }) => kind === 'baseline') ?? null };
 }
 
-export async function readLatestSentinels(db: pg.Pool): Promise<LatestSentinel[]> {
-  const rows = await queryRows<
-    Pick<LatestSentinel, 'pipeline' | 'goldenSet' | 'lastAttemptAt'> & {
-      readonly endedAt: Date | null;
-      readonly hasFailed: boolean;
-      readonly completedStartedAt: Date | null;
-      readonly completedAt: Date | null;
-    }
-  >(
+/** The state of the sentinels of one pipeline and golden set. */
+export type LatestSentinel = Awaited<ReturnType<typeof readLatestSentinels>>[number];
+
+export async function readLatestSentinels(db: pg.Pool) {
+  const rows = await queryRows<{
+    readonly pipeline: string;
+    readonly goldenSet: string;
+    readonly lastAttemptAt: Date;
+    readonly endedAt: Date | null;
+    readonly hasFailed: boolean;
+    readonly completedStartedAt: Date | null;
+    readonly completedAt: Date | null;
+  }>(
     db,
     `with recursive sets as (
        (select pipeline, golden_set from golden_runs where purpose = 'sentinel' order by pipeline, golden_set limit 1)
@@ -218,7 +211,9 @@ export async function readLatestSentinels(db: pg.Pool): Promise<LatestSentinel[]
   );
   return rows.map(({ endedAt, hasFailed, completedStartedAt, completedAt, ...row }) => ({
     ...row,
+    /** The latest sentinel that completed or is void; it failed if it has a reason. */
     ended: endedAt && { finishedAt: endedAt, hasFailed },
+    /** The latest sentinel that was scored, which means that its retriever answered. */
     completed: completedStartedAt && completedAt && { startedAt: completedStartedAt, finishedAt: completedAt },
   }));
 }

@@ -5,7 +5,6 @@ import { malformed, quoted, type SourceLine } from '../../core/text/source-line.
 import { ColumnScanner, parseGrade } from '../../math/ir/trec-line.ts';
 import { decimalOf, gradeTextProblem } from '../rules/grade-text.ts';
 import {
-  type ColumnChoices,
   decideQrelsForm,
   jsonCells,
   noChoices,
@@ -25,14 +24,6 @@ const [HEAD_LINES, HEAD_BYTES] = [200, 64 * 1024] as const;
 
 /** Amount of parsed text that is collected before it becomes a block. */
 const TEXT_LENGTH = 64 * 1024;
-
-interface QrelsRequest {
-  readonly choices: ColumnChoices;
-  /** Accepts fractional grades, which the caller compares with a threshold. */
-  readonly hasFractions: boolean;
-  /** Called with every byte of the file, in order. */
-  readonly see: (bytes: Uint8Array) => void;
-}
 
 /**
  * Reads relevance judgments for an evaluation.
@@ -64,8 +55,12 @@ export async function readQrels(path: string): Promise<JudgmentTable> {
  *
  * @throws RecalldError `file_unreadable`, or `file_malformed` with the line
  */
-export async function readJudgments(path: string, request: Partial<QrelsRequest> = {}) {
-  const { choices = noChoices, hasFractions = false, see } = request;
+export async function readJudgments(
+  path: string,
+  choices = noChoices,
+  hasFractions = false,
+  see: (bytes: Uint8Array) => void = () => undefined,
+) {
   const judgments = new JudgmentTable(await sizeOf(path));
   const decided: { form: QrelsForm | null; handle: BlockHandler | null } = { form: null, handle: null };
   const toGrade = (bytes: Uint8Array, start: number, end: number, place: SourceLine): number => {
@@ -77,7 +72,7 @@ export async function readJudgments(path: string, request: Partial<QrelsRequest>
     throw malformed(place, gradeTextProblem(text));
   };
   await forEachBlock(path, (block, line) => {
-    see?.(block.bytes);
+    see(block.bytes);
     if (decided.handle === null) {
       const head = headOf(block, path, line);
       if (head.length === 0) return line + lineFeeds(block.bytes);

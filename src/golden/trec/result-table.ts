@@ -4,22 +4,6 @@ import type { Block } from './blocks.ts';
 import { countOf, DocumentRows, DocumentSet, enlarged, type QueryRows } from './document-rows.ts';
 import type { JudgmentTable } from './tables.ts';
 
-/** Grades of a query's results, ranked in the order of trec_eval. */
-interface GradedRanking {
-  /** Grades, best rank first, -1 for unjudged documents; valid until the next ranking. */
-  readonly grades: Float64Array;
-  readonly length: number;
-  /** Number of judged documents of the query in the ranking. */
-  readonly judgedFound: number;
-  /** Number of results that repeat a document. */
-  readonly duplicates: number;
-  /** Number of results with the same score as the previous, different document. */
-  readonly scoreTies: number;
-  /** Neighbors by score of which the better one also has the better rank; in `ranksDisagree`, it has the worse rank. */
-  readonly ranksAgree: number;
-  readonly ranksDisagree: number;
-}
-
 /** Average number of moves per row above which another sort is faster: at first, and if scores are almost sorted. */
 const [FIRST_MOVES, MAX_MOVES] = [1, 8] as const;
 const NO_ROWS: QueryRows = { ranges: [] };
@@ -125,7 +109,7 @@ export class ResultTable {
    * @param collapses true to remove results that repeat a document; otherwise they stay, without a judgment
    * @param queryId one of `queryIds`
    */
-  rank(queryId: string, judgments: JudgmentTable, judgedQuery: QueryRows, collapses: boolean): GradedRanking {
+  rank(queryId: string, judgments: JudgmentTable, judgedQuery: QueryRows, collapses: boolean) {
     const query = this.documents.queries.get(queryId) ?? NO_ROWS;
     const { documents, scores, ranks } = this;
     const rows = this.rowsOf(query);
@@ -162,7 +146,20 @@ export class ResultTable {
       if (grade >= 0) judgedFound += 1;
       this.grades[length++] = grade;
     }
-    return { grades: this.grades, length, judgedFound, duplicates, scoreTies, ranksAgree, ranksDisagree };
+    return {
+      /** Grades, best rank first, -1 for unjudged documents; valid until the next ranking. */
+      grades: this.grades,
+      length,
+      /** Number of judged documents of the query in the ranking. */
+      judgedFound,
+      /** Number of results that repeat a document. */
+      duplicates,
+      /** Number of results with the same score as the previous, different document. */
+      scoreTies,
+      /** Neighbors by score of which the better one also has the better rank, or the worse one has. */
+      ranksAgree,
+      ranksDisagree,
+    };
   }
 
   /** Returns the rows of a query in file order; valid until the next call. */

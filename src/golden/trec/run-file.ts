@@ -41,14 +41,6 @@ interface RunSink {
   goOn(block: Block, start: number, hasTabs: boolean): number;
 }
 
-/** Passes on the results of a run in batches of whole queries, if the lines of each query are contiguous. */
-export interface RunBatches {
-  /** A batch ends with the query that reaches this number of results. */
-  readonly results: number;
-  /** Called with each batch, which is emptied afterwards. */
-  readonly handle: (batch: ResultTable) => void;
-}
-
 /**
  * Reads a run with contiguous queries: `query-id Q0 document-id rank score tag`, in which the tag may be missing, or
  * the columns that the first line names. The separator (spaces and tabs, or only tabs, so that ids may contain spaces),
@@ -59,7 +51,11 @@ export interface RunBatches {
  * number, a score that is not a finite decimal number, an ambiguous file, text that is not UTF-8, no result. Errors of
  * the handler pass through.
  */
-export async function readRunInBatches(path: string, { results, handle }: RunBatches): Promise<void> {
+export async function readRunInBatches(
+  path: string,
+  results: number,
+  handle: (batch: ResultTable) => void,
+): Promise<void> {
   const batch = new ResultTable(Math.min(await sizeOf(path), results * ROOM_BYTES));
   const buffers = new BlockBuffers();
   const flush = (scanned: Block | null): void => {

@@ -9,7 +9,7 @@ import {
   orderLikeTrecEval,
 } from '../../math/ir/ranking.ts';
 import { createUnionEvaluator } from '../../math/ir/union.ts';
-import { type MetricSummary, summarize } from '../../math/stats/descriptive.ts';
+import { summarize } from '../../math/stats/descriptive.ts';
 import { describeIdDifference, type IdDifference } from '../rules/id-mismatch.ts';
 import type { QueryRows } from './document-rows.ts';
 import { readQrels } from './qrels-file.ts';
@@ -68,47 +68,11 @@ export interface TrecScores {
   /** Neighbors by score of which the better one has the better rank (`agree`) or the worse rank (`disagree`). */
   readonly ranks: { readonly agree: number; readonly disagree: number };
   /** The first repeated document in the results of a query. */
-  readonly repeat: RepeatedDocument | null;
+  readonly repeat: { readonly queryId: string; readonly documentId: string; readonly times: number } | null;
   /** Number of steps, and a query id that looks like a step but is none; null without such an id. */
   readonly steps: { readonly count: number; readonly unread: string | null };
   /** One column per key, one value per judged query. */
   readonly columns: readonly Float64Array[];
-}
-
-export interface RepeatedDocument {
-  readonly queryId: string;
-  readonly documentId: string;
-  readonly times: number;
-}
-
-interface JudgedQueries {
-  readonly judgments: JudgmentTable;
-  readonly judgedDocuments: number;
-  readonly queriesWithoutRelevant: number;
-  /** Every judged query, in code-point order whatever the order in the file. */
-  readonly ids: readonly string[];
-  /** Index in `ids` by query id. */
-  readonly places: ReadonlyMap<string, number>;
-}
-
-/** Scores of a run, or of the lines read so far. */
-interface RunScores {
-  /** One column per key, one value per judged query; 0 for queries without results in the run. */
-  readonly columns: readonly Float64Array[];
-  /** 1 for each judged query with results. */
-  readonly answered: Uint8Array;
-  /** Ids of queries without judgments. */
-  readonly unjudged: Set<string>;
-  readonly steps: RunSteps;
-  duplicateDocuments: number;
-  scoreTies: number;
-  judgedFound: number;
-  ranksAgree: number;
-  ranksDisagree: number;
-  repeat: RepeatedDocument | null;
-  /** Samples of document ids for shared queries, collected until a judged document is found. */
-  readonly judgedIds: Set<string>;
-  readonly returnedIds: Set<string>;
 }
 
 /**
@@ -176,7 +140,9 @@ function mismatchOf({ ids }: JudgedQueries, scores: RunScores, answered: number)
     : { ids: 'document', ...describeIdDifference([...scores.judgedIds], [...scores.returnedIds]) };
 }
 
-async function readJudgedQueries(qrelsPath: string, relevanceLevel: number): Promise<JudgedQueries> {
+type JudgedQueries = Awaited<ReturnType<typeof readJudgedQueries>>;
+
+async function readJudgedQueries(qrelsPath: string, relevanceLevel: number) {
   const judgments = await readQrels(qrelsPath);
   let [judgedDocuments, queriesWithoutRelevant] = [0, 0];
   for (const query of judgments.queries.values()) {
@@ -188,8 +154,15 @@ async function readJudgedQueries(qrelsPath: string, relevanceLevel: number): Pro
     if (highest < relevanceLevel) queriesWithoutRelevant += 1;
   }
   const ids = [...judgments.queries.keys()].toSorted(compareCodePoints);
-  const places = new Map(ids.map((id, place) => [id, place]));
-  return { judgments, judgedDocuments, queriesWithoutRelevant, ids, places };
+  return {
+    judgments,
+    judgedDocuments,
+    queriesWithoutRelevant,
+    /** Every judged query, in code-point order whatever the order in the file. */
+    ids,
+    /** Index in `ids` by query id. */
+    places: new Map(ids.map((id, place) => [id, place])),
+  };
 }
 
 /** Scores a run in any order of lines. */
@@ -228,7 +201,7 @@ async function scoreInBatches(
     score(batch);
   };
   try {
-    await readRunInBatches(path, { results: BATCH_RESULTS, handle });
+    await readRunInBatches(path, BATCH_RESULTS, handle);
     return scores;
   } catch (error) {
     if (error === splitQuery) return null;
@@ -243,21 +216,27 @@ function isIn({ answered, unjudged, steps }: RunScores, { places }: JudgedQuerie
   return step === null ? unjudged.has(id) : steps.has(step);
 }
 
-function noScores({ ids, places }: JudgedQueries, path: string, { keys }: ScoringSettings): RunScores {
-  const columns = keys.map(() => new Float64Array(ids.length));
+/** Scores of a run, or of the lines read so far. */
+type RunScores = ReturnType<typeof noScores>;
+
+function noScores({ ids, places }: JudgedQueries, path: string, { keys }: ScoringSettings) {
   return {
-    columns,
+    /** One column per key, one value per judged query; 0 for queries without results in the run. */
+    columns: keys.map(() => new Float64Array(ids.length)),
+    /** 1 for each judged query with results. */
     answered: new Uint8Array(ids.length),
-    unjudged: new Set(),
+    /** Ids of queries without judgments. */
+    unjudged: new Set<string>(),
     steps: new RunSteps(path, places),
     duplicateDocuments: 0,
     scoreTies: 0,
     judgedFound: 0,
     ranksAgree: 0,
     ranksDisagree: 0,
-    repeat: null,
-    judgedIds: new Set(),
-    returnedIds: new Set(),
+    repeat: null as TrecScores['repeat'],
+    /** Samples of document ids for shared queries, collected until a judged document is found. */
+    judgedIds: new Set<string>(),
+    returnedIds: new Set<string>(),
   };
 }
 
@@ -339,7 +318,7 @@ function sampleIds(
 }
 
 /** Returns the repeat for the first query by id, so that the order of lines does not matter. */
-function firstRepeat(before: RepeatedDocument | null, batch: ResultTable, queryId: string): RepeatedDocument | null {
+function firstRepeat(before: TrecScores['repeat'], batch: ResultTable, queryId: string): TrecScores['repeat'] {
   if (before !== null && compareCodePoints(before.queryId, queryId) < 0) return before;
   const times = new Map<string, number>();
   for (const id of batch.get(queryId)?.ids ?? []) times.set(id, (times.get(id) ?? 0) + 1);
@@ -356,13 +335,6 @@ function refuseRepeat(run: ResultTable, queryId: string, owner: string): void {
 export interface OfflineEvaluationRequest extends ScoringSettings {
   readonly qrelsPath: string;
   readonly runPath: string;
-}
-
-export interface MetricScores {
-  readonly key: MetricKey;
-  readonly summary: MetricSummary;
-  /** Scores, one per query in `queryIds`. */
-  readonly values: Float64Array;
 }
 
 export type OfflineEvaluation = Awaited<ReturnType<typeof evaluateTrecFiles>>;
@@ -383,7 +355,12 @@ export async function evaluateTrecFiles(request: OfflineEvaluationRequest) {
     /** Scores in the order of the requested keys. */
     metrics: request.keys.map((key, i) => {
       const values = run.columns[i] ?? new Float64Array(queryIds.length);
-      return { key, summary: summarize(values, key.measure), values };
+      return {
+        key,
+        summary: summarize(values, key.measure),
+        /** Scores, one per query in `queryIds`. */
+        values,
+      };
     }),
   };
 }

@@ -161,7 +161,7 @@ describe('the backtest of golden checks', () => {
       runsNeeded: 1,
       startedAt: minutes(30),
     });
-    await stores.rotations.complete(id, { endedAt: minutes(90), levels: {}, shifts: {}, evaluated: null });
+    await stores.rotations.complete(id, minutes(90), {}, {}, null);
     const [floor] = await backtest(world, 0, 3);
     expect(floor).toMatchObject({
       evaluations: 3,

@@ -87,7 +87,7 @@ function pinBaseline(
     const { pipeline, goldenSet } = run;
     const again: GoldenRun[] = [];
     for (let count = 0; count < reruns; count += 1) {
-      again.push(await runGoldenSetNow(settings, store, { pipeline, set: goldenSet }, onProgress));
+      again.push(await runGoldenSetNow(settings, store, pipeline, goldenSet, onProgress));
     }
     const usable = again.filter((one) => one.status === 'completed' && one.goldenSetVersion === run.goldenSetVersion);
     const now = new Date();

@@ -7,12 +7,7 @@ import { formatMetricKey } from '../../../math/ir/metric-key.ts';
 import { value } from '../../../report/model/show.ts';
 import { tableText } from '../../../report/terminal.ts';
 import { metricJson } from '../../runs/score-json.ts';
-import {
-  type EvaluationCounts,
-  evaluateTrecFiles,
-  type MetricScores,
-  type OfflineEvaluation,
-} from '../../trec/score-runs.ts';
+import { type EvaluationCounts, evaluateTrecFiles, type OfflineEvaluation } from '../../trec/score-runs.ts';
 import { scoringSettings, TREC_HELP, type TrecOptions, withTrecOptions, writeAll } from './trec-options.ts';
 import { countsJson, mismatchJson, notesOf, refuseMismatch } from './trec-report.ts';
 
@@ -70,7 +65,7 @@ function* chunked(
   }
 }
 
-function summaryTable(metrics: readonly MetricScores[]): string {
+function summaryTable(metrics: OfflineEvaluation['metrics']): string {
   return tableText(metrics, [
     ['metric', ({ key }) => formatMetricKey(key)],
     ['mean', ({ summary }) => value(summary.mean, 'score'), 'number'],

@@ -29,6 +29,7 @@ import { textHash } from '../../../live/privacy/rules/redactor.ts';
 import { writeText } from '../../../platform/files/text-file.ts';
 import { goldenSetVersionJson } from '../../golden-set-schema.ts';
 import { originMismatch } from '../../rules/golden-set.ts';
+import type { RunProgress } from '../../runs/run-golden-set.ts';
 import {
   type CostEstimate,
   type GenerateOptions,
@@ -66,7 +67,7 @@ async function generate(settings: CommandSettings, options: ConfiguredOptions & 
   const bar = createProgressBar(options.set);
   const watcher = {
     onEstimate: (estimate: CostEstimate) => note(estimateLine(estimate, options.maxCost)),
-    onProgress: (progress: { readonly answered: number; readonly total: number }) => bar.show(progress),
+    onProgress: (progress: RunProgress) => bar.show(progress),
   };
   const report = await withCommandStore(settings, async ({ db }) => {
     const language = languageModel(settings.config, options);
@@ -163,7 +164,7 @@ export async function promoteToFile(
   settings: CommandSettings,
   store: CommandStore,
   request: PromoteRequest,
-  onProgress: (progress: { readonly answered: number; readonly total: number }) => void,
+  onProgress: (progress: RunProgress) => void,
 ) {
   const { config, signal } = settings;
   const hashKey = config.storage.hash_key ?? (await storedHashKey(store.storage.pool));
@@ -176,8 +177,8 @@ export async function promoteToFile(
       throw originMismatch(request.set, latest.origin);
     }
     const golden = latest === null ? [] : await store.db.golden.sets.queries(latest.name, latest.version);
-    const wanted = { since: request.since, max: request.queries, golden };
-    const { candidates, promoted } = await promoteLiveQueries(store, pipeline, wanted, signal, onProgress);
+    const { since, queries: max } = request;
+    const { candidates, promoted } = await promoteLiveQueries(store, pipeline, golden, since, max, signal, onProgress);
     if (candidates === 0) {
       throw noText(request.pipeline, `has no live query with a text since ${request.since.toISOString()}`);
     }

@@ -13,14 +13,13 @@ import { metricsTable } from './compare.ts';
 
 const MAX_TEXT = 60;
 
-/** A measure over the last completed runs of the set, oldest first. */
-interface Trend {
-  readonly measure: string;
-  readonly values: readonly (number | null)[];
-}
-
 /** Formats the metrics at the largest cutoff, the changed segments, and the queries with the largest losses. */
-export function formatRunComparison(compared: RunsCompared, trend: Trend, maxQueries: number): string {
+export function formatRunComparison(
+  compared: RunsCompared,
+  measure: string,
+  values: readonly (number | null)[],
+  maxQueries: number,
+): string {
   const { baseline, candidate, differences } = compared;
   const all = segmentOf(differences);
   const excluded = differences[0]?.excluded ?? 0;
@@ -31,7 +30,7 @@ export function formatRunComparison(compared: RunsCompared, trend: Trend, maxQue
   return [
     `baseline   ${describe(baseline)}`,
     `candidate  ${describe(candidate)}`,
-    `trend      ${trendText(trend)}`,
+    `trend      ${trendText(measure, values)}`,
     `Verdict on ${all.primary}: ${verdictText(all.verdict)}, over ${plural(all.n, 'query', 'queries')}${exclusion}.`,
     '',
     metricsTable(shown.filter(({ segment }) => segment === ALL_SEGMENT)),
@@ -41,7 +40,7 @@ export function formatRunComparison(compared: RunsCompared, trend: Trend, maxQue
   ].join('\n');
 }
 
-function trendText({ measure, values }: Trend): string {
+function trendText(measure: string, values: readonly (number | null)[]): string {
   const known = values.filter((value) => value !== null);
   if (known.length === 0) return `no run has ${measure}`;
   const [lowest, highest] = [Math.min(...known), Math.max(...known)];

@@ -71,13 +71,15 @@ export function runCommand(signal: AbortSignal): Command {
 
 async function run(settings: CommandSettings, options: RunOptions): Promise<void> {
   if (options.debug !== undefined) {
-    const debugged = await debugQuery(settings, { ...options, id: options.debug });
+    const debugged = await debugQuery(settings, options.pipeline, options.set, options.debug);
     if (options.json === true) printJson(debugged);
     else printLine(formatDebuggedQuery(debugged));
     return;
   }
   if (!options.wait) {
-    const queued = await withCommandStore(settings, (store) => queueGoldenRun(settings, store, options));
+    const queued = await withCommandStore(settings, (store) =>
+      queueGoldenRun(settings, store, options.pipeline, options.set),
+    );
     if (options.json === true) printJson({ run_id: queued.id, status: queued.status });
     else printLine(`Run ${queued.id} is enqueued. \`recalld runs show ${queued.id}\` shows it.`);
     return;
@@ -86,9 +88,9 @@ async function run(settings: CommandSettings, options: RunOptions): Promise<void
   if (pipeline?.golden.every(({ set }) => set !== options.set) === true) note(`Note: ${unwatchedSet(options.set)}`);
   const bar = createProgressBar(options.set);
   const summary = await withCommandStore(settings, async (store) => {
-    const ended = await runGoldenSetNow(settings, store, options, (progress) => bar.show(progress)).finally(() =>
-      bar.end(),
-    );
+    const ended = await runGoldenSetNow(settings, store, options.pipeline, options.set, (progress) =>
+      bar.show(progress),
+    ).finally(() => bar.end());
     return summarizeRun(store.db.golden.runs, ended);
   });
   if (options.json === true) printJson(summary);
@@ -120,15 +122,12 @@ export function cancelCommand(signal: AbortSignal): Command {
   )
     .argument('<id>', 'id of the run')
     .action(async (id: string, options: ConfiguredOptions) => {
-      const run = await withCommandStore(commandSettings(options.config, signal), (store) => cancelRunNow(store, id));
+      const run = await withCommandStore(commandSettings(options.config, signal), (store) =>
+        cancelGoldenRun(store, id),
+      );
       if (options.json === true) printJson({ run_id: run.id, status: run.status });
       else printLine(`Run ${run.id} is cancelled.`);
     });
-}
-
-interface GoldenRunRequest {
-  readonly pipeline: string;
-  readonly set: string;
 }
 
 /**
@@ -139,12 +138,13 @@ interface GoldenRunRequest {
 export async function runGoldenSetNow(
   settings: CommandSettings,
   store: CommandStore,
-  request: GoldenRunRequest,
+  name: string,
+  set: string,
   onProgress: (progress: RunProgress) => void,
 ): Promise<GoldenRun> {
   const { signal } = settings;
-  return withPipeline(settings, request.pipeline, async (pipeline) => {
-    const run = await createRun(pipeline, store, request);
+  return withPipeline(settings, name, async (pipeline) => {
+    const run = await createRun(pipeline, store, set);
     try {
       await runGoldenSet(
         store,
@@ -159,7 +159,7 @@ export async function runGoldenSetNow(
       await store.db.golden.runs.finish(run.id, endWithoutScores(status, reason, store.clock.now()));
       throw error;
     } finally {
-      await evaluateChecks(store, [request.pipeline]);
+      await evaluateChecks(store, [name]);
     }
     return (await store.db.golden.runs.find(run.id)) ?? run;
   });
@@ -169,7 +169,8 @@ export async function runGoldenSetNow(
 async function queueGoldenRun(
   settings: CommandSettings,
   store: CommandStore,
-  request: GoldenRunRequest,
+  name: string,
+  set: string,
 ): Promise<GoldenRun> {
   if (store.storage.startedHere) {
     throw new RecalldError(
@@ -177,7 +178,7 @@ async function queueGoldenRun(
       'No daemon is running on this data folder. Start `recalld serve`, or run without --no-wait.',
     );
   }
-  const run = await withPipeline(settings, request.pipeline, (pipeline) => createRun(pipeline, store, request));
+  const run = await withPipeline(settings, name, (pipeline) => createRun(pipeline, store, set));
   const queue = await openJobQueue({
     backend: queueBackend(settings.config, store.storage),
     jobs: jobCatalogue,
@@ -192,53 +193,19 @@ async function queueGoldenRun(
   return run;
 }
 
-async function createRun(
-  pipeline: WatchedPipeline,
-  store: CommandStore,
-  request: GoldenRunRequest,
-): Promise<GoldenRun> {
-  const schedule = scheduleOf(pipeline, request.set);
+async function createRun(pipeline: WatchedPipeline, store: CommandStore, set: string): Promise<GoldenRun> {
+  const schedule = scheduleOf(pipeline, set);
   const runId = await startGoldenRun(store, pipeline, schedule);
   const run = await store.db.golden.runs.find(runId);
   if (run === null) throw new Error('a manual run was lost from the database');
   return run;
 }
 
-/** @throws RecalldError run_unknown, run_not_running */
-function cancelRunNow(store: CommandStore, runId: string): Promise<GoldenRun> {
-  return cancelGoldenRun(store, runId);
-}
-
 /** Maximum displayed length of a text from a service. */
 const MAX_TEXT = 2000;
 
-export interface DebuggedQuery {
-  readonly query: GoldenQuery;
-  /** Requests to services and their responses, in response order; secrets are removed. */
-  readonly exchanges: readonly { readonly request: string; readonly answer: string }[];
-  readonly outcome: string;
-  readonly error: string | null;
-  readonly latency_ms: number | null;
-  /** The documents parsed from the response, best first; the grade is null for an unjudged document. */
-  readonly documents: readonly {
-    readonly rank: number;
-    readonly id: string;
-    readonly score: number | null;
-    readonly grade: number | null;
-    /** Step that returned the document; null for a query without steps. */
-    readonly step: number | null;
-  }[];
-  /** Relevant documents that were not returned. */
-  readonly missed: readonly string[];
-  /** Scores by metric key. */
-  readonly scores: Readonly<Record<string, number>>;
-}
-
 /** @throws RecalldError pipeline_unknown, golden_set_unknown, golden_set_empty, query_unknown */
-function debugQuery(
-  settings: CommandSettings,
-  { pipeline: name, set, id }: { readonly pipeline: string; readonly set: string; readonly id: string },
-): Promise<DebuggedQuery> {
+function debugQuery(settings: CommandSettings, name: string, set: string, id: string) {
   return withCommandStore(settings, async ({ db }) => {
     const latest = await latestVersion(db.golden.sets, set);
     const query = (await db.golden.sets.queries(set, latest.version)).find((one) => one.id === id);
@@ -249,7 +216,7 @@ function debugQuery(
       );
     return withPipeline(settings, name, async (pipeline) => {
       const run = scheduleOf(pipeline, set).settings;
-      const exchanges: DebuggedQuery['exchanges'][number][] = [];
+      const exchanges: ReturnType<typeof describeExchange>[] = [];
       const k = Math.max(...run.cutoffs);
       const answer = await watchExchanges(
         (seen) => exchanges.push(describeExchange(seen)),
@@ -261,12 +228,16 @@ function debugQuery(
             ),
           ),
       );
-      return { exchanges, ...scoreAnswer(query, answer, run) };
+      return {
+        /** Requests to services and their responses, in response order; secrets are removed. */
+        exchanges,
+        ...scoreAnswer(query, answer, run),
+      };
     });
   });
 }
 
-function scoreAnswer(query: GoldenQuery, answer: QueryAnswer, run: RunSettings): Omit<DebuggedQuery, 'exchanges'> {
+function scoreAnswer(query: GoldenQuery, answer: QueryAnswer, run: RunSettings) {
   const grades = new Map(query.judgments.map(({ documentId, grade }) => [documentId, grade]));
   const found = new Set(answer.documents.map(({ id }) => id));
   const { keys, columns } = scoreQueries([query], [answer], run);
@@ -277,17 +248,21 @@ function scoreAnswer(query: GoldenQuery, answer: QueryAnswer, run: RunSettings):
     latency_ms: answer.latencyMs,
     documents: answer.documents.map(({ id, score, step }, index) => ({
       rank: index + 1,
+      /** Step that returned the document; null for a query without steps. */
       step: step ?? null,
       id,
       score: score ?? null,
+      /** Null for an unjudged document. */
       grade: grades.get(id) ?? null,
     })),
+    /** Relevant documents that were not returned. */
     missed: [...grades].flatMap(([id, grade]) => (grade >= run.relevanceLevel && !found.has(id) ? [id] : [])),
+    /** Scores by metric key. */
     scores: Object.fromEntries(keys.map((key, column) => [formatMetricKey(key), columns[column]?.[0] ?? 0] as const)),
   };
 }
 
-function describeExchange({ method, label, body, result }: SeenExchange): DebuggedQuery['exchanges'][number] {
+function describeExchange({ method, label, body, result }: SeenExchange) {
   return {
     request: `${method} ${label}${body === null ? '' : ` ${short(withoutSecrets(body))}`}`,
     answer:
@@ -307,7 +282,7 @@ function short(text: string): string {
   return text.length <= MAX_TEXT ? text : `${text.slice(0, MAX_TEXT)}… (${text.length} characters)`;
 }
 
-function formatDebuggedQuery(debugged: DebuggedQuery): string {
+function formatDebuggedQuery(debugged: Awaited<ReturnType<typeof debugQuery>>): string {
   const { query, exchanges, outcome, error, latency_ms: latencyMs, documents, missed, scores } = debugged;
   const judgments = query.judgments.map(({ documentId, grade }) => `${documentId} (${grade})`).join(', ');
   return [

@@ -182,6 +182,6 @@ async function compare(
       ordered_by: compared.measure,
       queries: changedQueries(compared.queries.slice(0, limit)),
     });
-  } else printLine(formatRunComparison(compared, trend, limit));
+  } else printLine(formatRunComparison(compared, trend.measure, trend.values, limit));
   if (segmentOf(compared.differences).verdict === 'regression') process.exitCode = EXIT_CHECK_FAILED;
 }

@@ -26,9 +26,9 @@ import {
   foreignFormats,
   type GoldenFormat,
   goldenFormats,
-  type ImportSummary,
   type ReadGoldenSetOptions,
 } from '../../rules/golden-set.ts';
+import type { ImportSummary } from '../../rules/golden-set-builder.ts';
 import { hasSteps } from '../../rules/steps.ts';
 import { powerOfSet, type SetUse } from '../../sets/check-golden-set.ts';
 import {

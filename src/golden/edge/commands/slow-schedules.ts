@@ -8,38 +8,19 @@ import { overrunSeconds } from '../../rules/schedule.ts';
 import type { GoldenRuns } from '../../sql/golden-runs.ts';
 import type { WatchedPipeline } from '../../watched-pipeline.ts';
 
-export interface SlowSchedule {
-  readonly pipeline: string;
-  readonly goldenSet: string;
-  readonly purpose: RunPurpose;
-  /** Shortest time between two ticks of the schedule. */
-  readonly intervalSeconds: number;
-  /** Median duration of the latest runs. */
-  readonly medianRunSeconds: number;
-  /** Number of runs from which the median is computed. */
-  readonly runs: number;
-}
-
 /** Number of runs whose durations are used. More runs are read, because some may have been cancelled. */
 const COUNTED = 5;
 const RECENT = 10;
 
 /** Reads the schedules that are shorter than their latest runs. */
-export function readSlowSchedules(
-  settings: CommandSettings,
-  pipelines: readonly WatchedPipeline[],
-): Promise<readonly SlowSchedule[]> {
+export function readSlowSchedules(settings: CommandSettings, pipelines: readonly WatchedPipeline[]) {
   return readIfThere(settings, () =>
     withCommandStore(settings, ({ db }) => slowSchedules(db.golden.runs, pipelines, systemClock.now())),
   );
 }
 
-export async function slowSchedules(
-  runs: GoldenRuns,
-  pipelines: readonly WatchedPipeline[],
-  now: Date,
-): Promise<readonly SlowSchedule[]> {
-  const found: SlowSchedule[] = [];
+export async function slowSchedules(runs: GoldenRuns, pipelines: readonly WatchedPipeline[], now: Date) {
+  const found = [];
   for (const { name: pipeline, golden } of pipelines) {
     for (const { set: goldenSet, cron, sentinel } of golden) {
       const schedules: readonly [RunPurpose, Cron | null][] = [
@@ -52,7 +33,17 @@ export async function slowSchedules(
         const intervalSeconds = shortestGapSeconds(own, now);
         const medianRunSeconds = overrunSeconds(durations, intervalSeconds);
         if (medianRunSeconds === null) continue;
-        found.push({ pipeline, goldenSet, purpose, intervalSeconds, medianRunSeconds, runs: durations.length });
+        found.push({
+          pipeline,
+          goldenSet,
+          purpose,
+          /** Shortest time between two ticks of the schedule. */
+          intervalSeconds,
+          /** Median duration of the latest runs. */
+          medianRunSeconds,
+          /** Number of runs from which the median is computed. */
+          runs: durations.length,
+        });
       }
     }
   }
@@ -79,7 +70,7 @@ export function slowScheduleInWords({
   intervalSeconds,
   medianRunSeconds,
   runs,
-}: SlowSchedule): string {
+}: Awaited<ReturnType<typeof slowSchedules>>[number]): string {
   const what = purpose === 'full' ? 'a full run' : 'a sentinel';
   const remedy =
     purpose === 'full'

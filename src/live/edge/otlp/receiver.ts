@@ -133,8 +133,7 @@ export function createOtlpReceiver(config: Config, ingest: LiveIngest, meter: Me
     );
     count('live_query', found.liveQueries);
     const refused = await ingestAll(ingest, found.batches, only);
-    const problems = [...found.unreadableRetrievers, ...found.untracedSearches];
-    if (problems.length > 0) await ingest.recordUnreadable(problems);
+    if (unreadable > 0) await ingest.recordUnreadable(found.unreadableRetrievers);
     meter.increment('recalld_ingest_rejected_total', { code: 'retriever_unreadable' }, unreadable);
     const unread = found.unreadableRetrievers.slice(0, MAX_SENTENCES).map((kind) => unreadableText(kind, ''));
     // A key of a pipeline is made for one service, whose spans are meant to be stored.

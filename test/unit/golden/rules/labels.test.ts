@@ -77,9 +77,9 @@ describe('the replacement for a lost document', () => {
 describe('a proposal', () => {
   const same = { kind: 'same_content', cosine: 1 } as const;
   const labels = [
-    { queryId: 'q1', documentId: 'gone', grade: 2 },
-    { queryId: 'q1', documentId: 'lost', grade: 1 },
-  ];
+    { queryId: 'q1', documentId: 'gone', grade: 2, fate: 'superseded' },
+    { queryId: 'q1', documentId: 'lost', grade: 1, fate: 'lost' },
+  ] as const;
   const proposals = proposeLabels(
     labels,
     new Map([

@@ -111,12 +111,7 @@ describe('the choice of live queries', () => {
 
 describe('suggested judgments', () => {
   it('pool documents that were shown, that are returned now, and that users judged', () => {
-    const pooled = suggestJudgments(
-      documents('a', 'b', 'c'),
-      documents('b', 'd'),
-      { feedback: [click('z')], grades: [] },
-      2,
-    );
+    const pooled = suggestJudgments(documents('a', 'b', 'c'), documents('b', 'd'), [click('z')], [], 2);
     expect(pooled.map(({ documentId, shownRank, rank }) => [documentId, shownRank, rank])).toEqual([
       ['b', 2, 1],
       ['d', null, 2],
@@ -136,7 +131,7 @@ describe('suggested judgments', () => {
     ['a document judged relevant is relevant', [relevance('a', 'positive')], 2],
     ['a tie of judges leaves the clicks', [relevance('a', 'negative'), relevance('a', 'positive'), click('a')], 1],
   ])('%s', (_, feedback, grade) => {
-    expect(suggestJudgments(documents('a'), [], { feedback, grades: [] }, 10)[0]?.grade).toBe(grade);
+    expect(suggestJudgments(documents('a'), [], feedback, [], 10)[0]?.grade).toBe(grade);
   });
 
   it.each([
@@ -145,20 +140,19 @@ describe('suggested judgments', () => {
     [1, 0],
     [0, 0],
   ])('turn grade %i of the Judge page into grade %i', (given, grade) => {
-    const asked = { feedback: [click('a')], grades: [{ documentId: 'a', grade: given, judge: 'person' }] } as const;
-    expect(suggestJudgments(documents('a'), [], asked, 10)[0]?.grade).toBe(grade);
+    const grades = [{ documentId: 'a', grade: given, judge: 'person' }] as const;
+    expect(suggestJudgments(documents('a'), [], [click('a')], grades, 10)[0]?.grade).toBe(grade);
   });
 
   it('use no grade of the model', () => {
-    const asked = { feedback: [], grades: grades(['a', 3]) };
-    expect(suggestJudgments(documents('a'), [], asked, 10)[0]?.grade).toBeNull();
+    expect(suggestJudgments(documents('a'), [], [], grades(['a', 3]), 10)[0]?.grade).toBeNull();
   });
 
   it('list each document once', () => {
     const ids = fc.array(fc.constantFrom('a', 'b', 'c'), { maxLength: 5 });
     fc.assert(
       fc.property(ids, ids, (shown, retrieved) => {
-        const pooled = suggestJudgments(documents(...shown), documents(...retrieved), { feedback: [], grades: [] }, 10);
+        const pooled = suggestJudgments(documents(...shown), documents(...retrieved), [], [], 10);
         expect(pooled.map(({ documentId }) => documentId).toSorted()).toEqual(
           [...new Set([...shown, ...retrieved])].toSorted(),
         );

@@ -8,8 +8,6 @@ import { aDifference } from '../../../support/golden-runs.ts';
 import { evaluateFloor, evaluateRegression } from '../../../support/judge-check.ts';
 
 const severities = ['ok', 'warning', 'critical'];
-const none = { from: null, to: null };
-
 const anyScore = fc
   .tuple(fc.double({ min: 0, max: 1, noNaN: true }), fc.double({ min: 0, max: 0.3, noNaN: true }))
   .map(([mean, width]) => aScore({ mean, ciLow: mean - width, ciHigh: mean + width }));
@@ -17,7 +15,7 @@ const anyScore = fc
 describe('the thresholds after a rotation', () => {
   it('keep their distance to the scores', () => {
     const pairs = [{ from: [aScore({ mean: 0.9, ciHigh: 0.95 })], to: [aScore({ mean: 0.6, ciHigh: 0.65 })] }];
-    const shifts = rotationShifts(goldenChecks({ floors: [aFloor()] }), 'faq', pairs, none);
+    const shifts = rotationShifts(goldenChecks({ floors: [aFloor()] }), 'faq', pairs, null, null);
     const { mean, upper } = shiftOf(shifts, 'ndcg@10 below 0.8 on faq');
     expect(mean).toBeCloseTo(-0.3, 12);
     expect(upper).toBeCloseTo(-0.3, 12);
@@ -31,7 +29,7 @@ describe('the thresholds after a rotation', () => {
 
   it('still detect a real regression', () => {
     const pairs = [{ from: [aScore({ mean: 0.9 })], to: [aScore({ mean: 0.6, ciHigh: 0.65 })] }];
-    const shifts = rotationShifts(goldenChecks({ floors: [aFloor()] }), 'faq', pairs, none);
+    const shifts = rotationShifts(goldenChecks({ floors: [aFloor()] }), 'faq', pairs, null, null);
     const shift = shiftOf(shifts, 'ndcg@10 below 0.8 on faq');
     const fallen = evaluateFloor(aFloor(), [aScore({ mean: 0.4, ciHigh: 0.45 })], shift);
     expect(fallen.verdict).toBe('critical');
@@ -43,7 +41,7 @@ describe('the thresholds after a rotation', () => {
       fc.property(anyPairs, fc.double({ min: 0.01, max: 1, noNaN: true }), (scores, below) => {
         const check = aFloor({ below });
         const pairs = scores.map(({ from, to }) => ({ from: [from], to: [to] }));
-        const shifts = rotationShifts(goldenChecks({ floors: [check] }), 'faq', pairs, none);
+        const shifts = rotationShifts(goldenChecks({ floors: [check] }), 'faq', pairs, null, null);
         const shift = shiftOf(shifts, `ndcg@10 below ${below} on faq`);
         for (const { from, to } of pairs) {
           const before = severities.indexOf(evaluateFloor(check, from).verdict);
@@ -73,7 +71,7 @@ describe('the regressions after a rotation', () => {
 
   it('are counted from the level of the new version when the old one had none', () => {
     const overlap = { from: against(-0.005, 0.4), to: against(-0.03, 0.001) };
-    const shift = shiftOf(rotationShifts(checks, 'faq', [], overlap), name);
+    const shift = shiftOf(rotationShifts(checks, 'faq', [], overlap.from, overlap.to), name);
     expect(evaluateRegression(check, overlap.to, []).verdict).toBe('critical');
     expect(evaluateRegression(check, overlap.to, [], shift)).toMatchObject({
       verdict: 'ok',
@@ -84,7 +82,7 @@ describe('the regressions after a rotation', () => {
 
   it('stay counted when the old version had one too', () => {
     const overlap = { from: against(-0.04, 0.001), to: against(-0.05, 0.001) };
-    expect(rotationShifts(checks, 'faq', [], overlap)).toEqual({});
+    expect(rotationShifts(checks, 'faq', [], overlap.from, overlap.to)).toEqual({});
   });
 
   it('never begin with the rotation', () => {
@@ -93,7 +91,7 @@ describe('the regressions after a rotation', () => {
       fc.property(any, any, ([before, p], [after, q]) => {
         const overlap = { from: against(before, p), to: against(after, q) };
         fc.pre(evaluateRegression(check, overlap.from, []).verdict === 'ok');
-        const shift = shiftOf(rotationShifts(checks, 'faq', [], overlap), name);
+        const shift = shiftOf(rotationShifts(checks, 'faq', [], overlap.from, overlap.to), name);
         expect(evaluateRegression(check, overlap.to, [], shift).verdict).toBe('ok');
       }),
     );

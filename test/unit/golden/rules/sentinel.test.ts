@@ -1,7 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { chooseSentinel, evaluateSentinel, type SentinelCandidates } from '../../../../src/golden/rules/sentinel.ts';
-import { aGoldenQuery, goldenQueries } from '../../../support/builders.ts';
+import type { GoldenQuery } from '../../../../src/core/model.ts';
+import { chooseSentinel, evaluateSentinel } from '../../../../src/golden/rules/sentinel.ts';
+import { aGoldenQuery, aRunSettings, goldenQueries } from '../../../support/builders.ts';
 import { aDifference } from '../../../support/golden-runs.ts';
 
 const answered = { ok: 50, empty: 0, error: 0, timeout: 0 };
@@ -55,15 +56,18 @@ describe('a sentinel run', () => {
   });
 });
 
-function choose(parts: Partial<SentinelCandidates>, count: number): string[] {
-  const queries = parts.queries ?? goldenQueries(4);
-  const candidates = { queries, history: [], segmentKeys: [], maxSegments: 50, stale: new Set<string>() };
-  return chooseSentinel({ ...candidates, ...parts }, count);
+function choose(
+  history: readonly ArrayLike<number>[],
+  count: number,
+  queries: readonly GoldenQuery[] = goldenQueries(4),
+  stale: ReadonlySet<string> = new Set(),
+): string[] {
+  return chooseSentinel(queries, history, stale, aRunSettings({ segmentKeys: ['language'] }), count);
 }
 
 describe('the queries of a sentinel', () => {
   it('are those that can drop most', () => {
-    expect(choose({ history: [[0.2, 1, 0, 0.8]] }, 2)).toEqual(['q2', 'q4']);
+    expect(choose([[0.2, 1, 0, 0.8]], 2)).toEqual(['q2', 'q4']);
   });
 
   it('are preferably steady queries, not queries whose score varies between runs', () => {
@@ -71,17 +75,17 @@ describe('the queries of a sentinel', () => {
       [1, 0.7, 0.2, 0],
       [0.2, 0.7, 1, 0],
     ];
-    expect(choose({ history }, 1)).toEqual(['q2']);
+    expect(choose(history, 1)).toEqual(['q2']);
   });
 
   it('include queries that never found anything only when there are no others', () => {
     const history = [[0, 0.01, 0, 0]];
-    expect(choose({ history }, 1)).toEqual(['q2']);
-    expect(choose({ history }, 4)).toHaveLength(4);
+    expect(choose(history, 1)).toEqual(['q2']);
+    expect(choose(history, 4)).toHaveLength(4);
   });
 
   it('omit queries whose documents are lost', () => {
-    expect(choose({ history: [[1, 1, 1, 1]], stale: new Set(['q1', 'q2', 'q3']) }, 4)).toEqual(['q4']);
+    expect(choose([[1, 1, 1, 1]], 4, goldenQueries(4), new Set(['q1', 'q2', 'q3']))).toEqual(['q4']);
   });
 
   it('come from every segment, however small it is and however low it scores', () => {
@@ -93,7 +97,7 @@ describe('the queries of a sentinel', () => {
       aGoldenQuery({ id: 'none' }),
     ];
     const history = [queries.map(({ id }) => (id.startsWith('en') ? 1 : 0.3))];
-    const chosen = choose({ queries, history, segmentKeys: ['language'] }, 6);
+    const chosen = choose(history, 6, queries);
     expect(chosen).toEqual(expect.arrayContaining(['de-1', 'fr-1', 'none']));
     expect(chosen.filter((id) => id.startsWith('en'))).toHaveLength(3);
   });
@@ -115,18 +119,17 @@ describe('the queries of a sentinel', () => {
           ...query,
           tags: { language: languages[row] ?? '' },
         }));
-        const parts = { queries, history: scores, segmentKeys: ['language'] };
-        const chosen = choose(parts, count);
+        const chosen = choose(scores, count, queries);
         expect(chosen).toHaveLength(Math.min(count, queries.length));
         expect(chosen).toEqual(queries.map(({ id }) => id).filter((id) => chosen.includes(id)));
-        expect(choose(parts, count)).toEqual(chosen);
+        expect(choose(scores, count, queries)).toEqual(chosen);
       }),
     );
   });
 
   it('are spread over the file when all scores are perfect', () => {
     const queries = goldenQueries(100);
-    const chosen = choose({ queries, history: [queries.map(() => 1)] }, 10);
+    const chosen = choose([queries.map(() => 1)], 10, queries);
     expect(chosen).not.toEqual(queries.slice(0, 10).map(({ id }) => id));
   });
 });

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { RecalldError } from '../../../../src/core/errors.ts';
-import type { GoldenSetFile, ReadGoldenSetOptions } from '../../../../src/golden/rules/golden-set.ts';
-import { readGoldenSet } from '../../../../src/golden/sets/import-golden-set.ts';
+import type { ReadGoldenSetOptions } from '../../../../src/golden/rules/golden-set.ts';
+import { type GoldenSetFile, readGoldenSet } from '../../../../src/golden/sets/import-golden-set.ts';
 
 export type Files = Readonly<Record<string, string | Uint8Array>>;
 

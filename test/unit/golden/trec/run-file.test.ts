@@ -27,15 +27,12 @@ async function fileOf(content: string | Buffer, name = 'file.txt'): Promise<stri
 /** The results of all batches of a run, by query. */
 async function readRun(path: string, results = Number.POSITIVE_INFINITY): Promise<Map<string, ScoredDocuments>> {
   const run = new Map<string, ScoredDocuments>();
-  await readRunInBatches(path, {
-    results,
-    handle(batch) {
-      for (const id of batch.queryIds) {
-        const { ids = [], scores = [] } = run.get(id) ?? {};
-        const more = batch.get(id);
-        run.set(id, { ids: [...ids, ...(more?.ids ?? [])], scores: [...scores, ...(more?.scores ?? [])] });
-      }
-    },
+  await readRunInBatches(path, results, (batch) => {
+    for (const id of batch.queryIds) {
+      const { ids = [], scores = [] } = run.get(id) ?? {};
+      const more = batch.get(id);
+      run.set(id, { ids: [...ids, ...(more?.ids ?? [])], scores: [...scores, ...(more?.scores ?? [])] });
+    }
   });
   return run;
 }
@@ -203,7 +200,7 @@ describe('readRunInBatches', () => {
     const handle = (batch: ResultTable): void => {
       batches.push([...batch.queryIds]);
     };
-    await readRunInBatches(await fileOf(lines.join('')), { results: 4, handle });
+    await readRunInBatches(await fileOf(lines.join('')), 4, handle);
     expect(batches).toEqual([['q0', 'q1'], ['q2'], ['q3', 'q4']]);
   });
 

@@ -49,7 +49,7 @@ async function anInstallation(answer: Responder, sets: readonly string[] = [set]
 
 function runIt(settings: CommandSettings) {
   return withCommandStore(settings, async (store) => {
-    const run = await runGoldenSetNow(settings, store, { pipeline: 'docs', set }, () => undefined);
+    const run = await runGoldenSetNow(settings, store, 'docs', set, () => undefined);
     return { run, summary: await summarizeRun(store.db.golden.runs, run) };
   });
 }

@@ -68,7 +68,7 @@ const compared: RunsCompared = {
 };
 
 const lines = (values: readonly (number | null)[], parts: Partial<RunsCompared> = {}, most = 2) =>
-  formatRunComparison({ ...compared, ...parts }, { measure: 'ndcg@10', values }, most).split('\n');
+  formatRunComparison({ ...compared, ...parts }, 'ndcg@10', values, most).split('\n');
 
 const trendOf = (values: readonly (number | null)[]) => lines(values).find((line) => line.startsWith('trend'));
 
