@@ -146,6 +146,13 @@ function idsOf(value: unknown, place: SourcePlace): string[] | null {
 }
 
 function contextsOf(row: Fields, place: SourcePlace): string[] {
+  const hasContexts = row['reference_contexts'] !== undefined || row['contexts'] !== undefined;
+  if (!hasContexts && row['reference_context_ids'] !== undefined) {
+    throw malformed(
+      place,
+      'names no documents in reference_context_ids; name the documents that answer the query, or remove the row',
+    );
+  }
   const contexts = listOf(row['reference_contexts'] ?? row['contexts']);
   if (contexts === null || !contexts.every((context) => typeof context === 'string')) {
     throw malformed(

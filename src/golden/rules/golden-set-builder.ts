@@ -55,6 +55,9 @@ const SOME_IDS = 200;
 const CHANGED_NUMBER = /^\d+\.0$|^\d([.,]\d+)?e\+\d+$/i;
 const LONGEST_DOUBTFUL = 24;
 
+/** Matches the id of a query without an id. Messages show its text instead. */
+const DERIVED_ID = /^q-[0-9a-f]{16}$/;
+
 export class GoldenSetBuilder {
   readonly warnings = new GoldenWarnings();
   /** How the columns of the file were read. */
@@ -139,7 +142,7 @@ export class GoldenSetBuilder {
     if (known === grade) return this.warnings.count('judgment_repeated', place);
     throw malformed(
       place,
-      `gives the document ${quoted(document)} the grade ${grade} for the query ${quoted(query)}, ` +
+      `gives the document ${quoted(document)} the grade ${grade} for the query ${quoted(DERIVED_ID.test(query) ? entry.text : query)}, ` +
         `but ${at(entry.judgedAt?.get(document) ?? entry.place)} gives ${known}; keep one of the two`,
     );
   }

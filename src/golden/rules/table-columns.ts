@@ -164,7 +164,8 @@ function isCounting(rows: readonly TableRow[], index: number): boolean {
 
 function twoColumns(first: string, second: string): string {
   const ways = [first, second].map((name) => `--ignore ${nameOption(name)}`);
-  return `has two columns with the same role, ${quoted(first)} and ${quoted(second)}; rename or remove one, or use ${ways.join(' or ')}`;
+  const ignore = first === second ? '' : `, or use ${ways.join(' or ')}`;
+  return `has two columns with the same role, ${quoted(first)} and ${quoted(second)}; rename or remove one${ignore}`;
 }
 
 /** Quotes a name for use in a command if necessary. */
@@ -173,14 +174,14 @@ export function nameOption(name: string): string {
 }
 
 /** Describes a required column that is missing. */
-function missingColumn(what: 'question' | 'document', names: readonly string[]): string {
+function missingColumn(what: 'query' | 'document', names: readonly string[]): string {
   const others = names.filter((name) => name !== '' && tableRoleOf(name) === null);
-  const option = what === 'question' ? '--query' : '--document';
-  const has = others.length === 0 ? '' : `; its columns are ${others.map(quoted).join(', ')}`;
+  const option = what === 'query' ? '--query' : '--document';
+  const has = others.length === 0 ? '' : `; its other columns are ${others.map(quoted).join(', ')}`;
   const [only = ''] = others;
   const way = `name it with ${option} ${others.length === 1 ? nameOption(only) : 'COLUMN'}`;
   const noDocuments = what === 'document' ? ', or import one query per line with --format questions' : '';
-  return `has no column "${what}"${has}; the first line must name the columns question and document, and optionally grade, query_id and tags: ${others.length === 0 ? 'add it' : way}${noDocuments}`;
+  return `has no column "${what}"${has}; ${others.length === 0 ? 'add it' : way}${noDocuments}`;
 }
 
 /** Returns the error for a table without a query or a document column, else null. */
@@ -194,8 +195,8 @@ function requireColumns(
     return malformed(
       header,
       hasIds
-        ? 'has no column "question", only query ids; pass the file with their texts as --queries FILE'
-        : missingColumn('question', names),
+        ? 'has no column "query", only query ids; pass the file with their texts as --queries FILE'
+        : missingColumn('query', names),
     );
   }
   const roles = ['document', 'document_text', 'judgments', 'no_answer'] as const;

@@ -68,11 +68,11 @@ function fileFormat({ path, head }: GoldenPath, options: ReadGoldenSetOptions): 
   if (extension === '.txt' || extension === '') {
     if (isJudgmentLike(head)) return 'trec';
     throw usage(
-      `${path} has lines of text but no judgments; --format questions reads one query per line, and a CSV file with the columns question,document,grade can contain judgments too`,
+      `${path} has lines of text but no judgments; --format questions reads one query per line, and a CSV file with the columns query,document,grade can contain judgments too`,
     );
   }
   throw usage(
-    `The format of ${path} cannot be detected from its name; ${choices}, or write the queries as CSV with the columns question,document,grade`,
+    `The format of ${path} cannot be detected from its name; ${choices}, or write the queries as CSV with the columns query,document,grade`,
   );
 }
 

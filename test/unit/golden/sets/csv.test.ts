@@ -7,8 +7,12 @@ const utf16 = Buffer.from('\uFEFFquestion,document\n', 'utf16le');
 describe('a bad CSV file is refused with its line number and a fix', () => {
   const head = 'question,document,grade,lang\n';
   it.each<[string, string | Uint8Array, string]>([
-    ['no question', 'document\nd1\n', 'Line 1 of set.csv has no column "question"; the first line must name'],
-    ['no document', '\nquestion\nWhy?\n', 'Line 2 of set.csv has no column "document"; the first line must name'],
+    ['no question', 'document\nd1\n', 'Line 1 of set.csv has no column "query"; add it.'],
+    [
+      'no document',
+      '\nquestion\nWhy?\n',
+      'Line 2 of set.csv has no column "document"; add it, or import one query per line with --format questions.',
+    ],
     [
       'a column id',
       'id,question,document\n1,Why?,d1\n',

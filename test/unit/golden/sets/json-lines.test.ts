@@ -121,7 +121,7 @@ describe('a bad JSONL file is refused with its line number and a fix', () => {
     [
       'a document with two grades',
       '{"text": "a", "judgments": [{"document_id": "d1"}, {"document_id": "d1", "grade": 2}]}',
-      'gives the document "d1" the grade 2 for the query "q-',
+      'gives the document "d1" the grade 2 for the query "a"',
     ],
   ])('%s', async (_, line, message) => {
     const first = '{"id": "q0", "text": "b", "relevant": ["d1"]}';

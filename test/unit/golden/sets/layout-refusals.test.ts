@@ -80,7 +80,7 @@ describe('an unknown or wrong format is refused with a fix', () => {
       { 'set.xlsx': '' },
       'set.xlsx',
       {},
-      'The format of set.xlsx cannot be detected from its name; choose with --format beir, trec, csv, jsonl, questions, quepid, ragas, ubi or llamaindex, or write the queries as CSV with the columns question,document,grade.',
+      'The format of set.xlsx cannot be detected from its name; choose with --format beir, trec, csv, jsonl, questions, quepid, ragas, ubi or llamaindex, or write the queries as CSV with the columns query,document,grade.',
     ],
     [
       'CSV of a folder',
