@@ -38,7 +38,7 @@ export const labelMeanings: Readonly<Record<string, string>> = {
   status: 'Status of a golden run: `running`, `completed`, `void`, `failed` or `cancelled`.',
   task: 'Name of a job; see [jobs.md](jobs.md).',
   queue: 'Name of the job queue, which is also the name of its job.',
-  kind: 'Kind of a check: `floor`, `regression`, `threshold`, `stale_labels`, `forbidden_results`, `isolation` or `density_drift`; or kind of feedback: `thumb`, `rating`, `click`, `copy`, `reformulation`, `abandonment`, `no_answer` or `relevance`; or defect of an indexed document: `missing`, `unretrievable`, `orphaned`, `superseded` or `other_model`.',
+  kind: 'Kind of a check: `floor`, `regression`, `threshold`, `stale_labels`, `forbidden_results`, `isolation` or `density_drift`; or kind of feedback: `thumb`, `rating`, `click`, `copy`, `reformulation`, `abandonment`, `no_answer`, `relevance` or `citation`; or defect of an indexed document: `missing`, `unretrievable`, `orphaned`, `superseded` or `other_model`.',
   sentiment: 'Sentiment of feedback: `positive`, `negative` or `neutral`.',
   basis:
     'Kinds of feedback that are included: `all`, `explicit` (thumb, rating, relevance) or `implicit` (all other kinds).',

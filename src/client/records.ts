@@ -25,6 +25,7 @@ export const feedbackKinds: ReadonlySet<unknown> = new Set<TrackedFeedback['kind
   'abandonment',
   'no_answer',
   'relevance',
+  'citation',
 ]);
 
 /** Fields that the client adds to the host's fields. */

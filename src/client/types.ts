@@ -93,7 +93,17 @@ export interface TrackedFeedback {
   /** The id that `track` returned for the query. */
   readonly queryId: Identifier;
   readonly pipeline?: Optional<string>;
-  readonly kind: 'thumb' | 'rating' | 'click' | 'copy' | 'reformulation' | 'abandonment' | 'no_answer' | 'relevance';
+  /** `citation`: the answer cites the document `documentId`. */
+  readonly kind:
+    | 'thumb'
+    | 'rating'
+    | 'click'
+    | 'copy'
+    | 'reformulation'
+    | 'abandonment'
+    | 'no_answer'
+    | 'relevance'
+    | 'citation';
   /** For a thumb: up or down, true or false, 1 or -1. For a rating or relevance: a number. */
   readonly value?: Optional<number | string | boolean>;
   readonly documentId?: Optional<Identifier>;

@@ -35,14 +35,18 @@ export const feedbackSchema = z.strictObject({
   id: identifier.nullish().describe('Idempotency key; default: derived from the content.'),
   query_id: identifier.describe('Id of the live query. The query may arrive later, or never.'),
   pipeline: identifier.describe('Configured pipeline.'),
-  kind: z.enum(feedbackKinds).describe('What the user did. The config maps each kind to a sentiment.'),
+  kind: z
+    .enum(feedbackKinds)
+    .describe(
+      'What the user did; the config maps each kind to a sentiment. A citation is a document that the answer cites.',
+    ),
   value: z
     .union([z.number(), z.boolean(), shortText])
     .nullish()
     .describe(
       'thumb: true or false, up or down, 1 or -1; rating: a number on the configured scale; relevance: a grade.',
     ),
-  document_id: identifier.nullish().describe('The document that was clicked, copied or graded.'),
+  document_id: identifier.nullish().describe('The document that was clicked, copied, graded or cited.'),
   rank: z.int().min(1).max(10_000).nullish().describe('Rank at which the document was shown, starting at 1.'),
   occurred_at: timestamp.nullish().describe('When the feedback was given; default: the time of receipt.'),
   user_id: identifier.nullish().describe('User id, of which only a keyed hash is stored.'),

@@ -15,9 +15,13 @@ from .ids import content_id
 
 Identifier = Union[str, int]
 Time = Union[datetime.datetime, float, str]
-FeedbackKind = Literal["thumb", "rating", "click", "copy", "reformulation", "abandonment", "no_answer", "relevance"]
+FeedbackKind = Literal[
+    "thumb", "rating", "click", "copy", "reformulation", "abandonment", "no_answer", "relevance", "citation"
+]
 
-FEEDBACK_KINDS = ("thumb", "rating", "click", "copy", "reformulation", "abandonment", "no_answer", "relevance")
+FEEDBACK_KINDS = (
+    "thumb", "rating", "click", "copy", "reformulation", "abandonment", "no_answer", "relevance", "citation"
+)
 MOST_RESULTS = 1000
 _MOST_DIMENSIONS, _MOST_STAGES, _LONGEST_STAGE_NAME, _LONGEST_LATENCY_MS = 16_384, 10, 64, 86_400_000
 _LONGEST_ID, _LONGEST_TEXT, _LONGEST_SHORT_TEXT = 1024, 100_000, 1000

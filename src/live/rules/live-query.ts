@@ -137,11 +137,15 @@ export const feedbackKinds = [
   'abandonment',
   'no_answer',
   'relevance',
+  'citation',
 ] as const;
 
 export type FeedbackKind = (typeof feedbackKinds)[number];
 
-/** User feedback on the answer to a live query. */
+/** Kinds with a sentiment. A citation says which documents the answer used, not whether it was good. */
+export type OpinionKind = Exclude<FeedbackKind, 'citation'>;
+
+/** User feedback on the answer to a live query, or a document that the answer cites. */
 export interface Feedback {
   /** Null: the id is derived from the content, so that a retry is recognized. */
   readonly id: string | null;

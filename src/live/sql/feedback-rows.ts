@@ -13,7 +13,7 @@ import {
   type Sentiment,
 } from '../rules/feedback/sentiment.ts';
 import { type CapDay, type CountedHour, capSubjectOf, kindGroupOf } from '../rules/feedback/user-cap.ts';
-import type { Feedback, FeedbackKind } from '../rules/live-query.ts';
+import type { Feedback, OpinionKind } from '../rules/live-query.ts';
 import { firstDayOf } from './live-windows.ts';
 import { areNew, type RowKey } from './record-arrivals.ts';
 
@@ -101,14 +101,14 @@ export async function readCountedHours(pool: Pool, days: readonly CapDay[]): Pro
     Pick<CountedHour, 'pipeline' | 'hour' | 'counted'> & {
       readonly author: string | null;
       readonly queryId: string;
-      readonly kind: FeedbackKind;
+      readonly kind: OpinionKind;
     }
   >(
     pool,
     `select f.pipeline, f.user_hash as author, case when f.user_hash is null then f.query_id else '' end as query_id, f.kind,
             date_trunc('hour', f.occurred_at, 'utc') as hour, count(*)::integer as counted
        from (select distinct * from unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[]) as d (pipeline, subject_kind, subject, day)) d
-       join feedback f on f.pipeline = d.pipeline and f.counted
+       join feedback f on f.pipeline = d.pipeline and f.counted and f.kind <> 'citation'
         and f.occurred_at >= d.day and f.occurred_at < d.day + interval '1 day'
         and case d.subject_kind when 'user' then f.user_hash = d.subject else f.user_hash is null and f.query_id = d.subject end
       group by 1, 2, 3, 4, 5`,

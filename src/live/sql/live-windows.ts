@@ -207,6 +207,16 @@ export function createLiveWindows(pool: Pool) {
       );
     },
 
+    /** Returns the documents that the answers to these queries cite, as received since a time. */
+    async citations(pipeline: string, queryIds: readonly string[], since: Date) {
+      return read<{ readonly queryId: string; readonly documentId: string }>(
+        `select distinct query_id, document_id from feedback
+          where pipeline = $1::text and query_id = any($2::text[]) and kind = 'citation'
+            and received_on >= ${firstDayOf('$3')}`,
+        [pipeline, [...queryIds], since],
+      );
+    },
+
     /** Returns true if a counted click was received since a time. */
     async hasClicks(pipeline: string, since: Date): Promise<boolean> {
       const rows = await read(

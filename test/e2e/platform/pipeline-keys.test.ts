@@ -187,6 +187,15 @@ describe('a key of one pipeline', () => {
     expect(wrong.status).toBe(401);
   });
 
+  it('reads the agent turns of its pipeline, with the documents that their answers cite', async () => {
+    const page = (await get('GET /pipelines/:pipeline', '/pipelines/zebra/traffic', 'read')).text;
+    expect(page).toContain('zebra-turn');
+    expect(page).toContain('zebra original text');
+    expect(/<th[^>]*>Cited/.test(page)).toBe(true);
+    const other = (await get('GET /pipelines/:pipeline', '/pipelines/okapi/traffic', 'all')).text;
+    expect(other).toContain('okapi-turn');
+  });
+
   it.each(mcpTools.map(({ name }) => name))('reads nothing of the others with the tool %s', async (name) => {
     const { zebra, okapi } = world.planted;
     const ask = async (of: Planted, key: string): Promise<string> => {
@@ -286,6 +295,28 @@ async function send(route: string, one: Planted, body: object): Promise<Answer> 
   });
   return { status: answer.status, text: await answer.text() };
 }
+
+describe('metrics with server.metrics_protected', () => {
+  const read = async (headers: Readonly<Record<string, string>>) => {
+    const answer = await fetch(`${url}/metrics`, { headers });
+    const code = answer.ok ? null : ((await answer.json()) as { code: string }).code;
+    return [answer.status, code];
+  };
+  const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
+
+  it('need a key with scope read', async () => {
+    expect(await read({})).toEqual([401, 'key_missing']);
+    expect(await read({ authorization: 'Bearer of-a-proxy' })).toEqual([401, 'key_missing']);
+    expect(await read({ cookie: cookies.admin })).toEqual([401, 'key_missing']);
+    expect(await read(bearer(keys.ingest))).toEqual([403, 'key_lacks_scope']);
+    expect(await read(bearer(keys.read))).toEqual([200, null]);
+    expect(await read(bearer(keys.all))).toEqual([200, null]);
+  });
+
+  it('leave the health checks without a key', async () => {
+    for (const path of ['/livez', '/readyz']) expect((await fetch(url + path)).status).toBe(200);
+  });
+});
 
 describe('a key of one pipeline that may make changes', () => {
   const writes = routeAccess.filter(({ route }) => !route.startsWith('GET ') && !elsewhere.has(route));

@@ -47,7 +47,7 @@ function configOf(retriever: string): string {
     checks: [{name: ${name}-check, measure: ndcg@10, below: 0.99}]
     isolation: [{name: ${name}-rule, segment: tenant, allow: ["{{tenant}}/*"]}]
     shadow: [{name: ${name}-shadow, retriever: {kind: http, url: "${retriever}/search"}, live_rate: 0}]`;
-  return `server: {host: 0.0.0.0, port: 0}\npipelines:${Object.keys(counts).map(one).join('')}\n`;
+  return `server: {host: 0.0.0.0, port: 0, metrics_protected: true}\npipelines:${Object.keys(counts).map(one).join('')}\n`;
 }
 
 export interface PipelineWorld {
@@ -85,7 +85,11 @@ async function plant({ json, query }: Installation, { post }: InstalledDaemon, n
   );
   const liveQuery = `${name}-live`;
   const live = { id: liveQuery, pipeline: name, text: `${name} live text`, segments: { tenant: `${name}-tenant` } };
-  await post('/v1/queries', { ...live, results: [{ id: `${name}-doc`, score: 0.5 }] });
+  const episode = { id: `${name}-turn`, original_text: `${name} original text` };
+  const results = [{ id: `${name}-doc`, score: 0.5 }];
+  await post('/v1/queries', { ...live, results, episode: { ...episode, step: 0 } });
+  await post('/v1/queries', { ...live, id: `${name}-again`, results, episode: { ...episode, step: 1 } });
+  await post('/v1/feedback', { query_id: liveQuery, pipeline: name, kind: 'citation', document_id: `${name}-doc` });
   await post('/v1/feedback', {
     query_id: liveQuery,
     pipeline: name,

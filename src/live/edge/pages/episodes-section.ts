@@ -24,7 +24,7 @@ import { isWasted, type readTrafficPage } from './traffic-reads.ts';
 type Episode = Awaited<ReturnType<typeof readTrafficPage>>['episodes'][number];
 type Step = Episode['steps'][number];
 
-/** Number of new documents whose ids are shown. */
+/** Number of documents of a step whose ids are shown. */
 const SHOWN_DOCUMENTS = 5;
 
 /** @param latest latest measures of all traffic; null for a pipeline without episodes */
@@ -65,7 +65,7 @@ function summaryOf({ id, originalText, steps, wasted, tally }: Episode): string 
   return `${short} (${[useless, ...parts].join(', ')})`;
 }
 
-function stepsOf({ id, startedAt, originalText, steps }: Episode, place: number): Content {
+function stepsOf({ id, startedAt, originalText, steps, cited }: Episode, place: number): Content {
   return [
     originalText !== null && styledParagraph('asked', verbatim(originalText)),
     styledParagraph('quiet', time(startedAt), ', episode ', code(id)),
@@ -78,18 +78,25 @@ function stepsOf({ id, startedAt, originalText, steps }: Episode, place: number)
         ['Documents', ([, step]) => new Set(step.documentIds).size, 'number'],
         ['New', ([, step]) => newDocuments(step)],
         ['Repeated', ([, step]) => repeated(step)],
+        cited.size === 0
+          ? null
+          : [
+              'Cited',
+              ([, step]) => documents([...new Set(step.documentIds)].filter((document) => cited.has(document))),
+            ],
       ],
     ),
   ];
 }
 
 function newDocuments(step: Step): Content {
-  if (step.newDocumentIds.length === 0) return missing(step.documentIds.length === 0 ? 'nothing found' : 'none');
-  const hidden = step.newDocumentIds.length - SHOWN_DOCUMENTS;
-  return [
-    step.newDocumentIds.slice(0, SHOWN_DOCUMENTS).map((id) => [documentId(id), ' ']),
-    hidden > 0 && `and ${hidden} more`,
-  ];
+  return step.documentIds.length === 0 ? missing('nothing found') : documents(step.newDocumentIds);
+}
+
+function documents(ids: readonly string[]): Content {
+  if (ids.length === 0) return missing('none');
+  const hidden = ids.length - SHOWN_DOCUMENTS;
+  return [ids.slice(0, SHOWN_DOCUMENTS).map((id) => [documentId(id), ' ']), hidden > 0 && `and ${hidden} more`];
 }
 
 function repeated(step: Step): Content {

@@ -150,11 +150,18 @@ async function readWorstEpisodes(context: Context, pipeline: string, { from, unt
     own.push({ ...step, startedAtMs: step.occurredAt.getTime() });
     byId.set(step.episode, own);
   }
-  return [...byId]
+  const worst = [...byId]
     .flatMap(([id, own]) => splitByPause(own, idleMs).map((part) => describeEpisode(id, part, showsText)))
     .filter(({ wasted }) => wasted > 0)
     .toSorted((a, b) => b.wasted - a.wasted || b.startedAt.getTime() - a.startedAt.getTime())
     .slice(0, MAX_EPISODES);
+  const queryIds = worst.flatMap((episode) => episode.steps.map((step) => step.id));
+  const citations = await context.reads.live.windows.citations(pipeline, queryIds, from);
+  return worst.map((episode) => {
+    const own = new Set(episode.steps.map((step) => step.id));
+    const cited = citations.flatMap(({ queryId, documentId }) => (own.has(queryId) ? [documentId] : []));
+    return { ...episode, cited: new Set(cited) };
+  });
 }
 
 function describeEpisode(

@@ -5,7 +5,7 @@
 
 import { ALL_SEGMENT } from '../../../core/model.ts';
 import { wilsonInterval } from '../../../math/stats/intervals.ts';
-import type { Feedback, FeedbackKind } from '../live-query.ts';
+import type { Feedback, OpinionKind } from '../live-query.ts';
 import { type InsufficientFeedback, tooFew } from './click-rates.ts';
 import { type FeedbackBasis, kindsOf } from './user-cap.ts';
 
@@ -32,7 +32,7 @@ export interface Scale {
  * Interpretation of each kind. A plain sentiment applies to all feedback of its kind, whatever its value: `click:
  * 'neutral'` excludes clicks from the positive ratio.
  */
-export interface SentimentMapping extends Readonly<Record<FeedbackKind, Sentiment | ThumbRule | Scale>> {
+export interface SentimentMapping extends Readonly<Record<OpinionKind, Sentiment | ThumbRule | Scale>> {
   readonly thumb: Sentiment | ThumbRule;
   readonly rating: Sentiment | Scale;
   readonly relevance: Sentiment | Scale;
@@ -113,10 +113,10 @@ interface SentimentRefusal {
  * - rating: a number on the scale
  * - relevance: a grade on the scale, or true or false for 1 and 0
  * - other kinds: no value, true, or 1. Texts, such as a reformulated query, are rejected, because values are stored
- *   unredacted
+ *   unredacted. A citation is neutral and names a document
  */
 export function sentimentOf(
-  { kind, value }: { readonly kind: FeedbackKind; readonly value: Feedback['value'] },
+  { kind, value, documentId }: Feedback,
   mapping: SentimentMapping,
 ): SentimentReading | SentimentRefusal {
   switch (kind) {
@@ -131,7 +131,11 @@ export function sentimentOf(
     case 'reformulation':
     case 'abandonment':
     case 'no_answer':
-      if (value === null || value === true || value === 1) return reading(mapping[kind], 1);
+    case 'citation':
+      if (kind === 'citation' && documentId === null)
+        return refused('document_id is missing; a citation names the document that the answer cites.');
+      if (value === null || value === true || value === 1)
+        return reading(kind === 'citation' ? 'neutral' : mapping[kind], 1);
       return refused(`value must be omitted for ${kind}; the kind alone says what happened.`);
   }
 }
@@ -243,7 +247,7 @@ export type PositiveRatioOutcome = PositiveRatio | InsufficientFeedback;
  * opinion after reaching the cap.
  */
 export interface OpinionTally {
-  readonly kind: FeedbackKind;
+  readonly kind: OpinionKind;
   /** Sentiment of the latest feedback. */
   readonly sentiment: Sentiment;
   /** Bounded segments of the queries (`key=value` or `other`); empty if the query is unknown. */

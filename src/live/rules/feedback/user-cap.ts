@@ -6,7 +6,7 @@
  * hour, so the decision is repeatable, and no window counts more feedback of one user than the caps of its hours allow.
  */
 import { DAY_MS, HOUR_MS } from '../../../core/time.ts';
-import { type FeedbackKind, feedbackKinds } from '../live-query.ts';
+import { type FeedbackKind, feedbackKinds, type OpinionKind } from '../live-query.ts';
 
 /**
  * - `explicit`: stated opinions (thumb, rating, relevance)
@@ -24,9 +24,9 @@ const groups = {
   reformulation: 'struggle',
   abandonment: 'struggle',
   no_answer: 'struggle',
-} as const satisfies Record<FeedbackKind, KindGroup>;
+} as const satisfies Record<OpinionKind, KindGroup>;
 
-export function kindGroupOf(kind: FeedbackKind): KindGroup {
+export function kindGroupOf(kind: OpinionKind): KindGroup {
   return groups[kind];
 }
 
@@ -39,9 +39,10 @@ export const feedbackBases = ['all', 'explicit', 'implicit'] as const;
 export type FeedbackBasis = (typeof feedbackBases)[number];
 
 /** Returns the kinds of a basis in the order of the HTTP contract. */
-export function kindsOf(basis: FeedbackBasis): readonly FeedbackKind[] {
-  if (basis === 'all') return feedbackKinds;
-  return feedbackKinds.filter((kind) => (groups[kind] === 'explicit') === (basis === 'explicit'));
+export function kindsOf(basis: FeedbackBasis): readonly OpinionKind[] {
+  const opinionKinds = feedbackKinds.filter((kind) => kind !== 'citation');
+  if (basis === 'all') return opinionKinds;
+  return opinionKinds.filter((kind) => (groups[kind] === 'explicit') === (basis === 'explicit'));
 }
 
 /** Each group of kinds has a separate cap, so that click spam cannot crowd out complaints. */
@@ -62,6 +63,13 @@ export interface CapCandidate {
   /** Keyed hash of the user; null for anonymous feedback. */
   readonly author: string | null;
   readonly occurredAt: Date;
+}
+
+type CappedCandidate = CapCandidate & { readonly kind: OpinionKind };
+
+/** A service cites more documents than a user clicks, and citations change no measure, so they have no cap. */
+function isCapped(candidate: CapCandidate): candidate is CappedCandidate {
+  return candidate.kind !== 'citation';
 }
 
 /** Feedback under the same cap: one subject and one group of kinds on one pipeline. */
@@ -99,7 +107,7 @@ export function capSubjectOf({
 /** Returns the distinct (pipeline, subject, group, day) combinations whose counted hours `withinCaps` needs. */
 export function capDays(batch: readonly CapCandidate[]): CapDay[] {
   const days = new Map<string, CapDay>();
-  for (const candidate of batch) {
+  for (const candidate of batch.filter(isCapped)) {
     const { pipeline, subject, group } = subjectOf(candidate);
     const start = startOf(candidate.occurredAt, DAY_MS);
     days.set(bucketKey(candidate, start), { pipeline, subject, group, day: new Date(start) });
@@ -132,6 +140,7 @@ export function withinCaps(
   }
   const decisions = new Map<string, boolean>();
   return batch.map((candidate) => {
+    if (!isCapped(candidate)) return true;
     const identity = JSON.stringify([candidate.pipeline, candidate.id]);
     const known = decisions.get(identity);
     if (known !== undefined) return known;
@@ -148,12 +157,12 @@ export function withinCaps(
   });
 }
 
-function subjectOf(candidate: CapCandidate): CapSubject {
+function subjectOf(candidate: CappedCandidate): CapSubject {
   const { pipeline, kind } = candidate;
   return { pipeline, subject: capSubjectOf(candidate), group: kindGroupOf(kind) };
 }
 
-function bucketKey(candidate: CapCandidate, start: number): string {
+function bucketKey(candidate: CappedCandidate, start: number): string {
   return keyOf(subjectOf(candidate), start);
 }
 

@@ -136,10 +136,13 @@ const irrelevantLabels = /^(irrelevant|not[\s_-]relevant|unrelated)$/i;
  * | `thumb`, `feedback`, `helpful`, `vote`, `like`, `satisf` | thumb | up or down by the label; otherwise by a score of 1, 0 or -1; other scores are ratings |
  * | anything else, if HUMAN | thumb | up or down by the label |
  *
+ * An annotation `citation` of any annotator that names a document says that the answer cites the document.
+ *
  * A score under an unknown name has no known direction: a `hallucination` of 1 is bad.
  */
 function readOpinion(annotation: Annotation): AnnotationReading {
   const { name, score, label, annotatorKind } = annotation;
+  if (isCitation(annotation)) return opinion('citation', true);
   if (annotatorKind !== null && annotatorKind.toUpperCase() !== 'HUMAN') return { kind: 'machine' };
   const thumb = goodLabels.test(label ?? '') ? 'up' : badLabels.test(label ?? '') ? 'down' : null;
   if (relevanceNames.test(name)) return opinion('relevance', score ?? relevanceOf(label));
@@ -149,6 +152,10 @@ function readOpinion(annotation: Annotation): AnnotationReading {
     return [1, 0, -1].includes(score) ? opinion('thumb', score === 1 ? 'up' : 'down') : opinion('rating', score);
   }
   return annotatorKind === null ? { kind: 'unknown' } : opinion('thumb', thumb);
+}
+
+function isCitation({ name, metadata }: Annotation): boolean {
+  return /^citation$/i.test(name) && readAnnotatedDocument(metadata).documentId !== null;
 }
 
 function opinion(kind: FeedbackKind, value: Feedback['value']): AnnotationReading {
@@ -174,10 +181,11 @@ function readAnnotatedDocument(metadata: Attributes | null): Pick<Feedback, 'doc
 /**
  * Returns the idempotency key of an annotation with an identifier: a later annotation of the same target, name and
  * identifier replaces it. Returns null without an identifier; the key is then derived from the content. Identifiers are
- * often user names, so only a keyed hash of the key is stored.
+ * often user names, so only a keyed hash of the key is stored. Citations of several documents are not replaced.
  */
-function annotationFeedbackId({ scope, name, identifier }: Annotation, queryId: string): string | null {
-  return identifier === null ? null : JSON.stringify([scope, queryId, name, identifier]);
+function annotationFeedbackId(annotation: Annotation, queryId: string): string | null {
+  const { scope, name, identifier } = annotation;
+  return identifier === null || isCitation(annotation) ? null : JSON.stringify([scope, queryId, name, identifier]);
 }
 
 export type LogExtraction = ReturnType<typeof extractLogFeedback>;
@@ -237,7 +245,8 @@ export function extractLogFeedback(records: readonly OtlpLogRecord[], options: P
  * parent. Annotations of sessions, and carriers without exactly one link, cannot be assigned to a query.
  *
  * The live query is the annotated span, the retriever around it, or the only query of its trace in this export: users
- * usually rate the answer span, which contains the retriever.
+ * usually rate the answer span, which contains the retriever. Among several queries of a trace, a citation is about the
+ * first one that returned its document.
  */
 export function readSpanFeedback(index: TraceIndex, queries: readonly LiveQuery[], options: ExtractionOptions) {
   const findQuery = queryFinder(index, queries);
@@ -250,7 +259,9 @@ export function readSpanFeedback(index: TraceIndex, queries: readonly LiveQuery[
     for (const { annotation, timeUnixNano } of annotationsOf(span)) {
       const reading = readOpinion(annotation);
       const target = targetOf(span, index);
-      const query = target === null ? null : findQuery(target, annotation.scope);
+      const cited = isCitation(annotation) ? readAnnotatedDocument(annotation.metadata).documentId : null;
+      const query =
+        target === null ? null : (findQuery(target, annotation.scope) ?? queryWith(queries, target.traceId, cited));
       const pipeline = query?.pipeline ?? options.pipelineOf(span);
       if (reading.kind === 'machine') machineJudgments += 1;
       else if (reading.kind === 'unknown' || annotation.scope === 'session' || target === null || pipeline === null)
@@ -281,6 +292,12 @@ export function readSpanFeedback(index: TraceIndex, queries: readonly LiveQuery[
     machineJudgments,
     unusableAnnotations,
   };
+}
+
+function queryWith(queries: readonly LiveQuery[], traceId: string, documentId: string | null): LiveQuery | null {
+  if (documentId === null) return null;
+  const hasDocument = ({ results }: LiveQuery): boolean => results.some(({ id }) => id === documentId);
+  return queries.find((query) => query.traceId === traceId && hasDocument(query)) ?? null;
 }
 
 function annotationsOf(span: OtlpSpan) {

@@ -4,7 +4,7 @@ import { episodeSteps, tallyEpisode } from '../../../../../src/live/rules/episod
 import { terminalText } from '../../../../../src/report/terminal.ts';
 import { NOON } from '../../../../support/builders.ts';
 
-function anEpisode(lists: readonly (readonly string[])[]) {
+function anEpisode(lists: readonly (readonly string[])[], cited: readonly string[] = []) {
   const steps = episodeSteps(
     lists.map((documentIds, place) => ({
       id: `q${place}`,
@@ -25,7 +25,15 @@ function anEpisode(lists: readonly (readonly string[])[]) {
     })),
   );
   const originalText = 'where is my parcel';
-  return { id: 'turn-9', startedAt: NOON, originalText, steps, tally: tallyEpisode(steps), wasted: 2 };
+  return {
+    id: 'turn-9',
+    startedAt: NOON,
+    originalText,
+    steps,
+    tally: tallyEpisode(steps),
+    wasted: 2,
+    cited: new Set(cited),
+  };
 }
 
 it('shows the steps of an episode with what each one added, repeated or did not find', () => {
@@ -34,6 +42,14 @@ it('shows the steps of an episode with what each one added, repeated or did not 
   expect(text).toContain('where is my parcel (2 of 4 retrievals returned nothing new, 1 repeated, 1 empty)');
   expect(text).toMatch(
     /1 query 0 q0 2 a b no 2 query 1 q1 2 none step 1 3 query 2 q2 1 c no 4 query 3 q3 0 nothing found/,
+  );
+});
+
+it('shows the cited documents of each step of an episode with citations', () => {
+  const shown = episodesSection([], [anEpisode([['a', 'b'], ['c', 'd', 'a'], ['d'], []], ['a', 'c', 'z'])]);
+  const text = terminalText(shown, NOON).replaceAll(/\s+/g, ' ');
+  expect(text).toMatch(
+    /1 query 0 q0 2 a b no a 2 query 1 q1 3 c d no c a 3 query 2 q2 1 none nothing new none 4 query 3 q3 0 nothing found no none/,
   );
 });
 

@@ -106,7 +106,9 @@ describe('the positive ratios of a window', () => {
   });
 });
 
-it('classifies every kind of feedback as explicit or implicit', () => {
-  expect([...kindsOf('explicit'), ...kindsOf('implicit')].toSorted()).toEqual([...feedbackKinds].toSorted());
+it('classifies every kind of feedback except citations as explicit or implicit', () => {
+  const opinionKinds = feedbackKinds.filter((kind) => kind !== 'citation').toSorted();
+  expect([...kindsOf('explicit'), ...kindsOf('implicit')].toSorted()).toEqual(opinionKinds);
+  expect([...kindsOf('all')].toSorted()).toEqual(opinionKinds);
   expect(kindsOf('explicit')).toEqual(['thumb', 'rating', 'relevance']);
 });

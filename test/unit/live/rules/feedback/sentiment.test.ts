@@ -5,7 +5,8 @@ import {
   scaleProblem,
   sentimentOf,
 } from '../../../../../src/live/rules/feedback/sentiment.ts';
-import { type Feedback, type FeedbackKind, feedbackKinds } from '../../../../../src/live/rules/live-query.ts';
+import { kindsOf } from '../../../../../src/live/rules/feedback/user-cap.ts';
+import type { Feedback, FeedbackKind } from '../../../../../src/live/rules/live-query.ts';
 import { aFeedback, usualSentimentMapping } from './builders.ts';
 
 function read(kind: FeedbackKind, value: Feedback['value'], changes: Partial<SentimentMapping> = {}) {
@@ -123,9 +124,25 @@ describe('behaviour', () => {
   });
 });
 
+describe('a citation', () => {
+  it('is neutral', () => {
+    const cited = aFeedback({ kind: 'citation', value: null, documentId: 'kb-104' });
+    expect(sentimentOf(cited, usualSentimentMapping)).toEqual(reading('neutral', 1));
+  });
+
+  it('without a document is rejected', () => {
+    expect(read('citation', null)).toEqual({
+      kind: 'refused',
+      message: expect.stringContaining('document_id is missing'),
+    });
+  });
+});
+
+const opinionKinds = kindsOf('all');
+
 describe('a sentiment in the config', () => {
-  it.each(feedbackKinds)('applies to every %s, whatever its value, and to no other kind', (changed) => {
-    for (const kind of feedbackKinds) {
+  it.each(opinionKinds)('applies to every %s, whatever its value, and to no other kind', (changed) => {
+    for (const kind of opinionKinds) {
       const value = kind === 'rating' ? 5 : true;
       const before = read(kind, value);
       const after = read(kind, value, { [changed]: 'neutral' });

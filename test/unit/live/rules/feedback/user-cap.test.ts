@@ -10,6 +10,7 @@ import {
   kindGroupOf,
   withinCaps,
 } from '../../../../../src/live/rules/feedback/user-cap.ts';
+import type { OpinionKind } from '../../../../../src/live/rules/live-query.ts';
 import { aCandidate, minutesAfterNoon, NOON } from './builders.ts';
 
 const caps: FeedbackCaps = {
@@ -33,7 +34,7 @@ function countedHours(batch: readonly CapCandidate[], isWithin: readonly boolean
     const row = {
       pipeline: candidate.pipeline,
       subject: capSubjectOf(candidate),
-      group: kindGroupOf(candidate.kind),
+      group: kindGroupOf(candidate.kind as OpinionKind),
       hour,
     };
     const key = JSON.stringify(row);
@@ -56,6 +57,13 @@ const aBatch = fc.uniqueArray(
 );
 
 describe('the cap of a user', () => {
+  it('does not apply to citations, and citations do not use it up', () => {
+    const citations = several(10, { kind: 'citation' });
+    const batch = [...citations, ...several(3)];
+    expect(withinCaps(batch, [], caps)).toEqual([...citations.map(() => true), true, true, false]);
+    expect(capDays(citations)).toEqual([]);
+  });
+
   it('counts feedback up to the cap of an hour and stores the rest uncounted', () => {
     expect(withinCaps(several(4), [], caps)).toEqual([true, true, false, false]);
   });

@@ -75,6 +75,30 @@ describe('annotations of OpenInference', () => {
     expect(feedback?.id).toBe(JSON.stringify(['span', queryId(1), 'user_feedback', 'form-1']));
   });
 
+  it('reads the documents that an answer cites, whoever annotated them', () => {
+    const cited = (document: string, place: number) => ({
+      [`annotations.${place}.annotation.name`]: 'citation',
+      [`annotations.${place}.annotation.annotator_kind`]: 'CODE',
+      [`annotations.${place}.annotation.identifier`]: 'rag-service',
+      [`annotations.${place}.annotation.metadata`]: JSON.stringify({ document_id: document }),
+    });
+    const attributes = { ...cited('b', 0), ...cited('c', 1) };
+    const { feedback } = extract([
+      aSpan({ id: 9, attributes }),
+      aRetriever(['a', 'b'], { id: 1, parent: 9 }),
+      aRetriever(['c', 'b'], { id: 2, parent: 9 }),
+    ]);
+    expect(feedback).toMatchObject([
+      { queryId: queryId(1), kind: 'citation', documentId: 'b', id: null, isResolved: true },
+      { queryId: queryId(2), kind: 'citation', documentId: 'c', id: null, isResolved: true },
+    ]);
+  });
+
+  it('ignores a citation without a document', () => {
+    const attributes = flat('', 'annotation', { name: 'citation', score: 1 });
+    expect(extract([aRetriever(['a'], { attributes })])).toMatchObject({ feedback: [], unusableAnnotations: 1 });
+  });
+
   it('ignores an impossible rank', () => {
     for (const position of [-1, 0.5, 10_000, 1e300]) {
       const metadata = JSON.stringify({ document_position: position });
