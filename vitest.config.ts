@@ -33,10 +33,12 @@ export default defineConfig({
       },
       {
         test: {
-          // Whether the benches run, and hold what they promise in small: `npm run test:nightly`.
+          // The benches on a small scale, and tests of minutes: `npm run test:nightly`.
           name: 'nightly',
           ...shared,
           include: ['test/nightly/**/*.test.ts'],
+          globalSetup: ['test/support/global-setup.ts', 'test/support/program-setup.ts'],
+          server: { deps: { external: [/\/dist\//] } },
           testTimeout: 120_000,
         },
       },

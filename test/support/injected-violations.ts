@@ -113,19 +113,19 @@ pipelines:
   const killOften = (async () => {
     for (; killed < 3; killed += 1) {
       await waitFor(async () => stored().then((count) => count > (killed + 1) * violations * 0.5), {
-        timeoutMs: 60_000,
+        timeoutMs: 60_000 + 100 * violations,
       });
       daemon.child.kill('SIGKILL');
       await daemon.finished;
       daemon = await serve();
     }
   })();
-  await Promise.all(
-    waysIn.map(async ({ path, body }) => {
+  await Promise.all([
+    killOften,
+    ...waysIn.map(async ({ path, body }) => {
       for (let n = 0; n < violations; n += 1) await send(path, body(n));
     }),
-  );
-  await killOften;
+  ]);
 
   const rows = await query<{ id: string }>('select query_id as id from isolation_violations order by 1');
   const wanted = waysIn.flatMap(({ idOf }) => Array.from({ length: violations }, (_, n) => idOf(n)));
