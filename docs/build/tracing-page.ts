@@ -1,4 +1,6 @@
 /** docs/reference/tracing.md: the tracing programs that recalld has met, from their recordings. */
+
+import { contentSettings, GRPC_FIX, spanReasons } from '../../src/live/rules/otel/unreadable-retriever.ts';
 import { readCollectorRecording } from '../../test/interop/collector/recording.ts';
 import { type Recording, readRecordings } from '../../test/interop/tracing/recording.ts';
 import { code, generatedPage, type Page, table } from './page.ts';
@@ -32,6 +34,17 @@ export function tracingPage(): Page {
           instrumentation,
           [...new Set(retrievals.map((retrieval) => retrieval.case))].join(', '),
         ]),
+      ),
+      '## Spans without documents',
+      '`recalld doctor` reports spans of the last day from which no live query could be read, with the reason and the fix. A search without a retriever span is reported only for a pipeline without live queries.',
+      table(
+        ['reason', 'fix'],
+        [...Object.values(spanReasons).map(({ problem, fix }) => [problem, fix]), ['an exporter uses gRPC', GRPC_FIX]],
+      ),
+      'If documents are missing or hidden, these settings turn their content on:',
+      table(
+        ['instrumentation', 'setting'],
+        contentSettings.map(({ instrumentation, setting }) => [instrumentation, setting]),
       ),
     ],
   );

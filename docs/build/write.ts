@@ -10,6 +10,7 @@ import { calibrationPages } from './calibration-page.ts';
 import { commandsPage } from './commands-page.ts';
 import { configPage } from './config-page.ts';
 import { dashboardFiles } from './dashboard-files.ts';
+import { demoAgentFile } from './demo-agent-file.ts';
 import { deployFiles } from './deploy-files.ts';
 import { diagnosisPage } from './diagnosis-page.ts';
 import { diagnosisWeightsPage } from './diagnosis-weights-page.ts';
@@ -49,6 +50,7 @@ const pages = [
   ...soakPages(),
   ...deployFiles(),
   ...dashboardFiles(),
+  demoAgentFile(),
 ];
 
 if (process.argv.includes('--check')) {

@@ -3,8 +3,22 @@ import type { LiveQuery } from '../live/rules/live-query.ts';
 import { createRandom } from '../math/stats/random.ts';
 import { type DemoDocument, readDemoDocuments } from './rag/corpus.ts';
 import { contentWords } from './rag/hashed-tfidf.ts';
+import type { AskedQuestion } from './traffic.ts';
 
 type SearchAnswer = Pick<LiveQuery, 'results' | 'latencyMs' | 'error'>;
+
+/** The retrievals of an agent for one question. */
+export interface AgentTurn {
+  readonly question: string;
+  readonly sessionId: string;
+  readonly occurredAt: Date;
+  readonly retrievals: readonly {
+    readonly text: string;
+    readonly answer: SearchAnswer;
+    /** The results of the answer. */
+    readonly documents: readonly { readonly id: string; readonly text: string; readonly metadata: object }[];
+  }[];
+}
 
 /** Share of turns in which the broken rewriter answers the question from memory. */
 export const ANSWERED_SHARE = 0.4;
@@ -18,6 +32,7 @@ export type DemoAgent = Awaited<ReturnType<typeof createDemoAgent>>;
 /** @throws RecalldError file_unreadable */
 export async function createDemoAgent(search: (text: string) => Promise<SearchAnswer>) {
   const passages = await readDemoDocuments();
+  const texts = new Map(passages.map(({ id, text }) => [id, text]));
   const fill = createRandom(SEED);
   const drawn = new Uint32Array(1);
   const uniform = (): number => {
@@ -29,20 +44,26 @@ export async function createDemoAgent(search: (text: string) => Promise<SearchAn
     setBroken(broken: boolean): void {
       isBroken = broken;
     },
-    /** Chooses the queries of one turn, in order; they depend on the question and on chance, not on the results. */
-    queriesFor({ text, document }: { readonly text: string; readonly document: string }): readonly string[] {
+    /**
+     * Searches until a document of the answer is found or there are no more queries. The queries depend on the question
+     * and on chance, not on the results, and are chosen before this function returns its promise.
+     */
+    async turn({ question, sessionId, occurredAt }: AskedQuestion): Promise<AgentTurn> {
+      const { text: asked, document } = question;
       const isAnswered = isBroken && uniform() < ANSWERED_SHARE;
-      return isAnswered ? [inventedAnswer(passages, document)] : [keywordsOf(text), text];
-    },
-    /** Searches until a document of the answer is found or there are no more queries. */
-    async retrieve(queries: readonly string[], document: string) {
-      const retrievals: { readonly text: string; readonly answer: SearchAnswer }[] = [];
+      const queries = isAnswered ? [inventedAnswer(passages, document)] : [keywordsOf(asked), asked];
+      const retrievals: AgentTurn['retrievals'][number][] = [];
       for (const text of queries) {
         const answer = await search(text);
-        retrievals.push({ text, answer });
+        const documents = answer.results.map(({ id, fields = {} }) => ({
+          id,
+          text: texts.get(id) ?? '',
+          metadata: fields,
+        }));
+        retrievals.push({ text, answer, documents });
         if (answer.results.slice(0, READ).some(({ id }) => id === document)) break;
       }
-      return retrievals;
+      return { question: asked, sessionId, occurredAt, retrievals };
     },
   };
 }

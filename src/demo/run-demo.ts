@@ -16,6 +16,8 @@ import { systemClock } from '../core/system-clock.ts';
 import { HOUR_MS, MINUTE_MS } from '../core/time.ts';
 import type { IncidentJson } from '../incidents/diagnosis/incident-schema.ts';
 import type { Cause } from '../incidents/diagnosis/rules/cause.ts';
+import { createDemoAgent } from './agent.ts';
+import { createAgentTracer } from './agent-spans.ts';
 import { createAlertLog, printNextSteps, printSummary, type SummaryRow } from './alert-log.ts';
 import { demoConfig, GOLDEN_HOURS, PIPELINE, TENANT } from './demo-config.ts';
 import { type Output } from './output.ts';
@@ -41,12 +43,13 @@ async function continueLive(
   command: CommandSettings,
   ragUrl: string,
   traffic: DemoTraffic,
+  hasAgent: boolean,
   causes: readonly Cause[],
   stay: (url: string, problems: readonly string[]) => Promise<void>,
 ): Promise<void> {
   const { signal } = command;
   const monitor = await startMonitor({ ...command, roles });
-  const users = startUsers(monitor.url, ragUrl, traffic, signal);
+  const users = startUsers(monitor.url, ragUrl, traffic, hasAgent, signal);
   try {
     const problems = [
       ...(await causeProblems(monitor.url, causes, signal)),
@@ -59,16 +62,34 @@ async function continueLive(
   }
 }
 
-/** Starts users who send one query after the other. The RAG service reports each query with the recalld client. */
-function startUsers(url: string, ragUrl: string, traffic: DemoTraffic, signal: AbortSignal): { stop(): Promise<void> } {
+/**
+ * Starts users who send one query after the other. The RAG service reports each query with the recalld client; an agent
+ * exports the spans of each turn.
+ */
+function startUsers(
+  url: string,
+  ragUrl: string,
+  traffic: DemoTraffic,
+  hasAgent: boolean,
+  signal: AbortSignal,
+): { stop(): Promise<void> } {
   const client = createClient({ url, pipeline: PIPELINE });
   const stopping = new AbortController();
   const until = AbortSignal.any([signal, stopping.signal]);
+  const searchNow = (text: string) => ask(ragUrl, text, until);
   const keepAsking = async (): Promise<void> => {
+    const [agent, tracer] = hasAgent ? [await createDemoAgent(searchNow), await createAgentTracer()] : [null, null];
     for (;;) {
       const { id: sessionId, questions } = traffic.nextSession(NOTHING_MISSING);
-      for (const { text } of questions)
-        client.track({ text, sessionId, topK: 10, segments: { tenant: TENANT }, ...(await ask(ragUrl, text, until)) });
+      for (const [turn, question] of questions.entries()) {
+        const { text } = question;
+        if (agent === null)
+          client.track({ text, sessionId, topK: 10, segments: { tenant: TENANT }, ...(await searchNow(text)) });
+        else {
+          const occurredAt = systemClock.now();
+          await tracer.send(url, [await agent.turn({ question, sessionId, turn, occurredAt })], until);
+        }
+      }
       await sleep(SESSION_PAUSE_MS, undefined, { signal: until });
     }
   };
@@ -157,7 +178,7 @@ async function runIncidentsAndStay(demo: DemoParts, rag: DemoRagService, folder:
   const command = await writeConfig(rag, { port, folder, cron: EVERY_MINUTE, hasAgent }, signal);
   const causes = rows.flatMap(({ cause }) => cause ?? []);
   let isAsExpected = false;
-  await continueLive(command, rag.url, traffic, causes, async (url, liveProblems) => {
+  await continueLive(command, rag.url, traffic, hasAgent, causes, async (url, liveProblems) => {
     const problems = [...found.problems, ...liveProblems];
     isAsExpected = problems.length === 0;
     const seconds = (systemClock.monotonicMs() - startedMs) / 1000;

@@ -7,7 +7,6 @@ import { RecalldError } from '../core/errors.ts';
 import { HOUR_MS } from '../core/time.ts';
 import type { LiveQuery } from '../live/rules/live-query.ts';
 import { createRandom, drawn } from '../math/stats/random.ts';
-import type { DemoAgent } from './agent.ts';
 import { PIPELINE, PUBLIC, TENANT } from './demo-config.ts';
 import { type DemoQuestion, readDemoAnswers, readDemoQuestions } from './rag/corpus.ts';
 import { type Gap, gapOf } from './rag/fault.ts';
@@ -16,6 +15,15 @@ import { knownGrade } from './rag/stand-in-judge.ts';
 interface AnsweredQuestion extends DemoQuestion {
   /** Id of the document that answers the question. */
   readonly document: string;
+}
+
+/** A question of a user in a session. */
+export interface AskedQuestion {
+  readonly question: AnsweredQuestion;
+  readonly sessionId: string;
+  /** Place in the session. */
+  readonly turn: number;
+  readonly occurredAt: Date;
 }
 
 /** The demo's questions, divided into golden queries and questions from users. */
@@ -84,13 +92,11 @@ const SEED = 1;
  * Creates traffic that is the same in every run with the same first hour, whatever the real time of day.
  *
  * @param firstHour hour of the users' day at which the traffic begins; traffic is lowest at 0
- * @param agent retrieves for each question, several times if necessary; null: one retrieval for each question
  */
 export function createDemoTraffic(
   questions: DividedQuestions,
   search: (text: string) => Promise<SearchAnswer>,
   firstHour: number,
-  agent: DemoAgent | null = null,
 ) {
   const uniform = uniforms();
   const oneOf = <Item>(items: readonly Item[]): Item | undefined => items[Math.floor(uniform() * items.length)];
@@ -111,17 +117,11 @@ export function createDemoTraffic(
       questions: Array.from({ length: count }, () => oneOf(article)).flatMap((one) => one ?? []),
     };
   };
-  const toLiveQuery = async (
-    { id, text }: AnsweredQuestion,
-    suffix: string,
-    sessionId: string,
-    occurredAt: Date,
-    answer: SearchAnswer | null = null,
-  ): Promise<LiveQuery> => ({
-    id: `${id}-${suffix}`,
+  const toLiveQuery = async ({ question, sessionId, turn, occurredAt }: AskedQuestion): Promise<LiveQuery> => ({
+    id: `${question.id}-${sessionId}-${turn}`,
     pipeline: PIPELINE,
     occurredAt,
-    text,
+    text: question.text,
     context: null,
     stages: [],
     embedding: null,
@@ -129,45 +129,29 @@ export function createDemoTraffic(
     sessionId,
     traceId: null,
     episode: null,
-    ...(answer ?? (await search(text))),
+    ...(await search(question.text)),
     segments: { tenant: TENANT },
     userId: null,
     versions: { index: null, embedder: null, retriever: null },
     upstreamProbability: 1,
   });
-  /** Returns the retrievals of a question: one, or those of an agent's turn. */
-  const retrievalsOf = async (
-    question: AnsweredQuestion,
-    turn: string,
-    sessionId: string,
-    occurredAt: Date,
-    queries: readonly string[] | null,
-  ): Promise<LiveQuery[]> => {
-    if (agent === null || queries === null) return [await toLiveQuery(question, turn, sessionId, occurredAt)];
-    const retrievals = await agent.retrieve(queries, question.document);
-    return Promise.all(
-      retrievals.map(async ({ text, answer }, step) => ({
-        ...(await toLiveQuery({ ...question, text }, `${turn}-${step}`, sessionId, occurredAt, answer)),
-        episode: { id: turn, step, originalText: question.text },
-      })),
-    );
+  /** Returns the questions of the next hour. */
+  const nextQuestions = (from: Date, shares: MissingShares): AskedQuestion[] => {
+    const swing = 1 - SWING * Math.cos((2 * Math.PI * hours++) / 24);
+    const count = Math.round(SESSIONS_PER_HOUR * swing);
+    return Array.from({ length: count }, (_, at) => {
+      const { id: sessionId, questions: asked } = nextSession(shares);
+      const occurredAt = new Date(from.getTime() + Math.floor((at * HOUR_MS) / count));
+      return asked.map((question, turn) => ({ question, sessionId, turn, occurredAt }));
+    }).flat();
   };
 
   return {
     nextSession,
+    nextQuestions,
     /** Returns the live queries of the next hour with their results. @param leaks whether one has another tenant's document */
     async nextHour(from: Date, shares: MissingShares, leaks = false): Promise<LiveQuery[]> {
-      const swing = 1 - SWING * Math.cos((2 * Math.PI * hours++) / 24);
-      const count = Math.round(SESSIONS_PER_HOUR * swing);
-      const queries = Array.from({ length: count }, (_, at) => {
-        const session = nextSession(shares);
-        const occurredAt = new Date(from.getTime() + Math.floor((at * HOUR_MS) / count));
-        return session.questions.map((question, turn) => {
-          const asked = agent?.queriesFor(question) ?? null;
-          return retrievalsOf(question, `${session.id}-${turn}`, session.id, occurredAt, asked);
-        });
-      });
-      const [first, ...others] = (await Promise.all(queries.flat())).flat();
+      const [first, ...others] = await Promise.all(nextQuestions(from, shares).map(toLiveQuery));
       if (first === undefined) return others;
       return [leaks ? { ...first, results: [FOREIGN_DOCUMENT, ...first.results] } : first, ...others];
     },

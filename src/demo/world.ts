@@ -5,6 +5,7 @@ import { type SimulatedDaemon, withSimulatedDaemon } from '../app/simulated-daem
 import { systemClock } from '../core/system-clock.ts';
 import { HOUR_MS, MINUTE_MS } from '../core/time.ts';
 import { createDemoAgent } from './agent.ts';
+import { createAgentTracer } from './agent-spans.ts';
 import type { Elapsed } from './alert-log.ts';
 import { GOLDEN_HOURS, GOLDEN_SET } from './demo-config.ts';
 import type { Gap, RagFault } from './rag/fault.ts';
@@ -68,8 +69,8 @@ export async function withWorld<T>(
 ): Promise<T> {
   const clock = createSimulatedClock(start);
   const searcher = createSearcher(rag.url, command.signal);
-  const agent = hasAgent ? await createDemoAgent(searcher.search) : null;
-  const traffic = createDemoTraffic(questions, searcher.search, firstHour, agent);
+  const agent = hasAgent ? { ...(await createDemoAgent(searcher.search)), ...(await createAgentTracer()) } : null;
+  const traffic = createDemoTraffic(questions, searcher.search, firstHour);
   const hourAt = (hour: number): Date => new Date(start.getTime() + hour * HOUR_MS);
   return withSimulatedDaemon(command, clock, async (daemon) => {
     await daemon.importGolden(
@@ -84,12 +85,21 @@ export async function withWorld<T>(
     let liveQueries = 0;
 
     const ingest = async (from: Date, until: Date): Promise<void> => {
-      const queries = await traffic.nextHour(from, shares, leaks);
-      leaks = false;
-      const arrived = queries.filter(({ occurredAt }) => occurredAt === null || occurredAt < until);
+      const isPast = ({ occurredAt }: { readonly occurredAt: Date | null }) =>
+        occurredAt === null || occurredAt < until;
+      if (agent === null) {
+        const queries = (await traffic.nextHour(from, shares, leaks)).filter(isPast);
+        leaks = false;
+        clock.set(until);
+        await daemon.ingestQueries(queries);
+        liveQueries += queries.length;
+        return;
+      }
+      const asked = traffic.nextQuestions(from, shares).filter(isPast);
+      const turns = await Promise.all(asked.map((question) => agent.turn(question)));
       clock.set(until);
-      await daemon.ingestQueries(arrived);
-      liveQueries += arrived.length;
+      await agent.send(daemon.url, turns, command.signal);
+      liveQueries += turns.reduce((sum, { retrievals }) => sum + retrievals.length, 0);
     };
     /** Runs each job after the jobs whose results it uses. */
     const evaluateHour = async (): Promise<void> => {

@@ -51,6 +51,7 @@ const parsesOwnText: Readonly<Record<string, string>> = {
   'src/platform/dashboards/frame.ts': 'a dashboard that it has just made',
   'src/client/delivery.ts': 'an answer of recalld, cut to some kilobytes',
   'src/core/text/json.ts': 'after it has looked',
+  'src/demo/agent-spans.ts': 'a data file of the package',
   'src/demo/rag/corpus.ts': 'a file of the demo',
 };
 

@@ -80,6 +80,25 @@ describe('recalld demo', () => {
     expect(stdout).not.toContain('\u001b');
   }, 900_000);
 
+  it('finds a broken agent in the spans that it exports, and its users keep sending spans', async () => {
+    const demo = spawnRecalld(['demo', '--fault', 'agent', '--port', '0'], await aFolder());
+    const url = await waitFor(() => /runs in real time[^]+?(http:\S+)\/pipelines/.exec(demo.stdout())?.[1], {
+      timeoutMs: 800_000,
+    });
+    const stdout = demo.stdout();
+    expect(stdout).toContain('Every step went as expected.');
+    expect(reportedAlerts(stdout)).toEqual([[alertNames.rewriting]]);
+    expect(/^rewriter answers +(.+?) {2,}.* {2,}query_rewriting {2,}0$/m.exec(stdout)?.[1]).toBe(
+      'rewrite_answer_ratio above 0.1 (page)',
+    );
+    await waitFor(async () => {
+      const metrics = await (await fetch(`${url}/metrics`)).text();
+      return /^recalld_trace_spans_total\{outcome="live_query"\} [1-9]/m.test(metrics);
+    });
+    demo.child.kill('SIGINT');
+    expect((await demo.finished).stderr).toBe('');
+  }, 900_000);
+
   it('suggests another port if its port is in use', async () => {
     const other = await startFaultServer(documents([]));
     onTestFinished(() => other.close());

@@ -94,7 +94,10 @@ async function examineGoldenSets(
   }
 }
 
-/** Reports retriever spans and gRPC exporters of the last day that produced no live query. */
+/**
+ * Reports retriever spans and gRPC exporters of the last day that produced no live query, and for a pipeline without
+ * live queries, searches without a retriever span.
+ */
 async function examineSpans(
   { pipelines }: Pick<Config, 'pipelines'>,
   { db }: CommandStore,
@@ -102,9 +105,16 @@ async function examineSpans(
   report: Report,
 ): Promise<void> {
   const names = new Set(pipelines.map(({ name }) => name));
-  for (const kind of await db.live.traffic.unreadableSince(new Date(now.getTime() - DAY_MS))) {
+  const from = new Date(now.getTime() - DAY_MS);
+  const kinds = await db.live.traffic.unreadableSince(from);
+  for (const kind of kinds) {
     const isGrpc = kind.reason === 'grpc';
     if (!names.has(kind.pipeline) && !isGrpc) continue;
+    if (kind.reason === 'tool' || kind.reason === 'model_calls') {
+      const arrivals = await db.live.windows.arrivals({ pipeline: kind.pipeline, from, until: now });
+      const hasTools = kinds.some(({ pipeline, reason }) => pipeline === kind.pipeline && reason === 'tool');
+      if (Object.keys(arrivals).length > 0 || (kind.reason === 'model_calls' && hasTools)) continue;
+    }
     const ago = duration(Math.max(0, now.getTime() - kind.lastSeenAt.getTime()) / 1000);
     const message = unreadableText(kind, `, the last ${ago} ago`);
     report({ service: isGrpc ? 'OTLP' : `${kind.pipeline} spans`, status: 'warning', ms: null, message });

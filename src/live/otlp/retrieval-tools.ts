@@ -10,24 +10,10 @@ import {
   readFirst,
   readId,
   readNumber,
-  readString,
   readStructure,
   readText,
 } from '../rules/otel/span.ts';
-
-/** Attributes with the name of a called tool: OTel GenAI, OpenInference, the AI SDK, OpenLLMetry. The span name counts too. */
-const nameAttributes = ['gen_ai.tool.name', 'tool.name', 'ai.toolCall.name', 'traceloop.entity.name'];
-
-/** Attributes that show that a span is the call of a tool, with their values in lower case. */
-const toolKinds: readonly (readonly [attribute: string, kind: string])[] = [
-  ['openinference.span.kind', 'tool'],
-  ['langsmith.span.kind', 'tool'],
-  ['gen_ai.operation.name', 'execute_tool'],
-  ['langfuse.observation.type', 'tool'],
-  ['mlflow.spanType', 'tool'],
-  ['traceloop.span.kind', 'tool'],
-  ['ai.operationId', 'ai.toolcall'],
-];
+import { isToolCall, toolNames } from '../rules/otel/tool-calls.ts';
 
 const argumentNames = [
   'gen_ai.tool.call.arguments',
@@ -50,15 +36,12 @@ export function createToolFinder(tools: readonly RetrievalToolConfig[]): (span: 
   const byName = new Map(tools.map((tool) => [tool.name, createTool(tool)]));
   return (span) => {
     if (byName.size === 0 || !isToolCall(span)) return null;
-    const names = [...nameAttributes.map((name) => readString(span.attributes[name])), span.name];
-    return names.map((name) => byName.get(name ?? '')).find((tool) => tool !== undefined) ?? null;
+    return (
+      toolNames(span)
+        .map((name) => byName.get(name))
+        .find((tool) => tool !== undefined) ?? null
+    );
   };
-}
-
-function isToolCall({ attributes }: OtlpSpan): boolean {
-  return toolKinds.some(
-    ([attribute, kind]) => readString(attributes[attribute])?.replaceAll('"', '').toLowerCase() === kind,
-  );
 }
 
 function compiled(expression: string) {

@@ -1,6 +1,6 @@
 /**
  * An OpenAI-compatible server on loopback. Answers chat completions with a fixed text, also as a stream. If the request
- * offers a search tool, it first calls the tool once with each of two queries.
+ * offers a search tool, it first calls the tool once with each query of the question.
  */
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -8,12 +8,14 @@ import type { AddressInfo } from 'node:net';
 interface ChatRequest {
   readonly model: string;
   readonly stream?: boolean;
-  readonly messages: readonly { readonly role: string }[];
+  readonly messages: readonly { readonly role: string; readonly content: unknown }[];
   readonly tools?: readonly { readonly function: { readonly name: string } }[];
 }
 
 /** As in corpus.py. */
 const agentQueries = ['late parcel lost', 'lost phone recovery codes'];
+const agentOnce = 'My invoice is missing.';
+const agentOnceQueries = ['download missing invoice'];
 
 const ANSWER = 'This is what the help pages say.';
 
@@ -36,7 +38,8 @@ export async function startFakeLlm() {
 function answer({ model, stream, messages, tools }: ChatRequest, response: ServerResponse): void {
   const called = messages.filter(({ role }) => role === 'tool').length;
   const tool = tools?.[0]?.function.name;
-  const query = agentQueries[called];
+  const isOnce = messages.some(({ content }) => JSON.stringify(content ?? null).includes(agentOnce));
+  const query = (isOnce ? agentOnceQueries : agentQueries)[called];
   const message =
     tool === undefined || query === undefined
       ? { role: 'assistant', content: ANSWER }

@@ -133,7 +133,8 @@ export function createOtlpReceiver(config: Config, ingest: LiveIngest, meter: Me
     );
     count('live_query', found.liveQueries);
     const refused = await ingestAll(ingest, found.batches, only);
-    if (unreadable > 0) await ingest.recordUnreadable(found.unreadableRetrievers);
+    const problems = [...found.unreadableRetrievers, ...found.untracedSearches];
+    if (problems.length > 0) await ingest.recordUnreadable(problems);
     meter.increment('recalld_ingest_rejected_total', { code: 'retriever_unreadable' }, unreadable);
     const unread = found.unreadableRetrievers.slice(0, MAX_SENTENCES).map((kind) => unreadableText(kind, ''));
     // A key of a pipeline is made for one service, whose spans are meant to be stored.

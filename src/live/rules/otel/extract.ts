@@ -26,6 +26,7 @@ import {
   samplingProbability,
   toDate,
 } from './span.ts';
+import { untracedSearches } from './tool-calls.ts';
 import { completeQueries, RETRIEVAL, type TraceFragment } from './trace-fragment.ts';
 import {
   type EpisodeScope,
@@ -54,6 +55,8 @@ export interface Extraction {
   readonly spansWithoutPipeline: number;
   /** Retriever spans of a pipeline that produced no query, by kind. (An explicitly empty result is a query.) */
   readonly unreadableRetrievers: readonly UnreadableRetriever[];
+  /** Searches without a retriever span, by kind. */
+  readonly untracedSearches: readonly UnreadableRetriever[];
   /** Annotations and evaluations by a machine. */
   readonly machineJudgments: number;
   /** Annotations and evaluations without a known kind or a span. */
@@ -121,6 +124,7 @@ export function extractLiveQueries(spans: readonly OtlpSpan[], options: Extracti
     ignoredSpans: index.spans.length - used.size,
     spansWithoutPipeline: index.spans.filter((span) => index.isUnwatched(span)).length,
     unreadableRetrievers: summarize(unreadable),
+    untracedSearches: untracedSearches(index, options.pipelineOf),
     ...judged,
   };
 }

@@ -14,6 +14,8 @@ export const unreadableReasons = [
   'unidentified',
   'unknown_shape',
   'grpc',
+  'tool',
+  'model_calls',
 ] as const;
 
 /**
@@ -25,6 +27,8 @@ export const unreadableReasons = [
  * - `unidentified`: the documents have neither ids nor texts
  * - `unknown_shape`: the output is not a document list in a known format
  * - `grpc`: an exporter sent spans over gRPC, which recalld refuses
+ * - `tool`: the search is a tool that the config does not list
+ * - `model_calls`: the instrumentation traces the calls of models only
  */
 export type UnreadableReason = (typeof unreadableReasons)[number];
 
@@ -34,7 +38,7 @@ export interface UnreadableRetriever {
   /** Instrumentation that created them; empty if it has no name. */
   readonly instrumentation: string;
   readonly reason: UnreadableReason;
-  /** Attribute and event names of one of the spans; never values. */
+  /** Attribute and event names of one of the spans, or the names of the tools; never values. */
   readonly attributes: readonly string[];
   readonly spans: number;
 }
@@ -95,56 +99,94 @@ function namesOf(span: OtlpSpan): readonly string[] {
   return [...new Set(names.map(clean))].toSorted().slice(0, MAX_NAMES);
 }
 
-function clean(name: string): string {
+export function clean(name: string): string {
   return name.slice(0, MAX_NAME).replaceAll(/[\p{Cc}\p{Cs}]/gu, '?');
 }
 
-/** Settings that enable content capture, by the attributes that each convention uses. */
-const settings: readonly (readonly [pattern: RegExp, setting: string])[] = [
-  [/^openinference\./, 'leave OPENINFERENCE_HIDE_OUTPUTS and OPENINFERENCE_HIDE_OUTPUT_TEXT unset'],
-  [
-    /^langfuse\./,
-    'enable output capture in Langfuse (capture_output=True, captureOutput: true; LANGFUSE_OBSERVE_DECORATOR_IO_CAPTURE_ENABLED=true)',
-  ],
-  [/^langsmith\./, 'leave LANGSMITH_HIDE_OUTPUTS unset'],
-  [/^spring\.ai\./, 'set spring.ai.vectorstore.observations.log-query-response=true'],
-  [/^(traceloop\.|db\.(vector|chroma|milvus|pinecone|qdrant|system))/, 'set TRACELOOP_TRACE_CONTENT=true'],
-  [/^logfire\./, 'exempt the attribute with logfire.ScrubbingOptions, or set logfire.configure(scrubbing=False)'],
-  [/^gen_ai\./, 'set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true'],
+/** Settings that enable content capture, by the attributes that each instrumentation uses. */
+export const contentSettings: readonly {
+  readonly instrumentation: string;
+  readonly pattern: RegExp;
+  readonly setting: string;
+}[] = [
+  {
+    instrumentation: 'OpenInference',
+    pattern: /^openinference\./,
+    setting: 'leave OPENINFERENCE_HIDE_OUTPUTS and OPENINFERENCE_HIDE_OUTPUT_TEXT unset',
+  },
+  {
+    instrumentation: 'Langfuse',
+    pattern: /^langfuse\./,
+    setting:
+      'enable output capture in Langfuse (capture_output=True, captureOutput: true; LANGFUSE_OBSERVE_DECORATOR_IO_CAPTURE_ENABLED=true)',
+  },
+  { instrumentation: 'LangSmith', pattern: /^langsmith\./, setting: 'leave LANGSMITH_HIDE_OUTPUTS unset' },
+  {
+    instrumentation: 'Spring AI',
+    pattern: /^spring\.ai\./,
+    setting: 'set spring.ai.vectorstore.observations.log-query-response=true',
+  },
+  {
+    instrumentation: 'OpenLLMetry',
+    pattern: /^(traceloop\.|db\.(vector|chroma|milvus|pinecone|qdrant|system))/,
+    setting: 'set TRACELOOP_TRACE_CONTENT=true',
+  },
+  {
+    instrumentation: 'Logfire',
+    pattern: /^logfire\./,
+    setting: 'exempt the attribute with logfire.ScrubbingOptions, or set logfire.configure(scrubbing=False)',
+  },
+  {
+    instrumentation: 'Vercel AI SDK',
+    pattern: /^ai\./,
+    setting: 'leave recordOutputs of experimental_telemetry unset',
+  },
+  {
+    instrumentation: 'OpenTelemetry GenAI',
+    pattern: /^gen_ai\./,
+    setting: 'set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true',
+  },
 ];
 
 const ITSELF = 'set the attribute gen_ai.retrieval.documents to [{"id", "score"}]';
+
+const OWN_SPAN =
+  'create a span around the search, with gen_ai.operation.name=retrieval, gen_ai.retrieval.query.text and gen_ai.retrieval.documents';
 
 type SpanReason = Exclude<UnreadableReason, 'grpc'>;
 
 /** Describes the fix as the end of a sentence. */
 function fixOf(reason: SpanReason, attributes: readonly string[]): string {
-  const setting = settings.find(([pattern]) => attributes.some((name) => pattern.test(name)))?.[1];
-  switch (reason) {
-    case 'no_documents':
-    case 'hidden':
-      return setting === undefined ? ITSELF : `${setting}, or ${ITSELF}`;
-    case 'dropped':
-      return 'raise OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT and OTEL_SPAN_EVENT_COUNT_LIMIT of the service';
-    case 'cut_off':
-      return 'raise OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT and OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT of the service';
-    case 'several_queries':
-      return 'send one span per query';
-    case 'unidentified':
-      return 'add ids to the documents, or enable capture of their texts';
-    case 'unknown_shape':
-      return ITSELF;
-  }
+  const setting = contentSettings.find(({ pattern }) => attributes.some((name) => pattern.test(name)))?.setting;
+  if ((reason === 'no_documents' || reason === 'hidden') && setting !== undefined) return `${setting}, or ${ITSELF}`;
+  if (reason === 'tool')
+    return `add ${attributes.map((name) => `{name: ${name}}`).join(', ')} to retrieval_tools of the pipeline, or ${OWN_SPAN}`;
+  return spanReasons[reason].fix;
 }
 
-const reasonTexts: Readonly<Record<SpanReason, string>> = {
-  no_documents: 'no documents reported',
-  hidden: 'documents hidden by a privacy setting',
-  dropped: 'documents dropped by an attribute limit',
-  cut_off: 'output truncated',
-  several_queries: 'results of several queries in one span',
-  unidentified: 'documents without ids and texts',
-  unknown_shape: 'output in an unknown format',
+/** What is wrong, and the fix as the end of a sentence. */
+export const spanReasons: Readonly<Record<SpanReason, { readonly problem: string; readonly fix: string }>> = {
+  no_documents: { problem: 'no documents reported', fix: ITSELF },
+  hidden: { problem: 'documents hidden by a privacy setting', fix: ITSELF },
+  dropped: {
+    problem: 'documents dropped by an attribute limit',
+    fix: 'raise OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT and OTEL_SPAN_EVENT_COUNT_LIMIT of the service',
+  },
+  cut_off: {
+    problem: 'output truncated',
+    fix: 'raise OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT and OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT of the service',
+  },
+  several_queries: { problem: 'results of several queries in one span', fix: 'send one span per query' },
+  unidentified: {
+    problem: 'documents without ids and texts',
+    fix: 'add ids to the documents, or enable capture of their texts',
+  },
+  unknown_shape: { problem: 'output in an unknown format', fix: ITSELF },
+  tool: {
+    problem: 'the search is a tool that the config does not list',
+    fix: `add the tool to retrieval_tools of the pipeline, or ${OWN_SPAN}`,
+  },
+  model_calls: { problem: 'the instrumentation traces the calls of models only', fix: OWN_SPAN },
 };
 
 /** Describes unreadable spans: number, reason, fix. */
@@ -152,5 +194,8 @@ export function unreadableText(kind: UnreadableRetriever, when: string): string 
   const { spans, instrumentation, attributes, reason } = kind;
   if (reason === 'grpc') return `${plural(spans, 'connection')} over gRPC refused${when}. ${GRPC_FIX}`;
   const source = instrumentation === '' ? '' : ` of ${instrumentation}`;
-  return `${plural(spans, 'retriever span')}${source} produced no live query${when}: ${reasonTexts[reason]}. Attributes of the latest span: ${attributes.join(', ')}. Fix: ${fixOf(reason, attributes)}.`;
+  const isSearch = reason === 'tool' || reason === 'model_calls';
+  const subject = isSearch ? { tool: 'tool call', model_calls: 'model call' }[reason] : 'retriever span';
+  const listed = isSearch ? '' : ` Attributes of the latest span: ${attributes.join(', ')}.`;
+  return `${plural(spans, subject)}${source} produced no live query${when}: ${spanReasons[reason].problem}.${listed} Fix: ${fixOf(reason, attributes)}.`;
 }

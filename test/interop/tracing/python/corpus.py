@@ -24,6 +24,7 @@ ASYNC = "Can I change the delivery address?"
 STREAMED = "How do I cancel my subscription?"
 AGENT = "My parcel is late and I lost my phone."
 AGENT_QUERIES = ("late parcel lost", "lost phone recovery codes")
+AGENT_ONCE = "My invoice is missing."
 
 DIMENSIONS = 64
 

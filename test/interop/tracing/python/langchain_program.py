@@ -114,10 +114,13 @@ def run_agent(config):
     def search_docs(query: str) -> str:
         """Searches the help pages."""
         documents = retriever.invoke(query)
-        retrieved("agent", query, listed(documents))
+        retrieved(case, query, listed(documents))
         return "\n".join(document.page_content for document in documents)
 
     agent = create_agent(ChatOpenAI(model="interop", temperature=0), [search_docs])
+    case = "agent, one retrieval"
+    agent.invoke({"messages": [("user", corpus.AGENT_ONCE)]}, config)
+    case = "agent"
     question = {"messages": [("user", corpus.AGENT)]}
     agent.invoke(question, config)
     asyncio.run(agent.ainvoke(question, config))

@@ -1,0 +1,90 @@
+/** Finds the spans that are calls of tools, and the searches among them that no instrumentation traces. */
+import { type OtlpSpan, readString } from './span.ts';
+import type { TraceIndex } from './trace-index.ts';
+import { clean, type UnreadableRetriever } from './unreadable-retriever.ts';
+
+/** Attributes with the name of a called tool: OTel GenAI, OpenInference, the AI SDK, OpenLLMetry. The span name counts too. */
+const nameAttributes = ['gen_ai.tool.name', 'tool.name', 'ai.toolCall.name', 'traceloop.entity.name'];
+
+/** Attributes that show that a span is the call of a tool, with their values in lower case. */
+const toolKinds: readonly (readonly [attribute: string, kind: string])[] = [
+  ['openinference.span.kind', 'tool'],
+  ['langsmith.span.kind', 'tool'],
+  ['gen_ai.operation.name', 'execute_tool'],
+  ['langfuse.observation.type', 'tool'],
+  ['mlflow.spanType', 'tool'],
+  ['traceloop.span.kind', 'tool'],
+  ['ai.operationId', 'ai.toolcall'],
+];
+
+/** Attributes that show that a span is the call of a model. */
+const modelKinds: readonly (readonly [attribute: string, kind: string])[] = [
+  ['openinference.span.kind', 'llm'],
+  ['gen_ai.operation.name', 'chat'],
+  ['gen_ai.operation.name', 'text_completion'],
+  ['gen_ai.operation.name', 'generate_content'],
+];
+
+export const isToolCall = (span: OtlpSpan): boolean => isOfKind(span, toolKinds);
+
+function isOfKind({ attributes }: OtlpSpan, kinds: typeof toolKinds): boolean {
+  return kinds.some(
+    ([attribute, kind]) => readString(attributes[attribute])?.replaceAll('"', '').toLowerCase() === kind,
+  );
+}
+
+/** Returns the names under which the config may list a tool, the most specific first. */
+export function toolNames({ attributes, name }: OtlpSpan): readonly string[] {
+  return [...nameAttributes.map((attribute) => readString(attributes[attribute])), name].filter((one) => one !== null);
+}
+
+/** Names of tools that search. */
+const searchName = /search|retriev|look_?up|knowledge|find_?(doc|chunk|passage|article)/i;
+
+const MAX_TOOLS = 30;
+
+/**
+ * Returns the searches of an export that have no retriever span: calls of tools that search, and otherwise calls of
+ * models, because instrumentations of model SDKs trace nothing else. Only exports of pipelines without live queries
+ * need this hint, because a retriever span may be in another export.
+ */
+export function untracedSearches(
+  { spans, roleOf, retrieverAround, ancestorsOf }: TraceIndex,
+  pipelineOf: (span: OtlpSpan) => string | null,
+): readonly UnreadableRetriever[] {
+  const retrievers = spans.filter((span) => roleOf(span) === 'retriever');
+  const traced = new Set(retrievers.flatMap((span) => ancestorsOf(span)));
+  const tools = spans.filter(
+    (span) =>
+      isToolCall(span) &&
+      retrieverAround(span) === null &&
+      !traced.has(span) &&
+      toolNames(span).some((name) => searchName.test(name)),
+  );
+  if (tools.length > 0) return counted(tools, 'tool', pipelineOf);
+  if (retrievers.length > 0) return [];
+  return counted(
+    spans.filter((span) => isOfKind(span, modelKinds)),
+    'model_calls',
+    pipelineOf,
+  );
+}
+
+function counted(
+  spans: readonly OtlpSpan[],
+  reason: 'tool' | 'model_calls',
+  pipelineOf: (span: OtlpSpan) => string | null,
+): readonly UnreadableRetriever[] {
+  const kinds = new Map<string, UnreadableRetriever>();
+  for (const span of spans) {
+    const pipeline = pipelineOf(span);
+    if (pipeline === null) continue;
+    const instrumentation = clean(span.scope.name);
+    const key = JSON.stringify([pipeline, instrumentation]);
+    const known = kinds.get(key);
+    const name = reason === 'tool' ? toolNames(span).slice(0, 1).map(clean) : [];
+    const attributes = [...new Set([...(known?.attributes ?? []), ...name])].slice(0, MAX_TOOLS);
+    kinds.set(key, { pipeline, instrumentation, reason, attributes, spans: (known?.spans ?? 0) + 1 });
+  }
+  return [...kinds.values()];
+}

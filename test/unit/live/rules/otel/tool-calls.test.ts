@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest';
+import {
+  spanReasons,
+  unreadableReasons,
+  unreadableText,
+} from '../../../../../src/live/rules/otel/unreadable-retriever.ts';
+import { aSpan, extract } from './telemetry.ts';
+
+const aTool = (id: number, name: string, parent = 9) =>
+  aSpan({ id, parent, name, attributes: { 'openinference.span.kind': 'TOOL' } });
+const aModelCall = aSpan({ id: 5, name: 'chat gpt-5', attributes: { 'gen_ai.operation.name': 'chat' } });
+const search = { id: 2, attributes: { 'gen_ai.operation.name': 'retrieval', 'gen_ai.retrieval.documents': '[]' } };
+
+describe('searches without a retriever span', () => {
+  it('are reported with the names of the tools that search, and not of other tools', () => {
+    const { queries, untracedSearches } = extract([aTool(1, 'search_docs'), aTool(2, 'send_mail'), aModelCall]);
+    expect(queries).toEqual([]);
+    expect(untracedSearches).toEqual([
+      { pipeline: 'support', instrumentation: 'test', reason: 'tool', attributes: ['search_docs'], spans: 1 },
+    ]);
+  });
+
+  it('are not reported if a retriever span is within the tool or around it', () => {
+    expect(extract([aTool(1, 'search_docs'), aSpan({ ...search, parent: 1 })]).untracedSearches).toEqual([]);
+    expect(extract([aTool(1, 'search_docs', 2), aSpan(search)]).untracedSearches).toEqual([]);
+  });
+
+  it('are reported as calls of models if there is nothing else', () => {
+    expect(extract([aModelCall]).untracedSearches).toMatchObject([{ reason: 'model_calls', attributes: [], spans: 1 }]);
+    expect(extract([aModelCall, aSpan(search)]).untracedSearches).toEqual([]);
+  });
+});
+
+it('the text about unread spans names a fix for each reason', () => {
+  const kind = { pipeline: 'support', instrumentation: 'test', attributes: ['search_docs'], spans: 2 };
+  expect(Object.keys(spanReasons).toSorted()).toEqual(unreadableReasons.filter((one) => one !== 'grpc').toSorted());
+  expect(unreadableText({ ...kind, reason: 'tool' }, '')).toContain(
+    '2 tool calls of test produced no live query: the search is a tool that the config does not list. Fix: add {name: search_docs} to retrieval_tools',
+  );
+  expect(unreadableText({ ...kind, reason: 'model_calls' }, '')).toContain(
+    '2 model calls of test produced no live query',
+  );
+});
