@@ -86,6 +86,7 @@ export function goldenRun(
     labels: labels === null ? null : { probed: judged.length, stale: labels.stale, lost: labels.lost },
     forbidden: null,
     stale: labels?.touched ?? new Set(),
+    lost: new Set(labels?.labels.flatMap(({ fate, queryId }) => (fate === 'lost' ? [queryId] : []))),
     key: { measure: 'ndcg', k: K },
     level: null,
     reference: {

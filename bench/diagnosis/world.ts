@@ -80,6 +80,7 @@ function lookAt(
     labels: labels === null ? null : { probed: judged.length, stale: labels.stale, lost: labels.lost },
     forbidden: null,
     stale: labels?.touched ?? new Set(),
+    lost: new Set(labels?.labels.flatMap(({ fate, queryId }) => (fate === 'lost' ? [queryId] : []))),
     key: { measure: 'ndcg', k },
     level: null,
     reference: {

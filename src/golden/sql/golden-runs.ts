@@ -26,7 +26,7 @@ import {
 import { deleteAnswers } from './answer-retention.ts';
 import { readRunFacts } from './clean-runs.ts';
 import { createLatestRuns, type LatestRun, readLatestSentinels } from './latest-runs.ts';
-import { readAccepted, readComparedWithBaseline, readComparisons, readStaleLabels } from './run-comparisons.ts';
+import { readAccepted, readComparedWithBaseline, readComparisons, readMissingLabels } from './run-comparisons.ts';
 import {
   type AfterPool,
   finishRun,
@@ -185,7 +185,8 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null, scope:
     accepted: (baseline: GoldenRun, at: Date) => readAccepted(pool, baseline, at),
 
     /** Judgments of superseded documents, whose queries are excluded from comparisons. */
-    staleLabels: (runId: string) => readStaleLabels(pool, runId),
+    staleLabels: (runId: string) => readMissingLabels(pool, runId, 'superseded'),
+    lostLabels: (runId: string) => readMissingLabels(pool, runId, 'lost'),
 
     /**
      * Baseline comparisons of the latest completed full runs of a pipeline and set, for versions up to `version`,

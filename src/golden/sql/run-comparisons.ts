@@ -163,12 +163,16 @@ export async function readAccepted(db: pg.Pool, baseline: GoldenRun, at: Date): 
   return { unit, differences };
 }
 
-export async function readStaleLabels(db: pg.Pool, runId: string): Promise<readonly StaleLabel[]> {
+export async function readMissingLabels(
+  db: pg.Pool,
+  runId: string,
+  fate: StaleLabel['fate'],
+): Promise<readonly StaleLabel[]> {
   return queryRows<StaleLabel>(
     db,
     `select query_id, document_id, grade, fate
-       from golden_run_stale_labels where run_id = $1::text and fate = 'superseded' order by query_id, document_id`,
-    [runId],
+       from golden_run_stale_labels where run_id = $1::text and fate = $2::text order by query_id, document_id`,
+    [runId, fate],
   );
 }
 

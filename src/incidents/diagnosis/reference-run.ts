@@ -127,10 +127,11 @@ export async function observeRun(
   key: RunMetricKey | null,
   level: ObservedLevel | null,
 ): Promise<ObservedRun> {
-  const [now, side, labels, forbidden] = await Promise.all([
+  const [now, side, superseded, withLost, forbidden] = await Promise.all([
     readComparedSide(context, run),
     reference === null || reference.answersDeletedAt !== null ? null : readComparedSide(context, reference),
     context.db.golden.runs.staleLabels(run.id),
+    context.db.golden.runs.lostLabels(run.id),
     readForbiddenResults(context.db.golden.runs, run),
   ]);
   const { probed, stale, lost } = run.labels;
@@ -139,7 +140,8 @@ export async function observeRun(
     now,
     labels: probed === null || stale === null ? null : { probed, stale, lost: lost ?? 0 },
     forbidden: forbidden === null ? null : { asked: forbidden.asked, results: forbidden.confirmed.length },
-    stale: new Set(labels.map(({ queryId }) => queryId)),
+    stale: new Set(superseded.map(({ queryId }) => queryId)),
+    lost: new Set(withLost.map(({ queryId }) => queryId)),
     key,
     level,
     reference:

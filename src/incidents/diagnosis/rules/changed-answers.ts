@@ -227,8 +227,13 @@ function scoreChange(queries: readonly GoldenQuery[], before: ComparedSide, afte
 
 export type ScoreLoss = NonNullable<ReturnType<typeof scoreLoss>>;
 
-/** @param stale ids of queries whose judged documents are gone */
-export function scoreLoss(before: ComparedSide, after: ComparedSide, stale: ReadonlySet<string>, key: RunMetricKey) {
+/** Ids of queries whose judged documents are superseded, and of queries with a lost document. */
+interface QueriesWithout {
+  readonly stale: ReadonlySet<string>;
+  readonly lost: ReadonlySet<string>;
+}
+
+export function scoreLoss(before: ComparedSide, after: ComparedSide, without: QueriesWithout, key: RunMetricKey) {
   if (before.queries.length === 0 || after.queries.length === 0) return null;
   const level = after.settings.relevanceLevel;
   const old = mean(scoresBy(key, before.queries, before.answers, level));
@@ -236,8 +241,9 @@ export function scoreLoss(before: ComparedSide, after: ComparedSide, stale: Read
   const shared = sharedQueries(before.queries, after.queries);
   const [from, to] = [before, after].map(({ answers }) => scoresBy(key, shared, answers, level));
   const losses = shared.map((query, row) => ({ query, loss: (from?.[row] ?? 0) - (to?.[row] ?? 0) }));
-  const partOf = partsBy(after, stale);
-  const parts: Record<LossPart, number> = { failed: 0, timed_out: 0, empty: 0, stale: 0, unshared: 0, answers: 0 };
+  const partOf = partsBy(after, without);
+  const none = { failed: 0, timed_out: 0, empty: 0, stale: 0, unshared: 0 };
+  const parts: Record<LossPart, number> = { ...none, answers: 0, present: 0 };
   for (const { query, loss } of losses) parts[partOf(query)] += loss / after.queries.length;
   const isAllShared = shared.length === before.queries.length && shared.length === after.queries.length;
   if (!isAllShared) parts.unshared = old - now - losses.reduce((sum, { loss }) => sum + loss / after.queries.length, 0);
@@ -248,7 +254,8 @@ export function scoreLoss(before: ComparedSide, after: ComparedSide, stale: Read
     before: old,
     now,
     /**
-     * Parts of `before - now`, by the reason why a query lost: failed, empty, stale judgments, not in both runs, other.
+     * Parts of `before - now`, by the reason why a query lost: failed, empty, stale judgments, not in both runs, other
+     * results with and without a lost document.
      */
     parts,
     segment: hurtSegment(losses, after.settings),
@@ -258,14 +265,15 @@ export function scoreLoss(before: ComparedSide, after: ComparedSide, stale: Read
   };
 }
 
-function partsBy({ answers }: ComparedSide, stale: ReadonlySet<string>): (query: GoldenQuery) => LossPart {
+function partsBy({ answers }: ComparedSide, { stale, lost }: QueriesWithout): (query: GoldenQuery) => LossPart {
   const answered = answeredOf(answers);
   const timedOut = new Set(answers.filter(({ outcome }) => outcome === 'timeout').map(({ queryId }) => queryId));
   return ({ id }) => {
     const answer = answered.get(id);
     if (answer === undefined) return timedOut.has(id) ? 'timed_out' : 'failed';
     if (answer.documents.length === 0) return 'empty';
-    return stale.has(id) ? 'stale' : 'answers';
+    if (stale.has(id)) return 'stale';
+    return lost.size === 0 || lost.has(id) ? 'answers' : 'present';
   };
 }
 

@@ -64,11 +64,14 @@ export const effectTitles: Readonly<Record<EffectKind, string>> = {
   episode_repeats: 'the repeated calls of episodes',
   rewritten_queries: 'the rewritten queries that look like answers',
   rewrite_gain: 'the lower rewrite gain',
-  runs: 'the golden runs that did not complete',
+  runs: 'the disturbed golden runs',
 };
 
-/** Reasons why queries lost score between two runs. */
-const lossParts = ['failed', 'timed_out', 'empty', 'stale', 'unshared', 'answers'] as const;
+/**
+ * Reasons why queries lost score between two runs. `answers`: other results. `present`: other results although, of the
+ * judged documents, only those of other queries are lost.
+ */
+const lossParts = ['failed', 'timed_out', 'empty', 'stale', 'unshared', 'answers', 'present'] as const;
 
 export type LossPart = (typeof lossParts)[number];
 
@@ -102,6 +105,8 @@ const judged = ['score', 'feedback', 'relevance', ...retried] as const;
 /** Effects of different index contents. */
 const contents = ['labels', 'density', 'store', 'context', 'index_missing', 'index_orphans', 'index_late'] as const;
 
+const answered = ['answers', 'present'] as const;
+
 const lost = lossParts.filter((part) => part !== 'unshared');
 
 export const reaches: Readonly<Record<NamedCause, Reach>> = {
@@ -113,7 +118,7 @@ export const reaches: Readonly<Record<NamedCause, Reach>> = {
   rate_limited: { moves: calls, through: ['failed'] },
   error_page: { moves: calls, through: ['failed'] },
   empty_lists: { moves: answers, through: ['empty'] },
-  filter: { moves: [...answers, 'results', 'context'], through: ['empty', 'answers'] },
+  filter: { moves: [...answers, 'results', 'context'], through: ['empty', ...answered] },
   live_traffic: {
     moves: ['live_errors', 'live_empty', 'feedback', 'relevance', 'results', 'context', ...retried],
     through: [],
@@ -142,40 +147,40 @@ export const reaches: Readonly<Record<NamedCause, Reach>> = {
     through: [],
   },
   agent_loop: { moves: ['feedback', 'relevance', ...retried], through: [] },
-  index_parameters: { moves: [...judged, 'recall', 'latency', 'index_retrieval'], through: ['answers'] },
+  index_parameters: { moves: [...judged, 'recall', 'latency', 'index_retrieval'], through: [...answered] },
   index_lost_documents: {
     moves: [...answers, 'labels', 'density', 'store', 'index_missing'],
     through: ['empty', 'stale', 'answers'],
   },
   index_behind: { moves: ['index_late', 'index_missing', 'density', 'feedback', 'relevance', ...retried], through: [] },
-  truncated_texts: { moves: [...judged, 'context', 'density', 'store'], through: ['answers'] },
+  truncated_texts: { moves: [...judged, 'context', 'density', 'store'], through: [...answered] },
   duplicate_results: {
     moves: [...judged, 'repeats', 'context', 'store', 'index_orphans'],
-    through: ['answers'],
+    through: [...answered],
   },
-  corpus_changed: { moves: [...judged, ...contents], through: ['stale', 'answers'] },
+  corpus_changed: { moves: [...judged, ...contents], through: ['stale', ...answered] },
   ids_renamed: {
     moves: ['score', 'labels', 'density', 'index_missing', 'index_orphans'],
-    through: ['stale', 'answers'],
+    through: ['stale', ...answered],
   },
-  old_index: { moves: [...answers, ...contents], through: ['empty', 'stale', 'answers'] },
-  split_index: { moves: [...answers, ...contents], through: ['empty', 'stale', 'answers'] },
+  old_index: { moves: [...answers, ...contents], through: ['empty', 'stale', ...answered] },
+  split_index: { moves: [...answers, ...contents], through: ['empty', 'stale', ...answered] },
   one_segment: { moves: [...answers, 'failures', 'live_errors', 'labels', 'results', 'context'], through: lost },
   one_kind_of_query: {
     moves: [...answers, 'failures', 'live_errors', 'density', 'results', 'context'],
     through: lost,
   },
-  foreign_answers: { moves: judged, through: ['answers'] },
-  random_answers: { moves: judged, through: ['answers'] },
-  cut_off_answers: { moves: [...judged, 'results', 'context'], through: ['answers'] },
-  ranking: { moves: judged, through: ['answers'] },
+  foreign_answers: { moves: judged, through: [...answered] },
+  random_answers: { moves: judged, through: [...answered] },
+  cut_off_answers: { moves: [...judged, 'results', 'context'], through: [...answered] },
+  ranking: { moves: judged, through: [...answered] },
   deployment: {
     moves: effectKinds.filter((kind) => kind !== 'runs' && kind !== 'judge' && kind !== 'traffic'),
     through: lost,
   },
   embedding_model: {
     moves: [...answers, 'density', 'canary', 'store', 'index_models', 'index_retrieval'],
-    through: ['empty', 'answers'],
+    through: ['empty', ...answered],
   },
   uncovered_topic: { moves: ['density', 'live_empty', 'feedback', 'relevance', ...retried], through: [] },
   unlike_golden: { moves: ['feedback', 'relevance', ...retried], through: [] },

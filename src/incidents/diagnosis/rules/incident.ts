@@ -225,18 +225,28 @@ export function looksBack({ rule }: Pick<Alert, 'rule'>): boolean {
 
 /**
  * Trend of the firing alerts. `worse`: an alert is worse than ever before. `recovering`: all alerts have data and are
- * better than at their worst, so new signs come from the repair, not from the fault. A new look-back alert is ignored
- * soon after an earlier alert resolved.
+ * better than at their worst, so new signs come from the repair, not from the fault. Soon after an earlier alert
+ * resolved, echoes are ignored.
  */
 export function trendOf(timeline: readonly AlertTimeline[], firing: readonly Alert[], at: Date): Trend {
   const hasNews = firing.some((alert) => !looksBack(alert) && timeline.every(({ name }) => name !== alert.name));
   if (timeline.length > 0 && !hasNews && timeline.every((known) => isFixed(known, firing, at))) return 'recovering';
-  const hasResolved = timeline.some(({ endedAt }) => endedAt !== null && at.getTime() - endedAt.getTime() <= ECHO_MS);
-  const isEcho = (alert: Alert): boolean =>
-    hasResolved && looksBack(alert) && timeline.every(({ name }) => name !== alert.name);
-  const trends = new Set(firing.filter((alert) => !isEcho(alert)).map((alert) => trendOfAlert(timeline, alert)));
+  const hasResolved = timeline.some(
+    ({ name, endedAt }) =>
+      firing.every((alert) => alert.name !== name) && (endedAt === null || at.getTime() - endedAt.getTime() <= ECHO_MS),
+  );
+  const heard = hasResolved ? firing.filter((alert) => !isEcho(timeline, alert)) : firing;
+  const trends = new Set(heard.map((alert) => trendOfAlert(timeline, alert)));
   if (trends.has('worse')) return 'worse';
   return trends.has('steady') ? 'steady' : 'recovering';
+}
+
+/**
+ * Returns true for alerts whose window may still contain the fault after its repair: look-back alerts, and known alerts
+ * on live traffic.
+ */
+function isEcho(timeline: readonly AlertTimeline[], alert: Alert): boolean {
+  return looksBack(alert) || (alert.goldenSet === null && timeline.some(({ name }) => name === alert.name));
 }
 
 /**

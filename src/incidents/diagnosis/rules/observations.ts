@@ -35,6 +35,7 @@ import {
 } from './changed-answers.ts';
 import type { EffectKind } from './effects.ts';
 import type { ObservedLive, ObservedValue } from './observed-live.ts';
+import type { OwnDelays } from './own-delays.ts';
 import type { Samples } from './samples.ts';
 
 export interface Observations {
@@ -213,8 +214,8 @@ export interface ObservedTopic {
 
 export type OwnWork =
   | { readonly kind: 'done' }
-  /** Shares of the run with a blocked event loop or busy processors: the measured latencies are too long. */
-  | { readonly kind: 'starved'; readonly lateShare: number; readonly queuedShare: number }
+  /** The measured latencies of the run are too long. */
+  | ({ readonly kind: 'starved' } & OwnDelays)
   /** No golden run started for `intervals` scheduled intervals. */
   | { readonly kind: 'overdue'; readonly goldenSet: string; readonly intervals: number }
   /** A golden run did not complete although the retriever responded. */
@@ -227,6 +228,8 @@ export interface RunsSeen {
   readonly forbidden: ObservedRun['forbidden'];
   /** Ids of queries whose judged documents are gone. */
   readonly stale: ReadonlySet<string>;
+  /** Ids of queries with a lost judged document. */
+  readonly lost: ReadonlySet<string>;
   /** Key of the failing measure, if a golden run has this measure. */
   readonly key: RunMetricKey | null;
   readonly level: ObservedLevel | null;
@@ -247,7 +250,7 @@ export interface RunsSeen {
 }
 
 export function observedRun({ now, reference, previous, older, ...seen }: RunsSeen): ObservedRun {
-  const { goldenSet, labels, forbidden, stale, key, level } = seen;
+  const { goldenSet, labels, forbidden, stale, lost, key, level } = seen;
   const measured = {
     goldenSet,
     outcomes: countOutcomes(now.answers),
@@ -271,7 +274,7 @@ export function observedRun({ now, reference, previous, older, ...seen }: RunsSe
       version,
       isSameVersion,
       answers: changedAnswers(side, now, stale, measure),
-      loss: scoreLoss(side, now, stale, measure),
+      loss: scoreLoss(side, now, { stale, lost }, measure),
       stages:
         stages === null ? null : stageLoss({ ...side, stages: stages.before }, { ...now, stages: stages.now }, stale),
       texts: textsOf(contexts),

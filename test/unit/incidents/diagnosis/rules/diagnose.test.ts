@@ -134,7 +134,7 @@ const aLossOf = (kind: typeof germans) => ({
   measure: 'ndcg@10',
   before: 0.9,
   now: 0.7,
-  parts: { failed: 0, timed_out: 0, empty: 0, stale: 0, unshared: 0, answers: 0.2 },
+  parts: { failed: 0, timed_out: 0, empty: 0, stale: 0, unshared: 0, answers: 0.2, present: 0 },
   segment: null,
   segments: null,
   kind,
@@ -211,7 +211,7 @@ describe('a diagnosis', () => {
             measure: 'ndcg@10',
             before: 0.9,
             now: 0.7,
-            parts: { failed: 0, timed_out: 0, empty: 0, stale: 0, unshared: 0, answers: 0.2 },
+            parts: { failed: 0, timed_out: 0, empty: 0, stale: 0, unshared: 0, answers: 0.2, present: 0 },
             segment: { name: 'tenant=acme', n: 25, inside: 0.8, outside: 0, searched: 4, chance: 1e-6 },
             segments: null,
             kind: null,
@@ -529,7 +529,7 @@ describe('a diagnosis', () => {
     [0.2, 'unknown'],
   ])('names a segment only if its loss is not chance among the compared segments: at %d', (chance, cause) => {
     const segment = { name: 'tenant=acme', n: 10, inside: 0.2, outside: 0, searched: 12, chance };
-    const parts = { failed: 0, timed_out: 0, empty: 0, stale: 0, unshared: 0, answers: 0.03 };
+    const parts = { failed: 0, timed_out: 0, empty: 0, stale: 0, unshared: 0, answers: 0.03, present: 0 };
     const loss = { measure: 'ndcg@10', before: 0.9, now: 0.87, parts, segment, segments: null, kind: null };
     const found = diagnose(
       observing({ firing: ['score'], answers: { ...fallen, kept: 0.97, keptOfThere: 0.97 }, reference: { loss } }),
@@ -546,7 +546,7 @@ describe('a diagnosis', () => {
     measure: 'ndcg@10',
     before: 0.9,
     now: 0.6,
-    parts: { failed: 0, timed_out: 0, empty: 0, stale: 0, unshared: 0, answers: 0.3 },
+    parts: { failed: 0, timed_out: 0, empty: 0, stale: 0, unshared: 0, answers: 0.3, present: 0 },
     segment: null,
     segments: null,
     kind: null,
@@ -618,6 +618,23 @@ describe('a diagnosis', () => {
     expect(causes).toContain('duplicate_results');
     expect(causes).toContain('repeated_query');
     expect(found.also.find(({ cause }) => cause === 'duplicate_results')?.effects ?? ['repeats']).toEqual(['repeats']);
+  });
+
+  it('names a separate cause for lower scores of queries whose documents are not lost', () => {
+    const parts = { ...loss.parts, answers: 0.05, present: 0.25 };
+    const found = diagnose(
+      observing({
+        ...lostDocuments,
+        firing: ['score', 'index_missing'],
+        index: [{ kind: 'missing', value: 0.33, ciLow: 0.31, n: 20_000, known: 330 }],
+        answers: { ...fallen, vanished: 66, kept: 0.9, keptOfThere: 0.97, disorder: 0.8, firstMoved: 0.7 },
+        reference: { loss: { ...loss, parts } },
+      }),
+    );
+    expect([found.cause, ...found.also.map(({ cause }) => cause)].toSorted()).toEqual([
+      'index_lost_documents',
+      'ranking',
+    ]);
   });
 
   it('blames the retriever for slow responses that the service also reports, and recalld if it reports none', () => {

@@ -115,6 +115,16 @@ describe('the trend', () => {
     expect(trendOf(looks([floor(0.04), empty(0.3)]), [floor(0.5), empty(0.1), echo], hours(1))).toBe('worse');
   });
 
+  it('is recovering if a window that still contains the fault gets worse after another alert has resolved', () => {
+    const drift = (value: number) =>
+      anAlert({ name: 'drift', rule: 'RecalldDensityDrift', goldenSet: null, value, threshold: 1 });
+    const errors = (value: number) => anAlert({ name: 'errors', goldenSet: null, value, threshold: 0.05 });
+    const timeline = looks([floor(0.04), drift(1.2), errors(0.2)]);
+    expect(trendOf(timeline, [drift(3), errors(0.23)], hours(1))).toBe('recovering');
+    expect(trendOf(timeline, [floor(0.04), drift(3), errors(0.2)], hours(1))).toBe('worse');
+    expect(trendOf(timeline, [errors(0.23), anAlert({ name: 'outage', goldenSet: null })], hours(1))).toBe('worse');
+  });
+
   it('is steady for alerts without values, which may be as bad as before', () => {
     const overdue = anAlert({ value: null, threshold: null });
     expect(trendOf(looks([overdue]), [overdue], hours(1))).toBe('steady');

@@ -19,6 +19,7 @@ const seen = (now: ComparedSide, parts: Partial<Parameters<typeof observedRun>[0
     labels: null,
     forbidden: null,
     stale: new Set(),
+    lost: new Set(),
     level: null,
     key: null,
     reference: {

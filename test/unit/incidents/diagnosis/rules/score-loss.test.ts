@@ -14,24 +14,33 @@ const side = (answer: (index: number) => Partial<QueryAnswer>): ComparedSide => 
   answers: queries.map(({ id: queryId }, index) => anAnswer({ queryId, ...answer(index) })),
   settings: aRunSettings({ segmentKeys: ['tenant'] }),
 });
+const intact = { stale: new Set<string>(), lost: new Set<string>() };
 const right = side((index) => ({ documents: documents(`d${index + 1}`) }));
 
-it('a drop consists of queries that failed, timed out, returned nothing, have stale judgments or changed results', () => {
+it('a drop consists of queries that failed, timed out, returned nothing, have stale judgments, lost a document or changed results', () => {
   const now = side((index) => {
     if (index < 4) return { ...aFailedAnswer(), queryId: `q${index + 1}` };
     if (index < 6) return { outcome: 'timeout', documents: [] };
     if (index < 12) return { outcome: 'empty', documents: [] };
     return { documents: documents(index < 20 ? 'x' : `d${index + 1}`) };
   });
-  const loss = scoreLoss(right, now, new Set(['q20']), key);
+  const loss = scoreLoss(right, now, { stale: new Set(['q20']), lost: new Set(['q19']) }, key);
   expect(loss).toMatchObject({ measure: 'ndcg@10', before: 1, now: 0.5 });
   const rounded = Object.fromEntries(Object.entries(loss?.parts ?? {}).map(([part, size]) => [part, +size.toFixed(6)]));
-  expect(rounded).toEqual({ failed: 0.1, timed_out: 0.05, empty: 0.15, stale: 0.025, unshared: 0, answers: 0.175 });
+  expect(rounded).toEqual({
+    failed: 0.1,
+    timed_out: 0.05,
+    empty: 0.15,
+    stale: 0.025,
+    unshared: 0,
+    answers: 0.025,
+    present: 0.15,
+  });
 });
 
 it('the effect of different queries is separated from the loss of shared queries', () => {
   const harder = { ...right, queries: [...queries.slice(0, 30), ...tagged(50).slice(40)] };
-  const loss = scoreLoss(right, harder, new Set(), key);
+  const loss = scoreLoss(right, harder, intact, key);
   expect(loss?.now).toBeCloseTo(0.75, 12);
   expect(loss?.parts.unshared).toBeCloseTo(0.25, 12);
   expect(loss?.parts.answers).toBe(0);
@@ -39,7 +48,7 @@ it('the effect of different queries is separated from the loss of shared queries
 
 it('the segment that lost most is compared with all others', () => {
   const now = side((index) => ({ documents: documents(index < 10 ? 'x' : `d${index + 1}`) }));
-  expect(scoreLoss(right, now, new Set(), key)?.segment).toMatchObject({
+  expect(scoreLoss(right, now, intact, key)?.segment).toMatchObject({
     name: 'of tenant=acme',
     n: 10,
     inside: 1,
@@ -63,7 +72,7 @@ function chanceOf(segments: number, hurt: number): number {
   });
   const before = answered(() => false);
   const now = answered((index) => index < hurt);
-  return scoreLoss(before, now, new Set(), key)?.segment?.chance ?? Number.NaN;
+  return scoreLoss(before, now, intact, key)?.segment?.chance ?? Number.NaN;
 }
 
 it('treats two affected queries of one tenant out of twelve as chance, and five as a fault of the tenant', () => {

@@ -39,6 +39,7 @@ function stageSign(now: ReturnType<typeof aRun>) {
     labels: null,
     forbidden: null,
     stale: new Set(),
+    lost: new Set(),
     level: null,
     key: null,
     reference: {
