@@ -139,6 +139,15 @@ export function watchedValues(measurements: readonly LatestMeasurement[]): Watch
   });
 }
 
+/** Returns true if a measure of a pipeline has a normal range. @param measurements of the pipeline */
+export function isWatched(
+  measurements: readonly LatestMeasurement[],
+  { measure, segment }: Omit<MeasurementSeries, 'pipeline'>,
+): boolean {
+  const ranges = measurements.find((one) => one.measure === NORMAL_RANGES && one.segment === segment)?.newest ?? null;
+  return ranges !== null && measure in ranges.details;
+}
+
 /** Interval of live measures. */
 const LIVE_SECONDS = 300;
 

@@ -6,6 +6,7 @@ import {
   anyCountedBy,
   increaseBy,
   maxBy,
+  quantileBy,
   type RuleGroup,
   type RuleSettings,
   series,
@@ -155,6 +156,18 @@ const snapshotAlerts: readonly AlertRule[] = [
     summary: 'recalld: clock differs from the database, scheduling stopped',
     description:
       'The clock of {{ $labels.instance }} differs from the database clock by {{ $value | humanizeDuration }}. Until the clocks agree within a minute, this replica schedules no golden runs and no jobs. Synchronise the clocks with NTP.',
+  },
+  {
+    alert: 'RecalldStarved',
+    severity: 'warning',
+    expr: `${quantileBy(0.9, ['instance'], 'recalld_event_loop_lag_seconds', '15m')} > 0.1`,
+    for: '10m',
+    keepFiringFor: '15m',
+    by: ['instance'],
+    dashboard: 'itself',
+    summary: 'recalld: short of processor time',
+    description:
+      'A tenth of the timers of {{ $labels.instance }} fire more than {{ $value | humanizeDuration }} late. The latencies that it measures are too long, and are withheld from the diagnosis. Give it more processor time.',
   },
 ];
 

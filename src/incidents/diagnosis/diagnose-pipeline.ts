@@ -37,6 +37,7 @@ import {
 } from './observe.ts';
 import { observeLevel } from './observe-level.ts';
 import { type Interval, observeJudge, observeLive, observeRelevance } from './observe-live.ts';
+import { starvedAlerts } from './own-machine.ts';
 import { findReferenceRun, latestEnded, observeRun, type ReferenceRuns } from './reference-run.ts';
 import { diagnose } from './rules/diagnose.ts';
 import { summarizeFiring } from './rules/firing.ts';
@@ -130,7 +131,7 @@ export async function diagnoseNow(context: Context, pipeline: WatchedPipeline): 
 function firingAlerts(pipeline: WatchedPipeline, facts: PipelineFacts, open: Incident | null, now: Date): Alert[] {
   const { checks, parts } = facts;
   const timeline = open?.timeline ?? [];
-  const own = [...alertsOf(pipeline, facts, now), ...withoutData(timeline, checks, pipeline.name)];
+  const own = [...alertsOf(pipeline, facts, now), ...withoutData(timeline, facts, pipeline.name, now)];
   const carried = carriedOver(timeline, pipeline, checks, parts).filter(
     ({ name }) => !own.some((one) => one.name === name),
   );
@@ -180,16 +181,16 @@ async function readAlertFacts(context: Context): Promise<AlertFacts> {
     readCheckStates(context),
     db.measurements.latest(clock.now()),
   ]);
-  return { latest, checks, measurements: measured, intervalSeconds };
+  return { latest, checks, measurements: measured, intervalSeconds, ownLag: context.ownLag };
 }
 
-function factsOf({ latest, checks, measurements, intervalSeconds }: AlertFacts, pipeline: string): AlertFacts {
+function factsOf({ latest, checks, measurements, ...known }: AlertFacts, pipeline: string): AlertFacts {
   const isOwn = (one: { readonly pipeline: string }): boolean => one.pipeline === pipeline;
   return {
     latest: latest.filter(isOwn),
     checks: checks.filter(isOwn),
     measurements: measurements.filter(isOwn),
-    intervalSeconds,
+    ...known,
   };
 }
 
@@ -248,6 +249,7 @@ async function observe(
   const good = reference?.finishedAt ?? new Date(onset.getTime() - DAY_MS);
   const interval: Interval = { pipeline: name, good, opened: onset };
   const firing = summarizeFiring(name, facts.checks, changedMeasures(facts, now));
+  const isStarved = facts.latest.some((one) => starvedAlerts(one, context.ownLag).length > 0);
   const [
     observedRun,
     live,
@@ -279,7 +281,7 @@ async function observe(
   ]);
   const sentinel = sentinels.find((one) => one.pipeline === name && one.goldenSet === run?.goldenSet);
   return {
-    firing: firing.effects,
+    firing: isStarved ? [...firing.effects, 'runs'] : firing.effects,
     // The store, embedder and index are probed just before an incident opens.
     onset: new Date(onset.getTime() - PATIENCE_MS),
     samples: {
@@ -305,11 +307,7 @@ async function observe(
     topics,
     sentinel:
       sentinel?.ended == null || sentinel.ended.finishedAt < good ? null : { hasFallen: sentinel.ended.hasFailed },
-    ownWork: observeOwnWork(facts, observedRun, run, {
-      now,
-      lateShare: run === null ? null : (context.ownLag?.lateShare(run.startedAt, run.finishedAt ?? now) ?? null),
-      queuedShare: run === null ? null : (context.ownLag?.queuedShare(run.startedAt, run.finishedAt ?? now) ?? null),
-    }),
+    ownWork: observeOwnWork(facts, observedRun, run, context.ownLag, now),
   };
 }
 

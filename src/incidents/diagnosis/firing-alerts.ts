@@ -28,7 +28,9 @@ import {
   type IntervalOf,
   probeTrustSeconds,
 } from '../../measures/rules/measurement.ts';
-import { liveAlerts } from './live-alerts.ts';
+import type { LagHistory } from '../../platform/threads/lag-history.ts';
+import { liveAlerts, unmeasuredChanges } from './live-alerts.ts';
+import { starvedAlerts } from './own-machine.ts';
 import type { Alert, AlertTimeline, ClosingReason, Recoveries } from './rules/incident.ts';
 
 export interface AlertFacts {
@@ -38,6 +40,8 @@ export interface AlertFacts {
   /** Measurements of this pipeline. */
   readonly measurements: readonly LatestMeasurement[];
   readonly intervalSeconds: IntervalOf;
+  /** Delays of this process; null if it does not record them. */
+  readonly ownLag: LagHistory | null;
 }
 
 /** Returns the firing alerts: critical alerts first, then by name. */
@@ -122,7 +126,7 @@ function alertOf(kind: CheckState['kind'], severity: Severity): string {
   return kind === 'stale_labels' ? 'RecalldStaleLabels' : 'RecalldCheckWarning';
 }
 
-function runAlerts(run: LatestRun, { intervalSeconds }: AlertFacts, now: Date): Alert[] {
+function runAlerts(run: LatestRun, { intervalSeconds, ownLag }: AlertFacts, now: Date): Alert[] {
   const { goldenSet, ended, completed, lastAttemptAt } = run;
   const interval = intervalSeconds(run.pipeline, goldenSet);
   const base = { goldenSet, value: null, threshold: null } as const;
@@ -142,7 +146,7 @@ function runAlerts(run: LatestRun, { intervalSeconds }: AlertFacts, now: Date): 
     ];
   }
   if (ended === null) return [];
-  const alerts: Alert[] = [];
+  const alerts = starvedAlerts(run, ownLag);
   if (completed === null || ended.finishedAt > completed.finishedAt) {
     const name = `the latest run of ${goldenSet} did not complete`;
     const text = `The run of ${goldenSet} that ended at ${minute(ended.finishedAt)} UTC did not complete.`;
@@ -212,17 +216,21 @@ function partAlerts(measurements: readonly LatestMeasurement[]): Alert[] {
 }
 
 /**
- * Returns the alerts of an incident whose checks have no data now. Missing data does not resolve an alert: only a good
- * value, or removing the check from the config, does.
+ * Returns the alerts of an incident whose checks or measures have no data now. Missing data does not resolve an alert:
+ * only a good value, or removing the check from the config, does.
  */
 export function withoutData(
   timeline: readonly AlertTimeline[],
-  checks: readonly CheckState[],
+  facts: AlertFacts,
   pipeline: string,
+  now: Date,
 ): Alert[] {
-  return timeline.flatMap(({ name, rule, goldenSet, currentSeverity, worst }) => {
-    const check = checks.find((one) => one.pipeline === pipeline && one.name === name);
-    if (currentSeverity === null || check?.verdict !== 'no_data') return [];
+  const unmeasured = unmeasuredChanges(timeline, facts, now);
+  return timeline.flatMap((known) => {
+    const { name, rule, goldenSet, currentSeverity, worst } = known;
+    const check = facts.checks.find((one) => one.pipeline === pipeline && one.name === name);
+    const hasNoData = check?.verdict === 'no_data' || unmeasured.includes(known);
+    if (currentSeverity === null || !hasNoData) return [];
     const text = `${worst.text} No data since then.`;
     const { headline } = worst;
     return [{ name, rule, severity: currentSeverity, goldenSet, headline, text, value: null, threshold: null }];

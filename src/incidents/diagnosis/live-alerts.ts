@@ -13,9 +13,9 @@ import { DROP_EVIDENCE, type DropDetails, POSITIVE_RATIO } from '../../live/meas
 import type { LatestMeasurement } from '../../measures/measurements.ts';
 import { MEASURE_CHANGED } from '../../measures/rules/measure-change.ts';
 import { measureRow } from '../../measures/rules/measure-table.ts';
-import { type IntervalOf, measurementTrustSeconds } from '../../measures/rules/measurement.ts';
-import { trustedWatched, type WatchedValue, watchedValues } from '../../measures/watch-changes.ts';
-import type { Alert } from './rules/incident.ts';
+import { type IntervalOf, type MeasurementSeries, measurementTrustSeconds } from '../../measures/rules/measurement.ts';
+import { isWatched, trustedWatched, type WatchedValue, watchedValues } from '../../measures/watch-changes.ts';
+import type { Alert, AlertTimeline } from './rules/incident.ts';
 
 interface LiveFacts {
   /** Measurements of this pipeline. */
@@ -43,6 +43,24 @@ export function changedWatched({ measurements, intervalSeconds }: LiveFacts, now
     intervalSeconds,
     now,
   );
+}
+
+/**
+ * Returns the changed measures of an incident that have no recent value now. Missing data does not resolve an alert:
+ * only a normal value does, or a measure that is no longer watched.
+ */
+export function unmeasuredChanges(
+  timeline: readonly AlertTimeline[],
+  { measurements, intervalSeconds }: LiveFacts,
+  now: Date,
+): readonly AlertTimeline[] {
+  const known = trustedWatched(watchedValues(measurements), intervalSeconds, now);
+  return timeline.filter(({ rule, currentSeverity, measured }) => {
+    if (rule !== MEASURE_CHANGED || currentSeverity === null || measured === undefined) return false;
+    const isSame = (one: MeasurementSeries): boolean =>
+      one.measure === measured.measure && one.segment === measured.segment;
+    return isWatched(measurements, measured) && !known.some(isSame);
+  });
 }
 
 function changeAlert({ measure, segment, newest: { value }, range: { normal, low, high } }: WatchedValue): Alert {

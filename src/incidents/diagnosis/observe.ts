@@ -14,8 +14,10 @@ import { LIVE_DROP } from '../../judging/measure-judged.ts';
 import { MAIN_LANGUAGE, TOP_QUERY } from '../../live/measure-query-mix.ts';
 import type { LatestMeasurement, Measurements } from '../../measures/measurements.ts';
 import { ageSeconds, INTERVALS_TO_TRUST } from '../../measures/rules/measurement.ts';
+import type { LagHistory } from '../../platform/threads/lag-history.ts';
 import { type AlertFacts, trusted } from './firing-alerts.ts';
 import { type Interval, valueBefore, valueOf } from './observe-live.ts';
+import { ownDelays } from './own-machine.ts';
 import type {
   Observations,
   ObservedAgreement,
@@ -27,28 +29,18 @@ import type {
   ObservedTopic,
   OwnWork,
 } from './rules/observations.ts';
+import { isStarved } from './rules/own-delays.ts';
 import type { Samples } from './rules/samples.ts';
 import type { SignName } from './rules/signs.ts';
 
 const MOSTLY_FAILED = 0.5;
-/**
- * If the event loop was blocked for this share of a run, the 95th-percentile latency reflects recalld, not the
- * retriever.
- */
-const STARVED = 0.1;
-/** If the processors were busy for this share of a run, every response waits until recalld is scheduled. */
-const QUEUED = 0.5;
-
 /** Returns whether recalld starts and completes the golden runs of a pipeline; null if no golden set has a schedule. */
 export function observeOwnWork(
   { latest, intervalSeconds }: Pick<AlertFacts, 'latest' | 'intervalSeconds'>,
   run: Pick<ObservedRun, 'outcomes'> | null,
   ended: GoldenRun | null,
-  {
-    now,
-    lateShare,
-    queuedShare,
-  }: { readonly now: Date } & Readonly<Record<'lateShare' | 'queuedShare', number | null>>,
+  ownLag: LagHistory | null,
+  now: Date,
 ): OwnWork | null {
   for (const { pipeline, goldenSet, lastAttemptAt } of latest) {
     const interval = intervalSeconds(pipeline, goldenSet);
@@ -60,8 +52,8 @@ export function observeOwnWork(
   // A run that failed because of the retriever does not indicate a fault in recalld.
   if (ended.status === 'failed' && failedShare(run.outcomes) < MOSTLY_FAILED)
     return { kind: 'failed', goldenSet: ended.goldenSet, reason: ended.reason ?? 'no reason was recorded.' };
-  const isStarved = (lateShare ?? 0) >= STARVED || (queuedShare ?? 0) >= QUEUED;
-  return isStarved ? { kind: 'starved', lateShare: lateShare ?? 0, queuedShare: queuedShare ?? 0 } : { kind: 'done' };
+  const delays = ownDelays(ownLag, { from: ended.startedAt, until: ended.finishedAt ?? now });
+  return isStarved(delays) ? { kind: 'starved', ...delays } : { kind: 'done' };
 }
 
 const MAX_TOPICS = 20;

@@ -219,7 +219,7 @@ export function observedBy<Name extends MetricsOfType<'histogram'>>(
 /** Histogram quantile over all replicas. */
 export function quantileBy<Name extends MetricsOfType<'histogram'>>(
   quantile: number,
-  labels: readonly LabelOf<Name>[],
+  labels: readonly GroupLabel<Name>[],
   name: Name,
   window: Expression,
 ): Expression {

@@ -2,6 +2,7 @@
  * Derives a pipeline's status from stored data. A pipeline is never `ok` while required data is missing or too old
  * (`no_data`) or while an alert is firing. Both are derived from the same facts at the same time.
  */
+
 import type { CheckState } from '../../checks/rules/check-state.ts';
 import { isBlind } from '../../checks/rules/regression.ts';
 import { worstVerdict } from '../../checks/rules/threshold.ts';
@@ -20,6 +21,7 @@ import type { NormalRange } from '../../measures/rules/measure-change.ts';
 import { gapWords, measureRow } from '../../measures/rules/measure-table.ts';
 import { ageSeconds, type IntervalOf, isRunTooOld, measurementTrustSeconds } from '../../measures/rules/measurement.ts';
 import { NORMAL_RANGES } from '../../measures/watch-changes.ts';
+import type { LagHistory } from '../../platform/threads/lag-history.ts';
 
 export interface GoldenSetStatus {
   readonly goldenSet: string;
@@ -67,6 +69,8 @@ export interface StatusFacts {
   readonly checks: readonly CheckState[];
   /** Longest interval between two live traffic measurements. */
   readonly liveIntervalSeconds: number;
+  /** Delays of this process; null if it does not record them. */
+  readonly ownLag: LagHistory | null;
 }
 
 interface Reason {

@@ -72,6 +72,7 @@ async function readFacts(context: Context, now: Date): Promise<StatusFacts> {
     checks: statesOf(context, statuses, now),
     intervalSeconds,
     liveIntervalSeconds,
+    ownLag: context.ownLag,
   };
 }
 

@@ -211,7 +211,7 @@ export const causeTexts = {
   },
   recalld: {
     title: 'recalld itself is not working',
-    action: 'Check the recalld scheduler, workers and queue with `recalld doctor`.',
+    action: 'Check the recalld scheduler, workers and queue with `recalld doctor`, and the processor load of its host.',
     shows: '`recalld doctor` finds a problem',
   },
   unknown: {

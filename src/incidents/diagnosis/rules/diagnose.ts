@@ -231,6 +231,7 @@ function effectsOf({ firing, run }: Pick<Observations, 'firing' | 'run'>, signs:
   return [...new Set([...firing, ...always])].flatMap((kind): Effect[] => {
     if (kind === 'score') return scoreEffect(run, signs);
     if (kind === 'failures') return failures(run, signs);
+    if (kind === 'runs' && isStarved(signs)) return [{ kind, size: 1, parts: null }];
     const [name] = movedBy[kind] ?? [];
     if (name === undefined) return [{ kind, size: 1, parts: null }];
     if (!signs.some((sign) => sign.name === name)) return [];
@@ -249,6 +250,10 @@ function failedShareOf(run: ObservedRun | null): number | null {
 function isMoved(kind: EffectKind, signs: readonly Sign[]): boolean {
   const [name, ...states] = movedBy[kind] ?? [];
   return signs.some((sign) => sign.name === name && states.includes(sign.state));
+}
+
+function isStarved(signs: readonly Sign[]): boolean {
+  return signs.some(({ name, state }) => name === 'own_work' && state === 'starved');
 }
 
 function isFailing(signs: readonly Sign[]): boolean {
@@ -277,6 +282,7 @@ function scoreEffect(run: ObservedRun | null, signs: readonly Sign[]): Effect[] 
     ...loss.parts,
     unshared: significantPart(loss.parts.unshared),
     answers: significantPart(loss.parts.answers),
+    present: significantPart(loss.parts.present),
   };
   const size = Object.values(parts).reduce((sum, part) => sum + Math.max(0, part), 0);
   return [{ kind: 'score', size, parts }];

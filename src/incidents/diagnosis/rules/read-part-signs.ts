@@ -21,6 +21,7 @@ import type {
   ObservedTopic,
   OwnWork,
 } from './observations.ts';
+import { describeDelays } from './own-delays.ts';
 import { type Sign, sign } from './signs.ts';
 
 /** Minimum change in the number of stored vectors; smaller changes are ignored. */
@@ -278,13 +279,7 @@ function readOwnWork(work: OwnWork): Sign {
     case 'done':
       return sign('own_work', 'done', 'Golden runs start on time and complete.');
     case 'starved':
-      return sign(
-        'own_work',
-        'starved',
-        work.lateShare >= work.queuedShare
-          ? `recalld's event loop was blocked for ${percentage(work.lateShare)} of the run: its latencies are too long.`
-          : `The processors of the recalld host were busy for ${percentage(work.queuedShare)} of the run: its latencies are too long.`,
-      );
+      return sign('own_work', 'starved', describeDelays(work));
     case 'overdue':
       return sign(
         'own_work',

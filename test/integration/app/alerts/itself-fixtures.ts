@@ -11,6 +11,15 @@ function jobs(state: 'waiting' | 'active' | 'failed', at: ValueAt): Signal {
 const idle: readonly Signal[] = [jobs('waiting', always(0)), jobs('active', always(0)), jobs('failed', always(0))];
 const busy: readonly Signal[] = [jobs('waiting', always(5)), jobs('active', always(2)), jobs('failed', always(0))];
 
+/** Ten timers a second, half of which fire within 0.05 s, and the others within `seconds`. */
+const lag = (seconds: number): Signal[] =>
+  ['0.05', '0.1', '0.25', '+Inf'].map((le) => ({
+    ...foreign('recalld_event_loop_lag_seconds_bucket', growing(le === '+Inf' || seconds <= Number(le) ? 600 : 300), {
+      le,
+    }),
+    isCounter: true,
+  }));
+
 const ended = (outcome: string, at: ValueAt, task = 'run-golden-set') =>
   signal('recalld_jobs_total', { task, outcome }, at);
 const told = (outcome: string, at: ValueAt) => signal('recalld_notifications_total', { kind: 'slack', outcome }, at);
@@ -101,6 +110,14 @@ export const itselfFixtures: readonly AlertFixture[] = [
     replicas: [first],
     healthy: [signal('recalld_clock_skew_seconds', {}, always(-59))],
     says: 'The clock of a:8321 differs from the database clock by 2h 0m 0s. Until the clocks agree within a minute, this replica schedules no golden runs and no jobs. Synchronise the clocks with NTP.',
+  },
+  {
+    alert: 'RecalldStarved',
+    labels: { instance: first },
+    breaching: lag(0.25),
+    replicas: [first],
+    healthy: lag(0.1),
+    says: 'A tenth of the timers of a:8321 fire more than 220ms late. The latencies that it measures are too long, and are withheld from the diagnosis. Give it more processor time.',
   },
   {
     alert: 'RecalldQueueNotWorked',

@@ -15,6 +15,7 @@ import {
 import { changedMeasures } from '../../../../src/incidents/diagnosis/live-alerts.ts';
 import { updateTimelines } from '../../../../src/incidents/diagnosis/rules/incident.ts';
 import type { Measurement } from '../../../../src/measures/rules/measurement.ts';
+import { createLagHistory } from '../../../../src/platform/threads/lag-history.ts';
 import { aFloor, aLatestRun, anAlert, aWatchedPipeline, goldenChecks, NOON } from '../../../support/builders.ts';
 import { aCheckState, statesAt } from '../../../support/check-states.ts';
 import { aMeasurement, hours, latestAt } from '../../../support/measurements.ts';
@@ -48,7 +49,11 @@ function alertsOfVerdict(verdict: Verdict, minutes: number) {
     trustedUntil,
   } as CheckStatus;
   const checks = statesOf({ pipelines: [thresholdPipeline], densityPlans: [] }, [status], now);
-  return alertsOf(thresholdPipeline, { latest: [], checks, measurements: [], intervalSeconds: () => null }, now);
+  return alertsOf(
+    thresholdPipeline,
+    { latest: [], checks, measurements: [], intervalSeconds: () => null, ownLag: null },
+    now,
+  );
 }
 
 it('counts a failing threshold as firing, with its severity', () => {
@@ -72,6 +77,7 @@ function alertsAt(now: Date, facts: Partial<AlertFacts>): string[] {
     checks: [],
     measurements: [],
     intervalSeconds: () => 3600,
+    ownLag: null,
     ...facts,
   };
   return alertsOf(pipeline, all, now).map(({ name }) => name);
@@ -102,7 +108,7 @@ describe('the firing alerts of a pipeline', () => {
     } as const;
     const latest = [ended({ checks: [{ ...check, verdict: 'critical' }] })];
     const checks = await statesAt({ pipelines: [pipeline] }, { latest }, { evaluatedAt: hours(1) });
-    const facts = { checks, measurements: [], latest, intervalSeconds: () => 3600 };
+    const facts = { checks, measurements: [], latest, intervalSeconds: () => 3600, ownLag: null };
     expect(alertsOf(pipeline, facts, hours(1))).toEqual([
       {
         name: FLOOR,
@@ -177,6 +183,7 @@ describe('the firing alerts of a pipeline', () => {
       checks: [],
       measurements: latestAt(at, ...series),
       intervalSeconds: () => 3600,
+      ownLag: null,
     });
     const facts = factsAt(NOON);
     expect(alertsOf(pipeline, facts, NOON)).toMatchObject([
@@ -194,7 +201,7 @@ describe('the firing alerts of a pipeline', () => {
     const severities = (now: Date, ...outcomes: Measurement[]) =>
       alertsOf(
         pipeline,
-        { latest: [], checks: [], measurements: latestAt(now, ...outcomes), intervalSeconds: () => null },
+        { latest: [], checks: [], measurements: latestAt(now, ...outcomes), intervalSeconds: () => null, ownLag: null },
         now,
       ).map(({ rule, severity }) => `${rule} ${severity}`);
     expect(severities(hours(1), fall('detected'))).toEqual(['RecalldLiveRelevanceFellTicket warning']);
@@ -206,6 +213,17 @@ describe('the firing alerts of a pipeline', () => {
     // What is older than three hours is trusted no more; the judge changed more than a day ago.
     expect(severities(hours(25), fall('confirmed'), drift)).toEqual([]);
     expect(severities(hours(1), fall('rejected'), drift)).toEqual(['RecalldJudgeChanged warning']);
+  });
+
+  it('include a run during which recalld was short of processor time', () => {
+    const run = ended({ durationSeconds: 30 });
+    const finishedAt = run.ended?.finishedAt ?? NOON;
+    const lag = createLagHistory({ now: () => finishedAt }, 0.1);
+    const facts = { latest: [run], ownLag: lag };
+    lag.record(0.02, 0);
+    expect(alertsAt(finishedAt, facts)).toEqual([]);
+    lag.record(0.2, 0);
+    expect(alertsAt(finishedAt, facts)).toEqual(['latencies of faq are withheld']);
   });
 
   it('exclude runs of other pipelines', () => {
@@ -266,7 +284,7 @@ it('name the retriever error, and the measured recovery', () => {
   const message = 'http://rag/search refused the connection';
   const failure = { message, code: 'connection_refused', queries: 28, others: 0, notAsked: 72, total: 100 };
   const down = ended({ outcomes: { ok: 0, empty: 0, error: 100, timeout: 0 }, failure });
-  const facts = { checks: [], measurements: [], intervalSeconds: () => 3600 };
+  const facts = { checks: [], measurements: [], intervalSeconds: () => 3600, ownLag: null };
   const alerts = alertsOf(pipeline, { ...facts, latest: [down] }, hours(1));
   expect(alerts).toMatchObject([
     { headline: 'retriever down (connection refused)', text: expect.stringContaining(message) as string },
@@ -279,11 +297,19 @@ it('name the retriever error, and the measured recovery', () => {
   expect(recoveriesOf(timeline, { ...facts, latest: [down] }).size).toBe(0);
 });
 
+const factsOf = (checks: readonly CheckState[], measurements: AlertFacts['measurements'] = []): AlertFacts => ({
+  latest: [],
+  checks,
+  measurements,
+  intervalSeconds: () => 3600,
+  ownLag: null,
+});
+
 describe('an alert that fired before', () => {
   const open = updateTimelines([], [anAlert({ name: NAME, text: 'It was 0.9 s.' })], NOON);
   const stillRings = (verdict: Verdict) => {
     const check = { pipeline: thresholdPipeline.name, name: NAME, verdict } as CheckState;
-    return withoutData(open, [check], thresholdPipeline.name);
+    return withoutData(open, factsOf([check]), thresholdPipeline.name, NOON);
   };
 
   it('does not resolve because its check is no longer evaluated', () => {
@@ -295,7 +321,21 @@ describe('an alert that fired before', () => {
   it('resolves when its check passes, is reported only once while the check fails, and is removed with its check', () => {
     expect(stillRings('ok')).toEqual([]);
     expect(stillRings('critical')).toEqual([]);
-    expect(withoutData(open, [], thresholdPipeline.name)).toEqual([]);
+    expect(withoutData(open, factsOf([]), thresholdPipeline.name, NOON)).toEqual([]);
+  });
+
+  it('does not resolve because its measure has no recent value, unless the measure is no longer watched', () => {
+    const range = { results_per_answer: { normal: 10, low: 6.5, high: 13.5, n: 40 } };
+    const results = aMeasurement({ measure: 'results_per_answer', value: 3, ciLow: 2.9, ciHigh: 3.1 });
+    const ranges = (details: object) => aMeasurement({ measure: 'measures_normal', details: { ...details } });
+    const later = hours(12);
+    const firing = alertsOf(pipeline, factsOf([], latestAt(NOON, results, ranges(range))), NOON);
+    const timeline = updateTimelines([], firing, NOON);
+    const at = (now: Date, details: object) =>
+      withoutData(timeline, factsOf([], latestAt(now, results, ranges(details))), 'docs', now);
+    expect(at(NOON, range)).toEqual([]);
+    expect(at(later, range)).toMatchObject([{ rule: 'RecalldMeasureChanged', severity: 'warning', value: null }]);
+    expect(at(later, {})).toEqual([]);
   });
 
   const part = (kind: 'check' | 'golden_set', name: string, endedAt: Date | null = null) => ({

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { observeOwnWork, observeSamples } from '../../../../src/incidents/diagnosis/observe.ts';
+import { createLagHistory } from '../../../../src/platform/threads/lag-history.ts';
 import { NOON } from '../../../support/builders.ts';
 import { aMeasurement, hours, latestAt } from '../../../support/measurements.ts';
 
@@ -27,15 +28,20 @@ describe('the sample of a sign', () => {
   });
 });
 
-it('treats recalld as starved if its event loop was blocked for a tenth of the run', () => {
+it('treats recalld as starved if its event loop was blocked for a tenth of the run, or its processors for half of it', () => {
   const run = { outcomes: { ok: 40, empty: 0, error: 0, timeout: 0 } };
-  const ended = { status: 'completed' } as Parameters<typeof observeOwnWork>[2];
+  const ended = { status: 'completed', startedAt: NOON, finishedAt: NOON } as Parameters<typeof observeOwnWork>[2];
   const facts = { latest: [], intervalSeconds: () => null };
-  const workOf = (lateShare: number | null, queuedShare: number | null = null) =>
-    observeOwnWork(facts, run, ended, { now: NOON, lateShare, queuedShare });
-  expect(workOf(0.1)).toEqual({ kind: 'starved', lateShare: 0.1, queuedShare: 0 });
-  expect(workOf(0.01, 0.6)).toEqual({ kind: 'starved', lateShare: 0.01, queuedShare: 0.6 });
-  expect(workOf(0.01, 0.3)).toEqual({ kind: 'done' });
-  expect(workOf(0.09)).toEqual({ kind: 'done' });
-  expect(workOf(null)).toEqual({ kind: 'done' });
+  const workOf = (...delays: readonly (readonly [seconds: number, queued: number])[]) => {
+    const lag = createLagHistory({ now: () => NOON }, 0.1);
+    for (const [seconds, queued] of delays) lag.record(seconds, queued);
+    return observeOwnWork(facts, run, ended, lag, NOON)?.kind;
+  };
+  const calm = [0, 0] as const;
+  expect(workOf(calm, calm, [0.1, 0])).toBe('starved');
+  expect(workOf([0.06, 0], ...new Array<typeof calm>(9).fill(calm))).toBe('done');
+  expect(workOf([0, 3], calm)).toBe('starved');
+  expect(workOf([0, 3], calm, calm)).toBe('done');
+  expect(workOf()).toBe('done');
+  expect(observeOwnWork(facts, run, ended, null, NOON)).toEqual({ kind: 'done' });
 });

@@ -58,6 +58,7 @@ async function statusAt(
     checks: await statesAt({ pipelines: [pipeline] }, { latest }, { evaluatedAt: NOON, readAt: now }),
     intervalSeconds: () => HOUR,
     liveIntervalSeconds: 300,
+    ownLag: null,
   };
   return pipelineStatus(pipeline, facts, now);
 }

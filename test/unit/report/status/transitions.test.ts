@@ -87,6 +87,7 @@ function statusOf(moment: Moment): PipelineStatus {
     checks: [steady, aState({ severity, verdict, isQuiet, isTooOld })],
     intervalSeconds: () => HOUR,
     liveIntervalSeconds: 300,
+    ownLag: null,
   };
   return pipelineStatus(aWatchedPipeline(), facts, now);
 }

@@ -1,0 +1,38 @@
+/** Golden runs during which recalld itself was short of processor time, so that their latencies are withheld. */
+import type { TimeSpan } from '../../core/time.ts';
+import type { LatestRun } from '../../golden/sql/latest-runs.ts';
+import type { LagHistory } from '../../platform/threads/lag-history.ts';
+import type { Alert } from './rules/incident.ts';
+import { describeDelays, isStarvedForAlert, type OwnDelays } from './rules/own-delays.ts';
+
+/** Alert rule for a blocked event loop, which covers every process of recalld. */
+export const STARVED_ALERT = 'RecalldStarved';
+
+/** @param ownLag null in a process that does not record its delays */
+export function ownDelays(ownLag: LagHistory | null, { from, until }: TimeSpan): OwnDelays {
+  return {
+    lateShare: ownLag?.lateShare(from, until) ?? 0,
+    queuedShare: ownLag?.queuedShare(from, until) ?? 0,
+  };
+}
+
+/** Returns the alert for the latest run of a golden set; empty if recalld had enough processor time. */
+export function starvedAlerts({ goldenSet, ended }: LatestRun, ownLag: LagHistory | null): Alert[] {
+  if (ended === null) return [];
+  const { finishedAt, durationSeconds } = ended;
+  const from = new Date(finishedAt.getTime() - 1000 * durationSeconds);
+  const delays = ownDelays(ownLag, { from, until: finishedAt });
+  if (!isStarvedForAlert(delays)) return [];
+  return [
+    {
+      name: `latencies of ${goldenSet} are withheld`,
+      rule: STARVED_ALERT,
+      severity: 'warning',
+      goldenSet,
+      headline: `recalld was short of processor time during the run of ${goldenSet}`,
+      text: describeDelays(delays),
+      value: null,
+      threshold: null,
+    },
+  ];
+}
