@@ -22,7 +22,7 @@ import {
 } from './firing-alerts.ts';
 import { firstBadMeasurement } from './first-bad.ts';
 import type { RecordOutcome } from './incidents.ts';
-import { changedMeasures } from './live-alerts.ts';
+import { changedMeasures, unmeasuredChanges } from './live-alerts.ts';
 import {
   observeAgreement,
   observeCanary,
@@ -212,7 +212,7 @@ async function diagnoseFacts(
   const regressions = ofKind(pipeline.checks, 'regression');
   const known = open?.referenceRunId ?? null;
   const around = run === null ? noRuns : await findReferenceRun(context, run, { regressions, firstBad, known });
-  const observed = await observe(context, pipeline, facts, { run, around, firstBad, openedAt: open?.openedAt ?? null });
+  const observed = await observe(context, pipeline, facts, { run, around, firstBad, open });
   const { title: _title, action: _action, ...found } = diagnose(observed);
   return {
     ...found,
@@ -231,24 +231,31 @@ interface TracedOnset {
   readonly around: ReferenceRuns;
   readonly firstBad: TimeSpan | null;
   /** The open incident; null if none has been opened yet. */
-  readonly openedAt: Date | null;
+  readonly open: Incident | null;
 }
 
 async function observe(
   context: Context,
   pipeline: WatchedPipeline,
   facts: PipelineFacts,
-  { run, around, firstBad, openedAt }: TracedOnset,
+  { run, around, firstBad, open }: TracedOnset,
 ): Promise<Observations> {
   const { clock, db } = context;
   const { name } = pipeline;
   const now = clock.now();
   const { measurements: measured, density, plan } = facts;
   const { reference, bad } = around;
-  const onset = earliest([openedAt ?? run?.startedAt ?? now, firstBad?.until ?? null, bad.at(-1)?.finishedAt ?? null]);
+  const onset = earliest([
+    open?.openedAt ?? run?.startedAt ?? now,
+    firstBad?.until ?? null,
+    bad.at(-1)?.finishedAt ?? null,
+  ]);
   const good = reference?.finishedAt ?? new Date(onset.getTime() - DAY_MS);
   const interval: Interval = { pipeline: name, good, opened: onset };
-  const firing = summarizeFiring(name, facts.checks, changedMeasures(facts, now));
+  const unmeasured = unmeasuredChanges(open?.timeline ?? [], facts, now).flatMap(
+    ({ measured }) => measured?.measure ?? [],
+  );
+  const firing = summarizeFiring(name, facts.checks, [...changedMeasures(facts, now), ...unmeasured]);
   const isStarved = facts.latest.some((one) => starvedAlerts(one, context.ownLag).length > 0);
   const [
     observedRun,

@@ -15,14 +15,17 @@ export function readLiveSigns({
   isolation,
 }: Pick<Observations, 'live' | 'relevance' | 'judge' | 'isolation'>): Sign[] {
   const { errors, empty, latency, results, repeated, topQuery, mainLanguage, feedback } = live;
+  const flood = topQuery === null ? [] : readTopQuery(topQuery);
+  // If one query floods the traffic, means over results describe the results of this query.
+  const isFlooded = flood.some(({ state }) => state === 'rose');
   return [
     ...(errors === null ? [] : readLiveErrors(errors)),
     ...(empty === null ? [] : readLiveEmpty(empty)),
     ...(latency === null ? [] : [readLatency(latency)]),
-    ...(results === null ? [] : readResults(results)),
-    ...readTexts(live),
-    ...(repeated === null ? [] : readRepeated(repeated)),
-    ...(topQuery === null ? [] : readTopQuery(topQuery)),
+    ...(results === null || isFlooded ? [] : readResults(results)),
+    ...(isFlooded ? [] : readTexts(live)),
+    ...(repeated === null || isFlooded ? [] : readRepeated(repeated)),
+    ...flood,
     ...(mainLanguage === null ? [] : readLanguage(mainLanguage)),
     ...(feedback === null ? [] : readFeedback(feedback)),
     ...readEpisodes(live),

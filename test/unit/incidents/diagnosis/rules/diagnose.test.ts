@@ -637,6 +637,20 @@ describe('a diagnosis', () => {
     ]);
   });
 
+  it('does not read truncated texts from live results if one query floods the traffic', () => {
+    const live = {
+      ...nothingLive,
+      topQuery: { value: 0.85, ciLow: 0.82, ciHigh: 0.88, n: 500, before: 0.03 },
+      results: { value: 10, ciLow: 10, ciHigh: 10, n: 500, before: 10 },
+      characters: { value: 6000, ciLow: 5900, ciHigh: 6100, n: 500, before: 8000 },
+    };
+    const found = diagnose(observing({ firing: ['traffic'], live }));
+    expect(found.signs.map(({ name }) => name)).not.toContain('text_length');
+    expect(found).toMatchObject({ cause: 'repeated_query', confidence: 'high' });
+    const usual = { ...live, topQuery: { ...live.topQuery, value: 0.03, ciLow: 0.02 } };
+    expect(diagnose(observing({ firing: ['context'], live: usual })).cause).toBe('truncated_texts');
+  });
+
   it('blames the retriever for slow responses that the service also reports, and recalld if it reports none', () => {
     const slow = { firing: ['latency'], run: { latency95Ms: 900 } } as const;
     const told = (now: number) => ({ ...nothingLive, latency: { before: 40, now, n: 400 } });
