@@ -16,15 +16,15 @@ export function readLiveSigns({
 }: Pick<Observations, 'live' | 'relevance' | 'judge' | 'isolation'>): Sign[] {
   const { errors, empty, latency, results, repeated, topQuery, mainLanguage, feedback } = live;
   const flood = topQuery === null ? [] : readTopQuery(topQuery);
-  // If one query floods the traffic, means over results describe the results of this query.
+  // If one query floods the traffic, the mean length of a text describes the results of this query.
   const isFlooded = flood.some(({ state }) => state === 'rose');
   return [
     ...(errors === null ? [] : readLiveErrors(errors)),
     ...(empty === null ? [] : readLiveEmpty(empty)),
     ...(latency === null ? [] : [readLatency(latency)]),
-    ...(results === null || isFlooded ? [] : readResults(results)),
+    ...(results === null ? [] : readResults(results)),
     ...(isFlooded ? [] : readTexts(live)),
-    ...(repeated === null || isFlooded ? [] : readRepeated(repeated)),
+    ...(repeated === null ? [] : readRepeated(repeated)),
     ...flood,
     ...(mainLanguage === null ? [] : readLanguage(mainLanguage)),
     ...(feedback === null ? [] : readFeedback(feedback)),
