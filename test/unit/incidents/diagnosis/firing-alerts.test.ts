@@ -128,7 +128,7 @@ describe('the firing alerts of a pipeline', () => {
     const checks = [
       aCheckState({ pipeline: pipeline.name, kind: 'density_drift', measure: 'density_drift', value: 2 }),
     ];
-    const facts = { checks, latest: [], intervalSeconds: () => null };
+    const facts = { checks, latest: [], intervalSeconds: () => null, ownLag: null };
     const alertWith = (value: number) =>
       alertsOf(
         pipeline,
