@@ -34,7 +34,7 @@ const collection = (id: string, dimension: number | null = 2, space = 'cosine'):
 const found = json({ ids: [['a']], distances: [[0.25]] });
 
 describe('a collection of Chroma', () => {
-  it('is looked up once by its name, and asked by its id from then on', async () => {
+  it('is looked up once by its name, and then queried by its id', async () => {
     const store = await storeOver(when(({ method }) => method === 'GET', collection('c-1'), found));
     await store.nearest(request, never);
     const outcome = await store.nearest(request, never);
@@ -58,21 +58,21 @@ describe('a collection of Chroma', () => {
     });
   });
 
-  it('that was made anew under its name is found again', async () => {
+  it('that was recreated under its name is found again', async () => {
     const store = await storeOver(inTurn(collection('c-1'), found, status(404), collection('c-2'), found));
     await store.nearest(request, never);
     expect(await store.nearest(request, never)).toMatchObject({ kind: 'ok' });
     expect(server?.requests.at(-1)?.target).toContain('/c-2/query');
   });
 
-  it('that was made anew for another model takes the vectors of that model', async () => {
+  it('that was recreated for another model accepts the vectors of that model', async () => {
     const store = await storeOver(inTurn(collection('c-1', 3), collection('c-1', 3), collection('c-2'), found));
     expect(await store.nearest(request, never)).toMatchObject({ kind: 'failed', code: 'dimension_mismatch' });
     expect(await store.nearest(request, never)).toMatchObject({ kind: 'failed', code: 'dimension_mismatch' });
     expect(await store.nearest(request, never)).toMatchObject({ kind: 'ok' });
   });
 
-  it('that does not exist is named, with the keys to check', async () => {
+  it('that does not exist is reported by its name, with the config keys to check', async () => {
     const store = await storeOver(status(404));
     for (const outcome of [await store.describe(never), await store.existing(['a'], never)]) {
       expect(outcome).toMatchObject({
@@ -83,7 +83,7 @@ describe('a collection of Chroma', () => {
     }
   });
 
-  it('whose answers are something else is an error, not an empty store', async () => {
+  it('with unexpected responses is an error, not an empty store', async () => {
     for (const answer of [json({}), json([]), json(null), json({ ids: 'a' }), json({ ids: [['a']] })]) {
       const store = await storeOver(when(({ method }) => method === 'GET', collection('c-1'), answer));
       expect(await store.nearest(request, never)).toMatchObject({
@@ -96,7 +96,7 @@ describe('a collection of Chroma', () => {
     expect(await page.describe(never)).toMatchObject({ kind: 'failed', code: 'not_json' });
   });
 
-  it('loses documents while it is sampled, and the sample goes without them', async () => {
+  it('can lose documents while it is sampled, and the sample omits them', async () => {
     const store = await storeOver(
       inTurn(
         collection('c-1'),
@@ -116,7 +116,7 @@ describe('a collection of Chroma', () => {
     expect(outcome.kind === 'ok' && outcome.value.ids.toSorted()).toEqual(['a', 'c']);
   });
 
-  it('in Chroma Cloud is read in pages of its quota', async () => {
+  it('in Chroma Cloud is read in pages within its quota', async () => {
     const ids = Array.from({ length: 700 }, (_, number) => `doc-${number}`);
     const store = await storeOver((incoming, response) => {
       if (incoming.method === 'GET') return collection('c-1')(incoming, response);
@@ -142,18 +142,18 @@ describe('a collection of Chroma', () => {
 });
 
 describe('a filter for Chroma', () => {
-  it('is left out when it is empty, since Chroma refuses an empty one', () => {
+  it('is omitted if it is empty, since Chroma rejects an empty filter', () => {
     expect(whereOf({})).toEqual({});
   });
 
-  it('is one condition, or several joined', () => {
+  it('is one condition, or several conditions joined by $and', () => {
     expect(whereOf({ course: 'maths' })).toEqual({ where: { course: { $eq: 'maths' } } });
     expect(whereOf({ course: 'maths', language: 'de' })).toEqual({
       where: { $and: [{ course: { $eq: 'maths' } }, { language: { $eq: 'de' } }] },
     });
   });
 
-  it('looks for numbers and booleans as such and as text, since Chroma compares neither with the other', () => {
+  it('matches numbers and booleans both as such and as text, since Chroma does not convert them', () => {
     expect(whereOf({ year: '2024' })).toEqual({
       where: { $or: [{ year: { $eq: '2024' } }, { year: { $eq: 2024 } }] },
     });

@@ -64,7 +64,7 @@ function storeAt(api: RecordedApi, changes: Partial<StoreConfigOf<'milvus'>> = {
 }
 
 describe('a search in Milvus', () => {
-  it('is the search of the documentation, with filters by the type of each field', async () => {
+  it('is the documented search, with filters by the type of each field', async () => {
     const found = ok([{ color: 'red', distance: 0.9353201, id: 1 }]);
     const api = await replay(collection(), index(), found);
     const store = storeAt(api, { database: 'db', content: 'color' });
@@ -100,7 +100,7 @@ describe('a search in Milvus', () => {
     expect(api.headers.authorization).toBe('Bearer root:a-secret');
   });
 
-  it('finds nothing for a value that a field cannot have, and no field with a strange name', async () => {
+  it('finds nothing for a value that a field cannot have, and rejects a field with an invalid name', async () => {
     const store = storeAt(await replay(collection(), index()));
     expect(await store.nearest({ ...request, filter: { hot: 'maybe' } }, never)).toMatchObject({
       value: { neighbours: [] },
@@ -113,7 +113,7 @@ describe('a search in Milvus', () => {
   it.each([
     ['L2', 'squared_l2'],
     ['IP', 'dot'],
-  ])('over %s, which Milvus calls a distance too, takes the cosine from the vectors', async (metric, scoreKind) => {
+  ])('over %s computes the cosine from the vectors, since Milvus returns a distance', async (metric, scoreKind) => {
     const api = await replay(collection(metric), index(), ok([{ id: 1, distance: 1.25, vector: [2, 0, 1] }]));
     expect(await storeAt(api).nearest(request, never)).toMatchObject({
       value: { neighbours: [{ id: '1', score: 1.25, scoreKind, similarity: 1 }] },
@@ -142,7 +142,7 @@ describe('a search in Milvus', () => {
 });
 
 describe('a sample of Milvus', () => {
-  it('of a small collection is drawn from all keys, long ones too', async () => {
+  it('of a small collection is drawn from all keys, including long keys', async () => {
     const long = '448300048035776801';
     const stored = ok([{ id: long, color: 'red', vector: [1, 2, 3] }]);
     const api = await replay(collection(), index(), counted(1), ok([{ id: long }]), stored);
@@ -161,7 +161,7 @@ describe('a sample of Milvus', () => {
     ]);
   });
 
-  it('of a large one is drawn by the server, a little more than is wanted, until it is enough', async () => {
+  it('of a large collection is drawn by the server, with a few spare documents, until it is complete', async () => {
     const draws = [ok([{ id: 1 }, { id: 2 }]), ok([{ id: 2 }, { id: 3 }])];
     const stored = ok([1, 2, 3].map((id) => ({ id, vector: [id, 0, 0] })));
     const api = await replay(collection(), index(), counted(1_000_000), ...draws, stored);
@@ -178,7 +178,7 @@ describe('a sample of Milvus', () => {
     );
   });
 
-  it('of a large one needs Milvus 2.6, and is not larger than one answer', async () => {
+  it('of a large collection needs Milvus 2.6, and fits in one response', async () => {
     const older = await replay(collection(), index(), counted(1_000_000), {
       code: 1100,
       message: 'cannot parse expression',
@@ -195,7 +195,7 @@ describe('a sample of Milvus', () => {
 });
 
 describe('the description of a Milvus collection', () => {
-  it('is the same after documents were indexed, and another for another index', async () => {
+  it('does not change when documents are indexed, but changes with the index', async () => {
     const traitsOf = async (described: unknown, rows = 70) => {
       const outcome = await storeAt(await replay(collection(), described, counted(rows))).describe(never);
       return outcome.kind === 'ok' ? outcome.value : outcome;
@@ -214,7 +214,7 @@ describe('the description of a Milvus collection', () => {
 });
 
 describe('ids in Milvus', () => {
-  it('are looked for by a filter; what is no integer is no id of an integer field', async () => {
+  it('are found by a filter; text that is not an integer is not an id of an integer field', async () => {
     const api = await replay(collection(), index(), ok([{ id: 7 }]));
     expect(await storeAt(api).existing(['7', 'x'], never)).toMatchObject({ value: new Set(['7']) });
     expect(api.calls[2]?.body).toEqual({
@@ -226,7 +226,7 @@ describe('ids in Milvus', () => {
   });
 });
 
-describe('a Milvus that refuses', () => {
+describe('a rejected request to Milvus', () => {
   it.each([
     [
       { code: 100, message: 'collection not found' },
@@ -239,7 +239,7 @@ describe('a Milvus that refuses', () => {
     [{ code: 65535, message: 'a-secret in it' }, 'request_refused', /it returned code 65535/],
     [{ detail: 'Not Found' }, 'unexpected_answer', /has no code/],
     [status(401), 'http_401', /check .*vector_store\.token; read permission/],
-  ])('with %o says what to do', async (answer, code, message) => {
+  ])('with %o is reported with a fix', async (answer, code, message) => {
     const outcome = await storeAt(await replay(answer)).describe(never);
     expect(outcome).toMatchObject({
       kind: 'failed',

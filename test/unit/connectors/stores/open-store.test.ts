@@ -23,7 +23,7 @@ async function serve(...[responder]: Parameters<typeof startFaultServer>): Promi
 }
 
 describe('the vector store of a pipeline', () => {
-  it('is Chroma, asked with its key in the database of the config', async () => {
+  it('is Chroma, queried with its key in the configured database', async () => {
     const server = await serve(
       when(({ target }) => target.endsWith('/get'), json({ ids: ['a'] }), json({ id: 'c-1' })),
     );
@@ -47,7 +47,7 @@ describe('the vector store of a pipeline', () => {
     }
   });
 
-  it('is pgvector, and nothing is connected before it is asked', async () => {
+  it('is pgvector, which connects only when it is used', async () => {
     const store = open({ kind: 'pgvector', url: 'postgres://reader:p@127.0.0.1:1/rag', table: 'chunks' });
     expect(store.kind).toBe('pgvector');
     expect(await store.describe(never)).toMatchObject({ kind: 'failed', code: 'connection_refused' });
@@ -70,7 +70,7 @@ describe('the vector store of a pipeline', () => {
       'POST /v2/vectordb/collections/describe',
     ],
     ['pinecone', { api_key: 'k-1' }, { 'api-key': 'k-1' }, 'POST /describe_index_stats'],
-  ])('is %s, asked with its key', async (kind, fields, headers, call) => {
+  ])('is %s, queried with its key', async (kind, fields, headers, call) => {
     const server = await serve(status(404));
     const store = open({ kind, url: server.url, ...fields });
     expect(store.kind).toBe(kind);
@@ -83,13 +83,13 @@ describe('the vector store of a pipeline', () => {
   it.each([
     ['redis_vector_set', { key: 'chunks' }],
     ['redis_search', { index: 'chunks' }],
-  ])('is %s, and nothing is connected before it is asked', async (kind, fields) => {
+  ])('is %s, which connects only when it is used', async (kind, fields) => {
     const store = open({ kind, url: 'redis://127.0.0.1:1', ...fields });
     expect(store.kind).toBe(kind);
     expect(await store.describe(never)).toMatchObject({ kind: 'failed', code: 'connection_refused' });
   });
 
-  it('that cannot be is refused in one sentence without a secret', () => {
+  it('that cannot be created is rejected in one sentence without a secret', () => {
     const refused = (config: unknown): unknown => {
       try {
         return open(config);
@@ -111,7 +111,7 @@ describe('the vector store of a pipeline', () => {
     ['milvus', { collection: 'chunks', token: 'k-secret' }, 'token'],
     ['elasticsearch', { index: 'chunks', api_key: 'k-secret' }, 'api_key'],
     ['opensearch', { index: 'chunks', username: 'reader', password: 'k-secret' }, 'password'],
-  ])('that refuses its key points to the key: %s', async (kind, fields, key) => {
+  ])('that rejects its key is reported with the config key: %s', async (kind, fields, key) => {
     const server = await serve(status(401));
     const outcome = await open({ kind, url: server.url, ...fields }).describe(never);
     expect(outcome).toMatchObject({

@@ -18,7 +18,7 @@ function serverError(code: string): Error {
   });
 }
 
-describe('what PostgreSQL failed of', () => {
+describe('an error of PostgreSQL', () => {
   it.each([
     ['57014', 'timeout', 'raise pipelines[0].vector_store.timeout_ms'],
     ['28P01', 'authentication_failed', 'rejects the user reader'],
@@ -28,7 +28,7 @@ describe('what PostgreSQL failed of', () => {
     ['53300', 'too_many_connections', 'max_connections'],
     ['22000', 'dimension_mismatch', 'the same embedding model'],
     ['XX000', 'query_failed', 'the PostgreSQL error XX000'],
-  ])('with %s has the code %s and the way out', (state, code, wayOut) => {
+  ])('with %s has the code %s and a fix', (state, code, wayOut) => {
     const failure = classifyFailure(serverError(state), place);
     expect(failure.code).toBe(code);
     expect(failure.problem).toContain(wayOut);
@@ -47,7 +47,7 @@ describe('what PostgreSQL failed of', () => {
     [new AggregateError([Object.assign(new Error(), { code: 'ECONNREFUSED' })]), 'connection_refused'],
     [new CallFailure('table_missing', 'there is no table.'), 'table_missing'],
     ['thrown text', 'connection_failed'],
-  ])('when the driver throws %o has the code %s', (error, code) => {
+  ])('thrown by the driver as %o has the code %s', (error, code) => {
     const failure = classifyFailure(error, place);
     expect(failure.code).toBe(code);
     expect(failure.problem).toMatch(/\.$/);
@@ -72,7 +72,7 @@ describe('the name of a table', () => {
     expect(tableParts(name)).toEqual(parts);
   });
 
-  it('comes back from its quoted form, whatever is in it', () => {
+  it('can be parsed from its quoted form, whatever it contains', () => {
     const part = string({ minLength: 1 });
     assert(
       property(array(part, { minLength: 1, maxLength: 2 }), (parts) => {

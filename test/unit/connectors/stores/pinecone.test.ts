@@ -32,7 +32,7 @@ function storeAt(api: RecordedApi, changes: Partial<StoreConfigOf<'pinecone'>> =
 }
 
 describe('a search in Pinecone', () => {
-  it('is the query of the documentation, under a version of the API', async () => {
+  it('is the documented query, with a version of the API', async () => {
     const matches = [
       { id: 'vec1', score: 0.9, values: [], metadata: { doc: 'd-1', text: 'One' } },
       { id: 'vec2', score: -0.1, values: [], metadata: { doc: 'd-2' } },
@@ -68,7 +68,7 @@ describe('a search in Pinecone', () => {
   it.each([
     ['euclidean', 'squared_l2'],
     ['dotproduct', 'dot'],
-  ])('over %s takes the cosine from the vectors', async (metric, scoreKind) => {
+  ])('over %s computes the cosine from the vectors', async (metric, scoreKind) => {
     const matches = [{ id: 'vec1', score: 1.25, values: [2, 0, 1] }];
     const api = await replay(stats({ metric }), { matches });
     expect(await storeAt(api).nearest(request, never)).toMatchObject({
@@ -86,7 +86,7 @@ describe('a search in Pinecone', () => {
 });
 
 describe('a sample of Pinecone', () => {
-  it('is drawn from the list of all ids, and fetched by them', async () => {
+  it('is drawn from the list of all ids, and fetched by id', async () => {
     const vectors = { 'a&b': { id: 'a&b', values: [1, 2, 3], metadata: { text: 'A' } } };
     const api = await replay(
       stats(),
@@ -103,7 +103,7 @@ describe('a sample of Pinecone', () => {
     ]);
   });
 
-  it('is refused when there are too many ids to read', async () => {
+  it('is refused if there are too many ids to read', async () => {
     const api = await replay(stats({ namespaces: { docs: { vectorCount: 1_000_001 } } }));
     expect(await storeAt(api).sample({ n: 5, seed: 1, withContent: false }, never)).toMatchObject({
       kind: 'unsupported',
@@ -137,7 +137,7 @@ describe('the description of a Pinecone index', () => {
 });
 
 describe('ids in Pinecone', () => {
-  it('are fetched in addresses that are not too long', async () => {
+  it('are fetched with URLs of limited length', async () => {
     const ids = Array.from({ length: 150 }, (_, number) => `${'x'.repeat(60)}${number}`);
     const [first = '', last = ''] = [ids[0], ids.at(-1)];
     const answers = [{ vectors: { [first]: { id: first } } }, { vectors: {} }, { vectors: { [last]: { id: last } } }];
@@ -164,7 +164,7 @@ describe('ids in Pinecone', () => {
   });
 });
 
-describe('a Pinecone that refuses', () => {
+describe('a rejected request to Pinecone', () => {
   it.each([
     ['a wrong key', status(401), 'http_401', /check .*vector_store\.api_key; read permission/],
     [
@@ -174,7 +174,7 @@ describe('a Pinecone that refuses', () => {
       /no such index; check .*\.url, which is the host of the index\.$/,
     ],
     ['an older API', stats({ metric: undefined }), 'unexpected_answer', /the response has no metric/],
-  ])('says what to do about %s, and no secret', async (_, answer, code, message) => {
+  ])('is reported with a fix and without a secret: %s', async (_, answer, code, message) => {
     const outcome = await storeAt(await replay(answer)).describe(never);
     expect(outcome).toMatchObject({
       kind: 'failed',

@@ -45,7 +45,7 @@ function storeAt(api: RecordedApi, changes: Partial<StoreConfigOf<'qdrant'>> = {
 const request = { vector: Float32Array.of(1, 0, 0.5), k: 2, filter: {}, exact: false, withContent: false };
 
 describe('a search in Qdrant', () => {
-  it('is the query of the documentation, with the cosine as its score', async () => {
+  it('is the documented query, with the cosine as its score', async () => {
     const points = [
       { id: 42, version: 3, score: 0.75 },
       { id: '550e8400-e29b-41d4-a716-446655440000', version: 1, score: 0.5 },
@@ -76,7 +76,7 @@ describe('a search in Qdrant', () => {
     expect(api.headers).toMatchObject({ 'api-key': 'a-secret', 'content-type': 'application/json' });
   });
 
-  it('names the vector, filters, compares with all and takes id and text from the payload', async () => {
+  it('names the vector, filters, compares with all vectors and reads id and text from the payload', async () => {
     const named = collection({ text: { size: 3, distance: 'Euclid' }, image: { size: 8, distance: 'Dot' } });
     const points = [
       {
@@ -105,7 +105,7 @@ describe('a search in Qdrant', () => {
     });
   });
 
-  it('asks for the collection once, and again when it was built anew under its name', async () => {
+  it('reads the collection once, and again after it was recreated under its name', async () => {
     const empty = { result: { points: [] }, status: 'ok', time: 0 };
     const grown = collection({ size: 4, distance: 'Cosine' });
     const api = await replay(cosine, version, aliases, empty, empty, status(400), grown, version, aliases);
@@ -123,7 +123,7 @@ describe('a search in Qdrant', () => {
 });
 
 describe('a sample of Qdrant', () => {
-  it('is drawn by the server, and the vectors are fetched by id, long ones too', async () => {
+  it('is drawn by the server, and the vectors are fetched by id, including long ids', async () => {
     const drawn = [{ id: 7 }, { id: '@long' }].map((point) => ({ ...point, version: 1, score: 0 }));
     const text = JSON.stringify({ result: { points: drawn }, status: 'ok', time: 0 });
     const long = text.replace('"@long"', '9007199254740993');
@@ -151,7 +151,7 @@ describe('a sample of Qdrant', () => {
     expect(api.texts[4]).toBe('{"ids":[7,9007199254740993],"with_payload":["body"],"with_vector":true}');
   });
 
-  it('over shards of the user is drawn here from all ids, since those shards differ in size', async () => {
+  it('over custom shards is drawn by recalld from all ids, since these shards differ in size', async () => {
     const custom = collection({ size: 3, distance: 'Cosine' }, { sharding_method: 'custom' });
     const first = { result: { points: [{ id: 1 }, { id: 2 }], next_page_offset: 3 }, status: 'ok', time: 0 };
     const last = { result: { points: [{ id: 3 }], next_page_offset: null }, status: 'ok', time: 0 };
@@ -171,7 +171,7 @@ describe('a sample of Qdrant', () => {
     ]);
   });
 
-  it('over shards of the user is refused when there are too many ids to read', async () => {
+  it('over custom shards is refused if there are too many ids to read', async () => {
     const huge = collection({ size: 3, distance: 'Cosine' }, { sharding_method: 'custom' }, 5_000_001);
     const api = await replay(huge, version, aliases);
     const outcome = await storeAt(api).sample({ n: 1, seed: 1, withContent: false }, never);
@@ -203,7 +203,7 @@ describe('the description of a Qdrant collection', () => {
     });
   });
 
-  it('goes without what a key for one collection may not ask', async () => {
+  it('omits what a key for one collection may not read', async () => {
     const api = await replay(cosine, status(403), status(403));
     expect(await storeAt(api).describe(never)).toMatchObject({
       kind: 'ok',
@@ -213,7 +213,7 @@ describe('the description of a Qdrant collection', () => {
 
   it.each([
     ['named vectors alone', { a: { size: 3, distance: 'Dot' } }, 'vector_unknown', /set .*vector_name to one of: a\.$/],
-  ])('says what to set for %s', async (_, vectors, code, message) => {
+  ])('is reported with the setting for %s', async (_, vectors, code, message) => {
     const api = await replay(collection(vectors));
     expect(await storeAt(api).describe(never)).toMatchObject({
       kind: 'failed',
@@ -222,7 +222,7 @@ describe('the description of a Qdrant collection', () => {
     });
   });
 
-  it('has no cosine for the Manhattan distance, nor for several vectors a point', async () => {
+  it('has no cosine for the Manhattan distance, or for several vectors per point', async () => {
     const manhattan = await replay(collection({ size: 3, distance: 'Manhattan' }));
     expect(await storeAt(manhattan).describe(never)).toMatchObject({ kind: 'unsupported' });
     const several = { size: 3, distance: 'Cosine', multivector_config: { comparator: 'max_sim' } };
@@ -233,7 +233,7 @@ describe('the description of a Qdrant collection', () => {
 });
 
 describe('ids in Qdrant', () => {
-  it('that are ids of points are asked for as numbers and UUIDs; other texts are no ids', async () => {
+  it('that are point ids are requested as numbers and UUIDs; other texts are not ids', async () => {
     const uuid = '550E8400E29B41D4A716446655440000';
     const found = [{ id: 42 }, { id: '550e8400-e29b-41d4-a716-446655440000' }];
     const api = await replay({ result: found, status: 'ok', time: 0 });
@@ -248,7 +248,7 @@ describe('ids in Qdrant', () => {
     ]);
   });
 
-  it('in the payload are looked for until all are found, though many chunks share one', async () => {
+  it('in the payload are searched until all are found, even if many chunks share one', async () => {
     const page = Array.from({ length: 1000 }, (_, id) => ({ id, payload: { doc: 'a' } }));
     const rest = [{ id: 2000, payload: { doc: 'b' } }];
     const api = await replay({ result: { points: page } }, { result: { points: rest } });
@@ -271,7 +271,7 @@ describe('ids in Qdrant', () => {
   });
 });
 
-describe('a Qdrant that refuses', () => {
+describe('a rejected request to Qdrant', () => {
   it.each([
     [
       'a wrong key',
@@ -282,7 +282,7 @@ describe('a Qdrant that refuses', () => {
     ['a missing collection', status(404), 'collection_missing', /there is no collection docs; check .*\.collection\.$/],
     ['an answer of another service', { hits: [] }, 'unexpected_answer', /check that .*\.url is the address of Qdrant/],
     ['no answer', hang(), 'timeout', /timeout_ms/],
-  ])('says what to do about %s, and no secret', async (_, answer, code, message) => {
+  ])('is reported with a fix and without a secret: %s', async (_, answer, code, message) => {
     const api = await replay(answer);
     const store = storeAt(api, { timeout_ms: 200 });
     const outcome = await store.nearest(request, never);
@@ -295,12 +295,12 @@ describe('a Qdrant that refuses', () => {
   });
 });
 
-describe('a Qdrant with much to read', () => {
+describe('a long request to Qdrant', () => {
   it.each([
     ['an exact search', (store: VectorStore) => store.nearest({ ...request, exact: true }, never), 3000],
     ['a sample', (store: VectorStore) => store.sample({ n: 2, seed: 1, withContent: false }, never), 3000],
     ['a search by the index', (store: VectorStore) => store.nearest(request, never), 100],
-  ])('has its own time for %s', async (_, ask, limit) => {
+  ])('has its own timeout for %s', async (_, ask, limit) => {
     const api = await replay(cosine, version, aliases, hang());
     const store = storeAt(api, { timeout_ms: 100 });
     expect(await ask(store)).toMatchObject({

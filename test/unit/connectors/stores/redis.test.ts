@@ -92,7 +92,7 @@ function indexInfo({
 }
 
 describe('a vector set', () => {
-  it('is searched by VSIM with the vector in bytes, and texts are attributes', async () => {
+  it('is searched by VSIM with the vector as bytes, and texts are attributes', async () => {
     const server = await redisWith({
       VINFO: [setInfo],
       VSIM: [['apple', '0.9998867657923256', 'pear', '0.25']],
@@ -118,7 +118,7 @@ describe('a vector set', () => {
     ]);
   });
 
-  it('refuses a vector of another length before it asks', async () => {
+  it('rejects a vector of another length without a request', async () => {
     const server = await redisWith({ VINFO: [setInfo] });
     expect(await vectorSet(server).nearest({ ...request, vector: new Float32Array(4) }, never)).toMatchObject({
       code: 'dimension_mismatch',
@@ -126,7 +126,7 @@ describe('a vector set', () => {
     expect(server.commands.map(([name]) => name)).toEqual(['VINFO']);
   });
 
-  it('gives a sample out of all names, read page by page', async () => {
+  it('returns a sample of all names, read page by page', async () => {
     const page = Array.from({ length: 1000 }, (_, number) => `e${String(number).padStart(4, '0')}`);
     const server = await redisWith({
       VINFO: [setInfo],
@@ -145,7 +145,7 @@ describe('a vector set', () => {
     ]);
   });
 
-  it('of a Redis before 8.4 gives a sample out of all names, asked for at once', async () => {
+  it('of a Redis before 8.4 returns a sample of all names, read in one request', async () => {
     const server = await redisWith({
       VINFO: [setInfo],
       VCARD: [2],
@@ -159,7 +159,7 @@ describe('a vector set', () => {
     expect(server.commands).toContainEqual(['VRANDMEMBER', 'movies', '1004']);
   });
 
-  it('of a Redis before 8.4 gives no sample of more than 200,000, which would hold everybody up', async () => {
+  it('of a Redis before 8.4 with more than 200,000 names returns no sample, because reading them would block Redis', async () => {
     const server = await redisWith({ VINFO: [setInfo], VCARD: [200_001] });
     expect(await vectorSet(server).sample({ n: 2, seed: 5, withContent: false }, never)).toMatchObject({
       kind: 'unsupported',
@@ -170,14 +170,14 @@ describe('a vector set', () => {
   it.each([
     ['too large', ['vector-dim', 3, 'size', 5_000_001]],
     ['kept projected', ['vector-dim', 3, 'projection-input-dim', 300, 'size', 5]],
-  ])('that is %s gives no sample', async (_, info) => {
+  ])('that is %s returns no sample', async (_, info) => {
     const store = vectorSet(await redisWith({ VINFO: [info] }));
     expect(await store.sample({ n: 2, seed: 5, withContent: false }, never)).toMatchObject({
       kind: 'unsupported',
     });
   });
 
-  it('is described without what a restart or a write changes', async () => {
+  it('is described without properties that a restart or a write changes', async () => {
     const first = vectorSet(await redisWith({ VINFO: [setInfo] }));
     const later = setInfo.map((value, place) =>
       setInfo[place - 1] === 'hnsw-max-node-uid' || setInfo[place - 1] === 'vset-uid' ? 99 : value,
@@ -196,7 +196,7 @@ describe('a vector set', () => {
     expect(again.kind === 'ok' && again.value.traits).toEqual(described.kind === 'ok' && described.value.traits);
   });
 
-  it('knows its elements by VISMEMBER', async () => {
+  it('finds its elements by VISMEMBER', async () => {
     const server = await redisWith({ VISMEMBER: [1, 0] });
     expect(await vectorSet(server).existing(['a', 'b'], never)).toMatchObject({ value: new Set(['a']) });
     expect(server.commands).toEqual([
@@ -205,7 +205,7 @@ describe('a vector set', () => {
     ]);
   });
 
-  it('refuses filters that its language cannot write', async () => {
+  it('rejects filters that its language cannot express', async () => {
     const store = vectorSet(await redisWith({ VINFO: [setInfo] }));
     for (const filter of [{ 'a.b': 'x' }, { a: `'"` }, { a: '\\' }]) {
       expect(await store.nearest({ ...request, filter }, never)).toMatchObject({ kind: 'unsupported' });
@@ -257,7 +257,7 @@ describe('an index of the query engine', () => {
   it.each([
     ['L2', 'HASH', 'squared_l2', float32Bytes(Float32Array.of(2, 0, 1))],
     ['IP', 'JSON', 'one_minus_dot', '[2,0,1]'],
-  ])('over %s of a %s takes the cosine from the vectors', async (metric, keyType, scoreKind, vector) => {
+  ])('over %s of a %s computes the cosine from the vectors', async (metric, keyType, scoreKind, vector) => {
     const rows = [1, 'doc:a', ['__recalld_distance', '1.25', 'embedding', vector]];
     const server = await redisWith({ 'FT.INFO': [indexInfo({ metric, keyType })], 'FT.SEARCH': [rows] });
     expect(await searchIndex(server).nearest(request, never)).toMatchObject({
@@ -266,14 +266,14 @@ describe('an index of the query engine', () => {
     expect(server.commands[1]).toEqual(expect.arrayContaining(['RETURN', '2', '__recalld_distance', 'embedding']));
   });
 
-  it('is compared with every vector only if it is FLAT', async () => {
+  it('is searched exactly only if it is FLAT', async () => {
     const flat = searchIndex(await redisWith({ 'FT.INFO': [indexInfo({ algorithm: 'FLAT' })], 'FT.SEARCH': [[0]] }));
     expect(await flat.nearest({ ...request, exact: true }, never)).toMatchObject({ kind: 'ok' });
     const graph = searchIndex(await redisWith({ 'FT.INFO': [indexInfo()] }));
     expect(await graph.nearest({ ...request, exact: true }, never)).toMatchObject({ kind: 'unsupported' });
   });
 
-  it('finds nothing for a value that cannot be indexed, and refuses filters on texts', async () => {
+  it('finds nothing for a value that cannot be indexed, and rejects filters on text fields', async () => {
     const store = searchIndex(await redisWith({ 'FT.INFO': [indexInfo()] }));
     for (const filter of [{ brand: '' }, { price: 'cheap' }]) {
       expect(await store.nearest({ ...request, filter }, never)).toMatchObject({
@@ -285,7 +285,7 @@ describe('an index of the query engine', () => {
     }
   });
 
-  it('gives a sample out of all keys, read by a cursor', async () => {
+  it('returns a sample of all keys, read by a cursor', async () => {
     const embedding = float32Bytes(Float32Array.of(1, 2, 3));
     const server = await redisWith({
       'FT.INFO': [indexInfo()],
@@ -317,7 +317,7 @@ describe('an index of the query engine', () => {
     expect(server.commands[3]).toEqual(['HMGET', expect.stringMatching(/^doc:[abc]$/), 'embedding', 'title']);
   });
 
-  it('of JSON documents gives vectors by their path, one alone and with an id', async () => {
+  it('of JSON documents returns vectors by their path, alone and with an id', async () => {
     const rows = [[1, ['__key', 'doc:a']], 0];
     const alone = await redisWith({
       'FT.INFO': [indexInfo({ keyType: 'JSON' })],
@@ -354,7 +354,7 @@ describe('an index of the query engine', () => {
     });
   });
 
-  it('knows its documents by key under any prefix, or by a TAG', async () => {
+  it('finds its documents by key under any prefix, or by a TAG', async () => {
     const server = await redisWith({ 'FT.INFO': [indexInfo()], EXISTS: [1, 0] });
     expect(await searchIndex(server).existing(['a', 'b'], never)).toMatchObject({ value: new Set(['a']) });
     expect(server.commands.slice(1)).toEqual([
@@ -394,7 +394,7 @@ describe('an index of the query engine', () => {
   });
 });
 
-describe('a Redis that refuses', () => {
+describe('a rejected request to Redis', () => {
   it.each([
     ['NOAUTH Authentication required.', 'auth_failed', /check .*vector_store\.url\.$/],
     [
@@ -406,7 +406,7 @@ describe('a Redis that refuses', () => {
     ['MOVED 3999 10.0.0.7:6381', 'cluster', /cluster node/],
     ['LOADING Redis is loading the dataset in memory', 'busy', /try again later\.$/],
     ['ERR something with a secret argument', 'request_refused', /refused VINFO/],
-  ])('with "%s" is told apart', async (reply, code, message) => {
+  ])('with "%s" has its own code', async (reply, code, message) => {
     const outcome = await vectorSet(await redisWith({ VINFO: [new Error(reply)] })).describe(never);
     expect(outcome).toMatchObject({
       kind: 'failed',
@@ -416,7 +416,7 @@ describe('a Redis that refuses', () => {
     expect(JSON.stringify(outcome)).not.toContain('secret');
   });
 
-  it('an index that is not there is named in the config', async () => {
+  it('names the config key of an index that does not exist', async () => {
     const store = searchIndex(await redisWith({ 'FT.INFO': [new Error('idx: no such index')] }));
     expect(await store.describe(never)).toMatchObject({
       code: 'collection_missing',

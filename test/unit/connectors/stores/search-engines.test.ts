@@ -49,7 +49,7 @@ const knnSettings = settingsOf({ 'index.knn': 'true' });
 const SEARCH = 'POST /docs/_search?allow_partial_search_results=false';
 
 describe('a search in Elasticsearch', () => {
-  it('is the kNN search of the documentation, and its score (1 + cosine) / 2', async () => {
+  it('is the documented kNN search, and its score is (1 + cosine) / 2', async () => {
     const found = [
       { _index: 'docs-000001', _id: 'a', _score: 0.9 },
       { _index: 'docs-000001', _id: 'b', _score: 0.25 },
@@ -81,7 +81,7 @@ describe('a search in Elasticsearch', () => {
     expect(api.headers.authorization).toBe('ApiKey a-secret');
   });
 
-  it('filters by the keyword beside a text, and asks for vectors in the way that 9.2 still answers', async () => {
+  it('filters by the keyword field of a text, and requests vectors in a way that 9.2 supports', async () => {
     const l2 = { ...dense, similarity: 'l2_norm' };
     const lang = { type: 'text', fields: { keyword: { type: 'keyword' } } };
     const hit = {
@@ -149,7 +149,7 @@ describe('a search in Elasticsearch', () => {
     expect(await elasticsearch(api).nearest(request, never)).toMatchObject({ kind: 'unsupported' });
   });
 
-  it('says which field there is not', async () => {
+  it('names the field that does not exist', async () => {
     const api = await replay({ d: { mappings: { properties: {} } } }, settingsOf());
     expect(await elasticsearch(api).nearest(request, never)).toMatchObject({
       code: 'vector_unknown',
@@ -159,7 +159,7 @@ describe('a search in Elasticsearch', () => {
 });
 
 describe('a search in OpenSearch', () => {
-  it('is the k-NN query of the documentation, with its filter inside', async () => {
+  it('is the documented k-NN query, with its filter inside', async () => {
     const api = await replay(mappingOf(knn), knnSettings, hits({ _index: 'docs-000001', _id: 'a', _score: 1 }));
     expect(await opensearch(api).nearest({ ...request, filter: { color: 'BLUE' } }, never)).toMatchObject({
       value: { neighbours: [{ id: 'a', similarity: 1, scoreKind: 'shifted_cosine' }], isShort: true },
@@ -186,14 +186,17 @@ describe('a search in OpenSearch', () => {
     ['the field', { ...knn, space_type: 'innerproduct' }, 'shifted_dot'],
     ['its method', { type: 'knn_vector', dimension: 3, method: { space_type: 'l2' } }, 'inverse_squared_l2'],
     ['nobody, so that it is l2', { type: 'knn_vector', dimension: 3 }, 'inverse_squared_l2'],
-  ])('knows the space from %s, keeps the score, and takes vectors from the source', async (_, mapping, scoreKind) => {
-    const hit = { _index: 'docs-000001', _id: 'a', _score: 2, _source: { embedding: [1, 0, 0] } };
-    const api = await replay(mappingOf(mapping), knnSettings, hits(hit));
-    expect(await opensearch(api).nearest(request, never)).toMatchObject({
-      value: { neighbours: [{ score: 2, scoreKind }] },
-    });
-    expect(api.calls[2]?.body).toMatchObject({ _source: { includes: ['embedding'] } });
-  });
+  ])(
+    'reads the space type from %s, keeps the score, and reads vectors from the source',
+    async (_, mapping, scoreKind) => {
+      const hit = { _index: 'docs-000001', _id: 'a', _score: 2, _source: { embedding: [1, 0, 0] } };
+      const api = await replay(mappingOf(mapping), knnSettings, hits(hit));
+      expect(await opensearch(api).nearest(request, never)).toMatchObject({
+        value: { neighbours: [{ score: 2, scoreKind }] },
+      });
+      expect(api.calls[2]?.body).toMatchObject({ _source: { includes: ['embedding'] } });
+    },
+  );
 
   it('compares with every vector by the functions of Painless', async () => {
     const api = await replay(mappingOf(knn), knnSettings, hits());
@@ -261,7 +264,7 @@ describe('a sample of a search engine', () => {
     ]);
   });
 
-  it('is at most as large as one result may be', async () => {
+  it('is no larger than the largest allowed result', async () => {
     const window = settingsOf({ 'index.max_result_window': '500' });
     const api = await replay(mappingOf(dense), window, { count: 501 });
     expect(await elasticsearch(api).sample({ n: 600, seed: 7, withContent: false }, never)).toMatchObject({
@@ -279,7 +282,7 @@ describe('the description of a search engine', () => {
     tagline: 'You Know, for Search',
   };
 
-  it('names version, the index behind an alias and its uuid', async () => {
+  it('contains the version, the index behind an alias and its uuid', async () => {
     const api = await replay(mappingOf(dense), settingsOf(), info, { count: 70, _shards: { failed: 0 } });
     expect(await elasticsearch(api).describe(never)).toMatchObject({
       value: {
@@ -296,7 +299,7 @@ describe('the description of a search engine', () => {
     });
   });
 
-  it('has the same traits when a document brought a new field, others when the vector field changed', async () => {
+  it('does not change when a document adds a field, but changes with the vector field', async () => {
     const traitsOf = async (vector: unknown, properties = {}) => {
       const api = await replay(mappingOf(vector, properties), settingsOf(), status(403), { count: 70 });
       const outcome = await elasticsearch(api).describe(never);
@@ -330,12 +333,12 @@ describe('ids in a search engine', () => {
   });
 });
 
-describe('a search engine that refuses', () => {
+describe('a rejected request to a search engine', () => {
   it.each([
     ['a missing index', status(404), 'collection_missing', /there is no index or alias docs; check .*\.index\.$/],
     ['a wrong key', status(403), 'http_403', /check .*vector_store\.api_key; read permission is enough\.$/],
     ['an answer of another service', {}, 'unexpected_answer', /the response has no mappings/],
-  ])('says what to do about %s, and no secret', async (_, answer, code, message) => {
+  ])('is reported with a fix and without a secret: %s', async (_, answer, code, message) => {
     const outcome = await elasticsearch(await replay(answer, answer)).describe(never);
     expect(outcome).toMatchObject({
       kind: 'failed',

@@ -147,13 +147,13 @@ const faults: Readonly<Record<string, (right: VectorStore) => Partial<VectorStor
   }),
 };
 
-it.each([WHOLE, LARGE])('a store of %d that is right passes every test', async (count) => {
+it.each([WHOLE, LARGE])('a correct store of %d documents passes every test', async (count) => {
   const findings = await findingsOf(aStore(count));
   expect(withVerdict(findings, 'failed')).toEqual([]);
   expect(withVerdict(findings, 'not_tried')).toEqual(count === WHOLE ? [] : ['search.short']);
 });
 
-describe('a store that is wrong in one thing', () => {
+describe('a store with one fault', () => {
   it.each(Object.entries(faults))('fails %s', async (name, wrong) => {
     expect(withVerdict(await findingsOf(aStore(WHOLE, wrong)), 'failed')).toContain(name);
   });
@@ -166,8 +166,8 @@ describe('a store that is wrong in one thing', () => {
   );
 });
 
-describe('what a store cannot do', () => {
-  it('is unsupported, and no failure', async () => {
+describe('an operation that a store does not support', () => {
+  it('is reported as unsupported, not as a failure', async () => {
     const cannot = aStore(WHOLE, (right) => ({
       list: unsupported,
       nearest: (request, cancel) => (request.exact ? unsupported() : right.nearest(request, cancel)),
@@ -177,13 +177,13 @@ describe('what a store cannot do', () => {
     expect(withVerdict(findings, 'unsupported')).toEqual(['ids.list', 'search.exact']);
   });
 
-  it('leaves nothing to compare with where it gives no sample', async () => {
+  it('leaves nothing to compare with if a sample is unsupported', async () => {
     const findings = await findingsOf(aStore(WHOLE, () => ({ sample: unsupported })));
     expect(withVerdict(findings, 'failed')).toEqual([]);
     expect(withVerdict(findings, 'passed')).toEqual(['describe', 'ids.list', 'search.length', 'search.cancel']);
   });
 
-  it('is one finding when the store is away', async () => {
+  it('is one finding if the store is unavailable', async () => {
     const away: Partial<VectorStore> = {
       describe: async () => ({ kind: 'failed', code: 'timeout', message: 'It did not answer.', latencyMs: 1 }),
     };

@@ -75,7 +75,7 @@ describe('a search in Weaviate', () => {
   it.each([
     ['l2-squared', 'squared_l2'],
     ['dot', 'negative_dot'],
-  ])('over %s of a named vector takes the cosine from the vectors', async (distance, scoreKind) => {
+  ])('over %s of a named vector computes the cosine from the vectors', async (distance, scoreKind) => {
     const vectorConfig = {
       title: { vectorizer: { none: {} }, vectorIndexType: 'hnsw', vectorIndexConfig: { distance } },
     };
@@ -99,7 +99,7 @@ describe('a search in Weaviate', () => {
     });
   });
 
-  it('finds nothing for a value that a property cannot have, and compares no text word by word', async () => {
+  it('finds nothing for a value that a property cannot have, and compares texts as a whole', async () => {
     const store = storeAt(await replay(schema(), first));
     expect(await store.nearest({ ...request, filter: { year: 'soon' } }, never)).toMatchObject({
       value: { neighbours: [] },
@@ -112,7 +112,7 @@ describe('a search in Weaviate', () => {
     }
   });
 
-  it('takes no name that would be more than a name', async () => {
+  it('rejects a name that GraphQL would not read as a name', async () => {
     const api = await replay(schema(), first);
     expect(await storeAt(api, { collection: 'Docs { x }' }).nearest(request, never)).toMatchObject({
       kind: 'unsupported',
@@ -129,7 +129,7 @@ describe('a search in Weaviate', () => {
 });
 
 describe('a sample of Weaviate', () => {
-  it('is drawn from the UUIDs of all objects, read by the cursor, then fetched by them', async () => {
+  it('is drawn from the UUIDs of all objects, read by the cursor, then fetched by UUID', async () => {
     const page = Array.from({ length: 1000 }, (_, number) => {
       return { _additional: { id: `00000000-0000-4000-8000-${String(number).padStart(12, '0')}` } };
     });
@@ -148,7 +148,7 @@ describe('a sample of Weaviate', () => {
     );
   });
 
-  it('is refused when there are too many objects to read', async () => {
+  it('is refused if there are too many objects to read', async () => {
     const api = await replay(schema(), first, counted(1_000_001));
     expect(await storeAt(api).sample({ n: 1, seed: 1, withContent: false }, never)).toMatchObject({
       kind: 'unsupported',
@@ -157,7 +157,7 @@ describe('a sample of Weaviate', () => {
 });
 
 describe('the description of a Weaviate collection', () => {
-  it('is the same when a document brought a new property, and another for another index', async () => {
+  it('does not change when a document adds a property, but changes with the index', async () => {
     const traitsOf = async (described: unknown) => {
       const meta = { version: '1.33.1', hostname: 'http://[::]:8080', modules: {} };
       const outcome = await storeAt(await replay(described, first, counted(70), meta)).describe(never);
@@ -194,11 +194,11 @@ describe('ids in Weaviate', () => {
   });
 });
 
-describe('a Weaviate that refuses', () => {
+describe('a rejected request to Weaviate', () => {
   it.each([
     ['a missing collection', status(404), 'collection_missing', /there is no collection Docs; check .*\.collection\.$/],
     ['a wrong key', status(401), 'http_401', /check .*vector_store\.api_key; read permission/],
-  ])('says what to do about %s', async (_, answer, code, message) => {
+  ])('is reported with a fix: %s', async (_, answer, code, message) => {
     const outcome = await storeAt(await replay(answer)).describe(never);
     expect(outcome).toMatchObject({
       kind: 'failed',
@@ -207,7 +207,7 @@ describe('a Weaviate that refuses', () => {
     });
   });
 
-  it('does not repeat what GraphQL says', async () => {
+  it('does not repeat the error text of GraphQL', async () => {
     const api = await replay(schema(), { data: null, errors: [{ message: 'near 0.123456 of a-secret' }] });
     const outcome = await storeAt(api).describe(never);
     expect(outcome).toMatchObject({ kind: 'failed', code: 'request_refused' });

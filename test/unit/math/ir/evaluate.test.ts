@@ -35,12 +35,12 @@ const anyJudgments = fc
   .map((pairs) => new Map(pairs));
 
 describe('evaluateRanking', () => {
-  it('gives one value per key, in the order of the keys', () => {
+  it('returns one value per key, in the order of the keys', () => {
     const keys = ['recall@10', 'ndcg@1', 'recall@1', 'recall@10'].map(parseMetricKey);
     expect(evaluateRanking(['a', 'b'], new Map([['b', 1]]), keys, 1)).toEqual([1, 0, 0, 1]);
   });
 
-  it('gives nothing without keys', () => {
+  it('returns nothing without keys', () => {
     expect(evaluateRanking(['a'], new Map([['a', 1]]), [], 1)).toEqual([]);
   });
 
@@ -59,7 +59,7 @@ describe('evaluateRanking', () => {
     }
   });
 
-  it('takes the ideal from all judged documents and not from the retrieved ones', () => {
+  it('computes the ideal from all judged documents, not only from retrieved ones', () => {
     expect(scores(['a'], { a: 1, b: 3 }, ['ndcg@1', 'ndcg@2'])).toEqual({
       'ndcg@1': 1 / 3,
       'ndcg@2': 1 / (3 + 1 / Math.log2(3)),
@@ -74,7 +74,7 @@ describe('evaluateRanking', () => {
     expect(high).toEqual({ ...low, mrr: 0.5, 'recall@1': 0 });
   });
 
-  it('leaves an empty place without gain and without judgment', () => {
+  it('counts an empty place without gain and without judgment', () => {
     expect(scores(['a', null, 'b'], { a: 1, b: 1 }, ['map', 'unjudged@3', 'precision@3'])).toEqual({
       map: (1 + 2 / 3) / 2,
       'unjudged@3': 1 / 3,
@@ -82,7 +82,7 @@ describe('evaluateRanking', () => {
     });
   });
 
-  it('stays a number with grades whose 2^grade no double can hold', () => {
+  it('stays finite for grades whose 2^grade exceeds a double', () => {
     const judged = { a: 5000, b: 4999, c: 1 };
     expect(scores(['a', 'b', 'c'], judged, ['ndcg_exp@3', 'ndcg@3'])).toEqual({
       'ndcg_exp@3': 1,
@@ -95,7 +95,7 @@ describe('evaluateRanking', () => {
     expect(scores(['c'], judged, ['ndcg_exp'])['ndcg_exp']).toBe(0);
   });
 
-  it('gives each query its own scores when one evaluator serves many', () => {
+  it('returns separate scores for each query of one evaluator', () => {
     const evaluate = createEvaluator(ALL_KEYS, 1);
     fc.assert(
       fc.property(fc.array(fc.tuple(anyRanking, anyJudgments), { maxLength: 5 }), (queries) => {
@@ -144,7 +144,7 @@ describe('every measure', () => {
     );
   });
 
-  it('never falls when a better document changes places with a worse one above it', () => {
+  it('never drops when a better document swaps places with a worse one above it', () => {
     const rankedMeasures = ALL_NAMES.filter((name) => !name.startsWith('unjudged'));
     fc.assert(
       fc.property(anyRanking, anyJudgments, fc.nat(11), fc.nat(11), (ranking, judgments, x, y) => {
@@ -162,7 +162,7 @@ describe('every measure', () => {
     );
   });
 
-  it('is at most 1 with repeated documents, and at least as high collapsed as with empty places', () => {
+  it('is at most 1 with repeated documents, and at least as high if they are collapsed as if they occupy places', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...ids), { maxLength: 20 }), anyJudgments, (documents, judgments) => {
         const names = ALL_NAMES.filter((name) => !name.startsWith('unjudged') && !/^d?cg/.test(name));

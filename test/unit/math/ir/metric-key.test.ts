@@ -24,7 +24,7 @@ describe('parseMetricKey', () => {
     expect(formatMetricKey(parseMetricKey(text))).toBe(text);
   });
 
-  it.each(['hit_rate', 'precision', 'recall', 'f1', 'unjudged'])('asks for the cut-off that %s needs', (text) => {
+  it.each(['hit_rate', 'precision', 'recall', 'f1', 'unjudged'])('requires a cut-off for %s', (text) => {
     expect(() => parseMetricKey(text)).toThrow(`The metric "${text}" needs a cut-off, for example "${text}@10".`);
   });
 
@@ -38,7 +38,7 @@ describe('parseMetricKey', () => {
     'ndcg@010',
     'ndcg@5@5',
     'ndcg@9007199254740993',
-  ])('refuses the cut-off of %s', (text) => {
+  ])('rejects the cut-off of %s', (text) => {
     expect(() => parseMetricKey(text)).toThrow(`The cut-off of the metric "${text}" must be a whole number`);
   });
 
@@ -52,7 +52,7 @@ describe('parseMetricKey', () => {
     },
   );
 
-  it('guesses what a misspelt metric meant', () => {
+  it('suggests the closest metric for a misspelt one', () => {
     expect(() => parseMetricKey('nDCG@10')).toThrow('There is no metric "nDCG@10". Did you mean "ndcg"?');
     expect(() => parseMetricKey('recal@10')).toThrow('Did you mean "recall"?');
   });

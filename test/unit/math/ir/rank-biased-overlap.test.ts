@@ -23,11 +23,11 @@ describe('rank-biased overlap', () => {
     ['an empty answer', 'abcd', '', 0],
     ['the first two the other way round', 'ab', 'ba', 0.9],
     ['the same as far as the shorter goes', 'abcdef', 'abc', 1],
-  ])('of %s is what the definition gives', (_, a, b, expected) => {
+  ])('of %s follows the definition', (_, a, b, expected) => {
     expect(rankBiasedOverlap(a.split(''), b.split(''), 10)).toBeCloseTo(expected, 12);
   });
 
-  it('is the sum of the definition for rankings of one length', () => {
+  it('equals the sum of the definition for rankings of equal length', () => {
     assert(
       property(rankings, rankings, (a, b) => {
         const length = Math.min(a.length, b.length);
@@ -37,7 +37,7 @@ describe('rank-biased overlap', () => {
     );
   });
 
-  it('is the same from both sides, between 0 and 1, and 1 of a ranking with itself', () => {
+  it('is symmetric, between 0 and 1, and 1 for a ranking with itself', () => {
     assert(
       property(rankings, rankings, integer({ min: 1, max: 12 }), (a, b, k) => {
         const overlap = rankBiasedOverlap(a, b, k);
@@ -49,7 +49,7 @@ describe('rank-biased overlap', () => {
     );
   });
 
-  it('falls more by a change at the top than by one further down', () => {
+  it('drops more by a change at the top than by one further down', () => {
     assert(
       property(integer({ min: 0, max: 4 }), (place) => {
         const ranking = ['a', 'b', 'c', 'd', 'e', 'f'];

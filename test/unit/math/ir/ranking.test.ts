@@ -21,13 +21,13 @@ describe('reciprocal rank fusion', () => {
     ]);
   });
 
-  it('puts what both rankings have before what one has, the more so the larger the constant', () => {
+  it('ranks documents of both rankings before documents of one, more strongly with a larger constant', () => {
     const rankings = [ranking('only', 'x', 'both'), ranking('y', 'z', 'both')];
     expect(idsOf(reciprocalRankFusion(rankings, 60))[0]).toBe('both');
     expect(idsOf(reciprocalRankFusion(rankings, 1))[0]).toBe('only');
   });
 
-  it('counts a repeated document once, at its best place', () => {
+  it('counts a repeated document once, at its best rank', () => {
     expect(reciprocalRankFusion([ranking('a', 'a', 'b')], 1)).toEqual([
       { item: { id: 'a' }, score: 1 / 2 },
       { item: { id: 'b' }, score: 1 / 4 },
@@ -36,7 +36,7 @@ describe('reciprocal rank fusion', () => {
 
   const aRanking = fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'), { maxLength: 8 });
 
-  it('gives a single ranking back as it is, and every document of any ranking once', () => {
+  it('returns a single ranking unchanged, and every document of any ranking once', () => {
     fc.assert(
       fc.property(aRanking, aRanking, fc.integer({ min: 1, max: 1000 }), (first, second, constant) => {
         expect(idsOf(reciprocalRankFusion([ranking(...first)], constant))).toEqual(first);
@@ -63,7 +63,7 @@ describe('compareCodePoints', () => {
     );
   });
 
-  it('puts an emoji behind a full-width tilde, unlike a sort of JavaScript', () => {
+  it('sorts an emoji after a full-width tilde, unlike a JavaScript sort', () => {
     expect(compareCodePoints('～', '😀')).toBeLessThan(0);
     expect(['～', '😀'].toSorted()).toEqual(['😀', '～']);
   });
@@ -104,7 +104,7 @@ describe('orderLikeTrecEval', () => {
     );
   });
 
-  it('leaves what it was given as it was', () => {
+  it('does not change its input', () => {
     const given = { ids: ['a', 'b'], scores: [1, 2] };
     orderLikeTrecEval(given);
     expect(given).toEqual({ ids: ['a', 'b'], scores: [1, 2] });
@@ -114,18 +114,18 @@ describe('orderLikeTrecEval', () => {
 describe('applyDuplicatePolicy', () => {
   const repeated = ['a', 'b', 'a', 'c', 'a', 'b'];
 
-  it('collapse keeps the first place and closes the gap', () => {
+  it('collapse keeps the first occurrence and closes the gap', () => {
     expect(applyDuplicatePolicy(repeated, 'collapse')).toEqual({ ranking: ['a', 'b', 'c'], duplicates: 3 });
   });
 
-  it('occupy keeps the later places empty', () => {
+  it('occupy leaves the later places empty', () => {
     expect(applyDuplicatePolicy(repeated, 'occupy')).toEqual({
       ranking: ['a', 'b', null, 'c', null, null],
       duplicates: 3,
     });
   });
 
-  it('reject stops and names the ranking and the document', () => {
+  it('reject throws an error with the ranking and the document', () => {
     expect(() => applyDuplicatePolicy(repeated, 'reject', 'The query "q1"')).toThrow(
       expect.objectContaining({
         code: 'file_malformed',
@@ -134,7 +134,7 @@ describe('applyDuplicatePolicy', () => {
     );
   });
 
-  it.each(['collapse', 'occupy', 'reject'] as const)('%s leaves a ranking without repeats as it is', (policy) => {
+  it.each(['collapse', 'occupy', 'reject'] as const)('%s does not change a ranking without repeats', (policy) => {
     expect(applyDuplicatePolicy(['a', 'b'], policy)).toEqual({ ranking: ['a', 'b'], duplicates: 0 });
   });
 });

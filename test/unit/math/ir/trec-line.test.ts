@@ -54,7 +54,7 @@ describe('ColumnScanner', () => {
     ]);
   });
 
-  it('counts the columns beyond its room', () => {
+  it('counts columns beyond its capacity', () => {
     expect(scanAll('a b c d', 'blanks', 2)).toEqual([{ columns: ['a', 'b'], count: 4 }]);
   });
 
@@ -62,7 +62,7 @@ describe('ColumnScanner', () => {
     expect(scanAll('q1 d1\rq2 d2\nq3 d3').map((line) => line.count)).toEqual([-1, 2]);
   });
 
-  it('parts by tabs alone when asked, so that columns may hold spaces', () => {
+  it('splits by tabs only if requested, so that columns may contain spaces', () => {
     expect(scanAll('a b\tc  d\t1\r\n', 'tabs')).toEqual([{ columns: ['a b', 'c  d', '1'], count: 3 }]);
   });
 });
@@ -116,7 +116,7 @@ describe('parseScore', () => {
     'abc',
     '1.5x',
     `1.${'0'.repeat(2000)}x`,
-  ])('refuses %j', (text) => {
+  ])('rejects %j', (text) => {
     expect(score(text)).toBeNaN();
   });
 
@@ -169,7 +169,7 @@ describe('parseGrade', () => {
     expect(grade(text)).toBe(value);
   });
 
-  it.each(['', '-', '+', '1.7', '1e-1', '0x1', 'one', '1-', '--1', '1234567890123456', '²'])('refuses %j', (text) => {
+  it.each(['', '-', '+', '1.7', '1e-1', '0x1', 'one', '1-', '--1', '1234567890123456', '²'])('rejects %j', (text) => {
     expect(grade(text)).toBeNaN();
   });
 });

@@ -17,7 +17,7 @@ import { studentTInterval, wilsonInterval } from '../../../../src/math/stats/int
 const probability = fc.double({ min: 1e-12, max: 1 - 1e-12, noNaN: true });
 
 describe('normal distribution', () => {
-  it('returns from every probability to itself', () => {
+  it('inverts every probability', () => {
     fc.assert(
       fc.property(probability, (p) => {
         expect(Math.abs(normalCdf(normalQuantile(p)) - p)).toBeLessThanOrEqual(1e-12 * Math.min(p, 1 - p) + 2e-16);
@@ -30,7 +30,7 @@ describe('normal distribution', () => {
     expect(normalCdf(-3.0000000001) / normalCdf(-2.9999999999)).toBeCloseTo(1, 8);
   });
 
-  it('has its far tail and its infinite ends', () => {
+  it('is correct in its far tail and at its infinite ends', () => {
     expect(normalCdf(-37.5) / 4.605353009581955e-308).toBeCloseTo(1, 9);
     expect(normalQuantile(0)).toBe(Number.NEGATIVE_INFINITY);
     expect(normalQuantile(1)).toBe(Number.POSITIVE_INFINITY);
@@ -38,7 +38,7 @@ describe('normal distribution', () => {
 });
 
 describe('t distribution', () => {
-  it('returns from every probability to itself, for any degrees of freedom', () => {
+  it('inverts every probability, for any degrees of freedom', () => {
     fc.assert(
       fc.property(fc.double({ min: 1e-9, max: 0.999, noNaN: true }), fc.integer({ min: 1, max: 100_000 }), (p, df) => {
         expect(studentTCdf(studentTQuantile(p, df), df) / p).toBeCloseTo(1, 10);
@@ -52,7 +52,7 @@ describe('t distribution', () => {
     }
   });
 
-  it('with very many is the normal distribution', () => {
+  it('with very many degrees of freedom is the normal distribution', () => {
     const z = normalQuantile(0.975);
     // Cornish and Fisher's expansion, whose next term is of the order df^-2.
     expect(studentTQuantile(0.975, 1e6)).toBeCloseTo(z + (z ** 3 + z) / 4e6, 9);

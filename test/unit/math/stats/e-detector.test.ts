@@ -7,7 +7,7 @@ const SETTINGS: DetectorSettings = { nullMean: 0.24, phi: 1.3 };
 const scores = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 40 });
 
 describe('the e-detector', () => {
-  it('gives the same evidence, to the last digit, in whatever order the sessions of a window come', () => {
+  it('returns the same e-value, to the last digit, for any order of the sessions in a window', () => {
     fc.assert(
       fc.property(fc.array(scores, { minLength: 1, maxLength: 10 }), (windows) => {
         const run = (order: (window: readonly number[]) => number[]) => {
@@ -21,7 +21,7 @@ describe('the e-detector', () => {
     );
   });
 
-  it('grows with every session that is covered worse', () => {
+  it('grows with every session of lower coverage', () => {
     fc.assert(
       fc.property(scores, fc.nat(), fc.double({ min: 0, max: 1, noNaN: true }), (window, which, loss) => {
         const worse = window.map((y, i) => (i === which % window.length ? Math.min(1, y + loss) : y));
@@ -42,7 +42,7 @@ describe('the e-detector', () => {
     for (const [i, expected] of [1, 2, 3].entries()) expect(evidence[i]).toBeCloseTo(expected, 12);
   });
 
-  it('holds evidence that no floating-point number could, for and against', () => {
+  it('represents e-values beyond the range of floating-point numbers', () => {
     const worst = Array.from({ length: 10_000 }, () => 1);
     const best = worst.map(() => 0);
     let state = stepDetector(SETTINGS, newDetector(SETTINGS), worst).state;
@@ -54,13 +54,13 @@ describe('the e-detector', () => {
     expect(stepDetector(SETTINGS, state, best).logEvidence).toBeLessThan(-100);
   });
 
-  it('never stakes more than nine tenths, so that no session ends it', () => {
+  it('never bets more than nine tenths, so that no session reduces it to zero', () => {
     const bold: DetectorSettings = { nullMean: 0.9, phi: 1, lambdas: [100] };
     const { logIncrements } = stepDetector(bold, newDetector(bold), [0]);
     expect(logIncrements[0]).toBeCloseTo(Math.log(0.1), 12);
   });
 
-  it('refuses settings and scores that would make evidence meaningless', () => {
+  it('rejects settings and scores that would make the e-value meaningless', () => {
     expect(() => newDetector({ nullMean: 1, phi: 1 })).toThrow(RangeError);
     expect(() => newDetector({ nullMean: 0.2, phi: 0.5 })).toThrow(RangeError);
     expect(() => stepDetector(SETTINGS, newDetector(SETTINGS), [0.1, Number.NaN])).toThrow(RangeError);

@@ -24,14 +24,14 @@ describe('bounds at another confidence', () => {
     );
   });
 
-  it('stay where they are at the same confidence', () => {
+  it('do not change at the same confidence', () => {
     const bounds = wilsonInterval(0.3, 50, 0.95);
     const found = rescaledInterval(0.3, bounds, 0.95, 0.95);
     expect(found.low).toBeCloseTo(bounds.low, 12);
     expect(found.high).toBeCloseTo(bounds.high, 12);
   });
 
-  it('of a share that is known for certain stay a point', () => {
+  it('of a share without uncertainty stay a point', () => {
     expect(rescaledInterval(0, { low: 0, high: 0 }, 0.95, 0.99)).toEqual({ low: 0, high: 0 });
     expect(rescaledInterval(1, { low: 1, high: 1 }, 0.95, 0.99)).toEqual({ low: 1, high: 1 });
     const half = rescaledInterval(0.5, { low: 0.5, high: 0.5 }, 0.95, 0.99);
@@ -66,13 +66,13 @@ describe('newcombePairedInterval', () => {
     );
   });
 
-  it('of no queries is a bug of the caller', () => {
+  it('throws an error for no queries', () => {
     const none = { both: 0, onlyBaseline: 0, onlyCandidate: 0, neither: 0 };
     expect(() => newcombePairedInterval(none, 0.95)).toThrow(RangeError);
   });
 });
 
-it('gives the exact interval of a share as SciPy does', () => {
+it('returns the exact interval of a share as SciPy does', () => {
   // beta.ppf(0.025, k, n - k + 1) and beta.ppf(0.975, k + 1, n - k) of SciPy 1.17.
   for (const [k, n, low, high] of [
     [0, 200, 0, 0.01827534035513624],

@@ -52,11 +52,11 @@ function draw(seed: number, ...counts: readonly number[]): number[] {
 }
 
 describe('createRandom', () => {
-  it('gives the same numbers however they are asked for', () => {
+  it('returns the same numbers however they are requested', () => {
     expect(draw(7, 3, 1, 4)).toEqual(draw(7, 8));
   });
 
-  it('gives other numbers for a near seed, and for seed 0', () => {
+  it('returns other numbers for a similar seed, and for seed 0', () => {
     const streams = [0, 1, 2, 3].map((seed) => draw(seed, 100).join());
     expect(new Set(streams).size).toBe(4);
   });

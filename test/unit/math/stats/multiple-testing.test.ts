@@ -31,7 +31,7 @@ describe('holm and benjaminiHochberg', () => {
     );
   });
 
-  it('give each p-value the same whatever the order they come in', () => {
+  it('do not depend on the order of the p-values', () => {
     fc.assert(
       fc.property(pValues, (p) => {
         expect(holm(p.toReversed())).toEqual(holm(p).toReversed());
@@ -40,7 +40,7 @@ describe('holm and benjaminiHochberg', () => {
     );
   });
 
-  it('leave a single test as it is, and none empty', () => {
+  it('do not change a single p-value or an empty list', () => {
     expect(holm([0.3])).toEqual([0.3]);
     expect(benjaminiHochberg([0.3])).toEqual([0.3]);
     expect([holm([]), benjaminiHochberg([])]).toEqual([[], []]);

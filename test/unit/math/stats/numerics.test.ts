@@ -14,13 +14,13 @@ describe('firstWhere', () => {
 });
 
 describe('sums of logarithms', () => {
-  it('stay in range where the numbers themselves do not', () => {
+  it('stay in range even if the numbers themselves do not', () => {
     expect(logAdd(5000, 5000)).toBeCloseTo(5000 + Math.log(2), 12);
     expect(logAdd(-5000, -5000)).toBeCloseTo(-5000 + Math.log(2), 12);
     expect(logMean([5000, 5000, -5000])).toBeCloseTo(5000 + Math.log(2 / 3), 12);
   });
 
-  it('know the logarithm of nothing', () => {
+  it('include the logarithm of zero', () => {
     expect(logAdd(Number.NEGATIVE_INFINITY, 3)).toBe(3);
     expect(logAdd(Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY)).toBe(Number.NEGATIVE_INFINITY);
     expect(logMean([Number.NEGATIVE_INFINITY])).toBe(Number.NEGATIVE_INFINITY);

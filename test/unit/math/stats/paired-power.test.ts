@@ -38,7 +38,7 @@ describe('power of the paired t test', () => {
     }
   });
 
-  it('is reached by the sample size and not by one query less', () => {
+  it('is reached by the sample size, but not by one query less', () => {
     const effect = fc.double({ min: 0.02, max: 3, noNaN: true });
     const plan = fc.record({
       alpha: fc.constantFrom(0.001, 0.01, 0.05),
@@ -83,7 +83,7 @@ describe('smallestDetectableDifference', () => {
     expect(smallestDetectableDifference(0.3, 10_000, USUAL)).toBeCloseTo(2.8016 * 0.003, 5);
   });
 
-  it('is the same whatever was asked before', () => {
+  it('does not depend on earlier calls', () => {
     const asked = [10, 50, 51].flatMap((n) =>
       [USUAL, { ...USUAL, alpha: 0.01 }, { ...USUAL, sided: 1 as const }, { ...USUAL, power: 0.9 }].flatMap((plan) =>
         [0.1, 0.3].map((sd) => ({ sd, n, plan })),

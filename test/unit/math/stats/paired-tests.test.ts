@@ -6,7 +6,7 @@ describe('pairedT', () => {
   it.each([
     ['one query that did not change', [0], 0],
     ['ten queries that did not change', new Float64Array(10), 9],
-  ])('is certain of nothing for %s', (_what, differences, df) => {
+  ])('has p = 1 for %s', (_what, differences, df) => {
     expect(pairedT(differences)).toEqual({
       n: df + 1,
       mean: 0,
@@ -19,7 +19,7 @@ describe('pairedT', () => {
     });
   });
 
-  it('tells nothing by one query that changed', () => {
+  it('cannot detect a change of one query', () => {
     expect(pairedT([-0.5])).toMatchObject({ n: 1, df: 0, mean: -0.5, t: null, p: 1, pDrop: 1, pGain: 1 });
   });
 
@@ -30,7 +30,7 @@ describe('pairedT', () => {
     expect(pairedT([by, by, by])).toMatchObject({ t: null, standardDeviation: 0, p: 0, pDrop, pGain });
   });
 
-  it('takes a spread that is rounding alone for none', () => {
+  it('treats a spread from rounding as none', () => {
     const drops = [
       [0.7, 0.6],
       [0.8, 0.7],
@@ -40,7 +40,7 @@ describe('pairedT', () => {
     expect(pairedT(drops)).toMatchObject({ t: null, standardDeviation: 0 });
   });
 
-  it('holds no NaN, and mirrors when the runs are exchanged', () => {
+  it('returns no NaN, and is mirrored if the runs are swapped', () => {
     const differences = fc.array(fc.constantFrom(-1, -0.5, -1 / 3, 0, 0.2, 0.5, 1), {
       minLength: 1,
       maxLength: 40,
@@ -56,13 +56,13 @@ describe('pairedT', () => {
     );
   });
 
-  it('of nothing is a bug of the caller', () => {
+  it('throws an error without queries', () => {
     expect(() => pairedT([])).toThrow(RangeError);
   });
 });
 
 describe('mcnemarExact', () => {
-  it('finds nothing when nothing changed, or as much one way as the other', () => {
+  it('finds no difference if nothing changed, or if as many queries improved as worsened', () => {
     expect(mcnemarExact(0, 0)).toEqual({ p: 1, pDrop: 1 });
     expect(mcnemarExact(7, 7)).toMatchObject({ p: 1 });
   });

@@ -6,7 +6,7 @@ import { createReservoir, drawn } from '../../../../src/math/stats/random.ts';
 const items = Array.from({ length: 10 }, (_, i) => i);
 
 describe('items that are drawn', () => {
-  it('are each there once, as many as were asked for, the same for the same seed', () => {
+  it('are distinct, as many as requested, and the same for the same seed', () => {
     const four = drawn(items, 4, 1);
     expect(new Set(four).size).toBe(4);
     expect(drawn(items, 4, 1)).toEqual(four);

@@ -90,15 +90,15 @@ describe('signFlipTest, exact', () => {
   it.each([
     ['no differences at all', []],
     ['only zeros', [0, 0, -0]],
-  ])('finds nothing in %s', (_what, differences) => {
+  ])('finds no difference in %s', (_what, differences) => {
     expect(signFlipTest(differences)).toEqual({ p: 1, pDrop: 1, pGain: 1, method: 'exact' });
   });
 
-  it('can never refuse by one query', () => {
+  it('can never reject by one query', () => {
     expect(signFlipTest([-1])).toMatchObject({ p: 1, pGain: 1, method: 'exact' });
   });
 
-  it('is never 0, however many queries fall', () => {
+  it('is never 0, however many queries drop', () => {
     for (const n of [5, 2_000, 20_000]) expect(signFlipTest(new Float64Array(n).fill(-0.5)).p).toBeGreaterThan(0);
   });
 });
@@ -125,12 +125,12 @@ describe('signFlipTest, by draws', () => {
     expect(Math.abs(drawn.pGain - expected.pGain)).toBeLessThan(0.025);
   });
 
-  it('gives the same p each time, whatever the order of the queries', () => {
+  it('returns the same p each time, for any order of the queries', () => {
     const differences = noisy(300, -0.02);
     expect(signFlipTest(differences.toReversed())).toEqual(signFlipTest(differences));
   });
 
-  it('gives the same p for the runs exchanged', () => {
+  it('returns the same p if the runs are swapped', () => {
     const differences = noisy(300, -0.02);
     expect(signFlipTest(differences.map((d) => -d)).p).toBe(signFlipTest(differences).p);
   });

@@ -31,14 +31,14 @@ describe('mean', () => {
     expect(mean(values)).toBe(expected);
   });
 
-  it('of nothing is a bug of the caller and never NaN', () => {
+  it('throws an error without values, and is never NaN', () => {
     expect(() => mean([])).toThrow(RangeError);
     expect(() => summarize([], 'ndcg')).toThrow(RangeError);
   });
 });
 
 describe('summarize', () => {
-  it('encloses the mean, stays within the range of the measure and holds no NaN', () => {
+  it('encloses the mean, stays within the range of the measure and contains no NaN', () => {
     fc.assert(
       fc.property(sample, measure, (values, of) => {
         const given = asValues(values, of);
@@ -54,7 +54,7 @@ describe('summarize', () => {
     );
   });
 
-  it('gives the same summary each time, whatever the order of the values', () => {
+  it('returns the same summary each time, for any order of the values', () => {
     fc.assert(
       fc.property(sample, measure, (values, of) => {
         const given = asValues(values, of);

@@ -29,7 +29,7 @@ function fourTopics(seed: number, count = 200) {
 }
 
 describe('the nearest centroid', () => {
-  it('is that of float64 to the last digit', () => {
+  it('equals that of float64 to the last digit', () => {
     const uniform = uniforms(5);
     const base = Array.from({ length: 24 }, () => uniform() - 0.5);
     // Centroids that float32 cannot tell apart, next to some that it can; rows of many lengths, and without direction.
@@ -58,13 +58,13 @@ describe('the nearest centroid', () => {
 });
 
 describe('seededSphericalKMeans', () => {
-  it('finds topics that lie apart', () => {
+  it('finds separate topics', () => {
     const { labels } = seededSphericalKMeans(fourTopics(11), SETTINGS);
     for (let i = 4; i < labels.length; i++) expect(labels[i]).toBe(labels[i % 4]);
     expect(new Set(labels).size).toBe(4);
   });
 
-  it('gives the same clusters for the same seed', () => {
+  it('returns the same clusters for the same seed', () => {
     const rows = fourTopics(12);
     expect(seededSphericalKMeans(rows, SETTINGS)).toEqual(seededSphericalKMeans(rows, SETTINGS));
   });
@@ -119,7 +119,7 @@ describe('seededSphericalKMeans', () => {
 });
 
 describe('a row without direction', () => {
-  it('moves no centroid and poisons nothing', () => {
+  it('moves no centroid and causes no NaN', () => {
     const good = [
       [1, 0],
       [0.9, 0.1],
@@ -150,7 +150,7 @@ describe('regions', () => {
     expect(regionCount(queries)).toBe(count);
   });
 
-  it('hold queries like those that they were found on', () => {
+  it('contain queries like those of the baseline', () => {
     const regions = findRegions(fourTopics(13), 1, 4);
     const labels = assignRegions(fourTopics(13, 80), regions);
     for (let i = 4; i < labels.length; i++) expect(labels[i]).toBe(labels[i % 4]);
@@ -165,7 +165,7 @@ describe('regions', () => {
     expect(regions.centroids[1]).toBeCloseTo(Math.SQRT1_2, 3);
   });
 
-  it('refuse vectors of another dimension', () => {
+  it('reject vectors of another dimension', () => {
     expect(() => assignRegions(matrixOf([[1, 0, 0]]), findRegions(matrixOf([[1, 0]]), 1))).toThrow(
       'The queries have 3 dimensions and the baseline has 2',
     );

@@ -19,7 +19,7 @@ function trueCosine(a: Matrix, i: number, b: Matrix, j: number): number {
 }
 
 describe('cosines in float32', () => {
-  it('are as near to the true ones as promised, for any number of rows and columns and any length', () => {
+  it('are within the error bound, for any number of rows and columns and any length', () => {
     const counts = fc.integer({ min: 1, max: 11 });
     const sizes = fc.constantFrom(1e-30, 1e-3, 1, 1e15);
     fc.assert(
@@ -40,7 +40,7 @@ describe('cosines in float32', () => {
     );
   });
 
-  it('keep the promise where all products have one sign, which is where errors add up', () => {
+  it('are within the error bound if all products have one sign, when errors add up', () => {
     const columns = 3072;
     const rows = matrixOf([Array.from({ length: columns }, (_, c) => 1 + (c % 7) / 10)]);
     const blocks = cosineBlocks(columns, 1, 1);
@@ -65,7 +65,7 @@ describe('cosines in float32', () => {
     expect(cosines[15]).toBeCloseTo(1, 6);
   });
 
-  it('of a part of the left block are those of the whole', () => {
+  it('of a part of the left block equal those of the whole block', () => {
     const [left, right] = [randomRows(12, 20, 1, 1), randomRows(5, 20, 2, 1)];
     const blocks = cosineBlocks(20, 12, 5);
     blocks.setLeft(left, 0, 12, inverseLengths(left));
@@ -74,7 +74,7 @@ describe('cosines in float32', () => {
     expect([...blocks.cosines(8, 11)]).toEqual(whole.slice(8 * blocks.stride, 11 * blocks.stride));
   });
 
-  it('of larger blocks follow smaller ones in the same memory', () => {
+  it('of larger blocks are correct after smaller blocks in the same memory', () => {
     for (const rows of [4, 400]) {
       const matrix = randomRows(rows, 256, 3, 1);
       const blocks = cosineBlocks(256, rows, rows);

@@ -43,7 +43,7 @@ describe('the cosine of two vectors', () => {
     );
   });
 
-  it('is refused for vectors of two lengths', () => {
+  it('is rejected for vectors of different lengths', () => {
     expect(() => dotProduct(Float32Array.of(1), Float32Array.of(1, 2))).toThrow('The vectors have 1 and 2 numbers');
   });
 });
@@ -59,14 +59,14 @@ describe('the scores of cosine indexes', () => {
     expect(cosineOfScore(score, kind)).toBeCloseTo(cosine, 12);
   });
 
-  it('lose what rounding put beyond the ends', () => {
+  it('are clamped to their range after rounding', () => {
     expect(cosineOfScore(-1e-8, 'cosine_distance')).toBe(1);
     expect(cosineOfScore(1.0000001, 'cosine')).toBe(1);
   });
 });
 
 describe('a matrix', () => {
-  it('gives back its rows', () => {
+  it('returns its rows', () => {
     const matrix = matrixOf([Float32Array.of(1, 2), Float32Array.of(3, 4), Float32Array.of(5, 6)]);
     expect([matrix.rows, matrix.columns]).toEqual([3, 2]);
     expect([...rowOf(matrix, 1)]).toEqual([3, 4]);
@@ -76,11 +76,11 @@ describe('a matrix', () => {
     expect(matrixOf([])).toEqual({ rows: 0, columns: 0, data: new Float32Array(0) });
   });
 
-  it('refuses rows of different length, by their number', () => {
+  it('rejects rows of different length, with their numbers', () => {
     expect(() => matrixOf([[1, 2], [3]])).toThrow('Row 1 has 1 numbers, row 0 has 2.');
   });
 
-  it('names the rows that have no direction, and scales the others to length 1', () => {
+  it('reports rows without direction, and scales the others to length 1', () => {
     const matrix = matrixOf([
       [3, 4],
       [0, 0],

@@ -45,7 +45,7 @@ describe('the size class of a store that was seen before', () => {
     expect(steadySizeClass(count, previous)).toBe(expected);
   });
 
-  it('stays while the count swings by less than a quarter around any boundary', () => {
+  it('does not change while the count varies by less than a quarter around any boundary', () => {
     assert(
       property(
         integer({ min: 2, max: 15 }),

@@ -15,23 +15,23 @@ const ranked = (...similarities: readonly [string, number][]) =>
 describe('the recall of an approximate search', () => {
   const exact = ranked(['a', 0.9], ['b', 0.8], ['c', 0.7], ['d', 0.6]);
 
-  it('is the share of the exact neighbours that it found', () => {
+  it('is the share of the exact neighbours that were found', () => {
     expect(neighbourRecall(exact, exact)).toBe(1);
     expect(neighbourRecall(ranked(['a', 0.9], ['c', 0.7], ['x', 0.1]), exact)).toBe(0.5);
     expect(neighbourRecall([], exact)).toBe(0);
   });
 
-  it('takes an equally near neighbour for the last one', () => {
+  it('counts an equally near neighbour as the last one', () => {
     const other = ranked(['a', 0.9], ['b', 0.8], ['c', 0.7], ['twin-of-d', 0.6]);
     expect(neighbourRecall(other, exact)).toBe(1);
   });
 
-  it('never exceeds 1, however many equals come back', () => {
+  it('never exceeds 1, however many equally near neighbours are returned', () => {
     const equals = ranked(['x', 0.6], ['y', 0.6], ['z', 0.6], ['a', 0.9], ['b', 0.8], ['c', 0.7]);
     expect(neighbourRecall(equals, exact)).toBe(1);
   });
 
-  it('is unknown where there is nothing to find', () => {
+  it('is unknown if there is nothing to find', () => {
     expect(neighbourRecall([], [])).toBeNull();
   });
 });
@@ -46,7 +46,7 @@ function cosine(a: readonly number[], b: readonly number[]): number {
 }
 
 describe('dotProducts', () => {
-  it('is every pair, for any number of rows on either side', () => {
+  it('include every pair, for any number of rows on either side', () => {
     const sizes = fc.integer({ min: 0, max: 9 });
     fc.assert(
       fc.property(sizes, sizes, fc.integer({ min: 1, max: 5 }), (aRows, bRows, columns) => {
@@ -64,7 +64,7 @@ describe('dotProducts', () => {
 });
 
 describe('nearestNeighbours', () => {
-  it('agrees with looking at every pair, over the borders of its blocks', () => {
+  it('agrees with a comparison of every pair, across its block boundaries', () => {
     const store = randomRows(301, 7, 3);
     const queries = randomRows(70, 7, 4);
     const found = nearestNeighbours(matrixOf(store), matrixOf(queries), 6);
@@ -80,7 +80,7 @@ describe('nearestNeighbours', () => {
     }
   });
 
-  it('tells apart, to the last digit, what only float64 can', () => {
+  it('distinguishes values that only float64 can distinguish', () => {
     const base = randomRows(1, 64, 7)[0] ?? [];
     const nudge = uniforms(8);
     const nearCopies = Array.from({ length: 400 }, () =>
@@ -110,7 +110,7 @@ describe('nearestNeighbours', () => {
     expect([...found.indices]).toEqual([20, 150]);
   });
 
-  it('gives rows without direction the cosine 0, never NaN', () => {
+  it('returns the cosine 0 for rows without direction, never NaN', () => {
     const store = matrixOf([
       [0, 0],
       [Number.NaN, 1],
@@ -129,11 +129,11 @@ describe('nearestNeighbours', () => {
     expect([...found.similarities]).toEqual([1, 0, 0, -1, 0, 0, 0, 0]);
   });
 
-  it('finds nothing when nothing is asked for', () => {
+  it('finds nothing if nothing is requested', () => {
     expect(nearestNeighbours(matrixOf([[1, 0]]), matrixOf([[1, 0]]), 0).indices).toHaveLength(0);
   });
 
-  it('scores every query -1 on an empty store, and refuses another dimension', () => {
+  it('scores every query -1 on an empty store, and rejects another dimension', () => {
     const queries = matrixOf([
       [1, 0],
       [0, 1],
@@ -152,7 +152,7 @@ describe('distinctRows', () => {
     expect([...distinctRows(doubled)]).toEqual(rows.map((_, i) => i));
   });
 
-  it('takes rows that differ in one bit for two', () => {
+  it('treats rows that differ in one bit as different', () => {
     expect([
       ...distinctRows(
         matrixOf([
