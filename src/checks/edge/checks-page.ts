@@ -32,6 +32,9 @@ import type { CheckState } from '../rules/check-state.ts';
 import { type FoldedChange, foldFlapping } from '../rules/fold-flapping.ts';
 import { checkTable, unitOf } from './check-table.ts';
 
+/** More checks without data are collapsed, so that the failing ones and the history stay in view. */
+const MAX_OPEN = 10;
+
 export function checksPage(data: ChecksPageData): PageContent {
   const { checks, incidents, pipelines, pipeline, check } = data;
   const of = (...verdicts: readonly Verdict[]) => checks.filter(({ verdict }) => verdicts.includes(verdict));
@@ -59,7 +62,18 @@ export function checksPage(data: ChecksPageData): PageContent {
                   .filter((one) => firing.has(one.pipeline))
                   .map((incident) => diagnosisPanel(incident, 'brief')),
               ),
-            withoutData.length > 0 && section('no-data', 'No data', {}, shown('Checks without data', withoutData)),
+            withoutData.length > 0 &&
+              section(
+                'no-data',
+                'No data',
+                {},
+                withoutData.length > MAX_OPEN
+                  ? more(
+                      `${plural(withoutData.length, 'check')} without data`,
+                      shown('Checks without data', withoutData),
+                    )
+                  : shown('Checks without data', withoutData),
+              ),
             passing.length > 0 &&
               section(
                 'passing',
@@ -88,7 +102,9 @@ function history(data: ChecksPageData): Section {
   return section(
     'history',
     check === null ? 'History' : `History of ${check}`,
-    { lead: 'Verdicts over time: the worse, the higher. Open a check to see its changes, newest first.' },
+    {
+      lead: `${data.isWhole ? 'Verdicts over time: the worse, the higher. ' : ''}Open a check to see its changes, newest first.`,
+    },
     strips(data),
     transitions.length === 0
       ? lead('No check changed its verdict in this time. Choose a longer time to see earlier changes.')

@@ -134,7 +134,9 @@ export function emailBody(message: Message) {
       ...paragraphs.map((text) => `<p style="margin:0 0 12px">${escape(text)}</p>`),
       ...(chartPng === null
         ? []
-        : [`<p style="margin:0 0 12px"><img src="cid:${CHART}" alt="The failing measure over time" width="680"></p>`]),
+        : [
+            `<p style="margin:0 0 12px"><img src="cid:${CHART}" alt="The failing measure over time" width="680" style="max-width:100%;height:auto"></p>`,
+          ]),
       `<p style="margin:0">${links.map(({ text, url }) => `<a href="${escape(url)}">${text}</a>`).join(' &middot; ')}</p>`,
       '</div>',
     ].join('\n'),

@@ -42,5 +42,7 @@ function specOf(own: Exclude<MeasurePanel, string>): GaugeGraph {
   // Without a selected segment, the panel has no single normal range.
   const isWatched =
     row !== undefined && isWatchedMeasure(row.measure) && row.gauge?.labels.includes('segment') === true;
-  return { note: row?.note ?? '', ...(isWatched ? { normalOf: row.measure } : {}), ...own, title, unit };
+  // Rows of counts have no note.
+  const described = row === undefined || row.note === '' ? {} : { description: row.note };
+  return { ...described, ...(isWatched ? { normalOf: row.measure } : {}), ...own, title, unit };
 }

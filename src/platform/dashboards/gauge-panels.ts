@@ -16,7 +16,9 @@ export interface GaugeGraph {
   readonly isLog?: true;
   /** The watched measure whose normal range is drawn, if there is one series. */
   readonly normalOf?: string;
-  /** How to read the panel, in addition to the metric's help text. */
+  /** What the panel shows, in place of the metric's help text. */
+  readonly description?: string;
+  /** How to read the panel, in addition to its description. */
   readonly note?: string;
   /** Labels that do not get separate series, such as a constant label. */
   readonly without?: readonly string[];
@@ -62,7 +64,7 @@ function gaugeGraph(spec: GaugeGraph, metric: MetricName): Builder<Panel> {
   return graph({
     title,
     description: [
-      definition.help,
+      spec.description ?? definition.help,
       ...(isBanded ? ['With its 95 % confidence interval.'] : []),
       ...(normal.length > 0 ? ['Dotted lines: its normal range.'] : []),
       spec.note ?? '',

@@ -182,14 +182,14 @@ function diagnosisOf(incident: Incident): string {
   const because = evidence.map(({ sentence }) => ` ${sentence}`).join('');
   const others = also.map(
     (one) =>
-      ` Likely cause of ${effectsText(one)}: ${causeTexts[one.cause].title} (${one.confidence} confidence). ${causeTexts[one.cause].action}`,
+      ` Likely cause of ${effectsText(one)}: ${causeTexts[one.cause].title} (${one.confidence} confidence). What to do: ${causeTexts[one.cause].action}`,
   );
   if (cause === 'unknown')
-    return others.length === 0 ? `Cause unknown.${because} ${action}` : [noOneCause, ...others].join('');
+    return others.length === 0 ? `Cause unknown.${because} What to do: ${action}` : [noOneCause, ...others].join('');
   const beside = besideOf(incident);
   const first =
     beside === null
-      ? `Likely cause: ${title} (${confidence} confidence).${because} ${action}`
+      ? `Likely cause: ${title} (${confidence} confidence).${because} What to do: ${action}`
       : `Likely cause: ${title} or ${causeTexts[beside.cause].title} (${confidence} confidence).${because} ${tellApart(cause, beside.cause)}`;
   return [first, ...others].join('');
 }

@@ -24,6 +24,12 @@ describe('the graph of a gauge', () => {
     ]);
   });
 
+  it('describes itself in its own words instead of the help text of the metric, if it has some', () => {
+    const gauge = { metric: 'recalld_query_error_ratio', title: 'Failed', unit: 'percentunit' } as const;
+    const [panel] = build({ ...gauge, description: 'Share of failed queries.', note: 'Lower is better.' });
+    expect(panel?.description).toBe('Share of failed queries. With its 95 % confidence interval. Lower is better.');
+  });
+
   it('has a series for each value of unselected labels, and no bounds, which would not match', () => {
     const [panel] = build({
       metric: 'recalld_feedback_positive_ratio',

@@ -70,7 +70,7 @@ describe('the message of an incident', () => {
     ];
     const ranked = [{ cause: 'unknown', probability: 0.6, supporting, opposing: [] }] as const;
     const { diagnosis } = messageOf(anIncident({ cause: 'unknown', confidence: 'low', ranked }), 'opened', alone);
-    expect(diagnosis).toContain('Cause unknown. ndcg@10 fell: -0.200. Compare');
+    expect(diagnosis).toContain('Cause unknown. ndcg@10 fell: -0.200. What to do: Compare');
     expect(diagnosis).not.toContain('visas');
   });
 
