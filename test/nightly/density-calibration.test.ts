@@ -32,7 +32,7 @@ describe('the simulated worlds', () => {
     expect(far).toBeGreaterThan(near ?? 1);
   });
 
-  it('leave real articles out of the store that real questions ask for', async () => {
+  it('omit real articles from the store that real questions ask about', async () => {
     const articles = await articleWorld(1);
     const measured = scoresOn(articles.store, articles.vectors, meanDirection(articles.store));
     const held = new Set(articles.chunkTopics);
@@ -46,7 +46,7 @@ describe('the simulated worlds', () => {
 describe('the simulated traffic', () => {
   const week = Array.from({ length: 168 }, (_, hour) => hour);
 
-  it('has the volume that was asked for over a week, more at noon than at night and at weekends', () => {
+  it('has the requested volume over a week, with more at noon than at night and at weekends', () => {
     const live = trafficOf(2);
     const counts = week.map((hour) => live.hour(hour, noChange).length);
     const sum = (hours: readonly number[]): number => hours.reduce((total, hour) => total + (counts[hour] ?? 0), 0);
@@ -56,12 +56,12 @@ describe('the simulated traffic', () => {
     expect(sum([132, 156])).toBeLessThan(sum([12, 36]));
   });
 
-  it('is the same again from the same seed', () => {
+  it('is the same for the same seed', () => {
     const [one, other] = [trafficOf(3), trafficOf(3)];
     expect(week.map((hour) => one.hour(hour, noChange))).toEqual(week.map((hour) => other.hour(hour, noChange)));
   });
 
-  it('asks for an added topic as often as it was told', () => {
+  it('asks about an added topic as often as requested', () => {
     const live = trafficOf(4);
     const topic = world.uncovered[0]?.topic ?? -1;
     const asked = week.flatMap((hour) => live.hour(hour, { ...noChange, added: { topic, share: 0.2 } }));
@@ -72,7 +72,7 @@ describe('the simulated traffic', () => {
 });
 
 describe('the quick simulation of live queries', () => {
-  it('has a quiet stream and every change, and the canary names another model', async () => {
+  it('has a stream without changes and every change, and the canary detects another model', async () => {
     const { quiet, changed } = await measureDensity(true, 1, () => {});
     expect(quiet).toHaveLength(1);
     expect(changed.map(({ change }) => change)).toEqual([

@@ -3,7 +3,7 @@ import { measureDense } from '../../bench/density-dense.ts';
 import { measureLooks } from '../../bench/density-looks.ts';
 
 describe('the quick simulation on dense vectors', () => {
-  it('has every candidate score, and a stream of each kind', async () => {
+  it('computes every candidate score, for a stream of each kind', async () => {
     const { scores, quiet, changed } = await measureDense(true, 1, () => {});
     expect(scores.map(({ world }) => world)).toEqual([
       'dense articles',
@@ -22,7 +22,7 @@ describe('the quick simulation on dense vectors', () => {
     );
   }, 120_000);
 
-  it('looks with and without a missing topic', async () => {
+  it('evaluates streams with and without a missing topic', async () => {
     const { looks } = await measureLooks(true, 1, () => {});
     expect(looks.map(({ world, change }) => [world, change])).toEqual([
       ['dense articles, repeated questions', 'none'],

@@ -67,7 +67,7 @@ describe('the fit of weights', () => {
   const worlds = drawWorlds(truth.estimates, few, 2000, 11);
   const fit = fitEstimates(counted(worlds), { spread: 2, spreadOfFactors: 0.3, open: 0 });
 
-  it('comes near to the weights that worlds were drawn by', () => {
+  it('approximates the weights from which the worlds were drawn', () => {
     const unseen = counted(drawWorlds(truth.estimates, few, 2000, 12));
     const [judged, fitted, best] = [judgedVector(), fit.vector, truth.vector].map(
       (vector) => lossOf(unseen, vector, 0).value,
@@ -76,7 +76,7 @@ describe('the fit of weights', () => {
     expect((fitted as number) - (best as number)).toBeLessThan(((judged as number) - (best as number)) / 3);
   });
 
-  it('keeps the direction of every edge, and leaves what no world shows as it was judged', () => {
+  it('keeps the sign of every weight, and keeps weights without data at their expert values', () => {
     for (const [index, { name, judged }] of cells.entries()) {
       const fitted = fit.vector[FIRST_CELL + index] as number;
       expect(Math.sign(fitted)).toBe(Math.sign(judged));
@@ -84,13 +84,13 @@ describe('the fit of weights', () => {
     }
   });
 
-  it('gives the same bytes for the same worlds', () => {
+  it('returns the same bytes for the same worlds', () => {
     const provenance = { sha256: '0', worlds: { drawn: 4000 }, kinds: 1, day: '2026-01-01', version: '0.1.0' };
     const again = fitEstimates(counted(worlds), { spread: 2, spreadOfFactors: 0.3, open: 0 });
     expect(sourceOf(estimatesAt(again, 1.2), provenance)).toBe(sourceOf(estimatesAt(fit, 1.2), provenance));
   });
 
-  it('goes down the true slope of its loss', () => {
+  it('computes the true gradient of its loss', () => {
     const random = randomNumbers(3);
     const some = numbered(drawWorlds(judgedEstimates, signNames, 40, 4));
     const vector = judgedVector().map((value) => value + 0.3 * random.normal());
@@ -107,7 +107,7 @@ describe('the fit of weights', () => {
     }
   });
 
-  it('weighs by the same sums as the ranking of the program', () => {
+  it('computes the same sums as the ranking of causes in recalld', () => {
     for (const world of drawWorlds(judgedEstimates, signNames, 30, 6)) {
       const one = counted([world]);
       const named = rankedBy(world, truth.estimates).ranking.ranked.find(({ cause }) => world.causes.includes(cause));
@@ -117,7 +117,7 @@ describe('the fit of weights', () => {
   });
 });
 
-it('a cause that is struck from the list is not named', () => {
+it('a cause that is excluded from the list is not named', () => {
   const [world] = drawWorlds(judgedEstimates, signNames, 1, 8);
   if (world === undefined) throw new Error('no world');
   const struck = rankedWithout({ ...world, causes: ['filter'] }, judgedEstimates);

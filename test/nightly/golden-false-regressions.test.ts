@@ -16,7 +16,7 @@ import { mean } from '../../src/math/stats/descriptive.ts';
 const still = { name: 'still', restless: 0, flips: 0, shared: 0, replicas: 'none', rebuild: null } as const;
 
 describe('a simulated stream of golden runs', () => {
-  it.each(noiseLevels)('is judged as the daemon would with every comparison made: $name', (noise) => {
+  it.each(noiseLevels)('is evaluated as by a daemon with every comparison: $name', (noise) => {
     const verdicts: boolean[] = [];
     for (let seed = 1; seed <= 3; seed++) {
       const random = randomNumbers(seed);
@@ -64,7 +64,7 @@ describe('a simulated stream of golden runs', () => {
     expect(verdicts).toContain(false);
   });
 
-  it('falls by the drop that was asked for, with and without churn', () => {
+  it('drops by the requested amount, with and without churn', () => {
     const random = randomNumbers(3);
     for (const churn of [0, 0.1]) {
       const before = drawRetriever(300, random);
@@ -74,7 +74,7 @@ describe('a simulated stream of golden runs', () => {
     }
   });
 
-  it('moves by what its queries share', () => {
+  it('moves by the noise that its queries share', () => {
     const random = randomNumbers(5);
     const retriever = drawRetriever(1000, random);
     const noise = { ...still, name: 'swaying', shared: 0.05 };
@@ -84,7 +84,7 @@ describe('a simulated stream of golden runs', () => {
     expect(spread).toBeLessThan(0.06);
   });
 
-  it('draws the queries of a night anew, and flips those of a run', () => {
+  it('draws new queries each night, and flips some in each run', () => {
     const random = randomNumbers(7);
     const retriever = drawRetriever(5000, random);
     const changedIn = (ndcg: Float64Array) =>
@@ -96,7 +96,7 @@ describe('a simulated stream of golden runs', () => {
     expect(changedIn(runOnce(retriever, still, random).ndcg)).toBe(0);
   });
 
-  it('of replicas is that of one of three, or of one for each query', () => {
+  it('of replicas is that of one of three, or of a random one for each query', () => {
     const random = randomNumbers(9);
     const retriever = drawRetriever(300, random);
     const answersOf = (replicas: 'each run' | 'each query') =>
@@ -109,7 +109,7 @@ describe('a simulated stream of golden runs', () => {
 describe('the quick simulation of golden runs', () => {
   const { unchanged, dropped, provenance } = measureGolden(true, 1, () => {});
 
-  it('has every noise with both measures, and every kind of drop', () => {
+  it('has every kind of noise with both measures, and every kind of drop', () => {
     expect(unchanged).toHaveLength(2 * noiseLevels.length);
     expect(dropped).toHaveLength(3 * noiseLevels.length);
     expect(provenance).toMatchObject({
@@ -118,7 +118,7 @@ describe('the quick simulation of golden runs', () => {
     });
   });
 
-  it('never calls a retriever that always answers the same', () => {
+  it('never reports a regression of a retriever with constant answers', () => {
     const still = unchanged.filter(({ noise }) => noise === 'none');
     expect(still.map(({ most, noiseOfDifference }) => [most, noiseOfDifference])).toEqual([
       [0, 0],
@@ -126,20 +126,20 @@ describe('the quick simulation of golden runs', () => {
     ]);
   });
 
-  it('comes to the same figures again', () => {
+  it('returns the same numbers again', () => {
     expect(measureGolden(true, 1, () => {})).toMatchObject({ unchanged, dropped });
   });
 });
 
 describe('the bounds of a count', () => {
-  it('leave room for what did not happen yet', () => {
+  it('are above zero for events that did not happen', () => {
     expect(meanWithBounds([0, 0, 0, 0])).toMatchObject({ mean: 0, low: 0 });
     expect(meanWithBounds([0, 0, 0, 0]).high).toBeCloseTo(Math.log(20) / 4, 12);
     expect(shareWithBounds(0, 10)).toMatchObject({ share: 0, low: 0 });
     expect(shareWithBounds(0, 10).high).toBeGreaterThan(0.2);
   });
 
-  it('hold the mean of counts that did happen', () => {
+  it('contain the mean of observed counts', () => {
     const counts = [0, 0, 1, 0, 2, 0, 0, 1, 0, 0, 0, 4];
     const { mean: centre, low, high } = meanWithBounds(counts);
     expect(centre).toBeCloseTo(8 / 12, 12);
@@ -147,7 +147,7 @@ describe('the bounds of a count', () => {
     expect(high).toBeGreaterThan(centre);
   });
 
-  it('of rare events are those of the Poisson distribution', () => {
+  it('of rare events equal those of the Poisson distribution', () => {
     // 3.6888795 = -ln 0.025; 0.6186721 and 8.7672731 are the limits of three events in the tables of Garwood.
     expect(rateWithBounds(0, 10)).toMatchObject({ perYear: 0, low: 0 });
     expect(rateWithBounds(0, 10).high).toBeCloseTo(0.368887945, 8);

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { measureIndexCoverage } from '../../bench/index-coverage.ts';
 
-it('breaks stores in each way, and follows arrivals', { timeout: 120_000 }, async () => {
+it('simulates every fault of a store, and tracks arrivals', { timeout: 120_000 }, async () => {
   const { broken, lags, streams } = await measureIndexCoverage(true, 1, () => undefined);
   for (const { share, inDay, measure, scope } of broken) {
     if (inDay === null) continue;

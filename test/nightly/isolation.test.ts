@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { measureIsolation } from '../../bench/isolation.ts';
 import { injectViolations } from '../support/injected-violations.ts';
 
-it('reports no clean answer of a million, and every answer with a document of another tenant', {
+it('reports none of a million valid answers, and every answer with a document of another tenant', {
   timeout: 120_000,
 }, () => {
   const { leaks, ...result } = measureIsolation(1_000_000);
@@ -11,7 +11,7 @@ it('reports no clean answer of a million, and every answer with a document of an
   expect(result).toMatchObject({ clean_answers_reported: 0, leaks_found: leaks });
 });
 
-it('finds and stores each of 10,000 violations on every way in over kills of the daemon', {
+it('finds and stores each of 10,000 violations over every ingest route while the daemon is killed repeatedly', {
   timeout: 1_800_000,
 }, async () => {
   expect(await injectViolations('postgres', 3334)).toBe(10_002);

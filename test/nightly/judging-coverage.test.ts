@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { measureJudging } from '../../bench/judging-coverage.ts';
 
-it('holds the bounds of every judged measure against the truth, with judges of each bias and agreement', {
+it('compares the bounds of every judged measure with the truth, for judges of each bias and agreement', {
   timeout: 120_000,
 }, () => {
   const { cells } = measureJudging(true, 1, () => undefined);

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { measureLimit } from '../../bench/judging-limit.ts';
 
-it('tells what of the scores of people the grades of a judge settle', () => {
+it('measures how far the grades of a judge determine the scores of people', () => {
   const { cells } = measureLimit(true);
   expect(cells.length).toBe(12);
   for (const { measure, byScore, byAny } of cells) {

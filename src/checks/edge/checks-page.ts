@@ -107,7 +107,7 @@ function history(data: ChecksPageData): Section {
     },
     strips(data),
     transitions.length === 0
-      ? lead('No check changed its verdict in this time. Choose a longer time to see earlier changes.')
+      ? lead('No check changed its verdict in this period. Choose a longer period to see earlier changes.')
       : changesByCheck(data),
     older !== null &&
       styledParagraph('quiet', link('Older changes', '/checks', { pipeline, check, before: older }, 'history')),

@@ -59,7 +59,7 @@ function changed(shadow: string, answers: readonly ChangedAnswer[]): Content {
   return section(
     `changed-${shadow}`,
     'Live queries that it answers most differently',
-    { lead: 'The first documents of both lists, those first that have least in common.' },
+    { lead: 'The first documents of both lists. The least similar lists come first.' },
     table('Lists that differ most', answers, [
       ['Query', ({ text }) => verbatim(text)],
       ['Overlap', ({ overlap }) => value(overlap, 'score'), 'number'],

@@ -129,7 +129,8 @@ function statusFacts({ status, progress, maxCostPerDay }: JudgePageData): Conten
 }
 
 function nothing({ isJudged, progress, skipped }: JudgePageData): Content {
-  if (!isJudged) return empty('This pipeline is not judged.', 'Add `judged` to its config.');
+  if (!isJudged)
+    return empty('No judge is configured for this pipeline.', 'Add `judged` to the pipeline in the config.');
   return empty(
     progress.drawn === 0
       ? 'No live query has been drawn for people yet.'

@@ -88,7 +88,7 @@ export function qualityCharts(
     levels: checks.flatMap((check) =>
       check.kind === 'floor' && check.goldenSet === set && check.measure === `${measure}@${k}` ? [levelOf(check)] : [],
     ),
-    empty: set === null ? 'No golden set runs on this pipeline.' : `No run of ${set} completed in this time.`,
+    empty: set === null ? 'No golden set runs on this pipeline.' : `No run of ${set} completed in this period.`,
   });
   const chart = (name: string, points: readonly TrendPoint[], empty: string) =>
     measureChart(name, points, {
@@ -104,10 +104,10 @@ export function qualityCharts(
     });
   return [
     { ...ofGolden, title: set === null ? ofGolden.title : `${ofGolden.title} on ${set}` },
-    chart(relevance, pointsOf(relevance), 'No judged answers, feedback or clicks in this time.'),
-    chart(COVERAGE, pointsOf(COVERAGE), 'Coverage was not measured in this time.'),
+    chart(relevance, pointsOf(relevance), 'No judged answers, feedback or clicks in this period.'),
+    chart(COVERAGE, pointsOf(COVERAGE), 'Coverage was not measured in this period.'),
     latency === null
-      ? chart(ERRORS, pointsOf(ERRORS), 'No live queries in this time.')
-      : chart(LATENCY, latency, 'No golden run completed in this time.'),
+      ? chart(ERRORS, pointsOf(ERRORS), 'No live queries in this period.')
+      : chart(LATENCY, latency, 'No golden run completed in this period.'),
   ];
 }

@@ -87,14 +87,14 @@ describe('summary of the fault benchmark', () => {
     expect(wrongWithHigh).toEqual({ right: 1, of: 2 });
   });
 
-  it('takes an unknown cause as right only where the list of causes has no word for the fault', () => {
+  it('counts an unknown cause as right only if the list of causes does not contain the fault', () => {
     const nameless = { faults: [{ kind: 'duplicated-results', size: 'large', causes: ['unknown'] }] } as const;
     const summary = summarise([world(nameless, { cause: 'unknown' }), world({}, { cause: 'unknown' })]);
     expect(summary.namedAtEnd).toEqual({ right: 1, of: 2 });
     expect(summary.unknownAtEnd).toEqual({ right: 2, of: 2 });
   });
 
-  it('holds only drops of 0.05 or more to a page within two runs', () => {
+  it('requires a page within two runs only for drops of 0.05 or more', () => {
     const { pagedWithinTwo } = summarise([
       world({}, null, {}),
       world({}, { severity: 'warning' }, null, {}),
@@ -103,7 +103,7 @@ describe('summary of the fault benchmark', () => {
     expect(pagedWithinTwo).toEqual({ right: 1, of: 2 });
   });
 
-  it('takes a pair as named when the cause and that of other alerts name both faults', () => {
+  it('counts a pair of faults as named if the first cause and the cause of other alerts name both', () => {
     const pair = {
       faults: [
         { kind: 'slow', size: 'large', causes: ['retriever_slow'] },
@@ -116,7 +116,7 @@ describe('summary of the fault benchmark', () => {
     expect(pairsOneNamed).toEqual({ right: 2, of: 2 });
   });
 
-  it('counts incidents of quiet worlds once, and messages after the repair but for the one that it is over', () => {
+  it('counts incidents of worlds without faults once, and messages after the repair except the resolution', () => {
     const quiet = { faults: [{ kind: 'quiet', size: 'small', causes: [] }] } as const;
     const message = { severity: 'critical', summary: '', diagnosis: '', minutes: 200 };
     const messages = [
@@ -129,12 +129,12 @@ describe('summary of the fault benchmark', () => {
     expect(summary.messagesAfterRepair).toBe(1);
   });
 
-  it('leaves out worlds in which a job of the daemon failed', () => {
+  it('excludes worlds in which a job of the daemon failed', () => {
     const summary = summarise([world({ failedJobs: ['evaluate-checks'] }, { cause: 'filter' }), world({}, {})]);
     expect(summary).toMatchObject({ worlds: 1, disturbed: 1, namedAtEnd: { right: 1, of: 1 } });
   });
 
-  it('puts stated probabilities beside the share that was right', () => {
+  it('compares stated probabilities with the share of right diagnoses', () => {
     const { calibration } = summarise([
       world({}, { probability: 0.96 }, { probability: 0.98, cause: 'filter' }, { probability: 0.6 }),
     ]);
@@ -159,7 +159,7 @@ describe('splits of the fault benchmark', () => {
     expect(new Set(used).size).toBeGreaterThanOrEqual(name === 'quiet' ? 1 : 50);
   });
 
-  it('share no shape', () => {
+  it('share no shape of a world', () => {
     const [training = new Set<string>(), test = new Set<string>()] = splitNames.map(
       (name) => new Set(readSplit(name).worlds.map((one) => JSON.stringify(one.shape))),
     );
@@ -183,7 +183,7 @@ describe('kinds of fault', () => {
     return service.trueNdcg();
   };
 
-  it('lower the true score where documents are lost, and leave it where nothing is wrong', async () => {
+  it('lower the true score if documents are lost, and keep it if nothing is wrong', async () => {
     const healthy = await ndcgUnder('quiet');
     expect(healthy).toBeGreaterThan(0.2);
     expect(await ndcgUnder('lost-at-random')).toBeLessThan(healthy - 0.05);
@@ -192,7 +192,7 @@ describe('kinds of fault', () => {
     expect(await ndcgUnder('traffic-level')).toBe(healthy);
   });
 
-  it('chain when two come together', async () => {
+  it('are applied one after the other if two are combined', async () => {
     const kinds = await readKinds();
     const both = ['fewer-results', 'answer-ids-changed'].flatMap((name) => kinds.get(name) ?? []);
     await service.change(together(both.map((kind) => kind.begin({ size: 'large', random, material }))), new Date(0));

@@ -16,14 +16,14 @@ describe('recorded worlds that the fit did not see', () => {
     reliabilityOf(evaluations.map((one) => rankedBy(one, by))),
   );
 
-  it('are named right by the fitted weights, seldom wrong, and almost never wrong with high confidence', () => {
+  it('are mostly diagnosed correctly by the fitted weights, and almost never wrongly with high confidence', () => {
     expect(fitted?.worlds).toBeGreaterThanOrEqual(90);
     expect((fitted?.right ?? 0) / (fitted?.worlds ?? 0)).toBeGreaterThanOrEqual(0.85);
     expect((fitted?.wrong ?? 1) / (fitted?.worlds ?? 1)).toBeLessThanOrEqual(0.05);
     expect((fitted?.wrongWithHighConfidence ?? 1) / (fitted?.worlds ?? 1)).toBeLessThanOrEqual(0.02);
   });
 
-  it('are likelier by the fitted weights than by the judged ones', () => {
+  it('are more likely under the fitted weights than under the expert weights', () => {
     expect(fitted?.logLoss).toBeLessThan(judged?.logLoss ?? 0);
   });
 });
@@ -78,7 +78,7 @@ const world: WorldRecord = {
 };
 
 describe('a world of the fault benchmark', () => {
-  it('is fitted to by what was weighed in each evaluation with an incident', () => {
+  it('contributes the evidence of each evaluation with an incident to the fit', () => {
     expect(evaluationsOf(world)).toEqual([
       {
         world: 'w1 2',
@@ -93,7 +93,7 @@ describe('a world of the fault benchmark', () => {
     ]);
   });
 
-  it('has an unknown cause where nothing is wrong and an incident opened all the same', () => {
+  it('has an unknown cause if an incident opened although nothing is wrong', () => {
     const quiet = { ...world, faults: [{ kind: 'quiet', size: 'small', causes: [] }] } as const;
     expect(evaluationsOf(quiet).map(({ causes }) => causes)).toEqual([['unknown']]);
   });

@@ -15,14 +15,14 @@ describe('the exit code of a command', () => {
     expect(exitCodeOfKind[errorTable[code].kind]).toBe(exitCode);
   });
 
-  it('of an error is never that of a success or of a check that failed', () => {
+  it('of an error is never that of a success or of a failed check', () => {
     for (const { kind } of Object.values(errorTable)) {
       expect(exitCodeOfKind[kind]).not.toBe(EXIT_OK);
       expect(exitCodeOfKind[kind]).not.toBe(EXIT_CHECK_FAILED);
     }
   });
 
-  it('of a bug is none of the contract', () => {
+  it('of a bug is none of the documented codes', () => {
     expect([EXIT_OK, EXIT_CHECK_FAILED, ...Object.values(exitCodeOfKind)]).not.toContain(EXIT_BUG);
   });
 });

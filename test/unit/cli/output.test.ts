@@ -22,7 +22,7 @@ describe('what a command prints', () => {
     expect(stdout).toEqual(['{\n  "a": [\n    1,\n    null\n  ],\n  "b": "ü"\n}\n']);
   });
 
-  it('as its answer goes to stdout, and as a note to stderr', () => {
+  it('as a result goes to stdout, and as a note to stderr', () => {
     const stdout = captured('stdout');
     const stderr = captured('stderr');
     printLine('the answer');
@@ -55,12 +55,12 @@ describe('a table', () => {
     ).toBe(['a    b', '1    22', '333  4'].join('\n'));
   });
 
-  it('shows an empty cell as nothing, and just its head without rows', () => {
+  it('shows nothing in an empty cell, and only the header without rows', () => {
     expect(formatTable(['a', 'b', 'c'], [['1', '', '3']])).toBe('a  b  c\n1     3');
     expect(formatTable(['a', 'b'], [])).toBe('a  b');
   });
 
-  it('does not colour, so that it can be copied and cut', () => {
+  it('has no colors, so that it can be copied and cut', () => {
     const escape = String.fromCharCode(27);
     expect(formatTable(['a'], [['x']], 0)).not.toContain(escape);
   });

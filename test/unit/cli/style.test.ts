@@ -3,13 +3,13 @@ import { describe, expect, it } from 'vitest';
 import { sparkline, styled } from '../../../src/cli/output.ts';
 
 describe('text for terminals', () => {
-  it('draws a trend from the least to the largest, with gaps', () => {
+  it('draws a trend from the minimum to the maximum, with gaps', () => {
     expect(sparkline([0, 0.5, 1, null, 0])).toBe('▁▅█ ▁');
     expect(sparkline([0.8, 0.8])).toBe('▅▅');
     expect(sparkline([])).toBe('');
   });
 
-  it('has colours of its own on a terminal, and shows what a text would have it obey', () => {
+  it('has colors on a terminal, and shows control characters of a text instead of obeying them', () => {
     const hostile = '\u001b[2J\u001b[31mid\u0007\u009b1A\u202e\r';
     const script = `
       import { formatTable, printJson, printLine, styled } from ${JSON.stringify(new URL('../../../src/cli/output.ts', import.meta.url).href)};
@@ -33,7 +33,7 @@ describe('text for terminals', () => {
     expect(JSON.parse(json)).toEqual({ id: hostile });
   });
 
-  it('has no colours where nobody sees them', () => {
+  it('has no colors in a file or a pipe', () => {
     expect(styled('red', 'critical')).toBe('critical');
   });
 });

@@ -163,7 +163,7 @@ function shownSet(pipeline: string, shown: NonNullable<GoldenPageData['shown']>)
           return goldenChart(`trend-${measure}`, measure, k, trends.get(measure) ?? [], {
             marks: deployments.map(deploymentMark),
             levels: floor === undefined ? [] : [floor],
-            empty: 'No run completed in this time. Choose a longer one.',
+            empty: 'No run completed in this period. Choose a longer one.',
           });
         }),
       ),
@@ -175,8 +175,8 @@ function shownSet(pipeline: string, shown: NonNullable<GoldenPageData['shown']>)
       { lead: 'Newest first.' },
       runs.length === 0
         ? empty(
-            'No run started in this time.',
-            `Choose a longer time above, or run the set now: \`recalld golden run --pipeline ${pipeline} --set ${goldenSet}\``,
+            'No run started in this period.',
+            `Choose a longer period above, or run the set now: \`recalld golden run --pipeline ${pipeline} --set ${goldenSet}\``,
           )
         : table(
             'Golden runs, newest first',

@@ -9,6 +9,7 @@ import type { Deployment } from '../../../live/deployments/rules/deployment.ts';
 import { formatMetricKey } from '../../../math/ir/metric-key.ts';
 import type { Query } from '../../../report/console/http/visit.ts';
 import { showsTextOf } from '../../../report/console/shows-text.ts';
+import type { DocumentFate } from '../../rules/labels.ts';
 import type { GoldenRun } from '../../rules/run.ts';
 import { answersByDocument, queriesByDocument, scoreQueries } from '../../rules/score-run.ts';
 import type { GoldenRuns } from '../../sql/golden-runs.ts';
@@ -25,9 +26,10 @@ export async function readQueryPage(context: Context, runId: string, queryId: st
   const { runs } = db.golden;
   const run = await findRun(runs, runId);
   const incident = await diagnosisOf(context, run);
-  const [[stored], stale, other] = await Promise.all([
+  const [[stored], stale, lost, other] = await Promise.all([
     db.golden.sets.someQueries(run.goldenSet, run.goldenSetVersion, { ids: [queryId] }),
     runs.staleLabels(run.id),
+    runs.lostLabels(run.id),
     wanted === undefined ? otherRun(context, run, incident) : findRun(runs, wanted),
   ]);
   if (stored === undefined) {
@@ -54,8 +56,12 @@ export async function readQueryPage(context: Context, runId: string, queryId: st
     after,
     /** Answer in the compared run; null if there is no run to compare with. */
     before,
-    /** Judged documents that are no longer in the store. */
-    stale: new Set(stale.flatMap((label) => (label.queryId === queryId ? [label.documentId] : []))),
+    /** Judged documents that are missing from the store, with the reason. */
+    fates: new Map(
+      [...stale, ...lost]
+        .filter((label) => label.queryId === queryId)
+        .map(({ documentId, fate }): [string, DocumentFate] => [documentId, fate]),
+    ),
     /** Why relevant documents are missed, determined while the page is built; null unless requested. */
     explained,
     /** The incident that the run was part of; null if there is none. */

@@ -26,6 +26,7 @@ import {
   verbatim,
   why,
 } from '../../../report/model/show.ts';
+import type { DocumentFate } from '../../rules/labels.ts';
 import { describeDeletedAnswers } from '../../runs/stored-runs.ts';
 import { partsOfPipelineName } from '../../watched-pipeline.ts';
 import type { QueryPageData, QuerySide } from './golden-reads.ts';
@@ -72,7 +73,7 @@ export function queryPage(data: QueryPageData): PageContent {
           query.steps,
           data,
           (id) => named(id, data.words),
-          (id, grade) => gradeOf(grade, data.stale.has(id)),
+          (id, grade) => gradeOf(grade, data.fates.get(id) === 'superseded'),
         ),
       answer?.errorCode != null && callout(`The retriever failed (${answer.errorCode})`, verbatim(failure)),
       group(
@@ -99,7 +100,15 @@ export function queryPage(data: QueryPageData): PageContent {
   };
 }
 
-function missed(documents: readonly Judgment[], { stale, explained, words }: QueryPageData): Content {
+/** @param fate why the run did not find the document in the store; undefined if it did */
+function inStore(fate: DocumentFate | undefined): Content {
+  if (fate === undefined) return 'yes, as far as known';
+  return fate === 'superseded'
+    ? badge('missing: the label is stale', 'warning')
+    : badge('missing from the store', 'critical');
+}
+
+function missed(documents: readonly Judgment[], { fates, explained, words }: QueryPageData): Content {
   if (documents.length === 0) return lead('Every relevant document was retrieved.');
   return [
     explained === null &&
@@ -110,11 +119,7 @@ function missed(documents: readonly Judgment[], { stale, explained, words }: Que
       [
         ['Document', ({ documentId: id }) => named(id, words)],
         ['Grade', ({ grade }) => grade, 'number'],
-        [
-          'In the store',
-          ({ documentId: id }) =>
-            stale.has(id) ? badge('missing: the label is stale', 'warning') : 'yes, as far as known',
-        ],
+        ['In the store', ({ documentId: id }) => inStore(fates.get(id))],
         explained === null
           ? null
           : [
@@ -175,7 +180,7 @@ function documents(
   caption: string,
   { answer, run }: QuerySide,
   ranked: readonly RankedDocument[],
-  { stale, words }: QueryPageData,
+  { fates, words }: QueryPageData,
   move: ((document: RankedDocument) => Content) | null,
 ): Content {
   if (answer === null)
@@ -195,7 +200,7 @@ function documents(
       [
         ['Rank', ({ rank }) => rank, 'number'],
         ['Document', ({ id }) => named(id, words)],
-        ['Grade', ({ id, grade }) => gradeOf(grade, stale.has(id))],
+        ['Grade', ({ id, grade }) => gradeOf(grade, fates.get(id) === 'superseded')],
         move === null ? null : ['Move', move],
         ['Score', ({ score }) => score !== null && value(score, 'other'), 'minor number'],
       ],

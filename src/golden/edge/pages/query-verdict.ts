@@ -83,13 +83,13 @@ function sentence(
 
 /** Explains missed documents, using the explanations if they were requested, and names the cause of the incident. */
 function reasonsOf(
-  { stale, explained }: QueryPageData,
+  { fates, explained }: QueryPageData,
   { missed }: ReturnType<typeof sideBySide>,
   incident: Incident | null,
 ): Content[] {
   const ids = new Set(missed.map(({ documentId: id }) => id));
   const why = (explained ?? []).filter(({ document }) => ids.has(document)).slice(0, MAX_NAMED);
-  const gone = missed.filter(({ documentId: id }) => stale.has(id)).slice(0, MAX_NAMED);
+  const gone = missed.filter(({ documentId: id }) => fates.has(id)).slice(0, MAX_NAMED);
   return [
     ...why.map((one): Content => ['Why: ', documentId(one.document), ' ', verdictWords(one), '. ', one.action]),
     ...(why.length > 0 || gone.length === 0

@@ -140,7 +140,7 @@ export function runPage(data: RunPageData): PageContent {
             goldenChart(`trend-${measure}`, measure, 0, trends.get(measure) ?? [], {
               from,
               marks: deployments.map(deploymentMark),
-              empty: 'No run completed in this time. Choose a longer one.',
+              empty: 'No run completed in this period. Choose a longer one.',
             }),
           ),
         ),

@@ -27,7 +27,7 @@ function setScores(set: ReportedSet, id: string, marks: readonly TrendMark[]): S
     {
       lead: `${plural(completed, 'run')} completed${ended === 0 ? '' : `, ${ended} void or failed`}. ${marks.length === 0 ? 'No deployments.' : 'Numbered lines are deployments.'}`,
     },
-    last === null ? empty('No run completed in this time, so there are no scores.') : lastScores(set, last, k),
+    last === null ? empty('No run completed in this period, so there are no scores.') : lastScores(set, last, k),
     group(
       'charts',
       charted.map(({ measure }) => {
@@ -35,7 +35,7 @@ function setScores(set: ReportedSet, id: string, marks: readonly TrendMark[]): S
         return goldenChart(`${id}-${measure}`, measure, k, pointsOf(runs, measure), {
           marks,
           levels: floor === undefined ? [] : [{ value: floor, text: `threshold ${floor}`, isThreshold: true }],
-          empty: 'No run completed in this time.',
+          empty: 'No run completed in this period.',
         });
       }),
     ),

@@ -32,13 +32,13 @@ const headings: Readonly<Record<NamedKind, { readonly title: string; readonly le
   missing: { title: 'Missing', lead: 'Documents that are in the manifest but not in the store.' },
   unretrievable: {
     title: 'Not retrieved',
-    lead: 'Documents that are in the store but are not retrieved by the beginning of their own text.',
+    lead: 'Stored documents that a search for the beginning of their own text does not return.',
   },
   orphaned: {
     title: 'Orphaned',
     lead: 'Documents that are in the store but not in the manifest, or that are deleted there.',
   },
-  superseded: { title: 'Superseded', lead: 'Documents of which the store has chunks of several versions.' },
+  superseded: { title: 'Superseded', lead: 'Documents with chunks of several versions in the store.' },
   other_model: {
     title: 'Other model',
     lead: 'Chunks whose stored vectors differ from what the embedder returns for their texts.',

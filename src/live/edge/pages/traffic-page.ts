@@ -56,7 +56,7 @@ export function trafficPage(data: TrafficPageData): PageContent {
         {
           lead:
             total > 0 &&
-            `${count(total)} in this time, sampled or not. Shares are those of a trailing window, with 95 % CI.`,
+            `${count(total)} in this period, sampled or not. Shares are those of a trailing window, with 95 % CI.`,
         },
         total === 0 &&
           empty(

@@ -225,7 +225,7 @@ describe('the weekly report', () => {
       '69 %',
       '71 %',
       'recalld does not know which pages were false',
-      'accepts 0.019 false ones in this time: 1 page in 365 d',
+      'accepts 0.019 false ones in this period: 1 page in 365 d',
     ];
     expect(words.filter((one) => !text.includes(one))).toEqual([]);
   });
@@ -268,13 +268,13 @@ describe('the weekly report', () => {
     });
     const words = [
       'No golden set is measured',
-      'No alerts fired in this time',
+      'No alerts fired in this period',
       'Query density of this pipeline is not monitored',
       'The search for topics starts once there is a baseline',
       'there is no budget of false pages',
     ];
     expect(words.filter((one) => !empty.includes(one))).toEqual([]);
-    expect(html({ sets: [{ ...set, runs: [], last: null }] })).toContain('No run completed in this time');
+    expect(html({ sets: [{ ...set, runs: [], last: null }] })).toContain('No run completed in this period');
     expect(html({ truncated: ['incidents'] })).toContain('there are too many incidents');
   });
 });

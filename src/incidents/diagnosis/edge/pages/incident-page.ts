@@ -307,7 +307,7 @@ export function incidentsPart({ incidents, until }: WeeklyReport): Section {
         : 'Newest first. An incident lasts until all of its alerts are resolved. Numbers and causes are those of that time.',
     },
     incidents.length === 0
-      ? empty('No alerts fired in this time.')
+      ? empty('No alerts fired in this period.')
       : table('Incidents, newest first', incidents.slice(0, MAX_ROWS), [
           ['Opened (UTC)', ({ openedAt }) => time(openedAt)],
           ['Alerts, at their worst', ({ timeline }) => timeline.map(({ name, worst }) => [name, why(worst.text)])],
@@ -360,7 +360,7 @@ export function pagesPart({ incidents, density, from, until }: WeeklyReport): Se
         : fact(
             'Density pages',
             String(ofDensity),
-            `alerts.false_pages.drift accepts ${acceptedText(budget, until.getTime() - from.getTime())} false ones in this time: ${plural(budget.count, 'page')} in ${duration(budget.periodMs / 1000)}, over all pipelines together`,
+            `alerts.false_pages.drift accepts ${acceptedText(budget, until.getTime() - from.getTime())} false ones in this period: ${plural(budget.count, 'page')} in ${duration(budget.periodMs / 1000)}, over all pipelines together`,
           ),
     ),
     budget === null && lead('Query density is not monitored here, so there is no budget of false pages.'),

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import type { QueryPageData } from '../../../../../src/golden/edge/pages/golden-reads.ts';
+import { queryPage } from '../../../../../src/golden/edge/pages/query-page.ts';
 import { sideBySide } from '../../../../../src/golden/edge/pages/query-sides.ts';
 import { queryVerdict } from '../../../../../src/golden/edge/pages/query-verdict.ts';
 import { terminalText } from '../../../../../src/report/terminal.ts';
@@ -56,7 +57,7 @@ it('the verdict on a query names its score before and now, its lost documents, a
     words: new Map(),
     after: side(0, 'b'),
     before: side(1, 'a', 'b'),
-    stale: new Set(),
+    fates: new Map(),
     explained: null,
     incident: anIncident({ cause: 'index_lost_documents' }),
   };
@@ -67,6 +68,10 @@ it('the verdict on a query names its score before and now, its lost documents, a
   expect(text).toContain('Likely cause: documents missing from the index (incident 7).');
   const failed = { ...data, after: { ...data.after, answer: anAnswer({ outcome: 'timeout', documents: [] }) } };
   expect(terminalText(queryVerdict(failed, sides, null), NOON)).toContain('The retriever failed (timeout).');
-  const gone = { ...data, stale: new Set(['a']) };
-  expect(terminalText(queryVerdict(gone, sides, null), NOON)).toContain('missing from the store: a');
+  for (const fate of ['superseded', 'lost'] as const) {
+    const gone = { ...data, fates: new Map([['a', fate]]) };
+    expect(terminalText(queryVerdict(gone, sides, null), NOON)).toContain('missing from the store: a');
+    const page = terminalText(queryPage(gone).content, NOON);
+    expect(page, 'in the list of documents that were not returned').not.toContain('yes, as far as known');
+  }
 });

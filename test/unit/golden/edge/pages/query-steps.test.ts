@@ -26,7 +26,7 @@ function pageOf(parts: Partial<QueryPageData> = {}): string {
     words: new Map(),
     after: { run, answer, scores: { 'ndcg@2': 0.6, 'all_found@2': 1, 'union_recall@2': 1 } },
     before: null,
-    stale: new Set(),
+    fates: new Map(),
     explained: null,
     incident: null,
     ...parts,
