@@ -152,7 +152,7 @@ function strongParagraphs({ provenance, scores, quiet, changed }: DenseResult, l
     `The goal for one comparison with \`recalld drift\` is to detect a change in at most ${percent(STRONG_BARS.calls[0])} of comparisons without a change, in at least ${percent(STRONG_BARS.calls[10])} with a tenth of the traffic uncovered, and in at least ${percent(STRONG_BARS.calls[20])} with a fifth. The worst language had ${percent(none)}, ${percent(tenth)} and ${percent(fifth)}. The goal was ${met(areLooksMet)}.`,
     lookTable(looks.looks),
     measuredBy(looks.provenance),
-    `In the daemon, the goal is a page or a ticket within three days in at least ${percent(STRONG_BARS.tenthWithinThreeDays)} of the streams if a tenth of the traffic is uncovered. The worst language had ${percent(soon)}. The goal was ${met(soon >= STRONG_BARS.tenthWithinThreeDays)}. Without a change, there were ${pages} pages.`,
+    `In the daemon, the goal is a page or a ticket within three days in at least ${percent(STRONG_BARS.tenthWithinThreeDays)} of the streams if a tenth of the traffic is uncovered. The worst language had ${percent(soon)}. The goal was ${met(soon >= STRONG_BARS.tenthWithinThreeDays)}. Without a change, the number of pages was ${pages}.`,
     table(
       ['World', 'Change', 'Streams', 'Density', 'Alert within 3 days', 'Page within 14 days', 'Hours to the page'],
       changed.map(({ world, change, streams, density, alertedInThreeDays, levels }) => [
