@@ -3,16 +3,14 @@
 import {
   type AlertEvent,
   type AlertLevel,
-  type AlertPolicy,
   type AlertState,
+  alertPolicy,
   alertThreshold,
-  DENSITY_THRESHOLDS,
-  detectorsOf,
   newAlert,
   stepAlert,
 } from '../../src/density/rules/alert.ts';
 import { type Baseline, buildBaseline } from '../../src/density/rules/baseline.ts';
-import { measureWindow, type PlacedQuery } from '../../src/density/rules/measure-window.ts';
+import { measureWindow, type WindowMeasurement } from '../../src/density/rules/measure-window.ts';
 import { type WindowTotals, windowTotals } from '../../src/density/rules/pooled-density.ts';
 import type { ScoredQuery } from '../../src/density/rules/query-score.ts';
 import { type Matrix, selectRows } from '../../src/math/vector/matrix.ts';
@@ -30,10 +28,10 @@ export const BASELINE_HOURS = 14 * 24;
 export const budget = { count: 1, periodMs: YEAR_MS } as const;
 
 /** A query of the stream after it was measured. */
-export interface LiveQuery extends PlacedQuery {
+export type LiveQuery = WindowMeasurement['queries'][number] & {
   /** Its question in the world. */
   readonly question: number;
-}
+};
 
 export interface MonitoredHour {
   readonly startMs: number;
@@ -61,7 +59,11 @@ export function baselineOf(hours: readonly (readonly Asked[])[], vectors: Matrix
 
 /** @param firstHour hour of the first window, after the baseline */
 export function startMonitor(baseline: Baseline, firstHour: number): Monitor {
-  const policies = { page: policyOf(baseline, 'page'), ticket: policyOf(baseline, 'ticket') };
+  const threshold = alertThreshold(budget, HOUR_MS, 1);
+  const policies = {
+    page: alertPolicy(baseline, 'page', threshold),
+    ticket: alertPolicy(baseline, 'ticket', threshold),
+  };
   const startMs = START_MS + firstHour * HOUR_MS;
   const states: Record<AlertLevel, AlertState> = {
     page: newAlert(policies.page, startMs),
@@ -99,11 +101,6 @@ export function startMonitor(baseline: Baseline, firstHour: number): Monitor {
       };
     },
   };
-}
-
-function policyOf(baseline: Baseline, level: AlertLevel): AlertPolicy {
-  const floors = DENSITY_THRESHOLDS[level];
-  return { detectors: detectorsOf(baseline, floors), floors, threshold: alertThreshold(budget, HOUR_MS, 1) };
 }
 
 function scored(

@@ -2,7 +2,7 @@
 
 import { type Baseline, isInTail } from '../../src/density/rules/baseline.ts';
 import { type CauseReading, familiarity, novelBelow, noveltyOf, readCause } from '../../src/density/rules/cause.ts';
-import { type RepeatedSearch, searchCanary } from '../../src/density/rules/measurement-change.ts';
+import { searchCanary } from '../../src/density/rules/measurement-change.ts';
 import { UNCOVERED_PERCENTILE, uncoveredShareOf } from '../../src/density/rules/query-density.ts';
 import { tailClusters } from '../../src/density/rules/tail-clusters.ts';
 import { type Matrix, selectRows } from '../../src/math/vector/matrix.ts';
@@ -123,7 +123,7 @@ function largestCluster({ baseline, world }: Memory, hours: readonly MonitoredHo
   return largest === undefined ? [] : largest.members.map((id) => questions.get(id) ?? 0);
 }
 
-function goldenSearches({ golden, goldenScores }: Memory, scores: Scores): RepeatedSearch[] {
+function goldenSearches({ golden, goldenScores }: Memory, scores: Scores): Parameters<typeof searchCanary>[0] {
   return Array.from(golden, (question, i) => ({
     before: { chunks: [], score: goldenScores[i] ?? 0 },
     after: { chunks: [], score: scores[question] ?? 0 },

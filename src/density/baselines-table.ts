@@ -6,7 +6,9 @@ import { insertRows, queryRows } from '../platform/postgres/rows.ts';
 import { inTransaction, lockInTransaction } from '../platform/postgres/transaction.ts';
 import { bytesOfNumbers, bytesOfVector, numbersOfBytes, vectorOfBytes } from '../platform/postgres/values.ts';
 import type { FrozenBaseline } from './rules/baseline.ts';
+import type { Regions } from './rules/baseline-spread.ts';
 import type { ScorePair } from './rules/query-density.ts';
+import type { BaselineScores } from './rules/query-score.ts';
 
 export interface StoredBaseline {
   readonly pipeline: string;
@@ -53,10 +55,10 @@ interface Summary extends Omit<FrozenBaseline, 'regions' | 'scores' | 'period'> 
   readonly tailSessions: number;
 }
 
-interface BaselineRow extends Pick<StoredBaseline, 'pipeline' | 'version' | 'createdAt' | 'reason'> {
+type BaselineRow = Omit<StoredBaseline, 'baseline' | 'storeMean' | 'tailSessions'> & {
   readonly summary: Summary;
   readonly arrays: Buffer;
-}
+};
 
 type RetainedRow = Omit<RetainedQuery, 'vector'> & { readonly vector: Buffer };
 
@@ -124,7 +126,8 @@ export function baselinesTable(pool: Pool) {
 
     /** Records replayed scores; null for a query that can no longer be measured. Ignores erased queries. */
     async recordReplays(
-      { pipeline, version }: Pick<StoredBaseline, 'pipeline' | 'version'>,
+      pipeline: string,
+      version: number,
       found: readonly { readonly id: string; readonly score: number | null }[],
       at: Date,
     ): Promise<void> {
@@ -242,19 +245,16 @@ function toStored({ summary, arrays, ...stored }: BaselineRow): StoredBaseline {
 
 // The long arrays of a baseline, concatenated as bytes.
 
-type BaselineArrays = Pick<FrozenBaseline, 'regions' | 'scores'> & Pick<StoredBaseline, 'storeMean'>;
+type BaselineArrays = {
+  readonly regions: Regions;
+  readonly scores: BaselineScores;
+  readonly storeMean: Float64Array;
+};
 
 /** Length of each concatenated array. */
-interface ArrayShape {
-  readonly regions: number;
-  readonly columns: number;
-  readonly scores: number;
-  readonly regionScores: readonly number[];
-  /** Absent in baselines without mean subtraction. */
-  readonly storeMean?: number;
-}
+type ArrayShape = ReturnType<typeof arrayShape>;
 
-function arrayShape({ regions, scores, storeMean }: BaselineArrays): ArrayShape {
+function arrayShape({ regions, scores, storeMean }: BaselineArrays) {
   return {
     regions: regions.count,
     columns: regions.columns,
@@ -276,7 +276,7 @@ function arraysOfBytes(bytes: Uint8Array, shape: ArrayShape): BaselineArrays {
   const centroids = take(shape.regions * shape.columns);
   const all = take(shape.scores);
   const regions = shape.regionScores.map(take);
-  const storeMean = take(shape.storeMean ?? 0);
+  const storeMean = take(shape.storeMean);
   if (at !== numbers.length) throw new RangeError('A stored baseline does not have its declared length.');
   return {
     regions: { count: shape.regions, columns: shape.columns, centroids },

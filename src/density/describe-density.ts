@@ -2,8 +2,7 @@
 
 import type { Context } from '../core/context.ts';
 import { ALL_SEGMENT } from '../core/model.ts';
-import { DAY_MS } from '../core/time.ts';
-import type { Measurements } from '../measures/measurements.ts';
+import { DAY_MS, type TimeSpan } from '../core/time.ts';
 import type { Measurement } from '../measures/rules/measurement.ts';
 import { toWire } from '../platform/http/wire.ts';
 import { type DensityAnswer, densityAnswer } from './http-contract.ts';
@@ -11,21 +10,13 @@ import { GROWTH_DAYS, outgrewBaseline } from './rules/measurement-change.ts';
 import { densityMeasures } from './rules/watch.ts';
 import type { DensityPhase } from './rules/watch-state.ts';
 
-export interface DensityRequest {
-  readonly pipeline: string;
-  readonly segment: string;
-  /** Period of the series. */
-  readonly from: Date;
-  readonly until: Date;
-}
-
 const MAX_EVENTS = 50;
 /** Maximum length of a series: two weeks of hourly windows. */
 const MAX_SERIES = 336;
 
 export async function describeDensity(
   { db, clock, densityPlans: plans }: Context,
-  { pipeline, segment, from, until }: DensityRequest,
+  { pipeline, segment, from, until }: TimeSpan & Readonly<Record<'pipeline' | 'segment', string>>,
   check: DensityAnswer['check'],
 ): Promise<DensityAnswer> {
   const now = clock.now();
@@ -67,7 +58,7 @@ export async function describeDensity(
     ),
     closedUntil: watching && stored && new Date(stored.state.closedMs),
     check,
-    outgrewBaseline: await hasOutgrown(db.measurements, phase, pipeline, now),
+    outgrewBaseline: await hasOutgrown(db, phase, pipeline, now),
     measures,
     events,
   });
@@ -77,7 +68,7 @@ const pointOf = (one: Measurement) => ({ ...one, sessions: one.n });
 
 /** True if density has outgrown its baseline, using the last density of each full day (UTC). */
 async function hasOutgrown(
-  measurements: Pick<Measurements, 'series'>,
+  { measurements }: Context['db'],
   phase: DensityPhase | null,
   pipeline: string,
   now: Date,

@@ -34,7 +34,7 @@ const CONFIDENCE = 0.95;
 const SEED = 1;
 
 /** Interval between searches: one window, but at least one hour. */
-export function searchIntervalMs({ windowMs }: Pick<DensityPlan, 'windowMs'>): number {
+export function searchIntervalMs({ windowMs }: DensityPlan): number {
   return Math.max(windowMs, HOUR_MS);
 }
 
@@ -63,8 +63,7 @@ async function detectIn(context: Context, plan: DensityPlan, latest: Date | null
   if (baseline === null) return;
   const scoredSince = timeOf(sinceMs);
   const period = await topicPeriod(context, plan, phase, { closedMs, scoredSince });
-  const settings = { most: MAX_QUERIES, storeMean: baseline.storeMean };
-  const traffic = await readTraffic(context, period, settings, signal);
+  const traffic = await readTraffic(context, period, MAX_QUERIES, baseline.storeMean, signal);
   const [tail, sample] = await Promise.all(
     (['tail', 'sample'] as const).map((role) => db.density.baselines.retained(pipeline, phase.baselineVersion, role)),
   );
@@ -115,23 +114,15 @@ function topicBaseline({ baseline, tailSessions }: StoredBaseline, tail: Retaine
   };
 }
 
-interface NamedTopic extends LocatedTopic {
-  readonly label: readonly string[];
-  readonly texts: ReadonlyMap<string, string>;
-}
+type NamedTopic = Awaited<ReturnType<typeof nameTopics>>[number];
 
 /** Labels topics. Drops topics that neither their vectors nor their words identify as a single topic. */
-async function nameTopics(
-  { db }: Context,
-  pipeline: string,
-  found: readonly LocatedTopic[],
-  traffic: Traffic,
-): Promise<NamedTopic[]> {
+async function nameTopics({ db }: Context, pipeline: string, found: readonly LocatedTopic[], traffic: Traffic) {
   if (found.length === 0) return [];
   const own = new Set(found.flatMap(({ members }) => members));
   const others = traffic.covered.map(({ id }) => id).filter((id) => !own.has(id));
   const background = await db.density.topics.texts(pipeline, drawn(others, MAX_TEXTS, SEED));
-  const named: NamedTopic[] = [];
+  const named = [];
   for (const topic of found) {
     const texts = await db.density.topics.texts(pipeline, topic.members.slice(0, MAX_TEXTS));
     const label = labelTopic([...texts.values()], [...background.values()]);

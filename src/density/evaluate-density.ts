@@ -79,7 +79,7 @@ async function investigateAlert(
     canary: null,
   });
   const regions = regionsOf(pooled, stored);
-  return raisedEvent(pipeline, alert, { uncovered, regions, novelty, reading, lost });
+  return raisedEvent(pipeline, alert, uncovered, regions, novelty, reading, lost);
 }
 
 function uncoveredOf(windows: readonly ClosedWindow[], { baseline }: StoredBaseline): UncoveredShare {
@@ -105,10 +105,9 @@ function regionsOf(windows: readonly ClosedWindow[], { baseline }: StoredBaselin
     }
   }
   const regions = [...sums].map(([region, { sessions, sumX }]) => {
-    const meanX = sumX / sessions;
-    return { region, weight: sessions, share: sessions / all, meanX, density: densityOf(meanX) };
+    return { region, share: sessions / all, density: densityOf(sumX / sessions) };
   });
-  return regionTable({ regions }, baseline.regionShares);
+  return regionTable(regions, baseline.regionShares);
 }
 
 /** Compares one query per session since the drop with the baseline queries; null if there are none. */
@@ -119,8 +118,7 @@ async function compareQueries(
   period: CoveragePeriod,
   signal: AbortSignal,
 ): ReturnType<DensityCompute['compareWithBaseline']> {
-  const settings = { most: 2 * MAX_COMPARED_QUERIES, storeMean };
-  const traffic = await readTraffic(context, period, settings, signal);
+  const traffic = await readTraffic(context, period, 2 * MAX_COMPARED_QUERIES, storeMean, signal);
   const seen = new Set<string>();
   const rows = traffic.queries.flatMap(({ id, session, row }) => {
     const name = session ?? `query ${id}`;
@@ -131,14 +129,6 @@ async function compareQueries(
   const queries = matrixOf(rows.slice(0, MAX_COMPARED_QUERIES).map((row) => rowOf(traffic.vectors, row)));
   if (queries.rows === 0) return null;
   return context.compute.compareWithBaseline(queries, sample.vectors, signal);
-}
-
-/** Baseline that live queries are compared with. */
-interface ComparedBaseline {
-  readonly plan: DensityPlan;
-  readonly stored: StoredBaseline;
-  /** Excludes queries that were measured before this time in another way; null excludes none. */
-  readonly scoredSince: Date | null;
 }
 
 /** Maximum number of queries per window; a sample of this size is accurate enough. */
@@ -168,13 +158,13 @@ async function observeWindow(
   if (span === undefined || (await isAwaited(context, plan, span, now))) return null;
   const stored = await context.db.density.baselines.find(pipeline, baselineVersion);
   if (stored === null) throw new Error(`The density baseline ${baselineVersion} of ${pipeline} no longer exists`);
-  const compared = { plan, stored, scoredSince: timeOf(sinceMs) };
-  const { closed, measurement, traffic } = await measureWindow(context, compared, span, signal);
+  const scoredSince = timeOf(sinceMs);
+  const { closed, measurement, traffic } = await measureWindow(context, plan, stored, scoredSince, span, signal);
   const before = await context.db.density.watch.windows(pipeline, new Date(span.endMs - MAX_POOL_MS));
   const comparable = before.filter(
     (window) => window.endMs <= span.startMs && window.baselineVersion === baselineVersion,
   );
-  const remeasured = await measureLateSamples(context, compared, comparable, signal);
+  const remeasured = await measureLateSamples(context, plan, stored, scoredSince, comparable, signal);
   const latest = new Map(remeasured.map((window) => [window.endMs, window]));
   return {
     kind: 'window_measured',
@@ -199,21 +189,20 @@ async function isAwaited(
   return open + untouched > 0;
 }
 
+/** @param scoredSince excludes queries that were measured before this time in another way; null excludes none */
 async function measureWindow(
   context: Context,
-  { plan, stored: { baseline, storeMean, version }, scoredSince }: ComparedBaseline,
+  plan: DensityPlan,
+  { baseline, storeMean, version }: StoredBaseline,
+  scoredSince: Date | null,
   { startMs, endMs }: WindowSpan,
   signal: AbortSignal,
-): Promise<{
-  readonly closed: ClosedWindow;
-  readonly measurement: WindowMeasurement;
-  readonly traffic: Traffic;
-}> {
+) {
   // Queries scored during this read count as late, so the next search for late queries starts at this time.
   const measuredMs = context.clock.now().getTime();
   const period = { pipeline: plan.pipeline, from: new Date(startMs), until: new Date(endMs), scoredSince };
   const { regions, scores } = baseline;
-  const traffic = await readTraffic(context, period, { most: MAX_QUERIES, storeMean }, signal);
+  const traffic = await readTraffic(context, period, MAX_QUERIES, storeMean, signal);
   const { queries, vectors } = traffic;
   const measurement = await context.compute.measureWindow({ queries, vectors }, { regions, scores }, signal);
   const totals = windowTotals({ startMs, endMs }, measurement.means);
@@ -233,11 +222,12 @@ async function measureWindow(
  */
 async function measureLateSamples(
   context: Context,
-  compared: ComparedBaseline,
+  plan: DensityPlan,
+  stored: StoredBaseline,
+  scoredSince: Date | null,
   comparable: readonly ClosedWindow[],
   signal: AbortSignal,
 ): Promise<readonly ClosedWindow[]> {
-  const { plan, scoredSince } = compared;
   const latest = comparable.at(-1);
   if (latest === undefined) return [];
   const lateSince = new Date(Math.max(latest.measuredMs - WRITING_MS, scoredSince?.getTime() ?? 0));
@@ -251,7 +241,7 @@ async function measureLateSamples(
   for (const window of comparable) {
     if (window.endMs <= first.getTime()) continue;
     if ((await firstLate(window.startMs, window.endMs)) === null) continue;
-    remeasured.push((await measureWindow(context, compared, window, signal)).closed);
+    remeasured.push((await measureWindow(context, plan, stored, scoredSince, window, signal)).closed);
   }
   return remeasured;
 }

@@ -6,35 +6,17 @@ import type { QueryOutcome } from '../core/model.ts';
 import { matrixOf } from '../math/vector/matrix.ts';
 import { queryRows } from '../platform/postgres/rows.ts';
 import { vectorOfBytes } from '../platform/postgres/values.ts';
-import type { ComplaintTopic, ComplaintTopics, RatedQuery } from './rules/complaint-topics.ts';
+import type { RatedQuery } from './rules/complaint-topics.ts';
 import { distinctExamples, isOneByLabel, labelTopic } from './rules/topic-description.ts';
 
 /** Maximum number of queries with negative feedback, and the same maximum for queries without it. */
 const MAX_QUERIES = 2000;
 const MAX_DOCUMENTS = 3;
 
-export interface NamedComplaint extends ComplaintTopic {
-  /** Distinctive words; empty if texts are not stored. */
-  readonly label: readonly string[];
-  readonly shown: readonly ComplaintQuery[];
-  /** Number of failed queries and of queries with empty results. */
-  readonly failed: number;
-  readonly empty: number;
-  /** Documents that users with similar queries clicked or rated positively, most frequent first. */
-  readonly liked: readonly string[];
-}
-
-export type Complaints =
-  | Extract<ComplaintTopics, { kind: 'insufficient_data' }>
-  | (Omit<Extract<ComplaintTopics, { kind: 'topics' }>, 'topics'> & { readonly topics: readonly NamedComplaint[] });
+export type NamedComplaint = Extract<Awaited<ReturnType<typeof findComplaints>>, { kind: 'topics' }>['topics'][number];
 
 /** Searches the sampled live queries of a pipeline that have a vector. Stores nothing. */
-export async function findComplaints(
-  { reads, compute }: Context,
-  pipeline: string,
-  since: Date,
-  signal: AbortSignal,
-): Promise<Complaints> {
+export async function findComplaints({ reads, compute }: Context, pipeline: string, since: Date, signal: AbortSignal) {
   const table = reads.density.complaints;
   const read = await table.rated(pipeline, since, MAX_QUERIES);
   const dimensions = read[0]?.vector.length ?? 0;
@@ -52,7 +34,7 @@ export async function findComplaints(
     const text = query?.originalText ?? query?.text ?? null;
     return text === null ? [] : [text];
   };
-  const topics: NamedComplaint[] = [];
+  const topics = [];
   for (const topic of found.topics) {
     const own = new Set(topic.members);
     const texts = topic.members.flatMap(textOf);
@@ -65,10 +47,13 @@ export async function findComplaints(
     const textsById = new Map(members.flatMap(({ id }) => textOf(id).map((text) => [id, text] as const)));
     topics.push({
       ...topic,
+      /** Distinctive words; empty if texts are not stored. */
       label,
       shown: distinctExamples(topic.examples, topic.members, textsById).flatMap((id) => known.get(id) ?? []),
+      /** Number of failed queries and of queries with empty results. */
       failed: members.filter(({ outcome }) => outcome === 'error' || outcome === 'timeout').length,
       empty: members.filter(({ outcome }) => outcome === 'empty').length,
+      /** Documents that users with similar queries clicked or rated positively, most frequent first. */
       liked: await table.liked(pipeline, since, topic.alike, MAX_DOCUMENTS),
     });
   }

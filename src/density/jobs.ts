@@ -36,7 +36,7 @@ export const measureQueryCoverageJob: JobDefinition<Context> = defineJob({
       const id = `${measureQueryCoverageJob.name}-${round.replaceAll(':', '')}-${lane + 1}`;
       await queue.enqueue(measureQueryCoverageJob.name, { lane: lane + 1, round_ends_at: round }, id);
     };
-    await measureCoverage(context, { endsAt, requestHelper }, signal);
+    await measureCoverage(context, endsAt, requestHelper, signal);
   },
 });
 

@@ -4,7 +4,7 @@
  */
 
 import type { Context } from '../core/context.ts';
-import { type Clock, DAY_MS } from '../core/time.ts';
+import { DAY_MS } from '../core/time.ts';
 import { mean } from '../math/stats/descriptive.ts';
 import { drawn } from '../math/stats/random.ts';
 import { rowOf } from '../math/vector/matrix.ts';
@@ -24,7 +24,6 @@ import type {
 } from './rules/watch-state.ts';
 import { sampleStoreMean } from './search-store.ts';
 import { readTraffic, sessionsOf, type Traffic, timeOf } from './traffic.ts';
-import type { WatchTable } from './watch-table.ts';
 
 /** Number of times that the period may be doubled to reach the required number of sessions. */
 const DOUBLINGS = 2;
@@ -39,7 +38,7 @@ const SEED = 1;
 /** Maximum duration of a replay; queries that have not been replayed by then are skipped. */
 const MAX_REPLAY_MS = DAY_MS;
 
-const NOTHING: BaselineProgress = { days: 0, sessions: 0, problem: null };
+const NOTHING: BaselineProgress = { days: 0, sessions: 0 };
 
 /**
  * Builds a baseline from the queries measured so far, over at least the configured days. Without a baseline, builds one
@@ -99,7 +98,7 @@ async function progressOf(
   const { first, last } = tally;
   const days = first === null || last === null ? 0 : daysWithTraffic(period, [first, last]);
   const sessions = sessionsOf(tally);
-  return { grade: baselineGrade(days, sessions, needs), days, sessions, problem: null };
+  return { grade: baselineGrade(days, sessions, needs), days, sessions };
 }
 
 /**
@@ -133,7 +132,7 @@ async function effectOfChange(
   { db }: Context,
   { pipeline }: DensityPlan,
   version: number,
-  { storeMean, traffic }: Pick<Extract<BuiltBaseline, { kind: 'built' }>, 'storeMean' | 'traffic'>,
+  { storeMean, traffic }: Extract<BuiltBaseline, { kind: 'built' }>,
 ): Promise<Readonly<Record<string, unknown>>> {
   const stored = await db.density.baselines.find(pipeline, version);
   const { queries } = await db.density.baselines.retained(pipeline, version, 'sample');
@@ -185,13 +184,13 @@ async function buildBaseline(
   const within = { pipeline, ...period, scoredSince };
   const storeMean = await sampleStoreMean(context, plan, signal);
   if (storeMean === null) return { kind: 'unknown' };
-  const traffic = await readTraffic(context, within, { most: MAX_QUERIES, storeMean }, signal);
+  const traffic = await readTraffic(context, within, MAX_QUERIES, storeMean, signal);
   const sessions = sessionsOf(traffic.tally);
   if (traffic.queries.length === 0) return tooLittle({ ...NOTHING, sessions });
   const settings = { period, windowMs, seed: SEED, pageNeeds: needs };
   const built = await context.compute.buildBaseline(traffic, settings, signal);
-  if ('kind' in built) return tooLittle({ days: built.have, sessions, problem: built.of });
-  if (built.grade === 'insufficient') return tooLittle({ ...NOTHING, days: built.days, sessions: built.sessions });
+  if ('kind' in built) return tooLittle({ days: built.have, sessions });
+  if (built.grade === 'insufficient') return tooLittle({ days: built.days, sessions: built.sessions });
   const { tail, ...frozen } = built;
   const retained = retainedTail(built, traffic);
   const version = await context.db.density.baselines.save(
@@ -277,11 +276,11 @@ export type RebaselineAnswer = 'requested' | 'unwatched';
  * traffic.
  */
 export async function requestRebaseline(
-  { watch, clock }: { readonly watch: WatchTable; readonly clock: Clock },
+  { db, clock }: Context,
   { pipeline, by, ...request }: { readonly pipeline: string; readonly by: string } & Omit<RebaselineRequest, 'at'>,
 ): Promise<RebaselineAnswer> {
   for (;;) {
-    const stored = await watch.find(pipeline);
+    const stored = await db.density.watch.find(pipeline);
     if (stored === null) return 'unwatched';
     const at = clock.now();
     const { state, effects } = startOver(pipeline, stored.state, { ...request, at });
@@ -289,7 +288,7 @@ export async function requestRebaseline(
     const { revision } = stored;
     const after = { since: request.since?.toISOString() ?? null };
     const acts = [{ at, by, act: 'rebaseline' as const, pipeline, subject: 'density baseline', before: null, after }];
-    const isTaken = await watch.advance({ pipeline, revision, state, windows: [], events, acts, at });
+    const isTaken = await db.density.watch.advance({ pipeline, revision, state, windows: [], events, acts, at });
     // A job has advanced the state in the meantime, so the request is retried.
     if (isTaken) return 'requested';
   }

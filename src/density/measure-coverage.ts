@@ -1,7 +1,7 @@
 /** Admits sampled live queries and measures how well the store covers each query, within a search budget. */
 
 import type { Context } from '../core/context.ts';
-import { type Clock, HOUR_MS, MINUTE_MS } from '../core/time.ts';
+import { HOUR_MS, MINUTE_MS } from '../core/time.ts';
 import { type Admission, admissionChance, nextAdmission, openAdmission } from '../live/rules/sampling/admission.ts';
 import { forEachPipeline } from '../platform/queue/for-each-pipeline.ts';
 import type { ClaimedQuery, CoverageOutcome } from './coverage-table.ts';
@@ -19,27 +19,27 @@ const MAX_ATTEMPTS = 12;
 const RETRY_MS = 30_000;
 const MAX_RETRY_MS = 600_000;
 
-interface CoverageRound {
-  /** No query is claimed after this time. */
-  readonly endsAt: Date;
-  /** Called at most once, if there is work for another worker. */
-  requestHelper(): Promise<void>;
-}
-
 /**
  * Measures admitted queries in all pipelines concurrently. Several workers may run this at the same time: one worker
  * claims each query, and the search budget applies to all workers together.
  *
+ * @param endsAt no query is claimed after this time
+ * @param request called at most once, if there is work for another worker
  * @throws as forEachPipeline
  */
-export async function measureCoverage(context: Context, round: CoverageRound, signal: AbortSignal): Promise<void> {
+export async function measureCoverage(
+  context: Context,
+  endsAt: Date,
+  request: () => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
   let helper: Promise<void> | null = null;
-  const requestHelper = (): Promise<void> => (helper ??= round.requestHelper());
+  const requestHelper = (): Promise<void> => (helper ??= request());
   // Runs all pipelines at once, because each takes the whole round and mostly waits for its rate limit.
   await forEachPipeline(
     context.densityPlans,
     signal,
-    (plan) => measurePipeline(context, plan, { ...round, requestHelper }, signal),
+    (plan) => measurePipeline(context, plan, endsAt, requestHelper, signal),
     context.densityPlans.length,
   );
 }
@@ -47,13 +47,14 @@ export async function measureCoverage(context: Context, round: CoverageRound, si
 async function measurePipeline(
   context: Context,
   plan: DensityPlan,
-  round: CoverageRound,
+  endsAt: Date,
+  requestHelper: () => Promise<void>,
   signal: AbortSignal,
 ): Promise<void> {
   const { clock } = context;
   const { coverage } = context.db.density;
   const { pipeline } = plan;
-  const leftMs = Math.min(ROUND_MS, round.endsAt.getTime() - clock.now().getTime());
+  const leftMs = Math.min(ROUND_MS, endsAt.getTime() - clock.now().getTime());
   const stopAt = clock.monotonicMs() + leftMs;
   const admission = (await coverage.admissions()).find((one) => one.pipeline === pipeline);
   if (admission === undefined) return;
@@ -68,23 +69,12 @@ async function measurePipeline(
     const leaseUntil = new Date(now.getTime() + LEASE_MS);
     const claimed = await coverage.claim({ pipeline, from, until: admission.until, limit, now, leaseUntil });
     if (claimed.length === 0) return;
-    if (claimed.length === limit) await round.requestHelper();
+    if (claimed.length === limit) await requestHelper();
     const outcomes = await measureBatch(context, plan, claimed, turn, signal);
     await coverage.record(pipeline, outcomes, { fingerprint, now: clock.now() });
     // If a service is down, the next round retries it, so that the waiting queries are not all tried.
     if (outcomes.every(({ kind }) => kind === 'later')) return;
   }
-}
-
-interface Batch {
-  readonly plan: DensityPlan;
-  readonly clock: Clock;
-  readonly embedded: Embedded;
-  /** Waits for the search rate limit. */
-  readonly turn: (signal: AbortSignal) => Promise<void>;
-  readonly signal: AbortSignal;
-  /** Error messages of failed searches. */
-  readonly failures: string[];
 }
 
 /**
@@ -101,19 +91,20 @@ async function measureBatch(
   context: Context,
   plan: DensityPlan,
   queries: readonly ClaimedQuery[],
-  turn: Batch['turn'],
+  turn: Turn,
   signal: AbortSignal,
 ): Promise<CoverageOutcome[]> {
   const claimed = queries.map((query) => asAsked(query, plan));
   const embedded = await embedMissing(context, plan, claimed, signal);
-  const batch: Batch = { plan, clock: context.clock, embedded, turn, signal, failures: [] };
+  /** Error messages of failed searches. */
+  const failures: string[] = [];
   const outcomes: CoverageOutcome[] = [];
   const remaining = claimed.values();
   const work = async (): Promise<void> => {
-    for (const query of remaining) outcomes.push(await measureOne(batch, query));
+    for (const query of remaining)
+      outcomes.push(await measureOne(context, plan, embedded, turn, failures, query, signal));
   };
   await Promise.all(Array.from({ length: CONCURRENCY }, work));
-  const { failures } = batch;
   if (failures.length > 0) {
     context.logger.warn('searching live queries in the vector store failed', {
       pipeline: plan.pipeline,
@@ -123,6 +114,9 @@ async function measureBatch(
   }
   return outcomes;
 }
+
+/** Waits for the search rate limit. */
+type Turn = ReturnType<typeof searchRateLimit>;
 
 type Embedded =
   | { readonly kind: 'vectors'; readonly byId: ReadonlyMap<string, Float32Array> }
@@ -156,8 +150,13 @@ async function embedMissing(
 }
 
 async function measureOne(
-  { plan: { store, embedder }, clock, embedded, turn, signal, failures }: Batch,
+  { clock }: Context,
+  { store, embedder }: DensityPlan,
+  embedded: Embedded,
+  turn: Turn,
+  failures: string[],
   query: ClaimedQuery,
+  signal: AbortSignal,
 ): Promise<CoverageOutcome> {
   const { receivedOn, id } = query;
   const later = (reason: string): CoverageOutcome => {

@@ -15,26 +15,19 @@ import {
   type FingerprintField,
   fingerprintDifferences,
   knownDifferences,
-  type MeasurementFingerprint,
   measurementFingerprint,
-  type RepeatedSearch,
+  type Replay,
   rebaselineDecision,
   searchCanary,
 } from './rules/measurement-change.ts';
 import { coverageScore } from './rules/query-score.ts';
 import { equalChance } from './rules/sessions.ts';
 import { hasIncident } from './rules/watch.ts';
-import type { DensityPhase, DensityState, RepeatedSearches, WatchObservation } from './rules/watch-state.ts';
+import type { DensityPhase, DensityState, WatchObservation } from './rules/watch-state.ts';
 import { KEPT_CHUNKS, searchCoverage, searchRateLimit } from './search-store.ts';
 
 /** Fingerprint fields whose change makes earlier query vectors unusable. */
-const OF_EMBEDDING: ReadonlySet<FingerprintField> = new Set([
-  'embeddingModel',
-  'embeddingRevision',
-  'dimension',
-  'normalisation',
-  'queryPrefix',
-]);
+const OF_EMBEDDING: ReadonlySet<FingerprintField> = new Set(['embeddingModel', 'embeddingRevision', 'dimension']);
 
 /** Number of retained baseline queries that are searched again: enough to detect a mean change of 0.01. */
 const REPEATED_SEARCHES = 300;
@@ -45,10 +38,7 @@ const SEED = 1;
 type Consequence = Extract<WatchObservation, { kind: 'measurement_changed' }>['consequence'];
 
 /** Current fingerprint of the index and the embedder at the last probe, and a short key for it. */
-export async function currentFingerprint(
-  { db }: Context,
-  { pipeline }: Pick<DensityPlan, 'pipeline'>,
-): Promise<{ readonly fields: MeasurementFingerprint; readonly key: string }> {
+export async function currentFingerprint({ db }: Context, { pipeline }: DensityPlan) {
   const fingerprints = (await db.live.deployments.fingerprints()).filter((one) => one.pipeline === pipeline);
   const traitsOf = (name: 'index' | 'embedder') =>
     fingerprints.find(({ component }) => component === name)?.traits ?? null;
@@ -91,10 +81,10 @@ async function consequenceOf(
   signal: AbortSignal,
 ): Promise<Consequence | 'unknown'> {
   if (phase.kind === 'learning') return { kind: 'learn' };
-  if (phase.kind === 'watching' && rebaselineDecision(changed, null, null).action === 'replay') {
+  if (phase.kind === 'watching' && rebaselineDecision(changed, null) === 'replay') {
     const searched = await searchRetained(context, plan, phase.baselineVersion, signal);
     if (searched === 'failed') return 'unknown';
-    if (searched !== null && rebaselineDecision(changed, null, searched).action === 'keep') {
+    if (searched !== null && rebaselineDecision(changed, searched) === 'keep') {
       return { kind: 'keep', searched };
     }
   }
@@ -112,7 +102,7 @@ async function searchRetained(
   plan: DensityPlan,
   baselineVersion: number,
   signal: AbortSignal,
-): Promise<RepeatedSearches | null | 'failed'> {
+): Promise<Replay | null | 'failed'> {
   const { db } = context;
   const [stored, retained] = await Promise.all([
     db.density.baselines.find(plan.pipeline, baselineVersion),
@@ -121,7 +111,7 @@ async function searchRetained(
   if (stored === null) return null;
   const { storeMean } = stored;
   const turn = searchRateLimit(context, plan);
-  const searches: RepeatedSearch[] = [];
+  const searches: Parameters<typeof searchCanary>[0][number][] = [];
   for (const row of drawn([...retained.queries.keys()], REPEATED_SEARCHES, SEED)) {
     const query = retained.queries[row];
     if (query === undefined) continue;
@@ -139,8 +129,7 @@ async function searchRetained(
     });
   }
   if (searches.length === 0) return null;
-  const { meanOverlap, meanScoreChange } = searchCanary(searches, KEPT_CHUNKS);
-  return { meanOverlap, meanScoreChange, queries: searches.length };
+  return searchCanary(searches, KEPT_CHUNKS);
 }
 
 /**

@@ -3,21 +3,9 @@ import { RecalldError } from '../core/errors.ts';
 import { distinctRows, type Matrix, meanDirection, selectRows } from '../math/vector/matrix.ts';
 import { meanSimilarities, type Neighbours, nearestNeighbours } from '../math/vector/nearest-neighbours.ts';
 import { assignRegions, findRegions, regionCount } from './rules/baseline-spread.ts';
-import { compareEmbeddings, type EmbeddingDrift } from './rules/embedding-drift.ts';
-import {
-  expectedSurprises,
-  MATCHED_QUERIES,
-  type MatchedDensity,
-  matchedDensity,
-  referenceHalves,
-} from './rules/matched-density.ts';
-import {
-  type CoverageVerdict,
-  classifyCoverage,
-  DENSITY_THRESHOLD,
-  type QueryDensity,
-  queryDensity,
-} from './rules/query-density.ts';
+import { compareEmbeddings } from './rules/embedding-drift.ts';
+import { expectedSurprises, MATCHED_QUERIES, matchedDensity, referenceHalves } from './rules/matched-density.ts';
+import { classifyCoverage, DENSITY_THRESHOLD, queryDensity } from './rules/query-density.ts';
 import {
   baselineScores,
   coverageScores,
@@ -27,13 +15,14 @@ import {
   tiedRanks,
 } from './rules/query-score.ts';
 import {
-  type KolmogorovSmirnov,
   kolmogorovSmirnov,
   mannWhitney,
   populationStabilityIndex,
   wassersteinDistance,
 } from './rules/two-sample-statistics.ts';
 import { readSessions, readVectors } from './vector-files.ts';
+
+export type OfflineDrift = Awaited<ReturnType<typeof compareVectorFiles>>;
 
 /** `top-1-less-mean` is the score that the daemon uses; `mean-top-k` is the mean cosine to the k nearest chunks. */
 export const scoreNames = ['top-1-less-mean', 'mean-top-k'] as const;
@@ -61,37 +50,6 @@ export interface OfflineDriftRequest {
   readonly showProgress: (progress: { readonly answered: number; readonly total: number }) => void;
 }
 
-export interface OfflineDrift {
-  readonly counts: { readonly store: number; readonly reference: number; readonly current: number };
-  /** Number of distinct chunks in the store. */
-  readonly distinctChunks: number;
-  /** 1 for a single region. */
-  readonly regions: number;
-  readonly density: QueryDensity;
-  readonly coverage: CoverageComparison;
-  /** Distribution of current scores compared with the reference. */
-  readonly score: ScoreDrift;
-  /** Comparison of the vectors, scaled to length 1. */
-  readonly embedding: EmbeddingDrift;
-}
-
-/**
- * Comparison of coverage; the verdict is `worse_covered` if either upper limit is below the threshold. Each limit uses
- * half of alpha.
- */
-interface CoverageComparison extends CoverageVerdict {
-  /** Comparison of each query with the most similar reference queries. */
-  readonly matched: MatchedDensity;
-}
-
-interface ScoreDrift {
-  /** P(current > reference) + P(equal) / 2. */
-  readonly mannWhitneyA: number;
-  readonly wasserstein: number;
-  readonly kolmogorovSmirnov: KolmogorovSmirnov;
-  readonly psi: number;
-}
-
 const PSI_BINS = 10;
 
 /** Multiplications between two checks of the abort signal: about half a second. */
@@ -103,7 +61,7 @@ const STEPS_PER_SLICE = 1e9;
  *
  * @throws RecalldError `file_unreadable` or `file_malformed`, naming the file and the problem; `interrupted`
  */
-export async function compareVectorFiles(request: OfflineDriftRequest): Promise<OfflineDrift> {
+export async function compareVectorFiles(request: OfflineDriftRequest) {
   const { store, reference, current, sessions } = await readInputs(request);
   const distinct = distinctRows(store);
   const chunks = distinct.length === store.rows ? store : selectRows(store, distinct);
@@ -118,14 +76,17 @@ export async function compareVectorFiles(request: OfflineDriftRequest): Promise<
   await pause(request.signal);
   return {
     counts: { store: store.rows, reference: reference.rows, current: current.rows },
+    /** Number of distinct chunks in the store. */
     distinctChunks: distinct.length,
     ...coverage,
+    /** Distribution of current scores compared with the reference. */
     score: {
       mannWhitneyA: mannWhitney(scores, referenceScores).a,
       wasserstein: wassersteinDistance(scores, referenceScores),
       kolmogorovSmirnov: kolmogorovSmirnov(scores, referenceScores),
       psi: populationStabilityIndex(referenceScores, scores, PSI_BINS).psi,
     },
+    /** Comparison of the vectors, scaled to length 1. */
     embedding,
   };
 }
@@ -168,9 +129,11 @@ export async function compareCoverage(request: CoverageRequest) {
   );
   const matched = matchedDensity(excess.current, sessions, excess.reference, alpha / 2);
   const whole = classifyCoverage(density, baseline, alpha / 2);
-  const coverage: CoverageComparison = {
+  const coverage = {
     ...whole,
-    verdict: matched.upperLimit < DENSITY_THRESHOLD ? 'worse_covered' : whole.verdict,
+    /** `worse_covered` if either upper limit is below the threshold. Each limit uses half of alpha. */
+    verdict: matched.upperLimit < DENSITY_THRESHOLD ? ('worse_covered' as const) : whole.verdict,
+    /** Comparison of each query with the most similar reference queries. */
     matched,
   };
   return { regions, density, coverage, scores, referenceScores };
@@ -205,23 +168,20 @@ async function readInputs(request: OfflineDriftRequest) {
 }
 
 /** How queries are scored from their nearest chunks, and how many chunks this requires. */
-interface Scoring {
-  readonly neighbours: number;
-  of(found: Neighbours, queries: Matrix): Float64Array;
-}
-
-function scoreFor(chunks: Matrix, choice: ScoreChoice): Scoring {
-  if (choice.name === 'mean-top-k') {
-    return { neighbours: choice.k, of: (found, queries) => meanSimilarities(found, queries.rows) };
-  }
-  const storeMean = meanDirection(chunks);
-  return { neighbours: 1, of: (found, queries) => coverageScores(found, queries, storeMean) };
+function scoreFor(chunks: Matrix, choice: ScoreChoice) {
+  const isMean = choice.name === 'mean-top-k';
+  const storeMean = isMean ? new Float64Array(0) : meanDirection(chunks);
+  return {
+    neighbours: isMean ? choice.k : 1,
+    of: (found: Neighbours, queries: Matrix) =>
+      isMean ? meanSimilarities(found, queries.rows) : coverageScores(found, queries, storeMean),
+  };
 }
 
 async function scoreQueries(
   chunks: Matrix,
   queries: Matrix,
-  scoring: Scoring,
+  scoring: ReturnType<typeof scoreFor>,
   signal: AbortSignal,
   show: (answered: number) => void,
 ): Promise<Float64Array> {

@@ -120,7 +120,7 @@ const MAX_NAMED = 20;
 export async function findLostChunks(
   { logger }: { readonly logger: Logger },
   { pipeline, store }: DensityPlan,
-  queries: readonly Pick<RetainedQuery, 'nearest'>[],
+  queries: readonly { readonly nearest: RetainedQuery['nearest'] }[],
   signal: AbortSignal,
 ): Promise<LostChunks | null> {
   const ids = [...new Set(queries.flatMap(({ nearest }) => nearest.map(([id]) => id)))].slice(0, MAX_PROBED);
@@ -189,7 +189,7 @@ export async function replayBaselineQueries(context: Context, plan: DensityPlan,
     found.push({ id, score: isMeasured ? coverageScore(searched.similarity, vector, storeMean) : null });
   }
   if (found.length === 0) return;
-  await db.density.baselines.recordReplays({ pipeline, version }, found, now);
+  await db.density.baselines.recordReplays(pipeline, version, found, now);
   const pairs = await db.density.baselines.replayed(pipeline, version, anHourAgo);
   if (pairs.length === 0) return;
   const { density: value, queries: n, dropped, ...bounds } = repeatDensity(pairs, stored.baseline.scores);

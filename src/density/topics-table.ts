@@ -28,18 +28,6 @@ export interface TopicSearch {
   readonly lacking: 'window_tail' | 'baseline_tail' | 'baseline_sample' | null;
 }
 
-/** The latest search of a pipeline. */
-export interface LatestSearch extends TopicSearch {
-  /** Number of topics that are not closed. */
-  readonly unclosed: number;
-}
-
-export interface TopicFilter {
-  readonly pipeline?: string;
-  readonly states: readonly TopicState[];
-  readonly limit: number;
-}
-
 type TopicRow = Omit<UncoveredTopic, 'centroid'> & { readonly centroid: Buffer };
 
 const topicColumns = `id, pipeline, state, label, centroid, cause, first_seen, last_seen as "windowEnd",
@@ -80,7 +68,7 @@ export function topicsTable(pool: Pool, scope: Scope = null) {
   return {
     /** All topics of a pipeline that are not part of another topic, for matching. */
     async known(pipeline: string): Promise<readonly KnownTopic[]> {
-      const rows = await queryRows<Pick<TopicRow, 'id' | 'centroid'>>(
+      const rows = await queryRows<{ id: string; centroid: Buffer }>(
         pool,
         'select id, centroid from uncovered_topics where pipeline = $1::text and part_of is null',
         [pipeline],
@@ -88,9 +76,9 @@ export function topicsTable(pool: Pool, scope: Scope = null) {
       return rows.map(({ id, centroid }) => ({ id, centroid: numbersOfBytes(centroid) }));
     },
 
-    /** The latest search of every pipeline. */
-    async latestSearches(): Promise<readonly LatestSearch[]> {
-      return queryRows<LatestSearch>(
+    /** The latest search of every pipeline, with the number of its topics that are not closed. */
+    async latestSearches() {
+      return queryRows<TopicSearch & { readonly unclosed: number }>(
         pool,
         `select l.pipeline, l.window_start as "from", l.window_end as until, l.baseline_version,
                 l.sessions, l.lacking,
@@ -130,7 +118,15 @@ export function topicsTable(pool: Pool, scope: Scope = null) {
     },
 
     /** Topics, largest excess first. */
-    async list({ pipeline, states, limit }: TopicFilter): Promise<readonly UncoveredTopic[]> {
+    async list({
+      pipeline,
+      states,
+      limit,
+    }: {
+      readonly pipeline?: string | undefined;
+      readonly states: readonly TopicState[];
+      readonly limit: number;
+    }): Promise<readonly UncoveredTopic[]> {
       const rows = await queryRows<TopicRow>(
         pool,
         `select ${topicColumns} from uncovered_topics
@@ -154,7 +150,7 @@ export function topicsTable(pool: Pool, scope: Scope = null) {
     /** Current topic names by id. */
     async names(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
       if (ids.length === 0) return new Map();
-      const rows = await queryRows<Pick<TopicRow, 'id' | 'label'>>(
+      const rows = await queryRows<{ id: string; label: readonly string[] }>(
         pool,
         'select id, label from uncovered_topics where id = any($1::text[])',
         [ids],
@@ -166,11 +162,8 @@ export function topicsTable(pool: Pool, scope: Scope = null) {
      * Number of judged queries among these, and the share of their documents with grade 2 or 3. Uses human judgments
      * or, if there are none, model judgments; failed judgments count as 0.
      */
-    async judged(
-      pipeline: string,
-      ids: readonly string[],
-    ): Promise<Pick<SeenTopic, 'judgedQueries' | 'relevantShare'>> {
-      const rows = await queryRows<Pick<SeenTopic, 'judgedQueries' | 'relevantShare'>>(
+    async judged(pipeline: string, ids: readonly string[]) {
+      const rows = await queryRows<{ judgedQueries: number; relevantShare: number | null }>(
         pool,
         `select count(*)::integer as "judgedQueries", sum(relevant / probability) / sum(1 / probability) as "relevantShare"
            from (select j.query_id, j.probability, avg((coalesce(p.grade, m.grade, 0) >= 2)::integer)::double precision as relevant
@@ -198,7 +191,7 @@ export function topicsTable(pool: Pool, scope: Scope = null) {
     /** Returns false if the topic does not exist. */
     setState: (id: string, state: TopicState, note: string | null, by: string, now: Date): Promise<boolean> =>
       inTransaction(pool, async (client) => {
-        const rows = await queryRows<Pick<UncoveredTopic, 'pipeline' | 'state'>>(
+        const rows = await queryRows<{ pipeline: string; state: TopicState }>(
           client,
           `select pipeline, state from uncovered_topics where id = $1::text and ${visible('pipeline', 2)} for update`,
           [id, seen],

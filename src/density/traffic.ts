@@ -4,31 +4,24 @@ import type { Context } from '../core/context.ts';
 import { userIdHmac } from '../live/privacy/rules/redactor.ts';
 import type { Matrix } from '../math/vector/matrix.ts';
 import type { CoveragePeriod, CoveredQuery, PeriodTally } from './coverage-reads.ts';
-import { coverageScore, type ScoredQuery, type VectorisedQueries } from './rules/query-score.ts';
+import { coverageScore, type ScoredQuery } from './rules/query-score.ts';
 import { equalChance } from './rules/sessions.ts';
 
-export interface Traffic extends VectorisedQueries {
-  /** Details of each query, in the same order as the vectors. */
-  readonly covered: readonly Omit<CoveredQuery, 'vector'>[];
-  readonly tally: PeriodTally;
-  /** Number of skipped queries with different vector dimensions. */
-  readonly otherDimension: number;
-}
+export type Traffic = Awaited<ReturnType<typeof readTraffic>>;
 
-interface ReadTrafficSettings {
-  /** Maximum expected number of queries. */
-  readonly most: number;
-  /** Mean direction of the chunks; scores subtract half of it; empty if unknown. */
-  readonly storeMean: Float64Array;
-}
-
-/** Reads the traffic of a period. Deterministic: the same rows result in the same traffic. */
+/**
+ * Reads the traffic of a period. Deterministic: the same rows result in the same traffic.
+ *
+ * @param most maximum expected number of queries
+ * @param storeMean mean direction of the chunks; scores subtract half of it; empty if unknown
+ */
 export async function readTraffic(
   context: Context,
   period: CoveragePeriod,
-  { most, storeMean }: ReadTrafficSettings,
+  most: number,
+  storeMean: Float64Array,
   signal: AbortSignal,
-): Promise<Traffic> {
+) {
   const { coverage } = context.db.density;
   const tally = await coverage.tally(period);
   const equal = equalChance(tally.chances, most);
@@ -62,8 +55,10 @@ export async function readTraffic(
   return {
     queries,
     vectors,
-    covered: usable.map(withoutVector),
+    /** Details of each query, in the same order as the vectors, which are held only once. */
+    covered: usable.map(({ vector: _, ...query }) => query),
     tally,
+    /** Number of skipped queries with different vector dimensions. */
     otherDimension: read.length - usable.length,
   };
 }
@@ -75,12 +70,6 @@ export function sessionsOf({ chances }: PeriodTally): number {
 
 export function timeOf(ms: number | null): Date | null {
   return ms === null ? null : new Date(ms);
-}
-
-/** Drops the vector, so that each vector is held only once. */
-function withoutVector(query: CoveredQuery): Omit<CoveredQuery, 'vector'> {
-  const { id, occurredAt, sessionHash, userHash, segments, similarity, nearest } = query;
-  return { id, occurredAt, sessionHash, userHash, segments, similarity, nearest };
 }
 
 /** Creates a matrix in shared memory, so that worker threads need no copy. */

@@ -6,21 +6,6 @@ import { malformed, quoted, type SourceLine } from '../core/text/source-line.ts'
 import { lengthOf, type Matrix, rowOf } from '../math/vector/matrix.ts';
 import { sourceLines, unreadable } from '../platform/files/text-file.ts';
 
-/** Header of a supported file. */
-interface NpyHeader {
-  readonly type: NpyType;
-  /** Column-major order. */
-  readonly isFortran: boolean;
-  readonly rows: number;
-  readonly columns: number;
-}
-
-interface NpyType {
-  /** Bytes of a number. */
-  readonly width: 2 | 4 | 8;
-  readonly isLittleEndian: boolean;
-}
-
 /** The first bytes of every .npy file; the two-byte format version follows. */
 const NPY_MAGIC: Buffer = Buffer.from('\x93NUMPY', 'latin1');
 
@@ -54,7 +39,7 @@ function locateNpyHeader(
 const TRUNCATED = 'is truncated; copy or save it again';
 
 /** Parses the header, a Python dictionary literal. A problem completes the sentence `FILE ...`. */
-function parseNpyHeader(text: string): NpyHeader | { readonly problem: string } {
+function parseNpyHeader(text: string) {
   const descr = /['"]descr['"]\s*:\s*(?:['"]([^'"]*)['"]|(\[.*\])\s*,\s*['"]fortran_order)/s.exec(text);
   const order = /['"]fortran_order['"]\s*:\s*(True|False)/.exec(text)?.[1];
   const shape = /['"]shape['"]\s*:\s*\(([\d\sL,]*)\)/.exec(text)?.[1];
@@ -73,12 +58,13 @@ function parseNpyHeader(text: string): NpyHeader | { readonly problem: string } 
       problem: `contains a ${sizes.length}-dimensional array; save a 2-dimensional array with one row per vector, such as ${reshaped}`,
     };
   }
+  // Fortran arrays are column-major.
   return { type, isFortran: order === 'True', rows, columns };
 }
 
-function typeOf(descr: string): NpyType | null {
+function typeOf(descr: string) {
   const [, order, width] = /^([<>])f([248])$/.exec(descr) ?? [];
-  return width === undefined ? null : { width: Number(width) as NpyType['width'], isLittleEndian: order === '<' };
+  return width === undefined ? null : { width: Number(width) as 2 | 4 | 8, isLittleEndian: order === '<' };
 }
 
 /** How to convert an unsupported number type. Each fix was tested on a file of this type. */
@@ -174,10 +160,7 @@ function describeBadRows(matrix: Matrix, first: BadRow): string {
   );
 }
 
-async function readHeader(
-  file: FileHandle,
-  path: string,
-): Promise<{ readonly header: NpyHeader; readonly dataStart: number }> {
+async function readHeader(file: FileHandle, path: string) {
   const preamble = Buffer.alloc(NPY_PREAMBLE_BYTES);
   const got = await readFully(file, preamble, preamble.length, 0);
   const place = locateNpyHeader(preamble.subarray(0, got));
@@ -207,17 +190,14 @@ function refused(path: string, problem: string): RecalldError {
 /** Maximum number of values in a file: 4 GiB of float32. */
 const MAX_NUMBERS: number = 2 ** 30;
 
-interface BadRow {
-  readonly row: number;
-  readonly is: 'not_finite' | 'zero';
-}
+type BadRow = NonNullable<ReturnType<typeof firstBadRow>>;
 
 /** The first row from `start` on that has no direction: a zero vector, or one with NaN or infinity. */
-function firstBadRow(matrix: Matrix, start: number): BadRow | null {
+function firstBadRow(matrix: Matrix, start: number) {
   for (let row = start; row < matrix.rows; row++) {
     const length = lengthOf(rowOf(matrix, row));
-    if (length === 0) return { row, is: 'zero' };
-    if (!Number.isFinite(length)) return { row, is: 'not_finite' };
+    if (length === 0) return { row, is: 'zero' as const };
+    if (!Number.isFinite(length)) return { row, is: 'not_finite' as const };
   }
   return null;
 }

@@ -32,12 +32,6 @@ export interface NextState {
   readonly at: Date;
 }
 
-export interface EventFilter {
-  readonly pipeline?: string;
-  readonly before?: string;
-  readonly limit: number;
-}
-
 /** How long windows are kept. Windows are pooled over at most a week; older windows remain for reference. */
 const KEPT_MS = 30 * DAY_MS;
 
@@ -74,15 +68,19 @@ export function watchTable(pool: Pool) {
       return rows.map(({ totals }) => totals);
     },
 
-    /** Events, newest first. */
-    async events({ pipeline, before, limit }: EventFilter): Promise<readonly DensityEvent[]> {
+    /** The latest events of a pipeline, newest first. */
+    async events({
+      pipeline,
+      limit,
+    }: {
+      readonly pipeline: string;
+      readonly limit: number;
+    }): Promise<readonly DensityEvent[]> {
       return queryRows<DensityEvent>(
         pool,
         `select id, pipeline, kind, occurred_at, sentence, details from density_events
-          where ($1::text is null or pipeline = $1::text)
-            and ($2::bigint is null or (occurred_at, id) < (select occurred_at, id from density_events where id = $2::bigint))
-          order by occurred_at desc, id desc limit $3::integer`,
-        [pipeline ?? null, before ?? null, limit],
+          where pipeline = $1::text order by occurred_at desc, id desc limit $2::integer`,
+        [pipeline, limit],
       );
     },
   };

@@ -179,7 +179,9 @@ export class WatchedStream {
       endsAt: new Date(this.clock.now().getTime() + 60_000),
       requestHelper: async () => undefined,
     };
-    await Promise.all(Array.from({ length: this.workers }, () => measureCoverage(this.deps, round, signal)));
+    await Promise.all(
+      Array.from({ length: this.workers }, () => measureCoverage(this.deps, round.endsAt, round.requestHelper, signal)),
+    );
   }
 
   async evaluate(signal: AbortSignal = SIGNAL): Promise<void> {

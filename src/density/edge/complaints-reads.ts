@@ -17,30 +17,25 @@ export const MAX_COMPLAINTS_EXPLAINED = EXPLAINED * EXPLAINED_TOPICS;
 /** Assumed k if the service did not report the number of requested documents. */
 const USUAL_K = 10;
 
-export interface ComplaintsRequest {
-  /** Number of days of live queries. */
-  readonly days: number;
-  /** Fields that the retriever filters by; null to skip explanations. */
-  readonly filters: readonly string[] | null;
-}
-
-/** A topic, with explanations of why its queries missed liked documents; null if explanations were not requested. */
-export interface ExplainedComplaint {
-  readonly topic: NamedComplaint;
-  readonly why: readonly Explained[] | null;
-}
-
 export type ComplaintsReport = Awaited<ReturnType<typeof readComplaints>>;
 
+/** A topic, with explanations of why its queries missed liked documents; null if explanations were not requested. */
+export type ExplainedComplaint = ComplaintsReport['topics'][number];
+
+/**
+ * @param days number of days of live queries
+ * @param filters fields that the retriever filters by; null to skip explanations
+ */
 export async function readComplaints(
   context: Context,
   pipeline: WatchedPipeline,
-  { days, filters }: ComplaintsRequest,
+  days: number,
+  filters: readonly string[] | null,
   signal: AbortSignal,
 ) {
   const since = new Date(context.clock.now().getTime() - days * DAY_MS);
   const found = await findComplaints(context, pipeline.name, since, signal);
-  const topics: ExplainedComplaint[] = [];
+  const topics: { readonly topic: NamedComplaint; readonly why: readonly Explained[] | null }[] = [];
   for (const [place, topic] of (found.kind === 'topics' ? found.topics : []).entries()) {
     const isAsked = filters !== null && place < EXPLAINED_TOPICS;
     const why = !isAsked ? null : await explainAll(context, pipeline, missedOf(topic), filters, signal);
@@ -56,7 +51,7 @@ const TIMEOUT_MS = 60_000;
 export function readComplaintsInTime(context: Context, name: string, days: number, why: boolean) {
   const filters = why ? filtersOf(context.config, name) : null;
   const pipeline = findPipeline(context.pipelines, name);
-  return readComplaints(context, pipeline, { days, filters }, AbortSignal.timeout(TIMEOUT_MS));
+  return readComplaints(context, pipeline, days, filters, AbortSignal.timeout(TIMEOUT_MS));
 }
 
 /** Documents that a query of the topic missed and that users with similar queries liked. */

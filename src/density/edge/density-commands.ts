@@ -29,7 +29,6 @@ import { commandUser } from '../../platform/access/audit-log.ts';
 import type { Column } from '../../report/model/content.ts';
 import { paragraph, table, time, value } from '../../report/model/show.ts';
 import { terminalText } from '../../report/terminal.ts';
-import { densityTables } from '../context.ts';
 import { describeDensity } from '../describe-density.ts';
 import { type DensityAnswer, topicJson } from '../http-contract.ts';
 import { type RebaselineAnswer, requestRebaseline } from '../learn-baseline.ts';
@@ -63,23 +62,14 @@ async function complaints(
   const filters = why ? filtersOf(settings.config, name) : null;
   await withPipeline(settings, name, (pipeline) =>
     withCommandStore(settings, async (store) => {
-      const report = await readComplaints(store, pipeline, { days, filters }, settings.signal);
+      const report = await readComplaints(store, pipeline, days, filters, settings.signal);
       if (json === true) printJson(complaintsJson(report));
       else printLine(terminalText(complaintsSection(report, true), systemClock.now()));
     }),
   );
 }
 
-interface ShowOptions extends ConfiguredOptions {
-  readonly pipeline: string;
-  readonly segment: string;
-}
-
-interface RebaselineOptions extends ConfiguredOptions {
-  readonly pipeline: string;
-  readonly reason?: string;
-  readonly since?: Date;
-}
+type RebaselineRequest = Omit<Parameters<typeof requestRebaseline>[1], 'by'>;
 
 export function densityCommand(command: Command, signal: AbortSignal): Command {
   command.addCommand(
@@ -90,11 +80,13 @@ export function densityCommand(command: Command, signal: AbortSignal): Command {
     )
       .requiredOption('--pipeline <name>', 'configured pipeline')
       .option('--segment <segment>', '`all`, or key=value of a tag', 'all')
-      .action(async ({ pipeline, segment, config, json }: ShowOptions) => {
-        const found = await showDensity(commandSettings(config, signal), pipeline, segment);
-        if (json === true) printJson(found);
-        else printLine(terminalText(densityContent(found), systemClock.now()));
-      }),
+      .action(
+        async ({ pipeline, segment, config, json }: ConfiguredOptions & Record<'pipeline' | 'segment', string>) => {
+          const found = await showDensity(commandSettings(config, signal), pipeline, segment);
+          if (json === true) printJson(found);
+          else printLine(terminalText(densityContent(found), systemClock.now()));
+        },
+      ),
   );
   command.addCommand(
     configuredCommand(
@@ -105,10 +97,9 @@ export function densityCommand(command: Command, signal: AbortSignal): Command {
       .requiredOption('--pipeline <name>', 'configured pipeline')
       .option('--reason <text>', 'short reason')
       .option('--since <time>', 'ignore traffic from before this time (default: use the latest traffic)', parseTime)
-      .action(async ({ pipeline, config, json, ...options }: RebaselineOptions) => {
-        const { reason = null, since = null } = options;
-        const request = { pipeline, reason, since };
-        const status = await rebaselineDensity(commandSettings(config, signal), request);
+      .action(async ({ config, json, ...options }: ConfiguredOptions & Partial<RebaselineRequest>) => {
+        const { pipeline = '', reason = null, since = null } = options;
+        const status = await rebaselineDensity(commandSettings(config, signal), { pipeline, reason, since });
         if (json === true) printJson({ status });
         else if (status === 'unwatched')
           printLine(`${pipeline} has not been measured yet. Its first baseline is learned automatically.`);
@@ -134,14 +125,9 @@ async function showDensity(settings: CommandSettings, pipeline: string, segment:
 }
 
 /** @throws RecalldError pipeline_unknown, and as withCommandStore */
-async function rebaselineDensity(
-  settings: CommandSettings,
-  request: Omit<Parameters<typeof requestRebaseline>[1], 'by'>,
-): Promise<RebaselineAnswer> {
+async function rebaselineDensity(settings: CommandSettings, request: RebaselineRequest): Promise<RebaselineAnswer> {
   assertConfiguredPipeline(settings.config, request.pipeline);
-  return withCommandStore(settings, ({ storage: { pool } }) =>
-    requestRebaseline({ watch: densityTables(pool).watch, clock: systemClock }, { ...request, by: commandUser() }),
-  );
+  return withCommandStore(settings, (store) => requestRebaseline(store, { ...request, by: commandUser() }));
 }
 
 interface ListOptions extends ConfiguredOptions {
@@ -186,7 +172,7 @@ export function topicsCommand(command: Command, signal: AbortSignal): Command {
 async function list(settings: CommandSettings, { pipeline, all, limit, json }: ListOptions): Promise<void> {
   const states: readonly TopicState[] = all === true ? ['open', 'acknowledged', 'closed'] : ['open', 'acknowledged'];
   await withCommandStore(settings, async ({ db }) => {
-    const found = await db.density.topics.list({ states, limit, ...(pipeline === undefined ? {} : { pipeline }) });
+    const found = await db.density.topics.list({ states, limit, pipeline });
     if (json === true) {
       printJson(
         await Promise.all(
@@ -233,10 +219,10 @@ async function change(
   settings: CommandSettings,
   id: string,
   state: TopicState,
-  { note = null, json }: Omit<ChangeOptions, 'note'> & { readonly note?: string | null },
+  { note, json }: ChangeOptions,
 ): Promise<void> {
   await withCommandStore(settings, async (store) => {
-    await store.db.density.topics.setState(id, state, note, commandUser(), new Date());
+    await store.db.density.topics.setState(id, state, note ?? null, commandUser(), new Date());
     const topic = await findTopic(store, id);
     if (json === true) printJson(topicJson(topic, new Map()));
     else printLine(`${topicName(topic)} (${id}) is ${state}.`);

@@ -5,7 +5,13 @@ import { formatTable } from '../../cli/output.ts';
 import { createProgressBar } from '../../cli/progress.ts';
 import { RecalldError } from '../../core/errors.ts';
 import { decimal, formatValue, percentage, range } from '../../core/format.ts';
-import { compareVectorFiles, type OfflineDrift, type ScoreChoice, scoreNames } from '../offline-drift.ts';
+import {
+  compareVectorFiles,
+  type OfflineDrift,
+  type OfflineDriftRequest,
+  type ScoreChoice,
+  scoreNames,
+} from '../offline-drift.ts';
 import { DENSITY_THRESHOLD, MIN_SESSIONS } from '../rules/query-density.ts';
 
 interface DriftOptions {
@@ -55,28 +61,26 @@ export function driftCommand(command: Command, signal: AbortSignal, output: Writ
     .option('--json', 'print one JSON document')
     .addHelpText('after', HELP)
     .action(async (options: DriftOptions) => {
-      const settings = {
+      const progress = createProgressBar('Searching');
+      const request: OfflineDriftRequest = {
         score: scoreOf(options),
         alpha: level(options.alpha),
         seed: wholeNumber('--seed', options.seed, 0),
+        storePath: options.store,
+        referencePath: options.reference,
+        currentPath: options.current,
+        sessionsPath: options.sessions ?? null,
+        regions: options.regions === undefined ? null : wholeNumber('--regions', options.regions, 0),
+        signal,
+        showProgress: (state) => progress.show(state),
       };
-      const progress = createProgressBar('Searching');
       try {
-        const drift = await compareVectorFiles({
-          ...settings,
-          storePath: options.store,
-          referencePath: options.reference,
-          currentPath: options.current,
-          sessionsPath: options.sessions ?? null,
-          regions: options.regions === undefined ? null : wholeNumber('--regions', options.regions, 0),
-          signal,
-          showProgress: (state) => progress.show(state),
-        });
+        const drift = await compareVectorFiles(request);
         progress.end();
         output.write(
           options.json === true
-            ? `${JSON.stringify(driftAsJson(drift, settings), null, 2)}\n`
-            : driftAsText(drift, settings),
+            ? `${JSON.stringify(driftAsJson(drift, request), null, 2)}\n`
+            : driftAsText(drift, request),
         );
         if (drift.coverage.verdict === 'worse_covered') process.exitCode = EXIT_CHECK_FAILED;
       } finally {
@@ -133,14 +137,7 @@ function level(text: string): number {
   return value;
 }
 
-/** Command line settings that are repeated in the report. */
-interface DriftSettings {
-  readonly score: ScoreChoice;
-  readonly alpha: number;
-  readonly seed: number;
-}
-
-function driftAsJson(drift: OfflineDrift, { score: choice, alpha, seed }: DriftSettings): object {
+function driftAsJson(drift: OfflineDrift, { score: choice, alpha, seed }: OfflineDriftRequest): object {
   const { counts, density, coverage, score, embedding } = drift;
   return {
     score_name: choice.name,
@@ -184,11 +181,11 @@ function driftAsJson(drift: OfflineDrift, { score: choice, alpha, seed }: DriftS
   };
 }
 
-function driftAsText(drift: OfflineDrift, settings: DriftSettings): string {
-  return `${[verdictLine(drift, settings), '', measureTable(drift), '', ...notes(drift, settings)].join('\n')}\n`;
+function driftAsText(drift: OfflineDrift, request: OfflineDriftRequest): string {
+  return `${[verdictLine(drift, request), '', measureTable(drift), '', ...notes(drift, request)].join('\n')}\n`;
 }
 
-function verdictLine({ coverage, density }: OfflineDrift, { alpha }: DriftSettings): string {
+function verdictLine({ coverage, density }: OfflineDrift, { alpha }: OfflineDriftRequest): string {
   const { verdict, densityUpperLimit, matched: similar } = coverage;
   const confidence = percentage(1 - alpha / 2);
   const bound = (value: number, limit: number): string =>
@@ -228,7 +225,7 @@ function measureTable({ coverage, density, score, embedding }: OfflineDrift): st
   );
 }
 
-function notes(drift: OfflineDrift, { score, seed }: DriftSettings): string[] {
+function notes(drift: OfflineDrift, { score, seed }: OfflineDriftRequest): string[] {
   const { counts, density, embedding } = drift;
   const copies = counts.store - drift.distinctChunks;
   const regions = drift.regions === 1 ? 'one region' : `${drift.regions} regions`;

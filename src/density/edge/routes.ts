@@ -50,17 +50,14 @@ function addDensity(app: FastifyInstance, contextOf: ContextOf, authentication: 
 
   app.post('/v1/density/rebaseline', { preParsing: requireScope('admin', authentication) }, async (request, reply) => {
     const body = parseRequest(request.body, rebaselineSchema, 'body');
-    const { db, clock, pipelines } = contextOf(request);
-    findPipeline(pipelines, body.pipeline);
-    const status = await requestRebaseline(
-      { watch: db.density.watch, clock },
-      {
-        pipeline: body.pipeline,
-        reason: body.reason ?? null,
-        since: body.since === undefined ? null : new Date(body.since),
-        by: keyHolder(request),
-      },
-    );
+    const context = contextOf(request);
+    findPipeline(context.pipelines, body.pipeline);
+    const status = await requestRebaseline(context, {
+      pipeline: body.pipeline,
+      reason: body.reason ?? null,
+      since: body.since === undefined ? null : new Date(body.since),
+      by: keyHolder(request),
+    });
     return reply.code(202).send({ status });
   });
 }
@@ -72,7 +69,7 @@ function addUncoveredTopics(app: FastifyInstance, contextOf: ContextOf, authenti
     const { pipeline, state, limit } = parseRequest(request.query, topicListQuery, 'query');
     const states = state === undefined ? (['open', 'acknowledged'] as const) : [state];
     const { topics } = contextOf(request).db.density;
-    const found = await topics.list({ states, limit, ...(pipeline === undefined ? {} : { pipeline }) });
+    const found = await topics.list({ states, limit, pipeline });
     const items = await Promise.all(
       found.map(async (topic) => topicJson(topic, await topics.texts(topic.pipeline, topic.examples))),
     );

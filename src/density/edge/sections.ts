@@ -27,7 +27,7 @@ import {
 } from '../../report/model/show.ts';
 import { type ReportedTopic, reportedMeasures, type WeeklyReport } from '../../report/status/weekly-report.ts';
 import { describeJudgedRelevance, topicAdvice, type UncoveredTopic } from '../rules/uncovered-topic.ts';
-import type { DensityEventKind } from '../rules/watch-state.ts';
+import type { DensityEventKind, NewDensityEvent } from '../rules/watch-state.ts';
 import { type ComplaintsReport, type ExplainedComplaint, lackingSentence } from './complaints-reads.ts';
 
 export function topicsSection(
@@ -150,13 +150,7 @@ const kinds: Record<DensityEventKind, readonly [text: string, tone: Tone]> = {
   rebaseline: ['new baseline', 'neutral'],
 };
 
-interface ShownEvent {
-  readonly kind: DensityEventKind;
-  readonly occurredAt: Date;
-  readonly sentence: string;
-}
-
-export function eventTable(caption: string, events: readonly ShownEvent[]): Table {
+export function eventTable(caption: string, events: readonly NewDensityEvent[]): Table {
   return table(caption, events, [
     ['Time (UTC)', ({ occurredAt }) => time(occurredAt)],
     ['Event', ({ kind }) => badge(...kinds[kind])],

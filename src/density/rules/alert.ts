@@ -1,13 +1,11 @@
 /** The two levels of the density alert and their thresholds. */
 
 import { DAY_MS } from '../../core/time.ts';
-import type { DetectorSettings } from '../../math/stats/sequential.ts';
-import type { Baseline, BaselineGrade } from './baseline.ts';
-import { type BaselineSpread, nullMean } from './baseline-spread.ts';
+import type { BaselineGrade } from './baseline.ts';
 import {
-  type CombinedSettings,
   type CombinedState,
   type CombinedStep,
+  detectorsOf,
   newCombinedDetector,
   stepCombinedDetector,
 } from './e-detector.ts';
@@ -18,12 +16,7 @@ import type { SessionScores } from './sessions.ts';
 export type AlertLevel = 'page' | 'ticket';
 
 /** Lowest densities that do not fire an alert. */
-interface DensityThresholds {
-  readonly global: number;
-  readonly region: number;
-}
-
-export const DENSITY_THRESHOLDS: Readonly<Record<AlertLevel, DensityThresholds>> = {
+export const DENSITY_THRESHOLDS: Readonly<Record<AlertLevel, { readonly global: number; readonly region: number }>> = {
   page: { global: 0.95, region: 0.4 },
   ticket: { global: 0.97, region: 0.5 },
 };
@@ -48,33 +41,20 @@ export function alertLevels(grade: BaselineGrade): readonly AlertLevel[] {
   return grade === 'provisional' ? ['ticket'] : [];
 }
 
-/** Detectors of an alert level for a baseline, with null means and overdispersions. */
-export function detectorsOf(
-  baseline: Pick<Baseline, 'global' | 'monitored'>,
-  floors: DensityThresholds,
-): CombinedSettings {
-  return {
-    global: settingsOf(baseline.global, floors.global),
-    regions: baseline.monitored.map((spread) => ({
-      region: spread.region,
-      ...settingsOf(spread, floors.region),
-    })),
-  };
-}
+export type AlertPolicy = ReturnType<typeof alertPolicy>;
 
-function settingsOf(spread: BaselineSpread, floor: number): DetectorSettings {
-  return { nullMean: nullMean(spread.meanXUpper, floor), phi: spread.phi };
+/**
+ * Policy of an alert level.
+ *
+ * @param threshold e-value at which the alert fires (see `alertThreshold`)
+ */
+export function alertPolicy(baseline: Parameters<typeof detectorsOf>[0], level: AlertLevel, threshold: number) {
+  const floors = DENSITY_THRESHOLDS[level];
+  return { detectors: detectorsOf(baseline, floors), floors, threshold };
 }
 
 // The density alert of one level as a state machine. A step maps a closed window and a state to an event and the next
 // state. A step has no clock; its time is the end of the window. An alert is frozen by not stepping it.
-
-export interface AlertPolicy {
-  readonly detectors: CombinedSettings;
-  readonly floors: DensityThresholds;
-  /** E-value at which the alert fires (see `alertThreshold`). */
-  readonly threshold: number;
-}
 
 /** State of the alert, stored as JSON. */
 export interface AlertState {

@@ -11,28 +11,14 @@ import { MAX_SURPRISE } from './query-score.ts';
 import type { SessionMeans } from './sessions.ts';
 
 /** Baseline statistics that a detector needs. */
-export interface BaselineSpread {
-  /** Number of sessions, summed over all windows. */
-  readonly sessions: number;
-  /** Mean and variance of the session means of x, cross-fitted. */
-  readonly meanX: number;
-  readonly variance: number;
-  /** Overdispersion of window means, >= 1. */
-  readonly phi: number;
-  /** Upper bound of the true mean of x. */
-  readonly meanXUpper: number;
-}
-
-export interface RegionSpread extends BaselineSpread {
-  readonly region: number;
-}
+export type BaselineSpread = ReturnType<typeof globalSpread>;
 
 const MIN_FOR_DETECTOR = 200;
 const GLOBAL_Z = normalQuantile(0.99);
 const REGION_Z = 3;
 
 /** @param windows mean surprises of the sessions in each window, with at least one session in total */
-export function globalSpread(windows: readonly SessionMeans[]): BaselineSpread {
+export function globalSpread(windows: readonly SessionMeans[]) {
   return spreadOf(
     windows.map(({ all }) => all),
     GLOBAL_Z,
@@ -40,16 +26,15 @@ export function globalSpread(windows: readonly SessionMeans[]): BaselineSpread {
 }
 
 /** Regions with enough sessions for a separate detector; empty if there is only one region, which is all traffic. */
-export function regionSpreads(windows: readonly SessionMeans[], regionCount: number): RegionSpread[] {
-  if (regionCount < 2) return [];
-  return Array.from({ length: regionCount }, (_, region) => {
+export function regionSpreads(windows: readonly SessionMeans[], regionCount: number) {
+  return Array.from({ length: regionCount < 2 ? 0 : regionCount }, (_, region) => {
     const own = windows.flatMap(({ regions }) => regions.get(region) ?? []);
     const sessions = own.reduce((sum, means) => sum + means.length, 0);
     return sessions < MIN_FOR_DETECTOR ? [] : [{ region, ...spreadOf(own, REGION_Z) }];
   }).flat();
 }
 
-function spreadOf(windows: readonly Float64Array[], z: number): BaselineSpread {
+function spreadOf(windows: readonly Float64Array[], z: number) {
   const all = windows.flatMap((means) => [...means]);
   const { mean, standardDeviation } = moments(all);
   const pooled = { mean, variance: standardDeviation ** 2 };
@@ -61,30 +46,16 @@ function spreadOf(windows: readonly Float64Array[], z: number): BaselineSpread {
     pooled,
   );
   return {
+    /** Number of sessions, summed over all windows. */
     sessions: all.length,
+    /** Mean and variance of the session means of x, cross-fitted. */
     meanX: mean,
     variance: pooled.variance,
+    /** Overdispersion of window means, >= 1. */
     phi,
+    /** Upper bound of the true mean of x. */
     meanXUpper: meanXUpper(pooled, phi, all.length, z),
   };
-}
-
-interface WindowMean {
-  readonly sessions: number;
-  /** Mean of x over the sessions in the window. */
-  readonly meanX: number;
-}
-
-/** Mean and variance of the session means of x over the whole baseline. */
-interface PooledSurprise {
-  readonly mean: number;
-  readonly variance: number;
-}
-
-interface Overdispersion {
-  /** Ratio between the variance of window means and the variance for independent sessions; may be below 1 by chance. */
-  readonly phiRaw: number;
-  readonly phi: number;
 }
 
 /**
@@ -94,11 +65,15 @@ interface Overdispersion {
  *
  * Windows without sessions do not count. With fewer than two windows, or without variance, phi is 1.
  */
-export function overdispersion(windows: readonly WindowMean[], pooled: PooledSurprise): Overdispersion {
+export function overdispersion(
+  windows: readonly { readonly sessions: number; readonly meanX: number }[],
+  pooled: Parameters<typeof meanXUpper>[0],
+) {
   const filled = windows.filter(({ sessions }) => sessions > 0);
   if (filled.length < 2 || pooled.variance <= 0) return { phiRaw: 1, phi: 1 };
   let squares = 0;
   for (const { sessions, meanX } of filled) squares += sessions * (meanX - pooled.mean) ** 2;
+  /** Ratio between the variance of window means and the variance for independent sessions; may be below 1 by chance. */
   const phiRaw = squares / ((filled.length - 1) * pooled.variance);
   return { phiRaw, phi: Math.max(1, phiRaw) };
 }
@@ -106,8 +81,15 @@ export function overdispersion(windows: readonly WindowMean[], pooled: PooledSur
 /**
  * Upper bound of the true mean of x in the baseline: max(0.99, mean) + z sqrt(phi variance / sessions). The bound
  * passes the uncertainty of the baseline on to the detectors.
+ *
+ * @param pooled mean and variance of the session means of x over the whole baseline
  */
-export function meanXUpper(pooled: PooledSurprise, phi: number, sessions: number, z: number): number {
+export function meanXUpper(
+  pooled: { readonly mean: number; readonly variance: number },
+  phi: number,
+  sessions: number,
+  z: number,
+): number {
   return Math.max(BASELINE_MEAN_X, pooled.mean) + z * Math.sqrt((phi * pooled.variance) / sessions);
 }
 
@@ -179,19 +161,7 @@ export function assignRegions(vectors: Matrix, regions: Regions, lengths?: Float
   return nearestDirections(vectors, regions.centroids, lengths);
 }
 
-export interface RegionRow {
-  readonly region: number;
-  /** Share of the current traffic and of the baseline; 0 to 1. */
-  readonly share: number;
-  readonly baselineShare: number;
-  /** Density of the region; null if the window has no query in it. */
-  readonly density: number | null;
-  /**
-   * share * -ln D: contribution of the region to -ln D of all traffic. 0 without queries; negative if coverage of the
-   * region improved.
-   */
-  readonly explained: number;
-}
+export type RegionRow = ReturnType<typeof regionTable>[number];
 
 /**
  * Contribution of each region to a drop in density, largest first. If all queries are in regions, they add up to -ln D
@@ -199,16 +169,23 @@ export interface RegionRow {
  *
  * @param baselineShares by region number
  */
-export function regionTable(
-  { regions }: Pick<QueryDensity, 'regions'>,
-  baselineShares: readonly number[],
-): readonly RegionRow[] {
+export function regionTable(regions: QueryDensity['regions'], baselineShares: readonly number[]) {
   return baselineShares
-    .map((baselineShare, region): RegionRow => {
-      const own = regions.find((candidate) => candidate.region === region);
-      if (own === undefined) return { region, share: 0, baselineShare, density: null, explained: 0 };
-      const explained = own.share * -Math.log(own.density);
-      return { region, share: own.share, baselineShare, density: own.density, explained };
+    .map((baselineShare, region) => {
+      const { share = 0, density = null } = regions.find((candidate) => candidate.region === region) ?? {};
+      return {
+        region,
+        /** Share of the current traffic and of the baseline; 0 to 1. */
+        share,
+        baselineShare,
+        /** Density of the region; null if the window has no query in it. */
+        density,
+        /**
+         * share * -ln D: contribution of the region to -ln D of all traffic. 0 without queries; negative if coverage of
+         * the region improved.
+         */
+        explained: density === null ? 0 : share * -Math.log(density),
+      };
     })
     .toSorted((a, b) => b.explained - a.explained || a.region - b.region);
 }

@@ -2,20 +2,11 @@
 
 import { DAY_MS, HOUR_MS, type TimeSpan } from '../../core/time.ts';
 import { type Matrix, rowLengths, selectRows } from '../../math/vector/matrix.ts';
-import {
-  type BaselineSpread,
-  findRegions,
-  globalSpread,
-  type RegionSpread,
-  type Regions,
-  regionSpreads,
-} from './baseline-spread.ts';
+import { findRegions, globalSpread, type Regions, regionSpreads } from './baseline-spread.ts';
 import { regionsOfQueries } from './measure-window.ts';
 import { windowAt } from './pooled-density.ts';
 import {
-  type BaselineScores,
   baselineScores,
-  type DroppedQueries,
   type MeasuredQuery,
   measuredQueries,
   NO_REGION,
@@ -25,44 +16,12 @@ import {
   tailShare,
   tiedRanks,
 } from './query-score.ts';
-import { numberSessions, type SessionMeans, sessionMeans, sessionWeights } from './sessions.ts';
+import { numberSessions, sessionMeans, sessionWeights } from './sessions.ts';
 
-export interface Baseline {
-  readonly grade: BaselineGrade;
-  readonly period: TimeSpan;
-  readonly days: number;
-  readonly sessions: number;
-  readonly queries: number;
-  readonly dropped: DroppedQueries;
-  readonly regions: Regions;
-  readonly scores: BaselineScores;
-  readonly global: BaselineSpread;
-  /** Regions with enough sessions for a separate detector. */
-  readonly monitored: readonly RegionSpread[];
-  /** Share of the session weights by region. */
-  readonly regionShares: readonly number[];
-  /** The worst-covered 10 % of the baseline queries (cross-fitted scores), used to search for uncovered topics. */
-  readonly tail: readonly BaselineTailQuery[];
-}
+export type Baseline = Exclude<ReturnType<typeof buildBaseline>, { readonly kind: string }>;
 
 /** A baseline without its queries. */
 export type FrozenBaseline = Omit<Baseline, 'tail'>;
-
-interface BaselineTailQuery {
-  readonly id: string;
-  readonly row: number;
-  /** Identifies the session within its window. */
-  readonly session: string;
-  readonly surprise: number;
-}
-
-/** The period has no queries, or has queries only in alternate blocks of hours, so that they cannot be compared. */
-export interface InsufficientBaseline {
-  readonly kind: 'insufficient_data';
-  readonly of: 'days';
-  readonly have: number;
-  readonly need: number;
-}
 
 export interface BaselineSettings {
   readonly period: TimeSpan;
@@ -86,12 +45,10 @@ export function isInTail(ranks: TiedRanks): boolean {
  * count. Equal queries and settings produce equal baselines, in any order.
  *
  * @param vectors matrix whose rows the queries refer to
+ * @returns `insufficient_data` if the period has no queries, or has queries only in alternate blocks of hours, so that
+ *   they cannot be compared
  */
-export function buildBaseline(
-  queries: readonly ScoredQuery[],
-  vectors: Matrix,
-  settings: BaselineSettings,
-): Baseline | InsufficientBaseline {
+export function buildBaseline(queries: readonly ScoredQuery[], vectors: Matrix, settings: BaselineSettings) {
   const period = wholeWeeks(settings.period);
   const within = queries
     .filter(({ occurredAt }) => occurredAt >= period.from && occurredAt < period.until)
@@ -106,7 +63,7 @@ export function buildBaseline(
     period,
     measured.map(({ occurredAt }) => occurredAt),
   );
-  if (ranks === null) return { kind: 'insufficient_data', of: 'days', have: Math.min(days, 1), need: 2 };
+  if (ranks === null) return tooFewDays(days);
   const surprises = surprisesOf(ranks);
   const windows = baselineWindows(measured, vectors, labels, surprises, settings.windowMs);
   const means = windows.map((window) => window.means);
@@ -125,18 +82,26 @@ export function buildBaseline(
       regions.count,
     ),
     global: globalSpread(means),
+    /** Regions with enough sessions for a separate detector. */
     monitored: regionSpreads(means, regions.count),
+    /** Share of the session weights by region. */
     regionShares: regionShares(windows, labels, regions.count),
+    /** The worst-covered 10 % of the baseline queries (cross-fitted scores), used to search for uncovered topics. */
     tail: windows.flatMap(({ startMs, indices, sessions }) =>
       indices.flatMap((index, i) => {
         const query = measured[index];
         const rank = ranks[index];
         if (query === undefined || query.row === null || rank === undefined || !isInTail(rank)) return [];
+        // Identifies the session within its window.
         const session = `${startMs}/${sessions[i]}`;
         return [{ id: query.id, row: query.row, session, surprise: surprises[index] ?? 0 }];
       }),
     ),
   };
+}
+
+function tooFewDays(days: number) {
+  return { kind: 'insufficient_data' as const, have: Math.min(days, 1), need: 2 };
 }
 
 function regionsOf(queries: readonly MeasuredQuery[], vectors: Matrix, seed: number): Regions {
@@ -225,17 +190,6 @@ export function crossFitRanks(queries: readonly DatedScore[], regionCount: numbe
   return queries.map((query) => tiedRanks(query.score, query.region, isOdd(query) ? evenScores : oddScores));
 }
 
-interface BaselineWindow {
-  readonly startMs: number;
-  /** Indices of the queries. */
-  readonly indices: readonly number[];
-  /** Session numbers of the queries. */
-  readonly sessions: Int32Array;
-  /** Session names; null for sessions inferred from similarity. */
-  readonly names: readonly (string | null)[];
-  readonly means: SessionMeans;
-}
-
 /** Windows with queries, in order. */
 function baselineWindows(
   queries: readonly MeasuredQuery[],
@@ -243,7 +197,7 @@ function baselineWindows(
   regions: Int32Array,
   surprises: Float64Array,
   windowMs: number,
-): readonly BaselineWindow[] {
+) {
   const byStart = new Map<number, number[]>();
   for (const [index, { occurredAt }] of queries.entries()) {
     const { startMs } = windowAt(occurredAt.getTime(), windowMs);
@@ -256,6 +210,7 @@ function baselineWindows(
     .map(([startMs, indices]) => {
       const own = indices.flatMap((index) => queries[index] ?? []);
       const sessions = numberSessions(own, vectors);
+      /** Session names; null for sessions inferred from similarity. */
       const names = own.map(({ session }) => session);
       const means = sessionMeans(
         Float64Array.from(indices, (index) => surprises[index] ?? 0),
@@ -267,7 +222,7 @@ function baselineWindows(
 }
 
 /** Number of sessions in the period; a session that spans two windows counts once. */
-function sessionCount(windows: readonly BaselineWindow[]): number {
+function sessionCount(windows: ReturnType<typeof baselineWindows>): number {
   const sessions = new Set<string>();
   for (const { startMs, sessions: numbers, names } of windows) {
     for (const [i, name] of names.entries()) {
@@ -278,7 +233,7 @@ function sessionCount(windows: readonly BaselineWindow[]): number {
 }
 
 /** Share of the session weights by region. Queries without a region count in the total. */
-function regionShares(windows: readonly BaselineWindow[], regions: Int32Array, regionCount: number): number[] {
+function regionShares(windows: ReturnType<typeof baselineWindows>, regions: Int32Array, regionCount: number): number[] {
   const sums = Array.from({ length: regionCount }, () => 0);
   let total = 0;
   for (const { indices, sessions } of windows) {

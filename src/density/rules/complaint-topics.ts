@@ -2,9 +2,9 @@
  * Finds topics with negative feedback: groups of queries that are more frequent among queries with negative feedback
  * than among others.
  */
-import { type Bounds, wilsonInterval } from '../../math/stats/intervals.ts';
+import { wilsonInterval } from '../../math/stats/intervals.ts';
 import { dotProduct, inverseLengths, type Matrix, rowOf, selectRows } from '../../math/vector/matrix.ts';
-import { type Subjects, subjectsOf } from './find-topics.ts';
+import { subjectsOf } from './find-topics.ts';
 import { type TailClusters, type TailQuery, type TailSide, tailClusters } from './tail-clusters.ts';
 
 /** A live query with a vector. */
@@ -18,47 +18,6 @@ export interface RatedQuery {
   readonly isNegative: boolean;
 }
 
-export interface ComplaintDay {
-  readonly day: string;
-  /** Number of sessions with negative feedback, in total and in the topic. */
-  readonly negative: number;
-  readonly sessions: number;
-}
-
-export interface ComplaintTopic {
-  /** Ids of queries with negative feedback in the topic, one per session, most typical first. */
-  readonly members: readonly string[];
-  readonly examples: readonly string[];
-  /** Ids of queries without negative feedback that are as close to the topic as its members. */
-  readonly alike: readonly string[];
-  /** Number of subjects of the cluster; clusters with several subjects are not topics. */
-  readonly subjects: Exclude<Subjects, 'several'>;
-  readonly sessions: number;
-  /** Share of the sessions with negative feedback, with a 95 % CI, and share of all other sessions. */
-  readonly share: { readonly value: number } & Bounds;
-  readonly othersShare: number;
-  /** p-value, adjusted for all tested clusters. */
-  readonly adjustedP: number;
-  /** All days with negative feedback, in ascending order. */
-  readonly days: readonly ComplaintDay[];
-}
-
-export type ComplaintTopics =
-  | {
-      readonly kind: 'topics';
-      /** Number of sessions with negative feedback, and number of sessions with queries without it. */
-      readonly negative: number;
-      readonly others: number;
-      /** Topics, largest excess first. */
-      readonly topics: readonly ComplaintTopic[];
-    }
-  | {
-      readonly kind: 'insufficient_data';
-      readonly of: 'negative' | 'others';
-      readonly have: number;
-      readonly need: number;
-    };
-
 const CONFIDENCE = 0.95;
 const SIGNIFICANCE = 0.01;
 /** Tested numbers of clusters. Too many clusters split frequent topics; too few hide rare topics. */
@@ -71,7 +30,7 @@ const granularities = [16, 8, 4] as const;
  *
  * @param queries one per row of `vectors`
  */
-export function complaintTopics(queries: readonly RatedQuery[], vectors: Matrix, seed: number): ComplaintTopics {
+export function complaintTopics(queries: readonly RatedQuery[], vectors: Matrix, seed: number) {
   const rated = queries.map((query, row): RatedQuery & TailQuery => ({ ...query, row, surprise: 0, region: 0 }));
   const [negative, others] = [rated.filter(({ isNegative }) => isNegative), rated.filter((one) => !one.isNegative)];
   const sideOf = (tail: readonly TailQuery[]) => ({
@@ -81,14 +40,16 @@ export function complaintTopics(queries: readonly RatedQuery[], vectors: Matrix,
   });
   const [now, before] = [sideOf(negative), sideOf(others)];
   const found = clearest(now, before, seed);
-  if (found.kind === 'insufficient_data') return { ...found, of: found.of === 'window_tail' ? 'negative' : 'others' };
+  if (found.kind === 'insufficient_data') {
+    return { ...found, of: found.of === 'window_tail' ? ('negative' as const) : ('others' as const) };
+  }
   const byId = new Map(rated.map((query) => [query.id, query]));
   const sample = selectRows(
     vectors,
     others.map(({ row }) => row),
   );
   const scales = inverseLengths(sample);
-  const topics = found.uncovered.flatMap((cluster): ComplaintTopic[] => {
+  const topics = found.uncovered.flatMap((cluster) => {
     const members = cluster.members.flatMap((id) => byId.get(id) ?? []);
     const own = selectRows(
       vectors,
@@ -102,19 +63,24 @@ export function complaintTopics(queries: readonly RatedQuery[], vectors: Matrix,
     const { low, high } = wilsonInterval(cluster.trafficShare, now.sessions, CONFIDENCE);
     return [
       {
+        /** Ids of queries with negative feedback in the topic, one per session, most typical first. */
         members: cluster.members,
         examples: cluster.examples,
+        /** Ids of queries without negative feedback that are as close to the topic as its members. */
         alike: alike.map(({ id }) => id),
         subjects,
         sessions: cluster.current,
+        /** Share of the sessions with negative feedback, with a 95 % CI, and share of all other sessions. */
         share: { value: cluster.trafficShare, low, high },
         othersShare: cluster.baselineShare,
+        /** p-value, adjusted for all tested clusters. */
         adjustedP: Math.min(1, granularities.length * cluster.adjustedP),
+        /** All days with negative feedback: sessions with it, in total and in the topic. */
         days: daysOf(negative, members),
       },
     ];
   });
-  return { kind: 'topics', negative: now.sessions, others: before.sessions, topics };
+  return { kind: 'topics' as const, negative: now.sessions, others: before.sessions, topics };
 }
 
 const minP = (found: TailClusters): number =>
@@ -122,13 +88,11 @@ const minP = (found: TailClusters): number =>
 
 function clearest(now: TailSide<TailQuery>, before: TailSide<TailQuery>, seed: number): TailClusters {
   const significance = SIGNIFICANCE / granularities.length;
-  const [finest, ...coarser] = granularities.map((clusters) =>
-    tailClusters(now, before, seed, { clusters, significance }),
-  );
+  const [finest, ...coarser] = granularities.map((clusters) => tailClusters(now, before, seed, clusters, significance));
   return coarser.reduce((best, next) => (minP(next) < minP(best) ? next : best), finest as TailClusters);
 }
 
-function daysOf(negative: readonly RatedQuery[], members: readonly RatedQuery[]): ComplaintDay[] {
+function daysOf(negative: readonly RatedQuery[], members: readonly RatedQuery[]) {
   const sessionsOn = (queries: readonly RatedQuery[], day: string): number =>
     new Set(queries.filter((query) => query.day === day).map(({ session }) => session)).size;
   const days = [...new Set(negative.map(({ day }) => day))].toSorted();

@@ -6,7 +6,7 @@ import type { Severity } from '../../core/model.ts';
 import type { AlertLevel } from './alert.ts';
 import type { BaselineNeeds } from './baseline.ts';
 import { MEASURING_PATIENCE_MS } from './watch.ts';
-import type { BaselineProgress, DensityState, WatchingPhase, WatchSettings } from './watch-state.ts';
+import type { BaselineProgress, DensityState, WatchingPhase } from './watch-state.ts';
 
 /** Default name of the check. */
 export const DENSITY_CHECK_NAME = 'density drift';
@@ -17,16 +17,15 @@ export const DENSITY_CHECK_THRESHOLD = 1;
 /** Number of missing windows after which the density is stale. */
 const WINDOWS_TO_TRUST = 3;
 
+type WindowTiming = Readonly<Record<'windowMs' | 'graceMs', number>>;
+
 /** Time until which the results of a window are trusted. */
-export function trustedUntil(
-  { windowMs, graceMs }: Pick<WatchSettings, 'windowMs' | 'graceMs'>,
-  windowEndMs: number,
-): Date {
+export function trustedUntil({ windowMs, graceMs }: WindowTiming, windowEndMs: number): Date {
   return new Date(windowEndMs + WINDOWS_TO_TRUST * windowMs + graceMs + MEASURING_PATIENCE_MS);
 }
 
 /** True if a window that ended at this time is stale. */
-export function isStale(plan: Pick<WatchSettings, 'windowMs' | 'graceMs'>, windowEndMs: number, now: Date): boolean {
+export function isStale(plan: WindowTiming, windowEndMs: number, now: Date): boolean {
   return now > trustedUntil(plan, windowEndMs);
 }
 
@@ -62,11 +61,7 @@ export function evaluateDensityDrift(
   }
 }
 
-function watchedVerdict(
-  severity: Severity,
-  { grade, alerts }: Pick<WatchingPhase, 'grade' | 'alerts'>,
-  evidenceRatio: number | null,
-): Pick<CheckOutcome, 'verdict' | 'explanation'> {
+function watchedVerdict(severity: Severity, { grade, alerts }: WatchingPhase, evidenceRatio: number | null) {
   const ratio = evidenceRatio === null ? '' : ` Evidence of drift: ${percentage(evidenceRatio)} of the alert level.`;
   const openedAt = (level: AlertLevel): string | null => {
     const incident = alerts[level]?.incident ?? null;
@@ -75,26 +70,23 @@ function watchedVerdict(
   const [page, ticket] = [openedAt('page'), openedAt('ticket')];
   if (page !== null) {
     return {
-      verdict: severity,
+      verdict: severity as CheckOutcome['verdict'],
       explanation: `Drift confirmed: live queries have been covered worse than in the baseline since ${page}.`,
     };
   }
   if (ticket !== null) {
     const explanation = `Drift confirmed at ticket level: live queries have been covered slightly worse than in the baseline since ${ticket}.${ratio}`;
-    return { verdict: 'warning', explanation };
+    return { verdict: 'warning' as const, explanation };
   }
   const provisional = grade === 'provisional' ? ' The baseline is provisional, so only tickets can fire.' : '';
   const isUnconfirmed = evidenceRatio !== null && evidenceRatio >= DENSITY_CHECK_THRESHOLD;
   const status = isUnconfirmed
     ? 'Drift not confirmed yet: the alert fires once query density is significantly below its threshold.'
     : 'Drift not confirmed: live queries are covered as in the baseline.';
-  return { verdict: 'ok', explanation: `${status}${ratio}${provisional}` };
+  return { verdict: 'ok' as const, explanation: `${status}${ratio}${provisional}` };
 }
 
-function missingSentence(
-  { days, sessions }: Pick<BaselineProgress, 'days' | 'sessions'>,
-  needs: BaselineNeeds,
-): string {
+function missingSentence({ days, sessions }: BaselineProgress, needs: BaselineNeeds): string {
   const has = `No baseline yet: ${days} of ${needs.days} days and ${sessions} of ${needs.sessions} sessions measured`;
   const missing = [
     ...(days < needs.days ? [`${needs.days - days} days`] : []),

@@ -1,25 +1,38 @@
 /** One e-detector for all traffic and one for each region, so that a local loss is not diluted. */
 import { logAdd, logMean } from '../../math/stats/distributions.ts';
-import { type DetectorSettings, type DetectorState, newDetector, stepDetector } from '../../math/stats/sequential.ts';
+import { type DetectorSettings, newDetector, stepDetector } from '../../math/stats/sequential.ts';
+import { type BaselineSpread, nullMean, type regionSpreads } from './baseline-spread.ts';
 import type { SessionScores } from './sessions.ts';
 
-export interface CombinedSettings {
-  readonly global: DetectorSettings;
-  /** Monitored regions, which have enough sessions in the baseline. */
-  readonly regions: readonly (DetectorSettings & { readonly region: number })[];
+export type CombinedDetectors = ReturnType<typeof detectorsOf>;
+
+/**
+ * Detectors for a baseline: one for all traffic, and one for each monitored region.
+ *
+ * @param floors lowest densities that are not drift
+ */
+export function detectorsOf(
+  baseline: { readonly global: BaselineSpread; readonly monitored: Readonly<ReturnType<typeof regionSpreads>> },
+  floors: { readonly global: number; readonly region: number },
+) {
+  const detectorOf = ({ meanXUpper, phi }: BaselineSpread, floor: number): DetectorSettings => ({
+    nullMean: nullMean(meanXUpper, floor),
+    phi,
+  });
+  return {
+    global: detectorOf(baseline.global, floors.global),
+    regions: baseline.monitored.map((spread) => ({ region: spread.region, ...detectorOf(spread, floors.region) })),
+  };
 }
 
-export interface CombinedState {
-  readonly global: DetectorState;
-  /** One entry per monitored region, in settings order. */
-  readonly regions: readonly DetectorState[];
-}
+export type CombinedState = ReturnType<typeof newCombinedDetector>;
 
 export type CombinedStep = ReturnType<typeof stepCombinedDetector>;
 
 const LOG_HALF = Math.log(0.5);
 
-export function newCombinedDetector({ global, regions }: CombinedSettings): CombinedState {
+export function newCombinedDetector({ global, regions }: CombinedDetectors) {
+  // The states of the regions are in the order of the detectors.
   return { global: newDetector(global), regions: regions.map(newDetector) };
 }
 
@@ -27,7 +40,7 @@ export function newCombinedDetector({ global, regions }: CombinedSettings): Comb
  * Adds one window to all detectors. The combined e-value is M_global / 2 + mean of M_region / 2, or M_global if there
  * are no monitored regions. An average of e-values keeps their guarantee.
  */
-export function stepCombinedDetector(settings: CombinedSettings, state: CombinedState, scores: SessionScores) {
+export function stepCombinedDetector(settings: CombinedDetectors, state: CombinedState, scores: SessionScores) {
   const global = stepDetector(settings.global, state.global, scores.all);
   const regions = settings.regions.map((region, i) => ({
     region: region.region,

@@ -14,27 +14,21 @@ import {
   type Vectors,
 } from './pair-distances.ts';
 
-/** Maximum mean discrepancy with Gaussian kernels, Gretton et al. 2012. */
-interface MaximumMeanDiscrepancy {
-  /** Estimate that excludes self-pairs: if there is no drift, it is 0 on average, and negative as often as positive. */
-  readonly unbiased: number;
-  /** Estimate that includes self-pairs and is never negative. */
-  readonly biased: number;
-}
-
 /**
- * Squared maximum mean discrepancy for the kernel exp(-gamma |a - b|^2): mean within x + mean within y - 2 mean between.
+ * Squared maximum mean discrepancy (Gretton et al. 2012) for the kernel exp(-gamma |a - b|^2): mean within x + mean within y - 2 mean between.
  *
  * @param gamma > 0; infinity is the kernel that is 1 for equal rows and 0 for others
  * @throws RangeError if a sample has fewer than two rows
  */
-export function maximumMeanDiscrepancy(distances: PairTable, gamma: number): MaximumMeanDiscrepancy {
+export function maximumMeanDiscrepancy(distances: PairTable, gamma: number) {
   const { n, m } = distances;
   requirePairs(n, m);
   const sums = sumOverPairs(distances, (squared) => gaussian(squared, gamma));
   const between = (2 * sums.between) / (n * m);
   return {
+    /** Excludes self-pairs: if there is no drift, it is 0 on average, and negative as often as positive. */
     unbiased: (2 * sums.withinX) / (n * (n - 1)) + (2 * sums.withinY) / (m * (m - 1)) - between,
+    /** Includes self-pairs and is never negative. */
     biased: (2 * sums.withinX + n) / (n * n) + (2 * sums.withinY + m) / (m * m) - between,
   };
 }

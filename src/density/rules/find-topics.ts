@@ -6,16 +6,10 @@ import { distinctRows, dotProduct, inverseLengths, type Matrix, rowOf, selectRow
 import { seededSphericalKMeans } from '../../math/vector/spherical-k-means.ts';
 import { isInTail } from './baseline.ts';
 import { assignRegions, type Regions } from './baseline-spread.ts';
-import { familiarity, MIN_SAMPLED, novelBelow, type TopicCause, topicCause } from './cause.ts';
-import { measureWindow, type PlacedQuery } from './measure-window.ts';
+import { familiarity, MIN_SAMPLED, novelBelow, topicCause } from './cause.ts';
+import { measureWindow, type WindowMeasurement } from './measure-window.ts';
 import type { BaselineScores, ScoredQuery } from './query-score.ts';
-import {
-  type BaselineTail,
-  type TailClusters,
-  type TailQuery,
-  tailClusters,
-  type UncoveredCluster,
-} from './tail-clusters.ts';
+import { type BaselineTail, type TailQuery, tailClusters } from './tail-clusters.ts';
 
 /** Number of parts into which a cluster is split: enough to separate a mix of subjects. */
 const PARTS = 4;
@@ -41,15 +35,6 @@ const APART = 0.25;
 /** `unclear`: the vectors do not decide; the words may. */
 export type Subjects = 'one' | 'several' | 'unclear';
 
-interface Part {
-  /** Share of all queries. */
-  readonly share: number;
-  /** Number of distinct vectors: repeated queries do not make a part tighter. */
-  readonly rows: number;
-  /** Sum of the directions of the part's queries. */
-  readonly sum: Float64Array;
-}
-
 /**
  * Tests whether the queries share one subject, for vectors of any model. Splits them into four parts by spherical
  * k-means. Two parts share a subject if the mean cosine between their queries is at least half of the mean cosine
@@ -74,14 +59,23 @@ export function subjectsOf(members: Matrix, sample: Matrix, seed: number): Subje
   return silhouette(parts) >= APART ? 'several' : 'unclear';
 }
 
-function partsOf(members: Matrix, seed: number): Part[] {
+type Part = ReturnType<typeof partsOf>[number];
+
+function partsOf(members: Matrix, seed: number) {
   const { labels, k } = seededSphericalKMeans(members, { k: PARTS, starts: STARTS, iterations: ITERATIONS, seed });
   return Array.from({ length: k }, (_, part) => [...labels.keys()].filter((row) => labels[row] === part))
     .filter((rows) => rows.length > 0)
     .map((rows) => {
       const own = selectRows(members, rows);
       const distinct = selectRows(own, distinctRows(own));
-      return { share: rows.length / members.rows, rows: distinct.rows, sum: directionSum(distinct) };
+      return {
+        /** Share of all queries. */
+        share: rows.length / members.rows,
+        /** Number of distinct vectors: repeated queries do not make a part tighter. */
+        rows: distinct.rows,
+        /** Sum of the directions of the part's queries. */
+        sum: directionSum(distinct),
+      };
     });
 }
 
@@ -145,30 +139,7 @@ export interface TopicBaseline {
   readonly sample: Matrix;
 }
 
-export interface LocatedTopic extends UncoveredCluster {
-  readonly cause: TopicCause;
-  /** Number of subjects of the cluster; clusters with several subjects are not topics. */
-  readonly subjects: Exclude<Subjects, 'several'>;
-  /** Rows of the baseline sample in the region of the topic. */
-  readonly baselineRows: readonly number[];
-}
-
-type FoundTopics =
-  | {
-      readonly kind: 'topics';
-      /** Number of all sessions in the period. */
-      readonly sessions: number;
-      /** Number of tested clusters. */
-      readonly tested: number;
-      /** Topics, largest excess first. */
-      readonly topics: readonly LocatedTopic[];
-    }
-  | {
-      readonly kind: 'insufficient_data';
-      readonly of: Extract<TailClusters, { kind: 'insufficient_data' }>['of'] | 'baseline_sample';
-      readonly have: number;
-      readonly need: number;
-    };
+export type LocatedTopic = Extract<ReturnType<typeof findTopics>, { kind: 'topics' }>['topics'][number];
 
 /**
  * Ranks the queries in the baseline, and clusters the queries at or below its 10 % percentile together with the
@@ -177,12 +148,7 @@ type FoundTopics =
  *
  * @throws RangeError if the dimensions of the vectors differ from the baseline
  */
-export function findTopics(
-  queries: readonly ScoredQuery[],
-  vectors: Matrix,
-  baseline: TopicBaseline,
-  seed: number,
-): FoundTopics {
+export function findTopics(queries: readonly ScoredQuery[], vectors: Matrix, baseline: TopicBaseline, seed: number) {
   const { queries: placed, density } = measureWindow(queries, vectors, baseline);
   const sessions = density?.sessions ?? 0;
   const tail = placed.flatMap(tailQuery);
@@ -194,35 +160,44 @@ export function findTopics(
   const clusters = tailClusters({ vectors, tail, sessions }, before, seed);
   if (clusters.kind === 'insufficient_data') return clusters;
   const { uncovered, tested } = clusters;
-  if (uncovered.length === 0) return { kind: 'topics', sessions, tested, topics: [] };
+  if (uncovered.length === 0) return { kind: 'topics' as const, sessions, tested, topics: [] };
   const threshold = novelBelow(baseline.sample);
   if (threshold === null) {
     return {
-      kind: 'insufficient_data',
-      of: 'baseline_sample',
+      kind: 'insufficient_data' as const,
+      of: 'baseline_sample' as const,
       have: baseline.sample.rows,
       need: MIN_SAMPLED,
     };
   }
   const rowOfId = new Map(tail.map(({ id, row }) => [id, row]));
   const regionOfRow = baseline.regions.count === 0 ? null : assignRegions(baseline.sample, baseline.regions);
-  const topics = uncovered.flatMap((cluster): LocatedTopic[] => {
+  const topics = uncovered.flatMap((cluster) => {
     const members = selectRows(
       vectors,
       cluster.members.flatMap((id) => rowOfId.get(id) ?? []),
     );
+    // Clusters with several subjects are not topics.
     const subjects = subjectsOf(members, baseline.sample, seed);
     if (subjects === 'several') return [];
+    /** Rows of the baseline sample in the region of the topic. */
     const baselineRows = Array.from({ length: baseline.sample.rows }, (_, row) => row).filter(
       (row) => regionOfRow === null || regionOfRow[row] === cluster.dominantRegion,
     );
     const cause = topicCause([...familiarity(members, baseline.sample)], threshold);
     return [{ ...cluster, cause, subjects, baselineRows }];
   });
-  return { kind: 'topics', sessions, tested, topics };
+  return { kind: 'topics' as const, sessions, tested, topics };
 }
 
-function tailQuery({ id, row, ranks, surprise, region, sessionNumber }: PlacedQuery): TailQuery[] {
+function tailQuery({
+  id,
+  row,
+  ranks,
+  surprise,
+  region,
+  sessionNumber,
+}: WindowMeasurement['queries'][number]): TailQuery[] {
   if (row === null || !isInTail(ranks)) return [];
   return [{ id, row, surprise, region, session: String(sessionNumber) }];
 }

@@ -18,16 +18,6 @@ import {
 } from './query-score.ts';
 import { detectorScores, numberSessions, sessionMeans } from './sessions.ts';
 
-/** A query ranked in the baseline. */
-export interface PlacedQuery extends MeasuredQuery {
-  /** Session number within the window. */
-  readonly sessionNumber: number;
-  /** `NO_REGION` if the query has no vector. */
-  readonly region: number;
-  readonly ranks: TiedRanks;
-  readonly surprise: number;
-}
-
 export type WindowMeasurement = ReturnType<typeof measureWindow>;
 
 /**
@@ -56,7 +46,9 @@ export function measureWindow(
     queries: measured.map((query, i) => ({
       ...query,
       ranks: ranks[i] as TiedRanks,
+      /** Session number within the window. */
       sessionNumber: sessions[i] ?? 0,
+      /** `NO_REGION` if the query has no vector. */
       region: regions[i] ?? NO_REGION,
       surprise: surprises[i] ?? 0,
     })),

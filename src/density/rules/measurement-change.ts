@@ -50,19 +50,21 @@ function cosine(a: ArrayLike<number>, b: ArrayLike<number>): number {
   return dotProduct(a, b) / lengths;
 }
 
-/** One query before and after: its k nearest chunks and its score. */
-export interface RepeatedSearch {
-  readonly before: { readonly chunks: readonly (string | number)[]; readonly score: number };
-  readonly after: { readonly chunks: readonly (string | number)[]; readonly score: number };
-}
+/** Searches of the same queries before and after a change. */
+export type Replay = ReturnType<typeof searchCanary>;
 
 /**
- * Compares two searches of the same queries.
+ * Compares two searches of the same queries: the k nearest chunks and the score of each query.
  *
  * @param k number of requested chunks, >= 1
  * @throws RangeError without searches
  */
-export function searchCanary(searches: readonly RepeatedSearch[], k: number) {
+export function searchCanary(
+  searches: readonly Readonly<
+    Record<'before' | 'after', { readonly chunks: readonly (string | number)[]; readonly score: number }>
+  >[],
+  k: number,
+) {
   const overlaps = searches.map(({ before, after }) => {
     const found = new Set(after.chunks);
     return new Set(before.chunks.filter((chunk) => found.has(chunk))).size / k;
@@ -71,6 +73,7 @@ export function searchCanary(searches: readonly RepeatedSearch[], k: number) {
   const worse = changes.filter((change) => change < 0).length;
   const changed = changes.filter((change) => change !== 0).length;
   return {
+    queries: searches.length,
     /** Share of the k chunks in both results, per query. */
     overlaps,
     meanOverlap: mean(overlaps),
@@ -111,25 +114,7 @@ export const canaryTexts: readonly string[] = [
   'Newton\u2019s second law of motion',
 ];
 
-/**
- * Fingerprint of everything except queries and content that scores depend on. Values are short texts; unknown values
- * are empty.
- */
-export interface MeasurementFingerprint {
-  readonly embeddingModel: string;
-  readonly embeddingRevision: string;
-  readonly dimension: string;
-  readonly normalisation: string;
-  readonly queryPrefix: string;
-  readonly documentPrefix: string;
-  readonly metric: string;
-  readonly chunkerVersion: string;
-  readonly indexType: string;
-  readonly searchParameters: string;
-  readonly k: string;
-  readonly filterClass: string;
-  readonly scoreField: string;
-}
+export type MeasurementFingerprint = Readonly<ReturnType<typeof measurementFingerprint>>;
 
 export type FingerprintField = keyof MeasurementFingerprint;
 
@@ -138,12 +123,8 @@ const INCOMPARABLE: ReadonlySet<FingerprintField> = new Set([
   'embeddingModel',
   'embeddingRevision',
   'dimension',
-  'normalisation',
-  'queryPrefix',
-  'documentPrefix',
   'metric',
   'k',
-  'filterClass',
   'scoreField',
 ]);
 
@@ -155,48 +136,32 @@ export function fingerprintDifferences(
   return (Object.keys(before) as FingerprintField[]).filter((field) => before[field] !== after[field]).toSorted();
 }
 
-/** Result of searching the retained baseline queries again after a change. */
-export interface Replay {
-  /** Mean of the score after the change minus the score before it. */
-  readonly meanScoreChange: number;
-  /** Mean share of the k nearest chunks that are unchanged. */
-  readonly meanOverlap: number;
-}
+type ReplayChange = Readonly<Record<'meanScoreChange' | 'meanOverlap', number>>;
 
 const MAX_REPLAY_CHANGE = 0.01;
 const MIN_REPLAY_OVERLAP = 0.9;
 
 /** True if a replay shows that an index change did not affect scores: |change| < 0.01 and overlap > 0.9. */
-export function replayAgrees({ meanScoreChange, meanOverlap }: Replay): boolean {
+export function replayAgrees({ meanScoreChange, meanOverlap }: ReplayChange): boolean {
   return Math.abs(meanScoreChange) < MAX_REPLAY_CHANGE && meanOverlap > MIN_REPLAY_OVERLAP;
 }
 
 /**
- * `keep`: continue. `replay`: freeze the detectors until the baseline queries have been searched again. `rebaseline`:
- * freeze the detectors until there is a new baseline. A freeze is recorded as one annotated change, never as drift.
- */
-interface RebaselineDecision {
-  readonly action: 'keep' | 'replay' | 'rebaseline';
-  readonly changed: readonly FingerprintField[];
-  readonly canary: CanaryVerdict | null;
-}
-
-/**
- * Decides the consequence of a changed fingerprint or canary. A new embedding always requires a new baseline. A new
- * index with the same model keeps the old baseline if a replay agrees.
+ * Decides the consequence of a changed fingerprint. A new embedding always requires a new baseline. A new index with
+ * the same model keeps the old baseline if a replay agrees. `keep`: continue. `replay`: freeze the detectors until the
+ * baseline queries have been searched again. `rebaseline`: freeze the detectors until there is a new baseline. A freeze
+ * is recorded as one annotated change, never as drift.
  *
  * @param replay null if there was no replay
  */
 export function rebaselineDecision(
   changed: readonly FingerprintField[],
-  canary: CanaryVerdict | null,
-  replay: Replay | null,
-): RebaselineDecision {
-  const decide = (action: RebaselineDecision['action']): RebaselineDecision => ({ action, changed, canary });
-  if (canary === 'changed' || changed.some((field) => INCOMPARABLE.has(field))) return decide('rebaseline');
-  if (changed.length === 0) return decide('keep');
-  if (replay === null) return decide('replay');
-  return decide(replayAgrees(replay) ? 'keep' : 'rebaseline');
+  replay: ReplayChange | null,
+): 'keep' | 'replay' | 'rebaseline' {
+  if (changed.some((field) => INCOMPARABLE.has(field))) return 'rebaseline';
+  if (changed.length === 0) return 'keep';
+  if (replay === null) return 'replay';
+  return replayAgrees(replay) ? 'keep' : 'rebaseline';
 }
 
 const GROWTH = 1.1;
@@ -217,19 +182,17 @@ export function outgrewBaseline(dailyDensities: readonly (number | null)[], base
 
 type Traits = Readonly<Record<string, string>>;
 
-interface MeasuredConnectors {
-  /** Fingerprint of the index; null before the first probe. */
-  readonly index: Traits | null;
-  readonly embedder: Traits | null;
-}
-
 /** Traits of the content, not of the measurement. */
 const OF_CONTENT: ReadonlySet<string> = new Set(['size_class']);
 /** Index traits that have their own fingerprint field. */
 const NAMED: ReadonlySet<string> = new Set(['metric', 'dimensions']);
 
-/** Fingerprint of the current measurement; unknown fields are empty. */
-export function measurementFingerprint({ index, embedder }: MeasuredConnectors): MeasurementFingerprint {
+/**
+ * Everything except queries and content that scores depend on. Values are short texts; unknown values are empty.
+ *
+ * Traits are null before the first probe.
+ */
+export function measurementFingerprint({ index, embedder }: Readonly<Record<'index' | 'embedder', Traits | null>>) {
   const rest = Object.entries(index ?? {})
     .filter(([trait]) => !OF_CONTENT.has(trait) && !NAMED.has(trait))
     .toSorted(([a], [b]) => (a < b ? -1 : 1));
@@ -237,15 +200,9 @@ export function measurementFingerprint({ index, embedder }: MeasuredConnectors):
     embeddingModel: embedder?.['identity'] ?? '',
     embeddingRevision: embedder?.['canary'] ?? '',
     dimension: index?.['dimensions'] ?? embedder?.['dimensions'] ?? '',
-    normalisation: '',
-    queryPrefix: '',
-    documentPrefix: '',
     metric: index?.['metric'] ?? '',
-    chunkerVersion: '',
     indexType: index === null ? '' : JSON.stringify(rest),
-    searchParameters: '',
     k: '1',
-    filterClass: '',
     scoreField: 'top-1-less-mean',
   };
 }

@@ -9,16 +9,6 @@ export interface Vectors {
   readonly data: Float32Array | Float64Array;
 }
 
-/** A value (distance or kernel) for every pair of the pooled rows of two samples, x first. */
-export interface PairTable {
-  /** Rows of x. */
-  readonly n: number;
-  /** Rows of y. */
-  readonly m: number;
-  /** The value of pair (i, j), i < j, of the n + m pooled rows is at `pairOffset(n + m, i) + j`. */
-  readonly values: Float64Array;
-}
-
 /** Offset of the pairs of row i: add j > i to get the index of (i, j). */
 export function pairOffset(size: number, i: number): number {
   return i * size - (i * (i + 1)) / 2 - i - 1;
@@ -49,6 +39,9 @@ const PARTNER_BLOCK = 128;
 /** Share of |a|^2 + |b|^2 below which the difference of products loses too many digits. */
 const CLOSE = 1e-6;
 
+/** A value (distance or kernel) for every pair of the pooled rows of two samples, x first. */
+export type PairTable = ReturnType<typeof pairDistances>;
+
 /**
  * Squared Euclidean distances of all pairs, as |a|^2 + |b|^2 - 2 a.b. Close rows use their difference, so that equal
  * rows have distance exactly 0.
@@ -58,7 +51,7 @@ const CLOSE = 1e-6;
  *
  * @throws RangeError if a sample is empty or the columns differ
  */
-export function pairDistances(x: Vectors, y: Vectors): PairTable {
+export function pairDistances(x: Vectors, y: Vectors) {
   if (x.rows === 0 || y.rows === 0 || x.columns !== y.columns) {
     throw new RangeError('Both samples need at least one row, and rows of the same length.');
   }
@@ -68,7 +61,7 @@ export function pairDistances(x: Vectors, y: Vectors): PairTable {
   pooled.set(x.data);
   pooled.set(y.data, x.data.length);
   const squares = Float64Array.from({ length: size }, (_, row) => squareOf(pooled, row, columns));
-  const squared = new Float64Array((size * (size - 1)) / 2);
+  const squared: Float64Array = new Float64Array((size * (size - 1)) / 2);
   const products = new Float64Array(BLOCK * PARTNER_BLOCK);
   for (let from = 0; from < size; from += BLOCK) {
     const to = Math.min(from + BLOCK, size);
@@ -87,7 +80,9 @@ export function pairDistances(x: Vectors, y: Vectors): PairTable {
       }
     }
   }
-  return { n: x.rows, m: y.rows, values: squared };
+  /** The value of pair (i, j), i < j, of the n + m pooled rows is at `pairOffset(n + m, i) + j`. */
+  const values = squared;
+  return { n: x.rows, m: y.rows, values };
 }
 
 function squareOf(rows: Float64Array, row: number, columns: number): number {

@@ -7,21 +7,17 @@
  */
 
 import { DAY_MS } from '../../core/time.ts';
-import type { Bounds } from '../../math/stats/intervals.ts';
-import type { BaselineSpread } from './baseline-spread.ts';
 import {
   densityInterval,
   densityOf,
-  type InsufficientSessions,
   MIN_SESSIONS,
   type QueryDensity,
   surpriseVariance,
   tooFewSessions,
   UNCOVERED_PERCENTILE,
-  type UncoveredShare,
   uncoveredShareOf,
 } from './query-density.ts';
-import { type SessionMeans, type SurpriseTotal, surpriseTotal } from './sessions.ts';
+import { type SessionMeans, surpriseTotal } from './sessions.ts';
 
 export interface WindowSpan {
   readonly startMs: number;
@@ -56,26 +52,13 @@ export function windowsToClose(
   return spans;
 }
 
-/** Stored totals of a closed window. */
-export interface WindowTotals extends WindowSpan {
-  readonly all: SurpriseTotal;
-  readonly regions: readonly (SurpriseTotal & { readonly region: number })[];
-}
-
 /** All traffic, or a region number. */
 export type Scope = 'global' | number;
 
-export interface PooledDensity {
-  readonly startMs: number;
-  readonly endMs: number;
-  readonly sessions: number;
-  readonly density: number;
-  /** 95 % confidence interval. */
-  readonly low: number;
-  readonly high: number;
-}
+/** Stored totals of a closed window. */
+export type WindowTotals = ReturnType<typeof windowTotals>;
 
-export function windowTotals(span: WindowSpan, means: SessionMeans): WindowTotals {
+export function windowTotals(span: WindowSpan, means: SessionMeans) {
   return {
     ...span,
     all: surpriseTotal(means.all),
@@ -85,6 +68,8 @@ export function windowTotals(span: WindowSpan, means: SessionMeans): WindowTotal
   };
 }
 
+export type PooledDensity = NonNullable<ReturnType<typeof pooledDensity>>;
+
 /**
  * Density of the windows that start at or after `fromMs`, with equal weight for each session in each window. The
  * interval is for windows of one baseline, compared with each other and with a threshold that already allows for the
@@ -93,12 +78,7 @@ export function windowTotals(span: WindowSpan, means: SessionMeans): WindowTotal
  * @param phi overdispersion of the scope in the baseline
  * @returns null without sessions
  */
-export function pooledDensity(
-  windows: readonly WindowTotals[],
-  scope: Scope,
-  fromMs: number,
-  phi: number,
-): PooledDensity | null {
+export function pooledDensity(windows: readonly WindowTotals[], scope: Scope, fromMs: number, phi: number) {
   const pooled = windows.filter(({ startMs }) => startMs >= fromMs);
   let sessions = 0;
   let sumX = 0;
@@ -114,33 +94,18 @@ export function pooledDensity(
     endMs: Math.max(...pooled.map(({ endMs }) => endMs)),
     sessions,
     density,
+    /** 95 % confidence interval of the density. */
     ...densityInterval(density, surpriseVariance(phi), sessions, Number.POSITIVE_INFINITY),
   };
-}
-
-/** Stored coverage sums of one window. */
-export interface CoverageTotals {
-  readonly sessions: number;
-  readonly queries: number;
-  /** Sums over sessions of the session means. */
-  readonly sumX: number;
-  readonly sumXSquared: number;
-  readonly sumUncovered: number;
-}
-
-export interface PooledCoverage extends WindowSpan, Bounds {
-  readonly kind: 'coverage';
-  readonly sessions: number;
-  readonly queries: number;
-  /** With 95 % confidence interval `low` to `high`. */
-  readonly density: number;
-  readonly uncovered: UncoveredShare;
 }
 
 /** Longest period over which small windows are pooled. */
 const MAX_POOL_MS = DAY_MS;
 
-export function coverageTotals({ sessions, queries, meanX, varianceX, uncovered }: QueryDensity): CoverageTotals {
+/** Stored coverage sums of one window, over the means of its sessions. */
+export type CoverageTotals = ReturnType<typeof coverageTotals>;
+
+export function coverageTotals({ sessions, queries, meanX, varianceX, uncovered }: QueryDensity) {
   return {
     sessions,
     queries,
@@ -149,6 +114,8 @@ export function coverageTotals({ sessions, queries, meanX, varianceX, uncovered 
     sumUncovered: sessions * uncovered.share,
   };
 }
+
+export type PooledCoverage = Extract<ReturnType<typeof pooledCoverage>, { kind: 'coverage' }>;
 
 /**
  * Coverage of the fewest latest windows that together have 200 sessions, at most one day. If some sessions are poorly
@@ -159,8 +126,8 @@ export function coverageTotals({ sessions, queries, meanX, varianceX, uncovered 
  */
 export function pooledCoverage(
   windows: readonly (WindowSpan & { readonly totals: CoverageTotals | null })[],
-  baseline: Pick<BaselineSpread, 'phi' | 'sessions'>,
-): PooledCoverage | InsufficientSessions {
+  baseline: { readonly phi: number; readonly sessions: number },
+) {
   const endMs = windows.at(-1)?.endMs ?? 0;
   let startMs = endMs;
   let [sessions, queries, sumX, sumXSquared, sumUncovered] = [0, 0, 0, 0, 0];
@@ -179,7 +146,7 @@ export function pooledCoverage(
   const density = densityOf(meanX);
   const variance = Math.max(surpriseVariance(baseline.phi), sumXSquared / sessions - meanX ** 2);
   return {
-    kind: 'coverage',
+    kind: 'coverage' as const,
     startMs,
     endMs,
     sessions,

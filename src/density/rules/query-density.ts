@@ -16,49 +16,7 @@ import {
 } from './query-score.ts';
 import { sessionWeights } from './sessions.ts';
 
-export interface QueryDensity {
-  readonly queries: number;
-  readonly sessions: number;
-  /** Weighted mean surprise X, in nats: 0.99 in the baseline, higher if coverage is lower. */
-  readonly meanX: number;
-  /** Variance of X between sessions. */
-  readonly varianceX: number;
-  /** D = exp(0.99 - X): 1 in the baseline, lower if coverage is lower; from 0.027 to 2.69. */
-  readonly density: number;
-  readonly uncovered: UncoveredShare;
-  /** Region numbers with queries, ascending. */
-  readonly regions: readonly RegionDensity[];
-}
-
-interface RegionDensity {
-  readonly region: number;
-  /** Sum of the session weights of the queries in the region. */
-  readonly weight: number;
-  /** Share of the traffic, 0 to 1. */
-  readonly share: number;
-  readonly meanX: number;
-  readonly density: number;
-}
-
-/** Weighted share of queries at or below a percentile, with Wilson's 95 % interval over sessions. */
-export interface UncoveredShare {
-  readonly threshold: number;
-  readonly share: number;
-  readonly ciLow: number;
-  readonly ciHigh: number;
-  /** Minimum share of traffic that lost its coverage: max(0, (share - threshold) / (1 - threshold)). */
-  readonly excess: number;
-  readonly excessLow: number;
-  readonly excessHigh: number;
-}
-
-/** Result for a window with too few sessions for a density. */
-export interface InsufficientSessions {
-  readonly kind: 'insufficient_data';
-  readonly of: 'sessions';
-  readonly have: number;
-  readonly need: number;
-}
+export type QueryDensity = NonNullable<ReturnType<typeof queryDensity>>;
 
 /** Mean surprise of the baseline queries, E[min(-ln u, ln 100)] for uniform u. */
 export const BASELINE_MEAN_X = 0.99;
@@ -94,7 +52,7 @@ export function queryDensity(
   surprises: Float64Array,
   regions: ArrayLike<number>,
   sessions: ArrayLike<number>,
-): QueryDensity | null {
+) {
   if (surprises.length === 0) return null;
   const weighted = sessionWeights(sessions);
   const byRegion = new Map<number, { weight: number; sum: number }>();
@@ -118,16 +76,18 @@ export function queryDensity(
   return {
     queries: surprises.length,
     sessions: weighted.sessions,
+    /** Weighted mean surprise X, in nats: 0.99 in the baseline, higher if coverage is lower. */
     meanX,
+    /** Variance of X between sessions. */
     varianceX: squares.reduce((total, square) => total + square, 0) / weighted.sessions,
+    /** D = exp(0.99 - X): 1 in the baseline, lower if coverage is lower; from 0.027 to 2.69. */
     density: densityOf(meanX),
     uncovered: uncoveredShare(ranks, weighted.weights, weighted.sessions, UNCOVERED_PERCENTILE),
+    /** Regions with queries, ascending; shares of the traffic, 0 to 1. */
     regions: [...byRegion]
       .map(([region, own]) => ({
         region,
-        weight: own.weight,
         share: own.weight / weight,
-        meanX: own.sum / own.weight,
         density: densityOf(own.sum / own.weight),
       }))
       .toSorted((a, b) => a.region - b.region),
@@ -162,12 +122,7 @@ export function densityInterval(density: number, variance: number, sessions: num
 }
 
 /** Weighted share of the queries with a percentile <= `threshold` (ties in part), and its excess over the baseline. */
-function uncoveredShare(
-  ranks: readonly TiedRanks[],
-  weights: Float64Array,
-  sessions: number,
-  threshold: number,
-): UncoveredShare {
+function uncoveredShare(ranks: readonly TiedRanks[], weights: Float64Array, sessions: number, threshold: number) {
   let total = 0;
   let uncovered = 0;
   for (const [i, rank] of ranks.entries()) {
@@ -179,6 +134,9 @@ function uncoveredShare(
   return uncoveredShareOf(Math.min(1, uncovered / total), sessions, threshold, Number.POSITIVE_INFINITY);
 }
 
+/** Weighted share of queries at or below a percentile, with Wilson's 95 % interval over sessions. */
+export type UncoveredShare = ReturnType<typeof uncoveredShareOf>;
+
 /**
  * Confidence intervals of an uncovered share and of its excess over the baseline. The intervals are Wilson intervals
  * for 1 / (1/n + 1/N) sessions: the threshold is a percentile estimated from N sessions, whose error is about the error
@@ -187,12 +145,7 @@ function uncoveredShare(
  * @param sessions n, >= 1
  * @param baselineSessions N; infinity when comparing shares of one baseline, because they share its error
  */
-export function uncoveredShareOf(
-  share: number,
-  sessions: number,
-  threshold: number,
-  baselineSessions: number,
-): UncoveredShare {
+export function uncoveredShareOf(share: number, sessions: number, threshold: number, baselineSessions: number) {
   const { low, high } = wilsonInterval(share, 1 / (1 / sessions + 1 / baselineSessions), CONFIDENCE);
   const excessOf = (value: number): number => Math.max(0, (value - threshold) / (1 - threshold));
   return {
@@ -200,6 +153,7 @@ export function uncoveredShareOf(
     share,
     ciLow: low,
     ciHigh: high,
+    /** Minimum share of traffic that lost its coverage: max(0, (share - threshold) / (1 - threshold)). */
     excess: excessOf(share),
     excessLow: excessOf(low),
     excessHigh: excessOf(high),
@@ -207,14 +161,10 @@ export function uncoveredShareOf(
 }
 
 /** Returns null if there are enough sessions for a density, otherwise the required number. */
-export function tooFewSessions(have: number, need: number = MIN_SESSIONS): InsufficientSessions | null {
-  return have >= need ? null : { kind: 'insufficient_data', of: 'sessions', have, need };
-}
-
-export interface CoverageVerdict {
-  readonly verdict: 'worse_covered' | 'not_worse';
-  /** Upper limit of the query density with confidence 1 - alpha. */
-  readonly densityUpperLimit: number;
+export function tooFewSessions(have: number) {
+  return have >= MIN_SESSIONS
+    ? null
+    : { kind: 'insufficient_data' as const, of: 'sessions' as const, have, need: MIN_SESSIONS };
 }
 
 /** Lowest acceptable density. A smaller drop does not deserve an alert, however certain it is. */
@@ -234,7 +184,7 @@ export const DENSITY_THRESHOLD = 0.95;
  * @param alpha in (0, 0.5]
  * @param baseline the scores that the percentiles of the window are based on
  */
-export function classifyCoverage(window: QueryDensity, baseline: BaselineScores, alpha: number): CoverageVerdict {
+export function classifyCoverage(window: QueryDensity, baseline: BaselineScores, alpha: number) {
   const lists = listsOf(window, baseline);
   const error = lists.reduce((sum, { share, size }) => sum + share ** 2 / size, 0);
   const unchangedX = lists.reduce((sum, { share, size }) => sum + share * meanSurprise(size), 0);
@@ -242,7 +192,8 @@ export function classifyCoverage(window: QueryDensity, baseline: BaselineScores,
   const densityUpperLimit =
     (window.density / densityOf(unchangedX)) * Math.exp(-normalQuantile(alpha) * Math.sqrt(variance));
   return {
-    verdict: densityUpperLimit < DENSITY_THRESHOLD ? 'worse_covered' : 'not_worse',
+    verdict: densityUpperLimit < DENSITY_THRESHOLD ? ('worse_covered' as const) : ('not_worse' as const),
+    /** Upper limit of the query density with confidence 1 - alpha. */
     densityUpperLimit,
   };
 }
@@ -271,17 +222,6 @@ export interface ScorePair {
   readonly now: number;
 }
 
-export interface RepeatDensity {
-  /** exp(-mean change of surprise): 1 in the baseline, lower if coverage is lower. */
-  readonly density: number;
-  readonly ciLow: number;
-  readonly ciHigh: number;
-  readonly ciMethod: 'bca' | 't' | 'wilson';
-  readonly queries: number;
-  /** Number of queries whose coverage is lower than in the baseline. */
-  readonly dropped: number;
-}
-
 /** Minimum number of changed queries; with fewer changes, the spread of the values is not meaningful. */
 const MIN_CHANGES = 5;
 
@@ -296,7 +236,7 @@ const MIN_CHANGES = 5;
  * @param scores of the whole baseline, in which both scores are ranked
  * @throws RangeError without queries
  */
-export function repeatDensity(pairs: readonly ScorePair[], scores: BaselineScores): RepeatDensity {
+export function repeatDensity(pairs: readonly ScorePair[], scores: BaselineScores) {
   const n = pairs.length;
   const surprise = (score: number): number => surpriseOf(tiedRanks(score, NO_REGION, scores));
   const changes = Float64Array.from(pairs, ({ before, now }) => surprise(now) - surprise(before));
@@ -306,11 +246,13 @@ export function repeatDensity(pairs: readonly ScorePair[], scores: BaselineScore
   const isFew = dropped + rose < MIN_CHANGES;
   const most = (count: number): number => MAX_SURPRISE * wilsonInterval(count / n, n, CONFIDENCE).high;
   return {
+    /** exp(-mean change of surprise): 1 in the baseline, lower if coverage is lower. */
     density: Math.exp(-change),
     ciLow: Math.exp(-(isFew ? Math.max(bounds.high, most(dropped)) : bounds.high)),
     ciHigh: Math.exp(-(isFew ? Math.min(bounds.low, -most(rose)) : bounds.low)),
-    ciMethod: isFew ? 'wilson' : bounds.method,
+    ciMethod: isFew ? ('wilson' as const) : bounds.method,
     queries: n,
+    /** Number of queries whose coverage is lower than in the baseline. */
     dropped,
   };
 }

@@ -67,27 +67,15 @@ export interface MeasuredQuery extends ScoredQuery {
   readonly score: number;
 }
 
-/** Excluded queries, each counted once under the first matching reason. */
-export interface DroppedQueries {
-  /** The score is not finite. */
-  readonly notMeasurable: number;
-  /** The vector contains NaN or infinity. */
-  readonly notFiniteVector: number;
-  /** The vector has length 0. */
-  readonly zeroVector: number;
-}
-
 /**
  * Measurable queries in order, and the number of other queries. Includes queries without a vector: they have no region
  * and are compared with the whole baseline.
  *
  * @param lengths of the vectors, from rowLengths
  */
-export function measuredQueries(
-  queries: readonly ScoredQuery[],
-  lengths: Float64Array,
-): { readonly measured: readonly MeasuredQuery[]; readonly dropped: DroppedQueries } {
+export function measuredQueries(queries: readonly ScoredQuery[], lengths: Float64Array) {
   const measured: MeasuredQuery[] = [];
+  /** Each excluded query counts once, under the first matching reason. */
   const dropped = { notMeasurable: 0, notFiniteVector: 0, zeroVector: 0 };
   for (const query of queries) {
     const { score, row } = query;
@@ -103,13 +91,6 @@ export function measuredQueries(
   return { measured, dropped };
 }
 
-/** Scores of the baseline; each list is ascending. */
-export interface BaselineScores {
-  readonly all: Float64Array;
-  /** Baseline scores by region number. */
-  readonly regions: readonly Float64Array[];
-}
-
 /** Region number of a query without a vector. */
 export const NO_REGION = -1;
 
@@ -122,16 +103,14 @@ export const MIN_IN_REGION = 50;
 /** Maximum surprise: -ln u at the worst 1 %, within which all queries count equally. */
 export const MAX_SURPRISE = Math.log(100);
 
+export type BaselineScores = ReturnType<typeof baselineScores>;
+
 /**
- * Builds the score lists of a baseline.
+ * Builds the score lists of a baseline, all ascending: of all queries, and by region number.
  *
  * @param regions region of each score; `NO_REGION` if it has none
  */
-export function baselineScores(
-  scores: ArrayLike<number>,
-  regions: ArrayLike<number>,
-  regionCount: number,
-): BaselineScores {
+export function baselineScores(scores: ArrayLike<number>, regions: ArrayLike<number>, regionCount: number) {
   const sizes = new Uint32Array(regionCount);
   for (let i = 0; i < scores.length; i++) {
     const region = regions[i] ?? NO_REGION;
@@ -146,17 +125,12 @@ export function baselineScores(
     list[filled[region] ?? 0] = scores[i] ?? 0;
     filled[region] = (filled[region] ?? 0) + 1;
   }
-  return { all: Float64Array.from(scores).toSorted(), regions: lists.map((list) => list.toSorted()) };
+  const all: Float64Array = Float64Array.from(scores).toSorted();
+  return { all, regions: lists.map((list): Float64Array => list.toSorted()) };
 }
 
 /** Ranks of a score among the baseline scores and itself: all ranks that it shares with equal scores. */
-export interface TiedRanks {
-  /** First of the tied ranks; rank 1 is the worst-covered query. */
-  readonly first: number;
-  readonly last: number;
-  /** Number of ranks: the number of baseline scores plus one. A rank r is the percentile u = r / of. */
-  readonly of: number;
-}
+export type TiedRanks = ReturnType<typeof tiedRanks>;
 
 /**
  * Ranks of a score within the query's region, or within the whole baseline if the region has fewer than `fewest`
@@ -165,17 +139,18 @@ export interface TiedRanks {
  *
  * @param score finite
  */
-export function tiedRanks(
-  score: number,
-  region: number,
-  baseline: BaselineScores,
-  fewest: number = MIN_IN_REGION,
-): TiedRanks {
+export function tiedRanks(score: number, region: number, baseline: BaselineScores, fewest: number = MIN_IN_REGION) {
   const own = baseline.regions[region];
   const scores = own !== undefined && own.length >= fewest ? own : baseline.all;
   const below = firstWhere(0, scores.length, (i) => (scores[i] as number) >= score);
   const notAbove = firstWhere(below, scores.length, (i) => (scores[i] as number) > score);
-  return { first: below + 1, last: notAbove + 1, of: scores.length + 1 };
+  return {
+    /** First of the tied ranks; rank 1 is the worst-covered query. */
+    first: below + 1,
+    last: notAbove + 1,
+    /** Number of ranks: the number of baseline scores plus one. A rank r is the percentile u = r / of. */
+    of: scores.length + 1,
+  };
 }
 
 /**

@@ -105,80 +105,64 @@ function rootOf(parents: Int32Array, member: number): number {
   return root;
 }
 
-/** Mean surprise x of each session in one window, in nats. */
-export interface SessionMeans {
-  readonly all: Float64Array;
-  /** Session means by region: each covers only the queries in that region. */
-  readonly regions: ReadonlyMap<number, Float64Array>;
-}
-
-/** Session scores y = mean of x / ln 100 in one window. */
-export interface SessionScores {
-  readonly all: ArrayLike<number>;
-  /**
-   * Session scores by region. A session counts in each region in which it has queries, with the mean over these
-   * queries.
-   */
-  readonly regions: ReadonlyMap<number, ArrayLike<number>>;
-}
-
-/** Number of sessions and sum of their mean surprises, from which pooled densities are computed. */
-export interface SurpriseTotal {
-  readonly sessions: number;
-  readonly sumX: number;
-}
+export type SessionMeans = ReturnType<typeof sessionMeans>;
 
 /**
+ * Mean surprise x of each session in one window, in nats.
+ *
  * @param surprises of the queries in one window
  * @param regions of the queries, `NO_REGION` if a query has none
  * @param sessions session numbers of the queries
  */
-export function sessionMeans(
-  surprises: Float64Array,
-  regions: ArrayLike<number>,
-  sessions: ArrayLike<number>,
-): SessionMeans {
-  const all = new Map<number, Sum>();
-  const byRegion = new Map<number, Map<number, Sum>>();
+export function sessionMeans(surprises: Float64Array, regions: ArrayLike<number>, sessions: ArrayLike<number>) {
+  const all: SessionSums = new Map();
+  const byRegion = new Map<number, SessionSums>();
   for (const [i, x] of surprises.entries()) {
     const session = sessions[i] ?? 0;
     add(all, session, x);
     const region = regions[i] ?? NO_REGION;
     if (region === NO_REGION) continue;
-    const own = byRegion.get(region) ?? new Map<number, Sum>();
+    const own = byRegion.get(region) ?? new Map();
     byRegion.set(region, own);
     add(own, session, x);
   }
   return {
     all: meansOf(all),
+    /** Session means by region: each covers only the queries in that region. */
     regions: new Map([...byRegion].map(([region, sums]) => [region, meansOf(sums)])),
   };
 }
 
+/** Session scores y = mean of x / ln 100 in one window. */
+export type SessionScores = ReturnType<typeof detectorScores>;
+
 /** Detector input: y = x / ln 100 of each session, in [0, 1]. */
-export function detectorScores({ all, regions }: SessionMeans): SessionScores {
+export function detectorScores({ all, regions }: SessionMeans) {
   return {
     all: scoresOf(all),
+    /**
+     * Session scores by region. A session counts in each region in which it has queries, with the mean over these
+     * queries.
+     */
     regions: new Map([...regions].map(([region, means]) => [region, scoresOf(means)])),
   };
 }
 
-function scoresOf(means: Float64Array): Float64Array {
+function scoresOf(means: Float64Array): ArrayLike<number> {
   // A mean of several maximum surprises may exceed the maximum in the last digit.
   return means.map((x) => Math.min(1, x / MAX_SURPRISE));
 }
 
-export function surpriseTotal(means: Float64Array): SurpriseTotal {
+/** Number of sessions and sum of their mean surprises, from which pooled densities are computed. */
+export function surpriseTotal(means: Float64Array) {
   // Summed in ascending order, so that the result does not depend on the order of the sessions.
   return { sessions: means.length, sumX: means.toSorted().reduce((sum, x) => sum + x, 0) };
 }
 
-interface Sum {
-  count: number;
-  sum: number;
-}
+/** Number and sum of the surprises of each session. */
+type SessionSums = Map<number, { count: number; sum: number }>;
 
-function add(sums: Map<number, Sum>, session: number, x: number): void {
+function add(sums: SessionSums, session: number, x: number): void {
   const sum = sums.get(session);
   if (sum === undefined) sums.set(session, { count: 1, sum: x });
   else {
@@ -187,7 +171,7 @@ function add(sums: Map<number, Sum>, session: number, x: number): void {
   }
 }
 
-function meansOf(sums: ReadonlyMap<number, Sum>): Float64Array {
+function meansOf(sums: SessionSums): Float64Array {
   return Float64Array.from(sums.values(), ({ count, sum }) => sum / count);
 }
 
@@ -197,13 +181,6 @@ export interface ChanceGroup {
   readonly chance: number;
   readonly queries: number;
   readonly sessions: number;
-}
-
-interface EqualChance {
-  /** A session counts if its draw is below this value and below its own probability. */
-  readonly chance: number;
-  /** Expected number of counted queries. */
-  readonly queries: number;
 }
 
 /** Maximum share of all traffic that may be underweighted in favor of the rest. */
@@ -225,10 +202,7 @@ const MAX_WEIGHT = 16;
  * @param most maximum expected number of queries; the probability is lowered until they fit
  * @returns null without groups
  */
-export function equalChance(
-  groups: readonly ChanceGroup[],
-  most: number = Number.POSITIVE_INFINITY,
-): EqualChance | null {
+export function equalChance(groups: readonly ChanceGroup[], most: number = Number.POSITIVE_INFINITY) {
   const ordered = groups.toSorted((a, b) => a.chance - b.chance);
   const largest = ordered.at(-1)?.chance;
   if (largest === undefined) return null;
@@ -242,6 +216,7 @@ export function equalChance(
     break;
   }
   const expected = expectedQueries(ordered, chance);
+  // A session counts if its draw is below `chance` and below its own probability; `queries` is their expected number.
   if (expected <= most) return { chance, queries: expected };
   // Below all group probabilities, the expected number drops at least as fast as the common probability.
   let lowered = chance;

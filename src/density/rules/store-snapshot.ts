@@ -15,25 +15,10 @@ import { medoids, nearestDirections, seededSphericalKMeans } from '../../math/ve
 import { type PairTable, pairDistances, pairOffset, unitVectors } from './pair-distances.ts';
 import { shareDivergence } from './two-sample-statistics.ts';
 
-export interface StoreSnapshot {
-  /** Number of sampled vectors with and without a direction. */
-  readonly rows: number;
-  readonly zeroRows: number;
-  readonly notFiniteRows: number;
-  /** Mean of the directions, not scaled to length 1. */
-  readonly centroid: Float64Array;
-  /** Mean length of the vectors. */
-  readonly meanLength: number;
-  /** Row-major directions of the clusters. */
-  readonly clusters: Matrix;
-  /** Share of the sample in each cluster, 0..1. */
-  readonly shares: Float64Array;
-  /** Row of the most typical sample of each cluster; null for an empty cluster. */
-  readonly medoids: readonly (number | null)[];
-}
-
 const MAX_CLUSTERS = 32;
 const ROWS_PER_CLUSTER = 30;
+
+export type StoreSnapshot = NonNullable<ReturnType<typeof takeStoreSnapshot>>;
 
 /**
  * Clusters a sample by direction: K = min(32, rows / 30), at least 1.
@@ -41,31 +26,36 @@ const ROWS_PER_CLUSTER = 30;
  * @param sample uniform over the store
  * @returns null if no vector of the sample has a direction
  */
-export function takeStoreSnapshot(sample: Matrix, seed: number): StoreSnapshot | null {
+export function takeStoreSnapshot(sample: Matrix, seed: number) {
   const { matrix, directedRows: kept, zeroRows, notFiniteRows } = normaliseRows(sample);
   if (kept.length === 0) return null;
   const directions = selectRows(matrix, kept);
   const k = Math.max(1, Math.min(MAX_CLUSTERS, Math.floor(kept.length / ROWS_PER_CLUSTER)));
   const clustering = seededSphericalKMeans(directions, { k, starts: 2, iterations: 20, seed });
-  const shares = new Float64Array(k);
+  const shares: Float64Array = new Float64Array(k);
+  const clusters: Matrix = { rows: k, columns: sample.columns, data: Float32Array.from(clustering.centroids) };
   for (const label of clustering.labels) shares[label] = (shares[label] ?? 0) + 1 / kept.length;
   return {
+    /** Number of sampled vectors with and without a direction. */
     rows: kept.length,
     zeroRows: zeroRows.length,
     notFiniteRows: notFiniteRows.length,
+    /** Mean of the directions, not scaled to length 1. */
     centroid: meanDirection(directions),
     meanLength: kept.reduce((sum, row) => sum + lengthOf(rowOf(sample, row)), 0) / kept.length,
-    clusters: { rows: k, columns: sample.columns, data: Float32Array.from(clustering.centroids) },
+    /** Row-major directions of the clusters. */
+    clusters,
+    /** Share of the sample in each cluster, 0 to 1. */
     shares,
+    /** Row of the most typical sample of each cluster; null for an empty cluster. */
     medoids: medoids(clustering).map((index) => (index === null ? null : (kept[index] ?? null))),
   };
 }
 
+type StoreCenter = { readonly centroid: Float64Array; readonly meanLength: number };
+
 /** @returns null if the dimensions differ: the model changed, so this is not a shift */
-export function storeShift(
-  before: Pick<StoreSnapshot, 'centroid' | 'meanLength'>,
-  after: Pick<StoreSnapshot, 'centroid' | 'meanLength'>,
-) {
+export function storeShift(before: StoreCenter, after: StoreCenter) {
   if (before.centroid.length !== after.centroid.length) return null;
   const lengths = lengthOf(before.centroid) * lengthOf(after.centroid);
   return {
@@ -74,17 +64,6 @@ export function storeShift(
     /** Mean length now divided by mean length before. */
     lengthRatio: before.meanLength === 0 ? 1 : after.meanLength / before.meanLength,
   };
-}
-
-/** One cluster of the store and its traffic. */
-export interface ClusterTraffic {
-  readonly cluster: number;
-  /** Share of the store, 0 to 1. */
-  readonly chunkShare: number;
-  /** Weighted share of the traffic, 0 to 1. */
-  readonly queryShare: number;
-  /** Query share divided by chunk share: 1 if equal, 0 without queries; null for a cluster without chunks. */
-  readonly densityRatio: number | null;
 }
 
 export type StoreTraffic = NonNullable<ReturnType<typeof compareStoreWithTraffic>>;
@@ -125,13 +104,15 @@ export function compareStoreWithTraffic(
   return {
     /** Clusters, highest density ratio first. */
     clusters: [...queryWeights.keys()]
-      .map((cluster): ClusterTraffic => {
+      .map((cluster) => {
         const chunkShare = shares[cluster] ?? 0;
         const queryShare = (queryWeights[cluster] ?? 0) / total;
         return {
           cluster,
+          /** Share of the store and weighted share of the traffic, 0 to 1. */
           chunkShare,
           queryShare,
+          /** 1 if both shares are equal, 0 without queries; null for a cluster without chunks. */
           densityRatio: chunkShare === 0 ? null : queryShare / chunkShare,
         };
       })
@@ -161,32 +142,14 @@ function head(vectors: Matrix): Matrix {
 // Mutual coverage of two samples of vectors, by balls that extend to the k-th neighbor: Naeem et al. 2020.
 
 /**
- * x is the sample to be covered ("real"), y the compared sample ("fake"). A ball around each row extends to its k-th
- * neighbor in its own sample, excluding the row; the surface of the ball is outside.
- */
-interface ManifoldCoverage {
-  /** Share of y inside at least one ball of x. */
-  readonly precision: number;
-  /** Share of x inside at least one ball of y. */
-  readonly recall: number;
-  /**
-   * Mean number of balls of x around a row of y, divided by k; 1 if both have the same distribution, and may exceed 1.
-   */
-  readonly density: number;
-  /** Share of x whose ball contains a row of y. */
-  readonly coverage: number;
-  /** Radius of the ball of each row of x. */
-  readonly radii: Float64Array;
-}
-
-/**
- * Precision, recall, density and coverage of y with respect to x. With k rows or fewer, the radius is the distance to
+ * Precision, recall, density and coverage of y (the compared sample) with respect to x (the sample to be covered). A
+ * ball around each row extends to its k-th neighbor in its own sample, excluding the row; its surface is outside. With k rows or fewer, the radius is the distance to
  * the last neighbor.
  *
  * @param k >= 1
  * @throws RangeError if a sample has fewer than two rows
  */
-export function manifoldCoverage(distances: PairTable, k: number): ManifoldCoverage {
+export function manifoldCoverage(distances: PairTable, k: number) {
   const { n, m, values } = distances;
   if (n < 2 || m < 2) throw new RangeError('Coverage needs at least two rows in each sample.');
   const size = n + m;
@@ -211,10 +174,15 @@ export function manifoldCoverage(distances: PairTable, k: number): ManifoldCover
     if (isInside) recalled++;
   }
   return {
+    /** Share of y inside at least one ball of x. */
     precision: ballsAroundY.reduce((count, balls) => count + (balls > 0 ? 1 : 0), 0) / m,
+    /** Share of x inside at least one ball of y. */
     recall: recalled / n,
+    /** Mean number of balls of x around a row of y, divided by k; 1 for equal distributions, and may exceed 1. */
     density: ballsAroundY.reduce((sum, balls) => sum + balls, 0) / (Math.min(k, n - 1) * m),
+    /** Share of x whose ball contains a row of y. */
     coverage: covered / n,
+    /** Radius of the ball of each row of x. */
     radii: radiiX.map(Math.sqrt),
   };
 }

@@ -31,51 +31,9 @@ export interface TailSide<Query> {
 
 export type BaselineTail = Omit<TailQuery, 'region'>;
 
-export interface UncoveredCluster {
-  /** Row-major sum of directions, scaled to length 1. */
-  readonly centroid: Float64Array;
-  /** Median cosine between the topic's queries on both sides and the centroid. */
-  readonly cohesion: number;
-  /** Ids of the topic's queries in the window, most typical first. */
-  readonly members: readonly string[];
-  /** The most typical query, its four nearest queries, and two random queries of the topic. */
-  readonly examples: readonly string[];
-  /** Density of the topic's queries. */
-  readonly density: number;
-  readonly dominantRegion: number;
-  /** Members on both sides, their shares of the sessions, and the difference in percentage points. */
-  readonly current: number;
-  readonly baseline: number;
-  readonly trafficShare: number;
-  readonly baselineShare: number;
-  readonly excessPoints: number;
-  /** p-value of the merged cluster, as if it had been a single cluster. */
-  readonly p: number;
-  /** Smallest Holm-adjusted p-value of the clusters merged into it. */
-  readonly adjustedP: number;
-}
+export type TailClusters = ReturnType<typeof tailClusters>;
 
-export type TailClusters =
-  | {
-      readonly kind: 'clusters';
-      /** Uncovered topics, largest excess first. */
-      readonly uncovered: readonly UncoveredCluster[];
-      /** Number of tested clusters. */
-      readonly tested: number;
-    }
-  | {
-      readonly kind: 'insufficient_data';
-      readonly of: 'window_tail' | 'baseline_tail';
-      readonly have: number;
-      readonly need: number;
-    };
-
-export interface TailClusterSettings {
-  /** Number of clusters; null to use `clusterCount`. */
-  readonly clusters?: number | null;
-  /** Holm-adjusted p-value below which an excess is significant. */
-  readonly significance?: number;
-}
+export type UncoveredCluster = Extract<TailClusters, { kind: 'clusters' }>['uncovered'][number];
 
 const MIN_VOTES = 30;
 const MAX_VOTES = 2_000;
@@ -97,13 +55,17 @@ const RANDOM_EXAMPLES = 2;
  *
  * Each session has one vote: its worst-covered query. If there are more than 2,000 votes per side, 2,000 are selected
  * at random, with a proportional number of sessions. The result does not depend on the order of the queries.
+ *
+ * @param clusters number of clusters; null to use `clusterCount`
+ * @param significance Holm-adjusted p-value below which an excess is significant
  */
 export function tailClusters(
   current: TailSide<TailQuery>,
   baseline: TailSide<BaselineTail>,
   seed: number,
-  { clusters = null, significance = SIGNIFICANCE }: TailClusterSettings = {},
-): TailClusters {
+  clusters: number | null = null,
+  significance = SIGNIFICANCE,
+) {
   const now = votesOf(current, seed);
   const before = votesOf(baseline, seed);
   if (now.votes.length < MIN_VOTES) return insufficient('window_tail', now.votes.length);
@@ -139,15 +101,19 @@ export function tailClusters(
       .toSorted((a, b) => b.cosine - a.cosine || (a.vote.id < b.vote.id ? -1 : 1))
       .map(({ vote }) => vote);
     return {
+      /** Row-major sum of directions, scaled to length 1. */
       centroid,
+      /** Median cosine between the topic's queries on both sides and the centroid. */
       cohesion: median(cosines),
       ...membersOf(typical, seed),
       ...merged(parts, sessions, urn),
     };
   });
   return {
-    kind: 'clusters',
+    kind: 'clusters' as const,
+    /** Number of tested clusters. */
     tested: k,
+    /** Uncovered topics, largest excess first. */
     uncovered: uncovered.toSorted((a, b) => b.excessPoints - a.excessPoints || a.p - b.p),
   };
 }
@@ -157,8 +123,8 @@ export function clusterCount(tail: number): number {
   return Math.max(MIN_CLUSTERS, Math.min(MAX_CLUSTERS, Math.round(tail / MEMBERS_PER_CLUSTER)));
 }
 
-function insufficient(of: 'window_tail' | 'baseline_tail', have: number): TailClusters {
-  return { kind: 'insufficient_data', of, have, need: MIN_VOTES };
+function insufficient(of: 'window_tail' | 'baseline_tail', have: number) {
+  return { kind: 'insufficient_data' as const, of, have, need: MIN_VOTES };
 }
 
 function votesOf<Query extends BaselineTail>(
@@ -186,10 +152,7 @@ function stacked(first: Matrix, second: Matrix): Matrix {
   return { rows: first.rows + second.rows, columns: first.columns, data };
 }
 
-function membersOf(
-  typical: readonly TailQuery[],
-  seed: number,
-): Pick<UncoveredCluster, 'members' | 'examples' | 'density' | 'dominantRegion'> {
+function membersOf(typical: readonly TailQuery[], seed: number) {
   const members = typical.map(({ id }) => id);
   const nearest = members.slice(0, 1 + NEAREST_EXAMPLES);
   const rest = members.slice(1 + NEAREST_EXAMPLES);
@@ -198,29 +161,35 @@ function membersOf(
   for (const { region } of typical) regions.set(region, (regions.get(region) ?? 0) + 1);
   const [dominant] = [...regions].toSorted(([a, countA], [b, countB]) => countB - countA || a - b);
   return {
+    /** Ids of the topic's queries in the window, most typical first. */
     members,
+    /** The most typical query, its four nearest queries, and two random queries of the topic. */
     examples: [...nearest, ...drawn(rest, RANDOM_EXAMPLES, seed)],
+    /** Density of the topic's queries. */
     density: densityOf(meanX),
     dominantRegion: dominant?.[0] ?? 0,
   };
 }
 
 function merged(
-  parts: readonly ClusterExcess[],
-  sessions: { readonly current: number; readonly baseline: number },
+  parts: ReturnType<typeof clusterExcess>,
+  sessions: ClusterCounts,
   urn: { readonly size: number; readonly draws: number },
-): Omit<UncoveredCluster, 'centroid' | 'cohesion' | 'members' | 'examples' | 'density' | 'dominantRegion'> {
+) {
   const current = parts.reduce((sum, part) => sum + part.current, 0);
   const baseline = parts.reduce((sum, part) => sum + part.baseline, 0);
   const trafficShare = current / sessions.current;
   const baselineShare = baseline / sessions.baseline;
   return {
+    /** Members on both sides, their shares of the sessions, and the difference in percentage points. */
     current,
     baseline,
     trafficShare,
     baselineShare,
     excessPoints: 100 * (trafficShare - baselineShare),
+    /** p-value of the merged cluster, as if it had been a single cluster. */
     p: hypergeometricUpperTail(current, { ...urn, marked: current + baseline }),
+    /** Smallest Holm-adjusted p-value of the clusters merged into it. */
     adjustedP: Math.min(...parts.map((part) => part.holm)),
   };
 }
@@ -232,18 +201,6 @@ interface ClusterCounts {
   readonly baseline: number;
 }
 
-interface ClusterExcess extends ClusterCounts {
-  /** Probability of at least as many window members if the sides were mixed at random. */
-  readonly p: number;
-  readonly holm: number;
-  readonly benjaminiHochberg: number;
-  /** Members divided by all sessions, covered or not; 0 to 1. */
-  readonly trafficShare: number;
-  readonly baselineShare: number;
-  /** Difference of the shares, in percentage points. */
-  readonly excessPoints: number;
-}
-
 /**
  * Tests each cluster in the union of both tails: with A and B members in total, p = P(H >= a) for H ~ Hypergeometric( A
  * + B, a + b, A), adjusted over the clusters. Exact for the given clusters, provided that clustering did not use the
@@ -251,7 +208,7 @@ interface ClusterExcess extends ClusterCounts {
  *
  * @param sessions all sessions on both sides; > 0
  */
-export function clusterExcess(clusters: readonly ClusterCounts[], sessions: ClusterCounts): readonly ClusterExcess[] {
+export function clusterExcess(clusters: readonly ClusterCounts[], sessions: ClusterCounts) {
   const draws = clusters.reduce((sum, { current }) => sum + current, 0);
   const size = draws + clusters.reduce((sum, { baseline }) => sum + baseline, 0);
   const p = clusters.map(({ current, baseline }) =>
@@ -265,24 +222,17 @@ export function clusterExcess(clusters: readonly ClusterCounts[], sessions: Clus
     return {
       current,
       baseline,
+      /** Probability of at least as many window members if the sides were mixed at random. */
       p: p[i] ?? 1,
       holm: stepDown[i] ?? 1,
       benjaminiHochberg: stepUp[i] ?? 1,
+      /** Members divided by all sessions, covered or not; 0 to 1. */
       trafficShare,
       baselineShare,
+      /** Difference of the shares, in percentage points. */
       excessPoints: 100 * (trafficShare - baselineShare),
     };
   });
-}
-
-interface MergedCluster {
-  /** Labels of the merged clusters. */
-  readonly labels: readonly number[];
-  /** Direction of the sum of its rows' directions. */
-  readonly centroid: Float64Array;
-  readonly rows: readonly number[];
-  /** Cosine of each row to the centroid. */
-  readonly cosines: readonly number[];
 }
 
 /**
@@ -292,7 +242,7 @@ interface MergedCluster {
  * @param rows the clustered rows
  * @param chosen labels of the clusters to merge
  */
-export function mergeSimilar(rows: Matrix, clustering: Clustering, chosen: readonly number[]): MergedCluster[] {
+export function mergeSimilar(rows: Matrix, clustering: Clustering, chosen: readonly number[]) {
   const own = [...clustering.labels.entries()].filter(([, label]) => chosen.includes(label));
   if (own.length === 0) return [];
   const usual = median(own.map(([row]) => clustering.closeness[row] ?? 0));
@@ -317,9 +267,12 @@ export function mergeSimilar(rows: Matrix, clustering: Clustering, chosen: reado
     const length = lengthOf(centroid);
     const unit = length > 0 ? centroid.map((value) => value / length) : centroid;
     return {
+      /** Labels of the merged clusters. */
       labels,
+      /** Direction of the sum of its rows' directions. */
       centroid: unit,
       rows: members,
+      /** Cosine of each row to the centroid. */
       cosines: members.map((row) => dotProduct(rowOf(rows, row), unit) * (scales[row] ?? 0)),
     };
   });

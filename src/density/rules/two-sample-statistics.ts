@@ -204,31 +204,12 @@ export function kolmogorovTail(z: number): number {
   return sum;
 }
 
-/** How often x is above y, over all pairs; Mann and Whitney 1947. */
-interface MannWhitney {
-  /** U = #{x > y} + #{x = y} / 2. */
-  readonly u: number;
-  /**
-   * P(x > y) + P(x = y) / 2, from 0 to 1; 0.5 if neither sample tends to be larger. Equals the area under the ROC
-   * curve.
-   */
-  readonly a: number;
-  /** Cliff's delta 2a - 1, from -1 to 1. */
-  readonly cliffsDelta: number;
-  /** p-values by the normal approximation, with tie and continuity correction. */
-  readonly pTwoSided: number;
-  /** Tests against the alternative that x is stochastically smaller. */
-  readonly pLess: number;
-  /** Tests against the alternative that x is stochastically larger. */
-  readonly pGreater: number;
-}
-
 /**
- * Mann-Whitney U of two independent samples. Takes n log n time.
+ * Mann-Whitney U of two independent samples: how often x is above y, over all pairs (1947). Takes n log n time.
  *
  * @throws RangeError if a sample is empty
  */
-export function mannWhitney(x: ArrayLike<number>, y: ArrayLike<number>): MannWhitney {
+export function mannWhitney(x: ArrayLike<number>, y: ArrayLike<number>) {
   requireSamples(x, y);
   const n = x.length;
   const m = y.length;
@@ -249,11 +230,17 @@ export function mannWhitney(x: ArrayLike<number>, y: ArrayLike<number>): MannWhi
   const deviation = Math.sqrt(((n * m) / 12) * (total + 1 - tieSum / (total * (total - 1))));
   const pAbove = (value: number): number => normalCdf(-(value - mean - 0.5) / deviation);
   return {
+    /** U = #{x > y} + #{x = y} / 2. */
     u,
+    /** P(x > y) + P(x = y) / 2, from 0 to 1: 0.5 if neither sample tends to be larger. Equals the area under the ROC. */
     a: u / (n * m),
+    /** Cliff's delta 2a - 1, from -1 to 1. */
     cliffsDelta: (2 * u) / (n * m) - 1,
+    /** p-values by the normal approximation, with tie and continuity correction. */
     pTwoSided: Math.min(1, 2 * pAbove(Math.max(u, n * m - u))),
+    /** Tests against the alternative that x is stochastically smaller. */
     pLess: pAbove(n * m - u),
+    /** Tests against the alternative that x is stochastically larger. */
     pGreater: pAbove(u),
   };
 }

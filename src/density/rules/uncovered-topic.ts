@@ -59,7 +59,7 @@ export interface UncoveredTopic extends SeenTopic {
 }
 
 /** Name of a topic: its label, or its id if texts are not stored. */
-export function topicName({ label, id }: Pick<UncoveredTopic, 'label' | 'id'>): string {
+export function topicName({ label, id }: { readonly label: readonly string[]; readonly id: string }): string {
   return label.length === 0 ? id : label.join(' ');
 }
 
@@ -67,10 +67,7 @@ export function topicName({ label, id }: Pick<UncoveredTopic, 'label' | 'id'>): 
  * Share of relevant documents in the results of the topic's judged queries, with Wilson's interval; null if no query is
  * judged.
  */
-export function judgedRelevance({
-  judgedQueries,
-  relevantShare,
-}: Pick<UncoveredTopic, 'judgedQueries' | 'relevantShare'>) {
+export function judgedRelevance({ judgedQueries, relevantShare }: SeenTopic) {
   if (relevantShare === null || judgedQueries === 0) return null;
   const share = Math.min(1, relevantShare);
   const { low: ciLow, high: ciHigh } = wilsonInterval(share, judgedQueries, 0.95);
@@ -78,7 +75,7 @@ export function judgedRelevance({
 }
 
 /** Describes the judged relevance of a topic; null if no query is judged. */
-export function describeJudgedRelevance(topic: Pick<UncoveredTopic, 'judgedQueries' | 'relevantShare'>): string | null {
+export function describeJudgedRelevance(topic: SeenTopic): string | null {
   const judged = judgedRelevance(topic);
   if (judged === null) return null;
   const bounds = interval(judged.ciLow, judged.ciHigh, 'share');
@@ -89,7 +86,7 @@ export function describeJudgedRelevance(topic: Pick<UncoveredTopic, 'judgedQueri
  * Recommends an action: to restore documents if chunks are known to be missing, otherwise to add documents or check the
  * index.
  */
-export function topicAdvice({ cause, lostChunks }: Pick<UncoveredTopic, 'cause' | 'lostChunks'>): string {
+export function topicAdvice({ cause, lostChunks }: SeenTopic): string {
   if (cause === 'new_demand')
     return 'Add documents that answer these queries. The nearest chunks below show what the store has instead.';
   return lostChunks.length > 0

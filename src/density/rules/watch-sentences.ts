@@ -15,17 +15,6 @@ import type {
   WatchObservation,
 } from './watch-state.ts';
 
-/** Findings about an alert. */
-interface Investigation {
-  readonly uncovered: UncoveredShare;
-  /** Regions, largest contribution to the drop first. */
-  readonly regions: readonly RegionRow[];
-  readonly novelty: Novelty | null;
-  readonly reading: CauseReading;
-  /** Chunks that baseline queries found and that are missing from the store; null if unknown. */
-  readonly lost: LostChunks | null;
-}
-
 export interface LostChunks {
   readonly probed: number;
   readonly missing: number;
@@ -35,24 +24,26 @@ export interface LostChunks {
 
 const MAX_REGIONS = 3;
 
-/** Event of a new alert, with its findings. */
+/**
+ * Event of a new alert, with its findings.
+ *
+ * @param uncovered over all traffic in the period of the alert
+ * @param regions largest contribution to the drop first
+ * @param lost chunks that baseline queries found and that are missing from the store; null if unknown
+ */
 export function raisedEvent(
   pipeline: string,
-  { level, raised, evidenceRatio, baselineVersion, history }: AlertToInvestigate,
-  { uncovered, regions, novelty, reading, lost }: Investigation,
+  alert: AlertToInvestigate,
+  uncovered: UncoveredShare,
+  regions: readonly RegionRow[],
+  novelty: Novelty | null,
+  reading: CauseReading,
+  lost: LostChunks | null,
 ): NewDensityEvent {
+  const { level, raised, evidenceRatio, baselineVersion, history } = alert;
   const { scope, size, renewed, leading } = raised;
   const region = regions.find(({ explained }) => explained > 0) ?? null;
-  const sentence = raisedSentence({
-    pipeline,
-    level,
-    renewed,
-    scope,
-    size,
-    uncovered,
-    region,
-    reading,
-  });
+  const sentence = raisedSentence(pipeline, level, raised, uncovered, region, reading);
   const details = {
     level,
     renewed,
@@ -192,19 +183,6 @@ function namesOf(changed: readonly FingerprintField[]): string {
   return changed.map((field) => fieldNames[field] ?? field).join(', ');
 }
 
-export interface RaisedAlert {
-  readonly pipeline: string;
-  readonly level: AlertLevel;
-  readonly renewed: boolean;
-  readonly scope: Scope;
-  readonly size: PooledDensity;
-  /** Density over all traffic in the same period. */
-  readonly uncovered: UncoveredShare;
-  /** The region that explains most of the drop; null if there is none. */
-  readonly region: RegionRow | null;
-  readonly reading: CauseReading;
-}
-
 const causeSentences: Readonly<Record<CoverageCause, string>> = {
   embedding_changed: 'The embedding model changed, so densities before and after are not comparable.',
   content_gap: 'The queries are new: users ask about content that the store does not have.',
@@ -213,8 +191,15 @@ const causeSentences: Readonly<Record<CoverageCause, string>> = {
   steady: 'No other change was found.',
 };
 
-export function raisedSentence(alert: RaisedAlert): string {
-  const { pipeline, level, renewed, scope, size, uncovered, region, reading } = alert;
+/** @param region the region that explains most of the drop; null if there is none */
+export function raisedSentence(
+  pipeline: string,
+  level: AlertLevel,
+  { scope, size, renewed }: Omit<AlertToInvestigate['raised'], 'kind' | 'leading'>,
+  uncovered: UncoveredShare,
+  region: RegionRow | null,
+  reading: CauseReading,
+): string {
   const of = scope === 'global' ? pipeline : `one group of similar queries of ${pipeline}`;
   const sentences = [
     `Query density of ${of} ${renewed ? 'is still' : 'dropped to'} ${decimal(size.density)} ${boundsOf(size)}; the baseline is 1.`,

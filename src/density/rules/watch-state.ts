@@ -2,7 +2,7 @@
 
 import type { MeasurementOutcome } from '../../measures/rules/measurement.ts';
 import type { AlertEvent, AlertLevel, AlertState, FalsePageBudget } from './alert.ts';
-import type { BaselineNeeds, FrozenBaseline, InsufficientBaseline } from './baseline.ts';
+import type { BaselineNeeds, FrozenBaseline } from './baseline.ts';
 import type { FingerprintField, MeasurementFingerprint, Replay } from './measurement-change.ts';
 import type { CoverageTotals, WindowSpan, WindowTotals } from './pooled-density.ts';
 import type { SessionScores } from './sessions.ts';
@@ -58,8 +58,6 @@ export interface WatchingPhase {
 export interface BaselineProgress {
   readonly days: number;
   readonly sessions: number;
-  /** Why no baseline could be built despite enough traffic. */
-  readonly problem: InsufficientBaseline['of'] | null;
 }
 
 /** State of the alert, stored as JSON. */
@@ -117,11 +115,6 @@ export interface BuiltBaseline {
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-/** Baseline queries that were searched again. */
-export interface RepeatedSearches extends Replay {
-  readonly queries: number;
-}
-
 /** What happened since the last step. */
 export type WatchObservation =
   /** The way of measuring did not change, but more fields of the fingerprint became known. */
@@ -133,7 +126,7 @@ export type WatchObservation =
       readonly at: Date;
       /** Consequence for the baseline. */
       readonly consequence:
-        | { readonly kind: 'keep'; readonly searched: RepeatedSearches }
+        | { readonly kind: 'keep'; readonly searched: Replay }
         | {
             readonly kind: 'replay';
             readonly queries: number;

@@ -17,17 +17,14 @@ import { DAY_MS, HOUR_MS } from '../../core/time.ts';
 import type { Measurement, MeasurementOutcome } from '../../measures/rules/measurement.ts';
 import {
   type AlertLevel,
-  type AlertPolicy,
   type AlertState,
   type AlertStep,
   alertLevels,
+  alertPolicy,
   alertThreshold,
-  DENSITY_THRESHOLDS,
-  detectorsOf,
   newAlert,
   stepAlert,
 } from './alert.ts';
-import type { FrozenBaseline } from './baseline.ts';
 import type { MeasurementFingerprint } from './measurement-change.ts';
 import { type PooledCoverage, pooledCoverage } from './pooled-density.ts';
 import { densityOf } from './query-density.ts';
@@ -35,6 +32,7 @@ import { baselineEvent, changeEvent, changeReason, requestEvent, resolvedEvent }
 import type {
   BaselineProgress,
   BuiltBaseline,
+  ClosedWindow,
   DensityPhase,
   DensityState,
   MeasuredWindow,
@@ -58,14 +56,6 @@ export const densityMeasures = [
 
 export type DensityMeasure = (typeof densityMeasures)[number];
 
-interface Frame {
-  readonly pipeline: string;
-  readonly segment: string;
-  readonly windowStart: Date;
-  readonly windowEnd: Date;
-  readonly measuredAt: Date;
-}
-
 /**
  * Measurements of the closing window, the last one of the history.
  *
@@ -79,20 +69,13 @@ function windowMeasurements(
 ): MeasurementOutcome[] {
   const window = measured.history.at(-1);
   if (window === undefined) return [];
-  const frameOf = (segment: string): Frame => ({
-    pipeline,
-    segment,
-    windowStart: new Date(window.startMs),
-    windowEnd: new Date(window.endMs),
-    measuredAt: new Date(window.measuredMs),
-  });
   const segments = new Set([ALL_SEGMENT, ...Object.keys(window.segments)]);
   return [
-    ...[...segments].flatMap((segment) => segmentOutcomes(measured, version, frameOf(segment))),
+    ...[...segments].flatMap((segment) => segmentOutcomes(measured, version, frameOf(pipeline, segment, window))),
     ...steps.map(
       ({ level, step }): MeasurementOutcome => ({
         kind: 'value',
-        ...frameOf(ALL_SEGMENT),
+        ...frameOf(pipeline, ALL_SEGMENT, window),
         measure: `density_${level}_evidence_ratio`,
         ...unbounded,
         value: step.evidenceRatio,
@@ -103,12 +86,17 @@ function windowMeasurements(
   ];
 }
 
+function frameOf(pipeline: string, segment: string, { startMs, endMs, measuredMs }: ClosedWindow) {
+  const [windowStart, windowEnd, measuredAt] = [new Date(startMs), new Date(endMs), new Date(measuredMs)];
+  return { pipeline, segment, windowStart, windowEnd, measuredAt };
+}
+
 const unbounded = { ciLow: null, ciHigh: null, ciMethod: null } as const;
 
 function segmentOutcomes(
   { history, baseline, notMeasurable }: MeasuredWindow,
   version: number,
-  frame: Frame,
+  frame: ReturnType<typeof frameOf>,
 ): MeasurementOutcome[] {
   const { segment } = frame;
   const windows = history.map(({ startMs, endMs, segments }) => ({
@@ -156,12 +144,7 @@ function segmentOutcomes(
 
 const coverageMeasures = ['query_density', 'query_uncovered_ratio', 'query_uncovered_excess_ratio'] as const;
 
-function coverageValues({
-  density,
-  low,
-  high,
-  uncovered,
-}: PooledCoverage): Pick<Measurement, 'measure' | 'value' | 'ciLow' | 'ciHigh' | 'ciMethod'>[] {
+function coverageValues({ density, low, high, uncovered }: PooledCoverage) {
   const { share, ciLow, ciHigh, excess, excessLow, excessHigh } = uncovered;
   return [
     { measure: 'query_density', value: density, ciLow: low, ciHigh: high, ciMethod: 'log_normal' },
@@ -173,10 +156,10 @@ function coverageValues({
       ciHigh: excessHigh,
       ciMethod: 'wilson',
     },
-  ];
+  ] as const;
 }
 
-const NO_TRAFFIC: BaselineProgress = { days: 0, sessions: 0, problem: null };
+const NO_TRAFFIC: BaselineProgress = { days: 0, sessions: 0 };
 /** How long a window waits for unmeasured queries after its grace period. */
 export const MEASURING_PATIENCE_MS = HOUR_MS;
 
@@ -270,11 +253,16 @@ function afterChange(
   }
 }
 
+/** E-value at which the alerts of a pipeline fire. */
+function thresholdOf({ budget, windowMs, monitors }: WatchSettings): number {
+  return alertThreshold(budget, windowMs, monitors);
+}
+
 function startWatching(settings: WatchSettings, state: DensityState, built: BuiltBaseline): WatchStep {
   const { baseline, version, closedMs } = built;
   const alerts: Partial<Record<AlertLevel, AlertState>> = {};
   for (const level of alertLevels(baseline.grade)) {
-    alerts[level] = newAlert(alertPolicy(settings, baseline, level), closedMs);
+    alerts[level] = newAlert(alertPolicy(baseline, level, thresholdOf(settings)), closedMs);
   }
   const isPage = baseline.grade === 'page';
   const phase: WatchingPhase = {
@@ -304,10 +292,11 @@ function closeWindow(settings: WatchSettings, state: DensityState, measured: Mea
   const closed = history.at(-1);
   if (closed === undefined) throw new Error('The closing window must be part of its history.');
   const totals = history.map((window) => window.totals);
+  const threshold = thresholdOf(settings);
   const steps = alertLevels(baseline.grade).flatMap((level) => {
     const alert = phase.alerts[level];
     if (alert === undefined) return [];
-    return [{ level, step: stepAlert(alertPolicy(settings, baseline, level), alert, scores, totals) }];
+    return [{ level, step: stepAlert(alertPolicy(baseline, level, threshold), alert, scores, totals) }];
   });
   const alerts = Object.fromEntries(steps.map(({ level, step }) => [level, step.state]));
   const outcomes = windowMeasurements(settings.pipeline, phase.baselineVersion, measured, steps);
@@ -328,15 +317,6 @@ function closeWindow(settings: WatchSettings, state: DensityState, measured: Mea
       { kind: 'store_windows', windows: [...remeasured, closed] },
       ...eventEffects,
     ],
-  };
-}
-
-/** Policy of an alert level: thresholds, detectors for the baseline, and the shared budget. */
-function alertPolicy(settings: WatchSettings, baseline: FrozenBaseline, level: AlertLevel): AlertPolicy {
-  return {
-    detectors: detectorsOf(baseline, DENSITY_THRESHOLDS[level]),
-    floors: DENSITY_THRESHOLDS[level],
-    threshold: alertThreshold(settings.budget, settings.windowMs, settings.monitors),
   };
 }
 

@@ -94,7 +94,7 @@ async function measure(context: Context): Promise<number> {
     calls += 1;
   };
   await admitLiveQueries(context);
-  await measureCoverage(context, { endsAt: new Date(clock.now().getTime() + MINUTE), requestHelper }, never);
+  await measureCoverage(context, new Date(clock.now().getTime() + MINUTE), requestHelper, never);
   return calls;
 }
 
@@ -334,7 +334,14 @@ describe('the search budget', () => {
     await admitLiveQueries(deps({ maxPerSecond: 20 }));
     const round = { endsAt: after(11 * MINUTE), requestHelper: async () => undefined };
     await Promise.all(
-      [1, 2].map(() => measureCoverage(deps({ maxPerSecond: 20 }, contextOf({ clock: patient })), round, never)),
+      [1, 2].map(() =>
+        measureCoverage(
+          deps({ maxPerSecond: 20 }, contextOf({ clock: patient })),
+          round.endsAt,
+          round.requestHelper,
+          never,
+        ),
+      ),
     );
     // Forty turns, 50 ms apart, are two seconds, whoever takes them; the bookings themselves took some of it.
     expect(Math.max(...waits)).toBeGreaterThan(1000);

@@ -150,10 +150,12 @@ describe('deleted chunks of a topic', () => {
   it('stop paging once a user requests a new baseline', async () => {
     const { stream } = used;
     const since = stream.clock.now();
-    await requestRebaseline(
-      { watch: stream.deps.db.density.watch, clock: stream.clock },
-      { pipeline: 'docs', reason: 'the product is gone', since, by: 'ann' },
-    );
+    await requestRebaseline(stream.deps, {
+      pipeline: 'docs',
+      reason: 'the product is gone',
+      since,
+      by: 'ann',
+    });
     expect(await gauges(used)).toMatchObject({
       'recalld_check_state{pipeline=docs,check=density drift,state=no_data}': 1,
     });

@@ -5,9 +5,8 @@ import {
   type AlertState,
   type AlertStep,
   alertLevels,
+  alertPolicy,
   alertThreshold,
-  DENSITY_THRESHOLDS,
-  detectorsOf,
   newAlert,
   stepAlert,
 } from '../../../../src/density/rules/alert.ts';
@@ -23,11 +22,7 @@ const BASELINE = {
   global: SPREAD,
   monitored: [0, 1, 2, 3].map((region) => ({ region, ...SPREAD, sessions: 1000, meanXUpper: 1.08 })),
 };
-const POLICY: AlertPolicy = {
-  detectors: detectorsOf(BASELINE, DENSITY_THRESHOLDS.page),
-  floors: DENSITY_THRESHOLDS.page,
-  threshold: 8760,
-};
+const POLICY = alertPolicy(BASELINE, 'page', 8760);
 
 /** Region 2 has a twentieth of the sessions; the others share the rest. */
 function regionOf(session: number): number {
@@ -126,11 +121,7 @@ describe('the density alert', () => {
   });
 
   it('resolves within two days on a small site, whose density is known to 5 %', () => {
-    const ticket = {
-      ...POLICY,
-      detectors: detectorsOf(BASELINE, DENSITY_THRESHOLDS.ticket),
-      floors: DENSITY_THRESHOLDS.ticket,
-    };
+    const ticket = alertPolicy(BASELINE, 'ticket', 8760);
     for (let seed = 1; seed <= 20; seed += 1) {
       const { run, state } = stream(ticket, seed);
       expect(kindsOf(eventsOf(run(24, 50, everywhere(0.3))))).toEqual(['raised']);
@@ -181,11 +172,7 @@ describe('the density alert', () => {
   });
 
   it('creates a ticket for what does not deserve a page', () => {
-    const ticket: AlertPolicy = {
-      detectors: detectorsOf(BASELINE, DENSITY_THRESHOLDS.ticket),
-      floors: DENSITY_THRESHOLDS.ticket,
-      threshold: 8760,
-    };
+    const ticket: AlertPolicy = alertPolicy(BASELINE, 'ticket', 8760);
     const mild = everywhere(0.0276);
     expect(eventsOf(stream(POLICY, 5).run(14 * 24, 400, mild))).toEqual([]);
     expect(kindsOf(eventsOf(stream(ticket, 5).run(14 * 24, 400, mild)))).toContain('raised');
@@ -207,7 +194,7 @@ describe('the levels', () => {
   });
 
   it('derive the null mean of each detector from the bound of its baseline and the threshold', () => {
-    const { global, regions } = detectorsOf(BASELINE, DENSITY_THRESHOLDS.page);
+    const { global, regions } = POLICY.detectors;
     expect(global.nullMean).toBeCloseTo((1.02 - Math.log(0.95)) / Math.log(100), 14);
     expect(regions.map(({ region }) => region)).toEqual([0, 1, 2, 3]);
     expect(regions[0]?.nullMean).toBeCloseTo((1.08 - Math.log(0.4)) / Math.log(100), 14);

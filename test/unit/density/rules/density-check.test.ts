@@ -20,7 +20,7 @@ const judge = (
 
 describe('the density drift check', () => {
   it('states how many days and sessions the baseline still needs', () => {
-    const result = judge({ kind: 'learning', progress: { days: 3, sessions: 700, problem: null } });
+    const result = judge({ kind: 'learning', progress: { days: 3, sessions: 700 } });
     expect(result).toMatchObject({ verdict: 'no_data', value: null });
     expect(result.explanation).toBe(
       'No baseline yet: 3 of 14 days and 700 of 2000 sessions measured; 11 days and 1300 sessions are missing.',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
-  type CombinedSettings,
+  type CombinedDetectors,
   newCombinedDetector,
   stepCombinedDetector,
 } from '../../../../src/density/rules/e-detector.ts';
@@ -51,7 +51,7 @@ describe('combined e-detector', () => {
       lambdas: input.lambdas,
     }));
     if (global === undefined) throw new Error('The case has no global detector.');
-    const settings: CombinedSettings = {
+    const settings: CombinedDetectors = {
       global,
       regions: regions.map((region, number) => ({ ...region, region: number })),
     };

@@ -2,7 +2,6 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { regionTable } from '../../../../src/density/rules/baseline-spread.ts';
 import {
-  type CoverageVerdict,
   classifyCoverage,
   DENSITY_THRESHOLD,
   densityInterval,
@@ -26,7 +25,7 @@ function judge(
   scores: readonly number[],
   reference: readonly number[],
   { regionCount = 0, sessions = scores.map((_, i) => i), alpha = 0.05 } = {},
-): CoverageVerdict {
+): ReturnType<typeof classifyCoverage> {
   const regionsOf = (values: readonly number[]) => values.map((_, i) => (regionCount === 0 ? -1 : i % regionCount));
   const baseline = baselineScores(reference, regionsOf(reference), regionCount);
   const regions = regionsOf(scores);
@@ -403,15 +402,13 @@ describe('query density and its parts', () => {
 describe('regionTable', () => {
   it('lists the region that explains most of the drop first, and the parts sum to the whole', () => {
     const density = densityOfDrawn(draw(3));
-    const table = regionTable(density ?? { regions: [] }, [0.4, 0.3, 0.3]);
+    const table = regionTable(density?.regions ?? [], [0.4, 0.3, 0.3]);
     const explained = table.map((row) => row.explained);
     expect(explained).toEqual(explained.toSorted((a, b) => b - a));
     expect(explained.reduce((sum, part) => sum + part, 0)).toBeCloseTo(-Math.log(density?.density ?? 0), 10);
   });
 
   it('shows a region that no longer has queries', () => {
-    expect(regionTable({ regions: [] }, [1])).toEqual([
-      { region: 0, share: 0, baselineShare: 1, density: null, explained: 0 },
-    ]);
+    expect(regionTable([], [1])).toEqual([{ region: 0, share: 0, baselineShare: 1, density: null, explained: 0 }]);
   });
 });

@@ -14,6 +14,7 @@ import {
   topicAdvice,
   topicName,
 } from '../../../../src/density/rules/uncovered-topic.ts';
+import { aTopic } from '../../../support/uncovered-topics.ts';
 
 const direction = (angle: number): Float64Array => Float64Array.of(Math.cos(angle), Math.sin(angle));
 const found = (angle: number, cohesion = 0.9) => ({ centroid: direction(angle), cohesion });
@@ -25,7 +26,7 @@ describe('a topic that is found again', () => {
   ])(
     'with %i judged queries and %s of relevant results is described as %s',
     (judgedQueries, relevantShare, sentence) => {
-      expect(describeJudgedRelevance({ judgedQueries, relevantShare })).toBe(sentence);
+      expect(describeJudgedRelevance(aTopic({ judgedQueries, relevantShare }))).toBe(sentence);
     },
   );
 
@@ -199,9 +200,11 @@ describe('a label', () => {
 });
 
 it('advice to restore documents requires chunks that are known to be missing', () => {
-  expect(topicAdvice({ cause: 'lost_content', lostChunks: ['chunk 5.1'] })).toContain('Restore their documents');
-  expect(topicAdvice({ cause: 'lost_content', lostChunks: [] })).toContain(
+  expect(topicAdvice(aTopic({ cause: 'lost_content', lostChunks: ['chunk 5.1'] }))).toContain(
+    'Restore their documents',
+  );
+  expect(topicAdvice(aTopic({ cause: 'lost_content', lostChunks: [] }))).toContain(
     'none of their chunks is known to be missing',
   );
-  expect(topicAdvice({ cause: 'new_demand', lostChunks: [] })).toContain('Add documents');
+  expect(topicAdvice(aTopic({ cause: 'new_demand', lostChunks: [] }))).toContain('Add documents');
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type RaisedAlert, raisedSentence, resolvedSentence } from '../../../../src/density/rules/watch-sentences.ts';
+import { raisedSentence, resolvedSentence } from '../../../../src/density/rules/watch-sentences.ts';
 
 const size = {
   startMs: Date.UTC(2026, 10, 20, 12),
@@ -10,28 +10,22 @@ const size = {
   high: 0.88,
 };
 
-const alert: RaisedAlert = {
-  pipeline: 'docs',
-  level: 'page',
-  renewed: false,
-  scope: 'global',
-  size,
-  uncovered: {
-    threshold: 0.05,
-    share: 0.131,
-    ciLow: 0.1,
-    ciHigh: 0.16,
-    excess: 0.085,
-    excessLow: 0.05,
-    excessHigh: 0.12,
-  },
-  region: { region: 3, share: 0.12, baselineShare: 0.04, density: 0.41, explained: 0.1 },
-  reading: { cause: 'content_gap', confidence: 'high', confirmed: true },
+const raised = { renewed: false, scope: 'global', size } as const;
+const uncovered = {
+  threshold: 0.05,
+  share: 0.131,
+  ciLow: 0.1,
+  ciHigh: 0.16,
+  excess: 0.085,
+  excessLow: 0.05,
+  excessHigh: 0.12,
 };
+const region = { region: 3, share: 0.12, baselineShare: 0.04, density: 0.41, explained: 0.1 };
 
 describe('the sentence of a density alert', () => {
   it('states size, start, place, cause and confidence', () => {
-    expect(raisedSentence(alert)).toBe(
+    const reading = { cause: 'content_gap', confidence: 'high', confirmed: true } as const;
+    expect(raisedSentence('docs', 'page', raised, uncovered, region, reading)).toBe(
       'Query density of docs dropped to 0.8 (95 % CI 0.73-0.88, 412 sessions since 2026-11-20 12:00 UTC); the baseline is 1. ' +
         '13 % of traffic is poorly covered, 5 % in the baseline; drift confirmed (page). ' +
         'Most of the drop is in one group of similar queries: 12 % of traffic at a density of 0.41, 4 % in the baseline. ' +
@@ -42,14 +36,9 @@ describe('the sentence of a density alert', () => {
   });
 
   it('does not name the number of a region and omits what is unknown', () => {
-    const sentence = raisedSentence({
-      ...alert,
-      level: 'ticket',
-      renewed: true,
-      scope: 3,
-      region: null,
-      reading: { cause: 'lost_content', confidence: 'medium', confirmed: null },
-    });
+    const reading = { cause: 'lost_content', confidence: 'medium', confirmed: null } as const;
+    const still = { renewed: true, scope: 3, size };
+    const sentence = raisedSentence('docs', 'ticket', still, uncovered, null, reading);
     expect(sentence).toContain('Query density of one group of similar queries of docs is still 0.8');
     expect(sentence).toContain('the store or its index lost content');
     expect(sentence).toContain('drift confirmed (ticket)');
@@ -58,10 +47,8 @@ describe('the sentence of a density alert', () => {
   });
 
   it('states the doubt when the queries are familiar and the golden queries have not dropped', () => {
-    const sentence = raisedSentence({
-      ...alert,
-      reading: { cause: 'content_gap', confidence: 'low', confirmed: true },
-    });
+    const reading = { cause: 'content_gap', confidence: 'low', confirmed: true } as const;
+    const sentence = raisedSentence('docs', 'page', raised, uncovered, region, reading);
     expect(sentence).toContain('The queries resemble earlier queries, but golden scores are unchanged');
     expect(sentence).toContain('Users probably ask about content that the store does not have');
     expect(sentence).toContain('Confidence: low.');

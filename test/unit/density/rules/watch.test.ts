@@ -102,7 +102,7 @@ describe('the density monitor', () => {
     [
       'learns on',
       learning,
-      { kind: 'traffic_insufficient', progress: { days: 2, sessions: 90, problem: null }, untilMs: NOW },
+      { kind: 'traffic_insufficient', progress: { days: 2, sessions: 90 }, untilMs: NOW },
       'learning',
       [],
     ],
@@ -126,7 +126,10 @@ describe('the density monitor', () => {
     [
       'stays when the baseline finds the same',
       watching,
-      changedTo({ kind: 'keep', searched: { queries: 30, meanOverlap: 1, meanScoreChange: 0 } }),
+      changedTo({
+        kind: 'keep',
+        searched: { queries: 30, overlaps: [], meanOverlap: 1, meanScoreChange: 0, shareWorse: 0, signTestP: 1 },
+      }),
       'watching',
       ['record_event'],
     ],
