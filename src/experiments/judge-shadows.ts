@@ -106,28 +106,23 @@ async function pairQueries(
   );
 }
 
-interface Content {
-  /** Hash of the document's text, or of the text of the same document in the users' results. */
-  readonly hash: string;
-  readonly text: string | null;
-}
-
 /** Returns the contents of the shadow's best k documents; null if one cannot be read. */
 function contentsOf(
   { chunkSeparator }: Shadow,
   { documents }: UnaskedQuery,
   found: readonly FoundDocument[],
   k: number,
-): readonly Content[] | null {
+) {
   // Another index may have different texts under the same chunk ids.
   const same = chunkSeparator === null ? documents : [];
   const best = [...new Map(found.map((one) => [one.id, one])).values()].slice(0, k);
-  const contents = best.flatMap(({ id, text }): Content[] => {
+  const contents = best.flatMap(({ id, text }) => {
+    // The text of the same document in the users' results is already graded, by its hash.
     const shown = same.find((one) => one.id === id)?.hash;
-    if (shown != null) return [{ hash: shown, text: null }];
+    if (shown != null) return [{ hash: shown, text: null as string | null }];
     if (text == null || text.trim() === '') return [];
     const stored = storedText(text);
-    return [{ hash: stored.hash, text: stored.content }];
+    return [{ hash: stored.hash, text: stored.content as string | null }];
   });
   return contents.length < best.length ? null : contents;
 }
@@ -140,7 +135,7 @@ async function scorePairOf(
   plan: JudgingPlan,
   judge: Judge,
   { id, text: query, documents }: UnaskedQuery,
-  returned: readonly Content[],
+  returned: NonNullable<ReturnType<typeof contentsOf>>,
   signal: AbortSignal,
 ): Promise<NonNullable<ShadowAnswer['judged']>['scores'] | 'later'> {
   const grades = new Map<string, number>();

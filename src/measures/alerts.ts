@@ -11,7 +11,7 @@ import { MEASURE_CHANGED } from './rules/measure-change.ts';
 
 const by = ['pipeline', 'measure', 'segment'] as const;
 
-export function measuresGroup({ groupLabels }: Pick<RuleSettings, 'groupLabels'>): RuleGroup {
+export function measuresGroup({ groupLabels }: RuleSettings): RuleGroup {
   return {
     name: 'recalld-measures',
     recordings: [],

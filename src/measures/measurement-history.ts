@@ -37,14 +37,14 @@ const trendOfHoursSql = trendSql(`
   select m.measure, m.lowest, m.highest from measurement_hours m
    where ${ofSeries} and m.hour >= date_trunc('hour', $4::timestamptz, 'UTC') and m.hour < $5::timestamptz`);
 
-export interface TrendedSeries extends Pick<MeasurementSeries, 'pipeline' | 'segment'> {
-  readonly measures: readonly string[];
-}
-
 /** Returns the lowest and highest values of each bucket, by measure. */
 export async function readTrends(
   pool: Pool,
-  { pipeline, measures, segment }: TrendedSeries,
+  {
+    pipeline,
+    segment,
+    measures,
+  }: { readonly pipeline: string; readonly segment: string; readonly measures: readonly string[] },
   from: Date,
   until: Date,
 ): Promise<ReadonlyMap<string, readonly MeasuredPoint[]>> {
@@ -63,17 +63,12 @@ export async function readTrends(
   return trends;
 }
 
-function pointOf([value = 0, epoch = 0, low = 0, high = 0]: readonly number[]): MeasuredPoint {
-  return { at: new Date(epoch * 1000), value, low: finiteOrNull(low), high: finiteOrNull(high) };
-}
-
 /** A chart point. */
-export interface MeasuredPoint {
-  readonly at: Date;
-  readonly value: number;
-  /** 95 % bounds of the value; null for a measure without bounds. */
-  readonly low: number | null;
-  readonly high: number | null;
+export type MeasuredPoint = ReturnType<typeof pointOf>;
+
+function pointOf([value = 0, epoch = 0, low = 0, high = 0]: readonly number[]) {
+  // The 95 % bounds are null for a measure without bounds.
+  return { at: new Date(epoch * 1000), value, low: finiteOrNull(low), high: finiteOrNull(high) };
 }
 
 /** The values of a measure at one time, by segment. */

@@ -5,7 +5,7 @@ import { namingOutage } from '../platform/postgres/outage.ts';
 import { createMonths, daysAhead, dropMonthsBefore } from '../platform/postgres/partitions.ts';
 import { queryRows } from '../platform/postgres/rows.ts';
 import { inTransaction } from '../platform/postgres/transaction.ts';
-import { asNumbers, type MeasuredPoint, readTrends, type TrendedSeries } from './measurement-history.ts';
+import { asNumbers, readTrends } from './measurement-history.ts';
 import { gaugeOf } from './rules/measure-table.ts';
 import {
   checkMeasurement,
@@ -199,7 +199,7 @@ export function createMeasurements(pool: Pool) {
      * Returns the values of measures in [`from`, `until`), oldest first, reduced to the lowest and highest value per
      * chart bucket.
      */
-    trends: (series: TrendedSeries, from: Date, until: Date): Promise<ReadonlyMap<string, readonly MeasuredPoint[]>> =>
+    trends: (series: Parameters<typeof readTrends>[1], from: Date, until: Date) =>
       namingOutage(pool, () => readTrends(pool, series, from, until)),
 
     /** Returns the values of a segment since `since`, by measure and then oldest first, at most one per step. */

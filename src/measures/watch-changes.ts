@@ -113,18 +113,14 @@ export const watchChangesJob = defineCronJob({
   handle: (context: Context, signal) => watchChanges(context, signal),
 });
 
-export interface WatchedValue extends MeasurementSeries {
-  readonly newest: NonNullable<LatestMeasurement['newest']>;
-  readonly range: NormalRange;
-  readonly isChanged: boolean;
-}
+export type WatchedValue = ReturnType<typeof watchedValues>[number];
 
 /**
  * Returns the newest value of each watched measure with its normal range, unless a later window has no value.
  *
  * @param measurements of all pipelines
  */
-export function watchedValues(measurements: readonly LatestMeasurement[]): WatchedValue[] {
+export function watchedValues(measurements: readonly LatestMeasurement[]) {
   return measurements.flatMap(({ pipeline, measure: stored, segment, newest: ranges }) => {
     if (stored !== NORMAL_RANGES || ranges === null) return [];
     return Object.entries(ranges.details as Readonly<Record<string, NormalRange>>).flatMap(([measure, range]) => {

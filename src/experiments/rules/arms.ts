@@ -107,17 +107,7 @@ export interface ArmsDesign {
 
 export const splitVerdicts = ['as_declared', 'mismatch', 'no_data'] as const;
 
-interface Split {
-  readonly verdict: (typeof splitVerdicts)[number];
-  /** Day after which the mismatch was detected. */
-  readonly calledOn: string | null;
-  readonly arms: readonly {
-    readonly name: string;
-    readonly sessions: number;
-    readonly share: number | null;
-    readonly declared: number;
-  }[];
-}
+type SplitVerdict = (typeof splitVerdicts)[number];
 
 /** Prior for deviating shares: the shares of two equal arms would deviate by about 0.016. */
 const CONCENTRATION = 1000;
@@ -152,7 +142,7 @@ export function compareArms(days: readonly SummedDay[], { arms, measures, differ
   return { split, arms: compared };
 }
 
-function splitOf(days: readonly SummedDay[], arms: ArmsDesign['arms']): Split {
+function splitOf(days: readonly SummedDay[], arms: ArmsDesign['arms']) {
   const total = arms.reduce((sum, { share }) => sum + share, 0);
   const shares = arms.map(({ share }) => share / total);
   const sessions = arms.map(() => 0);
@@ -163,8 +153,10 @@ function splitOf(days: readonly SummedDay[], arms: ArmsDesign['arms']): Split {
     if (logShareEvidence(sessions, shares, CONCENTRATION) >= -Math.log(FALSE_CALLS)) calledOn ??= day;
   }
   const all = sessions.reduce((sum, count) => sum + count, 0);
+  const verdict: SplitVerdict = calledOn !== null ? 'mismatch' : all === 0 ? 'no_data' : 'as_declared';
   return {
-    verdict: calledOn !== null ? 'mismatch' : all === 0 ? 'no_data' : 'as_declared',
+    verdict,
+    /** Day after which the mismatch was detected. */
     calledOn,
     arms: arms.map(({ name }, place) => ({
       name,

@@ -8,14 +8,14 @@ import { createEvaluator } from '../../math/ir/evaluate.ts';
 import { rankBiasedOverlap } from '../../math/ir/ranking.ts';
 import { chiSquareQuantile, normalQuantile } from '../../math/stats/distributions.ts';
 import { effectiveNumberOf } from '../../math/stats/effective-number.ts';
-import { type Bounds, wilsonInterval } from '../../math/stats/intervals.ts';
+import { wilsonInterval } from '../../math/stats/intervals.ts';
 import { normalMixtureInterval } from '../../math/stats/sequential.ts';
 import { sumSessions } from '../../math/stats/session-sums.ts';
-import { type DaysStatus, isKnown, ratiosOver, type SummedDay, statusOverDays } from './summed-days.ts';
+import { isKnown, ratiosOver, type SummedDay, statusOverDays } from './summed-days.ts';
 import { type Evidence, levelOf, PLANNED_POWER } from './verdict.ts';
 
 /** nDCG of both lists. */
-type GradedPair = ReturnType<typeof scorePair>;
+export type GradedPair = ReturnType<typeof scorePair>;
 
 /**
  * Computes nDCG@k of two lists for one query, against the ideal order of the documents in both. Against its own ideal
@@ -65,12 +65,6 @@ export function sumPairs(day: string, pairs: readonly LivePair[], leftOut: numbe
   };
 }
 
-interface PairsStatus extends DaysStatus {
-  /** Difference that the current data detects with 80 % power; null if there is too little data. */
-  readonly smallestDetectableDifference: number | null;
-  readonly evidence: Evidence;
-}
-
 /** Minimum effect; a smaller difference does not matter in practice. */
 const MIN_EFFECT = defaultMinEffect('ndcg');
 /** Probability that the variance is below the planned variance; rare large losses may not have occurred yet. */
@@ -86,7 +80,7 @@ const MAX_DAYS = 36_500;
  * @param difference difference to detect, > 0
  * @param comparisons number of comparisons of the shadow, which share the false positive rate
  */
-export function statusOfPairs(days: readonly SummedDay[], difference: number, comparisons: number): PairsStatus {
+export function statusOfPairs(days: readonly SummedDay[], difference: number, comparisons: number) {
   const alpha = levelOf(comparisons);
   const known = ratiosOver(days, 'difference').flatMap((estimate, at) =>
     isKnown(estimate) ? [{ day: days[at]?.day ?? '', estimate }] : [],
@@ -97,21 +91,18 @@ export function statusOfPairs(days: readonly SummedDay[], difference: number, co
     ...status,
     baseline: ratiosOver(days, 'baseline').at(-1) ?? null,
     candidate: ratiosOver(days, 'candidate').at(-1) ?? null,
-    smallestDetectableDifference:
-      variance === undefined ? null : detectable({ variance, scale: difference, alpha }, 0.8),
-    evidence: status.calledOn === null ? evidenceOfPairs(days, difference, comparisons) : { state: 'decided' },
+    /** Difference that the current data detects with 80 % power; null if there is too little data. */
+    smallestDetectableDifference: variance === undefined ? null : detectable(variance, difference, alpha, 0.8),
+    evidence: status.calledOn === null ? evidenceOfPairs(days, difference, comparisons) : { state: 'decided' as const },
   };
 }
 
-interface Spread {
-  /** Variance of the mean difference, > 0. */
-  readonly variance: number;
-  readonly scale: number;
-  readonly alpha: number;
-}
-
-/** Returns the true difference that the current data detects with this probability. */
-function detectable({ variance, scale, alpha }: Spread, power: number): number {
+/**
+ * Returns the true difference that the current data detects with this probability.
+ *
+ * @param variance of the mean difference, > 0
+ */
+function detectable(variance: number, scale: number, alpha: number, power: number): number {
   const { high } = normalMixtureInterval(0, variance, scale, alpha);
   return high + normalQuantile(power) * Math.sqrt(variance);
 }
@@ -133,7 +124,7 @@ export function evidenceOfPairs(days: readonly SummedDay[], difference: number, 
   const planned = (variance * degreesOfFreedom) / chiSquareQuantile(1 - PLANNED_VARIANCE, degreesOfFreedom);
   const isFound = (more: number): boolean => {
     const longer = (until + more) / until;
-    return detectable({ variance: planned / longer, scale: difference, alpha }, PLANNED_POWER) <= difference;
+    return detectable(planned / longer, difference, alpha, PLANNED_POWER) <= difference;
   };
   if (isFound(0)) return { state: 'enough' };
   let [least, most] = [0, 1];
@@ -171,11 +162,7 @@ function ranked(ids: readonly string[], separator: string | null): string[] {
   return [...new Set(separator === null ? ids : ids.map((id) => documentOf(id, separator)))];
 }
 
-export interface WeightedShare extends Bounds {
-  readonly value: number;
-  /** Number of queries. */
-  readonly n: number;
-}
+export type WeightedShare = NonNullable<ReturnType<typeof weightedShare>>;
 
 /** Sums over the live queries that both sides answered, each weighted by its inverse probability. */
 export interface WeightedSums {
@@ -193,7 +180,7 @@ export interface WeightedSums {
  * @param sum sum of weight times value
  * @returns null without queries
  */
-export function weightedShare({ n, weights, squares }: WeightedSums, sum: number): WeightedShare | null {
+export function weightedShare({ n, weights, squares }: WeightedSums, sum: number) {
   if (n === 0 || weights === 0) return null;
   const value = Math.min(1, Math.max(0, sum / weights));
   const { low, high } = wilsonInterval(value, Math.max(1, effectiveNumberOf(weights, squares)), CONFIDENCE);

@@ -55,28 +55,21 @@ export interface DaysStatus extends ComparisonStatus {
   readonly candidate: SummedRatio | null;
 }
 
-interface SequentialTest {
-  /** Probability that an equal candidate is ever reported as different. */
-  readonly alpha: number;
-  /** Difference for which the bounds are tightest, > 0. */
-  readonly scale: number;
-  /** Smallest difference that is reported. */
-  readonly minEffect: number;
-  /** If the bounds are within this difference, the verdict is `no_change`. */
-  readonly margin: number;
-}
-
 /**
  * The bounds after each day are a confidence sequence (`normalMixtureInterval`): the probability that an equal
  * candidate is ever reported as different is at most alpha. The first decisive day determines the verdict, and no later
  * day revokes it.
  *
  * @param estimates of the mean difference, each from all days up to its day; ascending
+ * @param test `alpha`: probability that an equal candidate is ever reported as different. `scale`: difference for which
+ *   the bounds are tightest, > 0. `minEffect`: smallest difference that is reported. `margin`: if the bounds are within
+ *   this difference, the verdict is `no_change`
  */
 export function statusOverDays(
   estimates: readonly { readonly day: string; readonly estimate: Estimate | null }[],
-  { alpha, scale, minEffect, margin }: SequentialTest,
+  test: Readonly<Record<'alpha' | 'scale' | 'minEffect' | 'margin', number>>,
 ): ComparisonStatus {
+  const { alpha, scale, minEffect, margin } = test;
   let difference: ComparisonStatus['difference'] = null;
   let called: { readonly verdict: 'regression' | 'improvement'; readonly calledOn: string } | null = null;
   for (const { day, estimate } of estimates) {

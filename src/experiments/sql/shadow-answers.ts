@@ -3,7 +3,7 @@ import type { Pool } from 'pg';
 import type { QueryOutcome } from '../../core/model.ts';
 import { queryRow, queryRows } from '../../platform/postgres/rows.ts';
 import { columnsOf, wellFormed } from '../../platform/postgres/values.ts';
-import type { LivePair, WeightedSums } from '../rules/live-pairs.ts';
+import type { GradedPair, LivePair, WeightedSums } from '../rules/live-pairs.ts';
 import type { ExperimentKey } from './interim-analyses.ts';
 
 /** A live query to send to a shadow. */
@@ -30,7 +30,7 @@ export interface UnaskedQuery {
 }
 
 export interface ShadowAnswer {
-  readonly query: Pick<UnaskedQuery, 'id' | 'receivedAt' | 'cluster' | 'probability'>;
+  readonly query: UnaskedQuery;
   readonly outcome: QueryOutcome;
   readonly latencyMs: number | null;
   /** Best first. */
@@ -38,7 +38,7 @@ export interface ShadowAnswer {
   /** Comparison with the results of the user; null if they could not be compared. */
   readonly overlap?: { readonly overlap: number; readonly isChanged: boolean } | null;
   /** nDCG of both lists from the grades of their first k documents; null if a document has no grade. */
-  readonly judged?: { readonly k: number; readonly scores: Pick<LivePair, 'baseline' | 'candidate'> | null };
+  readonly judged?: { readonly k: number; readonly scores: GradedPair | null };
 }
 
 /** Results of the shadow and of the user. */

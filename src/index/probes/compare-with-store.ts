@@ -7,7 +7,7 @@ import type { StoreOutcome, VectorStore } from '../../connectors/stores/vector-s
 import type { Context } from '../../core/context.ts';
 import { mean, summarize } from '../../math/stats/descriptive.ts';
 import { wilsonInterval } from '../../math/stats/intervals.ts';
-import type { Measurement, MeasurementOutcome } from '../../measures/rules/measurement.ts';
+import type { MeasurementOutcome } from '../../measures/rules/measurement.ts';
 import { gapNow, type ProbedPipeline, valueNow } from './probes.ts';
 
 export interface AnsweredQuery {
@@ -43,9 +43,7 @@ const FOUND_AMONG = 10;
 const MIN_COSINE = 0.98;
 const PATIENCE_MS = 30_000;
 
-type Compared =
-  | { readonly reason: string; readonly message: string }
-  | (Pick<Measurement, 'value' | 'n' | 'ciLow' | 'ciHigh' | 'ciMethod'> & { readonly details: Measurement['details'] });
+type Compared = { readonly reason: string; readonly message: string } | Parameters<typeof valueNow>[3];
 
 /**
  * Measures `store_agreement`: the mean share of returned documents that are among the same number of nearest chunks in

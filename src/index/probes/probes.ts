@@ -197,13 +197,8 @@ export interface ProbedPipeline {
   readonly store: VectorStore | null;
   /** The embedder; null if none is configured. */
   readonly embedder: Embedder | null;
-  readonly annRecall: AnnRecallSettings;
-}
-
-interface AnnRecallSettings {
-  /** Maximum number of live queries that are searched twice; 0 for none. Exact searches are expensive. */
-  readonly queries: number;
-  readonly k: number;
+  /** Maximum number of live queries that are searched twice; 0 for none, because exact searches are expensive. */
+  readonly annRecall: { readonly queries: number; readonly k: number };
 }
 
 /** Builds a measurement with the current time. */
@@ -211,7 +206,7 @@ export function valueNow(
   pipeline: string,
   measure: string,
   now: Date,
-  value: Pick<Measurement, 'value' | 'n'> & Partial<Pick<Measurement, 'ciLow' | 'ciHigh' | 'ciMethod' | 'details'>>,
+  value: Partial<Measurement> & { readonly value: number; readonly n: number },
 ): MeasurementOutcome {
   const when = { windowStart: now, windowEnd: now, measuredAt: now };
   const unknown = { ciLow: null, ciHigh: null, ciMethod: null, details: {} };

@@ -31,12 +31,6 @@ import { hasVersion, isOfOtherModel } from './rules/findings.ts';
 import { readManifestLine } from './rules/manifest-line.ts';
 import { SECOND_STAGE, twoStageSample } from './rules/probe-estimates.ts';
 
-interface DrawnChunk {
-  readonly id: string;
-  readonly text: string;
-  readonly stored: Float32Array;
-}
-
 /** Checks a few chunks, at most once an hour: embedding is expensive, and sampling may read the whole store. */
 async function compareModels(run: PhaseRun): Promise<void> {
   const { context, plan, round, save } = run;
@@ -67,11 +61,9 @@ async function compareModels(run: PhaseRun): Promise<void> {
   await save({ checked: [{ kind: 'other_model', documents }], position: null });
 }
 
-async function drawChunks(
-  { plan, throttled, signal }: PhaseRun,
-  n: number,
-  seed: number,
-): Promise<readonly DrawnChunk[]> {
+type DrawnChunk = Awaited<ReturnType<typeof drawChunks>>[number];
+
+async function drawChunks({ plan, throttled, signal }: PhaseRun, n: number, seed: number) {
   const sample = await throttled.call('sample', () => plan.store.sample({ n, seed, withContent: true }, signal));
   const drawn = sample.ids.flatMap((id, row) => {
     const content = sample.contents[row] ?? null;

@@ -99,14 +99,9 @@ export const indexSchema = z
     'Index truth: compares the store with a manifest of the documents that should be in it (docs/explanation/index-truth.md). Without this section, the index is not checked.',
   );
 
-interface IndexedPipeline {
-  readonly index?: z.infer<typeof indexSchema> | undefined;
-  readonly vector_store?: unknown;
-}
-
 /** Rejects `index` for a pipeline without a vector store. */
 export function refuseIndexWithoutStore(
-  { index, vector_store: store }: IndexedPipeline,
+  { index, vector_store: store }: { readonly index?: unknown; readonly vector_store?: unknown },
   context: z.core.$RefinementCtx,
 ): void {
   // A misspelled key in `vector_store` must not be reported twice.

@@ -248,8 +248,8 @@ export function createDocumentsTable(pool: Pool) {
      * The smallest and the largest id in a segment by bytes, including deleted ids, the number of ids, and some of
      * them.
      */
-    async idsOf(pipeline: string, segment: string, limit: number): Promise<SegmentIds> {
-      const rows = await queryRows<SegmentIds>(
+    async idsOf(pipeline: string, segment: string, limit: number) {
+      const rows = await queryRows<{ first: string; last: string; count: number; some: readonly string[] }>(
         pool,
         `select min(id collate "C") as first, max(id collate "C") as last, count(*)::integer as count,
                 array(select id from index_documents where pipeline = $1::text and segment = $2::text
@@ -320,13 +320,6 @@ export function createDocumentsTable(pool: Pool) {
       );
     },
   };
-}
-
-export interface SegmentIds {
-  readonly first: string;
-  readonly last: string;
-  readonly count: number;
-  readonly some: readonly string[];
 }
 
 export interface WaitingChange {

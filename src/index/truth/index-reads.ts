@@ -10,7 +10,6 @@ import { DAY_MS } from '../../core/time.ts';
 import type { ForbiddenResult } from '../../golden/rules/forbidden-results.ts';
 import type { GoldenRun } from '../../golden/rules/run.ts';
 import type { GoldenRuns } from '../../golden/sql/golden-runs.ts';
-import type { Deployment } from '../../live/deployments/rules/deployment.ts';
 import type { LatestMeasurement } from '../../measures/measurements.ts';
 import { queryRows } from '../../platform/postgres/rows.ts';
 import { indexMeasureNames } from './measure-index.ts';
@@ -137,12 +136,7 @@ export function createReturnedReads(pool: pg.Pool) {
   };
 }
 
-export interface FoundOfKind {
-  readonly kind: NamedKind;
-  readonly count: number;
-  /** Documents with findings, oldest finding first. */
-  readonly documents: readonly NamedDocument[];
-}
+export type FoundOfKind = IndexStatus['found'][number];
 
 export type IndexStatus = Awaited<ReturnType<typeof readIndexStatus>>;
 
@@ -150,7 +144,9 @@ export async function readIndexStatus({ db, reads, indexPlans }: Context, pipeli
   const { rounds, documents: documentsTable } = db.index;
   const status = (await rounds.statuses()).find((one) => one.pipeline === pipeline);
   const counts = await rounds.countFindings(pipeline);
-  const found: FoundOfKind[] = [];
+  /** Documents with findings by kind, oldest finding first. */
+  const found: { readonly kind: NamedKind; readonly count: number; readonly documents: readonly NamedDocument[] }[] =
+    [];
   for (const kind of findingKinds) {
     const documents = await rounds.findings(pipeline, kind, limit);
     found.push({ kind, count: counts.get(kind)?.count ?? 0, documents });
@@ -173,27 +169,7 @@ export async function readIndexStatus({ db, reads, indexPlans }: Context, pipeli
   };
 }
 
-export interface IndexPageData extends IndexStatus {
-  readonly pipeline: string;
-  /** True if the pipeline has a configured `index`. */
-  readonly isIndexed: boolean;
-  /** Forbidden documents returned in the latest golden runs and sentinel runs. */
-  readonly leaks: readonly Leak[];
-  /** Hub documents of the last days. */
-  readonly returned: HubsReport;
-  /** True if chunks were sampled from the store to find dead chunks. */
-  readonly isDrawn: boolean;
-  readonly deployments: readonly Deployment[];
-  readonly now: Date;
-}
-
-/** A forbidden document that was returned twice. */
-interface Leak extends ForbiddenResult {
-  readonly goldenSet: string;
-  readonly runId: string;
-  /** End of the first run in the current streak of runs that returned the document. */
-  readonly since: Date;
-}
+export type IndexPageData = Awaited<ReturnType<typeof readIndexPage>>;
 
 const LISTED_DOCUMENTS = 50;
 const LISTED_DEPLOYMENTS = 5;
@@ -206,12 +182,7 @@ const DRAWN_CHUNKS = 1000;
 /** Timeout for sampling chunks while a page is built. */
 const DRAW_LIMIT_MS = 30_000;
 
-export async function readIndexPage(
-  context: Context,
-  pipeline: string,
-  isIndexed: boolean,
-  isDrawn: boolean,
-): Promise<IndexPageData> {
+export async function readIndexPage(context: Context, pipeline: string, isIndexed: boolean, isDrawn: boolean) {
   const { db, reads, clock, pipelines } = context;
   const store = pipelines.find(({ name }) => name === pipeline)?.store ?? null;
   const now = clock.now();
@@ -226,9 +197,13 @@ export async function readIndexPage(
   return {
     ...status,
     pipeline,
+    /** True if the pipeline has a configured `index`. */
     isIndexed,
+    /** Forbidden documents returned in the latest golden runs and sentinel runs. */
     leaks: await readLeaks(db.golden.runs, pipeline),
+    /** Hub documents of the last days. */
     returned: await readHubs(reads.index.returned, store, window, AbortSignal.timeout(DRAW_LIMIT_MS)),
+    /** True if chunks were sampled from the store to find dead chunks. */
     isDrawn,
     deployments: latest,
     now,
@@ -242,7 +217,7 @@ const SEARCHED_RUNS = 50;
  * Reads the leaks in the latest run of each golden set with forbidden documents. Sentinel runs also request all
  * forbidden documents.
  */
-async function readLeaks(runs: GoldenRuns, pipeline: string): Promise<Leak[]> {
+async function readLeaks(runs: GoldenRuns, pipeline: string) {
   const recent = await Promise.all(
     (['full', 'sentinel'] as const).map((purpose) => runs.list({ pipeline, purpose, limit: SEARCHED_RUNS })),
   );
@@ -250,7 +225,7 @@ async function readLeaks(runs: GoldenRuns, pipeline: string): Promise<Leak[]> {
     .flat()
     .filter(({ forbidden }) => (forbidden?.asked ?? 0) > 0)
     .toSorted((a, b) => endOf(b).getTime() - endOf(a).getTime());
-  const leaks: Leak[] = [];
+  const leaks = [];
   for (const goldenSet of new Set(asked.map((run) => run.goldenSet)))
     leaks.push(
       ...(await leaksOf(
@@ -261,9 +236,14 @@ async function readLeaks(runs: GoldenRuns, pipeline: string): Promise<Leak[]> {
   return leaks;
 }
 
-/** @param ended runs of one golden set, latest first */
-async function leaksOf(runs: GoldenRuns, ended: readonly GoldenRun[]): Promise<Leak[]> {
-  let leaks: readonly Leak[] = [];
+/**
+ * Returns the forbidden documents that the latest run returned twice.
+ *
+ * @param ended runs of one golden set, latest first
+ */
+async function leaksOf(runs: GoldenRuns, ended: readonly GoldenRun[]) {
+  // `since`: end of the first run in the current streak of runs that returned the document.
+  let leaks: (ForbiddenResult & Readonly<Record<'goldenSet' | 'runId', string>> & { readonly since: Date })[] = [];
   let streak = new Set<string>();
   for (const [place, run] of ended.entries()) {
     const { id: runId, goldenSet } = run;
@@ -275,7 +255,7 @@ async function leaksOf(runs: GoldenRuns, ended: readonly GoldenRun[]): Promise<L
     if (streak.size === 0) break;
     leaks = leaks.map((leak) => (streak.has(keyOf(leak)) ? { ...leak, since } : leak));
   }
-  return [...leaks];
+  return leaks;
 }
 
 function endOf({ finishedAt, startedAt }: GoldenRun): Date {

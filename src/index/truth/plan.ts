@@ -4,6 +4,7 @@ import type { Config } from '../../app/config/schema.ts';
 import type { Embedder } from '../../connectors/embedders/embedder.ts';
 import type { Retriever } from '../../connectors/retrievers/retriever.ts';
 import type { VectorStore } from '../../connectors/stores/vector-store.ts';
+import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
 import { type Cron, longestGapSeconds } from '../../math/schedule/occurrences.ts';
 import { durationMs } from '../../platform/config/times.ts';
 import { createManifestSource, type ManifestSource } from './manifest.ts';
@@ -29,14 +30,12 @@ export interface IndexPlan {
   readonly maxSegments: number;
 }
 
-type Parts = Pick<IndexPlan, 'retriever' | 'embedder'> & { readonly name: string; readonly store: VectorStore | null };
-
 /**
  * Creates a plan for each pipeline with `index`.
  *
  * @throws RecalldError config_invalid, see createManifestSource
  */
-export function createIndexPlans(config: Config, pipelines: readonly Parts[], now: Date): IndexPlan[] {
+export function createIndexPlans(config: Config, pipelines: readonly WatchedPipeline[], now: Date): IndexPlan[] {
   return config.pipelines.flatMap(({ name, index, vector_store: store, segments }, place) => {
     const parts = pipelines.find((one) => one.name === name);
     if (index === undefined || parts === undefined || parts.store === null) return [];

@@ -26,21 +26,10 @@ export class DeferredError extends Error {
   }
 }
 
-interface ThrottledStore {
-  /** @throws DeferredError, and the reason of `signal` */
-  call<Value>(what: string, request: () => Promise<StoreOutcome<Value>>): Promise<Value>;
-  /** Waits for the rate limit before a call to another service that queries the store. */
-  readonly waitTurn: () => Promise<void>;
-}
-
 /** Number of latencies stored per kind of call. */
 const KEPT_LATENCIES = 1000;
 
-export function createThrottledStore(
-  context: Context,
-  { pipeline, callsPerSecond }: IndexPlan,
-  signal: AbortSignal,
-): ThrottledStore {
+export function createThrottledStore(context: Context, { pipeline, callsPerSecond }: IndexPlan, signal: AbortSignal) {
   // A pipeline name contains no space, so no retriever rate limit has this name.
   const rateLimit = createSharedRate(
     { limits: context.db.limits, clock: context.clock },
@@ -48,8 +37,10 @@ export function createThrottledStore(
   );
   const latencies = new Map<string, number[]>();
   return {
+    /** Waits for the rate limit before a call to another service that queries the store. */
     waitTurn: () => rateLimit(signal),
-    async call(what, request) {
+    /** @throws DeferredError, and the reason of `signal` */
+    async call<Value>(what: string, request: () => Promise<StoreOutcome<Value>>): Promise<Value> {
       await rateLimit(signal);
       const outcome = await request();
       if (outcome.kind === 'unsupported') throw new DeferredError('unsupported', outcome.reason);
@@ -69,7 +60,7 @@ export interface PhaseRun {
   readonly context: Context;
   readonly plan: IndexPlan;
   readonly round: Round;
-  readonly throttled: ThrottledStore;
+  readonly throttled: ReturnType<typeof createThrottledStore>;
   readonly signal: AbortSignal;
   /** Stores a step atomically. After a crash, the round continues from its position. */
   readonly save: (step: Step) => Promise<void>;
@@ -99,11 +90,6 @@ function dueBefore({ context, plan }: PhaseRun): Date {
   return new Date(context.clock.now().getTime() - plan.lateAfterMs);
 }
 
-interface Place {
-  readonly place: string;
-  readonly id: string;
-}
-
 /** @param all true to look up every document in random order; false to look up a random sample */
 export async function probeMissing(run: PhaseRun, all: boolean): Promise<void> {
   if (all) await probeAll(run);
@@ -112,7 +98,7 @@ export async function probeMissing(run: PhaseRun, all: boolean): Promise<void> {
 
 async function probeAll(run: PhaseRun): Promise<void> {
   const { context, plan, round, save } = run;
-  let at = (round.position as Place | null) ?? FIRST_PLACE;
+  let at = (round.position as typeof FIRST_PLACE | null) ?? FIRST_PLACE;
   for (;;) {
     const documents = await context.db.index.documents.after(plan.pipeline, at, dueBefore(run), IDS_PER_CALL);
     const last = documents.at(-1);
@@ -166,10 +152,6 @@ async function probeDocuments(
   };
 }
 
-interface ListPosition {
-  readonly from: string;
-}
-
 /** Minimum time between samples, because sampling may read the whole store. */
 const SAMPLE_MS = HOUR_MS;
 
@@ -192,7 +174,7 @@ export async function findOrphans(run: PhaseRun): Promise<boolean> {
 
 async function listSuspects(run: PhaseRun): Promise<void> {
   const { plan, throttled, round, context, signal, save } = run;
-  let from = (round.position as ListPosition | null)?.from ?? null;
+  let from = (round.position as { readonly from: string } | null)?.from ?? null;
   for (;;) {
     const page = await throttled
       .call('ID listing', () => plan.store.list(from, signal))
@@ -208,7 +190,7 @@ async function listSuspects(run: PhaseRun): Promise<void> {
     const ids = [...new Set(page.ids)];
     const unexpected = await unexpectedAmong(run, ids);
     const suspects = new Map(unexpected.map((id) => [id, 1]));
-    const position = page.next === null ? null : ({ from: page.next } satisfies ListPosition);
+    const position = page.next === null ? null : { from: page.next };
     await save({ suspects, counted: await tallyListed(run, ids), position });
     if (page.next === null) return;
     from = page.next;

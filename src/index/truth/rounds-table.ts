@@ -37,18 +37,11 @@ export interface ProbedDocument {
   readonly isWrong: boolean;
 }
 
-/** Tally of a segment. The segment name is empty for documents without a segment. */
-interface SegmentTally extends Tally {
-  readonly kind: FindingKind;
-  readonly segment: string;
-}
+type SegmentTally = ReturnType<typeof tallyBySegment>[number];
 
-/** Sums tallies by segment. */
-export function tallyBySegment(
-  kind: FindingKind,
-  counts: readonly (Tally & { readonly segment: string | null })[],
-): SegmentTally[] {
-  const bySegment = new Map<string, SegmentTally>();
+/** Sums tallies by segment. The segment name is empty for documents without a segment. */
+export function tallyBySegment(kind: FindingKind, counts: readonly (Tally & { readonly segment: string | null })[]) {
+  const bySegment = new Map<string, Tally & { readonly kind: FindingKind; readonly segment: string }>();
   for (const { segment, n, found } of counts) {
     const name = segment ?? '';
     const sum = bySegment.get(name) ?? { kind, segment: name, n: 0, found: 0 };

@@ -19,7 +19,7 @@ import { terminalText } from '../../../report/terminal.ts';
 import { checkIndex } from '../check-index.ts';
 import { type HubsReport, readHubs, readIndexStatus } from '../index-reads.ts';
 import { createIndexPlans } from '../plan.ts';
-import { type Hub, MIN_QUERIES } from '../rules/hubs.ts';
+import { MIN_QUERIES } from '../rules/hubs.ts';
 import { deadChunks, hubsSection, statusContent } from './index-page.ts';
 import { indexStatusJson } from './index-routes.ts';
 
@@ -48,16 +48,12 @@ function hubsCommand(signal: AbortSignal): Command {
     .action((options: HubsOptions) => hubs(options, signal));
 }
 
-interface CompleteHubs extends HubsReport {
-  readonly hubs: readonly Hub[];
-}
-
 async function hubs(options: HubsOptions, signal: AbortSignal): Promise<void> {
   const settings = commandSettings(options.config, signal);
   assertConfiguredPipeline(settings.config, options.pipeline);
   const { pipeline, days, k } = options;
   const report = await withCommandStore(settings, ({ db }) =>
-    withPipeline(settings, pipeline, async ({ store }): Promise<CompleteHubs> => {
+    withPipeline(settings, pipeline, async ({ store }) => {
       const since = new Date(systemClock.now().getTime() - days * DAY_MS);
       const window = { pipeline, since, k, limit: MAX_QUERIES, chunks: options.chunks };
       const { hubs: certain, ...found } = await readHubs(db.index.returned, store, window, signal);
@@ -76,13 +72,13 @@ function tooFew(queries: number, days: number): string {
   return `Only ${queries} distinct queries were answered in ${days} days; at least ${MIN_QUERIES} are required. Increase --days, or run a golden set.`;
 }
 
-function hubsJson({ queries, documents, hubs: found, dead, why }: CompleteHubs, { pipeline, k }: HubsOptions) {
+function hubsJson({ queries, documents, hubs: found, dead, why }: HubsReport, { pipeline, k }: HubsOptions) {
   return {
     pipeline,
     k,
     queries,
     documents,
-    hubs: found.map(({ id, share, low, high, examples, ...one }) => ({
+    hubs: found?.map(({ id, share, low, high, examples, ...one }) => ({
       id,
       queries: one.queries,
       share,

@@ -109,7 +109,7 @@ export function indexPage(data: IndexPageData, trends: ReadonlyMap<string, reado
   };
 }
 
-type PageStatus = IndexStatus & Pick<IndexPageData, 'isIndexed' | 'now'>;
+type PageStatus = IndexStatus & { readonly isIndexed: boolean; readonly now: Date };
 
 /** Result of the last round, for the command. */
 export function statusContent(of: PageStatus): Content {

@@ -8,23 +8,16 @@ import { commandSettings, withCommandStore, withPipeline } from '../../../app/co
 import { assertConfiguredPipeline } from '../../../app/pipelines.ts';
 import { type ConfiguredOptions, configuredCommand, parseCount, printJson, printLine } from '../../../cli/output.ts';
 import type { VectorStore } from '../../../connectors/stores/vector-store.ts';
+import type { Context } from '../../../core/context.ts';
 import { RecalldError } from '../../../core/errors.ts';
 import type { GoldenQuery } from '../../../core/model.ts';
-import { systemClock } from '../../../core/system-clock.ts';
 import { parseSetName } from '../../../golden/edge/commands/sets.ts';
 import { goldenSetVersionJson } from '../../../golden/golden-set-schema.ts';
-import { type GoldenSetVersion, goldenLimits } from '../../../golden/rules/golden-set.ts';
+import { goldenLimits } from '../../../golden/rules/golden-set.ts';
 import { sha256 } from '../../../golden/sets/import-golden-set.ts';
-import type { GoldenSets } from '../../../golden/sql/golden-sets.ts';
 import type { DocumentsTable, ExpectedDocument } from '../documents-table.ts';
 import { queryTextOf, segmentTags, sharedPrefix, tenantProbe } from '../rules/findings.ts';
 import { FIRST_PLACE, randomPlace } from '../rules/probe-estimates.ts';
-
-export interface ProbeTenantsDeps {
-  readonly indexDocuments: Pick<DocumentsTable, 'segments' | 'afterInSegment' | 'idsOf' | 'isUniquePrefix'>;
-  readonly sets: Pick<GoldenSets, 'latest' | 'queries' | 'add'>;
-  readonly store: VectorStore;
-}
 
 export interface ProbeTenantsOptions {
   readonly pipeline: string;
@@ -37,22 +30,6 @@ export interface ProbeTenantsOptions {
   readonly questions: number;
 }
 
-/** Queries built from the texts of one segment. */
-export interface ProbedSegment {
-  readonly segment: string;
-  readonly queries: number;
-  /** Forbidden id prefix; null if the segment's ids have no unique prefix; `ids` then lists some ids. */
-  readonly prefix: string | null;
-  readonly ids: number;
-}
-
-export interface TenantProbes {
-  readonly set: GoldenSetVersion;
-  /** True if a version was created; false if the latest version has the same queries. */
-  readonly created: boolean;
-  readonly probed: readonly ProbedSegment[];
-}
-
 /**
  * Adds the queries to a golden set and replaces earlier queries with the same id. A query is the beginning of the text
  * of a random document in the other segment, so a broken filter returns exactly that document.
@@ -61,16 +38,16 @@ export interface TenantProbes {
  * golden_set_empty if no document has a text; golden_origin_differs for a manually created set
  */
 export async function probeTenants(
-  deps: ProbeTenantsDeps,
+  { db, clock }: Context,
+  store: VectorStore,
   options: ProbeTenantsOptions,
-  now: Date,
   signal: AbortSignal,
-): Promise<TenantProbes> {
-  const others = await segmentsToProbe(deps, options);
-  const probed: ProbedSegment[] = [];
+) {
+  const others = await segmentsToProbe(db, options);
+  const probed = [];
   const probes: GoldenQuery[] = [];
   for (const segment of others) {
-    const { queries, ...described } = await probesOf(deps, options, segment, signal);
+    const { queries, ...described } = await probesOf(db, store, options, segment, signal);
     probes.push(...queries);
     probed.push({ ...described, queries: queries.length });
   }
@@ -78,10 +55,10 @@ export async function probeTenants(
     const message = `The store has no text for any sampled document of ${others.join(', ')}. Set vector_store.content, or choose other segments.`;
     throw new RecalldError('golden_set_empty', message);
   }
-  const { latest, before } = await existingQueries(deps, options.set);
+  const { latest, before } = await existingQueries(db, options.set);
   const fresh = new Map(probes.map((query) => [query.id, query]));
   const queries = [...before.filter(({ id }) => !fresh.has(id)), ...probes];
-  const added = await deps.sets.add(
+  const added = await db.golden.sets.add(
     {
       name: options.set,
       contentHash: sha256(JSON.stringify(['tenant probes', queries])),
@@ -90,21 +67,21 @@ export async function probeTenants(
       note: `Added ${probes.length} queries sent as ${options.segment} to ${latest === null ? 'a new set' : `version ${latest.version}`}.`,
       queries,
     },
-    now,
+    clock.now(),
   );
   return { ...added, probed };
 }
 
-async function existingQueries({ sets }: ProbeTenantsDeps, name: string) {
-  const latest = await sets.latest(name);
-  return { latest, before: latest === null ? [] : await sets.queries(name, latest.version) };
+async function existingQueries({ golden }: Context['db'], name: string) {
+  const latest = await golden.sets.latest(name);
+  return { latest, before: latest === null ? [] : await golden.sets.queries(name, latest.version) };
 }
 
 async function segmentsToProbe(
-  { indexDocuments }: ProbeTenantsDeps,
+  { index }: Context['db'],
   { pipeline, segment, forbid }: ProbeTenantsOptions,
 ): Promise<readonly string[]> {
-  const known = await indexDocuments.segments(pipeline);
+  const known = await index.documents.segments(pipeline);
   if (known.length === 0) {
     throw refusal(
       `No document in the manifest of "${pipeline}" has a segment. Add a segment such as "tenant=a" to each document, and run \`recalld index check --pipeline ${pipeline}\` to read the manifest.`,
@@ -142,16 +119,17 @@ const DRAWN_FOR_EACH = 3;
 const DOCUMENTS_PER_CALL = 20;
 
 async function probesOf(
-  { indexDocuments, store }: ProbeTenantsDeps,
+  { index }: Context['db'],
+  store: VectorStore,
   { pipeline, segment: asked, questions }: ProbeTenantsOptions,
   segment: string,
   signal: AbortSignal,
 ) {
-  const range = await indexDocuments.idsOf(pipeline, segment, goldenLimits.forbidden - 1);
+  const range = await index.documents.idsOf(pipeline, segment, goldenLimits.forbidden - 1);
   const shared = sharedPrefix(range.first, range.last);
-  const isOwn = shared !== null && (await indexDocuments.isUniquePrefix(pipeline, segment, shared));
+  const isOwn = shared !== null && (await index.documents.isUniquePrefix(pipeline, segment, shared));
   const prefix = isOwn ? shared : null;
-  const drawn = await drawDocuments(indexDocuments, pipeline, segment, questions * DRAWN_FOR_EACH);
+  const drawn = await drawDocuments(index.documents, pipeline, segment, questions * DRAWN_FOR_EACH);
   const queries: GoldenQuery[] = [];
   for (let start = 0; start < drawn.length && queries.length < questions; start += DOCUMENTS_PER_CALL) {
     const ids = drawn.slice(start, start + DOCUMENTS_PER_CALL).map(({ id }) => id);
@@ -165,12 +143,13 @@ async function probesOf(
       queries.push(tenantProbe(`probe-${sha256(`${asked}\0${id}`).slice(0, 16)}`, text, asked, forbidden));
     }
   }
+  // `prefix`: forbidden id prefix; null if the segment's ids have no unique prefix. `ids` then lists some ids.
   return { segment, queries, prefix, ids: prefix === null ? Math.min(range.some.length + 1, range.count) : 0 };
 }
 
 /** Selects documents that should be in the store, uniformly. */
 async function drawDocuments(
-  table: ProbeTenantsDeps['indexDocuments'],
+  table: DocumentsTable,
   pipeline: string,
   segment: string,
   n: number,
@@ -202,20 +181,21 @@ export function probeTenantsCommand(signal: AbortSignal): Command {
 async function probe(options: ConfiguredOptions & ProbeTenantsOptions, signal: AbortSignal): Promise<void> {
   const settings = commandSettings(options.config, signal);
   assertConfiguredPipeline(settings.config, options.pipeline);
-  const { set, created, probed } = await withCommandStore(settings, ({ db }) =>
+  const { set, created, probed } = await withCommandStore(settings, (commandStore) =>
     withPipeline(settings, options.pipeline, ({ store }) => {
       if (store === null) {
         const message = `The pipeline "${options.pipeline}" has no vector_store to read document texts from. Add one.`;
         throw new RecalldError('config_invalid', message);
       }
-      const deps = { indexDocuments: db.index.documents, sets: db.golden.sets, store };
-      return probeTenants(deps, options, systemClock.now(), signal);
+      return probeTenants(commandStore, store, options, signal);
     }),
   );
   if (options.json === true) return printJson({ ...goldenSetVersionJson(set), created, probed });
   for (const one of probed) printLine(probedLine(one, options.segment));
   printLine(`${set.name} version ${set.version}: ${set.queries} queries.`);
 }
+
+type ProbedSegment = Awaited<ReturnType<typeof probeTenants>>['probed'][number];
 
 function probedLine({ segment, queries, prefix, ids }: ProbedSegment, asked: string): string {
   const forbidden = prefix === null ? `${ids} of its ids` : `ids starting with ${JSON.stringify(prefix)}`;

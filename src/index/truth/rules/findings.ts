@@ -150,16 +150,14 @@ export function hasVersion(chunks: readonly Pick<Chunk, 'version'>[], version: s
 /** Tolerated distance for a non-deterministic embedder, as a multiple of its noise. */
 const TIMES_NOISE = 4;
 
-interface EmbeddedAgain {
-  readonly stored: Float32Array;
-  /** New embedding of the chunk text. */
-  readonly again: Float32Array;
-  /** Second new embedding of the same text. */
-  readonly repeated: Float32Array;
-}
-
-/** @param minCosine minimum cosine to the stored vector; stores with 8-bit vectors change it little */
-export function isOfOtherModel({ stored, again, repeated }: EmbeddedAgain, minCosine: number): boolean {
+/**
+ * @param vectors of a chunk: the stored vector, and two new embeddings of its text
+ * @param minCosine minimum cosine to the stored vector; stores with 8-bit vectors change it little
+ */
+export function isOfOtherModel(
+  { stored, again, repeated }: Readonly<Record<'stored' | 'again' | 'repeated', Float32Array>>,
+  minCosine: number,
+): boolean {
   if (stored.length !== again.length) return true;
   const noise = 1 - cosineSimilarity(again, repeated);
   return 1 - cosineSimilarity(stored, again) > Math.max(1 - minCosine, TIMES_NOISE * noise);

@@ -24,14 +24,7 @@ export interface ReturnedDocument {
   readonly examples: readonly string[];
 }
 
-export interface Hub extends ReturnedDocument {
-  /**
-   * Share of the queries that retrieved the document, with a confidence interval that holds for all documents together.
-   */
-  readonly share: number;
-  readonly low: number;
-  readonly high: number;
-}
+export type Hub = NonNullable<ReturnType<typeof findHubs>>[number];
 
 /** Minimum number of queries. */
 export const MIN_QUERIES = 100;
@@ -45,25 +38,17 @@ const ERROR = 0.05;
  * Finds documents that significantly exceed both limits: by the lower bound of a 95 % Wilson interval,
  * Bonferroni-corrected for all retrieved documents; null if there are fewer than 100 queries.
  */
-export function findHubs({ queries, documents, results, top }: ReturnedDocuments): readonly Hub[] | null {
+export function findHubs({ queries, documents, results, top }: ReturnedDocuments) {
   if (queries < MIN_QUERIES) return null;
   if (documents === 0) return [];
   const mean = results / documents / queries;
   return top
     .map((one) => {
+      // The confidence interval of the share holds for all documents together.
       const share = one.queries / queries;
       return { ...one, share, ...wilsonInterval(share, queries, 1 - ERROR / documents) };
     })
     .filter(({ low }) => low > Math.max(MIN_SHARE, MIN_RATIO * mean));
-}
-
-/** Randomly sampled chunks in the store that no query retrieved. */
-export interface DeadChunks {
-  readonly share: number;
-  readonly low: number;
-  readonly high: number;
-  readonly sampled: number;
-  readonly ids: readonly string[];
 }
 
 /**
@@ -73,7 +58,7 @@ export interface DeadChunks {
  * @param sampled ids sampled uniformly from the store
  * @param retrieved the sampled ids that any query retrieved
  */
-export function deadChunks(sampled: readonly string[], retrieved: ReadonlySet<string>): DeadChunks | null {
+export function deadChunks(sampled: readonly string[], retrieved: ReadonlySet<string>) {
   const ids = sampled.filter((id) => !retrieved.has(id));
   if (ids.length === sampled.length) return null;
   const share = ids.length / sampled.length;

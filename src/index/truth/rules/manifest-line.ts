@@ -1,16 +1,7 @@
 /** Reads a manifest line: a document that should, or should no longer, be in the store. */
 import { malformed, parseJson, type SourceLine } from '../../../core/text/source-line.ts';
 
-export interface ManifestDocument {
-  readonly id: string;
-  readonly updatedAt: Date | null;
-  /** Content hash, or another version identifier. */
-  readonly hash: string | null;
-  readonly isDeleted: boolean;
-  readonly chunks: number | null;
-  /** `key=value`. Documents are counted by segment. */
-  readonly segment: string | null;
-}
+export type ManifestDocument = ReturnType<typeof readManifestLine>;
 
 const MAX_CHARACTERS = 1024;
 
@@ -20,7 +11,7 @@ const MAX_CHARACTERS = 1024;
  *
  * @throws RecalldError file_malformed, with line and fix
  */
-export function readManifestLine(line: SourceLine): ManifestDocument {
+export function readManifestLine(line: SourceLine) {
   const fields = parseJson(line);
   if (typeof fields !== 'object' || fields === null || Array.isArray(fields)) {
     throw malformed(line, 'is not a JSON object; write {"id": "..."} for each document');
@@ -42,9 +33,11 @@ export function readManifestLine(line: SourceLine): ManifestDocument {
   return {
     id: known,
     updatedAt: timeIn(line, updated_at),
+    /** Content hash, or another version identifier. */
     hash: textIn(line, 'hash', hash),
     isDeleted: deleted === true,
     chunks: typeof chunks === 'number' ? chunks : null,
+    /** `key=value`. Documents are counted by segment. */
     segment: named === null || named.includes('=') ? named : `segment=${named}`,
   };
 }

@@ -121,13 +121,6 @@ export interface Arrival {
   readonly by: number;
 }
 
-interface Lag {
-  /** In seconds. */
-  readonly value: number;
-  /** 95 % confidence interval; null if there is no upper bound, in which case `value` is the lower bound. */
-  readonly bounds: { readonly low: number; readonly high: number } | null;
-}
-
 /**
  * Estimates the time within which a share of all changes arrives, with the Kaplan-Meier estimator, which treats waiting
  * changes as censored. A change arrived between two checks. The lower bound assumes that it arrived right after the
@@ -135,8 +128,9 @@ interface Lag {
  * arrivals, there is no upper bound.
  *
  * @param share in (0, 1)
+ * @returns seconds, with a 95 % confidence interval; without an upper bound, `value` is the lower bound
  */
-export function estimateLag(arrivals: readonly Arrival[], share: number): Lag {
+export function estimateLag(arrivals: readonly Arrival[], share: number) {
   const latest = survivalQuantile(
     arrivals.map(({ by, ...rest }) => ({ ...rest, time: by })),
     share,

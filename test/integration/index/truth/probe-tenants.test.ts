@@ -2,10 +2,9 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { forbids } from '../../../../src/golden/rules/forbidden-results.ts';
 import { createGoldenSets } from '../../../../src/golden/sql/golden-sets.ts';
-import { createDocumentsTable } from '../../../../src/index/truth/documents-table.ts';
 import { type ProbeTenantsOptions, probeTenants } from '../../../../src/index/truth/edge/probe-tenants-command.ts';
 import { useDatabase } from '../../../support/database.ts';
-import { chunkOf, IndexWorld, START, textOf } from '../../../support/index-world.ts';
+import { chunkOf, IndexWorld, textOf } from '../../../support/index-world.ts';
 
 const database = useDatabase();
 const signal = new AbortController().signal;
@@ -30,10 +29,8 @@ async function aReadManifest(): Promise<IndexWorld> {
 describe('golden probe-tenants', () => {
   let world: IndexWorld;
   const probe = (options: Partial<ProbeTenantsOptions> = {}) => {
-    const { pool } = database;
-    const deps = { indexDocuments: createDocumentsTable(pool), sets: createGoldenSets(pool), store: world.store };
     const all = { pipeline: 'docs', set: `probes-${sets}`, segment: 'tenant=a', questions: 3, ...options };
-    return probeTenants(deps, all, START, signal);
+    return probeTenants(world.deps, world.store, all, signal);
   };
 
   beforeEach(async () => {
