@@ -97,7 +97,7 @@ async function createApi(
   authentication: AuthenticationSettings,
   cleanups: CleanupStack,
 ): Promise<HttpParts['api']> {
-  const { config, clock, meter, hashKey, schedule, logger, db } = daemon;
+  const { config, meter, schedule, logger } = daemon;
   const { provider } = authentication;
   showIngestCounters(config, meter);
   if (provider !== null) {
@@ -108,16 +108,7 @@ async function createApi(
       await watching;
     });
   }
-  const ingest = await createLiveIngest({
-    config,
-    traffic: db.live.traffic,
-    clock,
-    meter,
-    logger,
-    hashKey,
-    cleanups,
-    onViolations: (pipelines) => daemon.hooks.reportViolations(pipelines),
-  });
+  const ingest = await createLiveIngest(daemon, cleanups);
   const largeBodies = createJsonBodyReader();
   cleanups.defer('reader of large bodies', () => largeBodies.close());
   schedule.every({ expression: '50 * * * * *', timezone: 'UTC' }, () => {

@@ -79,7 +79,7 @@ export async function withSimulatedDaemon<T>(
     const opened = await openDependencies(settings);
     const manual = createManualQueue(opened.queue);
     const daemon: Daemon = withHooks({ ...opened, queue: manual.queue });
-    const { exporter, pipelines, hashKey, db } = daemon;
+    const { exporter, pipelines, db } = daemon;
     const { meter } = exporter;
     const runJob = createJobRunner({
       jobs: jobCatalogue,
@@ -89,16 +89,7 @@ export async function withSimulatedDaemon<T>(
       meter,
       shutdown: signal,
     });
-    const ingest = await createLiveIngest({
-      config,
-      traffic: db.live.traffic,
-      clock,
-      meter,
-      logger,
-      hashKey,
-      cleanups,
-      onViolations: (pipelines) => daemon.hooks.reportViolations(pipelines),
-    });
+    const ingest = await createLiveIngest(daemon, cleanups);
     const http = await startHttp(daemon, true, () => null, cleanups);
     http.markReady();
     let isRunningJobs = false;

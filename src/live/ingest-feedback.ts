@@ -3,9 +3,8 @@
  * have been sampled, or may arrive later.
  */
 
+import type { Context } from '../core/context.ts';
 import type { Rejection } from '../core/errors.ts';
-import type { Clock } from '../core/time.ts';
-import type { Meter } from '../platform/metrics/meter.ts';
 import type { PersonalData } from './privacy/personal-data.ts';
 import type { FeedbackTarget } from './recent-queries.ts';
 import {
@@ -29,37 +28,37 @@ export interface FeedbackPolicy {
   readonly personalData: PersonalData;
 }
 
-interface IngestFeedbackDeps {
-  readonly traffic: LiveTraffic;
-  readonly clock: Clock;
-  readonly meter: Meter;
-  /** Samples a recent query that received negative feedback. */
-  promoteNegativeFeedback(target: FeedbackTarget): Promise<void>;
-  /** Returns null if no pipeline of that name is configured. */
-  feedbackPolicy(pipeline: string): FeedbackPolicy | null;
-}
-
-/** @throws RecalldError database_unreachable if nothing was stored; the client may send the batch again */
-export async function ingestFeedback(deps: IngestFeedbackDeps, feedback: readonly (Feedback | TracedFeedback)[]) {
-  const now = deps.clock.now();
+/**
+ * @param policies by pipeline
+ * @param promote samples a recent query that received negative feedback
+ * @throws RecalldError database_unreachable if nothing was stored; the client may send the batch again
+ */
+export async function ingestFeedback(
+  { db, clock, meter }: Context,
+  policies: ReadonlyMap<string, FeedbackPolicy>,
+  promote: (target: FeedbackTarget) => Promise<void>,
+  feedback: readonly (Feedback | TracedFeedback)[],
+) {
+  const { traffic } = db.live;
+  const now = clock.now();
   const rejected: (Rejection & { index: number })[] = [];
   const pending: Promise<UncappedRow>[] = [];
   for (const [index, item] of feedback.entries()) {
-    const outcome = interpret(deps, item, now);
+    const outcome = interpret(policies.get(item.pipeline), item, now);
     if ('code' in outcome) rejected.push({ index, ...outcome });
     else pending.push(toRow(item, outcome.reading, outcome.policy, now));
   }
-  const rows = await applyCaps(deps, await Promise.all(pending));
-  const { isNew } = rows.length === 0 ? { isNew: [] } : await deps.traffic.recordFeedback(rows);
+  const rows = await applyCaps(traffic, await Promise.all(pending));
+  const { isNew } = rows.length === 0 ? { isNew: [] } : await traffic.recordFeedback(rows);
   const promotions: Promise<void>[] = [];
   for (const [position, row] of rows.entries()) {
     const { pipeline, kind, sentiment } = row;
     if (isNew[position] === true) {
-      deps.meter.increment('recalld_feedback_total', { pipeline, kind, sentiment });
+      meter.increment('recalld_feedback_total', { pipeline, kind, sentiment });
     }
     // Concurrently, because each call may wait for the redaction service. Includes repeats, because their first
     // promotion may have failed.
-    if (sentiment === 'negative') promotions.push(deps.promoteNegativeFeedback(row));
+    if (sentiment === 'negative') promotions.push(promote(row));
   }
   await Promise.all(promotions);
   const accepted = isNew.filter(Boolean).length;
@@ -71,18 +70,14 @@ export async function ingestFeedback(deps: IngestFeedbackDeps, feedback: readonl
   };
 }
 
-interface UncappedRow {
-  readonly row: Omit<StoredFeedback, 'counted'>;
-  readonly caps: FeedbackCaps;
-}
+type UncappedRow = Awaited<ReturnType<typeof toRow>>;
 
 function interpret(
-  deps: IngestFeedbackDeps,
+  policy: FeedbackPolicy | undefined,
   feedback: Feedback | TracedFeedback,
   now: Date,
 ): { readonly policy: FeedbackPolicy; readonly reading: SentimentReading } | Rejection {
-  const policy = deps.feedbackPolicy(feedback.pipeline);
-  if (policy === null) return unknownPipeline(feedback.pipeline);
+  if (policy === undefined) return unknownPipeline(feedback.pipeline);
   const timing = checkOccurredAt(feedback.occurredAt, policy.retentionDays, now);
   if (timing !== null) return timing;
   const reading = sentimentOf(feedback, policy.mapping);
@@ -96,9 +91,9 @@ async function toRow(
   reading: SentimentReading,
   { personalData, caps }: FeedbackPolicy,
   now: Date,
-): Promise<UncappedRow> {
+) {
   const { userHash, comment } = await personalData.toPrivateFeedback(feedback);
-  const row: UncappedRow['row'] = {
+  const row: Omit<StoredFeedback, 'counted'> = {
     id:
       'isResolved' in feedback && feedback.id !== null
         ? `otel-${personalData.hash(feedback.id)}`
@@ -121,9 +116,9 @@ async function toRow(
 }
 
 /** Decides which rows count. Each pipeline has its own caps, so its rows are evaluated separately. */
-async function applyCaps(deps: IngestFeedbackDeps, rows: readonly UncappedRow[]): Promise<StoredFeedback[]> {
+async function applyCaps(traffic: LiveTraffic, rows: readonly UncappedRow[]): Promise<StoredFeedback[]> {
   const candidates = rows.map(({ row }): CapCandidate => ({ ...row, author: row.userHash }));
-  const counted = candidates.length === 0 ? [] : await deps.traffic.countedHours(capDays(candidates));
+  const counted = candidates.length === 0 ? [] : await traffic.countedHours(capDays(candidates));
   const isCounted = new Map<CapCandidate, boolean>();
   for (const caps of new Set(rows.map((one) => one.caps))) {
     const batch = candidates.filter((_, position) => rows[position]?.caps === caps);

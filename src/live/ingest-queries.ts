@@ -1,8 +1,9 @@
 /** Ingests live queries: validates, samples, anonymizes and stores them. Reports only after the database has committed. */
 
+import type { Context } from '../core/context.ts';
 import type { Rejection } from '../core/errors.ts';
 import type { QueryOutcome } from '../core/model.ts';
-import { type Clock, MINUTE_MS } from '../core/time.ts';
+import { MINUTE_MS } from '../core/time.ts';
 import type { Meter } from '../platform/metrics/meter.ts';
 import { IsolationTally } from './isolation-tally.ts';
 import type { PersonalData } from './privacy/personal-data.ts';
@@ -17,7 +18,6 @@ import {
   type SamplingTraits,
   sampleArrival,
 } from './rules/sampling/decision.ts';
-import type { LiveTraffic } from './sql/live-traffic.ts';
 import type { ArrivalCount, LiveSample, MinuteLevel } from './sql/record-arrivals.ts';
 
 /** Pipeline settings for live queries. */
@@ -29,61 +29,57 @@ export interface LivePipeline {
   readonly isolation: readonly ParsedRule[];
 }
 
-interface IngestQueriesDeps {
-  readonly traffic: LiveTraffic;
-  readonly clock: Clock;
-  readonly meter: Meter;
-  /** Returns null if no pipeline of that name is configured. */
-  livePipeline(name: string): LivePipeline | null;
+/** What this process keeps between requests. */
+export interface IngestState {
+  /** Configured pipelines by name. */
+  readonly live: ReadonlyMap<string, LivePipeline>;
+  /** Sampling load per pipeline. */
+  readonly loads: Map<string, MinuteLoad>;
   readonly recent: RecentQueries;
   /** Stores the dimensions of the first vector that arrives for a pipeline. */
   learnDimensions(pipeline: string, dimensions: number): Promise<void>;
-  /** Called after the commit, with the pipelines that have new violations of isolation rules. Must not throw. */
-  onViolations(pipelines: readonly string[]): void;
 }
-
-/** Sampling load per pipeline in this process, carried over between requests. */
-export type SamplingLoads = Map<string, MinuteLoad>;
 
 /**
  * Ingests a batch. Each query is validated separately.
  *
  * @throws RecalldError database_unreachable or overloaded if nothing was stored; the client may send the batch again
  */
-export async function ingestQueries(deps: IngestQueriesDeps, loads: SamplingLoads, queries: readonly LiveQuery[]) {
-  const now = deps.clock.now();
+export async function ingestQueries(context: Context, state: IngestState, queries: readonly LiveQuery[]) {
+  const { db, clock, meter, hooks } = context;
+  const now = clock.now();
   const rejected: (Rejection & { index: number })[] = [];
   for (let index = 0; index < queries.length; index++) {
     const query = queries[index] as LiveQuery;
-    const limits = deps.livePipeline(query.pipeline)?.limits ?? null;
+    const limits = state.live.get(query.pipeline)?.limits ?? null;
     const rejection = checkLiveQuery(query, limits, now);
     if (rejection !== null) rejected.push({ index, ...rejection });
     else if (query.embedding !== null && limits?.dimensions === null) {
-      await deps.learnDimensions(query.pipeline, query.embedding.length);
+      await state.learnDimensions(query.pipeline, query.embedding.length);
     }
   }
   const valid = rejected.length === 0 ? queries : without(queries, new Set(rejected.map(({ index }) => index)));
   const arrived = new ArrivalTally(now);
-  const arrivals = valid.map((query) => countAndSample(deps, loads, query, arrived));
+  const arrivals = valid.map((query) => countAndSample(state, query, arrived));
   const pending: Promise<LiveSample>[] = [];
   for (const { sample } of arrivals) if (sample !== null) pending.push(sample);
   const samples = pending.length === 0 ? [] : await Promise.all(pending);
   const { counts, levels } = arrived;
   const isolation = arrived.isolation.arrival();
-  const { isNew, isNewViolation } = await deps.traffic.record({ samples, counts, levels, isolation });
+  const { isNew, isNewViolation } = await db.live.traffic.record({ samples, counts, levels, isolation });
   // Metrics are incremented only after the commit, because the client resends a failed batch.
   let [position, duplicates] = [0, 0];
   for (const { query, outcome, sample, unchecked } of arrivals) {
     if (sample === null || isNew[position++] === true) {
-      observe(deps.meter, query, outcome);
+      observe(meter, query, outcome);
       for (const { rule, reason } of unchecked)
-        deps.meter.increment('recalld_live_isolation_unchecked_total', { pipeline: query.pipeline, rule, reason });
+        meter.increment('recalld_live_isolation_unchecked_total', { pipeline: query.pipeline, rule, reason });
     } else duplicates += 1;
   }
   const violations = isolation?.violations.filter((_, index) => isNewViolation[index] === true) ?? [];
   for (const { pipeline, rule } of violations)
-    deps.meter.increment('recalld_live_isolation_violations_total', { pipeline, rule });
-  if (violations.length > 0) deps.onViolations([...new Set(violations.map(({ pipeline }) => pipeline))]);
+    meter.increment('recalld_live_isolation_violations_total', { pipeline, rule });
+  if (violations.length > 0) hooks.reportViolations([...new Set(violations.map(({ pipeline }) => pipeline))]);
   return {
     /** Number of new, valid queries, sampled or not. */
     accepted: arrivals.length - duplicates,
@@ -100,20 +96,21 @@ function without(queries: readonly LiveQuery[], refused: ReadonlySet<number>): L
 }
 
 /** Counts the query in its minute, and creates a sample if the random draw or a rule selects it. */
-function countAndSample(deps: IngestQueriesDeps, loads: SamplingLoads, query: LiveQuery, arrived: ArrivalTally) {
+function countAndSample({ live, loads, recent }: IngestState, query: LiveQuery, arrived: ArrivalTally) {
   const { now } = arrived;
-  const pipeline = deps.livePipeline(query.pipeline);
-  if (pipeline === null) throw new Error(`a live query of the unknown pipeline ${query.pipeline} passed validation`);
+  const pipeline = live.get(query.pipeline);
+  if (pipeline === undefined)
+    throw new Error(`a live query of the unknown pipeline ${query.pipeline} passed validation`);
   const outcome = outcomeOf(query);
-  const traits = traitsOf(query, outcome, deps.recent.hasNegativeFeedback(query));
+  const traits = traitsOf(query, outcome, recent.hasNegativeFeedback(query));
   const minute = Math.floor(now.getTime() / MINUTE_MS);
   const { decision, load } = sampleArrival(traits, pipeline.sampling, loads.get(pipeline.name) ?? null, minute);
   loads.set(pipeline.name, load);
   arrived.add(query.pipeline, outcome, load.level);
   const unchecked = arrived.isolation.add(query, pipeline);
-  if (!decision.isSampled) deps.recent.add({ query, receivedAt: now, isSampled: false });
+  if (!decision.isSampled) recent.add({ query, receivedAt: now, isSampled: false });
   else if (decision.reason === 'rate') {
-    deps.recent.add({ query: outlineOf(query), receivedAt: now, isSampled: true });
+    recent.add({ query: outlineOf(query), receivedAt: now, isSampled: true });
   }
   const sample = decision.isSampled ? toSample(query, pipeline, decision, load.level, now) : null;
   return {
@@ -250,32 +247,36 @@ type Mutable<Row> = { -readonly [Key in keyof Row]: Row[Key] };
  * query has left the buffer, nothing changes, so that estimates stay unbiased. Queries that were erased in the meantime
  * stay erased.
  */
-export async function promoteNegativeFeedback(deps: IngestQueriesDeps, target: FeedbackTarget): Promise<void> {
-  deps.recent.noteNegativeFeedback(target);
-  const pipeline = deps.livePipeline(target.pipeline);
-  if (pipeline === null) return;
-  const queries = deps.recent.take(target);
+export async function promoteNegativeFeedback(
+  context: Context,
+  { live, recent }: IngestState,
+  target: FeedbackTarget,
+): Promise<void> {
+  recent.noteNegativeFeedback(target);
+  const pipeline = live.get(target.pipeline);
+  if (pipeline === undefined) return;
+  const queries = recent.take(target);
   if (queries.length === 0) return;
   try {
-    await storePromoted(deps, pipeline, queries);
+    await storePromoted(context, pipeline, queries);
   } catch (error) {
     // If storing fails, the client resends the feedback, which must then find the queries in the buffer again.
-    for (const query of queries) deps.recent.add(query);
+    for (const query of queries) recent.add(query);
     throw error;
   }
 }
 
 async function storePromoted(
-  deps: IngestQueriesDeps,
+  { db, clock }: Context,
   pipeline: LivePipeline,
   recent: readonly RecentQuery[],
 ): Promise<void> {
-  const now = deps.clock.now();
+  const now = clock.now();
   const candidates = recent.map(({ query, receivedAt, isSampled }) => {
     const { userHash } = pipeline.personalData.hashPeople(query);
     return { query: { ...query, occurredAt: query.occurredAt ?? receivedAt }, userHash, isSampled };
   });
-  const erased = await deps.traffic.areErased(
+  const erased = await db.live.traffic.areErased(
     candidates.map(({ query, userHash }) => ({ ...query, episode: query.episode?.id ?? null, userHash })),
   );
   const unsampled: Promise<LiveSample>[] = [];
@@ -289,6 +290,6 @@ async function storePromoted(
     (isSampled ? sampled : unsampled).push(toSample(query, pipeline, decision, 0, now));
   }
   const [samples, raised] = await Promise.all([Promise.all(unsampled), Promise.all(sampled)]);
-  if (samples.length > 0) await deps.traffic.record({ samples, counts: [], levels: [] });
-  if (raised.length > 0) await deps.traffic.raiseProbabilities(raised);
+  if (samples.length > 0) await db.live.traffic.record({ samples, counts: [], levels: [] });
+  if (raised.length > 0) await db.live.traffic.raiseProbabilities(raised);
 }

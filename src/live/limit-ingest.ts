@@ -1,8 +1,8 @@
 /** Ingestion for an API key that is limited to pipelines. */
-import type { LiveIngest, Report } from './live-ingest.ts';
+import type { IngestDeps, Report } from './live-ingest.ts';
 import { unknownPipeline } from './rules/live-query.ts';
 
-type Ingest = Pick<LiveIngest, 'ingestQueries' | 'ingestFeedback'>;
+type Ingest = Pick<IngestDeps, 'ingestQueries' | 'ingestFeedback'>;
 
 /**
  * Returns an ingestion that rejects items of other pipelines, with the same rejection as for pipelines that do not

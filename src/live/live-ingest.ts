@@ -1,13 +1,12 @@
 /** Builds the ingestion of live traffic from the config. */
-import type { Config, PipelineConfig } from '../app/config/schema.ts';
+import type { PipelineConfig } from '../app/config/schema.ts';
 import type { CleanupStack } from '../core/cleanup-stack.ts';
+import type { Context } from '../core/context.ts';
 import { messageOf, type Rejection, type RejectionCode } from '../core/errors.ts';
-import type { Logger } from '../core/logger.ts';
-import { type Clock, MINUTE_MS } from '../core/time.ts';
+import { MINUTE_MS } from '../core/time.ts';
 import type { AuthenticationSettings } from '../platform/access/authentication.ts';
-import type { Meter } from '../platform/metrics/meter.ts';
 import { type FeedbackPolicy, ingestFeedback } from './ingest-feedback.ts';
-import { ingestQueries, type LivePipeline, promoteNegativeFeedback, type SamplingLoads } from './ingest-queries.ts';
+import { type IngestState, ingestQueries, type LivePipeline, promoteNegativeFeedback } from './ingest-queries.ts';
 import type { ParsedItems } from './ingest-schema.ts';
 import { createPersonalData, type PersonalData, type PersonalDataParts } from './privacy/personal-data.ts';
 import { createRedactionThread } from './privacy/redaction-thread.ts';
@@ -15,21 +14,16 @@ import { createRecentQueries, type FeedbackTarget } from './recent-queries.ts';
 import type { SentimentMapping } from './rules/feedback/sentiment.ts';
 import type { FeedbackCaps } from './rules/feedback/user-cap.ts';
 import { parseRules } from './rules/isolation.ts';
-import { checkEmbedding, type Feedback, type LiveQuery, type PipelineLimits } from './rules/live-query.ts';
+import { checkEmbedding, type Feedback, type LiveQuery } from './rules/live-query.ts';
 import type { PersonFragment, TraceFragment } from './rules/otel/trace-fragment.ts';
 import type { UnreadableRetriever } from './rules/otel/unreadable-retriever.ts';
 import { type AlwaysKeepRule, budgetShare } from './rules/sampling/decision.ts';
-import type { LiveTraffic } from './sql/live-traffic.ts';
 import type { BufferedFragment } from './sql/trace-fragments.ts';
 
 export interface Report {
   readonly accepted: number;
   readonly duplicates: number;
   readonly rejected: readonly (Rejection & { readonly index: number })[];
-}
-
-interface QueriesReport extends Report {
-  readonly sampled: number;
 }
 
 export interface IngestDeps {
@@ -39,30 +33,20 @@ export interface IngestDeps {
     readonly queries: (json: readonly Uint8Array[]) => Promise<Iterable<ParsedItems<LiveQuery>>>;
     readonly feedback: (json: readonly Uint8Array[]) => Promise<Iterable<ParsedItems<Feedback>>>;
   };
-  ingestQueries(queries: readonly LiveQuery[]): Promise<QueriesReport>;
+  ingestQueries(queries: readonly LiveQuery[]): Promise<Report & { readonly sampled: number }>;
   ingestFeedback(feedback: readonly Feedback[]): Promise<Report>;
   /** Counts a rejected item. */
   onRejected(code: RejectionCode): void;
 }
 
-interface FragmentBufferDeps {
-  readonly traffic: LiveTraffic;
-  readonly clock: Clock;
-  readonly meter: Meter;
-  readonly budget: {
-    /** Maximum estimated bytes of fragments per minute in this process. Further fragments are dropped and counted. */
-    readonly bytesPerMinute: number;
-    /**
-     * Maximum number of fragments per trace and export. A service that indexes documents creates thousands of
-     * embeddings in one trace.
-     */
-    readonly perTrace: number;
-  };
-  /** Returns null if no pipeline of that name is configured. */
-  livePipeline(name: string): { readonly limits: PipelineLimits; readonly personalData: PersonalData } | null;
-  /** Keys for hashing users and sessions of spans without a pipeline. */
-  readonly withoutPipeline: PersonalData;
-}
+/**
+ * Limits of fragments, which are stored for 10 to 20 minutes: at most about 600 MB. `bytesPerMinute`: estimated bytes in
+ * this process; further fragments are dropped and counted. `perTrace`: fragments per trace and export, because a service
+ * that indexes documents creates thousands of embeddings in one trace.
+ */
+const FRAGMENTS = { bytesPerMinute: 32 * 1024 * 1024, perTrace: 100 };
+
+type FragmentPipelines = ReadonlyMap<string, Omit<LivePipeline, 'name' | 'sampling' | 'isolation'>>;
 
 /**
  * Creates a function that buffers the fragments of one export.
@@ -70,9 +54,16 @@ interface FragmentBufferDeps {
  * Drops vectors with the wrong dimensions. Also drops vectors and texts of spans without a pipeline, because only the
  * privacy settings of a pipeline allow storing them.
  *
+ * @param live configured pipelines by name
+ * @param withoutPipeline hashes the users and sessions of spans without a pipeline
  * @throws RecalldError database_unreachable if some data was not stored; the client may send the export again
  */
-export function createFragmentBuffer(deps: FragmentBufferDeps): (fragments: readonly TraceFragment[]) => Promise<void> {
+export function createFragmentBuffer(
+  { db, clock, meter }: Context,
+  live: FragmentPipelines,
+  withoutPipeline: PersonalData,
+  budget: typeof FRAGMENTS = FRAGMENTS,
+): (fragments: readonly TraceFragment[]) => Promise<void> {
   let minute = 0;
   let bytes = 0;
   const fitsBudget = (fragment: BufferedFragment, now: Date): boolean => {
@@ -80,31 +71,36 @@ export function createFragmentBuffer(deps: FragmentBufferDeps): (fragments: read
     if (current !== minute) bytes = 0;
     minute = current;
     bytes += sizeOf(fragment);
-    return bytes <= deps.budget.bytesPerMinute;
+    return bytes <= budget.bytesPerMinute;
   };
   return async (fragments) => {
-    const now = deps.clock.now();
-    const usable = fragments.filter((fragment) => isUsable(deps, fragment));
-    const last = lastOfEachTrace(usable, deps.budget.perTrace);
-    const pending = last.map((fragment) => toBuffered(deps, fragment, now));
+    const now = clock.now();
+    const usable = fragments.filter((fragment) => isUsable(live, fragment));
+    const last = lastOfEachTrace(usable, budget.perTrace);
+    const pending = last.map((fragment) => toBuffered(live, withoutPipeline, fragment, now));
     const buffered = numbered(await Promise.all(pending)).filter((one) => fitsBudget(one, now));
-    deps.meter.increment('recalld_trace_spans_total', { outcome: 'fragment_dropped' }, usable.length - buffered.length);
-    await deps.traffic.bufferFragments(buffered);
+    meter.increment('recalld_trace_spans_total', { outcome: 'fragment_dropped' }, usable.length - buffered.length);
+    await db.live.traffic.bufferFragments(buffered);
   };
 }
 
 /** Returns false for vectors that do not match the dimensions of their pipeline. */
-function isUsable(deps: FragmentBufferDeps, fragment: TraceFragment): boolean {
+function isUsable(live: FragmentPipelines, fragment: TraceFragment): boolean {
   if (fragment.kind !== 'embedding') return true;
-  const pipeline = fragment.pipeline === null ? null : deps.livePipeline(fragment.pipeline);
-  return pipeline !== null && checkEmbedding(fragment.vector, pipeline.limits.dimensions) === null;
+  const pipeline = live.get(fragment.pipeline ?? '');
+  return pipeline !== undefined && checkEmbedding(fragment.vector, pipeline.limits.dimensions) === null;
 }
 
-async function toBuffered(deps: FragmentBufferDeps, fragment: TraceFragment, now: Date): Promise<BufferedFragment> {
-  const pipeline = fragment.pipeline === null ? null : deps.livePipeline(fragment.pipeline);
+async function toBuffered(
+  live: FragmentPipelines,
+  withoutPipeline: PersonalData,
+  fragment: TraceFragment,
+  now: Date,
+): Promise<BufferedFragment> {
+  const pipeline = live.get(fragment.pipeline ?? '');
   const { kind, traceId, spanId, endedAtUnixNano, within } = fragment;
   const place = { kind, traceId, spanId, endedAtUnixNano, within, part: 0, receivedAt: now };
-  const base = { ...place, ...noFields, pipeline: pipeline === null ? null : fragment.pipeline };
+  const base = { ...place, ...noFields, pipeline: pipeline === undefined ? null : fragment.pipeline };
   switch (fragment.kind) {
     case 'embedding': {
       const { vector, model } = fragment;
@@ -121,7 +117,7 @@ async function toBuffered(deps: FragmentBufferDeps, fragment: TraceFragment, now
       return { ...base, ...text, scope, startedAtUnixNano };
     }
     case 'person':
-      return { ...base, ...personOf(fragment, pipeline?.personalData ?? deps.withoutPipeline) };
+      return { ...base, ...personOf(fragment, pipeline?.personalData ?? withoutPipeline) };
   }
 }
 
@@ -183,42 +179,14 @@ function sizeOf({ text, embedding, results }: BufferedFragment): number {
 /** Limits of the recent-query buffer, which cover some minutes of a busy service. */
 const RECENT = { queries: 10_000, bytes: 32 * 1024 * 1024 };
 
-/** Limits of fragments, which are stored for 10 to 20 minutes: at most about 600 MB. */
-const FRAGMENTS = { bytesPerMinute: 32 * 1024 * 1024, perTrace: 100 };
+export type LiveIngest = Awaited<ReturnType<typeof createLiveIngest>>;
 
-interface LiveIngestParts {
-  readonly config: Config;
-  readonly traffic: LiveTraffic;
-  readonly clock: Clock;
-  readonly meter: Meter;
-  readonly logger: Logger;
-  readonly hashKey: string;
-  /** Stops the thread that redacts long texts. */
-  readonly cleanups: CleanupStack;
-  /** Called with the pipelines of new violations of isolation rules, after they are stored. Must not throw. */
-  onViolations(pipelines: readonly string[]): void;
-}
-
-export interface LiveIngest {
-  readonly ingestQueries: IngestDeps['ingestQueries'];
-  readonly ingestFeedback: IngestDeps['ingestFeedback'];
-  /** Buffers fragments that may complete earlier or later live queries. */
-  bufferFragments(fragments: readonly TraceFragment[]): Promise<void>;
-  /**
-   * Records retriever spans that did not produce a live query, for `recalld doctor`. Writes a repeated kind at most
-   * once a minute. Never rejects, because these records contain no user data.
-   */
-  recordUnreadable(kinds: readonly UnreadableRetriever[]): Promise<void>;
-  /** Updates the number of replicas that share the sampling cap. Must be called about once a minute. */
-  refresh(): Promise<void>;
-}
-
-export async function createLiveIngest(settings: LiveIngestParts): Promise<LiveIngest> {
-  const { config, traffic, clock, meter, logger, hashKey, cleanups } = settings;
+/** @param cleanups stops the thread that redacts long texts */
+export async function createLiveIngest(context: Context, cleanups: CleanupStack) {
+  const { config, db, clock, meter, logger, hashKey: key } = context;
+  const { traffic } = db.live;
   const thread = createRedactionThread();
   cleanups.defer('redaction of long texts', () => thread.close());
-  const loads: SamplingLoads = new Map();
-  const recent = createRecentQueries(RECENT);
   const live = new Map<string, LivePipeline>();
   const feedback = new Map<string, FeedbackPolicy>();
   const dimensions = new Map<string, number | null>();
@@ -228,7 +196,7 @@ export async function createLiveIngest(settings: LiveIngestParts): Promise<LiveI
     dimensions.set(name, configured ?? (await traffic.dimensions(name, null)));
   }
   const personalDataOf = (pipeline: string, privacy: PersonalDataParts['privacy']) =>
-    createPersonalData({ pipeline, privacy, key: hashKey, thread, meter, logger, clock });
+    createPersonalData({ pipeline, privacy, key, thread, meter, logger, clock });
   const personal = config.pipelines.map((pipeline) => ({
     pipeline,
     personalData: personalDataOf(pipeline.name, pipeline.privacy),
@@ -242,34 +210,23 @@ export async function createLiveIngest(settings: LiveIngestParts): Promise<LiveI
   let replicas = 1;
   build(replicas);
 
-  const queriesDeps = {
-    traffic,
-    clock,
-    meter,
-    recent,
-    onViolations: (pipelines: readonly string[]) => settings.onViolations(pipelines),
-    livePipeline: (name: string) => live.get(name) ?? null,
-    async learnDimensions(pipeline: string, length: number) {
+  const state: IngestState = {
+    live,
+    loads: new Map(),
+    recent: createRecentQueries(RECENT),
+    async learnDimensions(pipeline, length) {
       dimensions.set(pipeline, await traffic.dimensions(pipeline, length));
       build(replicas);
     },
   };
-  const feedbackDeps = {
-    traffic,
-    clock,
-    meter,
-    promoteNegativeFeedback: (target: FeedbackTarget) => promoteNegativeFeedback(queriesDeps, target),
-    feedbackPolicy: (name: string) => feedback.get(name) ?? null,
-  };
+  const promote = (target: FeedbackTarget) => promoteNegativeFeedback(context, state, target);
   return {
-    ingestQueries: (queries) => ingestQueries(queriesDeps, loads, queries),
-    ingestFeedback: (items) => ingestFeedback(feedbackDeps, items),
-    bufferFragments: createFragmentBuffer({
-      ...queriesDeps,
-      budget: FRAGMENTS,
-      withoutPipeline: personalDataOf('none', { text: 'hash', patterns: [] }),
-    }),
-    recordUnreadable: createUnreadableRecorder(settings),
+    ingestQueries: (queries: readonly LiveQuery[]) => ingestQueries(context, state, queries),
+    ingestFeedback: (items: readonly Feedback[]) => ingestFeedback(context, feedback, promote, items),
+    /** Buffers fragments that may complete earlier or later live queries. */
+    bufferFragments: createFragmentBuffer(context, live, personalDataOf('none', { text: 'hash', patterns: [] })),
+    recordUnreadable: createUnreadableRecorder(context),
+    /** Updates the number of replicas that share the sampling cap. Must be called about once a minute. */
     async refresh() {
       replicas = await traffic.replicas(new Date(clock.now().getTime() - 120_000));
       build(replicas);
@@ -280,10 +237,14 @@ export async function createLiveIngest(settings: LiveIngestParts): Promise<LiveI
 /** Maximum number of distinct kinds to remember. */
 const MAX_KINDS = 1000;
 
-function createUnreadableRecorder({ traffic, clock, logger }: LiveIngestParts): LiveIngest['recordUnreadable'] {
+/**
+ * Records retriever spans that did not produce a live query, for `recalld doctor`. Writes a repeated kind at most once a
+ * minute. Never rejects, because these records contain no user data.
+ */
+function createUnreadableRecorder({ db, clock, logger }: Context) {
   const waiting = new Map<string, UnreadableRetriever>();
   let writtenAt = Number.NEGATIVE_INFINITY;
-  return async (kinds) => {
+  return async (kinds: readonly UnreadableRetriever[]): Promise<void> => {
     let isNew = false;
     for (const kind of kinds) {
       const key = JSON.stringify([kind.pipeline, kind.instrumentation, kind.reason]);
@@ -298,7 +259,7 @@ function createUnreadableRecorder({ traffic, clock, logger }: LiveIngestParts): 
     if (fresh.length === 0 || (!isNew && !due)) return;
     writtenAt = now.getTime();
     try {
-      await traffic.recordUnreadable(fresh, now);
+      await db.live.traffic.recordUnreadable(fresh, now);
       // The kind stays in the map, so that only new kinds are written immediately.
       for (const [key, kind] of waiting) waiting.set(key, { ...kind, spans: 0 });
     } catch (error) {

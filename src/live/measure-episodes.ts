@@ -30,7 +30,7 @@ export async function measureEpisodes(
   context: Context,
   plan: LivePlan,
   window: LiveWindow,
-  reading: Pick<WindowReading, 'halvings' | 'steps'>,
+  reading: WindowReading,
   latest: readonly LatestMeasurement[],
   signal: AbortSignal,
 ): Promise<MeasurementOutcome[]> {

@@ -83,17 +83,11 @@ function countsOf(outcome: PositiveRatioOutcome | undefined): OpinionCounts {
 /** With fewer opinions, the confidence interval is too wide to be useful. */
 export const MIN_OPINIONS = 10;
 
-type Value = Pick<
-  Extract<MeasurementOutcome, { kind: 'value' }>,
-  'kind' | 'value' | 'ciLow' | 'ciHigh' | 'ciMethod' | 'n' | 'details'
->;
-type Gap = Pick<Extract<MeasurementOutcome, { kind: 'no_data' }>, 'kind' | 'reason' | 'details'>;
-
-function valueOf(outcome: PositiveRatioOutcome, details: FeedbackDetails): Value | Gap {
-  if (outcome.kind !== 'ratio') return { kind: 'no_data', reason: 'no_feedback', details };
+function valueOf(outcome: PositiveRatioOutcome, details: FeedbackDetails) {
+  if (outcome.kind !== 'ratio') return { kind: 'no_data' as const, reason: 'no_feedback', details };
   const { value, low, high, n } = outcome;
-  if (n < MIN_OPINIONS) return { kind: 'no_data', reason: 'too_few_opinions', details };
-  return { kind: 'value', value, ciLow: low, ciHigh: high, ciMethod: 'wilson', n, details };
+  if (n < MIN_OPINIONS) return { kind: 'no_data' as const, reason: 'too_few_opinions', details };
+  return { kind: 'value' as const, value, ciLow: low, ciHigh: high, ciMethod: 'wilson', n, details };
 }
 
 /**
@@ -190,11 +184,8 @@ function readBaseline({ details, windowEnd }: { details: Readonly<Record<string,
   return { positive, negative, phi, untilMs: windowEnd.getTime() };
 }
 
-/** The pipeline whose feedback is summarized, and its bounded segments. */
-export type FeedbackSource = Pick<LivePlan, 'pipeline' | 'segmentKeys' | 'maxSegments'>;
-
 /** Keeps the most frequent segments by name, and merges all others into one. */
-export function withinSegments(tallies: readonly OpinionTally[], { maxSegments }: FeedbackSource): OpinionTally[] {
+export function withinSegments(tallies: readonly OpinionTally[], { maxSegments }: LivePlan): OpinionTally[] {
   const sizes = new Map<string, number>();
   for (const { segments, feedback } of tallies) {
     for (const segment of segments) sizes.set(segment, (sizes.get(segment) ?? 0) + feedback);

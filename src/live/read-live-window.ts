@@ -79,26 +79,7 @@ function isYounger(outcome: { readonly ageSeconds: number } | null | undefined, 
   return outcome != null && outcome.ageSeconds * 1000 < ms;
 }
 
-export interface WindowReading {
-  readonly queries: readonly SampledQuery[];
-  /** Live queries counted in the window, sampled or not; 0 if there are no counts. */
-  readonly arrived: number;
-  /** True if every query that was read has a sampling rate and a probability of 1. */
-  readonly isCertain: boolean;
-  /** Number of times that the samples were halved to fit the limit; 0 if all were read. */
-  readonly halvings: number;
-  /** Number of samples in the window. `queries` contains all samples, or a part of them. */
-  readonly samples: number;
-  /** Number of samples that belong to an episode. */
-  readonly steps: number;
-  readonly clicks: {
-    readonly counted: number;
-    /** Number of clicks on documents that were not shown, or without a document and rank. */
-    readonly notShown: number;
-    /** Number of clicks that arrived too long after their query. */
-    readonly late: number;
-  };
-}
+export type WindowReading = Awaited<ReturnType<typeof readLiveWindow>>;
 
 /** Safety limit for the number of halvings; even one huge session does not need more. */
 const MAX_HALVINGS = 40;
@@ -118,7 +99,7 @@ export async function readLiveWindow(
   window: LiveWindow,
   segmentKeys: readonly string[],
   signal: AbortSignal,
-): Promise<WindowReading> {
+) {
   const { samples, steps } = await db.live.windows.count(window);
   let halvings = 0;
   while (samples * 2 ** -halvings > maxSamples) halvings++;
@@ -132,7 +113,15 @@ export async function readLiveWindow(
         read: reading.queries.length,
       });
     }
-    return { ...reading, halvings, samples, steps };
+    return {
+      ...reading,
+      /** Number of times that the samples were halved to fit the limit; 0 if all were read. */
+      halvings,
+      /** Number of samples in the window. `queries` contains all samples, or a part of them. */
+      samples,
+      /** Number of samples that belong to an episode. */
+      steps,
+    };
   }
   throw new Error(`cannot reduce the samples of ${window.pipeline} to ${maxSamples} in ${MAX_HALVINGS} halvings`);
 }
@@ -145,11 +134,15 @@ async function readHalved(
   halvings: number,
   max: number,
   signal: AbortSignal,
-): Promise<Omit<WindowReading, 'halvings' | 'samples' | 'steps'> | null> {
+) {
   const queries: SampledQuery[] = [];
   const arrivals = await windows.arrivals(window);
   const calibration = calibrationOf(arrivals);
   const arrived = Object.values(arrivals).reduce((sum, { counted }) => sum + counted, 0);
+  /**
+   * `notShown`: clicks on documents that were not shown, or without a document and rank. `late`: clicks that arrived too
+   * long after their query.
+   */
   const clicks = { counted: 0, notShown: 0, late: 0 };
   const tagsOf = createTagReader(segmentKeys);
   let isCertain = halvings === 0;
@@ -179,7 +172,14 @@ async function readHalved(
       });
     }
   }
-  return { queries, arrived, isCertain, clicks };
+  return {
+    queries,
+    /** Live queries counted in the window, sampled or not; 0 if there are no counts. */
+    arrived,
+    /** True if every query that was read has a sampling rate and a probability of 1. */
+    isCertain,
+    clicks,
+  };
 }
 
 /** Shares one object between equal tags to save memory. */

@@ -2,7 +2,7 @@
 
 import type { Context } from '../core/context.ts';
 import type { TimeSpan } from '../core/time.ts';
-import { evaluateRule, type ParsedRule, type UncheckedReason, type Violation } from './rules/isolation.ts';
+import { evaluateRule, type ParsedRule, type Violation } from './rules/isolation.ts';
 
 /** A violation by a sampled query. */
 export interface SampledViolation extends Omit<Violation, 'rule'> {
@@ -10,27 +10,9 @@ export interface SampledViolation extends Omit<Violation, 'rule'> {
   readonly occurredAt: Date;
 }
 
-export interface ReplayedRule {
-  readonly rule: string;
-  /** Number of sampled queries that the rule allows. */
-  readonly allowed: number;
-  readonly violated: number;
-  /**
-   * Estimated number of violations in all live traffic; each sampled violation is weighted by the inverse of its
-   * sampling probability.
-   */
-  readonly estimatedViolations: number;
-  readonly unchecked: Readonly<Record<UncheckedReason, number>>;
-  /** The first violations, ordered by day of arrival. */
-  readonly violations: readonly SampledViolation[];
-}
+export type ReplayedPipeline = Awaited<ReturnType<typeof replayIsolation>>;
 
-export interface ReplayedPipeline {
-  readonly pipeline: string;
-  /** Number of samples. */
-  readonly queries: number;
-  readonly rules: readonly ReplayedRule[];
-}
+export type ReplayedRule = ReturnType<typeof newTally>;
 
 /** @param limit maximum number of listed violations per rule */
 export async function replayIsolation(
@@ -39,7 +21,7 @@ export async function replayIsolation(
   during: TimeSpan,
   limit: number,
   signal: AbortSignal,
-): Promise<ReplayedPipeline> {
+) {
   const rules = isolation.map((rule) => ({ rule, found: newTally(rule) }));
   let queries = 0;
   for await (const samples of db.live.isolation.samples(pipeline, during)) {
@@ -59,16 +41,20 @@ export async function replayIsolation(
       }
     }
   }
+  // `queries`: number of samples.
   return { pipeline, queries, rules: rules.map(({ found }) => found) };
 }
 
 function newTally({ name: rule }: ParsedRule) {
   return {
     rule,
+    /** Number of sampled queries that the rule allows. */
     allowed: 0,
     violated: 0,
+    /** Number in all live traffic; each sampled violation is weighted by the inverse of its sampling probability. */
     estimatedViolations: 0,
     unchecked: { segment_missing: 0, document_unidentified: 0, field_missing: 0 },
+    /** The first violations, ordered by day of arrival. */
     violations: [] as SampledViolation[],
   };
 }

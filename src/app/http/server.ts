@@ -124,7 +124,7 @@ export async function startHttpServer(deps: HttpParts, address: HttpAddress, set
     if (authentication.optional) refuseForeignPages(app);
     await identifyCallers(app, authentication, context.config.server.max_requests_per_minute);
     addOpenApi(app, deps.version);
-    addOtlp(app, { authentication, otlpReceiver, onShed: deps.onShed }, bodies, RETRY_AFTER_SECONDS);
+    addOtlp(app, otlpReceiver, authentication, deps.onShed, bodies, RETRY_AFTER_SECONDS);
     void app.register(async (scope) => {
       acceptJson(scope, bodies);
       // Guards routes that do not use the context too.

@@ -14,10 +14,11 @@ import { parseRequest } from '../../platform/http/fields.ts';
 import { acceptLargeJson, LargeBody, type RequestBodies } from '../../platform/http/request-bodies.ts';
 import { type Endpoint, toWire } from '../../platform/http/wire.ts';
 import { feedbackSummaryQuery, feedbackSummarySchema } from '../../report/status/schema.ts';
+import type { LivePlan } from '../context.ts';
 import { feedbackSchema, liveQuerySchema, type ParsedItems, readFeedback, readLiveQueries } from '../ingest-schema.ts';
 import { limitIngest } from '../limit-ingest.ts';
 import type { IngestDeps, Report } from '../live-ingest.ts';
-import { type FeedbackSource, withinSegments } from '../measure-feedback.ts';
+import { withinSegments } from '../measure-feedback.ts';
 import {
   type OpinionTally,
   type PositiveRatioOutcome,
@@ -25,7 +26,6 @@ import {
   type Sentiment,
 } from '../rules/feedback/sentiment.ts';
 import { type FeedbackBasis, kindsOf } from '../rules/feedback/user-cap.ts';
-import type { LiveTraffic } from '../sql/live-traffic.ts';
 
 export function addIngest(app: FastifyInstance, deps: IngestDeps, bodies: RequestBodies): void {
   const options = { preParsing: requireScope('ingest', deps.authentication) };
@@ -243,21 +243,17 @@ export async function summarizeAllFeedback(
   if (name !== null) findPipeline(pipelines, name);
   const summaries: FeedbackSummary[] = [];
   for (const plan of livePlans.filter(({ pipeline }) => name === null || pipeline === name))
-    summaries.push(await summarizeFeedback(db.live.traffic, plan, window));
+    summaries.push(await summarizeFeedback(db, plan, window));
   return summaries;
 }
 
 /** Summarizes the feedback on a pipeline within a window: counts by kind, and ratios by segment. */
-export async function summarizeFeedback(
-  traffic: Pick<LiveTraffic, 'opinions'>,
-  source: FeedbackSource,
-  window: TimeSpan,
-) {
-  const found = await traffic.opinions(source.pipeline, window, source.segmentKeys);
-  const tallies = withinSegments(found, source);
+export async function summarizeFeedback({ live }: Context['db'], plan: LivePlan, window: TimeSpan) {
+  const found = await live.traffic.opinions(plan.pipeline, window, plan.segmentKeys);
+  const tallies = withinSegments(found, plan);
   const ratios = (basis: FeedbackBasis) => positiveRatios(tallies, basis);
   return {
-    pipeline: source.pipeline,
+    pipeline: plan.pipeline,
     kinds: kindCounts(found),
     opinions: { all: ratios('all'), explicit: ratios('explicit'), implicit: ratios('implicit') },
   };

@@ -3,7 +3,7 @@ import { createByteLimit, createThreadPool, movable } from '../../platform/threa
 import type { RetrievalToolConfig } from '../config.ts';
 import { ITEM_WEIGHT, pack, splitByWeight, unpackEach, weightOfFeedback, weightOfQuery } from '../item-batches.ts';
 import { type Extraction, extractLiveQueries } from '../rules/otel/extract.ts';
-import { extractLogFeedback, type LogExtraction } from '../rules/otel/feedback.ts';
+import { extractLogFeedback } from '../rules/otel/feedback.ts';
 import type { ExtractionOptions } from '../rules/otel/retrieved-documents.ts';
 import type { Telemetry } from '../rules/otel/span.ts';
 import type { TraceFragment } from '../rules/otel/trace-fragment.ts';
@@ -45,11 +45,9 @@ export interface TracedPipeline {
 /** Counts of unreadable parts, as returned by `decodeTraces`. */
 export type Unread = Pick<ReturnType<typeof decodeTraces>, 'rejected' | 'flaws' | 'misnamed'>;
 
-export interface TracesRead extends Extraction, Unread {
-  readonly liveQueries: number;
-}
+export type TracesRead = ReturnType<typeof readTraces>;
 
-interface LogsRead extends LogExtraction, Unread {}
+type LogsRead = ReturnType<typeof readLogs>;
 
 /** Keys in a document or its metadata that contain the document id, if there is no `id` field. */
 const DOCUMENT_ID_KEYS = [
@@ -68,14 +66,14 @@ const DOCUMENT_ID_KEYS = [
 ];
 
 /** @throws RecalldError as `decodeTraces` */
-export function readTraces(content: OtlpContent, pipelines: readonly TracedPipeline[]): TracesRead {
+export function readTraces(content: OtlpContent, pipelines: readonly TracedPipeline[]) {
   const { items, ...unread } = decodeTraces(content, defaultOtlpLimits);
   const found = extractLiveQueries(items, extractionOptions(pipelines));
   return { ...found, liveQueries: found.queries.length, ...unread };
 }
 
 /** @throws RecalldError as `decodeLogs` */
-export function readLogs(content: OtlpContent, pipelines: readonly TracedPipeline[]): LogsRead {
+export function readLogs(content: OtlpContent, pipelines: readonly TracedPipeline[]) {
   const { items, ...unread } = decodeLogs(content, defaultOtlpLimits);
   return { ...extractLogFeedback(items, extractionOptions(pipelines)), ...unread };
 }

@@ -66,11 +66,6 @@ export function tooLarge(message: string, cause?: unknown): RecalldError {
   return new RecalldError('body_too_large', `${message} ${fix}`, { cause });
 }
 
-export interface OtlpAnswer {
-  readonly contentType: string;
-  readonly body: Uint8Array;
-}
-
 /** Exporters log the message, and do not retry the rejected items. */
 export interface PartialSuccess {
   /** Number of rejected spans or log records. */
@@ -88,11 +83,7 @@ const signals = {
  * Encodes the body of a 200: empty if everything was accepted, otherwise a partial success. OTLP allows a warning
  * message with 0 rejections.
  */
-export function encodeSuccess(
-  signal: keyof typeof signals,
-  format: OtlpFormat,
-  partial: PartialSuccess | null,
-): OtlpAnswer {
+export function encodeSuccess(signal: keyof typeof signals, format: OtlpFormat, partial: PartialSuccess | null) {
   const { type, rejected } = signals[signal];
   // Protobuf JSON encodes 64-bit integers as strings.
   const count = format === 'json' ? String(partial?.rejected) : partial?.rejected;
@@ -100,21 +91,23 @@ export function encodeSuccess(
   return format === 'protobuf' ? protobufAnswer(type, message) : jsonAnswer(message);
 }
 
+export type OtlpAnswer = ReturnType<typeof encodeFailure>;
+
 /**
  * Encodes the body of a 4xx or 5xx, a google.rpc.Status.
  *
  * @param code gRPC code: 3 invalid argument, 8 resource exhausted, 14 unavailable
  */
-export function encodeFailure(format: OtlpFormat, code: number, message: string): OtlpAnswer {
+export function encodeFailure(format: OtlpFormat, code: number, message: string) {
   return format === 'protobuf' ? protobufAnswer('RpcStatus', { code, message }) : jsonAnswer({ code, message });
 }
 
-function protobufAnswer(name: string, message: Record<string, unknown>): OtlpAnswer {
+function protobufAnswer(name: string, message: Record<string, unknown>) {
   const type = answers.lookupType(name);
   return { contentType: 'application/x-protobuf', body: type.encode(message).finish() };
 }
 
-function jsonAnswer(message: object): OtlpAnswer {
+function jsonAnswer(message: object) {
   return { contentType: 'application/json', body: Buffer.from(JSON.stringify(message)) };
 }
 

@@ -16,34 +16,26 @@ import type { RedactionThread } from './redaction-thread.ts';
 import { type FoundEntity, redactFound } from './rules/detector.ts';
 import { createRedactor, textHash, userIdHmac } from './rules/redactor.ts';
 
-export interface PresidioConfig {
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly language: string;
-  readonly scoreThreshold: number;
-  /** Entity types to detect; null for all types that the service supports. */
-  readonly entities: readonly string[] | null;
-  /** Timeout per text, including its time in the queue. */
-  readonly timeoutMs: number;
-  readonly concurrency: number;
-  /** Config path, for messages. */
-  readonly configField: string;
-}
+export type PresidioConfig = NonNullable<PipelineConfig['privacy']['presidio']>;
+
+/** Config path, for messages. */
+const PRESIDIO = 'privacy.presidio';
 
 /**
  * Sufficient for the response to a text of 100,000 characters in which every character is an entity with explanations.
  */
 const MAX_RESPONSE_BYTES = 32 * 1024 * 1024;
 
+/** A service that detects names and other personal data in texts. */
+type EntityAnalyzer = ReturnType<typeof createPresidioAnalyzer>;
+
 /** @throws RecalldError config_invalid for an invalid URL */
-export function createPresidioAnalyzer(settings: PresidioConfig): EntityAnalyzer {
-  const { configField, timeoutMs, language, scoreThreshold, entities, concurrency } = settings;
+export function createPresidioAnalyzer({ url, headers, timeout_ms, concurrency, ...options }: PresidioConfig) {
   const api = createJsonApi(
-    { url: settings.url, headers: settings.headers, timeout_ms: timeoutMs, retries: 0 },
-    { service: 'Presidio', configField, maxResponseBytes: MAX_RESPONSE_BYTES },
+    { url, headers, timeout_ms, retries: 0 },
+    { service: 'Presidio', configField: PRESIDIO, maxResponseBytes: MAX_RESPONSE_BYTES },
   );
   const semaphore = createSemaphore(concurrency);
-  const options = { language, score_threshold: scoreThreshold, ...(entities === null ? {} : { entities }) };
 
   const ask = async (text: string, deadline: AbortSignal): Promise<EntityAnalysis> => {
     const call = {
@@ -60,18 +52,19 @@ export function createPresidioAnalyzer(settings: PresidioConfig): EntityAnalyzer
     }
     const found = readEntities(answer.json);
     if (found !== null) return { kind: 'found', entities: found };
-    return { kind: 'malformed', message: `Presidio did not return a list of entities; check ${configField}.url.` };
+    return { kind: 'malformed', message: `Presidio did not return a list of entities; check ${PRESIDIO}.url.` };
   };
 
   return {
-    async analyze(text) {
+    /** Resolves within the configured timeout, including the time in the queue. Never rejects. */
+    async analyze(text: string): Promise<EntityAnalysis> {
       const deadline = new AbortController();
-      const timer = setTimeout(() => deadline.abort(), timeoutMs);
+      const timer = setTimeout(() => deadline.abort(), timeout_ms);
       try {
         return await semaphore(() => ask(text, deadline.signal), deadline.signal);
       } catch {
-        const fix = `raise ${configField}.timeout_ms or .concurrency, or scale the service up`;
-        return { kind: 'timeout', message: `Presidio did not respond within ${timeoutMs} ms; ${fix}.` };
+        const fix = `raise ${PRESIDIO}.timeout_ms or .concurrency, or scale the service up`;
+        return { kind: 'timeout', message: `Presidio did not respond within ${timeout_ms} ms; ${fix}.` };
       } finally {
         clearTimeout(timer);
       }
@@ -141,22 +134,6 @@ type EntityAnalysis =
       readonly message: string;
     };
 
-/** A service that detects names and other personal data in texts. */
-interface EntityAnalyzer {
-  /** Resolves within the configured timeout, including the time in the queue. Never rejects. */
-  analyze(text: string): Promise<EntityAnalysis>;
-}
-
-interface Redaction {
-  readonly pipeline: string;
-  /** Redacts by the built-in rules. */
-  readonly redact: (text: string) => Promise<string> | string;
-  readonly analyzer: EntityAnalyzer;
-  readonly meter: Meter;
-  readonly logger: Logger;
-  readonly clock: Clock;
-}
-
 /** Returns null for a text that could not be analyzed and therefore must not be stored. Rejects if `redact` does. */
 type RedactText = (text: string) => Promise<string | null>;
 
@@ -167,8 +144,11 @@ const LOG_EVERY_MS = 60_000;
  * Creates a function that redacts texts by the built-in rules and then by the service. It never fails open. The service
  * receives only texts that the built-in rules have already redacted.
  */
-function createRedactText(deps: Redaction): RedactText {
-  const { pipeline, redact, analyzer, meter, logger, clock } = deps;
+function createRedactText(
+  redact: (text: string) => Promise<string> | string,
+  analyzer: EntityAnalyzer,
+  { pipeline, meter, logger, clock }: Omit<PersonalDataParts, 'privacy' | 'key' | 'thread'>,
+): RedactText {
   let loggedAtMs: number | null = null;
   const count = (outcome: string): void => meter.increment('recalld_redaction_service_total', { pipeline, outcome });
   const refuse = (outcome: string, reason: string): null => {
@@ -200,7 +180,7 @@ export interface PersonalDataParts {
   readonly meter: Meter;
   readonly logger: Logger;
   readonly clock: Clock;
-  readonly privacy: Pick<PipelineConfig['privacy'], 'text' | 'patterns' | 'presidio'>;
+  readonly privacy: Omit<PipelineConfig['privacy'], 'retention_days'>;
   /** Hash key. */
   readonly key: string;
   /** Redacts long texts. */
@@ -222,11 +202,19 @@ const takeTurn = createEventLoopYield(2 * MAX_HERE);
 /** @throws RecalldError config_invalid for an invalid pattern or URL */
 export function assertUsablePrivacy({ patterns, presidio }: PersonalDataParts['privacy']): void {
   createRedactor({ patterns: patterns.map(({ name, regex }) => ({ name, source: regex })) });
-  createAnalyzer(presidio);
+  if (presidio !== undefined) createPresidioAnalyzer(presidio);
 }
 
-/** @throws RecalldError as assertUsablePrivacy */
-export function createPersonalData({ privacy, key, thread, ...deps }: PersonalDataParts): PersonalData {
+export type PersonalData = ReturnType<typeof createPersonalData>;
+
+/**
+ * Replaces personal data: redacts texts, hashes ids with a key, or drops data that cannot be redacted. Takes at most
+ * the timeout of the service. Rejects only with RecalldError overloaded, if too many long texts are queued; then
+ * nothing is stored.
+ *
+ * @throws RecalldError as assertUsablePrivacy
+ */
+export function createPersonalData({ privacy, key, thread, ...deps }: PersonalDataParts) {
   const patterns = privacy.patterns.map(({ name, regex }) => ({ name, source: regex }));
   const redactHere = createRedactor({ patterns });
   // Avoids a promise for short texts, which would cost as much as the redaction.
@@ -235,8 +223,8 @@ export function createPersonalData({ privacy, key, thread, ...deps }: PersonalDa
     const turn = takeTurn(text.length);
     return turn === null ? redactHere(text).text : turn.then(() => redactHere(text).text);
   };
-  const analyzer = createAnalyzer(privacy.presidio);
-  const redactText = analyzer === null ? redact : createRedactText({ redact, analyzer, ...deps });
+  const { presidio } = privacy;
+  const redactText = presidio === undefined ? redact : createRedactText(redact, createPresidioAnalyzer(presidio), deps);
   const shown = (text: string | null): Promise<string | null> | string | null => {
     if (text === null || privacy.text === 'hash') return null;
     return privacy.text === 'keep' ? text : redactText(text);
@@ -246,21 +234,29 @@ export function createPersonalData({ privacy, key, thread, ...deps }: PersonalDa
   const shownError = async (error: string): Promise<string | null> =>
     privacy.text === 'hash' ? null : ((await redactText(error)) ?? REFUSED);
   const userHash = (userId: string | null): string | null => (userId === null ? null : userIdHmac(userId, key));
-  const hashPeople: PersonalData['hashPeople'] = ({ id, sessionId, traceId, episode, userId }) => ({
+  const hashPeople = ({
+    id,
+    sessionId,
+    traceId,
+    episode,
+    userId,
+  }: Pick<LiveQuery, 'id' | 'traceId' | 'episode' | 'sessionId' | 'userId'>) => ({
+    /** Keyed hash of the session; if there is none, of the sampling unit. */
     sessionHash: userIdHmac(
       sessionId ?? samplingUnit({ id, sessionId, episodeId: episode?.id ?? null, traceId }).id,
       key,
     ),
     userHash: userHash(userId),
   });
-  const toPrivateText: PersonalData['toPrivateText'] = async (text) => {
+  const toPrivateText = async (text: string | null) => {
     const stored = await shown(text);
+    // At most one of the text and its hash is set.
     return { text: stored, textHash: text === null || stored !== null ? null : textHash(text, key) };
   };
   return {
     hashPeople,
     toPrivateText,
-    async toPrivateQuery(query) {
+    async toPrivateQuery(query: LiveQuery) {
       const { sessionHash, userHash } = hashPeople(query);
       const original = query.episode?.originalText ?? null;
       const [{ text, textHash }, originalText, error] =
@@ -271,60 +267,15 @@ export function createPersonalData({ privacy, key, thread, ...deps }: PersonalDa
               shown(original),
               query.error === null ? null : shownError(query.error),
             ]);
+      // `originalText` is null if it is unknown, or if only hashes are stored.
       return { sessionHash, userHash, text, textHash, originalText, error };
     },
-    async toPrivateFeedback({ userId, comment }) {
+    async toPrivateFeedback({ userId, comment }: Feedback) {
       return { userHash: userHash(userId), comment: await shown(comment) };
     },
-    hash: (text) => textHash(text, key),
+    /** Returns a keyed hash of any text. */
+    hash: (text: string) => textHash(text, key),
   };
-}
-
-function createAnalyzer(presidio: PipelineConfig['privacy']['presidio']): EntityAnalyzer | null {
-  if (presidio === undefined) return null;
-  const { url, headers, language, score_threshold: scoreThreshold, entities, concurrency } = presidio;
-  return createPresidioAnalyzer({
-    url,
-    headers,
-    language,
-    scoreThreshold,
-    entities: entities ?? null,
-    timeoutMs: presidio.timeout_ms,
-    concurrency,
-    configField: 'privacy.presidio',
-  });
-}
-
-interface PeopleHashes {
-  /** Keyed hash of the session; if there is none, of the sampling unit. */
-  readonly sessionHash: string;
-  readonly userHash: string | null;
-}
-
-/** At most one of the text and its hash is set. */
-interface PrivateText {
-  readonly text: string | null;
-  readonly textHash: string | null;
-}
-
-interface PrivateQuery extends PeopleHashes, PrivateText {
-  /** The user's original question; null if it is unknown, or if only hashes are stored. */
-  readonly originalText: string | null;
-  readonly error: string | null;
-}
-
-/**
- * Replaces personal data: redacts texts, hashes ids with a key, or drops data that cannot be redacted. Takes at most
- * the timeout of the service. Rejects only with RecalldError overloaded, if too many long texts are queued; then
- * nothing is stored.
- */
-export interface PersonalData {
-  hashPeople(ids: Pick<LiveQuery, 'id' | 'traceId' | 'episode' | 'sessionId' | 'userId'>): PeopleHashes;
-  toPrivateText(text: string | null): Promise<PrivateText>;
-  toPrivateQuery(query: LiveQuery): Promise<PrivateQuery>;
-  toPrivateFeedback(feedback: Feedback): Promise<{ readonly userHash: string | null; readonly comment: string | null }>;
-  /** Returns a keyed hash of any text. */
-  hash(text: string): string;
 }
 
 /**

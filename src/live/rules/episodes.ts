@@ -84,34 +84,25 @@ function inOrder<Retrieval extends EpisodeRetrieval>(retrievals: readonly Retrie
 }
 
 /** Counts of one episode; the measures need nothing else. */
-export interface EpisodeTally {
-  readonly retrievals: number;
-  /** Number of retrievals that did not fail but returned no documents. */
-  readonly empty: number;
-  /** Number of retrievals after the first. */
-  readonly later: number;
-  /** Number of later retrievals that repeat an earlier retrieval. */
-  readonly repeated: number;
-  /** Number of documents in later retrievals, each counted once per retrieval. */
-  readonly laterDocuments: number;
-  /** Number of documents in later retrievals that no earlier retrieval had returned. */
-  readonly newDocuments: number;
-  /** Number of retrievals whose text differs from the known original text. */
-  readonly rewritten: number;
-  /** Number of rewritten retrievals whose text looks like an answer. */
-  readonly answers: number;
-}
+export type EpisodeTally = ReturnType<typeof tallyEpisode>;
 
-export function tallyEpisode(steps: readonly EpisodeStep[]): EpisodeTally {
+export function tallyEpisode(steps: readonly EpisodeStep[]) {
   const later = steps.slice(1);
   return {
     retrievals: steps.length,
+    /** Number of retrievals that did not fail but returned no documents. */
     empty: steps.filter(({ outcome }) => outcome === 'empty').length,
+    /** Number of retrievals after the first. */
     later: later.length,
+    /** Number of later retrievals that repeat an earlier retrieval. */
     repeated: later.filter(({ repeats }) => repeats !== null).length,
+    /** Number of documents in later retrievals, each counted once per retrieval. */
     laterDocuments: later.reduce((sum, { documentIds }) => sum + new Set(documentIds).size, 0),
+    /** Number of documents in later retrievals that no earlier retrieval had returned. */
     newDocuments: later.reduce((sum, { newDocumentIds }) => sum + newDocumentIds.length, 0),
+    /** Number of retrievals whose text differs from the known original text. */
     rewritten: steps.filter(isRewritten).length,
+    /** Number of rewritten retrievals whose text looks like an answer. */
     answers: steps.filter((step) => isRewritten(step) && looksLikeAnswer(step.text, step.originalText)).length,
   };
 }

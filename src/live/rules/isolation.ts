@@ -35,22 +35,10 @@ export type IsolationOutcome = (typeof isolationOutcomes)[number];
 /** Maximum number of documents stored per violation; all documents are counted. */
 export const MAX_VIOLATING = 10;
 
-/** Documents that a rule forbids for a query. */
-export interface Violation {
-  readonly rule: string;
-  /** Segment value of the query. */
-  readonly segment: string;
-  /** The best-ranked forbidden documents, each once. */
-  readonly documents: readonly { readonly id: string /** From 1. */; readonly rank: number }[];
-  readonly documentCount: number;
-}
-
 /** A rule with parsed patterns, which can be evaluated on many answers. */
-export interface ParsedRule extends Omit<IsolationRule, 'allow'> {
-  readonly allow: readonly DocumentPattern[];
-}
+export type ParsedRule = ReturnType<typeof parseRules>[number];
 
-export function parseRules(rules: readonly IsolationRule[]): readonly ParsedRule[] {
+export function parseRules(rules: readonly IsolationRule[]) {
   return rules.map((rule) => ({ ...rule, allow: rule.allow.map(parsePattern) }));
 }
 
@@ -61,13 +49,13 @@ export interface IsolatedAnswer {
   readonly results: readonly RetrievedDocument[];
 }
 
+/** Documents that a rule forbids for a query. */
+export type Violation = Extract<ReturnType<typeof evaluateRule>, object>;
+
 /** Evaluates a rule on an answer. A violation outweighs a document that could not be checked. */
-export function evaluateRule(
-  rule: ParsedRule,
-  { segments, results }: IsolatedAnswer,
-): Violation | UncheckedReason | null {
+export function evaluateRule(rule: ParsedRule, { segments, results }: IsolatedAnswer) {
   const value = segmentValue(segments, rule.segment);
-  if (value === null) return 'segment_missing';
+  if (value === null) return 'segment_missing' as const;
   const { field } = rule;
   let patterns: readonly FilledPattern[] | null = null;
   let unchecked: UncheckedReason | null = null;
@@ -90,7 +78,14 @@ export function evaluateRule(
   }
   if (violating === null) return unchecked;
   const documents = [...violating].slice(0, MAX_VIOLATING).map(([id, rank]) => ({ id, rank }));
-  return { rule: rule.name, segment: value, documents, documentCount: violating.size };
+  return {
+    rule: rule.name,
+    /** Segment value of the query. */
+    segment: value,
+    /** The best-ranked forbidden documents, each once; ranks start at 1. */
+    documents,
+    documentCount: violating.size,
+  };
 }
 
 function fillPatterns(allow: readonly DocumentPattern[], segments: IsolatedAnswer['segments']): FilledPattern[] {

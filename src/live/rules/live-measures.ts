@@ -118,7 +118,7 @@ export function withArrivals(outcome: LiveMeasureOutcome, arrived: number): Live
 }
 
 /** Returns all queries, and the queries of each bounded segment. Smaller segments are merged into `other`. */
-export function liveSegments<Query extends Pick<SampledQuery, 'tags'>>(
+export function liveSegments<Query extends { readonly tags: SampledQuery['tags'] }>(
   queries: readonly Query[],
   keys: readonly string[],
   max: number,

@@ -60,36 +60,6 @@ export interface StagedQuery extends CalibratedMember {
   readonly stages: readonly LiveStage[];
 }
 
-interface Bounded {
-  readonly value: number;
-  /** 95 % bounds over sessions. */
-  readonly ciLow: number;
-  readonly ciHigh: number;
-}
-
-/** Measures of a stage; null if there are too few samples. */
-export interface MeasuredStage {
-  readonly name: string;
-  /** Number of sampled queries that report the stage. */
-  readonly n: number;
-  /** 95th percentile of the time spent in the stage. */
-  readonly latencyP95Ms: Bounded | null;
-  /** Number of samples that report the time of the stage. */
-  readonly timed: number;
-  /** Mean number of distinct documents that the stage returns. */
-  readonly documents: Bounded | null;
-  /**
-   * Share of queries for which the stage returns nothing although the previous stage returned documents. For the first
-   * stage: all queries for which it returns nothing.
-   */
-  readonly emptied: Bounded | null;
-  /**
-   * Mean share of the final results that are among the same number of top documents of the stage: 1 if later stages
-   * change nothing. Only judgments show whether a change is an improvement.
-   */
-  readonly answered: Bounded | null;
-}
-
 /**
  * Maximum number of stages that are measured, by number of samples. The number is limited because services choose the
  * names.
@@ -98,8 +68,11 @@ const MAX_NAMES = 12;
 /** Minimum number of samples. With fewer samples, the 95th percentile is the largest value. */
 export const MIN_TIMED = 20;
 
+/** Measures of a stage; null if there are too few samples. */
+export type MeasuredStage = ReturnType<typeof measureStages>[number];
+
 /** Measures the stages in order; empty if no sample reports stages. */
-export function measureStages(queries: readonly StagedQuery[]): MeasuredStage[] {
+export function measureStages(queries: readonly StagedQuery[]) {
   const staged = queries.filter(({ stages }) => stages.length > 0);
   return namesOf(staged).map((name) => {
     const own = staged.flatMap((query) => {
@@ -112,11 +85,23 @@ export function measureStages(queries: readonly StagedQuery[]): MeasuredStage[] 
     const answered = listed.filter(({ stage }) => stage.ranks.length > 0);
     return {
       name,
+      /** Number of sampled queries that report the stage. */
       n: own.length,
+      /** 95th percentile of the time spent in the stage. */
       latencyP95Ms: timed.length < MIN_TIMED ? null : percentile95(timed),
+      /** Number of samples that report the time of the stage. */
       timed: timed.length,
+      /** Mean number of distinct documents that the stage returns. */
       documents: boundedOf(meanCount(listed)),
+      /**
+       * Share of queries for which the stage returns nothing although the previous stage returned documents. For the
+       * first stage: all queries for which it returns nothing.
+       */
       emptied: boundedOf(queryRate(listed, ({ value, before }) => value === 0 && before !== 0)),
+      /**
+       * Mean share of the final results that are among the same number of top documents of the stage: 1 if later stages
+       * change nothing. Only judgments show whether a change is an improvement.
+       */
       answered: boundedOf(meanShare(answered, ({ stage: { ranks } }) => amongFirst(ranks))),
     };
   });
@@ -159,7 +144,9 @@ function amongFirst(ranks: readonly (number | null)[]): number {
  * Weighted 95th percentile. The bounds of a quantile are the values at the bounds of the share at or below it
  * (Woodruff, Confidence intervals for medians and other position measures, JASA 1952).
  */
-export function percentile95(queries: readonly (CalibratedMember & { readonly value: number })[]): Bounded | null {
+export function percentile95(
+  queries: readonly (CalibratedMember & { readonly value: number })[],
+): ReturnType<typeof boundedOf> {
   const sorted = queries.toSorted((a, b) => a.value - b.value);
   const weights = sorted.map(({ probability, calibration = 1 }) => calibration / probability);
   const total = weights.reduce((sum, weight) => sum + weight, 0);
@@ -178,7 +165,8 @@ export function percentile95(queries: readonly (CalibratedMember & { readonly va
   return { value, ciLow: Math.min(at(share.low), value), ciHigh: Math.max(at(share.high), value) };
 }
 
-function boundedOf(outcome: ClickRateOutcome): Bounded | null {
+/** A value with its 95 % bounds over sessions. */
+function boundedOf(outcome: ClickRateOutcome) {
   if (outcome.kind !== 'rate') return null;
   const { value, low, high } = outcome;
   return { value, ciLow: Math.min(low, value), ciHigh: Math.max(high, value) };

@@ -6,7 +6,7 @@ import type { TimeSpan } from '../../core/time.ts';
 import { queryRows } from '../../platform/postgres/rows.ts';
 import type { Element, ElementType } from '../../platform/postgres/values.ts';
 import { visible } from '../../platform/postgres/visible.ts';
-import type { IsolatedAnswer, IsolationOutcome, UncheckedReason, Violation } from '../rules/isolation.ts';
+import type { IsolatedAnswer, IsolationOutcome, Violation } from '../rules/isolation.ts';
 import { documentOfRow, type ResultRow } from './result-rows.ts';
 
 /** A violation by a live query, with hashed user. */
@@ -101,15 +101,7 @@ export interface SampledAnswer extends IsolatedAnswer {
 }
 
 /** Result of a pipeline's isolation rule in a time range. */
-export interface IsolationSummary {
-  readonly pipeline: string;
-  readonly rule: string;
-  /** Answers with a document that the rule does not allow. */
-  readonly violated: number;
-  readonly allowed: number;
-  readonly unchecked: Readonly<Record<UncheckedReason, number>>;
-  readonly lastViolationAt: Date | null;
-}
+export type IsolationSummary = Awaited<ReturnType<ReturnType<typeof createIsolation>['summaries']>>[number];
 
 /** A stored violation with its sequence number. */
 export interface ListedViolation extends Omit<StoredViolation, 'traceId' | 'userHash'> {
@@ -181,7 +173,7 @@ export function createIsolation(pool: Pool, scope: Scope = null) {
      * Returns the results of the rules in a time range, by pipeline and rule; omits rules that were not evaluated in
      * the range. Counts are stored per hour, so the whole first hour is included.
      */
-    async summaries({ from, until }: TimeSpan, pipeline: string | null = null): Promise<readonly IsolationSummary[]> {
+    async summaries({ from, until }: TimeSpan, pipeline: string | null = null) {
       const rows = await queryRows<{
         readonly pipeline: string;
         readonly rule: string;
@@ -190,6 +182,7 @@ export function createIsolation(pool: Pool, scope: Scope = null) {
       }>(pool, summarySql, [from, until, pipeline, scope?.pipelines ?? null]);
       return rows.map(({ outcomes, ...row }) => ({
         ...row,
+        /** Answers with a document that the rule does not allow. */
         violated: outcomes.violated ?? 0,
         allowed: outcomes.allowed ?? 0,
         unchecked: {

@@ -142,6 +142,11 @@ const coverageSql = `
     from measured cross join ends
    group by low, high, bin`;
 
+/** Number of live queries that arrived in a bucket, sampled or not, by outcome. */
+export type TrafficBucket = Awaited<ReturnType<TrafficReads['buckets']>>[number];
+
+export type TrafficReads = ReturnType<typeof createTrafficReads>;
+
 export function createTrafficReads(pool: Pool) {
   return {
     /** Returns the non-empty buckets of a pipeline, oldest first; the first starts at `from` or later. */
@@ -156,7 +161,7 @@ export function createTrafficReads(pool: Pool) {
       readonly until: Date;
       /** Bucket length in seconds, at least 60. */
       readonly bucketSeconds: number;
-    }): Promise<readonly TrafficBucket[]> {
+    }) {
       const rows = await queryRows<{ start: Date; outcome: QueryOutcome; queries: number }>(pool, bucketSql, [
         pipeline,
         from,
@@ -176,7 +181,8 @@ export function createTrafficReads(pool: Pool) {
     },
 
     /**
-     * Returns the coverage of the queries that occurred in a time range; null if there are none.
+     * Returns the weights of measured queries by the cosine of their nearest chunk, in equal bins from `low` to `high`;
+     * null if no query that occurred in the time range was measured.
      *
      * @param within scores that the histogram must include, in addition to the scores of the queries
      */
@@ -192,7 +198,7 @@ export function createTrafficReads(pool: Pool) {
       readonly until: Date;
       readonly within: readonly [number, number] | null;
       readonly bins: number;
-    }): Promise<CoverageHistogram | null> {
+    }) {
       const [low, high] = within ?? [null, null];
       const rows = await queryRows<{ low: number; high: number; bin: number; weight: number; queries: number }>(
         pool,
@@ -206,25 +212,11 @@ export function createTrafficReads(pool: Pool) {
       return {
         low: first.low,
         high: first.high,
+        /** Weight per bin. The weight of a query is the inverse of its probability of being sampled and measured. */
         weights,
+        /** Number of measured queries. */
         queries: rows.reduce((sum, { queries }) => sum + queries, 0),
       };
     },
   };
-}
-
-/** Number of live queries that arrived in a bucket, sampled or not. */
-export interface TrafficBucket {
-  readonly start: Date;
-  readonly outcomes: Readonly<Record<QueryOutcome, number>>;
-}
-
-/** Weights of measured queries by the cosine of their nearest chunk, in equal bins from `low` to `high`. */
-export interface CoverageHistogram {
-  readonly low: number;
-  readonly high: number;
-  /** Weight per bin. The weight of a query is the inverse of its probability of being sampled and measured. */
-  readonly weights: readonly number[];
-  /** Number of measured queries. */
-  readonly queries: number;
 }

@@ -126,8 +126,8 @@ export function createLiveWindows(pool: Pool) {
     },
 
     /** Returns the share of the most frequent text among samples that have a text or a text hash. */
-    async topQuery({ pipeline, from, until }: LiveWindow): Promise<TopQuery> {
-      const [row] = await read<TopQuery>(
+    async topQuery({ pipeline, from, until }: LiveWindow) {
+      const [row] = await read<{ share: number; queries: number; sessions: number }>(
         `with texts as (
            select coalesce(text_hash, md5(lower(text))) as hash, 1 / probability as weight, unit_hash from live_queries
             where ${windowSql} and coalesce(text_hash, text) is not null
@@ -155,8 +155,8 @@ export function createLiveWindows(pool: Pool) {
     },
 
     /** Returns at most `limit` texts from randomly selected sessions; none in hash mode. */
-    texts({ pipeline, from, until }: LiveWindow, limit: number): Promise<readonly SampledText[]> {
-      return read<SampledText>(
+    texts({ pipeline, from, until }: LiveWindow, limit: number) {
+      return read<{ readonly text: string; readonly probability: number }>(
         `select text, probability from live_queries
           where ${windowSql} and text is not null and keep_reason = 'rate'
           order by unit_hash, id limit $4::integer`,
@@ -309,18 +309,6 @@ export interface WindowStep {
   readonly rateProbability: number;
   readonly level: number;
   readonly upstreamProbability: number;
-}
-
-export interface TopQuery {
-  readonly share: number;
-  readonly queries: number;
-  readonly sessions: number;
-}
-
-export interface SampledText {
-  readonly text: string;
-  /** Inclusion probability. */
-  readonly probability: number;
 }
 
 /** Every method may reject with RecalldError database_unreachable. */

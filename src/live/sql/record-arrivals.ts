@@ -177,26 +177,21 @@ const statements = [
   { name: 'record-isolated-arrivals', text: recordSql(true) },
 ] as const;
 
-/** True for each row of an arrival that is new; of duplicates, only the first row is new. */
-export interface RecordedArrival {
-  readonly isNew: readonly boolean[];
-  /** By violation. */
-  readonly isNewViolation: readonly boolean[];
-}
+export type RecordedArrival = Awaited<ReturnType<typeof recordArrivals>>[number];
 
 /**
  * Stores arrivals and their samples, except samples whose (pipeline, id) was stored today or yesterday.
  *
  * @param replica owner of the sampling levels
  * @param countsSamples whether `counts` include the samples; a sample that is already stored is then not counted again
- * @returns which samples and violations of each arrival are new
+ * @returns which samples and violations of each arrival are new; of duplicates, only the first row is new
  */
 export async function recordArrivals(
   pool: Pool,
   arrivals: readonly Arrival[],
   replica: string,
   countsSamples: boolean,
-): Promise<RecordedArrival[]> {
+) {
   const samples = arrivals.flatMap((arrival) => arrival.samples);
   const counts = arrivals.flatMap((arrival) => arrival.counts);
   const isolations = arrivals.flatMap(({ isolation }) => isolation ?? []);
@@ -263,11 +258,7 @@ function sumCounts(counts: readonly ArrivalCount[], samples: readonly LiveSample
   const sums = new Map<string, Sum>();
   let last: Sum | undefined;
   let lastMs = Number.NaN;
-  const add = (
-    { pipeline, outcome }: Pick<ArrivalCount, 'pipeline' | 'outcome'>,
-    minuteMs: number,
-    queries: number,
-  ): void => {
+  const add = ({ pipeline, outcome }: ArrivalCount | LiveSample, minuteMs: number, queries: number): void => {
     // Fast path: most items have the same key as the previous item.
     if (last === undefined || minuteMs !== lastMs || outcome !== last.outcome || pipeline !== last.pipeline) {
       const key = `${minuteMs} ${outcome} ${pipeline}`;

@@ -9,7 +9,7 @@ import { queryRows } from '../../platform/postgres/rows.ts';
 import { inTransaction } from '../../platform/postgres/transaction.ts';
 import { bytesOfVector, columnsOf, vectorOfBytes } from '../../platform/postgres/values.ts';
 import type { LiveStage } from '../rules/live-query.ts';
-import { type Completable, completeQueries, type TraceFragment } from '../rules/otel/trace-fragment.ts';
+import { completeQueries, type TraceFragment } from '../rules/otel/trace-fragment.ts';
 import type { EpisodeScope } from '../rules/otel/trace-index.ts';
 import { stagesJson } from './record-arrivals.ts';
 import { documentOfRow, type ResultRow, resultsJson } from './result-rows.ts';
@@ -220,11 +220,6 @@ interface QueryRow {
   readonly embedderVersion: string | null;
 }
 
-/** A stored query that may be completed, with redacted or hashed text, session and user. */
-interface StoredQuery extends Completable {
-  readonly row: QueryRow;
-}
-
 async function completeStoredQueries(client: PoolClient, traceIds: readonly string[], since: string): Promise<void> {
   const held = await readFragments(client, traceIds);
   if (held.length === 0) return;
@@ -273,7 +268,10 @@ function withoutForeignText(fragment: TraceFragment, pipeline: string): TraceFra
   return fragment.kind === 'episode' && fragment.pipeline !== pipeline ? { ...fragment, text: null } : fragment;
 }
 
-function toStoredQuery(row: QueryRow, held: readonly StoredFragment[]): StoredQuery {
+/** A stored query that may be completed, with redacted or hashed text, session and user. */
+type StoredQuery = ReturnType<typeof toStoredQuery>;
+
+function toStoredQuery(row: QueryRow, held: readonly StoredFragment[]) {
   const isOfTrace = held.some(
     ({ fragment, traceHash }) => fragment.traceId === row.traceId && traceHash === row.sessionHash,
   );
@@ -296,15 +294,10 @@ function toStoredQuery(row: QueryRow, held: readonly StoredFragment[]): StoredQu
   };
 }
 
-interface CompletedQuery {
-  readonly query: StoredQuery;
-  /** Text of the query; null unless it comes from the fragment. */
-  readonly text: string | null;
-  readonly textHash: string | null;
-  readonly embedding: Float32Array | null;
-}
+type CompletedQuery = ReturnType<typeof changesOf>[number];
 
-function changesOf(before: StoredQuery, after: StoredQuery, held: readonly StoredFragment[]): CompletedQuery[] {
+/** The text is null unless it comes from a fragment. */
+function changesOf(before: StoredQuery, after: StoredQuery, held: readonly StoredFragment[]) {
   const text = before.text === null ? after.text : null;
   const isHashed = held.some(({ fragment, isHashed }) => isHashed && 'text' in fragment && fragment.text === text);
   const embedding = before.embedding === null ? after.embedding : null;

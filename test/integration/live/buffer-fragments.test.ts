@@ -3,6 +3,7 @@ import { createFragmentBuffer } from '../../../src/live/live-ingest.ts';
 import { createPersonalData } from '../../../src/live/privacy/personal-data.ts';
 import type { TraceFragment } from '../../../src/live/rules/otel/trace-fragment.ts';
 import { createLiveTraffic } from '../../../src/live/sql/live-traffic.ts';
+import { contextOf } from '../../support/context.ts';
 import { useDatabase } from '../../support/database.ts';
 import { silentLogger } from '../../support/log.ts';
 import { MemoryMeter } from '../../support/memory-telemetry.ts';
@@ -53,14 +54,8 @@ function aHold(budget = { bytesPerMinute: 1e6, perTrace: 100 }) {
     ['docs', { limits: { dimensions: 2, retentionDays: 30 }, personalData: personalData('redact') }],
     ['private', { limits: { dimensions: null, retentionDays: 30 }, personalData: personalData('hash') }],
   ]);
-  const buffer = createFragmentBuffer({
-    traffic,
-    clock,
-    meter,
-    budget,
-    livePipeline: (name) => pipelines.get(name) ?? null,
-    withoutPipeline: personalData('hash'),
-  });
+  const context = contextOf({ db: { live: { traffic } }, clock, meter });
+  const buffer = createFragmentBuffer(context, pipelines, personalData('hash'), budget);
   return {
     clock,
     dropped: () => meter.increments.reduce((sum, { value }) => sum + value, 0),

@@ -5,6 +5,7 @@ import { createPersonalData } from '../../../src/live/privacy/personal-data.ts';
 import type { TracedFeedback } from '../../../src/live/rules/otel/feedback.ts';
 import { createLiveTraffic } from '../../../src/live/sql/live-traffic.ts';
 import { NOON } from '../../support/builders.ts';
+import { contextOf } from '../../support/context.ts';
 import { useDatabase } from '../../support/database.ts';
 import { silentLogger } from '../../support/log.ts';
 import { MemoryMeter } from '../../support/memory-telemetry.ts';
@@ -32,21 +33,10 @@ it('stores a keyed hash in the id of an annotation with an identifier, not the i
     clock,
   });
   const cap = { perHour: 10, perDay: 10 };
-  await ingestFeedback(
-    {
-      traffic,
-      clock,
-      meter,
-      promoteNegativeFeedback: async () => undefined,
-      feedbackPolicy: () => ({
-        mapping,
-        caps: { explicit: cap, engagement: cap, struggle: cap },
-        retentionDays: 30,
-        personalData,
-      }),
-    },
-    [annotation],
-  );
+  const context = contextOf({ db: { live: { traffic } }, clock, meter });
+  const caps = { explicit: cap, engagement: cap, struggle: cap };
+  const policies = new Map([['docs', { mapping, caps, retentionDays: 30, personalData }]]);
+  await ingestFeedback(context, policies, async () => undefined, [annotation]);
   const { rows } = await database.pool.query('select * from feedback');
   expect(rows).toMatchObject([{ id: `otel-${personalData.hash(annotation.id ?? '')}` }]);
   expect(JSON.stringify(rows)).not.toContain('ann');

@@ -10,6 +10,7 @@ import type { LiveQuery } from '../../../src/live/rules/live-query.ts';
 import { createIsolation } from '../../../src/live/sql/isolation-rows.ts';
 import { createLiveTraffic, type LiveTraffic } from '../../../src/live/sql/live-traffic.ts';
 import { aLiveQuery, documents, NOON } from '../../support/builders.ts';
+import { contextOf } from '../../support/context.ts';
 import { useDatabase } from '../../support/database.ts';
 import { silentLogger } from '../../support/log.ts';
 import { MemoryMeter } from '../../support/memory-telemetry.ts';
@@ -49,16 +50,18 @@ async function openIngest(clock = new SteerableClock(NOON)) {
   const reported: string[] = [];
   const cleanups = createCleanupStack(silentLogger);
   onTestFinished(() => cleanups.run());
-  const { ingestQueries } = await createLiveIngest({
-    config,
-    traffic,
-    clock,
-    meter,
-    logger: silentLogger,
-    hashKey: KEY,
+  const { ingestQueries } = await createLiveIngest(
+    contextOf({
+      config,
+      db: { live: { traffic } },
+      clock,
+      meter,
+      logger: silentLogger,
+      hashKey: KEY,
+      hooks: { reportViolations: (pipelines) => void reported.push(...pipelines) },
+    }),
     cleanups,
-    onViolations: (pipelines) => void reported.push(...pipelines),
-  });
+  );
   const total = (metric: string, of: Readonly<Record<string, string>>) =>
     meter.increments
       .filter(

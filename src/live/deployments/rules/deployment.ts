@@ -34,36 +34,25 @@ export interface Fingerprint {
 
 type Traits = Readonly<Record<string, string>>;
 
-export interface TraitChange {
-  readonly trait: string;
-  /** Value before the change; null if the trait is new. */
-  readonly before: string | null;
-  /** Value after the change; null if the trait was removed. */
-  readonly after: string | null;
-}
-
 /** Returns the first 12 hexadecimal digits of the SHA-256 of the traits, regardless of their order. */
 export function fingerprintOf(traits: Traits): string {
   const sorted = Object.entries(traits).toSorted(([a], [b]) => (a < b ? -1 : 1));
   return createHash('sha256').update(JSON.stringify(sorted)).digest('hex').slice(0, 12);
 }
 
-/** Returns the differences between two sets of traits, sorted by name. */
-export function traitChanges(before: Traits, after: Traits): TraitChange[] {
+export type TraitChange = ReturnType<typeof traitChanges>[number];
+
+/** Returns the differences between two sets of traits, sorted by name; null for a trait that is new or was removed. */
+export function traitChanges(before: Traits, after: Traits) {
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].toSorted();
   return names
     .map((trait) => ({ trait, before: before[trait] ?? null, after: after[trait] ?? null }))
     .filter((change) => change.before !== change.after);
 }
 
-interface TraitWords {
-  readonly name: string;
-  readonly value?: (value: string) => string;
-}
-
 const canaryWords: Readonly<Record<string, string>> = { steady: 'unchanged', moved: 'changed' };
 
-const words: ReadonlyMap<string, TraitWords> = new Map([
+const words: ReadonlyMap<string, { readonly name: string; readonly value?: (value: string) => string }> = new Map([
   ['size_class', { name: 'vectors in the store', value: sizeClassText }],
   ['canary', { name: 'embedding canary', value: (value: string) => canaryWords[value] ?? value }],
   ['identity', { name: 'embedding model' }],

@@ -34,22 +34,23 @@ interface OtlpAnswer {
   readonly shed?: ErrorCode;
 }
 
-export interface OtlpDeps {
-  readonly authentication: AuthenticationSettings;
-  readonly otlpReceiver: OtlpReceiver;
-  onShed(reason: ShedReason): void;
-}
-
 /**
  * Sufficient for a full batch of 512 spans if every tenth span has a vector of 3072 numbers, or if each span has a
  * document list of 30 kB. Parsing a hostile body of this size takes about 300 MB.
  */
 const LIMIT_BYTES = 16 * 1024 * 1024;
 
-export function addOtlp(app: FastifyInstance, deps: OtlpDeps, bodies: RequestBodies, retryAfterSeconds: number): void {
+export function addOtlp(
+  app: FastifyInstance,
+  receiver: OtlpReceiver,
+  authentication: AuthenticationSettings,
+  onShed: (reason: ShedReason) => void,
+  bodies: RequestBodies,
+  retryAfterSeconds: number,
+): void {
   const send = (reply: FastifyReply, answer: OtlpAnswer): FastifyReply => {
     if (answer.shed !== undefined) {
-      deps.onShed(shedReason(answer.shed));
+      onShed(shedReason(answer.shed));
       reply.header('retry-after', retryAfterSeconds);
     }
     return reply.code(answer.status).header('content-type', answer.contentType).send(Buffer.from(answer.body));
@@ -65,20 +66,13 @@ export function addOtlp(app: FastifyInstance, deps: OtlpDeps, bodies: RequestBod
       const isOfBody = failure instanceof RecalldError && !['unauthorized', 'forbidden'].includes(failure.kind);
       if (!isOfBody) throw error;
       reply.removeHeader('connection');
-      return send(reply, deps.otlpReceiver.refuse(failure, request.headers['content-type']));
+      return send(reply, receiver.refuse(failure, request.headers['content-type']));
     });
     for (const signal of ['traces', 'logs'] as const) {
-      scope.post(
-        `/v1/${signal}`,
-        { preParsing: requireScope('ingest', deps.authentication) },
-        async (request, reply) => {
-          const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
-          return send(
-            reply,
-            await deps.otlpReceiver.take(signal, body, request.headers['content-type'], pipelinesOf(request)),
-          );
-        },
-      );
+      scope.post(`/v1/${signal}`, { preParsing: requireScope('ingest', authentication) }, async (request, reply) => {
+        const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+        return send(reply, await receiver.take(signal, body, request.headers['content-type'], pipelinesOf(request)));
+      });
     }
   });
 }

@@ -7,16 +7,6 @@ import { type CustomPattern, customDetector, type Detector, patternProblem, type
 import { card, email, iban, ip, phone } from './personal-detectors.ts';
 import { credentials, privateKey, secret, token } from './secret-detectors.ts';
 
-/**
- * Text normalized for matching only. Full-width and styled letters and digits, digits of other scripts, dashes and
- * spaces become ASCII; invisible characters are removed. Text that is not redacted keeps its original characters.
- */
-interface FoldedText {
-  readonly text: string;
-  /** Returns the part of the original that corresponds to `text.slice(start, end)`; `start < end`. */
-  readonly originalSpan: (start: number, end: number) => { readonly start: number; readonly end: number };
-}
-
 const notAscii = /[\u0080-\uffff]/;
 /** Zero-width characters, soft hyphens, direction marks, variation selectors, the grapheme joiner. */
 const invisible = /^(?:\p{Cf}|\p{Variation_Selector}|\u034f)$/u;
@@ -25,9 +15,16 @@ const dash = /^[\p{Pd}\u2212]$/u;
 const decimalDigit = /^\p{Nd}$/u;
 const printableAscii = /^[!-~]$/;
 
-/** Normalizes a text in linear time. */
-export function foldText(original: string): FoldedText {
-  if (!notAscii.test(original)) return { text: original, originalSpan: (start, end) => ({ start, end }) };
+/**
+ * Normalizes a text for matching only, in linear time. Full-width and styled letters and digits, digits of other
+ * scripts, dashes and spaces become ASCII; invisible characters are removed. Text that is not redacted keeps its
+ * original characters.
+ *
+ * @returns `originalSpan`: the part of the original that corresponds to `text.slice(start, end)`; `start < end`
+ */
+export function foldText(original: string) {
+  if (!notAscii.test(original))
+    return { text: original, originalSpan: (start: number, end: number) => ({ start, end }) };
   const parts: string[] = [];
   // Start in the original of each code unit of the folded text.
   const origins: number[] = [];

@@ -114,22 +114,7 @@ export interface RatioTerm extends ClusterMember {
   readonly denominator: number;
 }
 
-export interface SessionRatio {
-  readonly kind: 'ratio';
-  readonly value: number;
-  /** Sums of the weighted terms; `value` is their ratio. */
-  readonly numerator: number;
-  readonly denominator: number;
-  /** Variance of `value`. */
-  readonly variance: number;
-  /** Degrees of freedom of the variance (Satterthwaite); small if a few heavy sessions dominate it. */
-  readonly degreesOfFreedom: number;
-  /** Number of terms with a positive denominator. */
-  readonly n: number;
-  readonly sessions: number;
-  /** Kish's effective number of sessions. */
-  readonly effectiveSessions: number;
-}
+export type SessionRatio = Extract<ReturnType<typeof sessionRatio>, { kind: 'ratio' }>;
 
 /** Minimum number of sessions, because a single session has no variance. */
 const MIN_SESSIONS = 2;
@@ -146,7 +131,7 @@ const MIN_SESSIONS = 2;
  *
  * @throws RangeError for a probability outside (0, 1] or a sum that is not finite
  */
-export function sessionRatio(terms: readonly RatioTerm[]): SessionRatio | InsufficientFeedback {
+export function sessionRatio(terms: readonly RatioTerm[]) {
   const members = terms.filter(({ denominator }) => denominator > 0);
   let numerator = 0;
   let denominator = 0;
@@ -174,30 +159,25 @@ export function sessionRatio(terms: readonly RatioTerm[]): SessionRatio | Insuff
     throw new RangeError('A ratio over sessions overflowed; a probability is too small.');
   }
   return {
-    kind: 'ratio',
+    kind: 'ratio' as const,
     value,
+    /** Sums of the weighted terms; `value` is their ratio. */
     numerator,
     denominator,
+    /** Variance of `value`. */
     variance,
+    /** Degrees of freedom of the variance (Satterthwaite); small if a few heavy sessions dominate it. */
     degreesOfFreedom: freedom,
+    /** Number of terms with a positive denominator. */
     n: members.length,
     sessions,
+    /** Kish's effective number of sessions. */
     effectiveSessions,
   };
 }
 
 /** A rate with a 95 % confidence interval; 0 <= low <= value <= high <= 1. */
-export interface ClickRate {
-  readonly kind: 'rate';
-  readonly value: number;
-  readonly low: number;
-  readonly high: number;
-  /** Number of sampled queries behind the rate. */
-  readonly n: number;
-  readonly sessions: number;
-}
-
-export type ClickRateOutcome = ClickRate | InsufficientFeedback;
+export type ClickRateOutcome = ReturnType<typeof rateOver>;
 
 const CONFIDENCE = 0.95;
 /**
@@ -260,17 +240,18 @@ function term(
 }
 
 /** Ratio of sums of terms whose numerators are at most their denominators. */
-export function rateOver(terms: readonly RatioTerm[]): ClickRateOutcome {
+export function rateOver(terms: readonly RatioTerm[]) {
   const ratio = sessionRatio(terms);
   if (ratio.kind === 'insufficient_data') return ratio;
   // Rounding can push the ratio above 1.
   const value = Math.min(1, ratio.value);
   const { low, high } = boundsOf(value, ratio);
   return {
-    kind: 'rate',
+    kind: 'rate' as const,
     value,
     low: Math.min(low, value),
     high: Math.max(high, value),
+    /** Number of sampled queries behind the rate. */
     n: ratio.n,
     sessions: ratio.sessions,
   };
@@ -290,14 +271,9 @@ function boundsOf(value: number, { variance, degreesOfFreedom, sessions, effecti
   return wilsonInterval(value, trials * (normalQuantile(upper) / t) ** 2, CONFIDENCE);
 }
 
-/** Result for a feedback measure that does not have enough data. */
-export interface InsufficientFeedback {
-  readonly kind: 'insufficient_data';
-  readonly of: 'opinions' | 'sessions' | 'clicks';
-  readonly have: number;
-  readonly need: number;
-}
+export type InsufficientFeedback = ReturnType<typeof tooFew>;
 
-export function tooFew(of: InsufficientFeedback['of'], have: number, need: number): InsufficientFeedback {
-  return { kind: 'insufficient_data', of, have, need };
+/** Result for a feedback measure that does not have enough data. */
+export function tooFew(of: 'opinions' | 'sessions' | 'clicks', have: number, need: number) {
+  return { kind: 'insufficient_data' as const, of, have, need };
 }

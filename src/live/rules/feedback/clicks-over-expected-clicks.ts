@@ -8,27 +8,10 @@
 import { studentTQuantile } from '../../../math/stats/distributions.ts';
 import type { Bounds } from '../../../math/stats/intervals.ts';
 import { effectiveClusters } from '../sampling/estimate.ts';
-import {
-  type ClickedQuery,
-  type InsufficientFeedback,
-  type RatioTerm,
-  type SessionRatio,
-  sessionRatio,
-  tooFew,
-} from './click-rates.ts';
+import { type ClickedQuery, type RatioTerm, type SessionRatio, sessionRatio, tooFew } from './click-rates.ts';
 
 /** Baseline click-through rates; plain numbers, so that they can be stored as JSON. */
-export interface BaselineCtr {
-  readonly kind: 'baseline';
-  /** CTR at ranks 1, 2, ...; each in (0, 1]. Ranks below it were shown too rarely to be estimated. */
-  readonly rates: readonly number[];
-  /** Covariance of the rates, which are estimates too. */
-  readonly covariance: readonly (readonly number[])[];
-  readonly queries: number;
-  readonly sessions: number;
-  /** Clicked documents at the ranks of `rates`. */
-  readonly clicks: number;
-}
+export type BaselineCtr = Extract<ReturnType<typeof baselineCtr>, { kind: 'baseline' }>;
 
 /** Default maximum rank, because users rarely view deeper ranks. */
 export const DEFAULT_CLICK_CUTOFF = 10;
@@ -53,10 +36,7 @@ const SMOOTHING = 1;
  * windows
  * @throws RangeError for a probability outside (0, 1], or so small that weights overflow
  */
-export function baselineCtr(
-  queries: readonly ClickedQuery[],
-  cutoff = DEFAULT_CLICK_CUTOFF,
-): BaselineCtr | InsufficientFeedback {
+export function baselineCtr(queries: readonly ClickedQuery[], cutoff = DEFAULT_CLICK_CUTOFF) {
   for (const { probability } of queries) {
     if (!(probability > 0 && probability <= 1)) {
       throw new RangeError(`An inclusion probability must lie in (0, 1], not be ${probability}.`);
@@ -75,21 +55,16 @@ export function baselineCtr(
   );
   const shown = shownTo(queries, 1);
   return {
-    kind: 'baseline',
+    kind: 'baseline' as const,
+    /** CTR at ranks 1, 2, ...; each in (0, 1]. Ranks below it were shown too rarely to be estimated. */
     rates,
+    /** Covariance of the rates, which are estimates too. */
     covariance: covarianceOf(shown, ranks),
     queries: shown.length,
     sessions: new Set(shown.map(({ cluster }) => cluster)).size,
+    /** Clicked documents at the ranks of `rates`. */
     clicks,
   };
-}
-
-interface RankTotals {
-  /** Effective number of sessions. */
-  readonly sessions: number;
-  /** Weighted number of clicks. */
-  readonly clicks: number;
-  readonly impressions: number;
 }
 
 /** Counts the clicked documents of a query down to a rank. */
@@ -101,8 +76,9 @@ function shownTo(queries: readonly ClickedQuery[], rank: number): ClickedQuery[]
   return queries.filter(({ shown }) => shown >= rank);
 }
 
-function shownRanks(queries: readonly ClickedQuery[], cutoff: number): RankTotals[] {
-  const totals: RankTotals[] = [];
+/** Effective number of sessions, and weighted numbers of clicks and impressions, at each rank. */
+function shownRanks(queries: readonly ClickedQuery[], cutoff: number) {
+  const totals = [];
   for (let rank = 1; rank <= cutoff; rank++) {
     const shown = shownTo(queries, rank);
     const sessions = effectiveClusters(shown);
@@ -121,12 +97,12 @@ function shownRanks(queries: readonly ClickedQuery[], cutoff: number): RankTotal
   return totals;
 }
 
-function ratioOf(totals: readonly RankTotals[]): number {
+function ratioOf(totals: ReturnType<typeof shownRanks>): number {
   const impressions = totals.reduce((sum, total) => sum + total.impressions, 0);
   return totals.reduce((sum, total) => sum + total.clicks, 0) / impressions;
 }
 
-function covarianceOf(queries: readonly ClickedQuery[], ranks: readonly RankTotals[]): number[][] {
+function covarianceOf(queries: readonly ClickedQuery[], ranks: ReturnType<typeof shownRanks>): number[][] {
   const sessions = new Map<string | number, Float64Array>();
   for (const { cluster, probability, shown, clickedRanks } of queries) {
     const residuals = sessions.get(cluster) ?? new Float64Array(ranks.length);
@@ -173,23 +149,6 @@ function isNumbers(value: unknown): value is number[] {
   return Array.isArray(value) && value.every((item) => Number.isFinite(item));
 }
 
-/** 95 % confidence interval; 0 <= low <= value <= high, all finite. */
-export interface ClicksOverExpectedClicks {
-  readonly kind: 'coec';
-  /** 1: as many clicks as in the baseline at the same ranks; below 1: fewer. */
-  readonly value: number;
-  readonly low: number;
-  readonly high: number;
-  /** Clicked documents of the sampled queries, and the number expected from the baseline, both unweighted. */
-  readonly clicks: number;
-  readonly expectedClicks: number;
-  /** Ranks 1 to `depth` count. */
-  readonly depth: number;
-  /** Sampled queries with results. */
-  readonly n: number;
-  readonly sessions: number;
-}
-
 const UPPER = 0.975;
 
 /**
@@ -209,10 +168,7 @@ const UPPER = 0.975;
  * @param queries queries of the window with complete clicks (see `clicksCompleteUntil`), attributed like the baseline
  * @throws RangeError for a probability outside (0, 1], or so small that weights overflow
  */
-export function clicksOverExpectedClicks(
-  queries: readonly ClickedQuery[],
-  baseline: BaselineCtr,
-): ClicksOverExpectedClicks | InsufficientFeedback {
+export function clicksOverExpectedClicks(queries: readonly ClickedQuery[], baseline: BaselineCtr) {
   const depth = baseline.rates.length;
   const expectedOf = cumulative(baseline.rates);
   const terms = queries.map((query) => ({
@@ -229,10 +185,12 @@ export function clicksOverExpectedClicks(
   const weight = shown.reduce((largest, { probability }) => Math.max(largest, 1 / probability), 0);
   const bounds = weightedCountInterval(numerator, variance, weight, studentTQuantile(UPPER, sessions - 1));
   return {
-    kind: 'coec',
+    kind: 'coec' as const,
+    /** 1: as many clicks as in the baseline at the same ranks; below 1: fewer. With a 95 % confidence interval. */
     value,
     low: Math.min(value, bounds.low / denominator),
     high: Math.max(value, bounds.high / denominator),
+    /** Clicked documents of the sampled queries, and the number expected from the baseline, both unweighted. */
     clicks: shown.reduce((sum, term) => sum + term.numerator, 0),
     expectedClicks: shown.reduce((sum, term) => sum + term.denominator, 0),
     depth,

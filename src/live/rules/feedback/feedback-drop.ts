@@ -18,10 +18,7 @@ export interface OpinionBucket extends OpinionCounts {
   readonly startMs: number;
 }
 
-export interface FeedbackBaseline extends OpinionCounts {
-  /** Overdispersion, >= 1: variance of the share over time relative to chance. */
-  readonly phi: number;
-}
+export type FeedbackBaseline = Exclude<ReturnType<typeof feedbackBaseline>, InsufficientFeedback>;
 
 /** Minimum number of opinions for a baseline. */
 export const MIN_BASELINE_OPINIONS = 50;
@@ -48,7 +45,7 @@ const MEDIAN_CHI_SQUARE = 0.4549;
  * Computes the baseline from buckets. `phi` is the median squared deviation from the median share relative to chance,
  * so that a few bad hours do not widen it.
  */
-export function feedbackBaseline(buckets: readonly OpinionBucket[]): FeedbackBaseline | InsufficientFeedback {
+export function feedbackBaseline(buckets: readonly OpinionBucket[]) {
   const { positive, negative } = sumOf(buckets);
   const n = positive + negative;
   const first = buckets[0];
@@ -61,6 +58,7 @@ export function feedbackBaseline(buckets: readonly OpinionBucket[]): FeedbackBas
     const span = Math.floor((bucket.startMs - first.startMs) / spanMs);
     spans.set(span, [...(spans.get(span) ?? []), bucket]);
   }
+  // `phi`: overdispersion, >= 1: variance of the share over time relative to chance.
   return { positive, negative, phi: overdispersionOf([...spans.values()].map(sumOf)) };
 }
 
@@ -74,20 +72,6 @@ function overdispersionOf(spans: readonly OpinionCounts[]): number {
     return (negative - size * usual) ** 2 / (size * usual * (1 - usual));
   });
   return Math.max(1, median(squares) / MEDIAN_CHI_SQUARE);
-}
-
-export interface FeedbackDrop {
-  /**
-   * E-value relative to the threshold; the alert fires at 1. Returns to 0 once the latest opinions are closer to the
-   * baseline.
-   */
-  readonly evidenceRatio: number;
-  readonly baselineShare: number;
-  /** Positive share of the latest opinions (at least 50, if there are that many). */
-  readonly latestShare: number;
-  /** Estimated onset of a drop, whether or not there is a drop. */
-  readonly sinceMs: number;
-  readonly opinions: number;
 }
 
 /** Caps the e-value ratio. */
@@ -105,7 +89,7 @@ export function feedbackDrop(
   buckets: readonly OpinionBucket[],
   { untilMs, bucketMs }: { readonly untilMs: number; readonly bucketMs: number },
   budget: FalsePageBudget,
-): FeedbackDrop | InsufficientFeedback {
+) {
   const first = buckets[0];
   if (first === undefined) return tooFew('opinions', 0, 1);
   const usual = positive + negative;
@@ -129,9 +113,12 @@ export function feedbackDrop(
   const isOver = latestShare > (baselineShare + dropped) / 2;
   const logRatio = logEvidence - Math.log(alertThreshold(budget, bucketMs, 1));
   return {
+    /** E-value relative to the threshold; the alert fires at 1. 0 once the latest opinions are closer to the baseline. */
     evidenceRatio: isOver ? 0 : Math.exp(Math.min(logRatio, MAX_LOG_RATIO)),
     baselineShare,
+    /** Positive share of the latest opinions (at least 50, if there are that many). */
     latestShare,
+    /** Estimated onset of a drop, whether or not there is a drop. */
     sinceMs: since.fromMs,
     opinions: all + bad,
   };

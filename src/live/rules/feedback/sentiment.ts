@@ -6,7 +6,7 @@
 import { ALL_SEGMENT } from '../../../core/model.ts';
 import { wilsonInterval } from '../../../math/stats/intervals.ts';
 import type { Feedback, OpinionKind } from '../live-query.ts';
-import { type InsufficientFeedback, tooFew } from './click-rates.ts';
+import { tooFew } from './click-rates.ts';
 import { type FeedbackBasis, kindsOf } from './user-cap.ts';
 
 export const sentiments = ['positive', 'negative', 'neutral'] as const;
@@ -88,24 +88,6 @@ function thumbOf(value: Feedback['value'], zero: ThumbRule['zero']): -1 | 0 | 1 
   return words.get(word) ?? words.get(word.replaceAll(/(?<=[a-z])[\s-]+(?=[a-z])/g, '_')) ?? null;
 }
 
-/** The interpretation of a valid value. */
-export interface SentimentReading {
-  readonly kind: 'reading';
-  readonly sentiment: Sentiment;
-  /**
-   * Thumb: 1 up, -1 down, 0 neither. Rating and relevance: the number as sent; for relevance, true is 1 and false is 0.
-   * Other kinds: 1.
-   */
-  readonly value: number;
-}
-
-/** The value does not fit its kind; reported as `invalid_field`. */
-interface SentimentRefusal {
-  readonly kind: 'refused';
-  /** One sentence that names the field and its valid values. Never quotes the value that was sent. */
-  readonly message: string;
-}
-
 /**
  * Interprets feedback according to the mapping of its pipeline.
  *
@@ -118,7 +100,7 @@ interface SentimentRefusal {
 export function sentimentOf(
   { kind, value, documentId }: Feedback,
   mapping: SentimentMapping,
-): SentimentReading | SentimentRefusal {
+) {
   switch (kind) {
     case 'thumb':
       return readThumb(value, mapping.thumb);
@@ -140,7 +122,7 @@ export function sentimentOf(
   }
 }
 
-function readThumb(value: Feedback['value'], rule: Sentiment | ThumbRule): SentimentReading | SentimentRefusal {
+function readThumb(value: Feedback['value'], rule: Sentiment | ThumbRule) {
   const thumb = thumbOf(value, typeof rule === 'string' ? 'negative' : rule.zero);
   if (thumb === null) {
     return refused('value must be up or down, true or false, or 1, 0 or -1 for a thumb.');
@@ -150,11 +132,7 @@ function readThumb(value: Feedback['value'], rule: Sentiment | ThumbRule): Senti
   return reading(thumb > 0 ? 'positive' : 'negative', thumb);
 }
 
-function readScale(
-  kind: 'rating' | 'relevance',
-  value: Feedback['value'],
-  scale: Sentiment | Scale,
-): SentimentReading | SentimentRefusal {
+function readScale(kind: 'rating' | 'relevance', value: Feedback['value'], scale: Sentiment | Scale) {
   const number = typeof value === 'number' && Number.isFinite(value) ? value : null;
   if (typeof scale === 'string') {
     return number === null ? refused(`value must be a number for a ${kind}.`) : reading(scale, number);
@@ -168,12 +146,25 @@ function readScale(
   return reading(number <= scale.negativeTo ? 'negative' : 'neutral', number);
 }
 
-function reading(sentiment: Sentiment, value: number): SentimentReading {
-  return { kind: 'reading', sentiment, value };
+export type SentimentReading = ReturnType<typeof reading>;
+
+/**
+ * The interpretation of a valid value.
+ *
+ * @param value thumb: 1 up, -1 down, 0 neither. Rating and relevance: the number as sent; for relevance, true is 1 and
+ *   false is 0. Other kinds: 1
+ */
+function reading(sentiment: Sentiment, value: number) {
+  return { kind: 'reading' as const, sentiment, value };
 }
 
-function refused(message: string): SentimentRefusal {
-  return { kind: 'refused', message };
+/**
+ * The value does not fit its kind; reported as `invalid_field`.
+ *
+ * @param message one sentence that names the field and its valid values. Never quotes the value that was sent
+ */
+function refused(message: string) {
+  return { kind: 'refused' as const, message };
 }
 
 /**
@@ -227,17 +218,8 @@ export interface OpinionCounts {
   readonly negative: number;
 }
 
-/** A share with a 95 % confidence interval; 0 <= low <= value <= high <= 1. */
-export interface PositiveRatio extends OpinionCounts {
-  readonly kind: 'ratio';
-  readonly value: number;
-  readonly low: number;
-  readonly high: number;
-  /** Number of positive and negative opinions. */
-  readonly n: number;
-}
-
-export type PositiveRatioOutcome = PositiveRatio | InsufficientFeedback;
+/** A share with a 95 % confidence interval; 0 <= low <= value <= high <= 1. `n`: positive and negative opinions. */
+export type PositiveRatioOutcome = ReturnType<typeof positiveRatio>;
 
 /**
  * Number of opinions in a window with the same kind, sentiment and segments. A user has one opinion of each kind per
@@ -270,7 +252,7 @@ const CONFIDENCE = 0.95;
  * @param minN minimum number of opinions, >= 1
  * @throws RangeError for a count that is not an integer >= 0
  */
-export function positiveRatio({ positive, negative }: OpinionCounts, minN = 1): PositiveRatioOutcome {
+export function positiveRatio({ positive, negative }: OpinionCounts, minN = 1) {
   for (const count of [positive, negative]) {
     if (!Number.isSafeInteger(count) || count < 0) {
       throw new RangeError(`A number of opinions must be an integer of at least 0, not ${count}.`);
@@ -283,7 +265,7 @@ export function positiveRatio({ positive, negative }: OpinionCounts, minN = 1): 
   const { low, high } = wilsonInterval(value, n, CONFIDENCE);
   // Rounding can push a bound past the value.
   return {
-    kind: 'ratio',
+    kind: 'ratio' as const,
     value,
     low: Math.min(low, value),
     high: Math.max(high, value),

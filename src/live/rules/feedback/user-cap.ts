@@ -73,17 +73,7 @@ function isCapped(candidate: CapCandidate): candidate is CappedCandidate {
 }
 
 /** Feedback under the same cap: one subject and one group of kinds on one pipeline. */
-interface CapSubject {
-  readonly pipeline: string;
-  /** From `capSubjectOf`. */
-  readonly subject: string;
-  readonly group: KindGroup;
-}
-
-export interface CapDay extends CapSubject {
-  /** Start of the day in UTC. */
-  readonly day: Date;
-}
+type CapSubject = ReturnType<typeof subjectOf>;
 
 /** Counted feedback of a subject in an hour. */
 export interface CountedHour extends CapSubject {
@@ -104,9 +94,11 @@ export function capSubjectOf({
   return JSON.stringify(author === null ? ['query', queryId] : ['user', author]);
 }
 
+export type CapDay = ReturnType<typeof capDays>[number];
+
 /** Returns the distinct (pipeline, subject, group, day) combinations whose counted hours `withinCaps` needs. */
-export function capDays(batch: readonly CapCandidate[]): CapDay[] {
-  const days = new Map<string, CapDay>();
+export function capDays(batch: readonly CapCandidate[]) {
+  const days = new Map<string, CapSubject & { readonly day: Date }>();
   for (const candidate of batch.filter(isCapped)) {
     const { pipeline, subject, group } = subjectOf(candidate);
     const start = startOf(candidate.occurredAt, DAY_MS);
@@ -157,7 +149,7 @@ export function withinCaps(
   });
 }
 
-function subjectOf(candidate: CappedCandidate): CapSubject {
+function subjectOf(candidate: CappedCandidate) {
   const { pipeline, kind } = candidate;
   return { pipeline, subject: capSubjectOf(candidate), group: kindGroupOf(kind) };
 }

@@ -4,7 +4,7 @@ import { contextSize } from '../../../core/text/context-size.ts';
 import { DAY_MS } from '../../../core/time.ts';
 import { type LiveQuery, type LiveStage, liveStage, type QueryEpisode } from '../live-query.ts';
 import type { TracedDocument } from './document-shapes.ts';
-import { readSpanFeedback, type TracedFeedback } from './feedback.ts';
+import { readSpanFeedback } from './feedback.ts';
 import { readEmbeddedText, readQueryText, readQueryVector, readRequest, readTopK } from './query-input.ts';
 import { readPerson, readSegments } from './request-tags.ts';
 import {
@@ -36,32 +36,9 @@ import {
   indexSpans,
   type TraceIndex,
 } from './trace-index.ts';
-import { reasonOf, summarize, type UnreadableReason, type UnreadableRetriever } from './unreadable-retriever.ts';
+import { reasonOf, summarize, type UnreadableReason } from './unreadable-retriever.ts';
 
-export interface Extraction {
-  readonly queries: readonly LiveQuery[];
-  readonly feedback: readonly TracedFeedback[];
-  /**
-   * Fragments that may complete earlier or later live queries of these traces (see `completeQueries`). Fragments with
-   * users, sessions and episodes are included even if a query of this export already has them, because they apply to the whole
-   * trace.
-   */
-  readonly fragments: readonly TraceFragment[];
-  /** Retriever, embedding, reranker and evaluator spans with dropped or truncated attributes or events. */
-  readonly truncatedSpans: number;
-  /** Spans that are not retrievers and produced neither a fragment nor feedback; most spans of a trace. */
-  readonly ignoredSpans: number;
-  /** Retriever spans without a pipeline. */
-  readonly spansWithoutPipeline: number;
-  /** Retriever spans of a pipeline that produced no query, by kind. (An explicitly empty result is a query.) */
-  readonly unreadableRetrievers: readonly UnreadableRetriever[];
-  /** Searches without a retriever span, by kind. */
-  readonly untracedSearches: readonly UnreadableRetriever[];
-  /** Annotations and evaluations by a machine. */
-  readonly machineJudgments: number;
-  /** Annotations and evaluations without a known kind or a span. */
-  readonly unusableAnnotations: number;
-}
+export type Extraction = ReturnType<typeof extractLiveQueries>;
 
 const MAX_LATENCY_MS = DAY_MS;
 
@@ -77,7 +54,7 @@ const MAX_LATENCY_MS = DAY_MS;
  * - Each export is processed separately. The spans of a trace may arrive in several exports, so data for queries of
  *   other exports is returned as `fragments`.
  */
-export function extractLiveQueries(spans: readonly OtlpSpan[], options: ExtractionOptions): Extraction {
+export function extractLiveQueries(spans: readonly OtlpSpan[], options: ExtractionOptions) {
   const index = indexSpans(
     spans,
     (span) => options.pipelineOf(span) !== null,
@@ -115,15 +92,25 @@ export function extractLiveQueries(spans: readonly OtlpSpan[], options: Extracti
   return {
     queries,
     feedback,
+    /**
+     * Fragments that may complete earlier or later live queries of these traces (see `completeQueries`). Fragments with
+     * users, sessions and episodes are included even if a query of this export already has them, because they apply to
+     * the whole trace.
+     */
     fragments: [
       ...unused.filter(({ kind }) => kind !== 'person' && kind !== 'episode'),
       ...fragments.filter(({ kind }) => kind === 'episode'),
       ...peopleOf(fragments),
     ],
+    /** Retriever, embedding, reranker and evaluator spans with dropped or truncated attributes or events. */
     truncatedSpans: index.spans.filter((span) => isTruncated(span, index)).length + cutOff.length,
+    /** Spans that are not retrievers and produced neither a fragment nor feedback; most spans of a trace. */
     ignoredSpans: index.spans.length - used.size,
+    /** Retriever spans without a pipeline. */
     spansWithoutPipeline: index.spans.filter((span) => index.isUnwatched(span)).length,
+    /** Retriever spans of a pipeline that produced no query, by kind. (An explicitly empty result is a query.) */
     unreadableRetrievers: summarize(unreadable),
+    /** Searches without a retriever span, by kind. */
     untracedSearches: untracedSearches(index, options.pipelineOf),
     ...judged,
   };

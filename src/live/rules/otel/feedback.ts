@@ -20,21 +20,6 @@ import {
 } from './span.ts';
 import type { TraceIndex } from './trace-index.ts';
 
-/** An annotation or evaluation of a span or log record. */
-export interface Annotation {
-  /** What the annotation rates: the span, its whole trace, or the session. */
-  readonly scope: 'span' | 'trace' | 'session';
-  readonly name: string;
-  readonly score: number | null;
-  readonly label: string | null;
-  readonly explanation: string | null;
-  /** HUMAN, LLM, CODE or another value set by the service; null if unknown. */
-  readonly annotatorKind: string | null;
-  /** Distinguishes annotations of the same name on the same target; null if there is only one. */
-  readonly identifier: string | null;
-  readonly metadata: Attributes | null;
-}
-
 /** Name of the evaluation event of OTel GenAI. */
 const EVALUATION_EVENT = 'gen_ai.evaluation.result';
 
@@ -67,13 +52,17 @@ const scopes = [
   ['session', 'session.'],
 ] as const;
 
+/** An annotation or evaluation of a span or log record. */
+export type Annotation = NonNullable<ReturnType<typeof readAnnotation>>;
+
+/** @param scope what the annotation rates: the span, its whole trace, or the session */
 function readAnnotation(
   fields: Attributes,
-  scope: Annotation['scope'],
+  scope: (typeof scopes)[number][0],
   form: string,
   scoreName: string,
   labelName: string,
-): Annotation | null {
+) {
   const name = readShortText(fields[`${form}.name`]);
   if (name === null) return null;
   // The event has no fields for the annotator and the identifier. According to the OpenInference spec, gateways keep
@@ -85,7 +74,9 @@ function readAnnotation(
     score: readNumber(fields[scoreName]),
     label: readShortText(fields[labelName]),
     explanation: readText(fields[`${form}.explanation`]),
+    /** HUMAN, LLM, CODE or another value set by the service; null if unknown. */
     annotatorKind: readFirst(fields, either('annotator_kind'), readString),
+    /** Distinguishes annotations of the same name on the same target; null if there is only one. */
     identifier: readFirst(fields, either('identifier'), readString),
     metadata: readFirst(fields, either('metadata'), readObject),
   };
@@ -101,14 +92,9 @@ export interface TracedFeedback extends Feedback {
   readonly isResolved: boolean;
 }
 
-interface Opinion {
-  readonly kind: FeedbackKind;
-  readonly value: Feedback['value'];
-}
-
 /** `machine`: not made by a human. `unknown`: not a known kind of feedback. */
 type AnnotationReading =
-  | { readonly kind: 'opinion'; readonly opinion: Opinion }
+  | { readonly kind: 'opinion'; readonly opinion: { readonly kind: FeedbackKind; readonly value: Feedback['value'] } }
   | { readonly kind: 'machine' }
   | { readonly kind: 'unknown' };
 

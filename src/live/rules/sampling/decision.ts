@@ -152,7 +152,12 @@ export type AlwaysKeepRule =
   | { readonly kind: 'low_similarity'; readonly below: number };
 
 export interface SamplingPolicy {
-  readonly rates: SamplingRates;
+  /** Before the cap on samples per minute. Each in [0, 1]; 0 and 1 are exact: none and all. */
+  readonly rates: {
+    readonly rate: number;
+    /** Rates by segment `key=value`; a matching rate replaces `rate`. */
+    readonly segments: Readonly<Record<string, number>>;
+  };
   readonly alwaysKeep: readonly AlwaysKeepRule[];
   /** Samples per minute of this replica, from `budgetShare`. */
   readonly budget: number;
@@ -172,21 +177,6 @@ export interface SamplingTraits extends UnitIds {
   readonly hasNegativeFeedback: boolean;
   /** Probability of upstream sampling, in (0, 1]; 1 without upstream sampling. */
   readonly upstreamProbability: number;
-}
-
-export interface SamplingDecision {
-  readonly isSampled: boolean;
-  /** Inclusion probability; weights are its inverse. 0 only for queries that are never sampled. */
-  readonly probability: number;
-  /** The rule that matched; `rate` if the draw selected the query; otherwise `not_sampled`. */
-  readonly reason: AlwaysKeepRule['kind'] | 'rate' | 'not_sampled';
-  /** Draw of the unit. */
-  readonly hash: number;
-  /**
-   * Probability from rate and level alone, without upstream sampling. The whole session is sampled if `hash <
-   * rateProbability`.
-   */
-  readonly rateProbability: number;
 }
 
 /**
@@ -217,18 +207,27 @@ export function decide(query: SamplingTraits, policy: SamplingPolicy, level: num
   return decideBy(query, matchingRule(query, policy.alwaysKeep), rateFor(query.segments, policy.rates), level);
 }
 
-function decideBy(
-  query: SamplingTraits,
-  rule: AlwaysKeepRule['kind'] | null,
-  rate: number,
-  level: number,
-): SamplingDecision {
+export type SamplingDecision = ReturnType<typeof decideBy>;
+
+function decideBy(query: SamplingTraits, rule: AlwaysKeepRule['kind'] | null, rate: number, level: number) {
   const hash = samplingHash(query.pipeline, samplingUnit(query));
   const rateProbability = rate * 2 ** -level;
   const probability = probabilityBy(query, rule, rateProbability);
-  if (rule !== null) return { isSampled: true, probability, reason: rule, hash, rateProbability };
-  const isSampled = hash < rateProbability;
-  return { isSampled, probability, reason: isSampled ? 'rate' : 'not_sampled', hash, rateProbability };
+  const isSampled = rule !== null || hash < rateProbability;
+  return {
+    isSampled,
+    /** Inclusion probability; weights are its inverse. 0 only for queries that are never sampled. */
+    probability,
+    /** The rule that matched; `rate` if the draw selected the query; otherwise `not_sampled`. */
+    reason: rule ?? (isSampled ? ('rate' as const) : ('not_sampled' as const)),
+    /** Draw of the unit. */
+    hash,
+    /**
+     * Probability from rate and level alone, without upstream sampling. The whole session is sampled if `hash <
+     * rateProbability`.
+     */
+    rateProbability,
+  };
 }
 
 /**
@@ -264,20 +263,12 @@ function matches(rule: AlwaysKeepRule, query: SamplingTraits): boolean {
   }
 }
 
-/** Sampling rates of a pipeline, before the cap on samples per minute. */
-interface SamplingRates {
-  /** Rate of queries without a matching segment, in [0, 1]; 0 and 1 are exact: none and all. */
-  readonly rate: number;
-  /** Rates by segment `key=value`; a matching rate replaces `rate`. */
-  readonly segments: Readonly<Record<string, number>>;
-}
-
 /**
  * Returns the sampling rate of a query: the largest rate that matches its segments.
  *
  * @throws RangeError for a rate outside [0, 1], which the config schema rejects
  */
-export function rateFor(segments: Readonly<Record<string, string>>, rates: SamplingRates): number {
+export function rateFor(segments: Readonly<Record<string, string>>, rates: SamplingPolicy['rates']): number {
   let largest: number | null = null;
   for (const key in segments) {
     const rate = rates.segments[`${key}=${segments[key]}`];

@@ -9,13 +9,6 @@ import { type QueryOutcome, queryOutcomes } from '../../../core/model.ts';
 import { studentTQuantile } from '../../../math/stats/distributions.ts';
 import { effectiveNumber } from '../../../math/stats/effective-number.ts';
 
-interface ClusterVariance {
-  /** >= 0. */
-  readonly variance: number;
-  /** Satterthwaite's degrees of freedom of the variance, >= 1; 0 if the variance is 0. */
-  readonly degreesOfFreedom: number;
-}
-
 /**
  * Estimates the variance of the total of value / probability under Poisson sampling of clusters.
  *
@@ -36,12 +29,13 @@ interface ClusterVariance {
  * @param members sampled queries in any order
  * @param values one value for each member
  */
-export function clusterVariance(members: readonly ClusterMember[], values: readonly number[]): ClusterVariance {
+export function clusterVariance(members: readonly ClusterMember[], values: readonly number[]) {
   const contributions = [...groupByCluster(members, values).values()].map(clusterContribution);
   const variance = contributions.reduce((sum, contribution) => sum + contribution, 0);
   if (variance === 0) return { variance, degreesOfFreedom: 0 };
   // At least 1, because squares of tiny numbers may underflow.
   const degreesOfFreedom = Math.max(1, effectiveNumber(contributions));
+  // Satterthwaite's degrees of freedom of the variance, >= 1; 0 if the variance is 0.
   return { variance, degreesOfFreedom };
 }
 
@@ -111,26 +105,9 @@ interface SampledWindow {
 }
 
 /** An estimate with a 95 % confidence interval; `low <= value <= high`, all finite. */
-export interface WeightedEstimate {
-  readonly kind: 'estimate';
-  readonly value: number;
-  readonly low: number;
-  readonly high: number;
-  readonly standardError: number;
-  /** Number of sampled queries. */
-  readonly n: number;
-  /** Kish's effective number of sampled clusters. */
-  readonly effectiveClusters: number;
-}
+export type WeightedEstimate = ReturnType<typeof estimate>;
 
-/** Too few randomly sampled clusters to estimate the variance. */
-interface InsufficientData {
-  readonly kind: 'insufficient_data';
-  readonly have: number;
-  readonly need: number;
-}
-
-export type EstimateOutcome = WeightedEstimate | InsufficientData;
+export type EstimateOutcome = WeightedEstimate | ReturnType<typeof insufficient>;
 
 /** Probability outside the 95 % bounds on each side. */
 const TAIL = 0.025;
@@ -160,9 +137,9 @@ export function horvitzThompsonTotal(samples: readonly SampledValue[], window: S
 
 function estimate(
   value: number,
-  { variance, degreesOfFreedom }: ClusterVariance,
+  { variance, degreesOfFreedom }: ReturnType<typeof clusterVariance>,
   members: readonly ClusterMember[],
-): WeightedEstimate {
+) {
   const standardError = Math.sqrt(variance);
   if (!Number.isFinite(value) || !Number.isFinite(standardError)) {
     throw new RangeError(
@@ -172,18 +149,21 @@ function estimate(
   const reach = variance === 0 ? 0 : studentTQuantile(1 - TAIL, degreesOfFreedom) * standardError;
   const size = effectiveClusters(members);
   return {
-    kind: 'estimate',
+    kind: 'estimate' as const,
     value,
     low: value - reach,
     high: value + reach,
     standardError,
+    /** Number of sampled queries. */
     n: members.length,
+    /** Kish's effective number of sampled clusters. */
     effectiveClusters: size,
   };
 }
 
-function insufficient(have: number, need: number): InsufficientData {
-  return { kind: 'insufficient_data', have, need };
+/** Too few randomly sampled clusters to estimate the variance. */
+function insufficient(have: number, need: number) {
+  return { kind: 'insufficient_data' as const, have, need };
 }
 
 function checkMembers(members: readonly ClusterMember[], window: SampledWindow): void {

@@ -7,6 +7,7 @@ import { createLiveIngest } from '../../../../src/live/live-ingest.ts';
 import type { Feedback } from '../../../../src/live/rules/live-query.ts';
 import { createLiveTraffic, type LiveTraffic } from '../../../../src/live/sql/live-traffic.ts';
 import { aLiveQuery, documents, NOON } from '../../../support/builders.ts';
+import { contextOf } from '../../../support/context.ts';
 import { useDatabase } from '../../../support/database.ts';
 import { silentLogger } from '../../../support/log.ts';
 import { MemoryMeter } from '../../../support/memory-telemetry.ts';
@@ -39,16 +40,18 @@ it.each<[string, keyof LiveTraffic]>([
         : (stored[failing] as (...args: readonly unknown[]) => Promise<unknown>)(...args),
   };
   const cleanups = createCleanupStack(silentLogger);
-  const { ingestQueries, ingestFeedback } = await createLiveIngest({
-    config,
-    traffic,
-    clock: new SteerableClock(NOON),
-    meter: new MemoryMeter(),
-    logger: silentLogger,
-    hashKey: 'a key of at least sixteen bytes',
-    onViolations: () => undefined,
+  const { ingestQueries, ingestFeedback } = await createLiveIngest(
+    contextOf({
+      config,
+      db: { live: { traffic } },
+      clock: new SteerableClock(NOON),
+      meter: new MemoryMeter(),
+      logger: silentLogger,
+      hashKey: 'a key of at least sixteen bytes',
+      hooks: { reportViolations: () => undefined },
+    }),
     cleanups,
-  });
+  );
   const id = `unhappy at ${failing}`;
   expect(await ingestQueries([aLiveQuery({ id, results: documents('d1') })])).toMatchObject({
     accepted: 1,

@@ -7,6 +7,7 @@ import { createLiveIngest } from '../../../../src/live/live-ingest.ts';
 import type { UnreadableRetriever } from '../../../../src/live/rules/otel/unreadable-retriever.ts';
 import { createLiveTraffic, type LiveTraffic } from '../../../../src/live/sql/live-traffic.ts';
 import { NOON } from '../../../support/builders.ts';
+import { contextOf } from '../../../support/context.ts';
 import { useDatabase } from '../../../support/database.ts';
 import { silentLogger } from '../../../support/log.ts';
 import { MemoryMeter } from '../../../support/memory-telemetry.ts';
@@ -31,16 +32,18 @@ const kind: UnreadableRetriever = {
 async function ingestWith(traffic: LiveTraffic) {
   let nowMs = NOON.getTime();
   const clock = { now: () => new Date(nowMs), monotonicMs: () => nowMs, sleep: async () => {} };
-  const ingest = await createLiveIngest({
-    config,
-    traffic,
-    clock,
-    meter: new MemoryMeter(),
-    logger: silentLogger,
-    hashKey: 'a key of at least sixteen bytes',
-    onViolations: () => undefined,
-    cleanups: createCleanupStack(silentLogger),
-  });
+  const ingest = await createLiveIngest(
+    contextOf({
+      config,
+      db: { live: { traffic } },
+      clock,
+      meter: new MemoryMeter(),
+      logger: silentLogger,
+      hashKey: 'a key of at least sixteen bytes',
+      hooks: { reportViolations: () => undefined },
+    }),
+    createCleanupStack(silentLogger),
+  );
   return {
     recordUnreadable: (found: Parameters<typeof ingest.recordUnreadable>[0]) => ingest.recordUnreadable(found),
     pass: (ms: number): void => {

@@ -1,10 +1,21 @@
 import { expect, it } from 'vitest';
+import type { LivePlan } from '../../../../src/live/context.ts';
 import { summarizeFeedback } from '../../../../src/live/edge/live-routes.ts';
 import type { OpinionTally } from '../../../../src/live/rules/feedback/sentiment.ts';
+import { contextOf } from '../../../support/context.ts';
 import { hours } from '../../../support/measurements.ts';
 
 const window = { from: hours(-1), until: hours(1) };
-const source = { pipeline: 'docs', segmentKeys: ['lang'], maxSegments: 1 };
+const plan: LivePlan = {
+  pipeline: 'docs',
+  segmentKeys: ['lang'],
+  maxSegments: 1,
+  windowMs: 0,
+  baselineMs: 0,
+  idleMs: 0,
+  expectsEpisodes: false,
+  samplesAll: true,
+};
 
 /** A thumb up on a query in English. */
 function aTally(parts: Partial<OpinionTally> = {}): OpinionTally {
@@ -19,7 +30,8 @@ function aTally(parts: Partial<OpinionTally> = {}): OpinionTally {
 }
 
 function summaryOf(tallies: readonly OpinionTally[]) {
-  return summarizeFeedback({ opinions: async () => tallies }, source, window);
+  const { db } = contextOf({ db: { live: { traffic: { opinions: async () => [...tallies] } } } });
+  return summarizeFeedback(db, plan, window);
 }
 
 it('counts the latest opinion of each user, and all feedback separately', async () => {

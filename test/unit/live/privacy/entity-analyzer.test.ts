@@ -89,11 +89,9 @@ async function anAnalyzer(responder: Responder, changes: Partial<PresidioConfig>
     url: server.url,
     headers: { authorization: 'Bearer secret-token' },
     language: 'de',
-    scoreThreshold: 0.6,
-    entities: null,
-    timeoutMs: 5000,
+    score_threshold: 0.6,
+    timeout_ms: 5000,
     concurrency: 4,
-    configField: 'privacy.presidio',
     ...changes,
   });
 }
@@ -152,14 +150,14 @@ describe('the analyzer of Presidio', () => {
     ['never answers', hang()],
     ['stops in the middle of its answer', hangInBody()],
   ])('times out when it %s', async (_what, responder) => {
-    const analyzer = await anAnalyzer(responder, { timeoutMs: 50 });
+    const analyzer = await anAnalyzer(responder, { timeout_ms: 50 });
     const analysis = await analyzer.analyze('is Ada in');
     expect(analysis).toMatchObject({ kind: 'timeout', message: expect.stringContaining('within 50 ms') });
     await waitFor(() => server?.openConnections === 0);
   });
 
   it('gets at most the configured number of concurrent texts, and queued ones time out', async () => {
-    const analyzer = await anAnalyzer(hang(), { timeoutMs: 2000, concurrency: 3 });
+    const analyzer = await anAnalyzer(hang(), { timeout_ms: 2000, concurrency: 3 });
     const analyses = Promise.all(Array.from({ length: 10 }, (_, i) => analyzer.analyze(`text ${i}`)));
     await waitFor(() => server?.requests.length === 3);
     expect(server?.openConnections).toBe(3);

@@ -49,7 +49,7 @@ export function aClickedQuery(parts: Partial<ClickedQuery> = {}): ClickedQuery {
 /** Rates that are known for certain. */
 export function aBaselineCtr(rates: readonly number[]): BaselineCtr {
   const covariance = rates.map(() => rates.map(() => 0));
-  return { kind: 'baseline', rates, covariance, queries: 1000, sessions: 1000, clicks: 1000 };
+  return { kind: 'baseline', rates: [...rates], covariance, queries: 1000, sessions: 1000, clicks: 1000 };
 }
 
 /** The default sentiment mapping. */

@@ -4,7 +4,6 @@ import {
   CLICK_ATTRIBUTION_MS,
   type Click,
   type ClickedQuery,
-  type ClickRate,
   type ClickRateOutcome,
   clickedQueries,
   clickedQueryRate,
@@ -86,7 +85,7 @@ it('considers clicks complete once the attribution time of the last query is ove
   expect(NOON.getTime() - last.getTime()).toBe(CLICK_ATTRIBUTION_MS);
 });
 
-function rateOf(outcome: ClickRateOutcome): ClickRate {
+function rateOf(outcome: ClickRateOutcome): Extract<ClickRateOutcome, { kind: 'rate' }> {
   if (outcome.kind !== 'rate') throw new Error('There were too few sessions.');
   return outcome;
 }

@@ -2,7 +2,6 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ClickedQuery } from '../../../../../src/live/rules/feedback/click-rates.ts';
 import {
-  type ClicksOverExpectedClicks,
   clicksOverExpectedClicks,
   weightedCountInterval,
 } from '../../../../../src/live/rules/feedback/clicks-over-expected-clicks.ts';
@@ -56,7 +55,9 @@ describe('the interval of a weighted count', () => {
 
 const reference = aBaselineCtr([0.4, 0.1]);
 
-function coecOf(queries: readonly ClickedQuery[], of = reference): ClicksOverExpectedClicks {
+type Coec = Extract<ReturnType<typeof clicksOverExpectedClicks>, { kind: 'coec' }>;
+
+function coecOf(queries: readonly ClickedQuery[], of = reference): Coec {
   const coec = clicksOverExpectedClicks(queries, of);
   if (coec.kind !== 'coec') throw new Error('There were too few sessions.');
   return coec;
@@ -70,7 +71,7 @@ function isSound(outcome: ReturnType<typeof clicksOverExpectedClicks>): boolean 
 }
 
 /** Of a session that was shown so many documents and clicked these, and of another that did not click. */
-function coecOfTwo(clickedRanks: readonly number[], shown: number): ClicksOverExpectedClicks {
+function coecOfTwo(clickedRanks: readonly number[], shown: number): Coec {
   return coecOf([aClickedQuery({ cluster: 's1', shown, clickedRanks }), aClickedQuery({ cluster: 's2', shown: 2 })]);
 }
 
