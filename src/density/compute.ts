@@ -2,22 +2,23 @@
 
 import type { Matrix } from '../math/vector/matrix.ts';
 import type { ThreadPool } from '../platform/threads/thread-pool.ts';
-import { type BaselineSettings, buildBaseline, type FrozenBaseline } from './rules/baseline.ts';
-import type { Regions } from './rules/baseline-spread.ts';
+import { type BaselineSettings, buildBaseline } from './rules/baseline.ts';
 import { familiarity, novelBelow } from './rules/cause.ts';
 import { complaintTopics, type RatedQuery } from './rules/complaint-topics.ts';
 import { findTopics, type TopicBaseline } from './rules/find-topics.ts';
 import { measureWindow } from './rules/measure-window.ts';
-import type { BaselineScores, VectorisedQueries } from './rules/query-score.ts';
+import type { VectorisedQueries } from './rules/query-score.ts';
 import { compareStoreWithTraffic, takeStoreSnapshot } from './rules/store-snapshot.ts';
 
 /** Random seed for clustering, fixed so that equal vectors produce equal clusters. */
 const CLUSTER_SEED = 1;
 
+type WindowBaseline = Parameters<typeof measureWindow>[2];
+
 export const densityTasks = {
   buildBaseline: (input: { traffic: VectorisedQueries; settings: BaselineSettings }) =>
     buildBaseline(input.traffic.queries, input.traffic.vectors, input.settings),
-  measureWindow: (input: { traffic: VectorisedQueries; baseline: { regions: Regions; scores: BaselineScores } }) =>
+  measureWindow: (input: { traffic: VectorisedQueries; baseline: WindowBaseline }) =>
     measureWindow(input.traffic.queries, input.traffic.vectors, input.baseline),
   compareWithBaseline: (input: { queries: Matrix; baseline: Matrix }) => {
     const threshold = novelBelow(input.baseline);
@@ -41,8 +42,6 @@ export interface VectorisedComplaints {
   readonly queries: readonly RatedQuery[];
   readonly vectors: Matrix;
 }
-
-type WindowBaseline = Pick<FrozenBaseline, 'regions' | 'scores'>;
 
 /**
  * Runs computations over query vectors in worker threads. Every call rejects with the reason of `signal` when it

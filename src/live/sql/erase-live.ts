@@ -270,11 +270,7 @@ const derivedTables = [
 const IN_FLIGHT_MS = HOUR_MS;
 
 /** Erases all data of a subject. The caller must hold the erasure lock. */
-export async function eraseLive(
-  client: PoolClient,
-  subject: ErasureSubject,
-  now: Date,
-): Promise<Pick<ErasureReport, 'queries' | 'feedback'>> {
+export async function eraseLive(client: PoolClient, subject: ErasureSubject, now: Date) {
   const isUser = subject.kind === 'user';
   const named: ErasedSubject = {
     kind: subject.kind,
@@ -292,12 +288,7 @@ export async function eraseLive(
  *
  * @param since first day of receipt to search; null: the day of the oldest remembered erasure
  */
-export async function eraseLate(
-  pool: Pool,
-  pipelines: readonly string[],
-  since: Date | null,
-  now: Date,
-): Promise<Pick<ErasureReport, 'queries' | 'feedback'>> {
+export async function eraseLate(pool: Pool, pipelines: readonly string[], since: Date | null, now: Date) {
   return inTransaction(pool, async (client) => {
     await lockInTransaction(client, 'erasure');
     const rows = await queryRows<ErasedSubject>(

@@ -9,7 +9,7 @@ import type { OpinionBucket } from '../rules/feedback/feedback-drop.ts';
 import type { OpinionTally } from '../rules/feedback/sentiment.ts';
 import type { CapDay, CountedHour } from '../rules/feedback/user-cap.ts';
 import type { UnreadableRetriever } from '../rules/otel/unreadable-retriever.ts';
-import { areErased, type ErasableQuery, type ErasureReport, eraseLate } from './erase-live.ts';
+import { areErased, type ErasableQuery, eraseLate } from './erase-live.ts';
 import {
   insertFeedback,
   readCountedHours,
@@ -176,7 +176,7 @@ export function createLiveTraffic(pool: Pool, replica: string) {
     prune: (retentionDays: ReadonlyMap<string, number>, now: Date): Promise<void> =>
       pruneLive(pool, retentionDays, now),
     /** Erases data of erased subjects that arrived today or yesterday (UTC). */
-    eraseLate: (pipelines: readonly string[], now: Date): Promise<Pick<ErasureReport, 'queries' | 'feedback'>> =>
+    eraseLate: (pipelines: readonly string[], now: Date) =>
       eraseLate(pool, pipelines, new Date(now.getTime() - DAY_MS), now),
     /** Returns for each query whether it or its user was erased after the query occurred. */
     areErased: (queries: readonly ErasableQuery[]): Promise<readonly boolean[]> => explained(areErased(pool, queries)),

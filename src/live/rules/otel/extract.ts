@@ -226,12 +226,8 @@ function mergedByRank(lists: readonly (readonly RetrievedDocument[])[]): string[
   return ranked.toSorted((a, b) => a.rank - b.rank).map(({ id }) => id);
 }
 
-function readResults(
-  span: OtlpSpan,
-  inner: readonly OtlpSpan[],
-  options: ExtractionOptions,
-): Pick<LiveQuery, 'results' | 'context'> | UnreadableReason {
-  if (hasSeveralQueries(span)) return 'several_queries';
+function readResults(span: OtlpSpan, inner: readonly OtlpSpan[], options: ExtractionOptions) {
+  if (hasSeveralQueries(span)) return 'several_queries' as const;
   const fieldKeys = options.fieldKeysOf(options.pipelineOf(span) ?? '');
   const own = documentsOf(span, options);
   if (own !== null) return identifyAny(own, options, span, fieldKeys);
@@ -247,7 +243,7 @@ function identifyAny(
   identity: DocumentIdentity,
   span: OtlpSpan,
   fieldKeys: readonly string[],
-): Pick<LiveQuery, 'results' | 'context'> | UnreadableReason {
+) {
   const { documents, unidentified } = identifyDocuments(traced, identity, span, fieldKeys);
   if (documents.length > 0 && unidentified === documents.length) return reasonOf(span, true);
   return { results: documents, context: contextSize(traced.map(({ content }) => content)) };

@@ -156,7 +156,7 @@ function relevanceOf(label: string | null): number | null {
 const MAX_RANK = 10_000;
 
 /** Returns the annotated document, from the `metadata` of Phoenix document annotations. */
-function readAnnotatedDocument(metadata: Attributes | null): Pick<Feedback, 'documentId' | 'rank'> {
+function readAnnotatedDocument(metadata: Attributes | null) {
   const rank = (readNumber(metadata?.['document_position']) ?? -1) + 1;
   return {
     documentId: readFirst(metadata ?? {}, ['document_id', 'document.id'], readId),

@@ -97,7 +97,6 @@ describe('a baseline', () => {
     const day = world.ask(evenQuestions(100, TOPICS, MONDAY, HOUR));
     expect(buildBaseline(day.queries, day.vectors, settings)).toEqual({
       kind: 'insufficient_data',
-      of: 'days',
       have: 1,
       need: 2,
     });
