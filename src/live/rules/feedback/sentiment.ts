@@ -97,10 +97,7 @@ function thumbOf(value: Feedback['value'], zero: ThumbRule['zero']): -1 | 0 | 1 
  * - other kinds: no value, true, or 1. Texts, such as a reformulated query, are rejected, because values are stored
  *   unredacted. A citation is neutral and names a document
  */
-export function sentimentOf(
-  { kind, value, documentId }: Feedback,
-  mapping: SentimentMapping,
-) {
+export function sentimentOf({ kind, value, documentId }: Feedback, mapping: SentimentMapping) {
   switch (kind) {
     case 'thumb':
       return readThumb(value, mapping.thumb);
