@@ -10,11 +10,10 @@ import type { Logger } from '../core/logger.ts';
 import type { Clock } from '../core/time.ts';
 import { densityJobs } from '../density/jobs.ts';
 import { experimentJobs } from '../experiments/jobs.ts';
-import type { Timetable } from '../golden/gauges.ts';
 import { goldenJobs, recoverGoldenRunsJob, runGoldenSetJob } from '../golden/golden-jobs.ts';
-import { isQuiet } from '../golden/rules/schedule.ts';
 import { tickFullRun, tickSentinel } from '../golden/runs/tick-golden-set.ts';
-import type { GoldenSchedule, WatchedPipeline } from '../golden/watched-pipeline.ts';
+import type { Timetable } from '../golden/timetable.ts';
+import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
 import { diagnosisJobs } from '../incidents/diagnosis/diagnose-job.ts';
 import { notificationJobs } from '../incidents/notifications/notification-jobs.ts';
 import { probeJobs } from '../index/probes/probe-jobs.ts';
@@ -22,13 +21,7 @@ import { checkIndexJob, indexJobs } from '../index/truth/check-index.ts';
 import type { IndexPlan } from '../index/truth/plan.ts';
 import { judgingJobs } from '../judging/judging-jobs.ts';
 import { liveJobs } from '../live/live-jobs.ts';
-import {
-  type Cron,
-  latestOccurrence,
-  longestGapSeconds,
-  nextOccurrence,
-  occurrencesBetween,
-} from '../math/schedule/occurrences.ts';
+import { type Cron, latestOccurrence } from '../math/schedule/occurrences.ts';
 import type { IntervalOf } from '../measures/rules/measurement.ts';
 import { watchChangesJob } from '../measures/watch-changes.ts';
 import type { Meter } from '../platform/metrics/meter.ts';
@@ -245,50 +238,6 @@ function createTicker({ clock, clockWatch, logger, meter }: TickContext, { what,
       newer.abort(new Error('the daemon stops'));
       return running;
     },
-  };
-}
-
-const EIGHT_DAYS_MS = 8 * 86_400_000;
-/**
- * Maximum number of consecutive ticks in quiet hours that are skipped, within a year. At one tick per minute, this is
- * more than three days.
- */
-const MAX_QUIET = 5000;
-const YEAR_MS = 366 * 86_400_000;
-
-/** Computes each gap between scheduled runs once, because gaps depend only on the schedule. */
-export function createTimetable(now: Date): Timetable {
-  const gaps = new Map<string, number>();
-  const gapOf = (cron: Cron, quiet: GoldenSchedule['quietHours']): number => {
-    const key = JSON.stringify([cron, quiet]);
-    const known = gaps.get(key);
-    if (known !== undefined) return known;
-    const gap = Math.max(longestGapSeconds(cron, now), quiet.length === 0 ? 0 : longestQuietGap(cron, quiet));
-    gaps.set(key, gap);
-    return gap;
-  };
-  const longestQuietGap = (cron: Cron, quiet: GoldenSchedule['quietHours']): number => {
-    const until = new Date(now.getTime() + EIGHT_DAYS_MS);
-    const loud = occurrencesBetween(cron, now, until).filter((tick) => !isQuiet(quiet, cron.timezone, tick));
-    return loud.reduce((longest, tick, index) => {
-      const before = loud[index - 1];
-      return before === undefined ? longest : Math.max(longest, (tick.getTime() - before.getTime()) / 1000);
-    }, 0);
-  };
-  return {
-    startedAt: now,
-    intervalSeconds: ({ cron, quietHours }) => (cron === null ? null : gapOf(cron, quietHours)),
-    sentinelIntervalSeconds: ({ sentinel }) => (sentinel === null ? null : gapOf(sentinel.cron, [])),
-    nextRun({ cron, quietHours }, after) {
-      if (cron === null) return null;
-      let tick = after;
-      for (let tried = 0; tried < MAX_QUIET && tick.getTime() < after.getTime() + YEAR_MS; tried += 1) {
-        tick = nextOccurrence(cron, tick);
-        if (!isQuiet(quietHours, cron.timezone, tick)) return tick;
-      }
-      return null;
-    },
-    nextSentinel: ({ sentinel }, after) => (sentinel === null ? null : nextOccurrence(sentinel.cron, after)),
   };
 }
 

@@ -2,7 +2,6 @@
 
 import type { Pool } from 'pg';
 import type { Scope } from '../core/context.ts';
-import type { Timetable } from './gauges.ts';
 import type { GoldenStatistics } from './golden-statistics.ts';
 import type { GoldenRun } from './rules/run.ts';
 import { createGoldenBaselines } from './sql/golden-baselines.ts';
@@ -12,6 +11,7 @@ import { createGoldenRuns } from './sql/golden-runs.ts';
 import { createGoldenDocuments, createGoldenSets } from './sql/golden-sets.ts';
 import { createGoldenTicks } from './sql/golden-ticks.ts';
 import { createRunReads } from './sql/run-results.ts';
+import type { Timetable } from './timetable.ts';
 import type { WatchedPipeline } from './watched-pipeline.ts';
 
 /** @param by the person who makes changes, for the audit log; null for changes that recalld makes */

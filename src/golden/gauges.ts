@@ -27,18 +27,6 @@ import { type SkipTotal, skipReasons } from './sql/golden-ticks.ts';
 import type { LatestRun, LatestSentinel } from './sql/latest-runs.ts';
 import type { GoldenSchedule, WatchedPipeline } from './watched-pipeline.ts';
 
-/** Planned run times of a schedule, outside its quiet hours. */
-export interface Timetable {
-  /** When this process started. */
-  readonly startedAt: Date;
-  /** Longest gap between two full runs; null for a set with no schedule. */
-  intervalSeconds(golden: GoldenSchedule): number | null;
-  sentinelIntervalSeconds(golden: GoldenSchedule): number | null;
-  /** Time of the next run; null for a set with no schedule, or if every tick is in the quiet hours. */
-  nextRun(golden: GoldenSchedule, after: Date): Date | null;
-  nextSentinel(golden: GoldenSchedule, after: Date): Date | null;
-}
-
 export async function readScheduleGauges(
   context: Context,
   { runs: latest, measurements }: MeasuredRows & { readonly runs: readonly LatestRun[] },

@@ -2,7 +2,6 @@
 
 import type { Pool } from 'pg';
 import { createDb } from '../../src/app/database.ts';
-import { createTimetable } from '../../src/app/jobs.ts';
 import { readCheckGauges } from '../../src/checks/check-store.ts';
 import { evaluateChecks } from '../../src/checks/evaluate-checks.ts';
 import type { Retriever } from '../../src/connectors/retrievers/retriever.ts';
@@ -13,6 +12,7 @@ import type { GoldenRun } from '../../src/golden/rules/run.ts';
 import { advanceRotation } from '../../src/golden/runs/rotate-golden-set.ts';
 import { runGoldenSet } from '../../src/golden/runs/run-golden-set.ts';
 import { escalateSentinel, tickFullRun, tickSentinel } from '../../src/golden/runs/tick-golden-set.ts';
+import { createTimetable } from '../../src/golden/timetable.ts';
 import type { GoldenSchedule, WatchedPipeline } from '../../src/golden/watched-pipeline.ts';
 import { readStoredGauges } from '../../src/report/status/publish.ts';
 import { aNewGoldenSet, aRunSettings, aSchedule, aWatchedPipeline, documents } from './builders.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createTimetable } from '../../../src/app/jobs.ts';
+import { createTimetable } from '../../../src/golden/timetable.ts';
 import { aSchedule, NOON } from '../../support/builders.ts';
 
 const DAY = 86_400;
