@@ -10,7 +10,7 @@ import { textHash } from '../live/privacy/rules/redactor.ts';
 import { wellFormed } from '../platform/postgres/values.ts';
 import type { Judge, JudgeAnswer, JudgeRequest } from './judge.ts';
 import type { GradedBy, OpenQuery } from './judged-table.ts';
-import type { PoolCandidate, PoolScores } from './judgment-pools.ts';
+import type { PoolCandidate } from './judgment-pools.ts';
 import type { JudgingPlan } from './plan.ts';
 import { MAX_DOCUMENT_CHARACTERS, type StoredText } from './rules/judge-prompt.ts';
 import { poolScores } from './rules/judged-measures.ts';
@@ -286,7 +286,7 @@ async function searchPool(
   judge: Judge,
   k: number,
   signal: AbortSignal,
-): Promise<PoolScores | null | Deferral> {
+): Promise<ReturnType<typeof poolScores> | null | Deferral> {
   if (text === null || shown.some(({ hash, grade }) => hash !== null && grade === null)) return null;
   const { chunks, problem } = await nearestChunks(plan, text, embedding, k, signal);
   if (problem !== null) return unreachable(context, plan.pipeline, problem);

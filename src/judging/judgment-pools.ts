@@ -6,7 +6,7 @@ import type { Pool, PoolClient } from 'pg';
 import type { LiveWindow } from '../live/sql/live-windows.ts';
 import { insertRows, queryRow, queryRows } from '../platform/postgres/rows.ts';
 import { vectorOfBytes } from '../platform/postgres/values.ts';
-import type { PooledQuery } from './rules/judged-measures.ts';
+import type { PooledQuery, poolScores } from './rules/judged-measures.ts';
 
 /** A query whose returned documents are graded and for which the store must still be searched. */
 export interface PoolCandidate {
@@ -31,11 +31,6 @@ export interface PoolKind {
   readonly k: number;
   /** Number of chunks requested from the store. */
   readonly searched: number;
-}
-
-export interface PoolScores {
-  readonly shown: number;
-  readonly pooled: number;
 }
 
 /**
@@ -99,7 +94,7 @@ export function createJudgmentPools(pool: Pool) {
     },
 
     /** Finishes a query: as graded if it has scores, as ungraded for null. */
-    async close(pipeline: string, id: string, found: (PoolScores & PoolKind) | null): Promise<void> {
+    async close(pipeline: string, id: string, found: (ReturnType<typeof poolScores> & PoolKind) | null): Promise<void> {
       await pool.query(
         `update judgment_pools
             set state = case when $3::double precision is null then 'ungraded' else 'graded' end, shown = $3::double precision,

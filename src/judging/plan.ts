@@ -1,53 +1,20 @@
 /** How to judge the live traffic of a pipeline, with the connectors it needs. */
 import type { Config, PipelineConfig } from '../app/config/schema.ts';
-import type { Embedder } from '../connectors/embedders/embedder.ts';
 import { createChatModel } from '../connectors/models/chat-model.ts';
 import { createReranker } from '../connectors/models/reranker.ts';
-import type { Retriever } from '../connectors/retrievers/retriever.ts';
-import type { VectorStore } from '../connectors/stores/vector-store.ts';
+import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
 import { durationMs } from '../platform/config/times.ts';
 import { hasContent } from './config.ts';
 import { createChatJudge, createRerankerJudge, type Judge } from './judge.ts';
 
-export interface JudgingPlan {
-  readonly pipeline: string;
-  /** The model judge; null if there is none. */
-  readonly judge: Judge | null;
-  readonly queriesPerDay: number;
-  readonly depth: number;
-  /** Length of the trailing window for scores. */
-  readonly windowMs: number;
-  /** Share of selected queries with a judgment pool, and chunks per pool; null if pooling is disabled. */
-  readonly pooling: { readonly share: number; readonly documents: number } | null;
-  /** Share of selected episodes that are graded as a whole; 0 without a model judge. */
-  readonly episodeShare: number;
-  /** Pause after which retrievals with one episode id belong to another episode. */
-  readonly episodeIdleMs: number;
-  /** Shadows that also answer each selected query; their documents are graded too. */
-  readonly shadowLists: number;
-  /** Maximum cost per day in US dollars. */
-  readonly maxCostPerDay: number;
-  readonly humanShare: number;
-  /** Share of human-graded queries that a second person also grades. */
-  readonly secondReviewerShare: number;
-  /** An alert fires when the lower bound of weighted kappa between the judge and people is below this value. */
-  readonly minAgreement: number;
-  readonly segmentKeys: readonly string[];
-  readonly maxSegments: number;
-  readonly retentionDays: number;
-  readonly retriever: Retriever;
-  readonly store: VectorStore | null;
-  readonly embedder: Embedder | null;
-}
-
-type Parts = Pick<JudgingPlan, 'retriever' | 'store' | 'embedder'> & { readonly name: string };
+export type JudgingPlan = ReturnType<typeof createJudgingPlans>[number];
 
 /**
  * Creates a plan for each pipeline with `judged`. Judges open connections on their first call.
  *
  * @throws RecalldError config_invalid for an unusable address or file of a judge
  */
-export function createJudgingPlans(config: Config, pipelines: readonly Parts[]): JudgingPlan[] {
+export function createJudgingPlans(config: Config, pipelines: readonly WatchedPipeline[]) {
   return config.pipelines.flatMap(({ name, judged, segments, episodes, privacy, shadow, vector_store: store }) => {
     const parts = pipelines.find((one) => one.name === name);
     if (judged === undefined || parts === undefined) return [];
@@ -56,18 +23,27 @@ export function createJudgingPlans(config: Config, pipelines: readonly Parts[]):
     return [
       {
         pipeline: name,
+        /** The model judge; null if there is none. */
         judge,
         queriesPerDay: judged.queries_per_day,
         depth: judged.depth,
+        /** Length of the trailing window for scores. */
         windowMs: durationMs(judged.window),
+        /** Share of selected queries with a judgment pool, and chunks per pool; null if pooling is disabled. */
         pooling: isSearchable ? judged.pooling : null,
+        /** Share of selected episodes that are graded as a whole; 0 without a model judge. */
         episodeShare: judge === null ? 0 : judged.episode_share,
+        /** Pause after which retrievals with one episode id belong to another episode. */
         episodeIdleMs: durationMs(episodes.idle),
+        /** Shadows that also answer each selected query; their documents are graded too. */
         shadowLists: judge === null ? 0 : shadow.filter(({ live_rate: rate }) => rate > 0).length,
+        /** Maximum cost per day in US dollars. */
         maxCostPerDay: judged.max_cost_per_day,
         // Without a model, every selected query is graded by people.
         humanShare: judge === null ? 1 : judged.human_share,
+        /** Share of human-graded queries that a second person also grades. */
         secondReviewerShare: judged.second_reviewer_share,
+        /** An alert fires when the lower bound of weighted kappa between the judge and people is below this. */
         minAgreement: judged.min_agreement,
         segmentKeys: segments.keys,
         maxSegments: segments.max,

@@ -65,10 +65,7 @@ export class GoldenSetBuilder {
   readonly #skipOwnDocument: boolean;
   readonly #digest: (text: string) => string;
   readonly #entries = new Map<string, Entry>();
-  /**
-   * Ids of judged queries that the set does not contain. They are used to describe how the ids differ from those of the
-   * set.
-   */
+  /** Ids of judged queries that the set does not contain, to describe how they differ from the ids of the set. */
   readonly #unknownQueries = new Set<string>();
 
   /** `digest` maps text to a hex hash of at least 16 digits, which provides ids for queries without an id. */
@@ -279,10 +276,7 @@ export class GoldenSetBuilder {
     }
   }
 
-  /**
-   * Describes how the query ids of judgments differ from the ids of queries; if they do not differ, why rows were
-   * skipped.
-   */
+  /** Describes how the query ids of judgments differ from those of queries; without a difference, why rows were skipped. */
   #whyUnjudged(queries: readonly string[]): string {
     const unknown = [...this.#unknownQueries];
     const reasons = this.warnings.skippedSentences();

@@ -8,45 +8,6 @@ import { createRandom } from '../../math/stats/random.ts';
 import { cosineSimilarity, type Matrix, rowOf } from '../../math/vector/matrix.ts';
 import { seededSphericalKMeans } from '../../math/vector/spherical-k-means.ts';
 
-export interface Representativeness {
-  /**
-   * Weighted share of live queries with a similar golden query and its 95 % Wilson interval, in which n is the
-   * effective number of sessions; null if there are no live queries.
-   */
-  readonly covered: {
-    readonly value: number;
-    readonly ciLow: number;
-    readonly ciHigh: number;
-    /** Number of sampled live queries. */
-    readonly n: number;
-    /** Kish's effective number of sampled sessions. */
-    readonly effectiveSessions: number;
-  } | null;
-  /** Topics with the largest share first; only clusters that contain queries. */
-  readonly topics: readonly {
-    /** Weighted share of the live queries, 0..1. */
-    readonly share: number;
-    /** Weighted share of its queries with a similar golden query, 0..1. */
-    readonly covered: number;
-    /** Number of golden queries in the cluster. */
-    readonly golden: number;
-    /** Minimum cosine at which two of its queries are similar. */
-    readonly minCosine: number;
-    /** Indexes of its most typical live queries, at most 5. */
-    readonly typical: readonly number[];
-  }[];
-  /**
-   * Weighted share of the live queries whose cluster has a golden query, which is the traffic that reweighted scores
-   * cover.
-   */
-  readonly represented: number;
-  /**
-   * Weight of each golden query, so that the clusters have their shares of live traffic. The weights sum to 1, or are
-   * all 0 if no golden query is in a cluster.
-   */
-  readonly goldenWeights: Float64Array;
-}
-
 const STARTS = 3;
 const ITERATIONS = 20;
 const SEED = 20_251;
@@ -77,7 +38,7 @@ export function measureRepresentativeness(input: {
   }[];
   readonly liveVectors: Matrix;
   readonly goldenVectors: Matrix;
-}): Representativeness {
+}) {
   const { live, liveVectors, goldenVectors } = input;
   if (live.length !== liveVectors.rows) throw new RangeError('Each live query needs one vector.');
   if (live.length === 0) return unknownRepresentativeness(goldenVectors.rows);
@@ -100,10 +61,15 @@ export function measureRepresentativeness(input: {
     const size = rows.reduce((sum, row) => sum + weight(row), 0);
     const covered = rows.reduce((sum, row) => sum + (isCovered(row) ? weight(row) : 0), 0);
     return {
+      /** Weighted share of the live queries, 0..1. */
       share: size / total,
+      /** Weighted share of its queries with a similar golden query, 0..1. */
       covered: size === 0 ? 0 : covered / size,
+      /** Number of golden queries in the cluster. */
       golden: goldenLabels.filter((own) => own === label).length,
+      /** Minimum cosine at which two of its queries are similar. */
       minCosine: bounds[label] ?? 1,
+      /** Indexes of its most typical live queries, at most 5. */
       typical: rows
         .toSorted((a, b) => (clustering.closeness[b] ?? 0) - (clustering.closeness[a] ?? 0) || a - b)
         .slice(0, TYPICAL),
@@ -114,15 +80,30 @@ export function measureRepresentativeness(input: {
   const sessions = effectiveClusters(live);
   const { low: ciLow, high: ciHigh } = wilsonInterval(share, sessions, 0.95);
   return {
+    /**
+     * Weighted share of live queries with a similar golden query and its 95 % Wilson interval, in which n is the
+     * effective number of sessions; null if there are no live queries.
+     */
     covered: {
       value: share,
       ciLow,
       ciHigh,
+      /** Number of sampled live queries. */
       n: live.length,
+      /** Kish's effective number of sampled sessions. */
       effectiveSessions: sessions,
     },
+    /** Topics with the largest share first; only clusters that contain queries. */
     topics: topics.filter((_, label) => (members[label]?.length ?? 0) > 0).toSorted((a, b) => b.share - a.share),
+    /**
+     * Weighted share of the live queries whose cluster has a golden query, which is the traffic that reweighted scores
+     * cover.
+     */
     represented,
+    /**
+     * Weight of each golden query, so that the clusters have their shares of live traffic. The weights sum to 1, or are
+     * all 0 if no golden query is in a cluster.
+     */
     goldenWeights: Float64Array.from(goldenLabels, (label) => {
       const topic = topics[label];
       return topic === undefined || represented === 0 ? 0 : topic.share / topic.golden / represented;
@@ -131,7 +112,7 @@ export function measureRepresentativeness(input: {
 }
 
 /** The result if there are no live queries. */
-function unknownRepresentativeness(golden: number): Representativeness {
+function unknownRepresentativeness(golden: number) {
   return {
     covered: null,
     topics: [],

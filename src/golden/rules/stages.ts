@@ -226,7 +226,7 @@ function movedBetween(before: readonly boolean[], after: readonly boolean[]): Mo
   return { in: came, out: went, difference, ...bounds, p: mcnemarExact(went, came).p };
 }
 
-function timesOf(latencies: readonly number[]): Pick<StageStep, 'latencyP95Ms' | 'timed'> {
+function timesOf(latencies: readonly number[]) {
   const sorted = latencies.toSorted((a, b) => a - b);
   return { latencyP95Ms: sorted[Math.ceil(0.95 * sorted.length) - 1] ?? null, timed: sorted.length };
 }

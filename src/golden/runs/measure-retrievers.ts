@@ -109,9 +109,7 @@ async function measure(context: Context, run: EndedRun, segment: string, now: Da
   return [...known, { ...frame, measure: LATENCY, value: latency / 1000, ...unbounded, n: answered }];
 }
 
-type Measured = Pick<Measurement, 'measure' | 'value' | 'ciLow' | 'ciHigh' | 'ciMethod' | 'n'>;
-
-function measureStages(stages: RunStages | null): (Measured & Pick<Measurement, 'details'>)[] {
+function measureStages(stages: RunStages | null) {
   const first = stages?.steps[0]?.recall;
   if (stages === null || first === undefined) return [];
   const { mean: value, n, ciLow, ciHigh, ciMethod } = first;
@@ -119,7 +117,7 @@ function measureStages(stages: RunStages | null): (Measured & Pick<Measurement, 
 }
 
 /** Returns nothing if the retriever returns no texts. */
-function measureContexts(contexts: readonly ContextSize[]): Measured[] {
+function measureContexts(contexts: readonly ContextSize[]) {
   if (contexts.length === 0) return [];
   const lengths = contexts.map(({ characters }) => characters);
   const repeated = contexts.map((one) => one.repeated);
@@ -130,16 +128,13 @@ function measureContexts(contexts: readonly ContextSize[]): Measured[] {
 }
 
 /** @param like a measure with the same range, which selects the interval method */
-function meanOf(measure: string, values: readonly number[], like: 'dcg' | 'ndcg'): Measured {
+function meanOf(measure: string, values: readonly number[], like: 'dcg' | 'ndcg') {
   const { mean: value, n, ciLow, ciHigh, ciMethod } = summarize(values, like);
   return { measure, value, n, ciLow, ciHigh, ciMethod };
 }
 
 /** Returns null if no other run is pinned, or if the pinned run shares no query with this run. */
-async function measureStability(
-  { db }: Context,
-  run: EndedRun,
-): Promise<(Measured & Pick<Measurement, 'details'>) | null> {
+async function measureStability({ db }: Context, run: EndedRun) {
   const pinned = await db.golden.baselines.pinned(run.pipeline, run.goldenSet);
   if (pinned === null || pinned.runId === run.id) return null;
   const [before, now] = await Promise.all([db.golden.runs.answers(pinned.runId), db.golden.runs.answers(run.id)]);

@@ -12,25 +12,13 @@ import { matrixOf } from '../../math/vector/matrix.ts';
 import type { MeasurementOutcome } from '../../measures/rules/measurement.ts';
 import { type GoldenSetVersion, goldenSegment, judgedQueries } from '../rules/golden-set.ts';
 import { judgedDocuments } from '../rules/labels.ts';
-import { measureRepresentativeness, type Representativeness, reweightedScore } from '../rules/representativeness.ts';
+import { measureRepresentativeness, reweightedScore } from '../rules/representativeness.ts';
 import { scoreQueries } from '../rules/score-run.ts';
 import type { WatchedPipeline } from '../watched-pipeline.ts';
 import { recordJudgedDocuments } from './record-judged-documents.ts';
 
-interface LiveMix extends Representativeness {
-  readonly kind: 'measured';
-  readonly queries: number;
-  /** The sampled live queries; topics refer to them by index. */
-  readonly live: readonly DrawnSample[];
-}
-
-export type RepresentativenessOutcome = LiveMix | UnknownMix;
-
-interface UnknownMix {
-  readonly kind: 'unknown';
-  readonly reason: 'no_embedder' | 'no_vectors' | 'embedder_failed';
-  readonly message: string;
-}
+export type RepresentativenessOutcome = Awaited<ReturnType<typeof measureLiveMix>>;
+type LiveMix = Extract<RepresentativenessOutcome, { readonly kind: 'measured' }>;
 
 /** Maximum number of live queries, sampled at random. */
 const LIVE_QUERIES = 2000;
@@ -44,7 +32,7 @@ export async function measureLiveMix(
   queries: readonly GoldenQuery[],
   since: Date,
   signal: AbortSignal,
-): Promise<RepresentativenessOutcome> {
+) {
   if (embedder === null) return unknown('no_embedder', 'The config has no embedder for golden queries.');
   if (queries.length > GOLDEN_QUERIES) {
     return unknown(
@@ -69,7 +57,13 @@ export async function measureLiveMix(
     liveVectors: matrixOf(live.map(({ vector }) => vector)),
     goldenVectors: matrixOf(golden.vectors),
   });
-  return { kind: 'measured', ...result, queries: queries.length, live: live.map(({ sample }) => sample) };
+  return {
+    kind: 'measured' as const,
+    ...result,
+    queries: queries.length,
+    /** The sampled live queries; topics refer to them by index. */
+    live: live.map(({ sample }) => sample),
+  };
 }
 
 /**
@@ -100,8 +94,8 @@ async function withVectors(
   ];
 }
 
-function unknown(reason: UnknownMix['reason'], message: string): UnknownMix {
-  return { kind: 'unknown', reason, message };
+function unknown(reason: 'no_embedder' | 'no_vectors' | 'embedder_failed', message: string) {
+  return { kind: 'unknown' as const, reason, message };
 }
 
 export const REPRESENTATIVENESS = 'golden_representativeness';

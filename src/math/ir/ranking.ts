@@ -106,13 +106,6 @@ export function applyDuplicatePolicy(
   return { ranking, duplicates };
 }
 
-/** A document in several rankings whose scores cannot be compared, such as keyword and vector search. */
-interface FusedItem<Item> {
-  /** The document, taken from the first ranking that contains it. */
-  readonly item: Item;
-  readonly score: number;
-}
-
 /**
  * Reciprocal rank fusion: a document's score is the sum of 1 / (rankConstant + rank) over the rankings that contain it,
  * with ranks from 1. If a ranking contains an id more than once, the best rank counts. Documents with equal scores stay
@@ -121,12 +114,12 @@ interface FusedItem<Item> {
  * Source: Cormack, Clarke, Büttcher, "Reciprocal rank fusion outperforms Condorcet and individual rank learning
  * methods", SIGIR 2009; their constant is 60.
  *
- * @returns every document in any ranking, best first
+ * @returns every document in any ranking, as the first ranking has it, best first
  */
 export function reciprocalRankFusion<Item extends { readonly id: string }>(
   rankings: readonly (readonly Item[])[],
   rankConstant: number,
-): FusedItem<Item>[] {
+) {
   const fused = new Map<string, { readonly item: Item; score: number }>();
   for (const ranking of rankings) {
     const seen = new Set<string>();

@@ -5,13 +5,8 @@
 import { isProportion, isUnbounded, type Measure } from '../ir/metric-key.ts';
 import { normalCdf, normalQuantile } from './distributions.ts';
 import { effectiveNumber } from './effective-number.ts';
-import { type Bounds, studentTInterval, wilsonInterval } from './intervals.ts';
+import { studentTInterval, wilsonInterval } from './intervals.ts';
 import { createRandom } from './random.ts';
-
-/** Confidence interval of a mean, by Student's t or by the BCa bootstrap, whichever fits the values better. */
-interface MeanInterval extends Bounds {
-  readonly method: 'bca' | 't';
-}
 
 const MIN_FOR_BOOTSTRAP = 10;
 const MIN_FOR_T = 50;
@@ -35,28 +30,21 @@ const SEED = 1;
  * @param values in any order, which does not change the interval
  * @throws RangeError without values
  */
-export function meanInterval(values: ArrayLike<number>, confidence: number): MeanInterval {
+export function meanInterval(values: ArrayLike<number>, confidence: number) {
   const sorted = Float64Array.from(values).toSorted();
   const n = sorted.length;
   const { mean, standardDeviation, skewness } = moments(sorted);
   if (n < MIN_FOR_BOOTSTRAP || (n >= MIN_FOR_T && !isSkewed(n, skewness))) {
-    return { ...studentTInterval(mean, standardDeviation, n, confidence), method: 't' };
+    return { ...studentTInterval(mean, standardDeviation, n, confidence), method: 't' as const };
   }
   const replicates = Math.max(MIN_REPLICATES, Math.min(MAX_REPLICATES, Math.floor(MAX_DRAWS / n)));
   const { low, high } = bcaInterval(sorted, { confidence, replicates, seed: SEED });
-  return { low, high, method: 'bca' };
+  return { low, high, method: 'bca' as const };
 }
 
 /** True if the values are too skewed for the t interval of a mean: n <= 25 G1^2. */
 function isSkewed(n: number, skewness: number): boolean {
   return n <= 25 * skewness ** 2;
-}
-
-interface BcaInterval extends Bounds {
-  /** z0: normal quantile of the share of replicates below the mean, with equal replicates counted half. */
-  readonly bias: number;
-  /** a: sum e^3 / (6 (sum e^2)^1.5) over the deviations e from the mean, exact for a mean. */
-  readonly acceleration: number;
 }
 
 interface BootstrapSettings {
@@ -74,7 +62,7 @@ interface BootstrapSettings {
  *
  * @throws RangeError without values
  */
-export function bcaInterval(values: ArrayLike<number>, settings: BootstrapSettings): BcaInterval {
+export function bcaInterval(values: ArrayLike<number>, settings: BootstrapSettings) {
   const sorted = Float64Array.from(values).toSorted();
   const { mean, standardDeviation, skewness } = moments(sorted);
   if (standardDeviation === 0) return { low: mean, high: mean, bias: 0, acceleration: 0 };
@@ -84,7 +72,14 @@ export function bcaInterval(values: ArrayLike<number>, settings: BootstrapSettin
   const endAt = (z: number): number =>
     quantileOf(means, normalCdf(bias + (bias + z) / (1 - acceleration * (bias + z))));
   const z = normalQuantile((1 - settings.confidence) / 2);
-  return { low: endAt(z), high: endAt(-z), bias, acceleration };
+  return {
+    low: endAt(z),
+    high: endAt(-z),
+    /** z0: normal quantile of the share of replicates below the mean, with equal replicates counted half. */
+    bias,
+    /** a: sum e^3 / (6 (sum e^2)^1.5) over the deviations e from the mean, exact for a mean. */
+    acceleration,
+  };
 }
 
 function resampledMeans(sorted: Float64Array, { replicates, seed }: BootstrapSettings): Float64Array {
@@ -290,14 +285,6 @@ interface Lifetime {
   readonly weight: number;
 }
 
-interface SurvivalQuantile {
-  /** The quantile; null if a smaller share had the event by the longest observed time. */
-  readonly value: number | null;
-  /** Lower bound; null if it was not reached. */
-  readonly low: number | null;
-  readonly high: number | null;
-}
-
 /**
  * Returns the time by which a share of all cases had the event, by the product-limit estimator of Kaplan and Meier
  * 1958. A case without the event counts as waiting for as long as it was observed, so that missing events make nothing
@@ -311,16 +298,18 @@ interface SurvivalQuantile {
  * @param share in (0, 1): 0.5 is the median
  * @returns all null without lifetimes
  */
-export function survivalQuantile(lifetimes: readonly Lifetime[], share: number, confidence: number): SurvivalQuantile {
+export function survivalQuantile(lifetimes: readonly Lifetime[], share: number, confidence: number) {
   const tail = (1 - confidence) / 2;
   const z = -normalQuantile(tail);
   const sorted = lifetimes.toSorted((a, b) => a.time - b.time || Number(b.hasArrived) - Number(a.hasArrived));
   const weights = sorted.reduce((sum, { weight }) => sum + weight, 0);
   const inflation = weights / effectiveNumber(sorted.map(({ weight }) => weight));
-  const found: { value: number | null; low: number | null; high: number | null } = {
-    value: null,
-    low: null,
-    high: null,
+  const found = {
+    /** The quantile; null if a smaller share had the event by the longest observed time. */
+    value: null as number | null,
+    /** Its bounds; null if not reached. */
+    low: null as number | null,
+    high: null as number | null,
   };
   let [waiting, survival, greenwood, upper] = [weights, 1, 0, 1];
   for (let next = 0; next < sorted.length && found.high === null; ) {

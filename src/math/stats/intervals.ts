@@ -88,14 +88,12 @@ export function newcombePairedInterval(hits: PairedHits, confidence: number): Bo
   return differenceInterval(candidate, baseline, correlation(hits, n));
 }
 
-interface ScoredRate extends Bounds {
-  readonly rate: number;
-}
-
-function scored(hits: number, n: number, confidence: number): ScoredRate {
+function scored(hits: number, n: number, confidence: number) {
   const rate = hits / n;
   return { rate, ...wilsonInterval(rate, n, confidence) };
 }
+
+type ScoredRate = ReturnType<typeof scored>;
 
 function differenceInterval(first: ScoredRate, second: ScoredRate, phi: number): Bounds {
   const difference = first.rate - second.rate;

@@ -57,13 +57,6 @@ export function pairedT(differences: ArrayLike<number>): PairedT {
   };
 }
 
-interface McNemar {
-  /** Two-sided. */
-  readonly p: number;
-  /** One-sided p-value; the null hypothesis is that losses are not more likely than gains. */
-  readonly pDrop: number;
-}
-
 /**
  * McNemar's exact test (1947) for paired yes or no outcomes: among the queries that changed, losses and gains are
  * equally likely under the null hypothesis. The test equals the sign-flip test on the differences. A p below the
@@ -72,13 +65,15 @@ interface McNemar {
  * @param lost number of queries that only the baseline hit
  * @param gained number of queries that only the candidate hit
  */
-export function mcnemarExact(lost: number, gained: number): McNemar {
+export function mcnemarExact(lost: number, gained: number) {
   const n = lost + gained;
   if (n === 0) return { p: 1, pDrop: 1 };
   const more = Math.max(lost, gained);
   const tail = binomialUpperTail(more, n, 0.5);
   return {
+    /** Two-sided. */
     p: Math.max(Number.MIN_VALUE, Math.min(1, 2 * tail)),
+    /** One-sided p-value; the null hypothesis is that losses are not more likely than gains. */
     pDrop: binomialUpperTail(lost, n, 0.5),
   };
 }

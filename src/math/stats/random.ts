@@ -48,23 +48,17 @@ export function drawn<Item>(items: readonly Item[], count: number, seed: number)
     .map(({ item }) => item);
 }
 
-interface Reservoir<Item> {
-  offer(item: Item): void;
-  /** Returns min(size, offered) of the items in random order. Every subset is equally likely. */
-  chosen(): Item[];
-}
-
 /**
  * Returns a uniform sample without replacement from a stream of unknown length, with only the sample in memory:
  * Algorithm R in Vitter 1985, shuffled at the end, so that any part of the sample is a uniform sample too. The same
  * seed and the same stream return the same sample.
  */
-export function createReservoir<Item>(size: number, seed: number): Reservoir<Item> {
+export function createReservoir<Item>(size: number, seed: number) {
   const below = createIntegers(seed);
   const kept: Item[] = [];
   let offered = 0;
   return {
-    offer(item) {
+    offer(item: Item): void {
       offered += 1;
       if (kept.length < size) {
         kept.push(item);
@@ -73,7 +67,8 @@ export function createReservoir<Item>(size: number, seed: number): Reservoir<Ite
       const place = below(offered);
       if (place < size) kept[place] = item;
     },
-    chosen() {
+    /** Returns min(size, offered) of the items in random order. Every subset is equally likely. */
+    chosen(): Item[] {
       const items = [...kept];
       // Fisher-Yates shuffle, from the end.
       for (let last = items.length - 1; last > 0; last -= 1) {

@@ -36,26 +36,16 @@ export function addSums(parts: readonly SessionSums[]): SessionSums {
   return Array.from({ length: SUMS }, (_, place) => parts.reduce((total, sums) => total + (sums[place] ?? 0), 0));
 }
 
-export interface SummedRatio {
-  readonly value: number;
-  /** Variance of `value`; 0 if all sessions are equal. */
-  readonly variance: number;
-  /**
-   * Satterthwaite's degrees of freedom of the variance: few if the variance comes from few sessions, even if there are
-   * many others.
-   */
-  readonly degreesOfFreedom: number;
-  readonly sessions: number;
-}
-
 /** Squares below this share of their parts are rounding errors. */
 const ROUNDING = 1e-9;
+
+export type SummedRatio = NonNullable<ReturnType<typeof ratioOf>>;
 
 /**
  * The ratio of the sums with its linearised variance between sessions (like `sessionRatio`); null if there are no
  * sessions.
  */
-export function ratioOf(sums: SessionSums): SummedRatio | null {
+export function ratioOf(sums: SessionSums) {
   const [n = 0, x = 0, y = 0, xx = 0, xy = 0, yy = 0, xxxx = 0, xxxy = 0, xxyy = 0, xyyy = 0, yyyy = 0] = sums;
   if (n === 0 || y <= 0) return null;
   const value = x / y;
@@ -65,7 +55,12 @@ export function ratioOf(sums: SessionSums): SummedRatio | null {
     return { value, variance: 0, degreesOfFreedom: 0, sessions: n };
   return {
     value,
+    /** Variance of `value`; 0 if all sessions are equal. */
     variance: ((n / (n - 1)) * squares) / y ** 2,
+    /**
+     * Satterthwaite's degrees of freedom of the variance: few if the variance comes from few sessions, even if there
+     * are many others.
+     */
     degreesOfFreedom: Math.min(n - 1, effectiveNumberOf(squares, fourths)),
     sessions: n,
   };

@@ -3,11 +3,6 @@ import { createRandom } from '../stats/random.ts';
 import { cosineBlocks } from './cosine-kernel.ts';
 import { inverseLengths, inverseOf, lengthOf, type Matrix, rowLengths, rowOf, rowProduct } from './matrix.ts';
 
-interface SphericalKMeans extends Clustering {
-  /** Sum over the rows of the cosine to their centroid; larger is tighter. */
-  readonly objective: number;
-}
-
 interface SeededStarts {
   readonly k: number;
   /** Number of starts; the tightest result is returned. */
@@ -22,7 +17,7 @@ interface SeededStarts {
  *
  * @param start row-major centroids of any length, at least one
  */
-export function sphericalKMeans(rows: Matrix, start: ArrayLike<number>, iterations: number): SphericalKMeans {
+export function sphericalKMeans(rows: Matrix, start: ArrayLike<number>, iterations: number) {
   const centroids = Float64Array.from(start);
   for (let from = 0; from < centroids.length; from += rows.columns) {
     const centroid = centroids.subarray(from, from + rows.columns);
@@ -32,7 +27,11 @@ export function sphericalKMeans(rows: Matrix, start: ArrayLike<number>, iteratio
   const clustering = lloyd(rows, centroids, iterations);
   let objective = 0;
   for (const cosine of clustering.closeness) objective += cosine;
-  return { ...clustering, objective };
+  return {
+    ...clustering,
+    /** Sum over the rows of the cosine to their centroid; larger is tighter. */
+    objective,
+  };
 }
 
 /**
@@ -40,7 +39,7 @@ export function sphericalKMeans(rows: Matrix, start: ArrayLike<number>, iteratio
  * distance). The same rows and settings return the same clusters. If there are fewer distinct rows than `k`, some
  * clusters stay empty.
  */
-export function seededSphericalKMeans(rows: Matrix, { k, starts, iterations, seed }: SeededStarts): SphericalKMeans {
+export function seededSphericalKMeans(rows: Matrix, { k, starts, iterations, seed }: SeededStarts) {
   const unit = uniformsOf(seed);
   let best = sphericalKMeans(rows, plusPlusStart(rows, k, unit), iterations);
   for (let start = 1; start < starts; start++) {

@@ -217,8 +217,6 @@ async function* chunks(path: string): AsyncGenerator<Buffer> {
   }
 }
 
-export type StateFile = ReturnType<typeof createStateFile>;
-
 /**
  * Creates the accessor for a state file without reading the file. The accessor's methods throw RecalldError
  * `file_unreadable` and `file_unwritable`.
