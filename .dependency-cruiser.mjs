@@ -57,7 +57,7 @@ const edgePackages = [
   '@fastify/.*',
   'preact',
   'd3-scale',
-  'commander',
+  '@commander-js/extra-typings',
   '@grafana/grafana-foundation-sdk',
 ];
 /** The config as a whole, whose parts are the subjects' own. */
@@ -155,7 +155,7 @@ export default {
     ...allow(
       within('cli'),
       ['demo/', 'mcp/', ...tools, ...people],
-      ['node', 'commander', 'cli-table3', 'cli-progress', 'yaml'],
+      ['node', '@commander-js/extra-typings', 'cli-table3', 'cli-progress', 'yaml'],
     ),
     ...allow({ path: '^src/index[.]ts$' }, ['app/', ...tools, ...folders(subjects)]),
   ],

@@ -1,5 +1,5 @@
 /** docs/reference/commands.md: the help of every command, and what `--json` prints. */
-import type { Command } from 'commander';
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { createProgram } from '../../src/cli/program.ts';
 import { type JsonDocument, jsonDocuments } from './json-documents.ts';
 import { code, generatedPage, type Page } from './page.ts';
@@ -20,7 +20,7 @@ export async function commandsPage(): Promise<Page> {
   );
 }
 
-function sections(command: Command, parent: string): string[] {
+function sections(command: CommandUnknownOpts, parent: string): string[] {
   const name = `${parent}${command.name()}`;
   if (command.commands.length > 0)
     return [`## ${name}`, command.description(), ...command.commands.flatMap((child) => sections(child, `${name} `))];
@@ -32,7 +32,7 @@ function sections(command: Command, parent: string): string[] {
   ];
 }
 
-function helpOf(command: Command): string {
+function helpOf(command: CommandUnknownOpts): string {
   let text = '';
   command.configureHelp({ ...command.configureHelp(), helpWidth: WIDTH });
   command.configureOutput({ writeOut: (part) => void (text += part) });

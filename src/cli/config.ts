@@ -1,6 +1,6 @@
 /** `recalld config`: validates, prints and describes the config. */
 
-import { Command } from 'commander';
+import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import { stringify } from 'yaml';
 import { commandLogger, readIfThere } from '../app/commands/command-store.ts';
 import { configWarnings, redactConfig } from '../app/config/inspect.ts';
@@ -18,7 +18,7 @@ import { describeCost, expectedCost } from '../judging/expected-cost.ts';
 import { createJudgingPlans } from '../judging/plan.ts';
 import { type ConfiguredOptions, configuredCommand, note, printJson, printLine } from './output.ts';
 
-export function configCommand(command: Command, signal: AbortSignal): Command {
+export function configCommand(command: Command, signal: AbortSignal): CommandUnknownOpts {
   command.addCommand(
     configuredCommand(
       'check',
@@ -26,7 +26,7 @@ export function configCommand(command: Command, signal: AbortSignal): Command {
       'recalld config check --config recalld.yaml',
     )
       .option('--with-runs', 'use the noise in the latest stored runs for thresholds')
-      .action((options: CheckOptions) => check(options, signal)),
+      .action(({ config, withRuns, json }) => check(config, withRuns === true, json === true, signal)),
   );
   command.addCommand(
     configuredCommand(
@@ -44,21 +44,22 @@ export function configCommand(command: Command, signal: AbortSignal): Command {
   return command;
 }
 
-interface CheckOptions extends ConfiguredOptions {
-  readonly withRuns?: boolean;
-}
-
-async function check(options: CheckOptions, signal: AbortSignal): Promise<void> {
-  const { config, file } = loadConfigOfDatabase(options.config);
+async function check(
+  configFile: string | undefined,
+  withRuns: boolean,
+  isJson: boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  const { config, file } = loadConfigOfDatabase(configFile);
   const settings = { config, logger: commandLogger(config), signal };
   const pipelines = createPipelines(config, settings.logger);
-  const falsePages = await expectFalsePagesOf(settings, pipelines, options.withRuns === true);
+  const falsePages = await expectFalsePagesOf(settings, pipelines, withRuns);
   const budget = config.alerts.false_pages.per_pipeline;
   const slow = await readSlowSchedules(settings, pipelines);
   const costs = createJudgingPlans(config, pipelines).flatMap((plan) => expectedCost(plan) ?? []);
   const checks = await readIfThere(settings, () => listChecks(settings, null));
   const warnings = [...configWarnings(config), ...checks.filter(isBlind).map(blindInWords)];
-  if (options.json === true) {
+  if (isJson) {
     const names = pipelines.map(({ name }) => name);
     const json = falsePages.map((of) => falsePagesJson(of, budget));
     printJson({

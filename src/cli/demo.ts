@@ -1,20 +1,14 @@
 /** `recalld demo`: runs all of recalld on real data on this machine. Nothing else needs to be installed. */
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, type CommandUnknownOpts, InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import { assertCanListen } from '../app/http/server.ts';
 import { RecalldError } from '../core/errors.ts';
 import { runDemo } from '../demo/run-demo.ts';
-import { type ScenarioName, scenarios, story } from '../demo/scenarios.ts';
+import { scenarios, story } from '../demo/scenarios.ts';
 import { EXIT_CHECK_FAILED, parentGone, requireDemoPackages } from './exit.ts';
 import { printLine, styled } from './output.ts';
 import { showProgressLine } from './progress.ts';
 
-interface DemoOptions {
-  readonly port: number;
-  readonly fault: ScenarioName | 'none' | 'story';
-  readonly once: boolean;
-}
-
-export function demoCommand(command: Command, signal: AbortSignal): Command {
+export function demoCommand(command: Command, signal: AbortSignal): CommandUnknownOpts {
   return command
     .option('--port <n>', 'port of the daemon; 0 for any free port', parsePort, 8321)
     .addOption(
@@ -24,10 +18,10 @@ export function demoCommand(command: Command, signal: AbortSignal): Command {
     )
     .option('--once', 'exit at the end, with code 0 if every step went as expected, otherwise 1', false)
     .addHelpText('after', '\nExample:\n  recalld demo --fault index --once')
-    .action((options: DemoOptions) => demo(options, AbortSignal.any([signal, parentGone()])));
+    .action(({ port, once, fault }) => demo(port, once, fault, AbortSignal.any([signal, parentGone()])));
 }
 
-async function demo({ port, once, fault }: DemoOptions, signal: AbortSignal): Promise<void> {
+async function demo(port: number, once: boolean, fault: string, signal: AbortSignal): Promise<void> {
   requireDemoPackages();
   let isAsExpected: boolean;
   try {

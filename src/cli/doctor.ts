@@ -1,12 +1,12 @@
 /** `recalld doctor`: checks every service in a config. */
-import type { Command } from 'commander';
+import type { Command, CommandUnknownOpts } from '@commander-js/extra-typings';
 import { commandSettings } from '../app/commands/command-store.ts';
 import { examine } from '../app/doctor/examine.ts';
 import type { Finding } from '../app/doctor/foundations.ts';
 import { EXIT_CHECK_FAILED, EXIT_OK, exitCodeOfKind } from './exit.ts';
 import { type ConfiguredOptions, printJson, printLine, withConfig } from './output.ts';
 
-export function doctorCommand(command: Command, signal: AbortSignal): Command {
+export function doctorCommand(command: Command, signal: AbortSignal): CommandUnknownOpts {
   return withConfig(command, 'recalld doctor --config recalld.yaml')
     .addHelpText('after', '\nExit codes: 0 all ok, 1 a problem needs a fix, 3 a service does not respond.')
     .action(async (options: ConfiguredOptions) => {

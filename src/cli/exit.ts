@@ -4,7 +4,7 @@
  */
 
 import { readFileSync } from 'node:fs';
-import { CommanderError } from 'commander';
+import { CommanderError } from '@commander-js/extra-typings';
 import { type ErrorKind, RecalldError } from '../core/errors.ts';
 import { visibleText } from '../core/text/visible-text.ts';
 

@@ -1,7 +1,7 @@
 /** `recalld init`: creates a config with checks from a retriever URL, and pins a first run. */
 
 import { existsSync } from 'node:fs';
-import { type Command } from 'commander';
+import { type Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import { stringify } from 'yaml';
 import { commandSettings, withCommandStore } from '../app/commands/command-store.ts';
 import { type FoundRequest, findRequest, type RequestSearch } from '../connectors/retrievers/find-request.ts';
@@ -14,39 +14,86 @@ import { commandUser } from '../platform/access/audit-log.ts';
 import { writeText } from '../platform/files/text-file.ts';
 import { note, printJson, printLine } from './output.ts';
 
-interface InitOptions {
-  readonly questions?: string;
-  readonly header: Readonly<Record<string, string>>;
-  readonly pipeline: string;
-  readonly out: string;
-  readonly force: boolean;
-  readonly json?: boolean;
-}
-
 const SET = 'questions';
 const CUTOFF = 10;
 /** Queries used without --questions: single words, because a keyword search finds nothing for a made-up sentence. */
 const probeWords = ['help', 'information'];
 
-export function initCommand(command: Command, signal: AbortSignal): Command {
-  return command
-    .argument('<url>', 'search URL of your RAG service; {{text}} is replaced by the query')
-    .option(
-      '--questions <file>',
-      'queries to monitor: a text file with one query per line, or a golden set (CSV, JSONL)',
-    )
-    .option(
-      '--header <name: value>',
-      'request header; its value is not written to the config; repeatable',
-      parseHeader,
-      {},
-    )
-    .option('--pipeline <name>', 'name of the pipeline', 'main')
-    .option('--out <file>', 'config file to write', 'recalld.yaml')
-    .option('--force', 'replace an existing config file', false)
-    .option('--json', 'print one JSON document')
-    .addHelpText('after', '\nExample:\n  recalld init http://localhost:8000/search --questions questions.txt')
-    .action((url: string, options: InitOptions) => init(url, options, signal));
+export function initCommand(command: Command, signal: AbortSignal): CommandUnknownOpts {
+  return (
+    command
+      .argument('<url>', 'search URL of your RAG service; {{text}} is replaced by the query')
+      .option(
+        '--questions <file>',
+        'queries to monitor: a text file with one query per line, or a golden set (CSV, JSONL)',
+      )
+      .option(
+        '--header <name: value>',
+        'request header; its value is not written to the config; repeatable',
+        parseHeader,
+        {} as Readonly<Record<string, string>>,
+      )
+      .option('--pipeline <name>', 'name of the pipeline', 'main')
+      .option('--out <file>', 'config file to write', 'recalld.yaml')
+      .option('--force', 'replace an existing config file', false)
+      .option('--json', 'print one JSON document')
+      .addHelpText('after', '\nExample:\n  recalld init http://localhost:8000/search --questions questions.txt')
+      // Writes nothing until the request format of the retriever is known.
+      .action(async (url, { questions: file, header, pipeline, out, force, json }) => {
+        if (!force && existsSync(out))
+          throw new RecalldError(
+            'file_unwritable',
+            `${out} already exists; set another file with --out, or add --force.`,
+          );
+        const questions = file === undefined ? null : await readSource(file);
+        for (const warning of questions?.warnings ?? []) note(`Note: ${warning}`);
+        const [first = '', second = ''] = questions === null ? probeWords : questions.samples;
+        if (second === '')
+          throw new RecalldError(
+            'golden_set_empty',
+            `${file} contains only one query; add at least one more, so that init can check that the results depend on the query. Nothing was sent or written.`,
+          );
+        const search = await findRequest(url, header, [first, second], signal);
+        if (search.kind === 'not_found') throw notUnderstood(url, search, questions !== null);
+        const { request } = search;
+        const secrets = Object.entries(header).map(([name, value]) => ({ name, value, variable: variableOf(name) }));
+        for (const { variable, value } of secrets) process.env[variable] = value;
+        await writeText(out, configText(pipeline, request, secrets, questions), force);
+        const assumed = assumptions(request, header);
+        const pinned =
+          file === undefined || questions === null
+            ? null
+            : await pinToday(out, pipeline, file, questions.format, signal);
+        if (json === true)
+          return printJson({
+            config: out,
+            pipeline,
+            request: requestJson(request),
+            assumed,
+            pinned_run: pinned?.runId ?? null,
+          });
+        printLine(`Wrote ${out} for the pipeline ${pipeline}.`);
+        for (const sentence of assumed) printLine(`  ${sentence}`);
+        if (pinned === null)
+          note(
+            'Without --questions, recalld sends no queries on a schedule: provide a file with queries from your users, one per line, or send live queries (docs/how-to/ingest.md).',
+          );
+        else {
+          printLine(
+            `Sent ${pinned.queries} ${pinned.queries === 1 ? 'query' : 'queries'} (run ${pinned.runId}); later results are compared with this run.`,
+          );
+          if (pinned.queries < FEW_QUESTIONS)
+            note(
+              `With ${pinned.queries} queries, most changes only cause a warning; use ${FEW_QUESTIONS} or more to confirm small changes.`,
+            );
+        }
+        for (const { variable, name } of secrets)
+          note(`Set ${variable} to the value of the header ${name} before you start recalld.`);
+        printLine(
+          `\nNext: run npx recalld serve${out === 'recalld.yaml' ? '' : ` --config ${out}`}, and open the console at http://127.0.0.1:8321`,
+        );
+      })
+  );
 }
 
 function parseHeader(text: string, before: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
@@ -54,58 +101,6 @@ function parseHeader(text: string, before: Readonly<Record<string, string>>): Re
   if (name === undefined || value === undefined)
     throw new RecalldError('usage', 'Write --header in the form "authorization: Bearer KEY".');
   return { ...before, [name.toLowerCase()]: value };
-}
-
-/** Writes nothing until the retriever's request format is known. */
-async function init(url: string, options: InitOptions, signal: AbortSignal): Promise<void> {
-  const { questions: file, header, pipeline, out, force, json } = options;
-  if (!force && existsSync(out))
-    throw new RecalldError('file_unwritable', `${out} already exists; set another file with --out, or add --force.`);
-  const questions = file === undefined ? null : await readSource(file);
-  for (const warning of questions?.warnings ?? []) note(`Note: ${warning}`);
-  const [first = '', second = ''] = questions === null ? probeWords : questions.samples;
-  if (second === '')
-    throw new RecalldError(
-      'golden_set_empty',
-      `${file} contains only one query; add at least one more, so that init can check that the results depend on the query. Nothing was sent or written.`,
-    );
-  const search = await findRequest(url, header, [first, second], signal);
-  if (search.kind === 'not_found') throw notUnderstood(url, search, questions !== null);
-  const { request } = search;
-  const secrets = Object.entries(header).map(([name, value]) => ({ name, value, variable: variableOf(name) }));
-  for (const { variable, value } of secrets) process.env[variable] = value;
-  await writeText(out, configText(pipeline, request, secrets, questions), force);
-  const assumed = assumptions(request, header);
-  const pinned =
-    file === undefined || questions === null ? null : await pinToday(out, pipeline, file, questions.format, signal);
-  if (json === true)
-    return printJson({
-      config: out,
-      pipeline,
-      request: requestJson(request),
-      assumed,
-      pinned_run: pinned?.runId ?? null,
-    });
-  printLine(`Wrote ${out} for the pipeline ${pipeline}.`);
-  for (const sentence of assumed) printLine(`  ${sentence}`);
-  if (pinned === null)
-    note(
-      'Without --questions, recalld sends no queries on a schedule: provide a file with queries from your users, one per line, or send live queries (docs/how-to/ingest.md).',
-    );
-  else {
-    printLine(
-      `Sent ${pinned.queries} ${pinned.queries === 1 ? 'query' : 'queries'} (run ${pinned.runId}); later results are compared with this run.`,
-    );
-    if (pinned.queries < FEW_QUESTIONS)
-      note(
-        `With ${pinned.queries} queries, most changes only cause a warning; use ${FEW_QUESTIONS} or more to confirm small changes.`,
-      );
-  }
-  for (const { variable, name } of secrets)
-    note(`Set ${variable} to the value of the header ${name} before you start recalld.`);
-  printLine(
-    `\nNext: run npx recalld serve${out === 'recalld.yaml' ? '' : ` --config ${out}`}, and open the console at http://127.0.0.1:8321`,
-  );
 }
 
 /**

@@ -1,5 +1,5 @@
 /** `recalld migrate`: migrates the database schema. */
-import type { Command } from 'commander';
+import type { Command, CommandUnknownOpts } from '@commander-js/extra-typings';
 import { type CommandSettings, commandSettings } from '../app/commands/command-store.ts';
 import { migrateStorage, queueBackend } from '../app/database.ts';
 import { createCleanupStack } from '../core/cleanup-stack.ts';
@@ -7,7 +7,7 @@ import { grantRights, type MigrationReport } from '../platform/postgres/migrate.
 import { openJobQueue } from '../platform/queue/bullmq.ts';
 import { type ConfiguredOptions, printJson, printLine, withConfig } from './output.ts';
 
-export function migrateCommand(command: Command, signal: AbortSignal): Command {
+export function migrateCommand(command: Command, signal: AbortSignal): CommandUnknownOpts {
   return withConfig(command, 'recalld migrate --config recalld.yaml\n  recalld migrate --grant --config migrate.yaml')
     .option('--grant', 'then grant the daemon role recalld_app its privileges (docs/how-to/security.md)', false)
     .action(async ({ config, json, grant }: ConfiguredOptions & { readonly grant: boolean }) => {

@@ -4,8 +4,8 @@
  */
 import { randomInt } from 'node:crypto';
 import { styleText } from 'node:util';
+import { Command, InvalidArgumentError } from '@commander-js/extra-typings';
 import Table from 'cli-table3';
-import { Command, InvalidArgumentError } from 'commander';
 import { visibleJson, visibleText } from '../core/text/visible-text.ts';
 
 type Format = 'red' | 'yellow' | 'green' | 'bold' | 'dim';
@@ -151,12 +151,12 @@ export interface ConfiguredOptions {
 }
 
 /** Creates a subcommand with `--config`, `--json` and an example in its help. */
-export function configuredCommand(name: string, description: string, example: string): Command {
+export function configuredCommand(name: string, description: string, example: string) {
   return withConfig(new Command(name).description(description), example);
 }
 
 /** Adds `--config`, `--json` and an example to a command's help. */
-export function withConfig(command: Command, example: string): Command {
+export function withConfig(command: Command, example: string) {
   return command
     .option('--config <file>', 'config file (default: recalld.yaml if it exists)')
     .option('--json', 'print one JSON document')

@@ -1,11 +1,11 @@
 /** The command tree, and settings for all commands. */
-import { Command, Help, type Option } from 'commander';
+import { Command, type CommandUnknownOpts, Help, type Option } from '@commander-js/extra-typings';
 import { version } from '../app/version.ts';
 
 interface TopCommand {
   readonly does: string;
   /** Adds a command's options and subcommands. Loaded on demand, so that `eval` does not load the database driver. */
-  readonly load: () => Promise<(command: Command, signal: AbortSignal) => Command>;
+  readonly load: () => Promise<(command: Command, signal: AbortSignal) => CommandUnknownOpts>;
 }
 
 const commands: Readonly<Record<string, TopCommand>> = {
@@ -161,7 +161,10 @@ const commands: Readonly<Record<string, TopCommand>> = {
  * @param words the command line; `all` loads every command
  * @param signal aborts the command
  */
-export async function createProgram(words: readonly string[] | 'all', signal: AbortSignal): Promise<Command> {
+export async function createProgram(
+  words: readonly string[] | 'all',
+  signal: AbortSignal,
+): Promise<CommandUnknownOpts> {
   const program = new Command('recalld')
     .description('Monitors the retrieval quality of production RAG.')
     .version(version)
@@ -185,7 +188,7 @@ export async function createProgram(words: readonly string[] | 'all', signal: Ab
  * Applies settings that commander does not pass on to added commands. commander throws instead of exiting, so that exit
  * codes are decided in one place. Help omits the default `false` for switches.
  */
-function applyToTree(command: Command): void {
+function applyToTree(command: CommandUnknownOpts): void {
   command.exitOverride();
   command.configureHelp({ optionDescription });
   for (const child of command.commands) applyToTree(child);

@@ -1,35 +1,28 @@
 /** `recalld rules` and `recalld dashboards`: generate alert rules and dashboards for a config. */
 import { writeFileSync } from 'node:fs';
-import { type Command, Option } from 'commander';
+import { type Command, type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import { stringify } from 'yaml';
-import { createAlertRules, type RuleFormat } from '../app/commands/alert-rules.ts';
+import { createAlertRules } from '../app/commands/alert-rules.ts';
 import { loadConfig } from '../app/config/load.ts';
 import { RecalldError } from '../core/errors.ts';
-import { type ConfiguredOptions, note, printJson, printLine, withConfig } from './output.ts';
+import { note, printJson, printLine, withConfig } from './output.ts';
 
-interface RulesOptions extends ConfiguredOptions {
-  readonly format: RuleFormat;
-  readonly out?: string;
-}
-
-export function rulesCommand(command: Command): Command {
+export function rulesCommand(command: Command): CommandUnknownOpts {
   return withConfig(command, 'recalld rules --config recalld.yaml --out recalld.rules.yml')
     .addOption(
       new Option('--format <format>', 'rules: a rule file; crd: a PrometheusRule for Kubernetes')
-        .choices(['rules', 'crd'])
-        .default('rules'),
+        .choices(['rules', 'crd'] as const)
+        .default('rules' as const),
     )
     .option('--out <file>', 'write to a file instead of printing')
-    .action(printRules);
-}
-
-function printRules({ config, format, out, json }: RulesOptions): void {
-  const { document, notes } = createAlertRules(loadConfig(config).config, format);
-  for (const sentence of notes) note(`Note: ${sentence}`);
-  const text = stringify(document, { lineWidth: 0 });
-  if (out !== undefined) write(out, text);
-  if (json === true) printJson({ file: out ?? null, notes, rules: document });
-  else if (out === undefined) process.stdout.write(text);
+    .action(({ config, format, out, json }) => {
+      const { document, notes } = createAlertRules(loadConfig(config).config, format);
+      for (const sentence of notes) note(`Note: ${sentence}`);
+      const text = stringify(document, { lineWidth: 0 });
+      if (out !== undefined) write(out, text);
+      if (json === true) printJson({ file: out ?? null, notes, rules: document });
+      else if (out === undefined) process.stdout.write(text);
+    });
 }
 
 function write(file: string, text: string): void {
@@ -43,14 +36,10 @@ function write(file: string, text: string): void {
   }
 }
 
-interface DashboardsOptions extends ConfiguredOptions {
-  readonly out: string;
-}
-
-export function dashboardsCommand(command: Command): Command {
+export function dashboardsCommand(command: Command): CommandUnknownOpts {
   return withConfig(command, 'recalld dashboards --config recalld.yaml --out /var/lib/grafana/dashboards')
     .option('--out <dir>', 'output folder; created if needed', 'grafana/dashboards')
-    .action(async ({ config, out, json }: DashboardsOptions) => {
+    .action(async ({ config, out, json }) => {
       // Dashboards need an optional package, which the help for all commands must not require.
       const { writeDashboards } = await import('../app/commands/dashboards.ts');
       const { files, notes } = await writeDashboards(loadConfig(config).config, out);

@@ -1,8 +1,8 @@
 /** `recalld serve`: runs the daemon. */
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, type CommandUnknownOpts, InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import { type Role, roles, serve } from '../app/serve.ts';
 
-export function serveCommand(command: Command, signal: AbortSignal): Command {
+export function serveCommand(command: Command, signal: AbortSignal): CommandUnknownOpts {
   return command
     .option('--config <file>', 'config file (default: recalld.yaml if it exists)')
     .addOption(

@@ -1,5 +1,5 @@
 /** `recalld store-test`: tests that the configured store supports what recalld needs. Only reads. */
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, type CommandUnknownOpts, InvalidArgumentError } from '@commander-js/extra-typings';
 import { type CommandSettings, commandSettings, withPipeline } from '../app/commands/command-store.ts';
 import { assertConfiguredPipeline } from '../app/pipelines.ts';
 import { version } from '../app/version.ts';
@@ -11,25 +11,12 @@ import {
   storeTests,
   type TestedStore,
 } from '../connectors/stores/store-tests/run.ts';
-import type { StoreDescription } from '../connectors/stores/vector-store.ts';
 import { RecalldError } from '../core/errors.ts';
 import { systemClock } from '../core/system-clock.ts';
 import { EXIT_CHECK_FAILED, EXIT_OK, exitCodeOfKind } from './exit.ts';
-import { type ConfiguredOptions, formatTable, printJson, printLine, verdictText, withConfig } from './output.ts';
+import { formatTable, printJson, printLine, verdictText, withConfig } from './output.ts';
 
-interface StoreTestOptions extends ConfiguredOptions {
-  readonly pipeline?: string;
-  readonly filter: TestedStore['filter'];
-}
-
-interface TestedPipeline {
-  readonly pipeline: string;
-  readonly kind: string;
-  readonly description: StoreDescription | null;
-  readonly findings: readonly StoreFinding[];
-}
-
-export function storeTestCommand(command: Command, signal: AbortSignal): Command {
+export function storeTestCommand(command: Command, signal: AbortSignal): CommandUnknownOpts {
   return withConfig(command, 'recalld store-test --config recalld.yaml --filter language=en')
     .option('--pipeline <name>', "only test this pipeline's store")
     .option('--filter <field=value>', 'field and value of some chunks, used to test filters', parseFilter, null)
@@ -37,7 +24,7 @@ export function storeTestCommand(command: Command, signal: AbortSignal): Command
       'after',
       '\nThis command only needs read access. Exit codes: 0 all supported features work, 1 a test failed, 3 a store does not respond.',
     )
-    .action(async (options: StoreTestOptions) => {
+    .action(async (options) => {
       const settings = commandSettings(options.config, signal);
       const tested: TestedPipeline[] = [];
       for (const pipeline of pipelinesWithStore(settings, options.pipeline)) {
@@ -70,7 +57,9 @@ function pipelinesWithStore({ config }: CommandSettings, only: string | undefine
   throw new RecalldError('config_invalid', `${whose} has no \`vector_store\` to test; add it to the config.`);
 }
 
-function testPipeline(settings: CommandSettings, name: string, filter: TestedStore['filter']): Promise<TestedPipeline> {
+type TestedPipeline = Awaited<ReturnType<typeof testPipeline>>;
+
+function testPipeline(settings: CommandSettings, name: string, filter: TestedStore['filter']) {
   const { signal } = settings;
   return withPipeline(settings, name, async ({ store }) => {
     if (store === null) throw new RecalldError('config_invalid', `The pipeline "${name}" has no \`vector_store\`.`);

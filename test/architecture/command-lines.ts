@@ -1,9 +1,9 @@
 /** Finds recalld command lines in documents and messages, and checks whether they are valid. */
-import { type Command, CommanderError } from 'commander';
+import { CommanderError, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import { createProgram } from '../../src/cli/program.ts';
 
 /** Every command, without its action. */
-export async function createDryProgram(): Promise<Command> {
+export async function createDryProgram(): Promise<CommandUnknownOpts> {
   const program = await createProgram('all', new AbortController().signal);
   for (const command of [program, ...descendantsOf(program)]) {
     command.configureOutput({ writeOut: () => undefined, writeErr: () => undefined });
@@ -12,12 +12,12 @@ export async function createDryProgram(): Promise<Command> {
   return program;
 }
 
-export function descendantsOf(command: Command): Command[] {
+export function descendantsOf(command: CommandUnknownOpts): CommandUnknownOpts[] {
   return command.commands.flatMap((child) => [child, ...descendantsOf(child)]);
 }
 
 /** The words that call a command, such as `golden run`. */
-export function pathOf(command: Command): string {
+export function pathOf(command: CommandUnknownOpts): string {
   const { parent } = command;
   return parent?.parent == null ? command.name() : `${pathOf(parent)} ${command.name()}`;
 }
@@ -51,7 +51,7 @@ const placeholder = /^[A-Z][A-Z_]*$|^…$|^\.\.\.$/;
  * Returns why a complete command line is invalid; null if it is valid. Placeholders are accepted for anything except a
  * list of choices.
  */
-export async function refusalOf(program: Command, words: readonly string[]): Promise<string | null> {
+export async function refusalOf(program: CommandUnknownOpts, words: readonly string[]): Promise<string | null> {
   const problem = mistakeIn(program, words);
   if (problem !== null || words.some((word) => placeholder.test(word))) return problem;
   try {
@@ -64,7 +64,7 @@ export async function refusalOf(program: Command, words: readonly string[]): Pro
 }
 
 /** Returns what is wrong with a command line that may omit parts, as in prose; null if it is valid. */
-export function mistakeIn(program: Command, words: readonly string[]): string | null {
+export function mistakeIn(program: CommandUnknownOpts, words: readonly string[]): string | null {
   const line = `recalld ${words.join(' ')}`;
   let command = program;
   let values = 0;

@@ -1,7 +1,7 @@
 /** Every recalld command that is written anywhere can be typed as written. */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import type { Command } from 'commander';
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { documentedAlerts } from '../../docs/build/runbooks-page.ts';
 import { EXIT_BUG, EXIT_CHECK_FAILED, EXIT_OK, exitCodeOfKind } from '../../src/cli/exit.ts';
@@ -28,7 +28,7 @@ const filesOf = (ending: RegExp): Page[] =>
 const pages = filesOf(/\.md$/);
 const scripts = filesOf(/\.(sh|ya?ml|service|example|sql)$|^Dockerfile$/);
 
-let program: Command;
+let program: CommandUnknownOpts;
 beforeAll(async () => {
   program = await createDryProgram();
   // Loads every command.
@@ -99,7 +99,7 @@ describe('a documented command', () => {
 });
 
 describe('the help of a command', () => {
-  const helpOf = (command: Command): string => {
+  const helpOf = (command: CommandUnknownOpts): string => {
     let text = '';
     command.configureOutput({ writeOut: (part) => void (text += part) });
     command.outputHelp();

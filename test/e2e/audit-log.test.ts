@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { Command } from 'commander';
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createProgram } from '../../src/cli/program.ts';
 import { learningState } from '../../src/density/rules/watch.ts';
@@ -353,7 +353,7 @@ const others: Readonly<Record<string, string>> = {
   'judge run': 'grades of a model',
 };
 
-function leaves(command: Command, words: readonly string[] = []): string[] {
+function leaves(command: CommandUnknownOpts, words: readonly string[] = []): string[] {
   return command.commands.flatMap((child) => {
     const named = [...words, child.name()];
     return child.commands.length === 0 ? [named.join(' ')] : leaves(child, named);

@@ -1,6 +1,6 @@
 /** `recalld backtest`: shows how often the configured checks would have fired on stored history. */
 
-import type { Command } from 'commander';
+import type { Command, CommandUnknownOpts } from '@commander-js/extra-typings';
 import { type CommandSettings, commandSettings, withCommandStore } from '../../app/commands/command-store.ts';
 import type { Config, PipelineConfig } from '../../app/config/schema.ts';
 import { goldenChecks, thresholdChecks } from '../../app/pipelines.ts';
@@ -29,7 +29,7 @@ interface BacktestOptions extends ConfiguredOptions {
   readonly pipeline?: string;
 }
 
-export function backtestCommand(command: Command, signal: AbortSignal): Command {
+export function backtestCommand(command: Command, signal: AbortSignal): CommandUnknownOpts {
   return withConfig(command, 'recalld backtest --from 2026-10-01T00:00:00Z --to 2026-11-01T00:00:00Z')
     .requiredOption('--from <time>', 'start: replay only runs that ended at or after this time', parseTime)
     .option('--to <time>', 'end: replay only runs that ended before this time (default: now)', parseTime)

@@ -1,6 +1,6 @@
 /** `recalld checks`: the state of every check, or its changes. */
 
-import type { Command } from 'commander';
+import type { Command, CommandUnknownOpts } from '@commander-js/extra-typings';
 import { z } from 'zod';
 import { type CommandSettings, commandSettings, withCommandStore } from '../../app/commands/command-store.ts';
 import { assertConfiguredPipeline } from '../../app/pipelines.ts';
@@ -23,7 +23,7 @@ interface ChecksOptions extends ConfiguredOptions {
   readonly limit: number;
 }
 
-export function checksCommand(command: Command, signal: AbortSignal): Command {
+export function checksCommand(command: Command, signal: AbortSignal): CommandUnknownOpts {
   return withConfig(command, 'recalld checks --pipeline support-docs --history --since 2026-11-01T00:00:00Z')
     .option('--pipeline <name>', 'only checks of this pipeline')
     .option('--history', 'list verdict changes, newest first')

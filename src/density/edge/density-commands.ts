@@ -3,7 +3,7 @@
  * feedback).
  */
 
-import type { Command } from 'commander';
+import type { Command, CommandUnknownOpts } from '@commander-js/extra-typings';
 import {
   type CommandSettings,
   type CommandStore,
@@ -43,7 +43,7 @@ interface ComplaintOptions extends ConfiguredOptions {
   readonly why: boolean;
 }
 
-function complaintsCommand(signal: AbortSignal): Command {
+function complaintsCommand(signal: AbortSignal): CommandUnknownOpts {
   return configuredCommand(
     'complaints',
     'Show topics that are more frequent in sessions with negative feedback than in others.',
@@ -71,7 +71,7 @@ async function complaints(
 
 type RebaselineRequest = Omit<Parameters<typeof requestRebaseline>[1], 'by'>;
 
-export function densityCommand(command: Command, signal: AbortSignal): Command {
+export function densityCommand(command: Command, signal: AbortSignal): CommandUnknownOpts {
   command.addCommand(
     configuredCommand(
       'show',
@@ -140,7 +140,7 @@ interface ChangeOptions extends ConfiguredOptions {
   readonly note?: string;
 }
 
-export function topicsCommand(command: Command, signal: AbortSignal): Command {
+export function topicsCommand(command: Command, signal: AbortSignal): CommandUnknownOpts {
   command.addCommand(
     configuredCommand('list', 'List uncovered topics, largest first.', 'recalld topics list --pipeline support-docs')
       .option('--pipeline <name>', 'only topics of this pipeline')

@@ -1,5 +1,5 @@
 import type { Writable } from 'node:stream';
-import { type Command, Option } from 'commander';
+import { type Command, type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import { EXIT_CHECK_FAILED } from '../../cli/exit.ts';
 import { formatTable } from '../../cli/output.ts';
 import { createProgressBar } from '../../cli/progress.ts';
@@ -36,7 +36,11 @@ interface DriftOptions {
  *
  * @param output stream for the report
  */
-export function driftCommand(command: Command, signal: AbortSignal, output: Writable = process.stdout): Command {
+export function driftCommand(
+  command: Command,
+  signal: AbortSignal,
+  output: Writable = process.stdout,
+): CommandUnknownOpts {
   return command
     .requiredOption('--store <file>', 'vectors of the stored chunks')
     .requiredOption('--reference <file>', 'vectors of the reference queries')

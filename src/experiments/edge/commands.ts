@@ -1,9 +1,9 @@
 /** `recalld shadow` and `recalld variants`: compare candidates with the retriever or arm that serves users. */
 
-import type { Command } from 'commander';
+import type { Command, CommandUnknownOpts } from '@commander-js/extra-typings';
 import { commandSettings, withCommandStore, withPipeline } from '../../app/commands/command-store.ts';
 import { EXIT_CHECK_FAILED } from '../../cli/exit.ts';
-import { type ConfiguredOptions, configuredCommand, printJson, printLine } from '../../cli/output.ts';
+import { configuredCommand, printJson, printLine } from '../../cli/output.ts';
 import type { Context } from '../../core/context.ts';
 import { systemClock } from '../../core/system-clock.ts';
 import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
@@ -13,9 +13,7 @@ import { findShadow, readShadow, readVariants } from '../read-reports.ts';
 import type { ShadowReport, VariantsReport } from '../report.ts';
 import { shadowSection, variantsSection } from './shown.ts';
 
-type Reported = ConfiguredOptions & { readonly pipeline: string; readonly shadow: string };
-
-export function shadowCommand(command: Command, signal: AbortSignal): Command {
+export function shadowCommand(command: Command, signal: AbortSignal): CommandUnknownOpts {
   command.addCommand(
     configuredCommand(
       'report',
@@ -24,12 +22,12 @@ export function shadowCommand(command: Command, signal: AbortSignal): Command {
     )
       .requiredOption('--pipeline <name>', 'pipeline whose config has `shadow`')
       .requiredOption('--shadow <name>', 'name of the shadow')
-      .action((options: Reported) =>
-        withReports(options, signal, (pipeline) => {
-          const shadow = findShadow(pipeline, options.shadow);
+      .action(({ config, pipeline: name, shadow: shadowName, json }) =>
+        withReports(config, name, signal, (pipeline) => {
+          const shadow = findShadow(pipeline, shadowName);
           return async (ctx) => {
             const report = await readShadow(ctx, pipeline, shadow);
-            answer(options, report, shadowText(report), report.verdict === 'regression');
+            answer(json === true, report, shadowText(report), report.verdict === 'regression');
           };
         }),
       ),
@@ -37,7 +35,7 @@ export function shadowCommand(command: Command, signal: AbortSignal): Command {
   return command;
 }
 
-export function variantsCommand(command: Command, signal: AbortSignal): Command {
+export function variantsCommand(command: Command, signal: AbortSignal): CommandUnknownOpts {
   command.addCommand(
     configuredCommand(
       'report',
@@ -45,13 +43,13 @@ export function variantsCommand(command: Command, signal: AbortSignal): Command 
       'recalld variants report --pipeline support-docs',
     )
       .requiredOption('--pipeline <name>', 'pipeline whose config has `variants`')
-      .action((options: Reported) =>
-        withReports(options, signal, ({ name }, plans) => {
+      .action(({ config, pipeline, json }) =>
+        withReports(config, pipeline, signal, ({ name }, plans) => {
           const plan = findVariants(plans, name);
           return async (ctx) => {
             const report = await readVariants(ctx, plan);
             const isWorse = report.arms.some(({ verdict }) => verdict === 'regression');
-            answer(options, report, variantsText(report), isWorse || report.split.verdict === 'mismatch');
+            answer(json === true, report, variantsText(report), isWorse || report.split.verdict === 'mismatch');
           };
         }),
       ),
@@ -61,7 +59,8 @@ export function variantsCommand(command: Command, signal: AbortSignal): Command 
 
 /** @param find resolves the request before anything is opened; the returned function reads and prints the report */
 async function withReports(
-  { config: file, pipeline: name }: Reported,
+  file: string | undefined,
+  name: string,
   signal: AbortSignal,
   find: (pipeline: WatchedPipeline, plans: readonly VariantPlan[]) => (context: Context) => Promise<void>,
 ): Promise<void> {
@@ -73,8 +72,8 @@ async function withReports(
   });
 }
 
-function answer({ json }: Reported, report: object, text: string, isFailed: boolean): void {
-  if (json === true) printJson(report);
+function answer(isJson: boolean, report: object, text: string, isFailed: boolean): void {
+  if (isJson) printJson(report);
   else printLine(text);
   if (isFailed) process.exitCode = EXIT_CHECK_FAILED;
 }

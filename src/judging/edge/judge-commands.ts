@@ -1,6 +1,6 @@
 /** Command `recalld judge`: shows judged live relevance, runs a round now, and exports and imports human judgments. */
 
-import { type Command } from 'commander';
+import { type Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import { z } from 'zod';
 import {
   type CommandSettings,
@@ -10,7 +10,7 @@ import {
   withPipeline,
 } from '../../app/commands/command-store.ts';
 import { assertConfiguredPipeline } from '../../app/pipelines.ts';
-import { type ConfiguredOptions, configuredCommand, parseCount, printJson, printLine } from '../../cli/output.ts';
+import { configuredCommand, parseCount, printJson, printLine } from '../../cli/output.ts';
 import { RecalldError } from '../../core/errors.ts';
 import { plural } from '../../core/format.ts';
 import { systemClock } from '../../core/system-clock.ts';
@@ -26,31 +26,29 @@ import type { ReviewedQuery } from '../review-queue.ts';
 import { MAX_GRADE } from '../rules/judged-scores.ts';
 import { judgeReport, judgeStatusJson, readJudgeStatus } from './judge-status.ts';
 
-interface JudgeOptions extends ConfiguredOptions {
-  readonly pipeline: string;
-}
+type JudgeOptions = ReturnType<ReturnType<typeof judgeSubcommand>['opts']>;
 
-function judgeSubcommand(name: string, description: string, example: string): Command {
+function judgeSubcommand(name: string, description: string, example: string) {
   return configuredCommand(name, description, example).requiredOption(
     '--pipeline <name>',
     'pipeline whose config has `judged`',
   );
 }
 
-export function judgeCommand(command: Command, signal: AbortSignal): Command {
+export function judgeCommand(command: Command, signal: AbortSignal): CommandUnknownOpts {
   command.addCommand(
     judgeSubcommand(
       'status',
       'Show graded queries in the trailing window, and the resulting scores for all live traffic.',
       'recalld judge status --pipeline support-docs',
-    ).action((options: JudgeOptions) => withJudged(options, signal, showStatus)),
+    ).action((options) => withJudged(options, signal, showStatus)),
   );
   command.addCommand(
     judgeSubcommand(
       'run',
       'Select, grade and measure live queries now instead of in the next full round.',
       'recalld judge run --pipeline support-docs',
-    ).action((options: JudgeOptions) => withJudged(options, signal, runRound)),
+    ).action((options) => withJudged(options, signal, runRound)),
   );
   command.addCommand(
     judgeSubcommand(
@@ -61,7 +59,7 @@ export function judgeCommand(command: Command, signal: AbortSignal): Command {
       .requiredOption('--out <file>', 'file to write, one JSON line per query')
       .option('--queries <n>', 'maximum number of queries', parseCount, 20)
       .option('--force', 'overwrite an existing file', false)
-      .action((options: JudgeOptions & { readonly out: string; readonly queries: number; readonly force: boolean }) =>
+      .action((options) =>
         withJudged(options, signal, async (_settings, store) => {
           const { pipeline, out, queries, force } = options;
           const next = await store.db.judging.reviews.next(pipeline, commandPerson(), systemClock.now(), queries);
@@ -82,7 +80,7 @@ export function judgeCommand(command: Command, signal: AbortSignal): Command {
       'recalld judge import review.jsonl --pipeline support-docs',
     )
       .argument('<file>', 'file with grades')
-      .action((file: string, options: JudgeOptions) =>
+      .action((file, options) =>
         withJudged(options, signal, async (_settings, store) => {
           const grades = readGrades(await readText(file), file);
           const grader = { by: commandUser(), person: commandPerson() };

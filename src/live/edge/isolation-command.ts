@@ -1,6 +1,6 @@
 /** Command `recalld isolation check`: evaluates the isolation rules of a config on stored samples. */
 
-import type { Command } from 'commander';
+import type { Command, CommandUnknownOpts } from '@commander-js/extra-typings';
 import { commandSettings, withCommandStore } from '../../app/commands/command-store.ts';
 import { assertConfiguredPipeline } from '../../app/pipelines.ts';
 import { EXIT_CHECK_FAILED } from '../../cli/exit.ts';
@@ -30,7 +30,7 @@ interface CheckOptions extends ConfiguredOptions {
   readonly violations: number;
 }
 
-export function isolationCommand(command: Command, signal: AbortSignal): Command {
+export function isolationCommand(command: Command, signal: AbortSignal): CommandUnknownOpts {
   return command.addCommand(
     configuredCommand(
       'check',

@@ -1,7 +1,7 @@
 /** `recalld mcp`: serves tools over stdin and stdout by the Model Context Protocol. */
 import { once } from 'node:events';
+import type { Command, CommandUnknownOpts } from '@commander-js/extra-typings';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
-import type { Command } from 'commander';
 import { commandSettings, withCommandStore } from '../../app/commands/command-store.ts';
 import { version } from '../../app/version.ts';
 import { createMcpServer } from '../tools.ts';
@@ -11,7 +11,7 @@ An assistant starts this command. Add it to the assistant's config:
   {"mcpServers": {"recalld": {"command": "recalld", "args": ["mcp", "--config", "/etc/recalld.yaml"]}}}
 The daemon serves the same tools at POST /v1/mcp for API keys with scope read.`;
 
-export function mcpCommand(command: Command, signal: AbortSignal): Command {
+export function mcpCommand(command: Command, signal: AbortSignal): CommandUnknownOpts {
   return command
     .option('--config <file>', 'config file (default: recalld.yaml if it exists)')
     .addHelpText('after', '\nExample:\n  recalld mcp --config recalld.yaml')

@@ -1,7 +1,7 @@
 /** `recalld report`: writes a pipeline's weekly report as one HTML file. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { type Command, Option } from 'commander';
+import { type Command, type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import { z } from 'zod';
 import { type CommandSettings, commandSettings, withCommandStore } from '../../app/commands/command-store.ts';
 import { version } from '../../app/version.ts';
@@ -53,7 +53,7 @@ async function rendered(report: WeeklyReport, format: WriteOptions['format']): P
   return renderReport({ report, now, version, style: (await Promise.all(sheets)).join('\n') });
 }
 
-export function reportCommand(command: Command, signal: AbortSignal): Command {
+export function reportCommand(command: Command, signal: AbortSignal): CommandUnknownOpts {
   return withConfig(
     command,
     'recalld report\n  recalld report --pipeline support-docs --from 2026-11-13 --to 2026-11-20 --out report.html\n  recalld report --format slack | curl --json @- "$SLACK_WEBHOOK_URL"',

@@ -1,5 +1,5 @@
 /** `recalld status`: the status of every pipeline. */
-import type { Command } from 'commander';
+import type { Command, CommandUnknownOpts } from '@commander-js/extra-typings';
 import { commandSettings, withCommandStore } from '../../app/commands/command-store.ts';
 import { EXIT_CHECK_FAILED } from '../../cli/exit.ts';
 import { type ConfiguredOptions, printJson, printLine, sparkline as trend, withConfig } from '../../cli/output.ts';
@@ -10,7 +10,7 @@ import { empty, missing, note, paragraph, strong, table, value, verdictBadge } f
 import { terminalText } from '../terminal.ts';
 import { type OverviewJson, readOverview } from './read-status.ts';
 
-export function statusCommand(command: Command, signal: AbortSignal): Command {
+export function statusCommand(command: Command, signal: AbortSignal): CommandUnknownOpts {
   return withConfig(command, 'recalld status').action(async ({ config, json }: ConfiguredOptions) => {
     const overview = await withCommandStore(commandSettings(config, signal), readOverview);
     if (json === true) printJson(overview);

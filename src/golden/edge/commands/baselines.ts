@@ -1,16 +1,9 @@
 /** `recalld baselines`: pins runs as baselines for later runs. */
 
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, type CommandUnknownOpts, InvalidArgumentError } from '@commander-js/extra-typings';
 import { z } from 'zod';
 import { type CommandSettings, commandSettings, withCommandStore } from '../../../app/commands/command-store.ts';
-import {
-  type ConfiguredOptions,
-  configuredCommand,
-  note,
-  parseCount,
-  printJson,
-  printLine,
-} from '../../../cli/output.ts';
+import { configuredCommand, note, parseCount, printJson, printLine } from '../../../cli/output.ts';
 import { createProgressBar } from '../../../cli/progress.ts';
 import { plural } from '../../../core/format.ts';
 import { commandUser } from '../../../platform/access/audit-log.ts';
@@ -27,20 +20,14 @@ import { powerOfSet } from '../../sets/check-golden-set.ts';
 import { runGoldenSetNow } from './run.ts';
 import { usesOf } from './sets.ts';
 
-interface PinOptions extends ConfiguredOptions {
-  readonly note?: string;
-  readonly reruns: number;
-  readonly withFailures?: boolean;
-}
-
-export function baselinesCommand(command: Command, signal: AbortSignal): Command {
+export function baselinesCommand(command: Command, signal: AbortSignal): CommandUnknownOpts {
   command.addCommand(pinCommand(signal));
   command.addCommand(unpinCommand(signal));
   command.addCommand(listCommand(signal));
   return command;
 }
 
-function pinCommand(signal: AbortSignal): Command {
+function pinCommand(signal: AbortSignal): CommandUnknownOpts {
   return configuredCommand(
     'pin',
     'Pin a completed run as the baseline for later runs of its set.',
@@ -50,16 +37,18 @@ function pinCommand(signal: AbortSignal): Command {
     .option('--note <text>', 'a short reason')
     .option('--reruns <n>', 'repeat the run this many times first, to measure retriever noise', parseReruns, 0)
     .option('--with-failures', 'pin the run even if some of its queries failed; they count as 0 in the baseline')
-    .action(async (runId: string, options: PinOptions) => {
+    .action(async (runId, { config, note: why, reruns, withFailures = false, json }) => {
       const bar = createProgressBar('baseline');
-      const settings = commandSettings(options.config, signal);
+      const settings = commandSettings(config, signal);
       const { baseline, runs, isDeterministic, warnings, power } = await pinBaseline(
         settings,
         runId,
-        options,
+        why ?? null,
+        reruns,
+        withFailures,
         (progress) => bar.show(progress),
       ).finally(() => bar.end());
-      if (options.json === true) {
+      if (json === true) {
         printJson({ ...toWire(listedBaseline, baseline), noise: baseline.noise, warnings, power });
         return;
       }
@@ -79,7 +68,9 @@ function pinCommand(signal: AbortSignal): Command {
 function pinBaseline(
   settings: CommandSettings,
   runId: string,
-  { note: why, reruns, withFailures = false }: PinOptions,
+  why: string | null,
+  reruns: number,
+  withFailures: boolean,
   onProgress: (progress: RunProgress) => void,
 ): Promise<PinReport & { readonly power: readonly string[] }> {
   return withCommandStore(settings, async (store) => {
@@ -91,7 +82,7 @@ function pinBaseline(
     }
     const usable = again.filter((one) => one.status === 'completed' && one.goldenSetVersion === run.goldenSetVersion);
     const now = new Date();
-    const pin = { note: why ?? null, reruns: reruns > 0 ? usable : null, by: commandUser(), now, withFailures };
+    const pin = { note: why, reruns: reruns > 0 ? usable : null, by: commandUser(), now, withFailures };
     const report = await pinRun(store, run, pin, settings.signal);
     const uses = usesOf(settings.config, goldenSet).filter((use) => use.pipeline === pipeline);
     const power = await Promise.all(
@@ -101,7 +92,7 @@ function pinBaseline(
   });
 }
 
-function unpinCommand(signal: AbortSignal): Command {
+function unpinCommand(signal: AbortSignal): CommandUnknownOpts {
   return configuredCommand(
     'unpin',
     'Unpin the baseline; runs are then no longer compared.',
@@ -109,27 +100,25 @@ function unpinCommand(signal: AbortSignal): Command {
   )
     .requiredOption('--pipeline <name>', 'name of a pipeline in the config')
     .requiredOption('--set <name>', 'golden set')
-    .action(async (options: ConfiguredOptions & { readonly pipeline: string; readonly set: string }) => {
-      const { pipeline, set } = options;
-      await withCommandStore(commandSettings(options.config, signal), (store) =>
+    .action(async ({ pipeline, set, config, json }) => {
+      await withCommandStore(commandSettings(config, signal), (store) =>
         unpin(store, pipeline, set, commandUser(), new Date()),
       );
-      if (options.json === true) printJson({ pipeline, golden_set: set, unpinned: true });
+      if (json === true) printJson({ pipeline, golden_set: set, unpinned: true });
       else printLine(`Runs of ${set} on ${pipeline} are no longer compared with a baseline.`);
     });
 }
 
-function listCommand(signal: AbortSignal): Command {
+function listCommand(signal: AbortSignal): CommandUnknownOpts {
   return configuredCommand('list', 'List baselines, newest first.', 'recalld baselines list')
     .option('--pipeline <name>', 'list only baselines of this pipeline')
     .option('--limit <n>', 'maximum number of baselines', parseCount, 20)
-    .action(async (options: ConfiguredOptions & { readonly pipeline?: string; readonly limit: number }) => {
-      const { pipeline, limit } = options;
+    .action(async ({ pipeline, limit, config, json }) => {
       const filter = { limit, ...(pipeline === undefined ? {} : { pipeline }) };
-      const found = await withCommandStore(commandSettings(options.config, signal), ({ db }) =>
+      const found = await withCommandStore(commandSettings(config, signal), ({ db }) =>
         db.golden.baselines.list(filter),
       );
-      if (options.json === true) printJson(toWire(z.array(listedBaseline), found));
+      if (json === true) printJson(toWire(z.array(listedBaseline), found));
       else if (found.length === 0) printLine('No baseline is pinned. Pin one with `recalld baselines pin RUN`.');
       else {
         printLine(

@@ -1,7 +1,7 @@
 /** `recalld golden check`: checks a golden set, and applies the fixes to judgments that a person accepts. */
 
 import { createInterface } from 'node:readline/promises';
-import type { Command } from 'commander';
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { z } from 'zod';
 import {
   type CommandSettings,
@@ -10,7 +10,7 @@ import {
   withPipeline,
 } from '../../../app/commands/command-store.ts';
 import { EXIT_CHECK_FAILED } from '../../../cli/exit.ts';
-import { type ConfiguredOptions, configuredCommand, note, printJson, printLine } from '../../../cli/output.ts';
+import { configuredCommand, note, printJson, printLine } from '../../../cli/output.ts';
 import { RecalldError } from '../../../core/errors.ts';
 import { interval, percentage, plural } from '../../../core/format.ts';
 import { toDocument } from '../../../core/text/names.ts';
@@ -226,14 +226,7 @@ function parseAcceptedProposals(value: unknown): Acceptance[] | null {
   }));
 }
 
-interface CheckOptions extends ConfiguredOptions {
-  readonly pipeline: string;
-  readonly set: string;
-  readonly fix: boolean;
-  readonly accept?: string;
-}
-
-export function checkCommand(signal: AbortSignal): Command {
+export function checkCommand(signal: AbortSignal): CommandUnknownOpts {
   return configuredCommand(
     'check',
     'Check a golden set: stale labels, duplicates, contradictions, size, coverage of live traffic.',
@@ -244,33 +237,42 @@ export function checkCommand(signal: AbortSignal): Command {
     .option('--fix', 'add a set version with the accepted proposals for stale labels', false)
     .option('--accept <which>', '`all`, or a file: the --json output with the accepted proposals')
     .addHelpText('after', '\nExit code 1: problems with labels, judgments, queries or result ids.')
-    .action((options: CheckOptions) => check(commandSettings(options.config, signal), options));
+    .action(({ pipeline, set, fix, accept, json, config }) =>
+      check(commandSettings(config, signal), pipeline, set, fix, accept, json === true),
+    );
 }
 
-async function check(settings: CommandSettings, options: CheckOptions): Promise<void> {
-  if (options.accept !== undefined && !options.fix) {
+async function check(
+  settings: CommandSettings,
+  name: string,
+  set: string,
+  fix: boolean,
+  accept: string | undefined,
+  isJson: boolean,
+): Promise<void> {
+  if (accept !== undefined && !fix) {
     throw new RecalldError('usage', '--accept requires --fix.');
   }
-  if (options.fix && options.accept === undefined && !(process.stdin.isTTY && process.stderr.isTTY)) {
+  if (fix && accept === undefined && !(process.stdin.isTTY && process.stderr.isTTY)) {
     throw new RecalldError(
       'usage',
       '--fix requires a terminal for its prompts. Use --accept all or --accept FILE instead.',
     );
   }
   await withCommandStore(settings, async (store) => {
-    const checked = await withPipeline(settings, options.pipeline, (pipeline) =>
-      checkLatestVersion(store, pipeline, options.set, settings.signal),
+    const checked = await withPipeline(settings, name, (pipeline) =>
+      checkLatestVersion(store, pipeline, set, settings.signal),
     );
     const problems = hasProblems(checked);
-    if (options.json !== true) for (const line of checkLines(checked)) printLine(line);
-    const accepted = options.fix ? await acceptedOf(checked, options.accept, settings.signal) : [];
+    if (!isJson) for (const line of checkLines(checked)) printLine(line);
+    const accepted = fix ? await acceptedOf(checked, accept, settings.signal) : [];
     const repaired = accepted.length > 0 ? await repairJudgments(store.db.golden.sets, checked, accepted) : null;
-    if (options.json === true) {
+    if (isJson) {
       const report = checkJson(checked, problems ? 'problems' : 'ok') as Record<string, unknown>;
       printJson(repaired === null ? report : { ...report, repaired: goldenSetVersionJson(repaired) });
     } else if (repaired !== null) {
       printLine(`\n${repaired.name} version ${repaired.version}: ${repaired.note ?? ''}`);
-    } else if (options.fix) printLine('\nNo proposal was accepted, so no version was added.');
+    } else if (fix) printLine('\nNo proposal was accepted, so no version was added.');
     if (problems) process.exitCode = EXIT_CHECK_FAILED;
   });
 }

@@ -1,7 +1,7 @@
 /** `recalld compare`: compares TREC runs, and formats comparisons for the terminal. */
 
 import type { Writable } from 'node:stream';
-import type { Command } from 'commander';
+import type { Command, CommandUnknownOpts } from '@commander-js/extra-typings';
 import { EXIT_CHECK_FAILED } from '../../../cli/exit.ts';
 import { verdictText } from '../../../cli/output.ts';
 import { RecalldError } from '../../../core/errors.ts';
@@ -16,8 +16,15 @@ import { adviseOnSetSize, isWorseThanFirst, mostRegressed, type RunComparison } 
 import { type ComparisonSettings, minEffectOf } from '../../rules/verdict.ts';
 import { comparisonJson, metricComparisonJson } from '../../runs/comparison-json.ts';
 import { compareManyTrecFiles, compareTrecFiles, type OfflineComparison } from '../../trec/compare-trec.ts';
-import type { TrecScores } from '../../trec/score-runs.ts';
-import { scoringSettings, TREC_HELP, type TrecOptions, withTrecOptions, writeAll } from './trec-options.ts';
+import type { ScoringSettings, TrecScores } from '../../trec/score-runs.ts';
+import {
+  duplicatesOption,
+  qrelsOption,
+  relevanceLevelOption,
+  scoringSettings,
+  TREC_HELP,
+  writeAll,
+} from './trec-options.ts';
 import { countsJson, mismatchJson, notesOf, refuseMismatch } from './trec-report.ts';
 
 const MAX_QUERIES = 10;
@@ -107,13 +114,6 @@ function detectable({ smallestDetectableDifference, standardDeviation }: MetricC
 
 const DEFAULT_METRICS = 'ndcg@10,mrr@10,recall@10,hit_rate@10';
 
-interface CompareOptions extends TrecOptions {
-  readonly baseline: string;
-  readonly candidate: readonly string[];
-  readonly alpha: string;
-  readonly minEffect?: string;
-}
-
 /**
  * `recalld compare`: compares two TREC runs query by query, without a database. Sets exit code 1 when the candidate is
  * a regression.
@@ -123,65 +123,67 @@ interface CompareOptions extends TrecOptions {
  *
  * @param output stream for the report
  */
-export function compareCommand(command: Command, _signal: AbortSignal, output: Writable = process.stdout): Command {
-  return withTrecOptions(
-    command,
-    [
-      ['--baseline <file>', 'TREC run that is the baseline'],
-      [
-        '--candidate <file...>',
-        'TREC run to compare with the baseline; with several runs, all pairs are compared, with p adjusted by Holm',
-      ],
-    ],
-    DEFAULT_METRICS,
-  )
+export function compareCommand(
+  command: Command,
+  _signal: AbortSignal,
+  output: Writable = process.stdout,
+): CommandUnknownOpts {
+  return command
+    .addOption(qrelsOption)
+    .requiredOption('--baseline <file>', 'TREC run that is the baseline')
+    .requiredOption(
+      '--candidate <file...>',
+      'TREC run to compare with the baseline; with several runs, all pairs are compared, with p adjusted by Holm',
+    )
+    .option('--metrics <list>', 'metric keys, separated by commas', DEFAULT_METRICS)
+    .addOption(relevanceLevelOption)
+    .addOption(duplicatesOption)
+    .option('--json', 'print one JSON document')
     .option('--alpha <level>', 'significance level of the two-sided test', '0.05')
     .option(
       '--min-effect <difference>',
       'smallest difference that matters (default: 0.02, and 0.03 for hit_rate and all_found)',
     )
     .addHelpText('after', HELP)
-    .action(async (options: CompareOptions) => {
-      const settings = comparisonSettings(options);
-      const [candidatePath = '', ...more] = options.candidate;
-      if (more.length > 0) return compareAll(options, settings, output);
-      const compared = await compareTrecFiles({
-        qrelsPath: options.qrels,
-        baselinePath: options.baseline,
-        candidatePath,
-        ...scoringSettings(options),
-        ...settings,
-      });
+    .action(async ({ qrels, baseline: baselinePath, candidate: candidates, alpha, minEffect, json, ...options }) => {
+      const settings = comparisonSettings(alpha, minEffect);
+      const scoring = scoringSettings(options.metrics, options.relevanceLevel, options.duplicates);
+      const [candidatePath = '', ...more] = candidates;
+      if (more.length > 0) {
+        const paths = [baselinePath, ...candidates];
+        return compareAll(qrels, paths, { ...scoring, ...settings }, json === true, output);
+      }
+      const request = { qrelsPath: qrels, baselinePath, candidatePath, ...scoring, ...settings };
+      const compared = await compareTrecFiles(request);
       const { comparison, baseline, candidate } = compared;
       const runs = { baseline, candidate };
-      if (options.json === true) {
+      if (json === true) {
         const found = hasMismatch([baseline, candidate]) ? {} : comparisonJson(comparison);
         await writeAll(output, [`${JSON.stringify({ ...found, ...runsJson(runs) }, null, 2)}\n`]);
       }
-      refuseMismatch(options.qrels, [baseline, candidate]);
-      if (options.json !== true) await writeAll(output, comparisonAsText(compared, settings));
+      refuseMismatch(qrels, [baseline, candidate]);
+      if (json !== true) await writeAll(output, comparisonAsText(compared, settings));
       if (comparison.verdict === 'regression') process.exitCode = EXIT_CHECK_FAILED;
     });
 }
 
-async function compareAll(options: CompareOptions, settings: ComparisonSettings, output: Writable): Promise<void> {
-  const paths = [options.baseline, ...options.candidate];
-  const compared = await compareManyTrecFiles({
-    qrelsPath: options.qrels,
-    runPaths: paths,
-    ...scoringSettings(options),
-    ...settings,
-  });
-  const { comparison, scores } = compared;
-  if (options.json === true) {
-    const found = hasMismatch(scores) ? {} : manyJson(paths, comparison);
+async function compareAll(
+  qrelsPath: string,
+  runPaths: readonly string[],
+  settings: ScoringSettings & ComparisonSettings,
+  isJson: boolean,
+  output: Writable,
+): Promise<void> {
+  const { comparison, scores } = await compareManyTrecFiles({ qrelsPath, runPaths, ...settings });
+  if (isJson) {
+    const found = hasMismatch(scores) ? {} : manyJson(runPaths, comparison);
     const runs = runsJson(Object.fromEntries(scores.map((run) => [run.path, run])));
     await writeAll(output, [`${JSON.stringify({ ...found, ...runs }, null, 2)}\n`]);
   }
-  refuseMismatch(options.qrels, scores);
-  if (options.json !== true) {
+  refuseMismatch(qrelsPath, scores);
+  if (!isJson) {
     const notes = [...new Set(scores.flatMap(notesOf))];
-    await writeAll(output, [[formatMany(paths, comparison), ...notes].join('\n'), '\n']);
+    await writeAll(output, [[formatMany(runPaths, comparison), ...notes].join('\n'), '\n']);
   }
   if (isWorseThanFirst(comparison)) process.exitCode = EXIT_CHECK_FAILED;
 }
@@ -217,7 +219,7 @@ Example:
   recalld compare --qrels qrels.txt --baseline monday.run --candidate tuesday.run --metrics ndcg@10,recall@10
 `;
 
-function comparisonSettings({ alpha, minEffect }: CompareOptions): ComparisonSettings {
+function comparisonSettings(alpha: string, minEffect: string | undefined): ComparisonSettings {
   const level = asNumber(alpha);
   if (!(level > 0 && level < 1)) {
     throw new RecalldError('usage', `--alpha must be a number between 0 and 1, such as 0.05, not "${alpha}".`);

@@ -1,14 +1,21 @@
 /** `recalld eval`: scores a TREC run, and formats the result as JSON or as tables for the terminal. */
 
 import type { Writable } from 'node:stream';
-import type { Command } from 'commander';
+import type { Command, CommandUnknownOpts } from '@commander-js/extra-typings';
 import { range } from '../../../core/format.ts';
 import { formatMetricKey } from '../../../math/ir/metric-key.ts';
 import { value } from '../../../report/model/show.ts';
 import { tableText } from '../../../report/terminal.ts';
 import { metricJson } from '../../runs/score-json.ts';
 import { type EvaluationCounts, evaluateTrecFiles, type OfflineEvaluation } from '../../trec/score-runs.ts';
-import { scoringSettings, TREC_HELP, type TrecOptions, withTrecOptions, writeAll } from './trec-options.ts';
+import {
+  duplicatesOption,
+  qrelsOption,
+  relevanceLevelOption,
+  scoringSettings,
+  TREC_HELP,
+  writeAll,
+} from './trec-options.ts';
 import { countsJson, mismatchJson, notesOf, refuseMismatch } from './trec-report.ts';
 
 /** Rows per write, to avoid both one huge string and one write per row. */
@@ -95,23 +102,26 @@ const DEFAULT_METRICS = 'ndcg@10,mrr@10,map,recall@10,precision@10,hit_rate@10,u
  *
  * @param output stream for the report
  */
-export function evalCommand(command: Command, _signal: AbortSignal, output: Writable = process.stdout): Command {
-  return withTrecOptions(
-    command,
-    [['--run <file>', 'TREC run: query-id Q0 document-id rank score tag']],
-    DEFAULT_METRICS,
-  )
+export function evalCommand(
+  command: Command,
+  _signal: AbortSignal,
+  output: Writable = process.stdout,
+): CommandUnknownOpts {
+  return command
+    .addOption(qrelsOption)
+    .requiredOption('--run <file>', 'TREC run: query-id Q0 document-id rank score tag')
+    .option('--metrics <list>', 'metric keys, separated by commas', DEFAULT_METRICS)
+    .addOption(relevanceLevelOption)
+    .addOption(duplicatesOption)
+    .option('--json', 'print one JSON document')
     .option('--per-query', 'also print the scores of each query')
     .addHelpText('after', HELP)
-    .action(async (options: TrecOptions & { readonly run: string; readonly perQuery?: boolean }) => {
-      const evaluation = await evaluateTrecFiles({
-        qrelsPath: options.qrels,
-        runPath: options.run,
-        ...scoringSettings(options),
-      });
-      const format = options.json === true ? evaluationAsJson : evaluationAsText;
-      await writeAll(output, format(evaluation, options.perQuery === true));
-      refuseMismatch(options.qrels, [evaluation.run]);
+    .action(async ({ qrels, run, metrics, relevanceLevel, duplicates, perQuery, json }) => {
+      const settings = scoringSettings(metrics, relevanceLevel, duplicates);
+      const evaluation = await evaluateTrecFiles({ qrelsPath: qrels, runPath: run, ...settings });
+      const format = json === true ? evaluationAsJson : evaluationAsText;
+      await writeAll(output, format(evaluation, perQuery === true));
+      refuseMismatch(qrels, [evaluation.run]);
     });
 }
 

@@ -1,6 +1,6 @@
 /** `recalld golden`: creates, checks and runs golden sets. */
 
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, type CommandUnknownOpts, InvalidArgumentError } from '@commander-js/extra-typings';
 import {
   type CommandSettings,
   type CommandStore,
@@ -42,7 +42,7 @@ import { checkCommand } from './check.ts';
 import { cancelCommand, runCommand } from './run.ts';
 import { exportCommand, importCommand, listCommand, parseSetName, showCommand } from './sets.ts';
 
-function generateCommand(signal: AbortSignal): Command {
+function generateCommand(signal: AbortSignal): CommandUnknownOpts {
   return configuredCommand(
     'generate',
     'Generate queries about stored chunks with a chat model, as a separate golden set.',
@@ -252,7 +252,7 @@ function toLine(
 
 type PromoteOptions = ConfiguredOptions & PromoteRequest;
 
-function promoteCommand(signal: AbortSignal): Command {
+function promoteCommand(signal: AbortSignal): CommandUnknownOpts {
   return configuredCommand(
     'promote',
     'Write live queries with feedback or poor grades to a review file, for a person to judge. Import the file with `golden import --format review`.',
@@ -290,7 +290,7 @@ function parseSince(text: string): Date {
   return date;
 }
 
-export function goldenCommand(command: Command, signal: AbortSignal): Command {
+export function goldenCommand(command: Command, signal: AbortSignal): CommandUnknownOpts {
   const create = [
     importCommand,
     exportCommand,

@@ -3,7 +3,7 @@
  * daemon.
  */
 
-import type { Command } from 'commander';
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import {
   type CommandSettings,
   type CommandStore,
@@ -16,14 +16,7 @@ import { queueBackend, queueOwner } from '../../../app/database.ts';
 import { jobCatalogue } from '../../../app/jobs.ts';
 import { evaluateChecks } from '../../../checks/evaluate-checks.ts';
 import { EXIT_CHECK_FAILED } from '../../../cli/exit.ts';
-import {
-  type ConfiguredOptions,
-  configuredCommand,
-  formatTable,
-  note,
-  printJson,
-  printLine,
-} from '../../../cli/output.ts';
+import { configuredCommand, formatTable, note, printJson, printLine } from '../../../cli/output.ts';
 import { createProgressBar } from '../../../cli/progress.ts';
 import { messageOf, RecalldError } from '../../../core/errors.ts';
 import { decimal } from '../../../core/format.ts';
@@ -45,14 +38,7 @@ import { summarizeRun } from '../../runs/run-summary.ts';
 import { scheduleOf, unwatchedSet, type WatchedPipeline } from '../../watched-pipeline.ts';
 import { runReport } from '../pages/run-sections.ts';
 
-interface RunOptions extends ConfiguredOptions {
-  readonly pipeline: string;
-  readonly set: string;
-  readonly wait: boolean;
-  readonly debug?: string;
-}
-
-export function runCommand(signal: AbortSignal): Command {
+export function runCommand(signal: AbortSignal): CommandUnknownOpts {
   return configuredCommand(
     'run',
     'Run a golden set against the retriever of a pipeline now.',
@@ -66,34 +52,32 @@ export function runCommand(signal: AbortSignal): Command {
       '--debug <query-id>',
       'run only this query and show its request, response, ranks and scores; stores nothing',
     )
-    .action((options: RunOptions) => run(commandSettings(options.config, signal), options));
+    .action(async ({ pipeline, set, wait, debug, json, config }) => {
+      const settings = commandSettings(config, signal);
+      if (debug !== undefined) {
+        const debugged = await debugQuery(settings, pipeline, set, debug);
+        if (json === true) printJson(debugged);
+        else printLine(formatDebuggedQuery(debugged));
+      } else if (wait) await run(settings, pipeline, set, json === true);
+      else {
+        const queued = await withCommandStore(settings, (store) => queueGoldenRun(settings, store, pipeline, set));
+        if (json === true) printJson({ run_id: queued.id, status: queued.status });
+        else printLine(`Run ${queued.id} is enqueued. \`recalld runs show ${queued.id}\` shows it.`);
+      }
+    });
 }
 
-async function run(settings: CommandSettings, options: RunOptions): Promise<void> {
-  if (options.debug !== undefined) {
-    const debugged = await debugQuery(settings, options.pipeline, options.set, options.debug);
-    if (options.json === true) printJson(debugged);
-    else printLine(formatDebuggedQuery(debugged));
-    return;
-  }
-  if (!options.wait) {
-    const queued = await withCommandStore(settings, (store) =>
-      queueGoldenRun(settings, store, options.pipeline, options.set),
-    );
-    if (options.json === true) printJson({ run_id: queued.id, status: queued.status });
-    else printLine(`Run ${queued.id} is enqueued. \`recalld runs show ${queued.id}\` shows it.`);
-    return;
-  }
-  const pipeline = settings.config.pipelines.find(({ name }) => name === options.pipeline);
-  if (pipeline?.golden.every(({ set }) => set !== options.set) === true) note(`Note: ${unwatchedSet(options.set)}`);
-  const bar = createProgressBar(options.set);
+async function run(settings: CommandSettings, name: string, set: string, isJson: boolean): Promise<void> {
+  const pipeline = settings.config.pipelines.find((one) => one.name === name);
+  if (pipeline?.golden.every((one) => one.set !== set) === true) note(`Note: ${unwatchedSet(set)}`);
+  const bar = createProgressBar(set);
   const summary = await withCommandStore(settings, async (store) => {
-    const ended = await runGoldenSetNow(settings, store, options.pipeline, options.set, (progress) =>
-      bar.show(progress),
-    ).finally(() => bar.end());
+    const ended = await runGoldenSetNow(settings, store, name, set, (progress) => bar.show(progress)).finally(() =>
+      bar.end(),
+    );
     return summarizeRun(store.db.golden.runs, ended);
   });
-  if (options.json === true) printJson(summary);
+  if (isJson) printJson(summary);
   else printLine(terminalText(runReport(summary), systemClock.now()));
   const { failure } = summary;
   if (failure !== null && summary.queries.ok + summary.queries.empty === 0) {
@@ -114,18 +98,16 @@ function fixOf(code: string): string {
     : 'Check `retriever` in the config, and the service behind it.';
 }
 
-export function cancelCommand(signal: AbortSignal): Command {
+export function cancelCommand(signal: AbortSignal): CommandUnknownOpts {
   return configuredCommand(
     'cancel',
     'Cancel a running golden run. The worker stops within seconds.',
     'recalld golden cancel 20261120T154500Z-3f9a1c2b',
   )
     .argument('<id>', 'id of the run')
-    .action(async (id: string, options: ConfiguredOptions) => {
-      const run = await withCommandStore(commandSettings(options.config, signal), (store) =>
-        cancelGoldenRun(store, id),
-      );
-      if (options.json === true) printJson({ run_id: run.id, status: run.status });
+    .action(async (id, { config, json }) => {
+      const run = await withCommandStore(commandSettings(config, signal), (store) => cancelGoldenRun(store, id));
+      if (json === true) printJson({ run_id: run.id, status: run.status });
       else printLine(`Run ${run.id} is cancelled.`);
     });
 }

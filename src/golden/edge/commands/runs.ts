@@ -1,17 +1,9 @@
 /** `recalld runs`: lists, shows and compares golden runs. */
 
-import { type Command } from 'commander';
+import { type Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import { type CommandSettings, commandSettings, withCommandStore } from '../../../app/commands/command-store.ts';
 import { EXIT_CHECK_FAILED } from '../../../cli/exit.ts';
-import {
-  type ConfiguredOptions,
-  configuredCommand,
-  formatTable,
-  parseCount,
-  printJson,
-  printLine,
-  verdictText,
-} from '../../../cli/output.ts';
+import { configuredCommand, formatTable, parseCount, printJson, printLine, verdictText } from '../../../cli/output.ts';
 import { decimal } from '../../../core/format.ts';
 import { systemClock } from '../../../core/system-clock.ts';
 import { toDocument } from '../../../core/text/names.ts';
@@ -29,36 +21,33 @@ import { runReport } from '../pages/run-sections.ts';
 import { formatMany, manyJson } from './compare.ts';
 import { formatRunComparison } from './run-reports.ts';
 
-interface ListOptions extends ConfiguredOptions {
-  readonly pipeline?: string;
-  readonly set?: string;
-  readonly sentinels: boolean;
-  readonly limit: number;
-}
-
-interface CompareOptions extends ConfiguredOptions {
-  readonly by?: string;
-  readonly limit: number;
-}
-
-interface ShowOptions extends ConfiguredOptions {
-  readonly perQuery: boolean;
-}
-
-export function runsCommand(command: Command, signal: AbortSignal): Command {
+export function runsCommand(command: Command, signal: AbortSignal): CommandUnknownOpts {
   command.addCommand(
     configuredCommand('list', 'List golden runs, newest first.', 'recalld runs list --pipeline support-docs --limit 5')
       .option('--pipeline <name>', 'only runs of this pipeline')
       .option('--set <name>', 'only runs of this golden set')
       .option('--sentinels', 'list sentinel runs instead of full runs', false)
       .option('--limit <n>', 'maximum number of runs', parseCount, 20)
-      .action((options: ListOptions) => list(commandSettings(options.config, signal), options)),
+      .action(async ({ config, pipeline, set, sentinels, limit, json }) => {
+        const filter = {
+          limit,
+          purpose: sentinels ? 'sentinel' : 'full',
+          ...(pipeline === undefined ? {} : { pipeline }),
+          ...(set === undefined ? {} : { goldenSet: set }),
+        } as const;
+        const summaries = await withCommandStore(commandSettings(config, signal), async ({ db }) => {
+          const found = await db.golden.runs.list(filter);
+          return Promise.all(found.map((run) => summarizeRun(db.golden.runs, run)));
+        });
+        if (json === true) printJson(summaries);
+        else printRuns(summaries);
+      }),
   );
   command.addCommand(
     configuredCommand('show', 'Show one golden run.', 'recalld runs show 20261120T154500Z-3f9a1c2b --per-query')
       .argument('<id>', 'id of the run')
       .option('--per-query', 'show the outcome of each query', false)
-      .action((id: string, options: ShowOptions) => show(commandSettings(options.config, signal), id, options)),
+      .action((id, { config, perQuery, json }) => show(commandSettings(config, signal), id, perQuery, json === true)),
   );
   command.addCommand(
     configuredCommand(
@@ -70,31 +59,19 @@ export function runsCommand(command: Command, signal: AbortSignal): Command {
       .argument('<candidates...>', 'ids of the runs to compare with it')
       .option('--by <measure>', 'measure that sorts the queries (default: ndcg at the largest cutoff)')
       .option('--limit <n>', 'maximum number of queries listed', parseCount, 20)
-      .action((baseline: string, candidates: readonly string[], options: CompareOptions) => {
-        const settings = commandSettings(options.config, signal);
+      .action((baseline, candidates, { config, by, limit, json }) => {
+        const settings = commandSettings(config, signal);
         const [candidate, ...more] = candidates;
         return candidate === undefined || more.length > 0
-          ? compareAll(settings, [baseline, ...candidates], options)
-          : compare(settings, baseline, candidate, options);
+          ? compareAll(settings, [baseline, ...candidates], json === true)
+          : compare(settings, baseline, candidate, by ?? null, limit, json === true);
       }),
   );
   return command;
 }
 
-async function list(settings: CommandSettings, options: ListOptions): Promise<void> {
-  const { limit, pipeline, set, sentinels } = options;
-  const filter = {
-    limit,
-    purpose: sentinels ? 'sentinel' : 'full',
-    ...(pipeline === undefined ? {} : { pipeline }),
-    ...(set === undefined ? {} : { goldenSet: set }),
-  } as const;
-  const summaries = await withCommandStore(settings, async ({ db }) => {
-    const found = await db.golden.runs.list(filter);
-    return Promise.all(found.map((run) => summarizeRun(db.golden.runs, run)));
-  });
-  if (options.json === true) printJson(summaries);
-  else if (summaries.length === 0)
+function printRuns(summaries: readonly RunSummaryJson[]): void {
+  if (summaries.length === 0)
     printLine('No golden runs yet. Start one with `recalld golden run --pipeline P --set S`.');
   else {
     const rows = summaries.map((run) => [
@@ -120,22 +97,22 @@ function atLargestCutoff(run: RunSummaryJson, measure: string): string {
   return score === undefined ? '-' : decimal(score.mean);
 }
 
-async function show(settings: CommandSettings, id: string, options: ShowOptions): Promise<void> {
+async function show(settings: CommandSettings, id: string, perQuery: boolean, isJson: boolean): Promise<void> {
   const { summary, answers } = await withCommandStore(settings, async (store) => {
     const { db } = store;
     const run = await findRun(db.golden.runs, id);
-    if (options.perQuery) assertAnswers(run);
+    if (perQuery) assertAnswers(run);
     return {
       summary: await summarizeRunSoFar(store, run, settings.signal),
-      answers: options.perQuery ? await db.golden.runs.answers(id) : [],
+      answers: perQuery ? await db.golden.runs.answers(id) : [],
     };
   });
-  if (options.json === true) {
-    printJson(options.perQuery ? { ...summary, answers: toDocument(answers) } : summary);
+  if (isJson) {
+    printJson(perQuery ? { ...summary, answers: toDocument(answers) } : summary);
     return;
   }
   printLine(terminalText(runReport(summary), systemClock.now()));
-  if (options.perQuery) {
+  if (perQuery) {
     const rows = answers.map((a) => [
       a.queryId,
       a.outcome,
@@ -147,9 +124,9 @@ async function show(settings: CommandSettings, id: string, options: ShowOptions)
   }
 }
 
-async function compareAll(settings: CommandSettings, ids: readonly string[], options: CompareOptions): Promise<void> {
+async function compareAll(settings: CommandSettings, ids: readonly string[], isJson: boolean): Promise<void> {
   const { runs, compared } = await withCommandStore(settings, (store) => compareManyRuns(store, ids, storedComparison));
-  if (options.json === true) printJson(manyJson(ids, compared));
+  if (isJson) printJson(manyJson(ids, compared));
   else {
     const names = runs.map(
       ({ id, goldenSet, goldenSetVersion, pipeline }) =>
@@ -164,7 +141,9 @@ async function compare(
   settings: CommandSettings,
   baselineId: string,
   candidateId: string,
-  { by = null, limit, json }: Omit<CompareOptions, 'by'> & { readonly by?: string | null },
+  by: string | null,
+  limit: number,
+  isJson: boolean,
 ): Promise<void> {
   const { trend, ...compared } = await withCommandStore(settings, async (store) => {
     const found = await compareRunsById(store, baselineId, candidateId, by, 'computed', settings.signal);
@@ -173,7 +152,7 @@ async function compare(
     const values = await readTrend(store.db.golden.runs, pipeline, goldenSet, k);
     return { ...found, trend: { measure: `ndcg@${k}`, values } };
   });
-  if (json === true) {
+  if (isJson) {
     printJson({
       baseline_run_id: baselineId,
       candidate_run_id: candidateId,

@@ -1,6 +1,6 @@
 /** `recalld golden list`, `show`, `import` and `export`. */
 
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type CommandUnknownOpts, InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import { type CommandSettings, commandSettings, withCommandStore } from '../../../app/commands/command-store.ts';
 import type { Config } from '../../../app/config/schema.ts';
 import { createGoldenSchedule, goldenChecks } from '../../../app/pipelines.ts';
@@ -21,13 +21,7 @@ import { time } from '../../../report/model/show.ts';
 import { tableText } from '../../../report/terminal.ts';
 import { goldenQueryJson, goldenSetVersionJson, importSummaryJson } from '../../golden-set-schema.ts';
 import { readingText } from '../../rules/column-roles.ts';
-import {
-  type ForeignFormat,
-  foreignFormats,
-  type GoldenFormat,
-  goldenFormats,
-  type ReadGoldenSetOptions,
-} from '../../rules/golden-set.ts';
+import { foreignFormats, goldenFormats, type ReadGoldenSetOptions } from '../../rules/golden-set.ts';
 import type { ImportSummary } from '../../rules/golden-set-builder.ts';
 import { hasSteps } from '../../rules/steps.ts';
 import { powerOfSet, type SetUse } from '../../sets/check-golden-set.ts';
@@ -42,9 +36,9 @@ import {
 import { importReview } from '../../sets/review-file.ts';
 import { unwatchedSet } from '../../watched-pipeline.ts';
 
-export function listCommand(signal: AbortSignal): Command {
-  return configuredCommand('list', 'List every version of every golden set.', 'recalld golden list').action(
-    (options: ConfiguredOptions) => list(commandSettings(options.config, signal), options),
+export function listCommand(signal: AbortSignal): CommandUnknownOpts {
+  return configuredCommand('list', 'List every version of every golden set.', 'recalld golden list').action((options) =>
+    list(commandSettings(options.config, signal), options),
   );
 }
 
@@ -67,12 +61,10 @@ async function list(settings: CommandSettings, options: ConfiguredOptions): Prom
   }
 }
 
-export function showCommand(signal: AbortSignal): Command {
+export function showCommand(signal: AbortSignal): CommandUnknownOpts {
   return configuredCommand('show', 'Show the latest version of a golden set.', 'recalld golden show support-faq')
     .argument('<set>', 'name of the golden set')
-    .action((name: string, options: ConfiguredOptions) =>
-      showSet(commandSettings(options.config, signal), name, options),
-    );
+    .action((name, options) => showSet(commandSettings(options.config, signal), name, options));
 }
 
 async function showSet(settings: CommandSettings, name: string, options: ConfiguredOptions): Promise<void> {
@@ -104,24 +96,9 @@ export function parseSetName(text: string): string {
   throw new InvalidArgumentError('It must have 1 to 100 letters, digits, dots, dashes and underscores.');
 }
 
-interface ImportOptions extends ConfiguredOptions {
-  readonly set: string;
-  readonly format: 'auto' | 'review' | GoldenFormat | ForeignFormat;
-  readonly rowsAsQueries: boolean;
-  readonly queries?: string;
-  readonly qrels?: string;
-  readonly query?: string;
-  readonly document?: string;
-  readonly grade?: string;
-  readonly tags?: readonly string[];
-  readonly ignore?: readonly string[];
-  readonly relevanceThreshold?: number;
-  readonly documentsSeparator?: string;
-  readonly skipOwnDocument?: boolean;
-  readonly dryRun?: boolean;
-}
+type ImportOptions = ReturnType<ReturnType<typeof importOptions>['opts']>;
 
-export function importCommand(signal: AbortSignal): Command {
+function importOptions() {
   return configuredCommand(
     'import',
     'Import a golden set. A changed file creates a new version.',
@@ -131,8 +108,8 @@ export function importCommand(signal: AbortSignal): Command {
     .requiredOption('--set <name>', 'name of the golden set', parseSetName)
     .addOption(
       new Option('--format <format>', 'format of the files')
-        .choices(['auto', ...goldenFormats, ...foreignFormats, 'review'])
-        .default('auto'),
+        .choices(['auto', ...goldenFormats, ...foreignFormats, 'review'] as const)
+        .default('auto' as const),
     )
     .option('--query <column>', 'tables: the column of the query text')
     .option('--document <column>', 'tables: the column of the document id')
@@ -149,13 +126,16 @@ export function importCommand(signal: AbortSignal): Command {
     .option('--rows-as-queries', 'tables: treat every row as a separate query, even if query and tags repeat', false)
     .option('--queries <file>', 'BEIR and TREC: file of queries, if its name is not standard')
     .option('--qrels <file>', 'BEIR and TREC: file of judgments, if its name is not standard')
-    .option('--dry-run', 'show how the files are read, but store nothing')
-    .action((path: string, options: ImportOptions) =>
-      // A dry run requires no config and no store.
-      options.dryRun === true
-        ? tryImport(path, options, signal)
-        : importSet(commandSettings(options.config, signal), path, options),
-    );
+    .option('--dry-run', 'show how the files are read, but store nothing');
+}
+
+export function importCommand(signal: AbortSignal): CommandUnknownOpts {
+  return importOptions().action((path, options) =>
+    // A dry run requires no config and no store.
+    options.dryRun === true
+      ? tryImport(path, options, signal)
+      : importSet(commandSettings(options.config, signal), path, options),
+  );
 }
 
 /** Parses `--tags` and `--ignore`, which may be repeated. */
@@ -308,7 +288,7 @@ function summaryLines({ columns, judgmentsByGrade, documents, tags, skipped }: I
 
 type ExportOptions = ConfiguredOptions & ExportRequest;
 
-export function exportCommand(signal: AbortSignal): Command {
+export function exportCommand(signal: AbortSignal): CommandUnknownOpts {
   return configuredCommand(
     'export',
     'Write a golden set to files. Importing them recreates the same set.',

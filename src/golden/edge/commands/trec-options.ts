@@ -1,42 +1,26 @@
 /** Options shared by `eval` and `compare`: judgments, metrics and how rankings are read. */
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
-import { type Command, Option } from 'commander';
+import { Option } from '@commander-js/extra-typings';
 import { RecalldError } from '../../../core/errors.ts';
 import { formatMetricKey, type MetricKey, parseMetricKey } from '../../../math/ir/metric-key.ts';
 import { type DuplicatePolicy, duplicatePolicies } from '../../../math/ir/ranking.ts';
 import type { ScoringSettings } from '../../trec/score-runs.ts';
 
-export interface TrecOptions {
-  readonly qrels: string;
-  readonly metrics: string;
-  readonly relevanceLevel: string;
-  readonly duplicates: DuplicatePolicy;
-  readonly json?: boolean;
-}
+/** Options of all commands that compare runs with judgments. */
+export const qrelsOption = new Option(
+  '--qrels <file>',
+  'judgments: TREC qrels, or qrels.tsv of BEIR',
+).makeOptionMandatory();
 
-/**
- * Adds the options of all commands that compare runs with judgments.
- *
- * @param runOptions flag and description of each option that names a run file
- */
-export function withTrecOptions(
-  command: Command,
-  runOptions: readonly (readonly [flag: string, meaning: string])[],
-  defaultMetrics: string,
-): Command {
-  command.requiredOption('--qrels <file>', 'judgments: TREC qrels, or qrels.tsv of BEIR');
-  for (const [flag, meaning] of runOptions) command.requiredOption(flag, meaning);
-  return command
-    .option('--metrics <list>', 'metric keys, separated by commas', defaultMetrics)
-    .option('--relevance-level <grade>', 'minimum grade that counts as relevant', '1')
-    .addOption(
-      new Option('--duplicates <policy>', 'how to treat a document that a ranking repeats')
-        .choices(duplicatePolicies)
-        .default('collapse'),
-    )
-    .option('--json', 'print one JSON document');
-}
+export const relevanceLevelOption = new Option(
+  '--relevance-level <grade>',
+  'minimum grade that counts as relevant',
+).default('1');
+
+export const duplicatesOption = new Option('--duplicates <policy>', 'how to treat a document that a ranking repeats')
+  .choices(duplicatePolicies)
+  .default('collapse' as const);
 
 export const TREC_HELP = `
 Metrics: hit_rate@k precision@k recall@k f1@k mrr@k mrr map@k map cg@k cg dcg@k dcg ndcg@k ndcg ndcg_exp@k ndcg_exp union_recall@k all_found@k unjudged@k
@@ -57,12 +41,8 @@ with exit code 2 and a message about how the ids differ.
 `;
 
 /** @throws RecalldError `metric_unknown` or `usage` */
-export function scoringSettings(options: TrecOptions): ScoringSettings {
-  return {
-    keys: parseMetricList(options.metrics),
-    relevanceLevel: parseRelevanceLevel(options.relevanceLevel),
-    duplicates: options.duplicates,
-  };
+export function scoringSettings(metrics: string, level: string, duplicates: DuplicatePolicy): ScoringSettings {
+  return { keys: parseMetricList(metrics), relevanceLevel: parseRelevanceLevel(level), duplicates };
 }
 
 function parseMetricList(list: string): MetricKey[] {

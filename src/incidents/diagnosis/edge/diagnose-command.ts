@@ -1,5 +1,5 @@
 /** `recalld diagnose`: likely causes of firing alerts. */
-import type { Command } from 'commander';
+import type { Command, CommandUnknownOpts } from '@commander-js/extra-typings';
 import { commandSettings, withCommandStore } from '../../../app/commands/command-store.ts';
 import { assertConfiguredPipeline } from '../../../app/pipelines.ts';
 import { EXIT_CHECK_FAILED } from '../../../cli/exit.ts';
@@ -13,7 +13,7 @@ import { pipelineDiagnosisJson } from '../incident-schema.ts';
 import type { Diagnosis } from '../rules/incident.ts';
 import { findings, others } from './pages/diagnosis.ts';
 
-export function diagnoseCommand(command: Command, signal: AbortSignal): Command {
+export function diagnoseCommand(command: Command, signal: AbortSignal): CommandUnknownOpts {
   return withConfig(command, 'recalld diagnose --pipeline support-docs')
     .option('--pipeline <name>', 'only this pipeline')
     .action(async ({ pipeline = null, config, json }: ConfiguredOptions & { readonly pipeline?: string | null }) => {

@@ -1,5 +1,5 @@
 /** `recalld incidents`: lists and acknowledges incidents, and marks their causes as right or wrong. */
-import { type Command, Option } from 'commander';
+import { type Command, type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import { type CommandStore, commandSettings, withCommandStore } from '../../../app/commands/command-store.ts';
 import { type ConfiguredOptions, configuredCommand, parseCount, printJson, printLine } from '../../../cli/output.ts';
 import { RecalldError } from '../../../core/errors.ts';
@@ -28,7 +28,7 @@ interface MarkOptions extends ConfiguredOptions {
   readonly cause?: Cause;
 }
 
-export function incidentsCommand(command: Command, signal: AbortSignal): Command {
+export function incidentsCommand(command: Command, signal: AbortSignal): CommandUnknownOpts {
   const inStore = (config: ConfiguredOptions['config'], work: (store: CommandStore) => Promise<void>) =>
     withCommandStore(commandSettings(config, signal), work);
   command.addCommand(

@@ -1,5 +1,5 @@
 /** `recalld explain`: why the retriever did not return a document for a query, or the documents that a golden run missed. */
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, type CommandUnknownOpts, InvalidArgumentError } from '@commander-js/extra-typings';
 import { type CommandSettings, commandSettings, withCommandStore } from '../../../app/commands/command-store.ts';
 import { type ConfiguredOptions, parseCount, printJson, printLine, withConfig } from '../../../cli/output.ts';
 import { plural } from '../../../core/format.ts';
@@ -19,7 +19,7 @@ import {
 
 type ExplainOptions = ConfiguredOptions & ExplainRequest;
 
-export function explainCommand(command: Command, signal: AbortSignal): Command {
+export function explainCommand(command: Command, signal: AbortSignal): CommandUnknownOpts {
   return withConfig(
     command,
     [

@@ -1,5 +1,5 @@
 /** `recalld notify`: sends a test message to every receiver. */
-import type { Command } from 'commander';
+import type { Command, CommandUnknownOpts } from '@commander-js/extra-typings';
 import { commandSettings } from '../../../app/commands/command-store.ts';
 import { exitCodeOfKind } from '../../../cli/exit.ts';
 import { type ConfiguredOptions, printJson, printLine, withConfig } from '../../../cli/output.ts';
@@ -8,7 +8,7 @@ import { createReceivers } from '../../../connectors/receivers/registry.ts';
 import type { Message } from '../../../core/notification.ts';
 import { systemClock } from '../../../core/system-clock.ts';
 
-export function notifyCommand(command: Command, signal: AbortSignal): Command {
+export function notifyCommand(command: Command, signal: AbortSignal): CommandUnknownOpts {
   return withConfig(command, 'recalld notify --config recalld.yaml').action(
     async ({ config, json }: ConfiguredOptions) => {
       const settings = commandSettings(config, signal);

@@ -1,5 +1,5 @@
 /** `recalld silence`: suppresses the messages and alerts of a pipeline, for example during maintenance. */
-import type { Command } from 'commander';
+import type { Command, CommandUnknownOpts } from '@commander-js/extra-typings';
 import { type CommandStore, commandSettings, withCommandStore } from '../../../app/commands/command-store.ts';
 import { type ConfiguredOptions, configuredCommand, parseTime, printJson, printLine } from '../../../cli/output.ts';
 import { RecalldError } from '../../../core/errors.ts';
@@ -25,7 +25,7 @@ interface ListOptions extends ConfiguredOptions {
   readonly pipeline?: string;
 }
 
-export function silenceCommand(command: Command, signal: AbortSignal): Command {
+export function silenceCommand(command: Command, signal: AbortSignal): CommandUnknownOpts {
   const inStore = (config: ConfiguredOptions['config'], work: (store: CommandStore) => Promise<void>) =>
     withCommandStore(commandSettings(config, signal), work);
   command.addCommand(

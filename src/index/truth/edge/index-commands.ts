@@ -3,7 +3,7 @@
  * hub documents and dead chunks).
  */
 
-import type { Command } from 'commander';
+import type { Command, CommandUnknownOpts } from '@commander-js/extra-typings';
 import {
   type CommandStore,
   commandSettings,
@@ -30,7 +30,7 @@ interface HubsOptions extends ConfiguredOptions {
   readonly chunks: number;
 }
 
-function hubsCommand(signal: AbortSignal): Command {
+function hubsCommand(signal: AbortSignal): CommandUnknownOpts {
   return configuredCommand(
     'hubs',
     'List hub documents, which are retrieved for far more queries than their share, and chunks that are never retrieved.',
@@ -100,7 +100,7 @@ interface CheckOptions extends ConfiguredOptions {
   readonly documents: number;
 }
 
-export function indexCommand(command: Command, signal: AbortSignal): Command {
+export function indexCommand(command: Command, signal: AbortSignal): CommandUnknownOpts {
   command.addCommand(
     configuredCommand(
       'check',

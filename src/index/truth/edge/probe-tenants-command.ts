@@ -3,7 +3,7 @@
  * return documents of another segment.
  */
 
-import type { Command } from 'commander';
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { commandSettings, withCommandStore, withPipeline } from '../../../app/commands/command-store.ts';
 import { assertConfiguredPipeline } from '../../../app/pipelines.ts';
 import { type ConfiguredOptions, configuredCommand, parseCount, printJson, printLine } from '../../../cli/output.ts';
@@ -161,7 +161,7 @@ async function drawDocuments(
   return [...new Map([...documents, ...more].map((document) => [document.id, document])).values()];
 }
 
-export function probeTenantsCommand(signal: AbortSignal): Command {
+export function probeTenantsCommand(signal: AbortSignal): CommandUnknownOpts {
   return configuredCommand(
     'probe-tenants',
     "Create golden queries that are sent as one segment of the manifest and use texts of another segment's documents, which must not be returned.",

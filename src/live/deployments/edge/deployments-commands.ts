@@ -1,6 +1,6 @@
 /** `recalld deployments`: annotates and lists pipeline changes. */
 
-import { type Command, Option } from 'commander';
+import { type Command, type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import { z } from 'zod';
 import { commandSettings, withCommandStore } from '../../../app/commands/command-store.ts';
 import { assertConfiguredPipeline } from '../../../app/pipelines.ts';
@@ -20,7 +20,7 @@ import { type DeploymentKind, deploymentKinds } from '../rules/deployment.ts';
 import { deploymentTable } from './deployments-page.ts';
 import { deploymentSchema } from './routes.ts';
 
-export function deploymentsCommand(command: Command, signal: AbortSignal): Command {
+export function deploymentsCommand(command: Command, signal: AbortSignal): CommandUnknownOpts {
   command.addCommand(
     configuredCommand(
       'add',

@@ -1,6 +1,6 @@
 /** `recalld keys` manages API keys; `recalld audit` lists recorded changes. */
 
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, type CommandUnknownOpts, InvalidArgumentError } from '@commander-js/extra-typings';
 import { commandSettings, withCommandStore } from '../../../app/commands/command-store.ts';
 import {
   type ConfiguredOptions,
@@ -19,7 +19,7 @@ import { findPipeline } from '../../../golden/watched-pipeline.ts';
 import { commandUser, type RecordedAct } from '../audit-log.ts';
 import { type ApiKey, type ApiScope, apiScopes } from '../credentials.ts';
 
-export function keysCommand(command: Command, signal: AbortSignal): Command {
+export function keysCommand(command: Command, signal: AbortSignal): CommandUnknownOpts {
   command.addCommand(
     configuredCommand(
       'create',
@@ -119,7 +119,7 @@ interface AuditOptions extends ConfiguredOptions {
   readonly limit: number;
 }
 
-export function auditCommand(command: Command, signal: AbortSignal): Command {
+export function auditCommand(command: Command, signal: AbortSignal): CommandUnknownOpts {
   return withConfig(command, 'recalld audit --since 2026-11-01T00:00:00Z')
     .option('--pipeline <name>', 'only changes to this pipeline')
     .option('--since <time>', 'only changes since this time', parseTime)

@@ -1,5 +1,5 @@
 /** `recalld export`: writes stored data to files for a warehouse or a notebook. */
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, type CommandUnknownOpts, InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import { commandSettings, withCommandStore } from '../../../app/commands/command-store.ts';
 import { assertConfiguredPipeline } from '../../../app/pipelines.ts';
 import { type ConfiguredOptions, formatTable, printJson, printLine, withConfig } from '../../../cli/output.ts';
@@ -21,7 +21,7 @@ interface ExportOptions extends ConfiguredOptions {
   readonly sinceLast: boolean;
 }
 
-export function exportCommand(command: Command, signal: AbortSignal): Command {
+export function exportCommand(command: Command, signal: AbortSignal): CommandUnknownOpts {
   return withConfig(
     command,
     'recalld export --to export\n  recalld export --to export --since-last\n  recalld export --to november --tables queries,feedback --from 2026-11-01 --until 2026-11-30 --format csv',

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Command } from 'commander';
+import { Command } from '@commander-js/extra-typings';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { driftCommand } from '../../../../src/density/edge/drift-command.ts';
 import { npyBytes } from '../../../support/npy.ts';

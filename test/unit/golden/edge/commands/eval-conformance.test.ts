@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { Command } from 'commander';
+import { Command } from '@commander-js/extra-typings';
 import { describe, expect, it } from 'vitest';
 import { RecalldError } from '../../../../../src/core/errors.ts';
 import { evalCommand } from '../../../../../src/golden/edge/commands/eval.ts';

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Command } from 'commander';
+import { Command } from '@commander-js/extra-typings';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { compareCommand } from '../../../../../src/golden/edge/commands/compare.ts';
 import { evalCommand } from '../../../../../src/golden/edge/commands/eval.ts';

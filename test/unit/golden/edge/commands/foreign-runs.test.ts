@@ -2,7 +2,7 @@
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { Command } from 'commander';
+import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import { describe, expect, it } from 'vitest';
 import { compareCommand } from '../../../../../src/golden/edge/commands/compare.ts';
 import { evalCommand } from '../../../../../src/golden/edge/commands/eval.ts';
@@ -16,7 +16,11 @@ interface Outcome {
   readonly error: { readonly code?: string; readonly kind?: string; readonly message: string } | null;
 }
 
-async function outcome(command: Command, output: CollectedOutput, args: readonly string[]): Promise<Outcome> {
+async function outcome(
+  command: CommandUnknownOpts,
+  output: CollectedOutput,
+  args: readonly string[],
+): Promise<Outcome> {
   const error = await command.parseAsync([...args], { from: 'user' }).then(
     () => null,
     (cause: Outcome['error']) => cause,
