@@ -16,7 +16,7 @@ export interface JudgePanel {
 }
 
 /** A pair that must be graded again. */
-interface DuePair extends JudgeRequest {
+export interface DuePair extends JudgeRequest {
   readonly queryId: string;
   readonly documentId: string;
 }

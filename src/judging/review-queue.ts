@@ -30,7 +30,7 @@ export interface ReviewedQuery {
 /** `second`: the independent judgment of a second person. */
 export const listedJudges = ['model', 'person', 'second'] as const;
 
-interface ListedJudgment {
+export interface ListedJudgment {
   readonly queryId: string;
   readonly documentId: string;
   readonly judge: (typeof listedJudges)[number];
