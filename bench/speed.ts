@@ -20,6 +20,7 @@ import { goldenRun } from './speed/golden-run.ts';
 import { history } from './speed/history.ts';
 import { ingest } from './speed/ingest.ts';
 import { ingestDurable } from './speed/ingest-durable.ts';
+import { ingestIsolation } from './speed/ingest-isolation.ts';
 import { judging } from './speed/judging.ts';
 import { plainVersions } from './speed/plain-versions.ts';
 import { type SpeedResult, speedFile } from './speed/result.ts';
@@ -36,6 +37,7 @@ const rows: Readonly<Record<string, MeasureRow>> = {
   'evaluation-of-shuffled-runs': evaluationOfShuffledRuns,
   ingest,
   'ingest-durable': ingestDurable,
+  'ingest-isolation': ingestIsolation,
   'client-call': clientCall,
   'python-client-call': pythonClientCall,
   'drift-pass': driftPass,

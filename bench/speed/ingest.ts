@@ -88,7 +88,7 @@ export const ingest: MeasureRow = (quick) =>
   });
 
 /** What a process has used of the processors so far, where Linux tells it. */
-function processorMs(pid: number): number {
+export function processorMs(pid: number): number {
   if (process.platform !== 'linux') return 0;
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
   // Behind the name, which may hold anything: user and system time are the 12th and 13th, in hundredths of a second.
