@@ -69,9 +69,14 @@ export interface StartedServer {
 export async function startServer(
   program: string,
   args: (folder: string) => readonly string[],
+  env: NodeJS.ProcessEnv = {},
 ): Promise<StartedServer> {
   const folder = await mkdtemp(path.join(tmpdir(), 'recalld-store-'));
-  const server = spawn(program, args(folder), { stdio: ['ignore', 'ignore', 'inherit'], cwd: folder });
+  const server = spawn(program, args(folder), {
+    stdio: ['ignore', 'ignore', 'inherit'],
+    cwd: folder,
+    env: { ...process.env, ...env },
+  });
   const failed = once(server, 'exit').then(([code]): never => {
     throw new Error(`${program} ended with ${code}`);
   });

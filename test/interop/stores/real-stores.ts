@@ -12,6 +12,7 @@ import { pgvectorService } from '../../support/pgvector.ts';
 import { searchEngineAbilities, searchEngineService } from '../../support/search-engines.ts';
 import { vectorSetAbilities, vectorSetService } from '../../support/vector-sets.ts';
 import { waitFor } from '../../support/wait-for.ts';
+import { weaviateAbilities, weaviateService } from '../../support/weaviate.ts';
 import { workshop } from '../virtual-environment.ts';
 import {
   jarVersion,
@@ -43,6 +44,8 @@ export interface RealStore {
   /** Left out: every machine. A file that a machine needs to run it. */
   readonly needs?: string;
   readonly abilities: StoreAbilities;
+  /** Left out: nothing. What the suite did not meet, and why. */
+  readonly unmet?: string;
   /** Kind of the retriever that queries it directly. */
   readonly retriever?: 'elasticsearch' | 'opensearch';
   /** Installs the newest version on first use. */
@@ -57,6 +60,8 @@ export const retrieverRecording = (store: string): string => `${store}-retriever
 /** Recordings with more vectors would be megabytes. */
 const manyDocuments = 1000;
 const nothing = async () => undefined;
+/** Path of a Weaviate that was built from its Go module. */
+const weaviate = process.env['RECALLD_TEST_WEAVIATE'] ?? '';
 
 export const realStores: readonly RealStore[] = [
   {
@@ -97,6 +102,61 @@ export const realStores: readonly RealStore[] = [
       });
     },
     service: (url) => searchEngineService('opensearch', url, nothing),
+  },
+  {
+    name: 'elasticsearch',
+    product: 'Elasticsearch',
+    source: 'Maven Central',
+    speaksHttp: true,
+    unmet: 'its HTTP module and its script language (exact search), which Maven Central does not have',
+    abilities: { ...searchEngineAbilities, exactSearch: false, manyDocuments },
+    retriever: 'elasticsearch',
+    async start() {
+      const jars = await javaPackages('elasticsearch');
+      const port = await freePort();
+      const [program, network] = ['Server', 'Network'].map((name) =>
+        path.join(import.meta.dirname, `elasticsearch/${name}.java`),
+      );
+      const java = ['-Xmx1g', '-cp', `${jars}/*`, String(program)];
+      const server = await startServer('java', (folder) => [...java, folder, String(port), String(network)]);
+      return answering(server, `http://127.0.0.1:${port}`, '/_cluster/health', async () => ({
+        elasticsearch: jarVersion(jars, 'elasticsearch'),
+      }));
+    },
+    service: (url) => searchEngineService('elasticsearch', url, nothing),
+  },
+  {
+    name: 'weaviate',
+    product: 'Weaviate',
+    source: 'Go module',
+    speaksHttp: true,
+    needs: weaviate,
+    abilities: { ...weaviateAbilities, manyDocuments },
+    async start() {
+      const ports = await Promise.all(Array.from({ length: 6 }, freePort));
+      const [port, gossip, data, raft, rpc, grpc] = ports.map(String);
+      const env = {
+        AUTHENTICATION_ANONYMOUS_ACCESS_ENABLED: 'true',
+        PERSISTENCE_DATA_PATH: './data',
+        DEFAULT_VECTORIZER_MODULE: 'none',
+        DISABLE_TELEMETRY: 'true',
+        CLUSTER_HOSTNAME: 'node1',
+        CLUSTER_ADVERTISE_ADDR: '127.0.0.1',
+        CLUSTER_GOSSIP_BIND_PORT: gossip,
+        CLUSTER_DATA_BIND_PORT: data,
+        RAFT_PORT: raft,
+        RAFT_INTERNAL_RPC_PORT: rpc,
+        GRPC_PORT: grpc,
+      };
+      const args = ['--scheme', 'http', '--host', '127.0.0.1', '--port', String(port)];
+      const server = await startServer(weaviate, () => args, env);
+      const url = `http://127.0.0.1:${port}`;
+      return answering(server, url, '/v1/.well-known/ready', async () => {
+        const about = (await (await fetch(`${url}/v1/meta`)).json()) as { readonly version: string };
+        return { weaviate: about.version };
+      });
+    },
+    service: (url) => weaviateService(url, undefined, nothing),
   },
   {
     name: 'pgvector',

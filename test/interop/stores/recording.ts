@@ -60,9 +60,9 @@ export function writeStoreRecording(recording: StoreRecording): void {
   writeFileSync(path.join(folder, `${recording.name}${ending}`), brotliCompressSync(text, { params }));
 }
 
-/** Names of test indexes contain the process id, which differs between recording and replay. */
-const ownNames = `recalld_test_${process.pid}_`;
-const recordedNames = 'recalld_test_0_';
+/** Names of test indexes contain the process id, which differs between recording and replay. Weaviate's start with R. */
+const ownNames = `ecalld_test_${process.pid}_`;
+const recordedNames = 'ecalld_test_0_';
 
 const LONGEST_BODY = 2000;
 

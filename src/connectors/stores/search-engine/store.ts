@@ -27,6 +27,7 @@ import {
   type Attempt,
   type Entry,
   failed,
+  failureCode,
   type Hit,
   knownIds,
   needsVectors,
@@ -250,10 +251,16 @@ async function searchNearest(
       : dialect.approximate(embedding, request, filters)),
     ...dialect.returning(embedding, sourcesOf(store, request.withContent !== false), needsVectors(shape.scoreKind)),
   };
-  return hitsOf(await search(store, body, 'search', attempt)).map((hit) => ({
-    ...entryOf(store, hit),
-    score: numberOf(at(hit, '_score')),
-  }));
+  try {
+    return hitsOf(await search(store, body, 'search', attempt)).map((hit) => ({
+      ...entryOf(store, hit),
+      score: numberOf(at(hit, '_score')),
+    }));
+  } catch (error) {
+    if (!request.exact || failureCode(error) !== 'http_400') throw error;
+    const fix = 'allow inline Painless scripts (script.allowed_types)';
+    throw unsupported(`${calls.service} rejects the script of an exact search with HTTP 400; ${fix}.`);
+  }
 }
 
 async function count(store: SearchEngine, attempt: Attempt): Promise<number> {
