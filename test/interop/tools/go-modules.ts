@@ -1,13 +1,21 @@
 /** Programs and files from Go modules. */
+import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { run } from '../stores/install.ts';
 import { workshop } from '../virtual-environment.ts';
 
-/** Returns the program that `go install` builds from the newest version of a package. */
-export async function goProgram(name: string): Promise<string> {
-  const bin = path.join(workshop, 'go', name.replaceAll('/', '_'));
-  await run('go', ['install', `${name}@latest`], { env: { ...process.env, GOBIN: bin }, cwd: '/' });
-  return path.join(bin, path.basename(name));
+/**
+ * Builds the program of a package. `go install` refuses modules that exclude versions of others, such as Compose, so
+ * that a module of its own requires each.
+ */
+export async function goProgram(name: string, version = 'latest'): Promise<string> {
+  const folder = path.join(workshop, 'go', name.replaceAll('/', '_'));
+  const program = path.join(folder, 'program');
+  await mkdir(folder, { recursive: true });
+  await writeFile(path.join(folder, 'go.mod'), 'module recalld.invalid/program\n');
+  await run('go', ['get', '-tool', `${name}@${version}`], { cwd: folder });
+  await run('go', ['build', '-mod=mod', '-o', program, name], { cwd: folder });
+  return program;
 }
 
 /** Returns the folder with the files of a module. */

@@ -1,9 +1,13 @@
 /** Runs the tests of alerts with the promtool of Prometheus 3. Debian's, with which `npm test` runs them, is of Prometheus 2. */
+import { mkdtemp, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { goProgram } from './go-modules.ts';
 
-const promtool = await goProgram('github.com/prometheus/prometheus/cmd/promtool');
-process.env['PATH'] = `${path.dirname(promtool)}:${process.env['PATH']}`;
+const program = await goProgram('github.com/prometheus/prometheus/cmd/promtool');
+const bin = await mkdtemp(path.join(tmpdir(), 'recalld-promtool-'));
+await symlink(program, path.join(bin, 'promtool'));
+process.env['PATH'] = `${bin}:${process.env['PATH']}`;
 await import('../../integration/app/alerts/alerts.test.ts');
 await import('../../integration/app/alerts/agreement.test.ts');
 await import('../../integration/app/alerts/files.test.ts');

@@ -1,0 +1,55 @@
+/** docker-compose.yml, as Docker Compose reads it; `config` needs no Docker engine. */
+import { spawnSync } from 'node:child_process';
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import { readCompose } from '../../support/compose-file.ts';
+import { goProgram } from './go-modules.ts';
+
+// The newest that Go 1.26.8 builds.
+const dockerCompose = await goProgram('github.com/docker/compose/v5/cmd', 'v5.5.1');
+const { compose, env, filled } = readCompose();
+
+interface Loaded {
+  readonly services: Readonly<Record<string, LoadedService>>;
+}
+
+interface LoadedService {
+  readonly image: string;
+  readonly environment?: Readonly<Record<string, string | null>>;
+  readonly ports?: readonly { readonly host_ip: string; readonly published: string; readonly target: number }[];
+}
+
+function load(env: Readonly<Record<string, string>>) {
+  return spawnSync(dockerCompose, ['--profile', '*', 'config', '--format', 'json'], {
+    cwd: path.resolve(import.meta.dirname, '../../..'),
+    env,
+    encoding: 'utf8',
+  });
+}
+
+it('loads with the values of .env.example, as the tests read it', () => {
+  const { status, stdout, stderr } = load(env);
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  // Compose writes $ as $$, so that its output is a Compose file.
+  const { services } = JSON.parse(stdout.replaceAll('$$', () => '$')) as Loaded;
+  expect(Object.keys(services).toSorted()).toEqual(Object.keys(compose.services).toSorted());
+  for (const [name, { image, environment = {}, ports = [] }] of Object.entries(compose.services)) {
+    const loaded = services[name];
+    expect(loaded?.image).toBe(image);
+    const expected = Object.entries(environment).map(([key, value]) => [key, filled(String(value))]);
+    expect({ name, environment: loaded?.environment ?? {} }).toEqual({
+      name,
+      environment: Object.fromEntries(expected),
+    });
+    const published = (loaded?.ports ?? []).map((port) => `${port.host_ip}:${port.published}:${port.target}`);
+    expect(published).toEqual(ports.map(filled));
+  }
+});
+
+it('names each secret that is missing', () => {
+  const { status, stderr } = load({});
+  expect(status).not.toBe(0);
+  const secrets = Object.keys(env).filter((name) => name.endsWith('PASSWORD'));
+  expect(secrets.length).toBeGreaterThan(3);
+  for (const secret of secrets) expect(stderr).toContain(`required variable ${secret} is missing a value`);
+});
