@@ -1,5 +1,5 @@
 /** Golden runs during which recalld itself was short of processor time, so that their latencies are withheld. */
-import type { TimeSpan } from '../../core/time.ts';
+import { MINUTE_MS, type TimeSpan } from '../../core/time.ts';
 import type { LatestRun } from '../../golden/sql/latest-runs.ts';
 import type { LagHistory } from '../../platform/threads/lag-history.ts';
 import type { Alert } from './rules/incident.ts';
@@ -7,6 +7,9 @@ import { describeDelays, isStarvedForAlert, type OwnDelays } from './rules/own-d
 
 /** Alert rule for a blocked event loop, which covers every process of recalld. */
 export const STARVED_ALERT = 'RecalldStarved';
+
+/** A shorter shortage does not fire an alert, even if a short run falls into it. */
+const MIN_STARVED_MS = 10 * MINUTE_MS;
 
 /** @param ownLag null in a process that does not record its delays */
 export function ownDelays(ownLag: LagHistory | null, { from, until }: TimeSpan): OwnDelays {
@@ -22,7 +25,8 @@ export function starvedAlerts({ goldenSet, ended }: LatestRun, ownLag: LagHistor
   const { finishedAt, durationSeconds } = ended;
   const from = new Date(finishedAt.getTime() - 1000 * durationSeconds);
   const delays = ownDelays(ownLag, { from, until: finishedAt });
-  if (!isStarvedForAlert(delays)) return [];
+  const longer = ownDelays(ownLag, { from: new Date(finishedAt.getTime() - MIN_STARVED_MS), until: finishedAt });
+  if (!isStarvedForAlert(delays) || !isStarvedForAlert(longer)) return [];
   return [
     {
       name: `latencies of ${goldenSet} are withheld`,

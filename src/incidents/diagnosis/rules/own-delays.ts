@@ -11,21 +11,20 @@ export interface OwnDelays {
 
 /** Shares from which the 95th-percentile latency of a run reflects recalld, not the retriever. */
 const WITHHELD_FROM: OwnDelays = { lateShare: 0.1, queuedShare: 0.5 };
-/** Shares from which an alert fires. Higher, because a backup or a build may slow down a single run. */
-const ALERT_FROM: OwnDelays = { lateShare: 0.25, queuedShare: 0.9 };
+/**
+ * Share from which an alert fires. Higher, because a backup or a build may slow down a single run. Runnable processes do
+ * not count, because a container sees those of its whole host.
+ */
+const ALERT_FROM_LATE = 0.25;
 
 /** Returns true if the latencies of a run are no evidence about the retriever. */
 export function isStarved(delays: OwnDelays): boolean {
-  return isBeyond(delays, WITHHELD_FROM);
+  return delays.lateShare >= WITHHELD_FROM.lateShare || delays.queuedShare >= WITHHELD_FROM.queuedShare;
 }
 
-/** Returns true if the delays of a run are large enough for an alert. */
-export function isStarvedForAlert(delays: OwnDelays): boolean {
-  return isBeyond(delays, ALERT_FROM);
-}
-
-function isBeyond({ lateShare, queuedShare }: OwnDelays, limit: OwnDelays): boolean {
-  return lateShare >= limit.lateShare || queuedShare >= limit.queuedShare;
+/** Returns true if the event loop was blocked long enough for an alert. */
+export function isStarvedForAlert({ lateShare }: OwnDelays): boolean {
+  return lateShare >= ALERT_FROM_LATE;
 }
 
 export function describeDelays({ lateShare, queuedShare }: OwnDelays): string {
