@@ -35,7 +35,7 @@ it('stores a keyed hash in the id of an annotation with an identifier, not the i
   const cap = { perHour: 10, perDay: 10 };
   const context = contextOf({ db: { live: { traffic } }, clock, meter });
   const caps = { explicit: cap, engagement: cap, struggle: cap };
-  const policies = new Map([['docs', { mapping, caps, retentionDays: 30, personalData }]]);
+  const policies = new Map([[annotation.pipeline, { mapping, caps, retentionDays: 30, personalData }]]);
   await ingestFeedback(context, policies, async () => undefined, [annotation]);
   const { rows } = await database.pool.query('select * from feedback');
   expect(rows).toMatchObject([{ id: `otel-${personalData.hash(annotation.id ?? '')}` }]);
