@@ -50,8 +50,10 @@ export default defineConfig({
           include: ['test/interop/**/*.test.ts'],
           globalSetup: ['test/support/global-setup.ts', 'test/support/program-setup.ts'],
           server: { deps: { external: [/\/dist\//] } },
-          testTimeout: 600_000,
-          hookTimeout: 180_000,
+          // Their first use installs them, which takes minutes on a busy machine. A hook that ended by its timeout would
+          // leave its servers behind.
+          testTimeout: 1_800_000,
+          hookTimeout: 1_800_000,
         },
       },
       {

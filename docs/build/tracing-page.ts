@@ -6,7 +6,8 @@ import { type Recording, readRecordings } from '../../test/interop/tracing/recor
 import { code, generatedPage, type Page, table } from './page.ts';
 
 export function tracingPage(): Page {
-  const recordings = readRecordings();
+  const all = readRecordings();
+  const recordings = all.filter(({ reason }) => reason === undefined);
   const collector = readCollectorRecording();
   return generatedPage(
     'docs/reference/tracing.md',
@@ -35,6 +36,17 @@ export function tracingPage(): Page {
           [...new Set(retrievals.map((retrieval) => retrieval.case))].join(', '),
         ]),
       ),
+      '## Combinations that cannot work',
+      'These programs were recorded, too. Their spans contain no search.',
+      table(
+        ['framework', 'instrumentation', 'versions', 'recorded', 'reason', 'fix'],
+        all.flatMap((recording) => {
+          const { reason } = recording;
+          if (reason === undefined || reason === 'grpc') return [];
+          const { problem, fix } = spanReasons[reason];
+          return [[...rowOf(recording).slice(0, 4), problem, fix]];
+        }),
+      ),
       '## Spans without documents',
       '`recalld doctor` reports spans of the last day from which no live query could be read, with the reason and the fix. A search without a retriever span is reported only for a pipeline without live queries.',
       table(
@@ -51,9 +63,16 @@ export function tracingPage(): Page {
 }
 
 function rowOf(recording: Recording): string[] {
-  const { framework, instrumentation, versions, date, python, switchedOn } = recording;
-  const named = Object.entries({ ...versions, Python: python }).map(([name, version]) => code(`${name} ${version}`));
-  return [framework, instrumentation, named.join(', '), date, fieldsOf(recording).join(', '), switchedOn || 'nothing'];
+  const { framework, instrumentation, versions, date, runtime, switchedOn } = recording;
+  const named = Object.entries(versions).map(([name, version]) => code(`${name} ${version}`));
+  return [
+    framework,
+    instrumentation,
+    [...named, code(runtime)].join(', '),
+    date,
+    fieldsOf(recording).join(', '),
+    switchedOn || 'nothing',
+  ];
 }
 
 function fieldsOf({ retrievals, missing }: Recording): string[] {
@@ -62,7 +81,7 @@ function fieldsOf({ retrievals, missing }: Recording): string[] {
     id: results.some(({ id }) => id !== null),
     score: results.some(({ score }) => score !== null),
     session: retrievals.some(({ session }) => session !== null),
-    error: true,
+    error: retrievals.some(({ error }) => error !== null),
   };
   return (['id', 'score', 'session', 'error'] as const)
     .filter((field) => known[field] && !missing.includes(field))

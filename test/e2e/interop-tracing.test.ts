@@ -29,6 +29,13 @@ describe('recalld stores what the program retrieved:', () => {
   });
 });
 
+it('recalld doctor says why it stores nothing of a program whose spans contain no search', async () => {
+  const { stdout } = await installed.recalld('doctor');
+  expect(stdout).toMatch(/openai-otel spans: 1 model call of opentelemetry\.instrumentation\.openai_v2 /);
+  const silent = recordings.filter(({ reason }) => reason !== undefined).map(({ name }) => name);
+  for (const { name } of recordings) expect(stdout.includes(`${name} spans: `), name).toBe(silent.includes(name));
+});
+
 /** Retrievals of one agent run in the recordings, in order. */
 const steps = ['late parcel lost', 'lost phone recovery codes'];
 const asked = 'My parcel is late and I lost my phone.';
@@ -38,6 +45,8 @@ describe('recalld makes the retrievals of one agent run an episode, in the order
     ['langgraph-openinference', 3, asked],
     ['pydantic-ai-logfire', 1, asked],
     ['llamaindex-openinference', 1, null],
+    ['langgraph-js-openinference', 2, asked],
+    ['ai-sdk', 2, asked],
     // The spans of its agents do not contain the input.
     ['openai-agents-openinference', 1, null],
   ] as const)('%s', async (name, runs, originalText) => {

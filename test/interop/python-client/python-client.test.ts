@@ -31,7 +31,7 @@ beforeAll(async () => {
   await run(python, ['-m', 'build', '--outdir', 'dist']);
   const built = await readdir(path.join(folder, 'dist'));
   wheel = path.join(folder, 'dist', built.find((name) => name.endsWith('.whl')) ?? '');
-}, 600_000);
+});
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
@@ -58,9 +58,12 @@ it('has no error that mypy finds in strict mode, and needs no newer Python than 
   for (const args of [
     ['mypy', '--strict', 'recalld', 'tests'],
     ['mypy', '--strict', '--exclude', 'programs/', 'integration'],
-    ['vermin', '--target=3.9-', '--eval-annotations', '--violations', 'recalld'],
   ])
     await expect(run(python, ['-m', ...args])).resolves.toBeDefined();
+  // Not a module: version 1.9 has no `__main__`.
+  const vermin = path.join(path.dirname(python), 'vermin');
+  const args = ['--target=3.9-', '--eval-annotations', '--violations', 'recalld'];
+  await expect(run(vermin, args)).resolves.toBeDefined();
 });
 
 it('loses nothing in real servers and workers, and reports what real frameworks retrieve', async () => {

@@ -1,4 +1,5 @@
 /** Frameworks and the instrumentations that trace them: what to install, and what must be switched on. */
+import type { UnreadableReason } from '../../../src/live/rules/otel/unreadable-retriever.ts';
 import type { TracedField } from './recording.ts';
 
 export interface Combination {
@@ -6,22 +7,36 @@ export interface Combination {
   readonly name: string;
   readonly framework: string;
   readonly instrumentation: string;
-  /** Module of the program in `python/`, without `_program`. */
+  /** Left out: Python. */
+  readonly language?: 'javascript';
+  /** Module of the program in the folder of its language, without `_program`. */
   readonly program: string;
-  /** Module of the instrumentation in `python/`, without `_tracing`. */
+  /** Module of the instrumentation, without `_tracing`. */
   readonly tracing: string;
-  /** Distributions whose versions the recording names; installed in the newest version. */
+  /** Packages whose versions the recording names; installed in the newest version. */
   readonly packages: readonly string[];
-  /** Distributions that the program also needs. */
+  /** Packages that the program also needs. */
   readonly extras?: readonly string[];
   /** Fields of a retrieval that the spans do not contain. */
   readonly missing?: readonly TracedField[];
+  /** Names of the tools that search, which the config must list. */
+  readonly tools?: readonly string[];
+  /** Why recalld can store no retrieval of this combination; left out if it can. */
+  readonly reason?: UnreadableReason;
   /** Environment variables and calls without which the spans have no documents; empty if there are none. */
   readonly switchedOn: string;
   readonly env?: Readonly<Record<string, string>>;
 }
 
 const otel = ['opentelemetry-sdk', 'opentelemetry-exporter-otlp-proto-http'];
+const otelNode = [
+  '@opentelemetry/api',
+  '@opentelemetry/exporter-trace-otlp-proto',
+  '@opentelemetry/resources',
+  '@opentelemetry/sdk-trace-node',
+];
+const openInferenceNode = '@arizeai/openinference-instrumentation-langchain';
+const langchainNode = ['@arizeai/openinference-core', '@langchain/classic', '@langchain/core', '@langchain/openai'];
 const langchain = ['langchain', 'langchain-core', 'langchain-classic', 'langchain-openai', 'langgraph', 'numpy'];
 
 export const combinations: readonly Combination[] = [
@@ -182,5 +197,66 @@ export const combinations: readonly Combination[] = [
     packages: ['dspy', 'openinference-instrumentation-dspy'],
     extras: otel,
     switchedOn: '',
+  },
+  {
+    name: 'crewai-openinference',
+    framework: 'CrewAI',
+    instrumentation: 'OpenInference',
+    program: 'crewai',
+    tracing: 'openinference',
+    packages: ['crewai', 'openinference-instrumentation-crewai'],
+    extras: otel,
+    // OpenInference sets the session on its own spans only.
+    missing: ['session'],
+    switchedOn:
+      'a [span of your own](../how-to/opentelemetry.md#searches-that-are-tools) around the search, because the search is a tool',
+    env: { CREWAI_DISABLE_TELEMETRY: 'true', CREWAI_TRACING_ENABLED: 'false' },
+  },
+  {
+    name: 'openai-otel',
+    framework: 'OpenAI SDK',
+    instrumentation: 'OpenTelemetry GenAI',
+    program: 'openai',
+    tracing: 'openai_v2',
+    packages: ['openai', 'opentelemetry-instrumentation-openai-v2'],
+    extras: otel,
+    reason: 'model_calls',
+    switchedOn: '',
+    env: { OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: 'true' },
+  },
+  {
+    name: 'langchain-js-openinference',
+    framework: 'LangChain.js',
+    instrumentation: 'OpenInference',
+    language: 'javascript',
+    program: 'langchain',
+    tracing: 'openinference',
+    packages: ['langchain', '@langchain/core', openInferenceNode],
+    extras: [...langchainNode, ...otelNode],
+    switchedOn: '`manuallyInstrument` with the module `@langchain/core/callbacks/manager`',
+  },
+  {
+    name: 'langgraph-js-openinference',
+    framework: 'LangGraph.js',
+    instrumentation: 'OpenInference',
+    language: 'javascript',
+    program: 'langgraph',
+    tracing: 'openinference',
+    packages: ['@langchain/langgraph', 'langchain', openInferenceNode],
+    extras: [...langchainNode, 'zod', ...otelNode],
+    switchedOn: '`manuallyInstrument` with the module `@langchain/core/callbacks/manager`',
+  },
+  {
+    name: 'ai-sdk',
+    framework: 'AI SDK',
+    instrumentation: 'its own telemetry',
+    language: 'javascript',
+    program: 'ai_sdk',
+    tracing: 'ai_sdk',
+    packages: ['ai'],
+    extras: ['@ai-sdk/openai-compatible', 'zod', ...otelNode],
+    tools: ['search_docs'],
+    switchedOn:
+      '`experimental_telemetry: {isEnabled: true}`; the tool under [`retrieval_tools`](../how-to/opentelemetry.md#searches-that-are-tools), because the search is a tool; the session as `sessionId` in the metadata of the telemetry',
   },
 ];

@@ -1,10 +1,11 @@
-/** Installs a tracing program and its instrumentation from PyPI, runs it, and records its exports. */
+/** Installs a tracing program and its instrumentation from PyPI or npm, runs it, and records its exports. */
 import { execFile } from 'node:child_process';
 import { cp } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { npmFolder } from '../npm-folder.ts';
 import { virtualEnvironment, workshop } from '../virtual-environment.ts';
 import type { Combination } from './combinations.ts';
 import { startFakeLlm } from './fake-llm.ts';
@@ -20,31 +21,42 @@ export async function record(combination: Combination): Promise<Recording> {
     instrumentation,
     switchedOn,
     missing = [],
+    tools = [],
+    reason,
+    language,
     program,
     tracing,
     packages,
     extras = [],
     env = {},
   } = combination;
-  const python = await virtualEnvironment([...packages, ...extras]);
-  const programs = path.join(workshop, 'programs');
-  await cp(path.join(import.meta.dirname, 'python'), programs, { recursive: true });
+  const installed = [...packages, ...extras];
+  const [interpreter, folder] =
+    language === 'javascript'
+      ? [process.execPath, await npmFolder(installed)]
+      : [await virtualEnvironment(installed), workshop];
+  const programs = path.join(folder, 'programs');
+  await cp(path.join(import.meta.dirname, language ?? 'python'), programs, { recursive: true });
   const [llm, receiver] = await Promise.all([startFakeLlm(), startReceiver()]);
   try {
-    const { stdout } = await run(python, ['main.py', program, tracing, ...packages], {
-      cwd: programs,
-      env: {
-        PATH: process.env['PATH'],
-        HOME: workshop,
-        OPENAI_API_KEY: 'none',
-        OPENAI_BASE_URL: llm.url,
-        OTEL_SERVICE_NAME: name,
-        OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
-        OTEL_EXPORTER_OTLP_COMPRESSION: 'gzip',
-        ...env,
+    const { stdout } = await run(
+      interpreter,
+      [language === 'javascript' ? 'main.mjs' : 'main.py', program, tracing, ...packages],
+      {
+        cwd: programs,
+        env: {
+          PATH: process.env['PATH'],
+          HOME: workshop,
+          OPENAI_API_KEY: 'none',
+          OPENAI_BASE_URL: llm.url,
+          OTEL_SERVICE_NAME: name,
+          OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+          OTEL_EXPORTER_OTLP_COMPRESSION: 'gzip',
+          ...env,
+        },
+        maxBuffer: 1e8,
       },
-      maxBuffer: 1e8,
-    });
+    );
     const date = new Date().toISOString().slice(0, 10);
     return {
       name,
@@ -52,8 +64,10 @@ export async function record(combination: Combination): Promise<Recording> {
       instrumentation,
       switchedOn,
       missing,
+      ...(tools.length === 0 ? {} : { tools }),
+      ...(reason === undefined ? {} : { reason }),
       date,
-      ...(JSON.parse(stdout) as Pick<Recording, 'python' | 'versions' | 'retrievals'>),
+      ...(JSON.parse(stdout) as Pick<Recording, 'runtime' | 'versions' | 'retrievals'>),
       requests: receiver.requests,
     };
   } finally {

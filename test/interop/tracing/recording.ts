@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
+import type { UnreadableReason } from '../../../src/live/rules/otel/unreadable-retriever.ts';
 
 /** A request of an OTLP exporter. */
 export interface ExportRequest {
@@ -36,9 +37,14 @@ export interface Recording {
   /** See `Combination`. */
   readonly switchedOn: string;
   readonly missing: readonly TracedField[];
+  /** Names of the tools that search, which the config must list. */
+  readonly tools?: readonly string[];
+  /** Why recalld can store no retrieval of this combination; left out if it can. */
+  readonly reason?: UnreadableReason;
   /** Day of the recording. */
   readonly date: string;
-  readonly python: string;
+  /** Python or Node.js, with its version. */
+  readonly runtime: string;
   readonly versions: Readonly<Record<string, string>>;
   readonly retrievals: readonly Retrieval[];
   readonly requests: readonly ExportRequest[];

@@ -47,7 +47,7 @@ function comparable(spans: readonly OtlpSpan[]) {
 
 describe('the spans of the demo agent', () => {
   it('are those of a real agent on LangGraph, if it asks the same', () => {
-    const [recording] = readRecordings().filter(({ name }) => name === 'langgraph-openinference');
+    const recording = readRecordings().find(({ name }) => name === 'langgraph-openinference');
     const recorded = (recording?.requests ?? []).flatMap(({ body, contentType }) => {
       const content = contentOf(gunzipSync(Buffer.from(body, 'base64')), contentType);
       return decodeTraces(content, defaultOtlpLimits).items;

@@ -3,13 +3,14 @@ import { type Attributes, type AttributeValue, readFirst, readId, readObject, re
 
 const readValue = readTextUpTo(256);
 
-/** Prefixes of request tags in tracing SDKs: Langfuse (two), OpenLLMetry, LangSmith. */
+/** Prefixes of request tags in tracing SDKs: Langfuse (two), OpenLLMetry, LangSmith, AI SDK. */
 const prefixes = [
   '',
   'langfuse.trace.metadata.',
   'langfuse.observation.metadata.',
   'traceloop.association.properties.',
   'langsmith.metadata.',
+  'ai.telemetry.metadata.',
 ];
 
 /** JSON objects with the tags of a request: OpenInference, Langfuse. */
@@ -46,7 +47,7 @@ export type Person = ReturnType<typeof readPerson>;
 
 /**
  * `session.id` is from OpenInference and Langfuse, `gen_ai.conversation.id` from OTel GenAI, the others from
- * OpenLLMetry and LangSmith.
+ * OpenLLMetry, LangSmith and the AI SDK, whose metadata has the keys of Langfuse.
  */
 const sessionNames = [
   'session.id',
@@ -57,6 +58,7 @@ const sessionNames = [
   'langsmith.metadata.session_id',
   'langsmith.metadata.thread_id',
   'langsmith.metadata.conversation_id',
+  'ai.telemetry.metadata.sessionId',
 ];
 
 /** `enduser.id` is the former name of `user.id` in OpenTelemetry. */
@@ -66,6 +68,7 @@ const userNames = [
   'langfuse.user.id',
   'traceloop.association.properties.user_id',
   'langsmith.metadata.user_id',
+  'ai.telemetry.metadata.userId',
 ];
 
 /**

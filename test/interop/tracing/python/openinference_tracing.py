@@ -12,6 +12,7 @@ INSTRUMENTORS = {
     "llamaindex": ("llama_index", "LlamaIndexInstrumentor"),
     "haystack": ("haystack", "HaystackInstrumentor"),
     "dspy": ("dspy", "DSPyInstrumentor"),
+    "crewai": ("crewai", "CrewAIInstrumentor"),
     "agno": ("agno", "AgnoInstrumentor"),
     "openai_agents": ("openai_agents", "OpenAIAgentsInstrumentor"),
 }

@@ -36,4 +36,4 @@ def retrieved(case, query, results, error=None):
 
 def write(packages):
     versions = {name: importlib.metadata.version(name) for name in packages}
-    json.dump({"python": platform.python_version(), "versions": versions, "retrievals": retrievals}, sys.stdout)
+    json.dump({"runtime": f"Python {platform.python_version()}", "versions": versions, "retrievals": retrievals}, sys.stdout)

@@ -1,9 +1,13 @@
+import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { readTraces } from '../../../../../src/live/otlp/extraction.ts';
+import { contentOf } from '../../../../../src/live/otlp/parse.ts';
 import {
   spanReasons,
   unreadableReasons,
   unreadableText,
 } from '../../../../../src/live/rules/otel/unreadable-retriever.ts';
+import { readRecordings } from '../../../../interop/tracing/recording.ts';
 import { aSpan, extract } from './telemetry.ts';
 
 const aTool = (id: number, name: string, parent = 9) =>
@@ -29,6 +33,18 @@ describe('searches without a retriever span', () => {
     expect(extract([aModelCall]).untracedSearches).toMatchObject([{ reason: 'model_calls', attributes: [], spans: 1 }]);
     expect(extract([aModelCall, aSpan(search)]).untracedSearches).toEqual([]);
   });
+});
+
+it('of a recorded agent of the AI SDK are reported if the config does not list its tool', () => {
+  const recording = readRecordings().find(({ name }) => name === 'ai-sdk');
+  const [request] = recording?.requests ?? [];
+  const body = gunzipSync(Buffer.from(request?.body ?? '', 'base64'));
+  const pipeline = { name: 'shop', serviceNames: [], segmentKeys: [], fieldKeys: [], tools: [] };
+  const { queries, untracedSearches } = readTraces(contentOf(body, request?.contentType), [pipeline]);
+  expect(queries).toEqual([]);
+  expect(untracedSearches).toMatchObject([
+    { pipeline: 'shop', instrumentation: 'ai', reason: 'tool', attributes: ['search_docs'], spans: 5 },
+  ]);
 });
 
 it('the text about unread spans names a fix for each reason', () => {
