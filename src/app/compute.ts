@@ -8,9 +8,7 @@ export const tasks = { ...goldenTasks, ...densityTasks } as const;
 /** Threads for query density and golden run statistics. */
 export type ComputePool = ThreadPool<typeof tasks>;
 
-export function createComputePool(
-  settings: Pick<ThreadPoolSettings, 'threads' | 'maxWaiting' | 'onDone'>,
-): ComputePool {
+export function createComputePool(settings: Omit<ThreadPoolSettings, 'tasks' | 'refusal'>): ComputePool {
   const refusal = 'Too many computations are waiting; this one runs later.';
   return createThreadPool({ ...settings, tasks: import.meta.url, refusal });
 }

@@ -8,7 +8,7 @@ import type { Pool } from 'pg';
 import { createCheckStore } from '../checks/check-store.ts';
 import { createThrottleLimits } from '../connectors/throttle/limits.ts';
 import type { CleanupStack } from '../core/cleanup-stack.ts';
-import type { Context, Db, Scope } from '../core/context.ts';
+import type { Db, Scope } from '../core/context.ts';
 import { messageOf, RecalldError } from '../core/errors.ts';
 import { plural } from '../core/format.ts';
 import type { Logger } from '../core/logger.ts';
@@ -26,7 +26,7 @@ import { platformTables } from '../platform/context.ts';
 import { readTls } from '../platform/outbound/json-api.ts';
 import { chooseConnection } from '../platform/postgres/database-url.ts';
 import { type EmbeddedPostgres, openEmbeddedPostgres } from '../platform/postgres/embedded/open.ts';
-import { compareSchema, type MigrationReport, migrate } from '../platform/postgres/migrate.ts';
+import { compareSchema, migrate } from '../platform/postgres/migrate.ts';
 import { assertReachable, nameOfServer } from '../platform/postgres/outage.ts';
 import { createPool, openReplica } from '../platform/postgres/pool.ts';
 import { assertSchemaPath, assertSessions, assertWritable } from '../platform/postgres/sessions.ts';
@@ -47,7 +47,7 @@ export function openDatabase(
   { pool, readPool }: { readonly pool: Pool; readonly readPool: Pool },
   by: string | null = null,
   scope: Scope = null,
-): Pick<Context, 'db' | 'reads'> {
+) {
   const db = createDb(pool, by, scope);
   return { db, reads: readPool === pool ? db : createDb(readPool, by, scope) };
 }
@@ -78,11 +78,7 @@ interface EmbeddedWatch {
   stop(): void;
 }
 
-export function watchEmbedded(
-  database: Pick<EmbeddedPostgres, 'died' | 'restart'>,
-  clock: Clock,
-  logger: Logger,
-): EmbeddedWatch {
+export function watchEmbedded(database: EmbeddedPostgres, clock: Clock, logger: Logger): EmbeddedWatch {
   const stopping = new AbortController();
   let problem: string | null = null;
   let startedAtMs = Number.NEGATIVE_INFINITY;
@@ -155,14 +151,9 @@ export async function openStorage(settings: StorageRequest): Promise<Storage> {
 }
 
 /** Migrates the configured database. */
-export async function migrateStorage(settings: StorageRequest): Promise<MigratedStorage> {
+export async function migrateStorage(settings: StorageRequest) {
   const storage = await connect(settings);
   return { storage, report: await migrate(storage.pool) };
-}
-
-interface MigratedStorage {
-  readonly storage: Storage;
-  readonly report: MigrationReport;
 }
 
 async function connect(settings: StorageRequest): Promise<Storage> {
@@ -226,10 +217,7 @@ async function assertMigrated(pool: pg.Pool, logger: Logger): Promise<void> {
 }
 
 /** @throws RecalldError config_invalid if a file in `queue.tls` cannot be read or has no PEM content */
-export function queueBackend(
-  { queue }: Config,
-  { connection, name }: Pick<Storage, 'connection' | 'name'>,
-): BackendSettings {
+export function queueBackend({ queue }: Config, { connection, name }: Storage): BackendSettings {
   return queue.backend === 'redis'
     ? { kind: 'redis', ...redisSettings(queue) }
     : { kind: 'postgres', connection, name: `${name} queue` };
@@ -269,7 +257,7 @@ function addressOf(text: string): RedisAddress {
 }
 
 /** The deployment whose jobs are in a queue outside the database. */
-export async function queueOwner({ pool }: Pick<Storage, 'pool'>): Promise<QueueOwner> {
+export async function queueOwner({ pool }: Storage): Promise<QueueOwner> {
   const { rows } = await pool.query<{ id: string; database: string }>(
     'select id, current_database() as database from installation',
   );

@@ -32,7 +32,7 @@ const MAX_WAITING = 16;
 const QUEUE_CHECK_MS = 30_000;
 
 /** The threads start with their first task and end during cleanup. */
-function openCompute(logger: Logger, cleanups: CleanupStack): Pick<Context, 'compute' | 'statistics'> {
+function openCompute(logger: Logger, cleanups: CleanupStack) {
   const pool = createComputePool({
     threads: THREADS,
     maxWaiting: MAX_WAITING,

@@ -5,7 +5,6 @@
 
 import { createChatModel } from '../connectors/models/chat-model.ts';
 import { createReceivers } from '../connectors/receivers/registry.ts';
-import type { Context } from '../core/context.ts';
 import { RecalldError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { createDensityPlans } from '../density/plan.ts';
@@ -28,29 +27,15 @@ import { createLogger } from './logger.ts';
 import { closePipelines, createPipelines } from './pipelines.ts';
 import { version } from './version.ts';
 
-/** Parts of the context that depend only on the config. */
-type Configured =
-  | 'pipelines'
-  | 'judgingPlans'
-  | 'indexPlans'
-  | 'densityPlans'
-  | 'variantPlans'
-  | 'livePlans'
-  | 'receivers'
-  | 'otlp'
-  | 'timetable'
-  | 'intervalSeconds'
-  | 'liveIntervalSeconds'
-  | 'falsePages'
-  | 'maxSamples';
+export type FromConfig = ReturnType<typeof buildFromConfig>;
 
-/** Connections and processes are opened on first use; `close` closes them. */
-export interface FromConfig extends Pick<Context, Configured> {
-  close(): Promise<void>;
-}
-
-/** @throws RecalldError config_invalid if part of the config is unusable */
-export function buildFromConfig(config: Config, logger: Logger, now: Date): FromConfig {
+/**
+ * Builds the parts of the context that depend only on the config. Connections and processes are opened on first use;
+ * `close` closes them.
+ *
+ * @throws RecalldError config_invalid if part of the config is unusable
+ */
+export function buildFromConfig(config: Config, logger: Logger, now: Date) {
   checkServices(config);
   const pipelines = createPipelines(config, logger);
   const judgingPlans = createJudgingPlans(config, pipelines);
@@ -73,7 +58,7 @@ export function buildFromConfig(config: Config, logger: Logger, now: Date): From
     liveIntervalSeconds: liveIntervalSeconds(now),
     falsePages: periodBudget(config.alerts.false_pages.per_pipeline),
     maxSamples: MAX_SAMPLES,
-    async close() {
+    async close(): Promise<void> {
       otlp?.close();
       for (const receiver of receivers) receiver.close();
       for (const { judge } of judgingPlans) judge?.close?.();

@@ -6,7 +6,7 @@ import { followWithShadows } from '../experiments/ask-golden.ts';
 import { runGoldenSetJob } from '../golden/golden-jobs.ts';
 import { diagnoseAlertsJob } from '../incidents/diagnosis/diagnose-job.ts';
 import { readIncidentChart } from '../incidents/diagnosis/edge/incident-chart.ts';
-import { sendNotificationsJob } from '../incidents/notifications/notification-jobs.ts';
+import { sendNotificationsJob } from '../incidents/notifications/notify.ts';
 import { reportViolationsJob } from '../live/live-jobs.ts';
 import { trendImage } from '../report/console/charts/trend-image.tsx';
 import { exportJob } from '../report/export/export-job.ts';

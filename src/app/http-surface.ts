@@ -28,21 +28,12 @@ import { version } from './version.ts';
 /** Time within which a service must respond to count as ready. */
 const READY_TIMEOUT_MS = 2000;
 
-export interface HttpSurface {
-  /** URL for health and metrics. */
-  readonly url: string;
-  markReady(): void;
-  /** Reports the daemon as stopping. Resolves when all running requests have ended. */
-  drain(): Promise<void>;
-  runningRequests(): number;
-}
-
 export async function startHttp(
   daemon: Daemon,
   withApi: boolean,
   clockProblem: () => string | null,
   cleanups: CleanupStack,
-): Promise<HttpSurface> {
+) {
   const { exporter, logger, storage, config } = daemon;
   const provider = withApi ? signInProviderOf(config) : null;
   let phase: 'starting' | 'ready' | 'stopping' = 'starting';
@@ -57,7 +48,7 @@ export async function startHttp(
   cleanups.defer('gauge of running requests', async () => clearInterval(showPeak));
   const { auth_proxy: authProxy, trusted_proxies: trusted, metrics_protected: isProtected } = config.server;
   const authentication = createAuthentication({
-    keys: daemon.db.platform.keys,
+    findKey: daemon.db.platform.keys.find,
     sessions: daemon.db.platform.sessions,
     optional: keysAreOptional(config),
     logger,
@@ -80,11 +71,13 @@ export async function startHttp(
     onShed,
   });
   return {
+    /** URL for health and metrics. */
     url: servers.at(-1)?.url ?? '',
-    markReady() {
+    markReady(): void {
       phase = 'ready';
     },
-    async drain() {
+    /** Reports the daemon as stopping. Resolves when all running requests have ended. */
+    async drain(): Promise<void> {
       phase = 'stopping';
       await Promise.all(servers.map((server) => server.drain()));
     },

@@ -15,7 +15,7 @@ import { tickFullRun, tickSentinel } from '../golden/runs/tick-golden-set.ts';
 import type { Timetable } from '../golden/timetable.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
 import { diagnosisJobs } from '../incidents/diagnosis/diagnose-job.ts';
-import { notificationJobs } from '../incidents/notifications/notification-jobs.ts';
+import { sendNotificationsJob } from '../incidents/notifications/notify.ts';
 import { probeJobs } from '../index/probes/probe-jobs.ts';
 import { checkIndexJob, indexJobs } from '../index/truth/check-index.ts';
 import type { IndexPlan } from '../index/truth/plan.ts';
@@ -41,7 +41,7 @@ export const jobCatalogue: readonly JobDefinition<Context>[] = [
   ...experimentJobs,
   ...indexJobs,
   ...diagnosisJobs,
-  ...notificationJobs,
+  sendNotificationsJob,
   exportJob,
   watchChangesJob,
   evaluateChecksJob,
@@ -141,8 +141,8 @@ export interface TickContext {
   readonly schedule: Schedule;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly meter: Pick<Meter, 'increment'>;
-  readonly clockWatch: Pick<ClockWatch, 'isRight' | 'whenRightAgain'>;
+  readonly meter: Meter;
+  readonly clockWatch: ClockWatch;
 }
 
 /** Work that starts on a schedule. */
@@ -189,12 +189,7 @@ export function startTicks(deps: TickContext, all: readonly Ticked[]): Ticks {
   };
 }
 
-interface Ticker {
-  readonly tick: (plannedAt: Date) => void;
-  readonly stop: () => Promise<void>;
-}
-
-function createTicker({ clock, clockWatch, logger, meter }: TickContext, { what, job, begin }: Ticked): Ticker {
+function createTicker({ clock, clockWatch, logger, meter }: TickContext, { what, job, begin }: Ticked) {
   let newer = new AbortController();
   let running = Promise.resolve();
 
@@ -228,13 +223,13 @@ function createTicker({ clock, clockWatch, logger, meter }: TickContext, { what,
   };
 
   return {
-    tick(plannedAt) {
+    tick(plannedAt: Date): void {
       newer.abort(plannedAt);
       newer = new AbortController();
       const { signal } = newer;
       running = running.then(() => store(plannedAt, signal));
     },
-    stop() {
+    stop(): Promise<void> {
       newer.abort(new Error('the daemon stops'));
       return running;
     },

@@ -62,7 +62,7 @@ function createParts(
   pipeline: Pick<PipelineConfig, 'retriever' | 'vector_store' | 'embedder' | 'privacy'>,
   at: string,
   logger: Logger,
-): Pick<WatchedPipeline, 'retriever' | 'store' | 'embedder' | 'close'> {
+) {
   const { vector_store: storeConfig, embedder: embedderConfig } = pipeline;
   const store = storeConfig === undefined ? null : createVectorStore(storeConfig, at);
   const embedder = embedderConfig === undefined ? null : createEmbedder(embedderConfig);
@@ -161,7 +161,7 @@ export function createGoldenSchedule(golden: GoldenConfig, pipeline: PipelineCon
 }
 
 /** Returns the checks that use golden runs. */
-export function goldenChecks({ checks, isolation }: Pick<PipelineConfig, 'checks' | 'isolation'>): GoldenCheck[] {
+export function goldenChecks({ checks, isolation }: PipelineConfig): GoldenCheck[] {
   // Isolation rules also apply to golden queries. A forbidden document in their results pages without a separate check.
   const isImplied = isolation.length > 0 && !checks.some((check) => 'forbidden_results' in check);
   const implied = isImplied
@@ -178,7 +178,7 @@ export function goldenChecks({ checks, isolation }: Pick<PipelineConfig, 'checks
 }
 
 /** Returns the checks on everything except golden scores. */
-export function thresholdChecks({ checks }: Pick<PipelineConfig, 'checks'>): ThresholdCheck[] {
+export function thresholdChecks({ checks }: PipelineConfig): ThresholdCheck[] {
   return checks.filter(isThreshold).flatMap((check) => {
     const measure = thresholdMeasure(check.measure);
     if (measure === null) return [];

@@ -218,7 +218,7 @@ async function stopInTime(monitor: Monitor, seconds: number): Promise<void> {
 }
 
 /** Returns a warning about an unused embedded database, and how to move its data; null if there is none. */
-export function orphanedDataDir({ storage }: Pick<Config, 'storage'>): string | null {
+export function orphanedDataDir({ storage }: Config): string | null {
   if (storage.url === 'embedded') return null;
   const cluster = clusterOf(path.resolve(storage.data_dir));
   if (!existsSync(path.join(cluster, 'PG_VERSION'))) return null;

@@ -34,7 +34,8 @@ export interface BacktestedSet {
  * @throws RecalldError database_unreachable; the reason of `signal` as soon as it aborts
  */
 export async function backtestGoldenChecks(
-  { pool, rotations }: { readonly pool: Pool; readonly rotations: Pick<GoldenRotations, 'list'> },
+  pool: Pool,
+  rotations: GoldenRotations,
   set: BacktestedSet,
   signal: AbortSignal,
 ): Promise<CheckBacktest[]> {
@@ -42,7 +43,7 @@ export async function backtestGoldenChecks(
   const rotated = await rotations.list({ pipeline, goldenSet });
   const shiftsOf = remember((version: number) => checkShiftsAt(rotated, version));
   const completed = latestCompleted(historyNeeded(checks));
-  const replays = goldenChecksOf({ name: pipeline, checks }, goldenSet).map((check) => replayOf(check, period));
+  const replays = goldenChecksOf(pipeline, checks, goldenSet).map((check) => replayOf(check, period));
   const history = {
     pipeline,
     goldenSet,

@@ -14,7 +14,7 @@ import { visible } from '../platform/postgres/visible.ts';
 import { alertSince, alertWords } from './rules/alert-text.ts';
 import { type CheckState, type CheckStatus, type ConfiguredCheck, stateAt } from './rules/check-state.ts';
 import { isPast } from './rules/evaluate.ts';
-import { listGoldenChecks } from './rules/golden-checks.ts';
+import { type GoldenCheck, listGoldenChecks } from './rules/golden-checks.ts';
 import { isolationCheckOf } from './rules/isolation-check.ts';
 import { isBlind } from './rules/regression.ts';
 import { type ThresholdCheck, thresholdCheckName } from './rules/threshold.ts';
@@ -186,8 +186,8 @@ export function createCheckStore(pool: Pool, scope: Scope = null) {
 
 /** The config parts that have checks. */
 export interface WatchedChecks {
-  readonly pipelines: readonly Pick<WatchedPipeline, 'name' | 'golden' | 'checks' | 'thresholds' | 'isolation'>[];
-  readonly densityPlans: readonly Pick<DensityPlan, 'pipeline' | 'severity' | 'checkName'>[];
+  readonly pipelines: readonly WatchedPipeline[];
+  readonly densityPlans: readonly DensityPlan[];
 }
 
 /** Returns the current state of every configured check, in config order. */
@@ -203,18 +203,20 @@ export async function readDensityVerdict(
 ): Promise<{ readonly name: string; readonly verdict: Verdict; readonly explanation: string } | null> {
   const states = await readCheckStates(context);
   const check = states.find((one) => one.pipeline === pipeline && one.kind === 'density_drift');
-  return check === undefined ? null : { name: check.name, verdict: check.verdict, explanation: explain(check) };
+  return check === undefined
+    ? null
+    : { name: check.name, verdict: check.verdict, explanation: explain(check.explanation, check.isTooOld) };
 }
 
 /** Explains the state of a check in one or two sentences. */
-export function explain({ explanation, isTooOld }: Pick<CheckState, 'explanation' | 'isTooOld'>): string {
+function explain(explanation: string | null, isTooOld: boolean): string {
   if (explanation === null) return 'Not evaluated yet.';
   return isTooOld ? `The last evaluation is too old to trust: ${explanation}` : explanation;
 }
 
 /** Explains the verdict after a step. */
 export function reasonOf({ status }: CheckStep): string {
-  return explain({ ...status, isTooOld: isPast(status.trustedUntil, status.updatedAt) });
+  return explain(status.explanation, isPast(status.trustedUntil, status.updatedAt));
 }
 
 export function statesOf(watched: WatchedChecks, statuses: readonly CheckStatus[], now: Date): CheckState[] {
@@ -230,7 +232,7 @@ export function keyOf({ pipeline, name }: { readonly pipeline: string; readonly 
 /** Lists every configured check, in config order. */
 export function configuredChecks({ pipelines, densityPlans }: WatchedChecks): ConfiguredCheck[] {
   return pipelines.flatMap((pipeline) => [
-    ...pipeline.golden.flatMap(({ set }) => goldenChecksOf(pipeline, set)),
+    ...pipeline.golden.flatMap(({ set }) => goldenChecksOf(pipeline.name, pipeline.checks, set)),
     ...pipeline.thresholds.map((rule) => thresholdOf(pipeline.name, rule)),
     ...pipeline.isolation.map((rule) => isolationCheckOf(pipeline.name, rule.name)),
     ...densityPlans.flatMap((plan) => (plan.pipeline === pipeline.name ? densityChecksOf(plan) : [])),
@@ -251,7 +253,7 @@ export function thresholdOf(pipeline: string, rule: ThresholdCheck): ConfiguredC
 }
 
 /** Returns one check, or none if no density drift check is configured. */
-export function densityChecksOf(plan: WatchedChecks['densityPlans'][number]): ConfiguredCheck[] {
+export function densityChecksOf(plan: DensityPlan): ConfiguredCheck[] {
   if (plan.severity === null) return [];
   return [
     {
@@ -268,10 +270,7 @@ export function densityChecksOf(plan: WatchedChecks['densityPlans'][number]): Co
   ];
 }
 
-export function goldenChecksOf(
-  { name: pipeline, checks }: Pick<WatchedPipeline, 'name' | 'checks'>,
-  goldenSet: string,
-): ConfiguredCheck[] {
+export function goldenChecksOf(pipeline: string, checks: readonly GoldenCheck[], goldenSet: string): ConfiguredCheck[] {
   return listGoldenChecks(checks, goldenSet).map((check) => ({
     ...check,
     pipeline,

@@ -9,6 +9,7 @@ import { goldenSegment, goldenSetOf } from '../golden/rules/golden-set.ts';
 import { failedShare, OUTAGE_SHARE } from '../golden/rules/run.ts';
 import { measureRetrievers, STABILITY } from '../golden/runs/measure-retrievers.ts';
 import type { LatestRun } from '../golden/sql/latest-runs.ts';
+import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
 import type { IsolationSummary, ListedViolation } from '../live/sql/isolation-rows.ts';
 import type { LatestMeasurement } from '../measures/measurements.ts';
 import type { ThresholdPolicy } from '../measures/rules/measure-row.ts';
@@ -29,7 +30,6 @@ import {
   reasonOf,
   type StoredCheckStatus,
   thresholdOf,
-  type WatchedChecks,
 } from './check-store.ts';
 import type { ConfiguredCheck, Evaluation } from './rules/check-state.ts';
 import { type CheckFacts, type EvaluatedRun, evaluate, factsOfReadings, factsOfRun } from './rules/evaluate.ts';
@@ -86,7 +86,7 @@ const quietReasons: ReadonlySet<string> = new Set([
   'no_baseline',
 ]);
 
-function readingsOf(check: ThresholdCheck, pipeline: ChecksOfPipeline, facts: StoredFacts, now: Date): Readings {
+function readingsOf(check: ThresholdCheck, pipeline: WatchedPipeline, facts: StoredFacts, now: Date): Readings {
   if (check.measure === 'golden_run_age_seconds') {
     return { readings: runAges(pipeline, facts.latest, now), evidence: { from: now, until: now } };
   }
@@ -105,7 +105,7 @@ function readingsOf(check: ThresholdCheck, pipeline: ChecksOfPipeline, facts: St
   return { readings, evidence: { from: new Date(from), until: new Date(until) } };
 }
 
-function isEvaluated(check: ThresholdCheck, { golden }: ChecksOfPipeline, segment: string): boolean {
+function isEvaluated(check: ThresholdCheck, { golden }: WatchedPipeline, segment: string): boolean {
   const { scope }: ThresholdPolicy = thresholdPolicy(check.measure);
   if (scope === 'golden_sets') return golden.some(({ set }) => segment === goldenSegment(set));
   return segment === ALL_SEGMENT || check.segments === 'each';
@@ -137,7 +137,7 @@ function trustSeconds(
   return measurementTrustSeconds({ measure, windowStart, windowEnd }, liveIntervalSeconds);
 }
 
-function runAges({ name, golden }: ChecksOfPipeline, latest: readonly LatestRun[], now: Date): Reading[] {
+function runAges({ name, golden }: WatchedPipeline, latest: readonly LatestRun[], now: Date): Reading[] {
   return golden.map(({ set }): Reading => {
     const run = latest.find(({ pipeline, goldenSet }) => pipeline === name && goldenSet === set);
     const segment = goldenSegment(set);
@@ -147,7 +147,7 @@ function runAges({ name, golden }: ChecksOfPipeline, latest: readonly LatestRun[
   });
 }
 
-function sampleAge({ name }: ChecksOfPipeline, measurements: readonly LatestMeasurement[]): Reading[] {
+function sampleAge({ name }: WatchedPipeline, measurements: readonly LatestMeasurement[]): Reading[] {
   const sample = measurements.find(({ pipeline, measure }) => pipeline === name && measure === 'store_sample_vectors');
   const newest = sample?.newest ?? null;
   return newest === null ? [] : [exact(ALL_SEGMENT, newest.ageSeconds)];
@@ -226,8 +226,6 @@ async function readIsolation({ db, pipelines }: Context, now: Date): Promise<Sto
   );
 }
 
-type ChecksOfPipeline = WatchedChecks['pipelines'][number];
-
 /** Returns the next step of every check. Pure. */
 export function evaluateAll(
   { pipelines, densityPlans }: Context,
@@ -258,7 +256,7 @@ export function evaluateAll(
       }),
       ...golden.flatMap(({ set }) => {
         const run = latestRunOf(name, set, stored);
-        return goldenChecksOf(pipeline, set).map((check) => step(check, factsOfRun(check, run)));
+        return goldenChecksOf(pipeline.name, pipeline.checks, set).map((check) => step(check, factsOfRun(check, run)));
       }),
       ...(plan === undefined
         ? []

@@ -71,10 +71,7 @@ const DAY_MS = 86_400_000;
 const MAX_STEP = 1_000_000;
 
 /** Fields that the client adds to the host's fields. */
-interface QueryContext {
-  readonly id: string;
-  readonly pipeline: string | undefined;
-  readonly now: number;
+interface QueryContext extends FeedbackContext {
   /** Probability with which the client samples a query. */
   readonly sampleRate: number;
 }

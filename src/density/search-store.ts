@@ -141,10 +141,7 @@ export function searchRateLimit(
   { pipeline, maxPerSecond }: DensityPlan,
 ): (signal: AbortSignal) => Promise<void> {
   // A pipeline name contains no space, so no retriever rate limit has this name.
-  return createSharedRate(
-    { limits: context.db.limits, clock: context.clock },
-    { name: `${pipeline} coverage`, perSecond: () => maxPerSecond },
-  );
+  return createSharedRate(context, `${pipeline} coverage`, () => maxPerSecond);
 }
 
 const MEASURE = 'repeat_density';

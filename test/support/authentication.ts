@@ -6,15 +6,14 @@ import type { ApiScope } from '../../src/platform/access/credentials.ts';
 export function acceptingKeys(scopes: readonly ApiScope[], logger: Logger) {
   const none = async () => null;
   return createAuthentication({
-    keys: {
-      find: async (key) => ({ id: '1', name: key, scopes, pipelines: null, createdAt: new Date(), revokedAt: null }),
-    },
+    findKey: async (key) => ({ id: '1', name: key, scopes, pipelines: null, createdAt: new Date(), revokedAt: null }),
     sessions: {
       find: none,
       begin: async () => '',
       beginForUser: async () => '',
       idTokenOf: none,
       end: async () => undefined,
+      prune: async () => undefined,
     },
     provider: null,
     authProxy: null,

@@ -8,24 +8,19 @@ import type { Config, PipelineConfig } from '../config/schema.ts';
 
 export type RuleFormat = 'rules' | 'crd';
 
-export interface AlertRules {
-  /** The rules as YAML. */
-  readonly document: object;
-  /** Sentences for the user that state what the rules omit, and why. */
-  readonly notes: readonly string[];
-}
-
 /**
  * Builds the rules for a config, as a Prometheus rule file or as a PrometheusRule for the Prometheus Operator.
  *
  * @throws RecalldError config_invalid if no alert can monitor an objective
  */
-export function createAlertRules(config: Config, format: RuleFormat): AlertRules {
+export function createAlertRules(config: Config, format: RuleFormat) {
   const settings = ruleSettings(config);
   const { impossible, omitted } = objectiveProblems(settings);
   if (impossible.length > 0) throw new RecalldError('config_invalid', impossible.join('\n'));
   return {
+    /** The rules as YAML. */
     document: format === 'crd' ? prometheusRule(settings) : ruleFile(settings),
+    /** Sentences for the user that state what the rules omit, and why. */
     notes: [...omitted, ...missingLinks(config)],
   };
 }

@@ -6,19 +6,13 @@ import { makeFolder } from '../../platform/files/folder.ts';
 import type { Config } from '../config/schema.ts';
 import { createDashboards, dashboardText } from '../dashboards/catalogue.ts';
 
-export interface WrittenDashboards {
-  /** File paths, in dashboard order. */
-  readonly files: readonly string[];
-  /** Sentences for the user that state which links are missing. */
-  readonly notes: readonly string[];
-}
-
 /**
  * Writes every dashboard to a folder, which is created if needed. Replaces files with the same names.
  *
+ * @returns the file paths in dashboard order, and sentences for the user that state which links are missing
  * @throws RecalldError usage if the folder is not writable
  */
-export async function writeDashboards({ alerts }: Config, folder: string): Promise<WrittenDashboards> {
+export async function writeDashboards({ alerts }: Config, folder: string) {
   const dashboards = createDashboards({
     runbookBaseUrl: alerts.runbook_base_url,
     consoleUrl: alerts.console_base_url,

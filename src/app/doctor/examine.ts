@@ -16,7 +16,7 @@ import type { CommandSettings, CommandStore } from '../commands/command-store.ts
 import type { Config, PipelineConfig } from '../config/schema.ts';
 import { closePipelines, createPipelines } from '../pipelines.ts';
 import { orphanedDataDir } from '../serve.ts';
-import { examineQueue, type Finding, type Report, withDatabase } from './foundations.ts';
+import { examineQueue, type Finding, type Report, type Result, withDatabase } from './foundations.ts';
 import { examinePipeline, type Probe } from './pipeline.ts';
 import { examineSignIn } from './sign-in.ts';
 
@@ -98,12 +98,7 @@ async function examineGoldenSets(
  * Reports retriever spans and gRPC exporters of the last day that produced no live query, and for a pipeline without
  * live queries, searches without a retriever span.
  */
-async function examineSpans(
-  { pipelines }: Pick<Config, 'pipelines'>,
-  { db }: CommandStore,
-  now: Date,
-  report: Report,
-): Promise<void> {
+async function examineSpans({ pipelines }: Config, { db }: CommandStore, now: Date, report: Report): Promise<void> {
   const names = new Set(pipelines.map(({ name }) => name));
   const from = new Date(now.getTime() - DAY_MS);
   const kinds = await db.live.traffic.unreadableSince(from);
@@ -219,7 +214,7 @@ function whereTo(judge: NonNullable<PipelineConfig['judged']>['judge'], { llm }:
  * @param standings results of earlier rounds; null if the database does not respond
  */
 export async function examineManifests(
-  { pipelines }: Pick<Config, 'pipelines'>,
+  { pipelines }: Config,
   statuses: readonly RoundStatus[] | null,
   now: Date,
   report: Report,
@@ -244,10 +239,7 @@ function lastRead(status: RoundStatus | null, now: Date): string {
   return `The whole manifest was last read ${ago} ago: ${status.documents ?? 0} documents should be in the store.`;
 }
 
-async function firstLines(
-  manifest: ReturnType<typeof createManifestSource>,
-  signal: AbortSignal,
-): Promise<Pick<Finding, 'status' | 'message'>> {
+async function firstLines(manifest: ReturnType<typeof createManifestSource>, signal: AbortSignal): Promise<Result> {
   try {
     for await (const { lines } of manifest(null, signal)) {
       const documents = lines.filter(({ text }) => text.trim() !== '').map(readManifestLine);

@@ -18,8 +18,6 @@ import { jobCatalogue } from '../jobs.ts';
 const MANY_DEAD = { rows: 50_000, share: 0.4 };
 const LONG_IDLE_SECONDS = 300;
 
-type Result = Pick<Finding, 'status' | 'message'>;
-
 export function examineVacuum({ isAutovacuumOn, excluded, worst, idle }: VacuumState, now: Date): Result[] {
   const found: Result[] = [];
   if (!isAutovacuumOn) {
@@ -222,18 +220,21 @@ async function examineFailedJobs({ config, logger }: CommandSettings, storage: S
   }
 }
 
-/** Result of checking one service. */
-export interface Finding {
-  /** `database`, `queue`, or a service of a pipeline such as `support-docs retriever`. */
-  readonly service: string;
+export interface Result {
   /**
    * `unreachable`: the service does not respond; `wrong`: it responds but needs a fix; `skipped`: not in the config.
    */
   readonly status: 'ok' | 'warning' | 'wrong' | 'unreachable' | 'skipped';
-  /** Response time in milliseconds; null if the service was not called. */
-  readonly ms: number | null;
   /** The result, or the problem and its fix. */
   readonly message: string;
+}
+
+/** Result of checking one service. */
+export interface Finding extends Result {
+  /** `database`, `queue`, or a service of a pipeline such as `support-docs retriever`. */
+  readonly service: string;
+  /** Response time in milliseconds; null if the service was not called. */
+  readonly ms: number | null;
 }
 
 export type Report = (finding: Finding) => void;

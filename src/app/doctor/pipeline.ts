@@ -13,7 +13,9 @@ const SAMPLED_VECTORS = 3;
 const K = 5;
 
 /** The query for the checks, from a golden set if one is available. */
-export interface Probe extends Pick<GoldenQuery, 'text' | 'tags'> {
+export interface Probe {
+  readonly text: string;
+  readonly tags: GoldenQuery['tags'];
   /** True for a made-up query, for which an index may have no document. */
   readonly isMadeUp: boolean;
 }

@@ -4,7 +4,7 @@ import { signInProviderOf } from '../../platform/access/sign-in-provider.ts';
 import type { Config } from '../config/schema.ts';
 import type { Report } from './foundations.ts';
 
-export async function examineSignIn(config: Pick<Config, 'server' | 'alerts'>, report: Report): Promise<void> {
+export async function examineSignIn(config: Config, report: Report): Promise<void> {
   const provider = signInProviderOf(config);
   const { oidc } = config.server;
   if (provider === null || oidc === undefined) return;

@@ -109,7 +109,7 @@ export async function runBacktest(
       for (const golden of pipeline.golden) {
         const period = { until, trustedSeconds: trusted(golden) };
         const set = { pipeline: name, goldenSet: golden.set, checks: goldenChecks(pipeline), from, period };
-        const checks = await backtestGoldenChecks({ pool, rotations: db.golden.rotations }, set, signal);
+        const checks = await backtestGoldenChecks(pool, db.golden.rotations, set, signal);
         found.push({ pipeline: name, goldenSet: golden.set, checks });
       }
       const thresholds = thresholdChecks(pipeline);

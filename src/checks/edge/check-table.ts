@@ -48,15 +48,16 @@ export function checkTable(caption: string, checks: readonly CheckState[], withP
 }
 
 /** Unit of the value and of the threshold. */
-export function unitOf({ kind, measure }: Pick<CheckState, 'kind' | 'measure'>): Unit {
+export function unitOf({ kind, measure }: CheckState): Unit {
   if (kind === 'threshold') return measureRow(measure).scale;
   return kind === 'stale_labels' ? 'share' : kind === 'forbidden_results' ? 'count' : 'score';
 }
 
 /** The threshold of a check as a line of a chart: `critical below 0.7`. */
-export function levelOf({ kind, measure, severity, threshold }: CheckState): TrendLevel {
+export function levelOf(check: CheckState): TrendLevel {
+  const { kind, measure, severity, threshold } = check;
   const worse = kind === 'floor' || !isThresholdMeasure(measure) ? 'below' : thresholdPolicy(measure).worse;
-  const text = `${severity} ${worse} ${formatValue(threshold, unitOf({ kind, measure }))}`;
+  const text = `${severity} ${worse} ${formatValue(threshold, unitOf(check))}`;
   return { value: threshold, text, isThreshold: true };
 }
 

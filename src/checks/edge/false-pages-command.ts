@@ -146,11 +146,7 @@ function expectScore(
   return { expected: falseBreaches(bounded, margin), assumption, fix };
 }
 
-function withMargin(
-  bounded: BoundedEvaluations,
-  what: string,
-  where: string,
-): Pick<Expectation, 'expected' | 'assumption'> {
+function withMargin(bounded: BoundedEvaluations, what: string, where: string) {
   if (bounded.evaluations === 0) return { expected: 0, assumption: UNSCHEDULED };
   const widths = decimal(Math.ceil(marginNeeded(bounded) * 10) / 10);
   return {

@@ -105,13 +105,7 @@ function headlineSubject({ kind, name, measure, goldenSet, segment }: CheckState
   }
 }
 
-export function alertWords({
-  kind,
-  measure,
-  goldenSet,
-  segment,
-  comparedWith,
-}: Pick<CheckState, 'kind' | 'measure' | 'goldenSet' | 'segment' | 'comparedWith'>): AlertWords {
+export function alertWords({ kind, measure, goldenSet, segment, comparedWith }: CheckState): AlertWords {
   const on = goldenSet === null ? '' : ` on ${goldenSet}`;
   switch (kind) {
     case 'floor':
@@ -141,11 +135,7 @@ export function alertWords({
 }
 
 /** Returns when the first bad measurement was taken; for missing data, returns when the data stopped. */
-export function alertSince({
-  verdict,
-  since,
-  breachedSince,
-}: Pick<CheckState, 'verdict' | 'since' | 'breachedSince'>): Date | null {
+export function alertSince({ verdict, since, breachedSince }: CheckState): Date | null {
   return verdict === 'no_data' ? since : (breachedSince ?? since);
 }
 

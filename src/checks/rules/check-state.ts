@@ -322,9 +322,6 @@ export function updateBreach(previous: Breach | null, evaluation: Evaluation): B
 }
 
 /** Returns the value before the breach; null for a difference from another baseline, which is not comparable. */
-export function comparableBefore(
-  { before, comparedWith }: Pick<CheckStatus, 'before' | 'comparedWith'>,
-  judged: Pick<CheckStatus, 'comparedWith'>,
-): number | null {
-  return judged.comparedWith === null || judged.comparedWith === comparedWith ? before : null;
+export function comparableBefore(previous: CheckStatus, comparedWith: string | null): number | null {
+  return comparedWith === null || comparedWith === previous.comparedWith ? previous.before : null;
 }

@@ -7,7 +7,6 @@ import {
   type Evaluation,
   known,
   nextStatus,
-  type SteadyVerdict,
   updateBreach,
 } from './check-state.ts';
 import {
@@ -67,7 +66,7 @@ export function evaluate(
     previous === null
       ? null
       : {
-          before: comparableBefore(previous, facts),
+          before: comparableBefore(previous, facts.comparedWith),
           breachedSince: previous.breachedSince,
           outageUntil: previous.outageUntil,
         };
@@ -119,7 +118,7 @@ function asFound(
   previous: CheckStatus | null,
   verdict: Verdict,
   now: Date,
-): SteadyVerdict & Pick<CheckStatus, 'explanation' | 'isQuiet' | 'evidenceAt'> {
+) {
   return {
     verdict,
     since: previous?.verdict === verdict ? previous.since : now,

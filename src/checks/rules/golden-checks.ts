@@ -6,7 +6,6 @@ import type { ForbiddenResults } from '../../golden/rules/forbidden-results.ts';
 import type { LabelProbe } from '../../golden/rules/labels.ts';
 import type { SegmentScore } from '../../golden/rules/run.ts';
 import { formatMetricKey, metricName, parseMetricKey } from '../../math/ir/metric-key.ts';
-import type { ConfiguredCheck } from './check-state.ts';
 import { type ComparedWithBaseline, evaluateRegression, type RegressionCheck } from './regression.ts';
 import {
   type CheckOutcome,
@@ -121,10 +120,7 @@ function evaluateCheck(
 }
 
 /** Lists every check on a golden set with its configured threshold. */
-export function listGoldenChecks(
-  checks: readonly GoldenCheck[],
-  goldenSet: string,
-): Pick<ConfiguredCheck, 'kind' | 'measure' | 'name' | 'severity' | 'threshold'>[] {
+export function listGoldenChecks(checks: readonly GoldenCheck[], goldenSet: string) {
   return checks.map((check) => ({
     kind: check.kind,
     measure: 'measure' in check ? check.measure : check.kind,

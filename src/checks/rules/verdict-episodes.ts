@@ -45,19 +45,15 @@ export interface BacktestPeriod {
 
 const fired: readonly Firings['verdict'][] = ['critical', 'warning', 'no_data'];
 
-/** Backtest of one check, in constant memory. */
-export interface CheckReplay {
-  /** Adds the next evaluation, oldest first. Ignores evaluations at or after the end of the period. */
-  add(at: Date, result: EvaluatedCheck): void;
-  /** Returns the result for the period; null if there were no evaluations. Must be called last. */
-  end(): CheckBacktest | null;
-}
-
-/** @param onEpisode called with each finished episode, oldest first, without gaps */
+/**
+ * Backtests one check, in constant memory.
+ *
+ * @param onEpisode called with each finished episode, oldest first, without gaps
+ */
 export function replayCheck(
   { until, trustedSeconds }: BacktestPeriod,
   onEpisode: (episode: VerdictEpisode) => void = () => undefined,
-): CheckReplay {
+) {
   const firings = new Map<Verdict, Firings>();
   let latest: { readonly at: Date; readonly result: EvaluatedCheck } | null = null;
   let episode: VerdictEpisode | null = null;
@@ -95,13 +91,15 @@ export function replayCheck(
     );
   };
   return {
-    add(at, result) {
+    /** Adds the next evaluation, oldest first. Ignores evaluations at or after the end of the period. */
+    add(at: Date, result: EvaluatedCheck): void {
       if (at >= until) return;
       applyUntil(at);
       latest = { at, result };
       evaluations += 1;
     },
-    end() {
+    /** Returns the result for the period; null if there were no evaluations. Must be called last. */
+    end(): CheckBacktest | null {
       if (latest === null) return null;
       applyUntil(until);
       close();

@@ -47,8 +47,6 @@ export function createLineCutter(
   };
 }
 
-type ProgramConfig = Pick<RetrieverConfigOf<'command'>, 'command' | 'directory' | 'environment'>;
-
 export type Program = ReturnType<typeof startProgram>;
 
 const GRACE_MS = 2000;
@@ -65,7 +63,7 @@ const DRAIN_MS = 1000;
  * @throws a system error for an immediate failure, such as arguments that are too long
  */
 export function startProgram(
-  config: ProgramConfig,
+  config: RetrieverConfigOf<'command'>,
   maxLineBytes: number,
   events: {
     onLine(line: string): void;
@@ -141,7 +139,7 @@ export function startProgram(
   };
 }
 
-function spawnGroup({ command, directory, environment }: ProgramConfig): ChildProcess {
+function spawnGroup({ command, directory, environment }: RetrieverConfigOf<'command'>): ChildProcess {
   const [program = '', ...args] = command;
   return spawn(program, args, {
     ...(directory === undefined ? {} : { cwd: directory }),

@@ -140,7 +140,7 @@ interface Session {
  */
 export function createCommandRetriever(
   config: RetrieverConfigOf<'command'>,
-  { logger, repeatsAnswers }: Pick<RetrieverParts, 'logger' | 'repeatsAnswers'>,
+  { logger, repeatsAnswers }: RetrieverParts,
   { backoffMs, maxLineBytes } = defaultLimits,
 ): Retriever & { close(): Promise<void> } {
   const { timeout_ms: timeoutMs } = config;

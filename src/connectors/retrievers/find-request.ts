@@ -153,7 +153,7 @@ async function ask(
   const results = { list: '@', id: 'id', score: null, stages: {} };
   const retriever = createHttpRetriever(
     { kind: 'http', url, method, headers, body, results, timeout_ms: TIMEOUT_MS, retries: 0 },
-    { repeatsAnswers: true },
+    true,
     'retriever',
   );
   const seen: SeenExchange[] = [];

@@ -1,11 +1,11 @@
 /** Retriever for a RAG service with a JSON API over HTTP. */
 import { RecalldError } from '../../core/errors.ts';
-import { createExchange, type ExchangeTarget, proxyFor } from '../../platform/outbound/exchange.ts';
+import { createExchange, proxyFor } from '../../platform/outbound/exchange.ts';
 import { readTls } from '../../platform/outbound/json-api.ts';
 import { sendWithRetries } from '../../platform/outbound/send.ts';
 import type { RetrieverConfigOf } from './config.ts';
 import { compileResults } from './results.ts';
-import type { Retriever, RetrieverParts, RetrieverRequest } from './retriever.ts';
+import type { Retriever, RetrieverRequest } from './retriever.ts';
 import { compileValue, parseTemplate, refuseWithoutText, renderText } from './template.ts';
 
 /** Headers that are determined by the request and its connection; a wrong value would break both. */
@@ -79,8 +79,6 @@ function encodeFieldText(value: string): string {
   );
 }
 
-/** Maximum wait before the first retry; it doubles with each retry. */
-const BACKOFF_MS = 200;
 const MAX_RESPONSE_BYTES = 8 * 1024 * 1024;
 
 const defaultBody = { query: '{{text}}', k: '{{k}}' };
@@ -100,7 +98,7 @@ const defaultBody = { query: '{{text}}', k: '{{k}}' };
  */
 export function createHttpRetriever(
   config: RetrieverConfigOf<'http'>,
-  { repeatsAnswers }: Pick<RetrieverParts, 'repeatsAnswers'>,
+  repeatsAnswers: boolean,
   field: string,
 ): Retriever {
   const { method, timeout_ms: timeoutMs, retries } = config;
@@ -137,12 +135,7 @@ export function createHttpRetriever(
       const text = renderBody === null ? null : JSON.stringify(renderBody(request));
       const headers = renderHeaders(request);
 
-      const sent = await sendWithRetries(
-        exchange,
-        { url, method, headers, body: text, timeoutMs },
-        { retries, backoffMs: BACKOFF_MS },
-        signal,
-      );
+      const sent = await sendWithRetries(exchange, { url, method, headers, body: text, timeoutMs }, retries, signal);
       const { result, latencyMs, attempts } = sent;
       if (result.kind === 'timeout') {
         const message = `${address.label} did not respond within ${timeoutMs} ms.`;
@@ -159,18 +152,13 @@ export function createHttpRetriever(
   };
 }
 
-interface RetrieverAddress extends ExchangeTarget {
-  /** Returns the URL for one query, or null if a tag such as `..` would change the configured path. */
-  render(request: RetrieverRequest): string | null;
-}
-
 /**
  * Compiles `retriever.url`. Values are percent-encoded, so each stays within its path segment or parameter.
  *
  * @throws RecalldError `config_invalid` for anything but an absolute http or https URL without user name, password and
  * fragment, and for a placeholder in the host, because a query must not choose which machine is called.
  */
-export function compileAddress(url: string, configField = 'retriever'): RetrieverAddress {
+export function compileAddress(url: string, configField = 'retriever') {
   const parts = parseTemplate(url, `${configField}.url`);
   const sample = checkedUrl(parts.map((part) => (typeof part === 'string' ? part : 'x')).join(''), configField);
   const [head] = parts;
@@ -198,12 +186,13 @@ export function compileAddress(url: string, configField = 'retriever'): Retrieve
       415: 'headers',
       422: 'body',
     },
-    render(request) {
+    /** Returns the URL for one query, or null if a tag such as `..` would change the configured path. */
+    render(request: RetrieverRequest): string | null {
       const rendered = new URL(renderText(parts, request, encodeComponent));
       return pathDepth(rendered) === depth ? rendered.href : null;
     },
     // The target is named in full only if its path is the configured path; any other path could repeat the query.
-    describeRedirect(location) {
+    describeRedirect(location: string): string {
       if (!URL.canParse(location, sample.href)) return 'the final address';
       const target = new URL(location, sample.href);
       if (!label.includes('{{') && trimmedPath(target) === trimmedPath(sample)) {

@@ -12,16 +12,17 @@ type Kind = RetrieverConfig['kind'];
 type Build<K extends Kind> = (config: RetrieverConfigOf<K>, parts: RetrieverParts, field: string) => Retriever;
 
 const builders: { readonly [K in Kind]: Build<K> } = {
-  http: createHttpRetriever,
+  http: (config, { repeatsAnswers }, field) => createHttpRetriever(config, repeatsAnswers, field),
   vector_store: createVectorStoreRetriever,
   elasticsearch: createElasticsearchRetriever,
   opensearch: createOpenSearchRetriever,
   command: (config, parts) => createCommandRetriever(config, parts),
   rerank: (config, parts, field) =>
     createRerankRetriever(
-      config,
       createRetriever(config.of, parts, `${field}.of`),
       createReranker(config.reranker, `${field}.reranker`),
+      config.candidates,
+      config.timeout_ms,
     ),
 };
 

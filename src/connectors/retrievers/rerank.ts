@@ -1,6 +1,5 @@
 /** Two stages: a retriever that finds candidates, and a reranker that orders them. */
 import type { Reranker } from '../models/reranker.ts';
-import type { RetrieverConfigOf } from './config.ts';
 import {
   type FoundDocument,
   failureOf,
@@ -14,11 +13,14 @@ import {
  * Gets candidates with their texts from the first stage and returns the reranker's best k. Failures keep the code from
  * their stage. A candidate without a text is the error `missing_text`, because omitting it would change the
  * measurement.
+ *
+ * @param depth number of candidates
  */
 export function createRerankRetriever(
-  { candidates: depth, timeout_ms: timeoutMs }: Pick<RetrieverConfigOf<'rerank'>, 'candidates' | 'timeout_ms'>,
   first: Retriever,
   reranker: Reranker,
+  depth: number,
+  timeoutMs: number,
 ): Retriever {
   return {
     retrieve: (request, signal) =>

@@ -85,7 +85,7 @@ const MAX_CANDIDATES = 10_000;
  */
 function createSearchEngineRetriever(
   config: RetrieverConfigOf<'elasticsearch' | 'opensearch'>,
-  { embedder }: Pick<RetrieverParts, 'embedder'>,
+  { embedder }: RetrieverParts,
   configField: string,
   dialect: Dialect,
 ): Retriever {

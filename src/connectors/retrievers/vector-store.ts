@@ -11,8 +11,8 @@ import { compileFilter } from './template.ts';
  * @throws RecalldError `config_invalid` for an unknown placeholder in the filter
  */
 export function createVectorStoreRetriever(
-  { filter, timeout_ms: timeoutMs }: Pick<RetrieverConfigOf<'vector_store'>, 'filter' | 'timeout_ms'>,
-  { embedder, store }: Pick<RetrieverParts, 'embedder' | 'store'>,
+  { filter, timeout_ms: timeoutMs }: RetrieverConfigOf<'vector_store'>,
+  { embedder, store }: RetrieverParts,
   configField: string,
 ): Retriever {
   if (store === null) throw missingPart('vector_store', configField);

@@ -1,15 +1,7 @@
 /** Chroma, over version 2 of its HTTP API, as described in a server's `/openapi.json`. */
 
 import { createReservoir } from '../../math/stats/random.ts';
-import {
-  at,
-  fieldsOf,
-  type JsonCall,
-  keyHeader,
-  numberOf,
-  textOf,
-  vectorOf,
-} from '../../platform/outbound/json-api.ts';
+import { at, fieldsOf, keyHeader, numberOf, textOf, vectorOf } from '../../platform/outbound/json-api.ts';
 import type { StoreConfigOf } from './config.ts';
 import {
   createRemoteStore,
@@ -17,6 +9,7 @@ import {
   type RememberedShape,
   rememberShape,
   type StoreCalls,
+  type StoreShape,
 } from './remote-store.ts';
 import {
   type Attempt,
@@ -35,26 +28,19 @@ import {
   type NearestRequest,
   type SampledVectors,
   type SampleRequest,
-  type ScoreKind,
-  type StoreDescription,
+  type ScoredMetric,
   type StoredChunk,
-  type VectorMetric,
   type VectorStore,
 } from './vector-store.ts';
 
-interface Collection {
+interface Collection extends StoreShape {
   readonly id: string;
-  /** Vector length; null until the first vector is stored. */
-  readonly dimensions: number | null;
-  readonly metric: VectorMetric;
-  readonly scoreKind: ScoreKind;
-  readonly traits: Readonly<Record<string, string>>;
 }
 
 const squaredL2 = { metric: 'l2', scoreKind: 'squared_l2' } as const;
 
 /** Metrics by Chroma's name for the space; the default is l2. */
-const spaces: Readonly<Record<string, Pick<Collection, 'metric' | 'scoreKind'>>> = {
+const spaces: Readonly<Record<string, ScoredMetric>> = {
   cosine: { metric: 'cosine', scoreKind: 'cosine_distance' },
   l2: squaredL2,
   ip: { metric: 'dot', scoreKind: 'one_minus_dot' },
@@ -88,10 +74,9 @@ interface Stored extends Entry {
 }
 
 type ChromaConfig = StoreConfigOf<'chroma'>;
-type MetadataKeys = Pick<ChromaConfig, 'id' | 'version'>;
 
 /** Reads the records in a response, which has one list for each part of a record; null if it is malformed. */
-function readRecords(answer: unknown, { id: idKey, version: versionKey }: MetadataKeys): Stored[] | null {
+function readRecords(answer: unknown, { id: idKey, version: versionKey }: ChromaConfig): Stored[] | null {
   const { ids, embeddings, documents, metadatas } = fieldsOf(answer);
   if (!Array.isArray(ids) || !ids.every((id) => typeof id === 'string')) return null;
   return ids.map((key, place) => ({
@@ -106,7 +91,7 @@ function readRecords(answer: unknown, { id: idKey, version: versionKey }: Metada
 /**
  * Reads the response to a query with one vector, in which each part has one list per vector; null if it is malformed.
  */
-function readHits(answer: unknown, keys: MetadataKeys): Hit[] | null {
+function readHits(answer: unknown, keys: ChromaConfig): Hit[] | null {
   const parts = ['ids', 'embeddings', 'documents', 'metadatas', 'distances'].map((part) => [part, at(answer, part, 0)]);
   const { distances, ...lists } = Object.fromEntries(parts) as Record<string, unknown>;
   const records = readRecords(lists, keys);
@@ -206,12 +191,7 @@ function collectionsPath({ tenant, database }: ChromaConfig): string {
 }
 
 /** A collection that was recreated under the same name has another id, so it is looked up again once. */
-async function ask(
-  store: Chroma,
-  path: string,
-  { purpose, body }: Pick<JsonCall, 'purpose' | 'body'>,
-  attempt: Attempt,
-): Promise<unknown> {
+async function ask(store: Chroma, path: string, purpose: string, body: unknown, attempt: Attempt): Promise<unknown> {
   const method = body === undefined ? 'GET' : 'POST';
   const send = ({ id }: Collection): Promise<unknown> =>
     store.calls.json({ method, path: `${collectionsPath(store)}/${id}/${path}`, body, purpose }, attempt);
@@ -239,7 +219,7 @@ async function getPage(
   attempt: Attempt,
 ): Promise<readonly Stored[] | null> {
   try {
-    const records = readRecords(await ask(store, 'get', { body: page, purpose }, attempt), store);
+    const records = readRecords(await ask(store, 'get', purpose, page, attempt), store);
     if (records === null) throw store.calls.unexpected(purpose, 'ids');
     return records;
   } catch (error) {
@@ -273,7 +253,7 @@ async function existing(store: Chroma, ids: readonly string[], attempt: Attempt)
   if (idKey === undefined) return new Set((await get(store, ids, [], attempt)).map(({ key }) => key));
   const limit = Math.min(IDS_PER_REQUEST, store.maxPerRequest);
   return knownIds(ids, Math.min(VALUES_PER_REQUEST, limit), limit, async (wanted) => {
-    const page = await withIds(store, { idKey, ids: wanted, limit, include: ['metadatas'] }, attempt);
+    const page = await withIds(store, idKey, wanted, { limit, include: ['metadatas'] }, attempt);
     return page.flatMap(({ id }) => id ?? []);
   });
 }
@@ -286,7 +266,7 @@ async function chunksOf(store: Chroma, ids: readonly string[], attempt: Attempt)
   const entries: Stored[] = [];
   for (const portion of inPortions(ids, VALUES_PER_REQUEST)) {
     if (entries.length < MAX_CHUNKS)
-      entries.push(...(await withIds(store, { idKey, ids: portion, limit, include }, attempt)));
+      entries.push(...(await withIds(store, idKey, portion, { limit, include }, attempt)));
   }
   return toChunks(entries).slice(0, MAX_CHUNKS);
 }
@@ -294,11 +274,9 @@ async function chunksOf(store: Chroma, ids: readonly string[], attempt: Attempt)
 /** Returns the records of these documents, by a metadata key. */
 async function withIds(
   store: Chroma,
-  {
-    idKey,
-    ids,
-    ...page
-  }: Pick<Page, 'limit' | 'include'> & { readonly idKey: string; readonly ids: readonly string[] },
+  idKey: string,
+  ids: readonly string[],
+  page: Page,
   attempt: Attempt,
 ): Promise<readonly Stored[]> {
   const where = oneOrJoined(
@@ -350,7 +328,7 @@ async function search(
     ],
     ...whereOf(request.filter),
   };
-  const hits = readHits(await ask(store, 'query', { body, purpose: 'search' }, attempt), store);
+  const hits = readHits(await ask(store, 'query', 'search', body, attempt), store);
   if (hits === null) throw store.calls.unexpected('search', placeOf.id);
   return hits;
 }
@@ -370,15 +348,12 @@ async function sample(
   const found = new Map((await get(store, keys, parts, attempt)).map((record) => [record.key, record]));
   // A record that was deleted since the listing is omitted.
   const drawn = keys.flatMap((key) => found.get(key) ?? []);
-  return toSample(drawn, { withContent, isSeeded: true });
+  return toSample(drawn, withContent, true);
 }
 
-async function describe(
-  store: Chroma,
-  attempt: Attempt,
-): Promise<Pick<StoreDescription, 'count' | 'isExactCount' | 'traits'>> {
+async function describe(store: Chroma, attempt: Attempt) {
   const { calls } = store;
-  const count = numberOf(await ask(store, 'count', { purpose: 'count' }, attempt));
+  const count = numberOf(await ask(store, 'count', 'count', undefined, attempt));
   if (count === null) throw calls.unexpected('count', 'number of records');
   const call = { method: 'GET', path: '/api/v2/version', purpose: 'version' } as const;
   const traits = { chroma: textOf(await calls.json(call, attempt)) ?? 'unknown' };

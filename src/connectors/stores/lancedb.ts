@@ -172,7 +172,7 @@ async function sample(store: LanceDb, request: SampleRequest, attempt: Attempt):
   const { table } = await store.shape(attempt);
   const positions = drawnPositions(await countRows(store, table, attempt), n, seed);
   const columns = columnsOf(store.id, store.embedding, withContent ? store.content : undefined);
-  return readSample(positions, VECTORS_PER_CALL, { withContent, isSeeded: true }, async (some) => {
+  return readSample(positions, VECTORS_PER_CALL, withContent, true, async (some) => {
     const rows = await rowsOf(store, table.takeOffsets([...some]).select(columns), 'sample', attempt);
     return rows.map((row) => entryOf(store, row));
   });

@@ -23,6 +23,7 @@ import {
   type RememberedShape,
   rememberShape,
   type StoreCalls,
+  type StoreShape,
   settingsHash,
 } from './remote-store.ts';
 import {
@@ -43,9 +44,8 @@ import {
   type NearestRequest,
   type SampledVectors,
   type SampleRequest,
-  type ScoreKind,
+  type ScoredMetric,
   type StoredChunk,
-  type VectorMetric,
   type VectorStore,
 } from './vector-store.ts';
 
@@ -155,7 +155,7 @@ async function sample(store: Milvus, request: SampleRequest, attempt: Attempt): 
   const chosen = n < 1 || total === 0 ? [] : await draw();
   const outputFields = [...new Set([key, store.id, store.embedding, ...contentField(store, withContent)])];
   const perCall = vectorsPerCall(dimensions, IDS_PER_CALL);
-  return readSample(chosen, perCall, { withContent, isSeeded: isSmall }, async (portion) => {
+  return readSample(chosen, perCall, withContent, isSmall, async (portion) => {
     const asked = { filter: anyOf(types, key, portion) ?? '', limit: portion.length, outputFields };
     const rows = await query(store, asked, 'sample', attempt);
     const byKey = new Map(rows.map((row) => [textOf(row[key]), row]));
@@ -284,20 +284,16 @@ function createMilvusCalls(config: MilvusConfig, configField: string): MilvusCal
   };
 }
 
-interface MilvusShape {
-  readonly dimensions: number | null;
-  readonly metric: VectorMetric;
-  readonly scoreKind: ScoreKind;
+interface MilvusShape extends StoreShape {
   /** True for a FLAT index, which compares with every vector. */
   readonly isFlat: boolean;
   /** Name of the primary key. */
   readonly key: string;
   /** Type of each field by name, without dynamic fields. */
   readonly types: ReadonlyMap<string, string>;
-  readonly traits: Readonly<Record<string, string>>;
 }
 
-const metrics: Readonly<Record<string, { metric: VectorMetric; scoreKind: ScoreKind }>> = {
+const metrics: Readonly<Record<string, ScoredMetric>> = {
   COSINE: { metric: 'cosine', scoreKind: 'cosine' },
   IP: { metric: 'dot', scoreKind: 'dot' },
   L2: { metric: 'l2', scoreKind: 'squared_l2' },

@@ -24,6 +24,7 @@ import {
   type RememberedShape,
   rememberShape,
   type StoreCalls,
+  type StoreShape,
 } from './remote-store.ts';
 import {
   type Attempt,
@@ -42,18 +43,13 @@ import {
   type NearestRequest,
   type SampledVectors,
   type SampleRequest,
-  type ScoreKind,
+  type ScoredMetric,
   type StoredChunk,
-  type VectorMetric,
   type VectorStore,
 } from './vector-store.ts';
 
-interface IndexShape {
-  readonly dimensions: number | null;
-  readonly metric: VectorMetric;
-  readonly scoreKind: ScoreKind;
+interface IndexShape extends StoreShape {
   readonly count: number;
-  readonly traits: Readonly<Record<string, string>>;
 }
 
 const API_VERSION = '2026-04';
@@ -66,7 +62,7 @@ const ADDRESS_LENGTH = 4000;
 /** Number of documents whose chunks are requested together, so that they fit on a page. */
 const DOCUMENTS_PER_CALL = 5;
 
-const metrics: Readonly<Record<string, { metric: VectorMetric; scoreKind: ScoreKind }>> = {
+const metrics: Readonly<Record<string, ScoredMetric>> = {
   cosine: { metric: 'cosine', scoreKind: 'cosine' },
   dotproduct: { metric: 'dot', scoreKind: 'dot' },
   euclidean: { metric: 'l2', scoreKind: 'squared_l2' },
@@ -184,7 +180,8 @@ async function sample(store: Pinecone, request: SampleRequest, attempt: Attempt)
   const vectors = await fetched(store, ids, 'sample', attempt);
   return toSample(
     vectors.map((vector) => entryOf(store, vector)),
-    { withContent, isSeeded: true },
+    withContent,
+    true,
   );
 }
 

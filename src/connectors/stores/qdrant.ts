@@ -23,6 +23,7 @@ import {
   type RememberedShape,
   rememberShape,
   type StoreCalls,
+  type StoreShape,
   settingsHash,
   unlessForbidden,
 } from './remote-store.ts';
@@ -45,24 +46,20 @@ import {
   type NearestRequest,
   type SampledVectors,
   type SampleRequest,
-  type ScoreKind,
+  type ScoredMetric,
   type StoredChunk,
-  type VectorMetric,
   type VectorStore,
 } from './vector-store.ts';
 
-interface CollectionShape {
+interface CollectionShape extends StoreShape {
   readonly dimensions: number;
-  readonly metric: VectorMetric;
-  readonly scoreKind: ScoreKind;
   /** Number of points; the server's estimate is inexact while segments are merged. */
   readonly count: number;
   /** Shards by a user-defined key, which may differ in size and content. */
   readonly hasCustomShards: boolean;
-  readonly traits: Readonly<Record<string, string>>;
 }
 
-const distances: Readonly<Record<string, { metric: VectorMetric; scoreKind: ScoreKind }>> = {
+const distances: Readonly<Record<string, ScoredMetric>> = {
   Cosine: { metric: 'cosine', scoreKind: 'cosine' },
   Dot: { metric: 'dot', scoreKind: 'dot' },
   Euclid: { metric: 'l2', scoreKind: 'l2' },
@@ -232,7 +229,7 @@ async function sample(store: Qdrant, request: SampleRequest, attempt: Attempt): 
   }
   const draw = () => (hasCustomShards ? walkedIds(store, n, seed, attempt) : randomIds(store, n, attempt));
   const perCall = vectorsPerCall(dimensions, IDS_PER_CALL);
-  return readSample(n < 1 ? [] : await draw(), perCall, { withContent, isSeeded: hasCustomShards }, async (ids) => {
+  return readSample(n < 1 ? [] : await draw(), perCall, withContent, hasCustomShards, async (ids) => {
     const body = { ids, with_payload: payloadOf(store, withContent), with_vector: withVector(store) };
     const result = await post(store, { path: '', body, purpose: 'sample' }, attempt);
     return listOf(result).map((point) => entryOf(store, point));

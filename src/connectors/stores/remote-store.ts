@@ -25,15 +25,15 @@ import type {
   NearestRequest,
   SampledVectors,
   SampleRequest,
-  ScoreKind,
+  ScoredMetric,
   StoreDescription,
   StoredChunk,
   VectorStore,
 } from './vector-store.ts';
 
 /** Facts about a store that every product reports. */
-export interface StoreShape extends Shape, Pick<StoreDescription, 'metric' | 'traits'> {
-  readonly scoreKind: ScoreKind;
+export interface StoreShape extends Shape, ScoredMetric {
+  readonly traits: StoreDescription['traits'];
 }
 
 /** The operations of one product: each sends requests and reads the responses. @throws Refused */
@@ -53,7 +53,7 @@ export interface StoreOperations<S extends StoreShape> {
   describe(
     shape: S,
     attempt: Attempt,
-  ): Promise<Pick<StoreDescription, 'count' | 'isExactCount'> & Partial<Pick<StoreDescription, 'traits'>>>;
+  ): Promise<Partial<StoreDescription> & { readonly count: number; readonly isExactCount: boolean }>;
   existing(ids: readonly string[], attempt: Attempt): Promise<ReadonlySet<string>>;
   list(from: string | null, attempt: Attempt): Promise<ListedIds>;
   /** At most MAX_CHUNKS; ids are never empty. */

@@ -8,7 +8,6 @@ import type {
   NearestRequest,
   Neighbour,
   SampledVectors,
-  SampleRequest,
   ScoreKind,
   StoredChunk,
   StoreOutcome,
@@ -79,19 +78,17 @@ export function inPortions<Item>(items: readonly Item[], size: number): Item[][]
 export async function readSample<Key>(
   drawn: readonly Key[],
   perCall: number,
-  { withContent, isSeeded }: Pick<SampleRequest, 'withContent'> & Pick<SampledVectors, 'isSeeded'>,
+  withContent: boolean,
+  isSeeded: boolean,
   read: (keys: readonly Key[]) => Promise<readonly Entry[]>,
 ): Promise<SampledVectors> {
   const entries: Entry[] = [];
   for (const portion of inPortions(drawn, perCall)) entries.push(...(await read(portion)));
-  return toSample(entries, { withContent, isSeeded });
+  return toSample(entries, withContent, isSeeded);
 }
 
 /** Omits rows without an id or a vector: they were deleted after sampling, or cannot be neighbours anyway. */
-export function toSample(
-  entries: readonly Entry[],
-  { withContent, isSeeded }: Pick<SampleRequest, 'withContent'> & Pick<SampledVectors, 'isSeeded'>,
-): SampledVectors {
+export function toSample(entries: readonly Entry[], withContent: boolean, isSeeded: boolean): SampledVectors {
   const stored = entries.flatMap(({ id, vector, content }) =>
     id === null || vector === null ? [] : [{ id, vector, content: withContent ? content : null }],
   );

@@ -56,6 +56,12 @@ export interface Nearest {
   readonly isShort: boolean;
 }
 
+/** How a product compares vectors, and what its scores are. */
+export interface ScoredMetric {
+  readonly metric: VectorMetric;
+  readonly scoreKind: ScoreKind;
+}
+
 export interface SampleRequest {
   readonly n: number;
   readonly seed: number;

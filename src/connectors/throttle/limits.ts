@@ -16,7 +16,12 @@ declare module '../../core/context.ts' {
 
 export function createThrottleLimits(pool: Pool) {
   return {
-    /** Registers a process that calls a pipeline's retriever, or renews its registration. */
+    /**
+     * Registers a process that calls a pipeline's retriever, or renews its registration.
+     *
+     * @returns the maximum number of queries in flight for this process until it renews, and the consecutive failures
+     * summed over all other processes
+     */
     share(
       pipeline: string,
       holder: string,
@@ -29,7 +34,7 @@ export function createThrottleLimits(pool: Pool) {
         readonly failuresInARow: number;
       },
       leaseSeconds: number,
-    ): Promise<RetrieverShare> {
+    ) {
       const { concurrency, using, failuresInARow } = state;
       return inTransaction(pool, async (client) => {
         await lockInTransaction(client, 'retriever', pipeline);
@@ -81,11 +86,4 @@ export function createThrottleLimits(pool: Pool) {
       return Math.max(0, rows[0]?.wait_ms ?? 0);
     },
   };
-}
-
-export interface RetrieverShare {
-  /** Maximum number of queries in flight for this process until it renews. */
-  readonly slots: number;
-  /** Consecutive failures, summed over all other processes. */
-  readonly failuresElsewhere: number;
 }

@@ -1,6 +1,5 @@
 /** A rate limit shared by all processes that call the same target: PostgreSQL assigns evenly spaced time slots. */
-import type { Clock } from '../../core/time.ts';
-import type { ThrottleLimits } from './limits.ts';
+import type { Context } from '../../core/context.ts';
 
 /** Duration for which slots are reserved at a time, so that reserving them does not limit the rate. */
 const RESERVED_SECONDS = 0.25;
@@ -15,15 +14,14 @@ const MAX_LATE_MS = 50;
 /**
  * Returns a function that waits for the next slot. Unused slots expire, so that a wait is never followed by a burst,
  * except for a burst of at most 50 ms if slots are close. After that, fewer slots are reserved at a time.
+ *
+ * @param name the target, such as a pipeline's retriever; processes that use the same name share the rate
+ * @param perSecond calls per second; may change from one reservation to the next
  */
 export function createSharedRate(
-  { limits, clock }: { readonly limits: Pick<ThrottleLimits, 'reserve'>; readonly clock: Clock },
-  rate: {
-    /** Name of the target, such as a pipeline's retriever. Processes that use the same name share the rate. */
-    readonly name: string;
-    /** Calls per second; may change from one reservation to the next. */
-    perSecond(): number;
-  },
+  { db, clock }: Context,
+  name: string,
+  perSecond: () => number,
 ): (signal: AbortSignal) => Promise<void> {
   let next = 0;
   let gapMs = 0;
@@ -38,13 +36,13 @@ export function createSharedRate(
       hasWasted = true;
     }
     if (reserved === 0) {
-      const perSecond = rate.perSecond();
-      const maximum = Math.max(1, Math.floor(perSecond * RESERVED_SECONDS));
+      const rate = perSecond();
+      const maximum = Math.max(1, Math.floor(rate * RESERVED_SECONDS));
       batch = hasWasted ? 1 : Math.min(maximum, batch * 2);
       hasWasted = false;
-      const waitMs = await limits.reserve(rate.name, batch, perSecond);
+      const waitMs = await db.limits.reserve(name, batch, rate);
       next = clock.monotonicMs() + waitMs;
-      gapMs = 1000 / perSecond;
+      gapMs = 1000 / rate;
       reserved = batch;
     }
     reserved -= 1;

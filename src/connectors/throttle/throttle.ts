@@ -47,10 +47,7 @@ export async function openThrottle(
     for (const resume of woken) resume();
   };
   const mostInFlight = (): number => Math.min(share.slots, Math.max(1, Math.floor(concurrency * backoff.factor)));
-  const turn = createSharedRate(
-    { limits: db.limits, clock },
-    { name: pipeline, perSecond: () => settings.maxPerSecond * backoff.factor },
-  );
+  const turn = createSharedRate(context, pipeline, () => settings.maxPerSecond * backoff.factor);
 
   const stop = new AbortController();
   const beat = async (): Promise<void> => {

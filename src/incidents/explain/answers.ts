@@ -9,14 +9,7 @@ import { returnedWithin } from '../../golden/rules/steps.ts';
 import { findRun, readComparedSide } from '../../golden/runs/stored-runs.ts';
 import type { GoldenDocuments } from '../../golden/sql/golden-sets.ts';
 import { findPipeline, type WatchedPipeline } from '../../golden/watched-pipeline.ts';
-import {
-  type AskedQuestion,
-  type ExplainedPipeline,
-  lookAtVector,
-  lookForDocuments,
-  lookForHubs,
-  lookForQuestion,
-} from './gather-evidence.ts';
+import { type AskedQuestion, lookAtVector, lookForDocuments, lookForHubs, lookForQuestion } from './gather-evidence.ts';
 import type { Ranking } from './rules/outranked.ts';
 import {
   type Explanation,
@@ -123,7 +116,7 @@ export async function assertKnownTags(
 }
 
 /** Returns the fields that the retriever of a pipeline filters by. */
-export function filtersOf({ pipelines }: Pick<Config, 'pipelines'>, name: string): readonly string[] {
+export function filtersOf({ pipelines }: Config, name: string): readonly string[] {
   const { retriever } = findPipeline(pipelines, name);
   return 'filter' in retriever ? Object.keys(retriever.filter) : [];
 }
@@ -152,7 +145,7 @@ export async function explainAll(
   const explained: Explained[] = [];
   for (const { id: queryId, question, documents } of questions) {
     await context.explainTurns.take(context, pipeline, signal, async (throttled) => {
-      const seen = await lookForQuestion(throttled, question, { filters, hubs }, signal);
+      const seen = await lookForQuestion(throttled, question, filters, hubs, signal);
       const words = wordsIn(seen.asked);
       for (const document of documents.flatMap((id) => known.get(id) ?? []))
         explained.push({
@@ -167,9 +160,31 @@ export async function explainAll(
   return explained;
 }
 
+/** Maximum time that a page waits. */
+const PAGE_LIMIT_MS = 60_000;
+
+/**
+ * Explains the missed documents of a stored run by sending its queries to the retriever again. Returns no explanations
+ * for a pipeline that is no longer configured.
+ *
+ * @throws RecalldError run_unknown, query_unknown, retriever_busy
+ */
+export async function explainRun(
+  context: Context,
+  runId: string,
+  { queryId, limit }: { readonly queryId: string | null; readonly limit: number },
+): Promise<ExplainedRun> {
+  const { run, misses, questions } = await missesOfRun(context, runId, { queryId, document: null, limit });
+  const pipeline = context.pipelines.find(({ name }) => name === run.pipeline);
+  if (pipeline === undefined) return { misses, explained: [] };
+  const filters = filtersOf(context.config, run.pipeline);
+  const signal = AbortSignal.timeout(PAGE_LIMIT_MS);
+  return { misses, explained: await explainAll(context, pipeline, questions, filters, signal) };
+}
+
 /** Examines the vector of the document if the verdict is still open. */
 export async function explainDocument(
-  pipeline: ExplainedPipeline,
+  pipeline: WatchedPipeline,
   seen: SeenQuestion,
   document: SeenDocument,
   signal: AbortSignal,
@@ -193,7 +208,7 @@ const MAX_DOCUMENTS = 60;
  * first chunk of a document with several chunks. Does not throw if the store does not respond.
  */
 export async function wordsOfDocuments(
-  { documents }: { readonly documents: Pick<GoldenDocuments, 'seen'> },
+  documents: GoldenDocuments,
   { name, store }: { readonly name: string; readonly store: VectorStore | null },
   ids: readonly string[],
   signal: AbortSignal,

@@ -14,7 +14,7 @@ interface Spent {
   readonly queries: number;
 }
 
-export function createExplainBudget(clock: Pick<Clock, 'monotonicMs'>) {
+export function createExplainBudget(clock: Clock) {
   const spent = new Map<string, Spent>();
   return {
     /**

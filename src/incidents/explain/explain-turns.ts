@@ -6,7 +6,6 @@ import { openThrottle, type Throttle } from '../../connectors/throttle/throttle.
 import type { Context } from '../../core/context.ts';
 import { RecalldError } from '../../core/errors.ts';
 import { retrieverLimitsOf, type WatchedPipeline } from '../../golden/watched-pipeline.ts';
-import type { ExplainedPipeline } from './gather-evidence.ts';
 
 /** Maximum wait before the explanation is refused. */
 const PATIENCE_MS = 30_000;
@@ -21,13 +20,11 @@ export interface ExplainTurns {
    */
   take<T>(
     context: Context,
-    pipeline: ExplainTurnPipeline,
+    pipeline: WatchedPipeline,
     signal: AbortSignal,
-    work: (pipeline: ExplainedPipeline) => Promise<T>,
+    work: (pipeline: WatchedPipeline) => Promise<T>,
   ): Promise<T>;
 }
-
-type ExplainTurnPipeline = ExplainedPipeline & Pick<WatchedPipeline, 'golden'>;
 
 /** Limited access to the retriever of one pipeline, open during explanations. */
 interface Turns {
@@ -40,7 +37,7 @@ interface Turns {
 export function createExplainTurns(patienceMs = PATIENCE_MS): ExplainTurns {
   const open = new Map<string, Turns>();
 
-  const join = (context: Context, pipeline: ExplainTurnPipeline): Turns => {
+  const join = (context: Context, pipeline: WatchedPipeline): Turns => {
     const known = open.get(pipeline.name);
     if (known !== undefined) return known;
     const limits = retrieverLimitsOf(pipeline);

@@ -2,7 +2,7 @@
 
 import { embedTexts } from '../../connectors/embedders/embedder.ts';
 import type { Retriever, RetrieverAnswer, RetrieverRequest } from '../../connectors/retrievers/retriever.ts';
-import type { NearestRequest, StoredChunk, StoreOutcome, VectorStore } from '../../connectors/stores/vector-store.ts';
+import type { StoredChunk, StoreOutcome, VectorStore } from '../../connectors/stores/vector-store.ts';
 import type { Context } from '../../core/context.ts';
 import { DAY_MS } from '../../core/time.ts';
 import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
@@ -40,13 +40,12 @@ const breadthOf: Readonly<Record<string, string>> = {
   redis_search: 'EF_RUNTIME',
 };
 
-export type ExplainedPipeline = Pick<WatchedPipeline, 'name' | 'retriever' | 'store' | 'embedder'>;
-
 /** @throws only the reason of `signal` */
 export async function lookForQuestion(
-  { retriever, store, embedder }: ExplainedPipeline,
+  { retriever, store, embedder }: WatchedPipeline,
   { text, tags, k }: AskedQuestion,
-  { filters, hubs }: Pick<SeenQuestion, 'filters' | 'hubs'>,
+  filters: SeenQuestion['filters'],
+  hubs: SeenQuestion['hubs'],
   signal: AbortSignal,
 ): Promise<SeenQuestion> {
   const deep = Math.max(DEEPER * k, MIN_DEEP);
@@ -97,11 +96,11 @@ async function lookIntoStore(
     const nothing = { kind: 'none', reason } as const;
     return { ...about, nearest: nothing, broad: nothing, isBroadExact: false };
   }
-  const search = async (wanted: Pick<NearestRequest, 'k' | 'exact'>) =>
-    store.nearest({ vector, filter: {}, withContent: true, ...wanted }, signal);
-  const nearest = rankingOfStore(await search({ k, exact: false }));
-  const exact = await search({ k: deep, exact: true });
-  const broad = exact.kind === 'ok' ? exact : await search({ k: deep, exact: false });
+  const search = async (count: number, exact: boolean) =>
+    store.nearest({ vector, filter: {}, withContent: true, k: count, exact }, signal);
+  const nearest = rankingOfStore(await search(k, false));
+  const exact = await search(deep, true);
+  const broad = exact.kind === 'ok' ? exact : await search(deep, false);
   return { ...about, nearest, broad: rankingOfStore(broad), isBroadExact: exact.kind === 'ok' };
 }
 
@@ -113,7 +112,7 @@ const FOUND_AMONG = 10;
  * the query returns.
  */
 export async function lookAtVector(
-  { store, embedder }: ExplainedPipeline,
+  { store, embedder }: WatchedPipeline,
   { store: seen }: SeenQuestion,
   id: string,
   signal: AbortSignal,
@@ -203,7 +202,7 @@ export async function lookForHubs(
  */
 export async function lookForDocuments(
   { db }: Context,
-  { name, store }: ExplainedPipeline,
+  { name, store }: WatchedPipeline,
   ids: readonly string[],
   asked: readonly string[] | null,
   signal: AbortSignal,

@@ -5,6 +5,7 @@ import type { Context } from '../../core/context.ts';
 import { messageOf as messageOfError } from '../../core/errors.ts';
 import type { NotificationEvent } from '../../core/notification.ts';
 import { queryRows } from '../../platform/postgres/rows.ts';
+import { defineCronJob } from '../../platform/queue/job-queue.ts';
 import type { Cause } from '../diagnosis/rules/cause.ts';
 import type { Incident } from '../diagnosis/rules/incident.ts';
 import {
@@ -15,6 +16,15 @@ import {
   type Notified,
   nextAttempt,
 } from './rules/message.ts';
+
+export const sendNotificationsJob = defineCronJob({
+  name: 'send-notifications',
+  does: 'Sends due notifications to the receivers of `notify`, every 15 seconds and after each diagnosis.',
+  // Runs 5 s after the diagnoses, so that messages include a confirmed cause.
+  cron: '10,25,40,55 * * * * *',
+  timeoutMs: 120_000,
+  handle: (context: Context, signal) => notify(context, signal),
+});
 
 /**
  * Records due notifications, then sends the recorded ones, so that they survive the process that was about to send them.

@@ -31,10 +31,7 @@ const KEPT_LATENCIES = 1000;
 
 export function createThrottledStore(context: Context, { pipeline, callsPerSecond }: IndexPlan, signal: AbortSignal) {
   // A pipeline name contains no space, so no retriever rate limit has this name.
-  const rateLimit = createSharedRate(
-    { limits: context.db.limits, clock: context.clock },
-    { name: `${pipeline} index`, perSecond: () => callsPerSecond },
-  );
+  const rateLimit = createSharedRate(context, `${pipeline} index`, () => callsPerSecond);
   const latencies = new Map<string, number[]>();
   return {
     /** Waits for the rate limit before a call to another service that queries the store. */

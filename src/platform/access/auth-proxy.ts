@@ -28,7 +28,7 @@ export function createAuthProxy(config: AuthProxyConfig, trustedProxies: readonl
      * @throws RecalldError sign_in_failed if a header was sent more than once: the proxy did not remove that of its
      * client, and either could be the forged one
      */
-    userOf({ raw }: Pick<FastifyRequest, 'raw'>): User | null {
+    userOf({ raw }: FastifyRequest): User | null {
       const names = raw.headersDistinct[config.user_header.toLowerCase()] ?? [];
       const groups = raw.headersDistinct[config.groups_header.toLowerCase()] ?? [];
       if (names.length === 0) return null;

@@ -45,7 +45,7 @@ export interface AuthenticationSettings {
   readonly checkKey: Check<ApiKey>;
   /** Looks up who started a console session. Not cached. */
   readonly checkSession: Check<SignedIn>;
-  readonly sessions: Pick<ConsoleSessions, 'begin' | 'beginForUser' | 'idTokenOf' | 'end'>;
+  readonly sessions: ConsoleSessions;
   /** Counts an attempt to sign in; see createAttempts. */
   readonly beginAttempt: (address: string) => () => void;
   /** OpenID Connect provider for the console; null if none is configured. */
@@ -55,20 +55,20 @@ export interface AuthenticationSettings {
 }
 
 export function createAuthentication(sources: {
-  readonly keys: Pick<ApiKeys, 'find'>;
-  readonly sessions: AuthenticationSettings['sessions'] & Pick<ConsoleSessions, 'find'>;
+  readonly findKey: ApiKeys['find'];
+  readonly sessions: ConsoleSessions;
   readonly optional: boolean;
   readonly logger: Logger;
   readonly provider: SignInProvider | null;
   readonly authProxy: AuthProxy | null;
 }): AuthenticationSettings {
-  const { keys, sessions, optional, logger, provider, authProxy } = sources;
+  const { findKey, sessions, optional, logger, provider, authProxy } = sources;
   const attempts = createAttempts((address) =>
     logger.warn('an address sent too many wrong keys or sessions and is blocked for a minute', { address }),
   );
   return {
     optional,
-    checkKey: createCheck((text) => keys.find(text), KEY_CACHE_MS, attempts),
+    checkKey: createCheck(findKey, KEY_CACHE_MS, attempts),
     checkSession: createCheck((token) => sessions.find(token), 0, attempts),
     sessions,
     beginAttempt: (address) => attempts.begin(address),

@@ -11,13 +11,13 @@ export interface User {
 }
 
 /** Returns the scopes that the groups grant, as those of an API key. */
-export function scopesOf({ groups }: Pick<User, 'groups'>, { admin, read }: Roles): readonly ('admin' | 'read')[] {
+export function scopesOf(groups: readonly string[], { admin, read }: Roles): readonly ('admin' | 'read')[] {
   if (groups.some((group) => admin.includes(group))) return ['admin'];
   return groups.some((group) => read.includes(group)) ? ['read'] : [];
 }
 
 /** Returns the groups that grant a role; only these are stored. */
-export function grantingGroups({ groups }: Pick<User, 'groups'>, { admin, read }: Roles): string[] {
+export function grantingGroups(groups: readonly string[], { admin, read }: Roles): string[] {
   return [...new Set(groups)].filter((group) => admin.includes(group) || read.includes(group));
 }
 
@@ -29,7 +29,7 @@ const MAX_LISTED = 20;
  * @throws RecalldError role_missing, with the groups of the user
  */
 export function assertHasRole({ name, groups }: Omit<User, 'id'>, roles: Roles, source: string): void {
-  if (scopesOf({ groups }, roles).length > 0) return;
+  if (scopesOf(groups, roles).length > 0) return;
   const more = groups.length > MAX_LISTED ? ` and ${groups.length - MAX_LISTED} more` : '';
   const listed =
     groups.length === 0

@@ -151,7 +151,7 @@ function createSignInProvider(config: OidcConfig, publicUrl: string) {
         ['email', 'preferred_username', 'name', 'sub'].map((claim) => textOf(claims[claim])).find(Boolean) ?? id;
       const user = { id, name: name.slice(0, MAX_NAME), groups: groupsIn(fieldAt(claims, groupsClaim)) };
       assertHasRole(user, roles, `the claim ${groupsClaim}`);
-      return { user: { ...user, groups: grantingGroups(user, roles) }, idToken };
+      return { user: { ...user, groups: grantingGroups(user.groups, roles) }, idToken };
     },
 
     /** Returns the URL that ends the session at the provider; null if the provider offers none. */

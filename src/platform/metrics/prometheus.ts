@@ -302,7 +302,7 @@ export const LAG_INTERVAL_MS = 100;
  * @param record also receives each delay
  * @returns a function that stops the measurement
  */
-export function watchEventLoop(meter: Pick<Meter, 'observe'>, record: (seconds: number) => void): () => void {
+export function watchEventLoop(meter: Meter, record: (seconds: number) => void): () => void {
   let dueAt = performance.now() + LAG_INTERVAL_MS;
   const timer = setInterval(() => {
     const now = performance.now();

@@ -71,7 +71,6 @@ export type JsonAnswer =
 
 export type JsonApi = ReturnType<typeof createJsonApi>;
 
-const BACKOFF_MS = 200;
 /** 1,000 sampled vectors with 3,072 numbers each are about 60 MB of JSON text. */
 const DEFAULT_MAX_RESPONSE_BYTES = 128 * 1024 * 1024;
 
@@ -124,12 +123,7 @@ export function createJsonApi(config: HttpServiceConfig, identity: ServiceIdenti
       };
       const timeoutMs = patience * config.timeout_ms;
       const request = { url: url.href, method, headers, body: text, timeoutMs };
-      const { result, latencyMs } = await sendWithRetries(
-        exchange,
-        request,
-        { retries, backoffMs: BACKOFF_MS },
-        signal,
-      );
+      const { result, latencyMs } = await sendWithRetries(exchange, request, retries, signal);
       const failed = (code: string, problem: string, status: number | null = null): JsonAnswer => ({
         kind: 'failed',
         code,
@@ -239,7 +233,7 @@ interface TlsConfig {
 /** Returns the headers for every call, with lower-case names. @throws RecalldError config_invalid */
 export function serviceHeaders(
   headers: HttpServiceConfig['headers'],
-  { credentials = {}, configField }: Pick<ServiceIdentity, 'credentials' | 'configField'>,
+  { credentials = {}, configField }: ServiceIdentity,
 ): Record<string, string> {
   return { ...lowerCased(credentials, configField), ...lowerCased(headers, configField) };
 }

@@ -38,19 +38,8 @@ function parseRetryAfterMs(retryAfter: string | null, now: number): number {
   return Number.isNaN(date) ? 0 : Math.max(0, date - now);
 }
 
-interface RetrySettings {
-  /** Retries after the first attempt. */
-  readonly retries: number;
-  /** Maximum wait before the first retry; it doubles with each retry. */
-  readonly backoffMs: number;
-}
-
-export interface Sent {
-  readonly result: ExchangeResult;
-  /** Latency of the last attempt. */
-  readonly latencyMs: number;
-  readonly attempts: number;
-}
+/** Maximum wait before the first retry; it doubles with each retry. */
+const BACKOFF_MS = 200;
 
 const MAX_WAIT = `${MAX_RETRY_DELAY_MS / 1000} s`;
 
@@ -58,13 +47,15 @@ const MAX_WAIT = `${MAX_RETRY_DELAY_MS / 1000} s`;
  * Sends a request. Retries failed connections, 429 and 5xx after a back-off with full jitter that honors Retry-After.
  * Does not retry timeouts, so that a hanging service costs only one timeout, or responses that a retry would not
  * change. Rejects with the reason of `signal` as soon as it aborts.
+ *
+ * @returns the result with the latency of the last attempt
  */
 export async function sendWithRetries(
   exchange: Exchange,
   request: ExchangeRequest,
-  { retries, backoffMs }: RetrySettings,
+  retries: number,
   signal: AbortSignal,
-): Promise<Sent> {
+) {
   // Many requests share one signal, so each listener is removed when its request ends.
   setMaxListeners(0, signal);
   for (let attempts = 1; ; attempts += 1) {
@@ -74,10 +65,11 @@ export async function sendWithRetries(
     if (result.kind !== 'failure' || !result.isRetryable || attempts > retries) {
       return { result, latencyMs, attempts };
     }
-    const waitMs = retryDelayMs(attempts, backoffMs, result.retryAfter, Math.random(), Date.now());
+    const waitMs = retryDelayMs(attempts, BACKOFF_MS, result.retryAfter, Math.random(), Date.now());
     if (waitMs === null) {
       const message = `${result.message} Its Retry-After is above ${MAX_WAIT}, so recalld does not retry.`;
-      return { result: { ...result, message }, latencyMs, attempts };
+      const refused: ExchangeResult = { ...result, message };
+      return { result: refused, latencyMs, attempts };
     }
     await wait(waitMs, signal);
   }

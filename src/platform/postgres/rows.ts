@@ -3,7 +3,7 @@ import type { Pool, PoolClient } from 'pg';
 import { camelCase, snakeCase } from '../../core/text/names.ts';
 import { wellFormed } from './values.ts';
 
-type Database = Pick<Pool | PoolClient, 'query'>;
+type Database = Pool | PoolClient;
 
 /**
  * Returns a statement's rows, with `received_at` as `receivedAt`. `Row` is a domain type, so that no interface repeats

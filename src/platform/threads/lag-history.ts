@@ -13,7 +13,7 @@ const OVERLOAD = 2;
 const KEPT_MINUTES = 120;
 
 /** @param intervalSeconds interval of the timer whose delay is recorded */
-export function createLagHistory(clock: Pick<Clock, 'now'>, intervalSeconds: number) {
+export function createLagHistory(clock: Clock, intervalSeconds: number) {
   const minutes = new Map<number, { total: number; late: number; queued: number }>();
   const shareOf = (what: 'late' | 'queued', from: Date, until: Date): number | null => {
     const within = [...minutes].filter(([minute]) => minute >= minuteOf(from) && minute <= minuteOf(until));

@@ -86,7 +86,10 @@ it('a database that does not start is tried again each minute', async () => {
   const log = recordLog();
   const clock = new SteerableClock();
   const attempts: number[] = [];
-  const database: Pick<EmbeddedPostgres, 'died' | 'restart'> = {
+  const database: EmbeddedPostgres = {
+    connection: { host: '127.0.0.1', port: 0, user: 'none', password: 'none', database: 'none', ssl: false },
+    startedHere: true,
+    stop: async () => undefined,
     // It dies once.
     get died() {
       return attempts.length === 0

@@ -62,7 +62,7 @@ function backtest(
     from: minutes(fromHour * MINUTES_BETWEEN),
     period: { until: minutes(untilHour * MINUTES_BETWEEN), trustedSeconds: 3 * 3600 },
   };
-  return backtestGoldenChecks({ ...stores, pool: database.pool }, set, signal);
+  return backtestGoldenChecks(database.pool, stores.rotations, set, signal);
 }
 
 describe('the backtest of golden checks', () => {

@@ -183,6 +183,7 @@ describe('a wrong clock', () => {
     const { clock, fire, tried, stored, state, givenUp } = anHourlySchedule(
       { madeUpFor: true },
       {
+        ...aRightClock,
         isRight: async () => !wrong.isWrong,
         whenRightAgain(then) {
           wrong.rightAgain = then;

@@ -177,7 +177,7 @@ function sampleOf(rows: readonly SampleRow[]): SampledVectors {
     const problem = `the vectors differ in length (${[...lengths].join(', ')}); store the vectors of each embedding model in a separate table or view.`;
     throw new CallFailure('mixed_dimensions', problem);
   }
-  return toSample(stored, { withContent: true, isSeeded: true });
+  return toSample(stored, true, true);
 }
 
 const scoreKinds: Readonly<Record<VectorMetric, ScoreKind>> = {

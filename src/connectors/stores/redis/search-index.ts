@@ -1,8 +1,9 @@
 /** Reads the FT.INFO of an index. */
 
+import type { StoreShape } from '../remote-store.ts';
 import { settingsHash } from '../remote-store.ts';
 import { failed, unsupported } from '../store-rows.ts';
-import type { NearestRequest, ScoreKind, VectorMetric } from '../vector-store.ts';
+import type { NearestRequest, ScoredMetric } from '../vector-store.ts';
 import { type Reply, repliesOf, replyNumber, replyText, valueAfter } from './connection.ts';
 
 /** A query in the FT.SEARCH language, dialect 2. Values are parameters, never part of the text. */
@@ -68,21 +69,18 @@ function escaped(name: string): string {
 
 export type IndexedField = ReturnType<typeof fieldOf>;
 
-export interface IndexInfo {
+export interface IndexInfo extends StoreShape {
   readonly dimensions: number;
   readonly count: number;
-  readonly metric: VectorMetric;
-  readonly scoreKind: ScoreKind;
   readonly keyType: 'HASH' | 'JSON';
   readonly prefixes: readonly string[];
   /** True for a FLAT index, which compares with every vector. */
   readonly isFlat: boolean;
   readonly vector: IndexedField;
   readonly fields: readonly IndexedField[];
-  readonly traits: Readonly<Record<string, string>>;
 }
 
-const metrics: Readonly<Record<string, { metric: VectorMetric; scoreKind: ScoreKind }>> = {
+const metrics: Readonly<Record<string, ScoredMetric>> = {
   COSINE: { metric: 'cosine', scoreKind: 'cosine_distance' },
   L2: { metric: 'l2', scoreKind: 'squared_l2' },
   IP: { metric: 'dot', scoreKind: 'one_minus_dot' },

@@ -157,7 +157,7 @@ async function sample(store: RedisSearch, request: SampleRequest, attempt: Attem
     throw unsupported(`A uniform sample of an index must read every key, and there are too many (${info.count}).`);
   }
   const drawn = n < 1 || info.count === 0 ? [] : await walkedKeys(store, n, seed, attempt);
-  return readSample(drawn, VECTORS_PER_CALL, { withContent, isSeeded: true }, (keys) =>
+  return readSample(drawn, VECTORS_PER_CALL, withContent, true, (keys) =>
     storedAt(store, keys, { info, withContent }, attempt),
   );
 }

@@ -9,7 +9,7 @@ import { parseBoundedJson } from '../../../core/text/json.ts';
 import { createReservoir } from '../../../math/stats/random.ts';
 import { fieldAt, textOf } from '../../../platform/outbound/json-api.ts';
 import type { StoreConfigOf } from '../config.ts';
-import { createRemoteStore, type RememberedShape, rememberShape } from '../remote-store.ts';
+import { createRemoteStore, type RememberedShape, rememberShape, type StoreShape } from '../remote-store.ts';
 import { type Attempt, failed, type Hit, inPortions, Refused, readSample, unsupported } from '../store-rows.ts';
 import {
   type ListedIds,
@@ -32,14 +32,10 @@ import {
   valueAfter,
 } from './connection.ts';
 
-interface SetShape {
-  readonly dimensions: number | null;
+interface SetShape extends StoreShape {
   readonly count: number;
   /** True if vectors are stored as a random projection to fewer numbers. */
   readonly isProjected: boolean;
-  readonly metric: 'cosine';
-  readonly scoreKind: 'shifted_cosine';
-  readonly traits: Readonly<Record<string, string>>;
 }
 
 const IDS_PER_CALL = 1000;
@@ -143,7 +139,7 @@ async function sample(store: VectorSet, request: SampleRequest, attempt: Attempt
     throw unsupported(`A uniform sample of a vector set must read every name, and there are too many (${count}).`);
   }
   const drawn = n < 1 || count === 0 ? [] : await walkedIds(store, n, seed, attempt);
-  return readSample(drawn, VECTORS_PER_CALL, { withContent, isSeeded: true }, async (ids) => {
+  return readSample(drawn, VECTORS_PER_CALL, withContent, true, async (ids) => {
     const embeddings = ids.map((id) => command(store.key, 'VEMB', [id]));
     const vectors = await store.connection.send(embeddings, 'sample', attempt);
     const contents = withContent ? await contentsOf(store, ids, attempt) : [];

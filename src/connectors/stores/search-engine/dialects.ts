@@ -3,11 +3,11 @@ import { at, fieldAt, fieldsOf, numberOf, textOf } from '../../../platform/outbo
 import type { StoreConfigOf } from '../config.ts';
 import { unsupported } from '../store-rows.ts';
 import type { VectorStore } from '../vector-store.ts';
-import { createSearchEngineStore, type Dialect, type Scoring, type VectorField } from './store.ts';
+import { createSearchEngineStore, type Dialect, type EngineMetric, type Scoring } from './store.ts';
 
 const MAX_CANDIDATES = 10_000;
 
-const similarities: Readonly<Record<string, Pick<VectorField, 'metric' | 'scoreKind'>>> = {
+const similarities: Readonly<Record<string, EngineMetric>> = {
   cosine: { metric: 'cosine', scoreKind: 'shifted_cosine' },
   // Vectors with `dot_product` must have length 1, so that their dot product is their cosine.
   dot_product: { metric: 'dot', scoreKind: 'shifted_cosine' },
@@ -94,7 +94,7 @@ function sourceOf(field: string, scoring: Scoring): string {
   }
 }
 
-const spaces: Readonly<Record<string, Pick<VectorField, 'metric' | 'scoreKind'>>> = {
+const spaces: Readonly<Record<string, EngineMetric>> = {
   cosinesimil: { metric: 'cosine', scoreKind: 'shifted_cosine' },
   l2: { metric: 'l2', scoreKind: 'inverse_squared_l2' },
   innerproduct: { metric: 'dot', scoreKind: 'shifted_dot' },

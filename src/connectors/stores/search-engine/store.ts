@@ -42,9 +42,9 @@ import {
   type NearestRequest,
   type SampledVectors,
   type SampleRequest,
+  type ScoredMetric,
   type ScoreKind,
   type StoredChunk,
-  type VectorMetric,
   type VectorStore,
 } from '../vector-store.ts';
 
@@ -60,17 +60,16 @@ interface IndexShape extends VectorField {
 
 const DEFAULT_WINDOW = 10_000;
 
-interface IndexName {
-  readonly index: string;
-  /** Name of the vector field. */
-  readonly field: string;
-}
-
-/** Makes two calls: for the mapping and for the settings. */
+/**
+ * Makes two calls: for the mapping and for the settings.
+ *
+ * @param field name of the vector field
+ */
 async function readIndex(
   calls: StoreCalls,
   dialect: Dialect,
-  { index, field }: IndexName,
+  index: string,
+  field: string,
   attempt: Attempt,
 ): Promise<IndexShape> {
   const missing = `there is no index or alias ${index}; check ${calls.configField}.index`;
@@ -142,10 +141,12 @@ function steadySettings(settings: Fields): Fields {
 /** Meaning of `_score`. */
 export type Scoring = Extract<ScoreKind, 'shifted_cosine' | 'inverse_squared_l2' | 'shifted_dot'>;
 
-export interface VectorField {
-  readonly dimensions: number | null;
-  readonly metric: VectorMetric;
+export interface EngineMetric extends ScoredMetric {
   readonly scoreKind: Scoring;
+}
+
+interface VectorField extends EngineMetric {
+  readonly dimensions: number | null;
   /** True if the field is indexed. Without an index, only a comparison with all vectors is possible. */
   readonly isIndexed: boolean;
 }
@@ -180,9 +181,7 @@ export function createSearchEngineStore(config: EngineConfig, configField: strin
     credentials: key === undefined ? basic(username, password) : { authorization: `ApiKey ${key}` },
     credentialsKey: loginKey(config),
   });
-  const shapes = rememberShape(calls.service, (attempt) =>
-    readIndex(calls, dialect, { index, field: embedding }, attempt),
-  );
+  const shapes = rememberShape(calls.service, (attempt) => readIndex(calls, dialect, index, embedding, attempt));
   const store: SearchEngine = { ...config, calls, dialect, shapes };
   return createRemoteStore({
     kind: dialect.kind,
@@ -217,18 +216,21 @@ type SearchEngine = EngineConfig & {
 
 function post(
   { calls, index }: SearchEngine,
-  call: Pick<JsonCall, 'path' | 'query' | 'body' | 'purpose'>,
+  path: string,
+  body: Fields,
+  purpose: string,
   attempt: Attempt,
+  query: JsonCall['query'] = {},
 ): Promise<unknown> {
   const missing = `there is no index or alias ${index}; check ${calls.configField}.index`;
-  const path = `/${encodeURIComponent(index)}${call.path}`;
-  return calls.json({ ...call, method: 'POST', path, missing }, attempt);
+  const call = { method: 'POST', path: `/${encodeURIComponent(index)}${path}`, query, body, purpose, missing } as const;
+  return calls.json(call, attempt);
 }
 
 function search(store: SearchEngine, body: Fields, purpose: string, attempt: Attempt): Promise<unknown> {
   // Without this option, a search that timed out or lacks a shard would look like a search with fewer results.
   const query = { allow_partial_search_results: 'false' };
-  return post(store, { path: '/_search', query, body, purpose }, attempt);
+  return post(store, '/_search', body, purpose, attempt, query);
 }
 
 async function searchNearest(
@@ -265,7 +267,7 @@ async function searchNearest(
 
 async function count(store: SearchEngine, attempt: Attempt): Promise<number> {
   const body = { query: { exists: { field: store.embedding } } };
-  const counted = numberOf(at(await post(store, { path: '/_count', body, purpose: 'count' }, attempt), 'count'));
+  const counted = numberOf(at(await post(store, '/_count', body, 'count', attempt), 'count'));
   if (counted === null) throw store.calls.unexpected('count', 'count');
   return counted;
 }
@@ -280,7 +282,7 @@ async function sample(store: SearchEngine, request: SampleRequest, attempt: Atte
   const drawn = n < 1 ? [] : await draw(store, Math.min(n, window), seed, attempt);
   const returning = dialect.returning(embedding, sourcesOf(store, withContent), true);
   const perCall = vectorsPerCall(dimensions, IDS_PER_CALL);
-  return readSample(drawn, perCall, { withContent, isSeeded: true }, async (portion) => {
+  return readSample(drawn, perCall, withContent, true, async (portion) => {
     const query = { ids: { values: portion.map((hit) => textOf(at(hit, '_id'))) } };
     const body = { size: Math.min(window, portion.length * indexes), query, ...returning };
     const found = hitsOf(await search(store, body, 'sample', attempt));

@@ -38,15 +38,15 @@ export async function runStoreTest(test: StoreTest, subject: StoreSubject): Prom
   try {
     return { test: name, does, verdict: 'passed', message: await test.run(subject) };
   } catch (error) {
-    return findingOf(error, { test: name, does });
+    return findingOf(error, name, does);
   }
 }
 
 /** @throws the error if it says nothing about the store */
-function findingOf(error: unknown, test: Pick<StoreFinding, 'test' | 'does'>): StoreFinding {
+function findingOf(error: unknown, test: string, does: string): StoreFinding {
   const verdict = verdictOf(error);
   if (verdict === null) throw error;
-  return { ...test, verdict, message: (error as Error).message };
+  return { test, does, verdict, message: (error as Error).message };
 }
 
 function verdictOf(error: unknown): StoreVerdict | null {
@@ -79,8 +79,8 @@ export async function knownSubject(
   try {
     return { kind: 'subject', subject: await knowStore(tested) };
   } catch (error) {
-    const test = { test: 'describe', does: 'describes itself and returns some of its vectors' };
-    return { kind: 'finding', finding: findingOf(error, test) };
+    const does = 'describes itself and returns some of its vectors';
+    return { kind: 'finding', finding: findingOf(error, 'describe', does) };
   }
 }
 
@@ -109,12 +109,11 @@ async function knowStore({ store, filter, signal }: TestedStore): Promise<StoreS
 }
 
 /** Without a sample, only the store's description is known. */
-async function sampleIfAny(
-  store: VectorStore,
-  signal: AbortSignal,
-): Promise<Pick<SampledVectors, 'ids' | 'vectors' | 'contents'>> {
+async function sampleIfAny(store: VectorStore, signal: AbortSignal): Promise<SampledVectors> {
   const outcome = await store.sample({ n: KNOWN, seed: 1, withContent: true }, signal);
-  return outcome.kind === 'unsupported' ? { ids: [], vectors: matrixOf([]), contents: [] } : valueOf(outcome);
+  return outcome.kind === 'unsupported'
+    ? { ids: [], vectors: matrixOf([]), contents: [], isSeeded: true }
+    : valueOf(outcome);
 }
 
 /** Ids that no document has. Some of these ids would end a string in a filter language. */

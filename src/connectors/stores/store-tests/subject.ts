@@ -90,24 +90,18 @@ export function chunkOf(
   return best ?? null;
 }
 
-export interface TrueNeighbour {
-  readonly id: string;
-  readonly cosine: number;
-  /** Score in the given metric, higher is better: cosine, dot product, or the negative squared distance. */
-  readonly goodness: number;
-}
-
 /** Returns the k best by `metric`, best first. */
 export function bruteForce(
   chunks: readonly { readonly id: string; readonly vector: Float32Array }[],
   query: Float32Array,
   k: number,
   metric: VectorMetric,
-): TrueNeighbour[] {
+) {
   return chunks
     .map(({ id, vector }) => ({
       id,
       cosine: cosineSimilarity(vector, query),
+      /** Score in the given metric, higher is better: cosine, dot product, or the negative squared distance. */
       goodness: goodness(vector, query, metric),
     }))
     .toSorted((a, b) => b.goodness - a.goodness)

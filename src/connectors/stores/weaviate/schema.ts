@@ -2,7 +2,7 @@
 import { at, fieldsOf, listOf, numberOf, textOf } from '../../../platform/outbound/json-api.ts';
 import { type StoreCalls, settingsHash } from '../remote-store.ts';
 import { type Attempt, failed, unsupported } from '../store-rows.ts';
-import type { ScoreKind, VectorMetric } from '../vector-store.ts';
+import type { ScoredMetric } from '../vector-store.ts';
 
 export interface Property {
   /** `text`, `int`, `number`, `boolean`, `uuid`, ... */
@@ -10,16 +10,14 @@ export interface Property {
   readonly tokenization: string;
 }
 
-export interface CollectionSchema {
-  readonly metric: VectorMetric;
-  readonly scoreKind: ScoreKind;
+export interface CollectionSchema extends ScoredMetric {
   /** A flat index compares with every vector. */
   readonly isFlat: boolean;
   readonly properties: ReadonlyMap<string, Property>;
   readonly traits: Readonly<Record<string, string>>;
 }
 
-const distances: Readonly<Record<string, { metric: VectorMetric; scoreKind: ScoreKind }>> = {
+const distances: Readonly<Record<string, ScoredMetric>> = {
   cosine: { metric: 'cosine', scoreKind: 'cosine_distance' },
   dot: { metric: 'dot', scoreKind: 'negative_dot' },
   'l2-squared': { metric: 'l2', scoreKind: 'squared_l2' },

@@ -176,7 +176,7 @@ async function sample(store: WeaviateStore, request: SampleRequest, attempt: Att
   }
   const uuids = n < 1 || total === 0 ? [] : await walkedIds(store, n, seed, attempt);
   const perCall = vectorsPerCall(dimensions, IDS_PER_CALL);
-  return readSample(uuids, perCall, { withContent, isSeeded: true }, async (portion) => {
+  return readSample(uuids, perCall, withContent, true, async (portion) => {
     const query = {
       args: [`limit: ${portion.length}`, whereIds(portion)],
       properties: propertiesOf(store, withContent),

@@ -3,8 +3,7 @@ import type { Context } from '../../../core/context.ts';
 import { RecalldError } from '../../../core/errors.ts';
 import type { GoldenQuery } from '../../../core/model.ts';
 import type { Incident } from '../../../incidents/diagnosis/rules/incident.ts';
-import { type Explained, wordsOfDocuments } from '../../../incidents/explain/answers.ts';
-import { explainRun } from '../../../incidents/explain/explain-run.ts';
+import { type Explained, explainRun, wordsOfDocuments } from '../../../incidents/explain/answers.ts';
 import type { Deployment } from '../../../live/deployments/rules/deployment.ts';
 import { formatMetricKey } from '../../../math/ir/metric-key.ts';
 import type { Query } from '../../../report/console/http/visit.ts';
@@ -86,7 +85,12 @@ async function wordsOf(
   const known = explained?.[0]?.words ?? new Map<string, string>();
   const ids = [...judgments.map(({ documentId }) => documentId), ...shown].filter((id) => !known.has(id));
   const store = explained === null ? null : (pipelines.find(({ name }) => name === pipeline)?.store ?? null);
-  const found = await wordsOfDocuments(db.golden, { name: pipeline, store }, ids, AbortSignal.timeout(WORDS_LIMIT_MS));
+  const found = await wordsOfDocuments(
+    db.golden.documents,
+    { name: pipeline, store },
+    ids,
+    AbortSignal.timeout(WORDS_LIMIT_MS),
+  );
   return new Map([...found, ...known]);
 }
 

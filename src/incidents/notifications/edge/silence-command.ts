@@ -39,9 +39,10 @@ export function silenceCommand(command: Command, signal: AbortSignal): CommandUn
       .option('--for <duration>', 'length, such as 30m, 2h or 1d')
       .option('--from <time>', 'start (default: now)', parseTime)
       .option('--until <time>', 'end, instead of --for', parseTime)
-      .action(({ pipeline, reason, config, json, ...times }: AddOptions) =>
-        inStore(config, async (store) => {
-          const span = spanOf(times, store.clock.now());
+      .action((options: AddOptions) =>
+        inStore(options.config, async (store) => {
+          const { pipeline, reason, json } = options;
+          const span = spanOf(options, store.clock.now());
           const added = await addSilence(store, { pipeline, reason, ...span }, actor());
           if (json === true) printJson(toWire(silenceSchema, added));
           else
@@ -78,7 +79,7 @@ export function silenceCommand(command: Command, signal: AbortSignal): CommandUn
 }
 
 /** @throws RecalldError usage */
-function spanOf({ for: length, from, until }: Pick<AddOptions, 'for' | 'from' | 'until'>, now: Date) {
+function spanOf({ for: length, from, until }: AddOptions, now: Date) {
   const startsAt = from ?? now;
   if ((length === undefined) === (until === undefined))
     throw new RecalldError('usage', 'Give the end of the silence, either as --for or as --until.');

@@ -79,11 +79,7 @@ export function dueMessage(
  * Returns true if a new cause justifies a message. If the receiver alerts people with each message, the cause must be
  * more than a guess.
  */
-function isFollowUp(
-  { cause, confidence }: Pick<NotifiableIncident, 'cause' | 'confidence'>,
-  last: Cause | null,
-  takesUpdates: boolean,
-): boolean {
+function isFollowUp({ cause, confidence }: NotifiableIncident, last: Cause | null, takesUpdates: boolean): boolean {
   if (cause === last || (last === null && cause === 'unknown')) return false;
   return takesUpdates || (cause !== 'unknown' && confidence !== 'low');
 }

@@ -69,8 +69,8 @@ export async function addSessions(
         return enterWithoutSession(request, reply, known, { key: null, user: null, canSignOut: false, canAct: true });
       const sent = authProxy?.userOf(request) ?? null;
       const isSent = sent !== null && authProxy !== null;
-      if (isSent && scopesOf(sent, authProxy.roles).length > 0) {
-        const canAct = allows(scopesOf(sent, authProxy.roles), 'admin');
+      if (isSent && scopesOf(sent.groups, authProxy.roles).length > 0) {
+        const canAct = allows(scopesOf(sent.groups, authProxy.roles), 'admin');
         return enterWithoutSession(request, reply, known, { key: null, user: sent, canSignOut: false, canAct });
       }
       const signedIn = known === '' ? null : await checkSession(known, addressOf(request));
@@ -81,7 +81,7 @@ export async function addSessions(
       }
       assertMayRead(signedIn);
       const { key, user } = signedIn;
-      const scopes = key?.scopes ?? (user === null || provider === null ? [] : scopesOf(user, provider.roles));
+      const scopes = key?.scopes ?? (user === null || provider === null ? [] : scopesOf(user.groups, provider.roles));
       return enter(request, reply, known, { key, user, canSignOut: true, canAct: allows(scopes, 'admin') });
     },
 

@@ -27,19 +27,12 @@ export interface ExportedDay extends DayDigest {
  */
 const COMPLETION_MS = HOUR_MS;
 
-interface DayPlan {
-  /** In order. */
-  readonly write: readonly DayDigest[];
-  /** Days to remove, because their rows were deleted from the database. */
-  readonly remove: readonly string[];
-  readonly unchanged: number;
-}
-
+/** @returns the days to write, in order, and the days to remove because their rows were deleted from the database */
 export function planDays(
   stored: readonly DayDigest[],
   exported: ReadonlyMap<string, ExportedDay>,
   { from, until }: DayRange,
-): DayPlan {
+) {
   const write = stored.filter((day) => !isCurrent(day, exported.get(day.day)));
   const present = new Set(stored.map(({ day }) => day));
   const remove = [...exported.keys()].filter(

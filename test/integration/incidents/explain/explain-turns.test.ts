@@ -17,7 +17,7 @@ import { MemoryRetriever } from '../../../support/memory-retriever.ts';
 const database = useDatabase();
 const settings = aRunSettings({ concurrency: 4, maxPerSecond: 1000 });
 const question = { text: 'why', tags: {}, k: 10 };
-const nothingElse = { filters: [], hubs: new Map<string, number>() };
+const noHubs = new Map<string, number>();
 
 const context = () => contextOf({ db: { limits: createThrottleLimits(database.pool) }, clock, logger });
 
@@ -45,7 +45,7 @@ describe('explanations of one pipeline', () => {
       await gate.close();
     };
     const explanations = Array.from({ length: 48 }, () =>
-      turns.take(context(), pipeline, never, (throttled) => lookForQuestion(throttled, question, nothingElse, never)),
+      turns.take(context(), pipeline, never, (throttled) => lookForQuestion(throttled, question, [], noHubs, never)),
     );
     await Promise.all([run(), ...explanations]);
     expect(retriever.asked).toHaveLength(60 + 2 * 48);
@@ -60,7 +60,7 @@ describe('explanations of one pipeline', () => {
     const startedAtMs = clock.monotonicMs();
     await Promise.all(
       Array.from({ length: 10 }, () =>
-        turns.take(context(), pipeline, never, (throttled) => lookForQuestion(throttled, question, nothingElse, never)),
+        turns.take(context(), pipeline, never, (throttled) => lookForQuestion(throttled, question, [], noHubs, never)),
       ),
     );
     const times = retriever.asked.map(({ atMs }) => atMs).toSorted((a, b) => a - b);

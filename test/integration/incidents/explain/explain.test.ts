@@ -2,9 +2,10 @@
 
 import { appendFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Reranker } from '../../../../src/connectors/models/reranker.ts';
+import { createRetriever } from '../../../../src/connectors/retrievers/open-retriever.ts';
 import { createRerankRetriever } from '../../../../src/connectors/retrievers/rerank.ts';
 import type { Retriever } from '../../../../src/connectors/retrievers/retriever.ts';
-import { createVectorStoreRetriever } from '../../../../src/connectors/retrievers/vector-store.ts';
 import { createGoldenDocuments } from '../../../../src/golden/sql/golden-sets.ts';
 import { createRunReads } from '../../../../src/golden/sql/run-results.ts';
 import { explainDocument } from '../../../../src/incidents/explain/answers.ts';
@@ -13,10 +14,11 @@ import type { OutrankedBy } from '../../../../src/incidents/explain/rules/outran
 import type { ExplanationVerdict } from '../../../../src/incidents/explain/rules/verdict.ts';
 import { createDeployments } from '../../../../src/live/deployments/deployments.ts';
 import { type BreakableStore, breakableChroma, breakablePgvector, type Chunk } from '../../../support/broken-stores.ts';
-import { NOON } from '../../../support/builders.ts';
+import { aWatchedPipeline, NOON } from '../../../support/builders.ts';
 import { never } from '../../../support/connectors.ts';
 import { contextOf } from '../../../support/context.ts';
 import { useDatabase } from '../../../support/database.ts';
+import { silentLogger } from '../../../support/log.ts';
 import { uniforms } from '../../../support/uniforms.ts';
 
 const K = 10;
@@ -282,16 +284,20 @@ class World {
     const { embedder } = this;
     const { store } = this.broken;
     const filter: Record<string, string> = way === 'filtered' ? { language: 'en' } : {};
-    const first = createVectorStoreRetriever({ filter, timeout_ms: 20_000 }, { embedder, store }, 'retriever');
+    const first = createRetriever(
+      { kind: 'vector_store', filter, timeout_ms: 20_000 },
+      { embedder, store, logger: silentLogger, repeatsAnswers: true },
+    );
     if (way !== 'reranked_away') return first;
     // It puts one document behind all others.
-    return createRerankRetriever({ candidates: 50, timeout_ms: 20_000 }, first, {
+    const reranker: Reranker = {
       rerank: async ({ candidates, k }) => {
         const others = candidates.filter(({ id }) => id !== idOf(place));
         const documents = others.map(({ id }, index) => ({ id, score: -index })).slice(0, k);
         return { kind: 'ranking', documents, latencyMs: 1 };
       },
-    });
+    };
+    return createRerankRetriever(first, reranker, 50, 20_000);
   }
 }
 
@@ -330,15 +336,12 @@ describe.each([
           // Each has documents of its own to break; one that the index hardly reaches is left out.
           const places = Array.from({ length: SPARE }, (_, next) => (draw * tried.length + number) * SPARE + next);
           const { place, text } = await firstBroken(breakIn, world, places);
-          const pipeline = {
-            name,
-            retriever: world.retrieverFor(way, place),
-            store: broken.store,
-            embedder: world.embedder,
-          };
+          const { embedder } = world;
+          const retriever = world.retrieverFor(way, place);
+          const pipeline = aWatchedPipeline({ name, retriever, store: broken.store, embedder });
           const hubs = new Map(Array.from({ length: ABOVE }, (_, copy) => [`hub-${place}-${copy}`, 0.3] as const));
-          const known = { filters: way === 'filtered' ? ['language'] : [], hubs };
-          const seen = await lookForQuestion(pipeline, { text, tags: {}, k: K }, known, never);
+          const filters = way === 'filtered' ? ['language'] : [];
+          const seen = await lookForQuestion(pipeline, { text, tags: {}, k: K }, filters, hubs, never);
           const [document] = await lookForDocuments(deps, pipeline, [idOf(place)], null, never);
           if (document === undefined) throw new Error('nothing was looked for');
           const { verdict, outrankedBy, evidence } = await explainDocument(pipeline, seen, document, never);

@@ -58,7 +58,7 @@ function aRetriever(
       start_timeout_ms: 10_000,
       ...changes,
     },
-    { logger: log.logger, repeatsAnswers },
+    { embedder: null, store: null, logger: log.logger, repeatsAnswers },
     { backoffMs: 1, maxLineBytes: 8_000_000, ...limits },
   );
   close = () => retriever.close();

@@ -56,7 +56,7 @@ function aReranker(answer: RerankerAnswer | 'hangs' | null = null) {
 const request = { text: 'a question', k: 2, tags: { lang: 'en' } };
 
 function aRetriever(first: Retriever, reranker: Reranker, timeoutMs = 5000) {
-  return createRerankRetriever({ candidates: 4, timeout_ms: timeoutMs }, first, reranker);
+  return createRerankRetriever(first, reranker, 4, timeoutMs);
 }
 
 describe('retrieve and rerank', () => {

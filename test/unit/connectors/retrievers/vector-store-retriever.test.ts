@@ -7,6 +7,7 @@ import type {
   VectorStore,
 } from '../../../../src/connectors/stores/vector-store.ts';
 import { never } from '../../../support/connectors.ts';
+import { silentLogger } from '../../../support/log.ts';
 import { memoryEmbedder } from '../../../support/memory-embedder.ts';
 
 const neighbours: Nearest['neighbours'] = [
@@ -49,7 +50,11 @@ function aRetriever(
   { filter = {}, timeoutMs = 5000 }: { filter?: Record<string, string>; timeoutMs?: number } = {},
 ) {
   const embedder = memoryEmbedder({ question: [3, 4] });
-  return createVectorStoreRetriever({ filter, timeout_ms: timeoutMs }, { embedder, store }, 'retriever');
+  return createVectorStoreRetriever(
+    { kind: 'vector_store', filter, timeout_ms: timeoutMs },
+    { embedder, store, logger: silentLogger, repeatsAnswers: true },
+    'retriever',
+  );
 }
 
 const request = { text: 'question', k: 2, tags: { course: 'ml-101' } };

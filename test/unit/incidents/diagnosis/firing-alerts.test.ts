@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { statesOf } from '../../../../src/checks/check-store.ts';
 import type { CheckState, CheckStatus } from '../../../../src/checks/rules/check-state.ts';
 import type { Verdict } from '../../../../src/core/model.ts';
+import { systemClock } from '../../../../src/core/system-clock.ts';
 import { MINUTE_MS } from '../../../../src/core/time.ts';
 import type { LatestRun } from '../../../../src/golden/sql/latest-runs.ts';
 import {
@@ -220,7 +221,7 @@ describe('the firing alerts of a pipeline', () => {
     const run = ended({ durationSeconds: 30 });
     const finishedAt = run.ended?.finishedAt ?? NOON;
     let now = finishedAt;
-    const lag = createLagHistory({ now: () => now }, 0.1);
+    const lag = createLagHistory({ ...systemClock, now: () => now }, 0.1);
     const facts = { latest: [run], ownLag: lag };
     lag.record(0.2, 0);
     expect(alertsAt(finishedAt, facts)).toEqual(['latencies of faq are withheld']);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../../../src/core/system-clock.ts';
 import { observeOwnWork, observeSamples } from '../../../../src/incidents/diagnosis/observe.ts';
 import { createLagHistory } from '../../../../src/platform/threads/lag-history.ts';
 import { NOON } from '../../../support/builders.ts';
@@ -33,7 +34,7 @@ it('treats recalld as starved if its event loop was blocked for a tenth of the r
   const ended = { status: 'completed', startedAt: NOON, finishedAt: NOON } as Parameters<typeof observeOwnWork>[2];
   const facts = { latest: [], intervalSeconds: () => null };
   const workOf = (...delays: readonly (readonly [seconds: number, queued: number])[]) => {
-    const lag = createLagHistory({ now: () => NOON }, 0.1);
+    const lag = createLagHistory({ ...systemClock, now: () => NOON }, 0.1);
     for (const [seconds, queued] of delays) lag.record(seconds, queued);
     return observeOwnWork(facts, run, ended, lag, NOON)?.kind;
   };

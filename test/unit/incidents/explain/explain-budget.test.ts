@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../../../src/core/system-clock.ts';
 import { createExplainBudget, MAX_EXPLAINED_PER_MINUTE } from '../../../../src/incidents/explain/explain-budget.ts';
 import { explainedBy } from '../../../../src/mcp/tools.ts';
 
 function aBudget() {
   let now = 0;
-  const budget = createExplainBudget({ monotonicMs: () => now });
+  const budget = createExplainBudget({ ...systemClock, monotonicMs: () => now });
   return { budget, pass: (ms: number) => (now += ms) };
 }
 

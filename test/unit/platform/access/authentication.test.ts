@@ -29,8 +29,15 @@ it('counts every request that waited for the lookup of the same key', async () =
   };
   const noSession = () => Promise.reject(new Error('the test has no sessions'));
   const authentication = createAuthentication({
-    keys: { find: noSession },
-    sessions: { find: noSession, begin: noSession, beginForUser: noSession, idTokenOf: noSession, end: noSession },
+    findKey: noSession,
+    sessions: {
+      find: noSession,
+      begin: noSession,
+      beginForUser: noSession,
+      idTokenOf: noSession,
+      end: noSession,
+      prune: noSession,
+    },
     optional: false,
     logger: recordLog().logger,
     provider: null,

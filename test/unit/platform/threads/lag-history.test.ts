@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../../../src/core/system-clock.ts';
 import { MINUTE_MS } from '../../../../src/core/time.ts';
 import { createLagHistory } from '../../../../src/platform/threads/lag-history.ts';
 import { NOON } from '../../../support/builders.ts';
@@ -7,7 +8,7 @@ const later = (minutes: number): Date => new Date(NOON.getTime() + minutes * MIN
 
 describe('the history of the event loop', () => {
   let now = NOON;
-  const history = createLagHistory({ now: () => now }, 0.1);
+  const history = createLagHistory({ ...systemClock, now: () => now }, 0.1);
   for (const [minute, lag] of [
     [0, 0.001],
     [10, 0.1],
