@@ -199,7 +199,7 @@ export function describePages(watched: () => WatchedService): void {
       await page.getByRole('link', { name: 'docs' }).click();
       await page.getByRole('link', { name: 'Golden runs' }).click();
       expect(page.url()).toContain('range=6h');
-      await page.locator(`#runs a[href^="/runs/${service.runs.at(-1)}"]`).click();
+      await page.locator(`[aria-labelledby="runs"] a[href^="/runs/${service.runs.at(-1)}"]`).click();
       await page.getByRole('link', { name: 'Most regressed', exact: true }).click();
       await page.getByRole('row').filter({ hasText: 'question 4' }).getByRole('link').first().click();
       const now = page.getByRole('region', { name: 'Documents now' });
