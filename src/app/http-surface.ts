@@ -48,7 +48,7 @@ export async function startHttp(
   cleanups.defer('gauge of running requests', async () => clearInterval(showPeak));
   const { auth_proxy: authProxy, trusted_proxies: trusted, metrics_protected: isProtected } = config.server;
   const authentication = createAuthentication({
-    findKey: daemon.db.platform.keys.find,
+    findKey: (text) => daemon.db.platform.keys.find(text),
     sessions: daemon.db.platform.sessions,
     optional: keysAreOptional(config),
     logger,

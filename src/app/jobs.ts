@@ -223,7 +223,7 @@ function createTicker({ clock, clockWatch, logger, meter }: TickContext, { what,
   };
 
   return {
-    tick(plannedAt: Date): void {
+    tick: (plannedAt: Date): void => {
       newer.abort(plannedAt);
       newer = new AbortController();
       const { signal } = newer;

@@ -40,8 +40,6 @@ export interface RecordedTraces {
 /** The file is in src/ even if this module runs from dist/. */
 const file = join(import.meta.dirname, '../../src/demo/data/langgraph/traces.json');
 
-export type AgentTracer = Awaited<ReturnType<typeof createAgentTracer>>;
-
 /** @throws RecalldError file_unreadable */
 export async function createAgentTracer() {
   const recorded = await readFile(file, 'utf8').then(

@@ -27,8 +27,6 @@ const READ = 3;
 const MIN_SENTENCE_WORDS = 8;
 const SEED = 2;
 
-export type DemoAgent = Awaited<ReturnType<typeof createDemoAgent>>;
-
 /** @throws RecalldError file_unreadable */
 export async function createDemoAgent(search: (text: string) => Promise<SearchAnswer>) {
   const passages = await readDemoDocuments();

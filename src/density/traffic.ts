@@ -56,7 +56,7 @@ export async function readTraffic(
     queries,
     vectors,
     /** Details of each query, in the same order as the vectors, which are held only once. */
-    covered: usable.map(({ vector: _, ...query }) => query),
+    covered: usable.map(({ vector: _vector, ...query }) => query),
     tally,
     /** Number of skipped queries with different vector dimensions. */
     otherDimension: read.length - usable.length,

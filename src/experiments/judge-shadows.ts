@@ -122,7 +122,7 @@ function contentsOf(
     if (shown != null) return [{ hash: shown, text: null as string | null }];
     if (text == null || text.trim() === '') return [];
     const stored = storedText(text);
-    return [{ hash: stored.hash, text: stored.content as string | null }];
+    return [{ hash: stored.hash, text: stored.content }];
   });
   return contents.length < best.length ? null : contents;
 }

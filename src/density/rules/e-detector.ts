@@ -15,14 +15,14 @@ export function detectorsOf(
   baseline: { readonly global: BaselineSpread; readonly monitored: Readonly<ReturnType<typeof regionSpreads>> },
   floors: { readonly global: number; readonly region: number },
 ) {
-  const detectorOf = ({ meanXUpper, phi }: BaselineSpread, floor: number): DetectorSettings => ({
-    nullMean: nullMean(meanXUpper, floor),
-    phi,
-  });
   return {
     global: detectorOf(baseline.global, floors.global),
     regions: baseline.monitored.map((spread) => ({ region: spread.region, ...detectorOf(spread, floors.region) })),
   };
+}
+
+function detectorOf({ meanXUpper, phi }: BaselineSpread, floor: number): DetectorSettings {
+  return { nullMean: nullMean(meanXUpper, floor), phi };
 }
 
 export type CombinedState = ReturnType<typeof newCombinedDetector>;

@@ -154,9 +154,6 @@ function sumWithin({ n, m, values }: PairTable, rows: Uint32Array): number {
   return sum;
 }
 
-/** Statistics of vectors scaled to length 1. */
-export type EmbeddingDrift = ReturnType<typeof compareEmbeddings>;
-
 const MAX_PAIRED_ROWS = 2000;
 const PERMUTATIONS = 199;
 

@@ -37,8 +37,6 @@ export function expectedSurprises({ k, indices }: Neighbours, queries: number, s
   );
 }
 
-export type MatchedDensity = ReturnType<typeof matchedDensity>;
-
 /**
  * Density matched by similarity. With the excess of a query, its surprise minus its expected surprise:
  *

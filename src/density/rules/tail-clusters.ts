@@ -33,8 +33,6 @@ export type BaselineTail = Omit<TailQuery, 'region'>;
 
 export type TailClusters = ReturnType<typeof tailClusters>;
 
-export type UncoveredCluster = Extract<TailClusters, { kind: 'clusters' }>['uncovered'][number];
-
 const MIN_VOTES = 30;
 const MAX_VOTES = 2_000;
 const MEMBERS_PER_CLUSTER = 25;

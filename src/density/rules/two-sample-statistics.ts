@@ -151,9 +151,6 @@ export function requireSamples(x: ArrayLike<number>, y: ArrayLike<number>): void
   if (x.length === 0 || y.length === 0) throw new RangeError('Both samples need at least one value.');
 }
 
-/** The largest distance between two empirical distribution functions, each from 0 to 1. */
-export type KolmogorovSmirnov = ReturnType<typeof kolmogorovSmirnov>;
-
 /**
  * Two-sample Kolmogorov-Smirnov statistic with right-continuous distribution functions and ties pooled.
  *

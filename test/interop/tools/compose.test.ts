@@ -36,7 +36,7 @@ it('loads with the values of .env.example, as the tests read it', () => {
   for (const [name, { image, environment = {}, ports = [] }] of Object.entries(compose.services)) {
     const loaded = services[name];
     expect(loaded?.image).toBe(image);
-    const expected = Object.entries(environment).map(([key, value]) => [key, filled(String(value))]);
+    const expected = Object.entries(environment).map(([key, value]) => [key, filled(value)]);
     expect({ name, environment: loaded?.environment ?? {} }).toEqual({
       name,
       environment: Object.fromEntries(expected),

@@ -20,7 +20,9 @@ async function hoursOf(isBroken: boolean) {
   agent.setBroken(isBroken);
   const turns = [];
   for (let hour = 0; hour < 6; hour++)
-    turns.push(...(await Promise.all(traffic.nextQuestions(FROM, NOTHING_MISSING).map(agent.turn))));
+    turns.push(
+      ...(await Promise.all(traffic.nextQuestions(FROM, NOTHING_MISSING).map((question) => agent.turn(question)))),
+    );
   return turns.flatMap(({ question, retrievals }) =>
     retrievals.map(({ text }, step) => ({ text, step, originalText: question })),
   );

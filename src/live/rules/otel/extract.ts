@@ -111,7 +111,7 @@ export function extractLiveQueries(spans: readonly OtlpSpan[], options: Extracti
     /** Retriever spans of a pipeline that produced no query, by kind. (An explicitly empty result is a query.) */
     unreadableRetrievers: summarize(unreadable),
     /** Searches without a retriever span, by kind. */
-    untracedSearches: untracedSearches(index, options.pipelineOf),
+    untracedSearches: untracedSearches(index, (span) => options.pipelineOf(span)),
     ...judged,
   };
 }

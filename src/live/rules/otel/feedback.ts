@@ -174,8 +174,6 @@ function annotationFeedbackId(annotation: Annotation, queryId: string): string |
   return identifier === null || isCitation(annotation) ? null : JSON.stringify([scope, queryId, name, identifier]);
 }
 
-export type LogExtraction = ReturnType<typeof extractLogFeedback>;
-
 /**
  * Extracts feedback from `gen_ai.evaluation.result` events (OTel GenAI) in log records, as feedback on the span of the
  * record. The live query is unknown here: see `TracedFeedback.isResolved`. Events with only a `gen_ai.response.id` cannot

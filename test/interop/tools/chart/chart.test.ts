@@ -11,7 +11,7 @@ import { chartFiles, kubernetesRules } from '../../../../docs/build/chart-files.
 import { ruleFile } from '../../../../src/app/alerts/rule-file.ts';
 import { goProgram } from '../go-modules.ts';
 import { kubernetesSchemas } from './kubernetes-schemas.ts';
-import { chartDigest, keyOf, writeChartRecording } from './recording.ts';
+import { chartDigest, keyOf, readChartRecording, writeChartRecording } from './recording.ts';
 import { copyChart, manifestsOf, objectsOf, runHelm, stubFiles } from './render.ts';
 import { describeChart } from './suite.ts';
 import { cases, defaults, everything, readChart, refused, type Tree } from './values.ts';
@@ -84,4 +84,5 @@ it.runIf(process.env['RECALLD_TEST_RECORD'] === '1')('is recorded', () => {
     chart: chartDigest(),
     objects,
   });
+  expect(readChartRecording().objects).toEqual(objects);
 });

@@ -40,7 +40,7 @@ it('treats recalld as starved if its event loop was blocked for a tenth of the r
   };
   const calm = [0, 0] as const;
   expect(workOf(calm, calm, [0.1, 0])).toBe('starved');
-  expect(workOf([0.06, 0], ...new Array<typeof calm>(9).fill(calm))).toBe('done');
+  expect(workOf([0.06, 0], ...Array.from({ length: 9 }, () => calm))).toBe('done');
   expect(workOf([0, 3], calm)).toBe('starved');
   expect(workOf([0, 3], calm, calm)).toBe('done');
   expect(workOf()).toBe('done');
