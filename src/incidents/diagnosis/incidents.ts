@@ -24,6 +24,7 @@ import {
   looksBack,
   type Recoveries,
   replacesLast,
+  type Said,
   topicIdsIn,
   trendOf,
   updateTimelines,
@@ -227,7 +228,7 @@ async function record(
 interface OpenIncident extends Pick<Incident, 'id' | 'openedAt' | 'timeline'> {
   readonly evaluatedAt: Date;
   /** The latest diagnosis. */
-  readonly last: Pick<Diagnosis, 'cause' | 'confidence' | 'alerts' | 'runId' | 'signs'>;
+  readonly last: Said;
 }
 
 async function lockOpen(client: PoolClient, pipeline: string): Promise<OpenIncident | null> {

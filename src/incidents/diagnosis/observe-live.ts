@@ -27,7 +27,7 @@ export interface Interval {
 
 /** Returns the last good value; if there is none, the first value before the alert. */
 export async function valueBefore(
-  measurements: Pick<Measurements, 'series'>,
+  measurements: Measurements,
   measure: string,
   { pipeline, good, opened }: Interval,
 ): Promise<number | null> {
@@ -150,7 +150,7 @@ const judgedScores = Object.values(measuresOfScore).map(([corrected]) => correct
  * and because a drop needs weeks of data.
  */
 export async function observeRelevance(
-  measurements: Pick<Measurements, 'series'>,
+  measurements: Measurements,
   latest: readonly LatestMeasurement[],
   interval: Interval,
 ): Promise<ObservedRelevance | null> {

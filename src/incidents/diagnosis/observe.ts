@@ -121,7 +121,7 @@ function startOf(measure: string, { windowStart, measuredAt }: NonNullable<Lates
 }
 
 export async function observeStore(
-  measurements: Pick<Measurements, 'series'>,
+  measurements: Measurements,
   latest: readonly LatestMeasurement[],
   interval: Interval,
 ): Promise<{ readonly before: number | null; readonly now: number } | null> {
@@ -131,7 +131,7 @@ export async function observeStore(
 }
 
 export async function observeRecall(
-  measurements: Pick<Measurements, 'series'>,
+  measurements: Measurements,
   latest: readonly LatestMeasurement[],
   interval: Interval,
 ): Promise<ObservedRecall | null> {
@@ -147,7 +147,7 @@ export async function observeRecall(
  * onset.
  */
 export async function observeAgreement(
-  measurements: Pick<Measurements, 'series'>,
+  measurements: Measurements,
   latest: readonly LatestMeasurement[],
   runId: string | null,
   interval: Interval,
@@ -165,7 +165,7 @@ export async function observeAgreement(
 }
 
 export async function observeMissed(
-  measurements: Pick<Measurements, 'series'>,
+  measurements: Measurements,
   latest: readonly LatestMeasurement[],
   runId: string | null,
   interval: Interval,
@@ -178,7 +178,7 @@ export async function observeMissed(
 
 /** Returns the value for a golden run and the values for the day before the onset, oldest first. */
 async function ofRun(
-  measurements: Pick<Measurements, 'series'>,
+  measurements: Measurements,
   latest: readonly LatestMeasurement[],
   measure: string,
   runId: string | null,
@@ -197,7 +197,7 @@ async function ofRun(
  * are unknown.
  */
 export async function observeCanary(
-  measurements: Pick<Measurements, 'series'>,
+  measurements: Measurements,
   latest: readonly LatestMeasurement[],
   interval: Interval,
 ): Promise<ObservedCanary | null> {

@@ -270,7 +270,7 @@ function trendOfAlert(timeline: readonly AlertTimeline[], alert: Alert): Trend {
   return isBeyond(alert, worst) ? 'worse' : 'recovering';
 }
 
-type Said = Pick<Diagnosis, 'cause' | 'confidence' | 'alerts' | 'runId' | 'signs'>;
+export type Said = Pick<Diagnosis, 'cause' | 'confidence' | 'alerts' | 'runId' | 'signs'>;
 
 /**
  * Returns true if a new diagnosis replaces the last one.
