@@ -240,8 +240,9 @@ function claimOfTheDead(token: string): string {
 async function crash(): Promise<void> {
   const opener = startOpener(dataDir);
   await opener.report('ready');
-  const victims = [opener.pid, ...processesIn(dataDir)];
-  // Some end by themselves as soon as their parent is gone.
+  // The owner is last: its guardian would stop the database in an orderly way. Some end by themselves as soon as their
+  // parent is gone.
+  const victims = [...processesIn(dataDir), opener.pid];
   for (const pid of victims) sendSignal(pid, 'SIGKILL');
   await opener.exited;
   await nothingRuns();
