@@ -133,14 +133,14 @@ function runAlerts(run: LatestRun, { intervalSeconds, ownLag }: AlertFacts, now:
   // A golden set without a schedule cannot be overdue.
   const age = ageSeconds(lastAttemptAt, now);
   if (interval !== null && age > INTERVALS_TO_TRUST * interval) {
-    const text = `No run of ${goldenSet} has started for ${decimal(age / interval)} scheduled intervals.`;
+    const text = `No run of ${goldenSet} has started for ${duration(age)} (${decimal(age / interval)} scheduled intervals).`;
     return [
       {
         ...base,
         name: `runs of ${goldenSet} are overdue`,
         rule: 'RecalldGoldenNotRunning',
         severity: 'critical',
-        headline: `golden set ${goldenSet} not run for ${decimal(age / interval)} intervals`,
+        headline: `golden set ${goldenSet} not run for ${duration(age)}`,
         text,
       },
     ];
