@@ -43,6 +43,10 @@ function helpOf(command: CommandUnknownOpts): string {
 function jsonSentence({ is, keys, more }: JsonDocument): string {
   const names = keys.map(code).join(', ');
   const what =
-    is === 'list' ? `a list; each element has ${names}` : keys.length === 0 ? 'an object' : `an object of ${names}`;
+    is === 'list'
+      ? `a list; each element has ${names}`
+      : keys.length === 0
+        ? 'an object'
+        : `an object with the fields ${names}`;
   return `\`--json\`: ${what}.${more === undefined ? '' : ` ${more}`}`;
 }

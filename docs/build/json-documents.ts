@@ -166,7 +166,7 @@ export const jsonDocuments: Readonly<Record<string, JsonDocument>> = {
       'texts',
       'live_traffic',
     ],
-    more: 'With `--fix` also `repaired`, the new version of the set.',
+    more: 'With `--fix`, also includes `repaired`: the new version of the set.',
   },
   'golden promote': { is: 'object', keys: ['candidates', 'promoted', 'suggested', 'open', 'failed', 'file'] },
   'golden generate': {

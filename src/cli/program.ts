@@ -66,7 +66,7 @@ const commands: Readonly<Record<string, TopCommand>> = {
     load: async () => (await import('../index/truth/edge/index-commands.ts')).indexCommand,
   },
   isolation: {
-    does: 'Test isolation rules, which define which documents a query of a segment may return.',
+    does: 'Test the isolation rules, which determine the documents that a query from a segment may return.',
     load: async () => (await import('../live/edge/isolation-command.ts')).isolationCommand,
   },
   judge: {

@@ -198,7 +198,8 @@ export const errorTable = {
   },
   search_path_wrong: {
     kind: 'conflict',
-    meaning: "The role's search_path names no existing schema, or not the schema that contains the tables.",
+    meaning:
+      "The role's search_path names no existing schema, or does not include the schema that contains the tables.",
   },
   embedded_database_failed: { kind: 'unreachable', meaning: 'The embedded PostgreSQL did not start.' },
   queue_unreachable: { kind: 'unreachable', meaning: 'The job queue does not respond.' },

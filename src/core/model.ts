@@ -33,7 +33,10 @@ export interface GoldenQuery {
   readonly steps?: readonly string[];
   /** Grades of the judged documents; empty for a query that has no answer or that only tests forbidden documents. */
   readonly judgments: readonly Judgment[];
-  /** Documents that must never be returned, as patterns in `core/text/document-pattern.ts`; tags are the segments. */
+  /**
+   * Documents that must never be returned, as patterns (see `core/text/document-pattern.ts`) whose placeholders are
+   * tags.
+   */
   readonly forbidden?: readonly string[];
   /**
    * True if the store has no answer to the query, so that an empty result is correct. Such a query has no judgments.

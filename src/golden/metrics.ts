@@ -68,7 +68,7 @@ export const goldenMetrics = {
       recalld_golden_stage_recall:
         'Mean share of the relevant documents that a stage of the retriever passes on, in the latest completed run. For the final results, only the first k count (the largest cutoff). Absent if the retriever reports no stages.',
       recalld_golden_stage_lost_ratio:
-        'Mean share of the relevant documents that a stage loses from its input. The first stage counts documents that it never finds; `failed` counts documents of failed queries. All losses and the recall of the final results sum to 1.',
+        'Mean share of the relevant documents in the input of a stage that the stage drops. The first stage counts documents that it never finds; `failed` counts documents of failed queries. All losses and the recall of the final results sum to 1.',
     },
     [...golden, 'stage'],
   ),

@@ -41,7 +41,7 @@ export function burnRates(target: number, windowDays: number) {
       .filter(({ ratio }) => ratio >= 1)
       .map(({ factor, long, ratio }) => {
         const needed = Math.ceil((1 - 1 / factor) * 1000) / 10;
-        return `The objective of ${target} cannot be watched at a burn rate of ${factor} over ${long}: that would need ${round(ratio * 100)} % of bad queries. A burn rate alert requires an objective above ${needed} %.`;
+        return `The objective of ${target} cannot be watched at a burn rate of ${factor} over ${long}: ${round(ratio * 100)} % of the queries would have to be bad. A burn rate alert requires an objective above ${needed} %.`;
       }),
   };
 }

@@ -224,7 +224,7 @@ async function gradeQuery(
   return null;
 }
 
-/** Returns the grade that the same judge gave to the same texts before, at no cost, or calls the judge. */
+/** If the same judge has already graded the same texts, returns that grade at no cost; otherwise calls the judge. */
 export async function gradeText(
   context: Context,
   plan: JudgingPlan,

@@ -78,9 +78,9 @@ const KNOWN_PER_ROUND = 200;
 const SHADOWED_EMPTY_SHARE = 0.2;
 
 /**
- * Selects from the queries sampled since the last round: `queries_per_day` gradable queries in proportion to the length
- * of the round, but no more than the remaining daily budget covers. Failed and empty queries score 0 without being
- * graded. An answered query whose text is not stored cannot be selected.
+ * Selects gradable queries from those sampled since the last round, at a rate of `queries_per_day`. Their number is
+ * prorated to the length of the round and capped by what is left of the daily budget. Failed and empty queries score 0
+ * without being graded. An answered query whose text is not stored cannot be selected.
  *
  * @param minRoundMs minimum length of a round
  * @returns the number of selected queries; null if no round is due

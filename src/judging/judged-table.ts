@@ -223,7 +223,7 @@ export function createJudgedTable(pool: Pool) {
         );
       }),
 
-    /** Returns the grade that the same judge gave to the same texts before; null if there is none. */
+    /** Returns the grade that the same judge has already given to the same texts; null if there is none. */
     gradedBefore: (
       by: GradedBy & { readonly contentHash: string },
     ): Promise<{ grade: number; isFlagged: boolean } | null> =>

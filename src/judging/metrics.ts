@@ -54,7 +54,7 @@ export const judgingMetrics = {
     pipeline,
   ),
   recalld_judge_info: storedGauge(
-    'The current judge: the fingerprint of its model and prompt, with a counter of detected changes. The value is always 1.',
+    'Information about the current judge; the value is always 1. `fingerprint` identifies its model and prompt, and counts the detected changes.',
     ['pipeline', 'fingerprint'],
   ),
   recalld_judge_panel_pairs: storedGauge(

@@ -238,8 +238,8 @@ export async function createLiveIngest(context: Context, cleanups: CleanupStack)
 const MAX_KINDS = 1000;
 
 /**
- * Records retriever spans that did not produce a live query, for `recalld doctor`. Writes a repeated kind at most once a
- * minute. Never rejects, because these records contain no user data.
+ * Records retriever spans that did not produce a live query, for `recalld doctor`. Stores repeated records of the same
+ * kind at most once a minute. Never rejects, because these records contain no user data.
  */
 function createUnreadableRecorder({ db, clock, logger }: Context) {
   const waiting = new Map<string, UnreadableRetriever>();

@@ -16,7 +16,7 @@ export async function examineSignIn(config: Config, report: Report): Promise<voi
     const signOut =
       metadata.end_session_endpoint === undefined
         ? 'The provider offers no sign-out, so sign-out ends only the session of recalld.'
-        : `Register ${provider.signedOutUri} there as a URI after sign-out.`;
+        : `Register ${provider.signedOutUri} there as a post-sign-out redirect URI.`;
     const message = `The discovery document of ${oidc.issuer} is valid. Register ${provider.redirectUri} there as a redirect URI. ${signOut}`;
     report({ service, status: 'ok', ms, message });
     const missing = oidc.scopes.filter((scope) => metadata.scopes_supported?.includes(scope) === false);

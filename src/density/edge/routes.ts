@@ -123,7 +123,10 @@ const reportSchema = z.object({
     .int()
     .nullable()
     .describe('Number of sampled sessions that have negative feedback and a vector.'),
-  other_sessions: z.int().nullable().describe('Number of sampled sessions with a query without negative feedback.'),
+  other_sessions: z
+    .int()
+    .nullable()
+    .describe('Number of sampled sessions that have at least one query with a vector and without negative feedback.'),
   lacking: z
     .object({ of: z.enum(['negative', 'others']), have: z.int(), need: z.int() })
     .nullable()

@@ -80,7 +80,7 @@ export function groupRepeats(vectors: Matrix, rows: readonly number[]): Int32Arr
   return parents.map((_, i) => rootOf(parents, i));
 }
 
-/** True if two unit rows have a cosine of at least `MIN_REPEAT_COSINE`, by their squared distance. */
+/** True if the cosine of two unit vectors, computed from their squared distance, is at least `MIN_REPEAT_COSINE`. */
 function areRepeats(rows: Float32Array, i: number, j: number, columns: number): boolean {
   const a = i * columns;
   const b = j * columns;

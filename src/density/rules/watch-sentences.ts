@@ -211,7 +211,7 @@ export function raisedSentence(
 }
 
 const familiarQueries =
-  'The queries resemble earlier queries, but golden scores are unchanged and no chunk is known to be missing. Users probably ask about content that the store does not have, in familiar words.';
+  'The queries resemble earlier queries, but golden scores are unchanged and no chunk is known to be missing. Users are probably asking, in familiar words, about content that is not in the store.';
 
 function readingSentences({ cause, confidence, confirmed }: CauseReading): readonly string[] {
   const weighed = confidence === null ? [] : [`Confidence: ${confidence}.`];

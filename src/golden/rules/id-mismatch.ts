@@ -1,4 +1,4 @@
-/** Describes how ids differ that should be equal: ids in judgments and ids returned by a retriever or a run. */
+/** Describes how ids that should be equal differ: ids in judgments and ids returned by a retriever or a run. */
 
 import { quoted } from '../../core/text/source-line.ts';
 

@@ -134,8 +134,8 @@ const CONFIDENCE_OF_NOISE = 0.95;
 /**
  * Upper bound of the variance of the difference between one run of n queries and the mean of K reruns, (W / n + S) (1 +
  * 1 / K). W is the variance of a query between runs, with the upper 95 % Poisson bound for the number of queries that
- * vary; a metric that stayed the same while others varied could have moved by 1 in one run. S is the variance that
- * queries share: V - W / n of the reruns, in which V, the variance of their means, is at its upper 95 % bound
+ * vary. If a metric stayed the same while others varied, W assumes that it moved by 1 in one run. S is the variance
+ * that queries share: V - W / n of the reruns, in which V, the variance of their means, is at its upper 95 % bound
  * (chi-square). Exactly 0 if every rerun scored the same.
  *
  * @param n number of queries of the evaluated run
@@ -214,8 +214,8 @@ export interface Accepted {
  */
 const CONFIDENCE_OF_ACCEPTED = 0.99;
 /**
- * Confidence of the bound for drops. This confidence is lower than for all differences, because there are only half as
- * many drops, and both bounds apply.
+ * Confidence of the bound for drops. It is lower than for all differences: only half of the differences are drops, and
+ * both bounds apply.
  */
 const CONFIDENCE_OF_DROPS = 0.95;
 

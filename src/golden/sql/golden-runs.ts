@@ -237,9 +237,9 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null, scope:
     },
 
     /**
-     * Returns the state of each pipeline and set that has ever had a full run, for the exporter. During a rotation,
-     * returns the state of the old version; afterwards, the state of the new version. Sets that are no longer in the
-     * config are omitted.
+     * Returns, for the exporter, the state of each pair of pipeline and golden set that has ever had a full run. During
+     * a rotation, returns the state of the old version; afterwards, the state of the new version. Sets that are no
+     * longer in the config are omitted.
      */
     async latest(): Promise<readonly LatestRun[]> {
       const [latest, ended] = await Promise.all([readLatest(), endedGoldenSets(pool)]);
@@ -249,7 +249,7 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null, scope:
       );
     },
 
-    /** Returns the latest sentinel of each pipeline and set that ever had one, for the exporter. */
+    /** Returns, for the exporter, the latest sentinel of each pair of pipeline and golden set that has ever had one. */
     latestSentinels: () => readLatestSentinels(pool),
 
     /** See `deleteAnswers`. @returns the number of runs */

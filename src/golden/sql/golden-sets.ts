@@ -135,7 +135,7 @@ export function createGoldenSets(pool: pg.Pool, by: string | null = null, scope:
   };
 }
 
-/** Selects the number of requests of a golden query. */
+/** Returns an SQL expression for the number of requests made for a golden query. */
 export function requestsOfQuery(query: string): string {
   return `greatest(1, cardinality(${query}.steps))`;
 }

@@ -143,7 +143,7 @@ function work(): Builder<Panel>[] {
     }),
     graph({
       title: 'Failed grades',
-      description: 'Failed grades of all replicas by reason, per graph interval.',
+      description: 'Failed grading attempts across all replicas, by reason, per graph interval.',
       unit: 'short',
       min: 0,
       width: 6,

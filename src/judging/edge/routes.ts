@@ -36,7 +36,7 @@ const judgmentSchema = z.object({
   judge: z.enum(listedJudges).describe('`second`: an independent judgment by a second person.'),
   grade: z.int().nullable().describe('Null if the model gave no grade; see `problem`.'),
   problem: z.string().nullable(),
-  flagged: z.boolean().describe('True if a text addresses the grading model, so that the grade needs a review.'),
+  flagged: z.boolean().describe('True if a text addresses the grading model, in which case the grade needs review.'),
   judged_at: z.iso.datetime(),
 });
 

@@ -109,7 +109,7 @@ const NO_SKEW = 1e-6;
  * - Wilson's interval for the number of yes/no trials with the same spread (Korn and Graubard 1998), or for the number
  *   of sessions if all scores agree.
  *
- * Each interval alone covered too rarely in some world of bench/judging-coverage.ts.
+ * On its own, each interval had insufficient coverage in at least one scenario of bench/judging-coverage.ts.
  */
 export function scoreBounds(mean: JudgedMean): Bounds {
   const { value, standardError, degreesOfFreedom, skewness } = mean;
@@ -324,9 +324,10 @@ function dropOf(days: readonly JudgedDay[], span: number): (RelevanceDrop & { re
 }
 
 /**
- * Estimates the drop from human judgments. The estimator of judged live relevance is applied before and since the drop,
- * for any judge. The interval of the difference combines the intervals of both sides (Zou and Donner 2008), which allow
- * for scores clustered at one end, because a small sample may miss a fault that affects few queries.
+ * Estimates the drop from human judgments. Applies the estimator of judged live relevance, which works with any judge,
+ * separately to the periods before and after the drop. The interval of the difference combines the intervals of both
+ * sides (Zou and Donner 2008), which allow for scores clustered at one end, because a small sample may miss a fault
+ * that affects few queries.
  *
  * @returns null with fewer than 8 human-graded sessions on either side
  */

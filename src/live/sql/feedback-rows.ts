@@ -27,8 +27,9 @@ export interface StoredFeedback extends Pick<Feedback, 'queryId' | 'pipeline' | 
   readonly comment: string | null;
   readonly counted: boolean;
   /**
-   * Set if `queryId` is a span that may not be a live query. The feedback is then about that query if it exists,
-   * otherwise about the only query of this trace, even if it arrives later. Null: the feedback is only about `queryId`.
+   * Set if `queryId` is a span that may not be a live query. The feedback then applies to that query if it exists,
+   * otherwise to the only query of this trace, even if the query arrives later. Null: the feedback applies only to
+   * `queryId`.
    */
   readonly traceId: string | null;
   /** True if a repeat may be an opinion that changed back instead of a retry (see `mayRepeat`). */

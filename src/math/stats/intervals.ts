@@ -64,7 +64,7 @@ function shareWhere(successes: number, n: number, tail: number): number {
   }
 }
 
-/** Counts of queries by the outcomes in two runs. */
+/** Number of queries for each pair of outcomes across two runs. */
 export interface PairedHits {
   readonly both: number;
   readonly onlyBaseline: number;

@@ -131,12 +131,12 @@ export const judgedMeasures = {
   live_ndcg_drop: {
     title: 'Drop of judged live nDCG',
     subject: 'the drop in live nDCG from the previous weeks',
-    note: 'How far live nDCG of the last days is below the previous weeks. From the judge model only, until people have graded enough queries of these days.',
+    note: 'How far the live nDCG of the last days is below that of the previous weeks. It comes from the judge model alone until people have graded enough queries from these days.',
     scale: 'other',
     every: HOURLY,
     gauge: {
       name: 'recalld_live_ndcg_drop',
-      help: 'How far nDCG at k of live queries in the last days is below the preceding weeks (up to six). The drop comes from the judge model, with bounds that are valid for a year of daily evaluations, or from human judgments once they confirm or reject it.',
+      help: 'How far the nDCG at k of live queries in the last days is below that of the preceding weeks (up to six). The drop comes from the judge model, with bounds that are valid for a year of daily evaluations, or from human judgments once they confirm or reject it.',
       labels: ['pipeline', 'k'],
       bounds: 'Student over days, or Welch over sessions',
     },
@@ -151,12 +151,12 @@ export const judgedMeasures = {
   episode_hit_rate: {
     title: 'Judged episode hit rate',
     subject: 'the episode hit rate (judge model only)',
-    note: 'Share of the turns of an agent in which some retrieval returned an answer, or part of one, to what the user asked (grade 2 or 3).',
+    note: "Share of agent turns with at least one retrieval that returned an answer to the user's question, or part of one (grade 2 or 3).",
     scale: 'share',
     every: HOURLY,
     gauge: {
       name: 'recalld_episode_hit_rate',
-      help: 'Share of episodes (turns of an agent) in the trailing window in which some retrieval returned a document of grade 2 or 3 among its first k, graded by the judge model against what the user asked, not against the rewritten query. Not calibrated by people.',
+      help: "Share of episodes (turns of an agent) in the trailing window with at least one retrieval that returned a document of grade 2 or 3 in its top k. The judge model grades documents against the user's question, not the rewritten query. Not calibrated by people.",
       labels,
       bounds: 'jackknife over sessions, or over episodes without a session',
     },
@@ -165,12 +165,12 @@ export const judgedMeasures = {
   rewrite_gain: {
     title: 'Gain of query rewriting',
     subject: 'the gain of query rewriting (judge model only)',
-    note: 'Mean nDCG of the first rewritten query of a turn minus that of the original text, which recalld asks the retriever. Below 0, rewriting makes results worse.',
+    note: 'Mean nDCG of the first rewritten query of a turn minus the nDCG of the original text. recalld sends the original text to the retriever itself. Below 0, rewriting makes results worse.',
     scale: 'score',
     every: HOURLY,
     gauge: {
       name: 'recalld_rewrite_gain',
-      help: 'Mean nDCG at k of the first query of an episode minus that of the original text, over episodes in the trailing window whose first query was rewritten. Both texts are asked at the time of grading, and the judge model grades all of their documents against the original text; the ideal order has the documents of both. Below 0, rewriting makes results worse.',
+      help: 'Mean nDCG at k of the first query of an episode minus the nDCG of the original text, over episodes in the trailing window whose first query was rewritten. recalld sends both texts to the retriever at the time of grading. The judge model grades the documents of both against the original text, and the ideal order contains both. Below 0, rewriting makes results worse.',
       labels,
       bounds: 'jackknife over sessions, or over episodes without a session',
     },

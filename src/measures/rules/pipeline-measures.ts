@@ -132,7 +132,7 @@ export const pipelineMeasures = {
     every: 21600,
     gauge: pipelineGauge(
       'recalld_store_query_divergence',
-      'Jensen-Shannon divergence in bits, 0 to 1, between the shares of queries and of chunks over the clusters of the store. Some divergence is normal.',
+      'Jensen-Shannon divergence between the distribution of queries and the distribution of chunks over the clusters of the store, in bits (0 to 1). Some divergence is normal.',
     ),
   },
   store_centroid_shift: {

@@ -23,7 +23,8 @@ export function createAuthProxy(config: AuthProxyConfig, trustedProxies: readonl
     groupsHeader: config.groups_header,
 
     /**
-     * Returns the user whom the proxy authenticated; null if there is no header, or another address sent it.
+     * Returns the user authenticated by the proxy; null if the header is missing or did not come from the proxy's
+     * address.
      *
      * @throws RecalldError sign_in_failed if a header was sent more than once: the proxy did not remove that of its
      * client, and either could be the forged one

@@ -32,8 +32,8 @@ export interface GaugeGraph {
 const chosen: Readonly<Record<string, string>> = { pipeline: '$pipeline', segment: '$segment' };
 
 /**
- * Graphs gauges with one series per value of the labels that are neither chosen nor given. Draws bounds as a band if
- * there is only one series. Omits metrics that this version does not export.
+ * Draws a graph of each gauge, with one series for each value of every label that is neither selected nor fixed. Draws
+ * bounds as a band if there is only one series. Omits metrics that this version does not export.
  */
 export function gaugeGraphs(specs: readonly GaugeGraph[]): Builder<Panel>[] {
   return specs.flatMap((spec) => (isExported(spec.metric) ? [gaugeGraph(spec, spec.metric)] : []));

@@ -143,7 +143,7 @@ export function graph(
     readonly min?: number;
     readonly max?: number;
     readonly isStacked?: boolean;
-    /** True for a logarithmic axis, for values over several powers of ten. */
+    /** True if the axis is logarithmic, which suits values that span several powers of ten. */
     readonly isLog?: boolean;
     /** Name of a variable; the panel repeats for each value. */
     readonly repeat?: string;

@@ -65,7 +65,7 @@ const redis = z
 export const queueSchema = z
   .discriminatedUnion('backend', [
     z.strictObject({
-      backend: z.literal('postgres').describe('Store jobs in the PostgreSQL database of `storage`.'),
+      backend: z.literal('postgres').describe('Store jobs in the PostgreSQL database configured in `storage`.'),
     }),
     redis,
   ])

@@ -63,7 +63,8 @@ const gaugesOfSubjects: readonly GaugesOfSubject[] = [
 const namesOf = ({ pipelines }: Context): string[] => pipelines.map(({ name }) => name);
 
 /**
- * Creates gauges for live traffic, whose values are trusted according to the schedule of the job that measures them.
+ * Returns what the gauges of live traffic need: the pipelines, and the interval of the job that measures them, which
+ * determines how long a value is trusted.
  */
 const liveOf = (context: Context) => ({ pipelines: namesOf(context), intervalSeconds: context.liveIntervalSeconds });
 

@@ -239,7 +239,10 @@ function tagOf({ fields }: IndexInfo, idField: string): IndexInfo['fields'][numb
   return field;
 }
 
-/** Returns the stored fields of some keys. A key that was deleted or expired since it was sampled has no vector. */
+/**
+ * Returns the stored fields of some keys. Returns no vector for a key that was deleted or has expired since it was
+ * sampled.
+ */
 async function storedAt(
   store: RedisSearch,
   keys: readonly string[],

@@ -165,7 +165,7 @@ export interface Dialect {
   approximate(field: string, request: NearestRequest, filters: readonly unknown[]): Fields;
   /** Returns a script that computes the index's score for every document. */
   script(field: string, vector: readonly number[], scoring: Scoring): Fields;
-  /** Returns the options that make a search return the fields `source` and, if requested, the vector. */
+  /** Returns the options that make a search return the `source` fields and, if requested, the vector. */
   returning(field: string, source: readonly string[], withVector: boolean): Fields;
   vectorIn(hit: unknown, field: string): unknown;
 }

@@ -224,9 +224,9 @@ async function aborted(subject: StoreSubject): Promise<string> {
   controller.abort(reason);
   for (const call of [pending, subject.store.nearest(request, AbortSignal.abort(reason))]) {
     const thrown: unknown = await call.catch((error: unknown) => error);
-    must(thrown === reason, 'A cancelled search does not end with the reason.');
+    must(thrown === reason, 'A cancelled search does not fail with the reason given for the cancellation.');
   }
-  return 'A cancelled search ends with the reason for the cancellation.';
+  return 'A cancelled search fails with the reason given for the cancellation.';
 }
 
 export const searchTests: readonly StoreTest[] = [

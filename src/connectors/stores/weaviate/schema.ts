@@ -76,7 +76,7 @@ export async function readSchema(
  * Returns `{ path: ["lang"], operator: Equal, valueText: "de" }`, according to the property's type; null for a value
  * that the property cannot have.
  *
- * @throws Refused for a text that is compared word by word
+ * @throws Refused if the property is a text that Weaviate compares word by word
  */
 export function equality(schema: CollectionSchema, name: string, value: string): string | null {
   const property = schema.properties.get(name);
@@ -116,7 +116,7 @@ function literalOf(property: Property | undefined, name: string, value: string):
 /**
  * Validates a name for GraphQL. Values are GraphQL strings, and JSON strings are valid GraphQL strings.
  *
- * @throws Refused for a text that is not a valid name and could inject something else
+ * @throws Refused if the string is not a valid name and could therefore be used for injection
  */
 export function graphqlName(name: string): string {
   if (!/^[_A-Za-z]\w*$/.test(name)) throw unsupported(`Weaviate's GraphQL does not support the name ${name}.`);

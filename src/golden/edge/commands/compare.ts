@@ -89,7 +89,7 @@ function describeQueries({ comparison, baseline, candidate }: OfflineComparison)
   ];
 }
 
-/** Reports on the first metric that regressed; if none regressed, on the first metric in which a query lost. */
+/** Reports on the first metric that regressed; if none did, on the first on which any query scored worse. */
 function tableOfLosses({ comparison, queryIds, baseline, candidate }: OfflineComparison): string | null {
   const { metrics } = comparison;
   const regressed = metrics.findIndex(({ verdict }) => verdict === 'regression');

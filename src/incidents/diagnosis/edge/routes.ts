@@ -34,7 +34,7 @@ const noteBody = z.strictObject(noteShape);
 const noteSchema = z.object({ text: z.string(), author: z.string().nullable(), created_at: z.iso.datetime() });
 
 const markBody = z.strictObject({
-  cause: z.enum(causes).describe('The diagnosed cause that is marked.'),
+  cause: z.enum(causes).describe('The diagnosed cause to mark as right or wrong.'),
   right: z.boolean().describe('True if the diagnosed cause was the actual cause.'),
   actual_cause: z.enum(causes).optional().describe('The actual cause.'),
 });

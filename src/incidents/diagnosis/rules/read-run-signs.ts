@@ -202,9 +202,9 @@ function parseBaselineCtr({ answers, loss, stages, texts, previous, older }: Obs
   ];
 }
 
-/** Minimum mean loss per query for which segments are compared. */
+/** Segments are compared only if the mean loss per query is at least this value. */
 const LOST = 0.02;
-/** Maximum loss of all other queries, as a share of the group's loss, for a group that is the only affected group. */
+/** A group is the only affected group if all other queries lose at most this share of the group's loss. */
 const ALONE = 0.1;
 /** Probability at or above which a group chosen among several may be hurt by chance alone. */
 const BY_CHANCE = 0.05;

@@ -35,7 +35,7 @@ async function tryOut(receiver: Receiver, link: string | null, signal: AbortSign
     openedAt,
     closedAt: null,
     closedBecause: null,
-    summary: 'test: a message from `recalld notify`, nothing is wrong',
+    summary: 'test: a message from `recalld notify`; nothing is wrong',
     lines: [],
     diagnosis: 'No action is needed.',
     link,

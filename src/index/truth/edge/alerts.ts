@@ -53,7 +53,7 @@ const alerts: readonly AlertRule[] = [
     by: pipeline,
     dashboard: 'store',
     summary: `${name}: index updates are late`,
-    description: `In the last day, 5 % of the changes took at least {{ $value | humanizeDuration }} (lower bound of the 95 % CI) to reach the vector store of ${name}, longer than late_after allows, and some have not arrived yet.`,
+    description: `In the last day, 5 % of the changes took at least {{ $value | humanizeDuration }} (lower bound of the 95 % CI) to reach the vector store of ${name}. This is longer than late_after allows, and some changes have not arrived yet.`,
   },
   {
     alert: 'RecalldIndexCheckStopped',

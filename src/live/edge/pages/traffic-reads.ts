@@ -126,7 +126,7 @@ export async function readTrafficPage(context: Context, watched: WatchedPipeline
     latest: status.measurements,
     checks: status.checks,
     feedback,
-    /** True if the range is longer than the feedback summary. */
+    /** True if the range is longer than the period that the feedback summary covers. */
     isFeedbackCut: feedbackFrom > from,
     deployments,
     isolation,

@@ -118,7 +118,7 @@ export function feedbackDrop(
     baselineShare,
     /** Positive share of the latest opinions (at least 50, if there are that many). */
     latestShare,
-    /** Estimated onset of a drop, whether or not there is a drop. */
+    /** Estimated onset of a drop; set even if no drop was detected. */
     sinceMs: since.fromMs,
     opinions: all + bad,
   };

@@ -56,7 +56,7 @@ export const indexFixtures: readonly AlertFixture[] = [
       signal('recalld_index_changes_overdue', docs, always(3)),
     ],
     minutes: 30,
-    says: 'In the last day, 5 % of the changes took at least 2h 0m 0s (lower bound of the 95 % CI) to reach the vector store of docs, longer than late_after allows, and some have not arrived yet.',
+    says: 'In the last day, 5 % of the changes took at least 2h 0m 0s (lower bound of the 95 % CI) to reach the vector store of docs. This is longer than late_after allows, and some changes have not arrived yet.',
   },
   {
     alert: 'RecalldIndexCheckStopped',
