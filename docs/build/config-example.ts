@@ -1,7 +1,7 @@
 /** The commented example of docs/reference/config.md. A test checks that it names every key and is valid. */
 export const configExample = `server:
   host: 127.0.0.1             # 0.0.0.0 to be reached from other machines
-  port: 8321                  # 0 takes a free one
+  port: 8321                  # 0 selects a free port
   max_requests_per_minute: 60000   # per API key, or per address without a valid key
   max_under_way_mb: 128       # memory of all concurrent requests; beyond it 503
   trusted_proxies: [10.0.0.0/8]    # proxies whose X-Forwarded-For is trusted
@@ -18,7 +18,7 @@ export const configExample = `server:
       client: {cert_file: /etc/recalld/recalld.pem, key_file: /etc/recalld/recalld.key}
     proxy: environment
     timeout_ms: 5000
-  auth_proxy:                 # or users by headers of a proxy in trusted_proxies
+  auth_proxy:                 # or sign-in through headers of a proxy in trusted_proxies
     user_header: X-Forwarded-Email
     groups_header: X-Forwarded-Groups
     groups_separator: ","
@@ -81,7 +81,7 @@ alerts:                       # links, and the budget of false pages
 notify:                       # without it, use Alertmanager
   - kind: slack
     url: \${SLACK_WEBHOOK_URL}
-    proxy: http://proxy.internal:3128   # environment: as HTTPS_PROXY and NO_PROXY say
+    proxy: http://proxy.internal:3128   # environment: uses HTTPS_PROXY and NO_PROXY
     min_severity: warning     # critical by default
   - kind: pagerduty
     url: https://events.eu.pagerduty.com/v2/enqueue
@@ -162,19 +162,19 @@ pipelines:
       max_per_second: 20
 
     ann_recall:               # recall of the index against an exact search
-      queries: 20             # live queries an hour with an exact search; 0 for none
+      queries: 20             # live queries an hour that are also searched exactly; 0 disables
       k: 10
 
     judged:                   # grades a few live queries a day
       judge: {kind: llm}      # or a reranker with \`reranker\` and \`grades_from\`, or {kind: none}: people only
       queries_per_day: 200
-      window: 7d              # of live traffic that a score covers
+      window: 7d              # live traffic that a score covers
       depth: 5                # documents graded per query
       pooling: {share: 0.05, documents: 20}   # share of queries whose nearest chunks are graded too
-      episode_share: 0.5      # share of turns of agents that are graded as a whole
+      episode_share: 0.5      # share of agent turns that are graded as a whole
       max_cost_per_day: 2     # US dollars
-      human_share: 0.1       # share of drawn queries for people
-      second_reviewer_share: 0.2       # share of these for a second person
+      human_share: 0.1       # share of selected queries that people grade
+      second_reviewer_share: 0.2       # share of these that a second person grades too
       min_agreement: 0.4    # weighted kappa of judge and people, lower bound
 
     shadow:                   # candidates that get the same queries
@@ -188,7 +188,7 @@ pipelines:
         max_per_second: 2
         concurrency: 2
         cost_per_call: 0.0004 # US dollars
-        difference: 0.03      # of nDCG that must be detected
+        difference: 0.03      # nDCG difference that must be detected
         chunk_separator: "#"  # document ids end before it
 
     variants:                 # compares arms of your service
@@ -197,7 +197,7 @@ pipelines:
         - {name: current, share: 9}
         - {name: reranked, share: 1}
       since: 2026-11-16       # first day that counts
-      difference: 0.02        # of a ratio that matters
+      difference: 0.02        # smallest difference that matters
 
     index:                    # compares the store with a manifest
       manifest:
@@ -210,7 +210,7 @@ pipelines:
       retrieve: 20            # documents per round searched by their own text
       embed: 8                # stored chunks an hour that are re-embedded
       embed_prefix: ""        # prefix that your ingestion adds to texts
-      min_cosine: 0.98      # of the stored and the re-embedded vector
+      min_cosine: 0.98      # between the stored and the re-embedded vector
 
     golden:
       - set: support-faq      # imported with \`recalld golden import PATH --set support-faq\`
@@ -220,7 +220,7 @@ pipelines:
         gains: []             # [dcg] or [cg, dcg] exports these sums too
         relevance_level: 1
         no_answer:            # what a query without an answer may return
-          max_score: null     # documents above it count; null: all
+          max_score: null     # documents with a higher score count; null: all count
           max_results: 0
         concurrency: 4
         max_per_second: 20

@@ -133,7 +133,7 @@ export const errorTable = {
   key_missing: { kind: 'unauthorized', meaning: 'The call requires an API key.' },
   key_limited: {
     kind: 'forbidden',
-    meaning: 'The API key is limited to pipelines, and the request affects others too.',
+    meaning: 'The API key is limited to some pipelines, and the request also affects others.',
   },
   key_invalid: { kind: 'unauthorized', meaning: 'The API key is unknown or revoked.' },
   attempts_limited: {

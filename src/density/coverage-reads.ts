@@ -10,7 +10,7 @@ export interface CoveragePeriod {
   readonly pipeline: string;
   readonly from: Date;
   readonly until: Date;
-  /** Time since which the queries were measured; null for all queries. */
+  /** Excludes queries that were measured before this time; null excludes none. */
   readonly scoredSince: Date | null;
 }
 

@@ -12,7 +12,7 @@ export const experimentMetrics = {
   ...boundedGauges(
     {
       recalld_experiment_difference:
-        'Mean of a measure for a shadow or an arm minus the mean for its baseline. For a golden set, the value of the decisive test, otherwise of the latest test. For live traffic, the value over all days. Withheld if no data was added for three days.',
+        'Mean of a measure for a shadow or an arm minus the mean for its baseline. For a golden set, this is the value of the decisive test or, if there is none, of the latest test. For live traffic, it covers all days. Withheld if no data was added for three days.',
     },
     compared,
     '95 % for the one test on a golden set; 99 % for all comparisons on live traffic together, valid at every interim analysis',

@@ -8,19 +8,19 @@ type ScoreMeasure = GoldenMeasure | GainMeasure;
 
 const goldenHelp: Record<ScoreMeasure, string> = {
   hit_rate: 'Share of golden queries with a relevant document in the top k',
-  mrr: 'Mean reciprocal rank of the first relevant document, 0 beyond k',
-  ndcg: 'Mean nDCG at k, gain = grade, ideal over all judged documents',
-  ndcg_exp: 'Mean nDCG at k, gain = 2^grade - 1, ideal over all judged documents',
+  mrr: 'Mean reciprocal rank of the first relevant document; 0 if no relevant document is in the top k',
+  ndcg: 'Mean nDCG at k, with gain = grade. The ideal ranking contains all judged documents',
+  ndcg_exp: 'Mean nDCG at k, with gain = 2^grade - 1. The ideal ranking contains all judged documents',
   recall: 'Mean share of the relevant documents found in the top k',
   precision: 'Mean number of relevant documents in the top k divided by k',
-  map: 'Mean average precision at k, divided by the number of relevant documents',
-  f1: 'Mean harmonic mean of precision and recall at k, per query',
+  map: 'Mean average precision at k. The sum of precisions is divided by the number of relevant documents',
+  f1: 'Mean F1 at k, the harmonic mean of precision and recall of each query',
   union_recall:
-    'Mean share of the relevant documents in the union of the first k documents of every step of a query (`steps`), which are up to k documents for each step; a query without steps counts as one step. Absent if no query of the set has steps',
+    'Mean share of the relevant documents that are in the union of the top k documents of all steps of a query (`steps`). A query without steps counts as one step. Absent if no query of the set has steps',
   all_found:
-    'Share of golden queries of which every relevant document is in the union of the first k documents of every step. Absent if no query of the set has steps',
-  cg: 'Mean sum of the grades in the top k, exported if `golden[].gains` includes it',
-  dcg: 'Mean sum of grade / log2(rank + 1) in the top k, exported if `golden[].gains` includes it',
+    'Share of golden queries whose relevant documents are all in the union of the top k documents of all steps. Absent if no query of the set has steps',
+  cg: 'Mean sum of the grades in the top k. Exported if `golden[].gains` includes it',
+  dcg: 'Mean sum of grade / log2(rank + 1) in the top k. Exported if `golden[].gains` includes it',
 };
 
 const golden = ['pipeline', 'golden_set'] as const;
@@ -30,7 +30,7 @@ const compared = [...golden, 'segment', 'measure', 'k'] as const;
 const scoreHelp = Object.fromEntries(
   [...goldenMeasures, ...gainMeasures].map((measure) => [
     `recalld_golden_${measure}`,
-    `${goldenHelp[measure]}, over all judged queries; failed and empty queries count as 0.`,
+    `${goldenHelp[measure]}. Covers all judged queries; failed and empty queries count as 0.`,
   ]),
 ) as Record<`recalld_golden_${ScoreMeasure}`, string>;
 
@@ -143,7 +143,7 @@ export const goldenMetrics = {
   ),
   recalld_golden_ticks_skipped_total: {
     type: 'counter',
-    help: 'Planned runs that were not started, by reason. Counted in the database, so the value survives restarts, and every replica reports the same.',
+    help: 'Planned runs that were not started, by reason. Counted in the database, so the value survives restarts and is the same on every replica.',
     labels: [...golden, 'purpose', 'reason'],
     source: 'stored',
   },

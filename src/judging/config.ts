@@ -75,7 +75,7 @@ export const judgedSchema = z
       .max(1)
       .default(0.5)
       .describe(
-        'Share of the selected turns of agents (episodes) that are graded as a whole: the results of all retrievals against what the user asked, and the results of the first rewritten query against those of the original text, which the retriever is asked. 0 disables this. Requires a model judge and queries with `episode.original_text`.',
+        'Share of the selected agent turns (episodes) that are graded as a whole. The judge grades the results of all retrievals against the original text. recalld also sends the original text to the retriever, and compares the results with those of the first rewritten query. 0 disables this. Requires a model judge and queries with `episode.original_text`.',
       ),
     max_cost_per_day: z
       .number()

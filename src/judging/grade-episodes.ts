@@ -1,6 +1,6 @@
 /**
- * Grades selected turns of agents: what all of their retrievals returned against what the user asked, and the results of
- * the rewritten text against those of the original text, which the retriever is asked.
+ * Grades selected agent turns: the results of all retrievals, against the original text. Also sends the original text
+ * to the retriever, and compares the results with those of the rewritten text.
  */
 
 import type { Retriever } from '../connectors/retrievers/retriever.ts';

@@ -195,22 +195,29 @@ export const retrievalToolsSchema = z
       text: jmespath
         .nullable()
         .default(null)
-        .describe('JMESPath of the query text in the arguments of the call; null: the usual names, such as `query`.'),
+        .describe(
+          'JMESPath expression that returns the query text from the arguments of the call; null uses the usual names, such as `query`.',
+        ),
       results: z
         .strictObject({
-          list: jmespath.describe('JMESPath of the list of documents in the result of the call.'),
-          id: jmespath.default('id').describe('JMESPath of the document id in an item of the list.'),
-          score: jmespath.nullable().default('score').describe('JMESPath of the score in an item of the list.'),
+          list: jmespath.describe(
+            'JMESPath expression that returns the list of documents from the result of the call.',
+          ),
+          id: jmespath.default('id').describe('JMESPath expression that returns the document id from a list element.'),
+          score: jmespath
+            .nullable()
+            .default('score')
+            .describe('JMESPath expression that returns the score from a list element.'),
         })
         .nullable()
         .default(null)
-        .describe('Where the result has its documents; null: the usual places, such as `documents`.'),
+        .describe('Location of the documents in the result; null uses the usual places, such as `documents`.'),
     }),
   )
   .max(50)
   .default([])
   .describe(
-    'Tools of an agent that search. OpenTelemetry spans of these tools are live queries, although their instrumentation marks them as tools.',
+    'Tools with which an agent searches. recalld reads the OpenTelemetry spans of these tools as live queries, although their instrumentation marks them as tools.',
   );
 
 export type RetrievalToolConfig = z.infer<typeof retrievalToolsSchema>[number];

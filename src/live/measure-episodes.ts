@@ -75,8 +75,8 @@ interface TaggedEpisode extends SampledEpisode {
 }
 
 /**
- * Reads the episodes whose last step is in the window and at least the idle time before its end. Such an episode is
- * closed: a step that arrives late is measured the next time.
+ * Reads the episodes whose last step is in the window, at least the idle time before the end of the window. Such an
+ * episode is closed; a step that arrives late is included in the next measurement.
  *
  * @param halvings as for `LiveWindows.steps`
  */

@@ -21,7 +21,7 @@ export const liveMeasurementMetrics = {
     ['pipeline'],
   ),
   recalld_feedback_baseline_positive_ratio: storedGauge(
-    'Share of positive feedback in the baseline before the trailing window, with which recalld_feedback_drop_evidence_ratio compares.',
+    'Share of positive feedback in the baseline before the trailing window. recalld_feedback_drop_evidence_ratio compares the window with it.',
     ['pipeline'],
   ),
   recalld_normal_range: storedGauge(
@@ -87,7 +87,7 @@ export const liveStageMetrics = {
       recalld_live_stage_emptied_ratio:
         'Weighted share of live queries for which a stage returns nothing although the previous stage returned documents. For the first stage: all queries for which it returns nothing.',
       recalld_live_stage_answered_ratio:
-        'Weighted mean share of the final results of a live query that are among the same number of top documents of the stage: 1 if later stages change nothing. Only judgments show whether a change is an improvement.',
+        'Weighted mean overlap of the final results of a live query with the same number of top documents of the stage; 1 if later stages change nothing. Only judgments show whether a change is an improvement.',
     },
     staged,
   ),

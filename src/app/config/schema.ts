@@ -76,7 +76,7 @@ const serverSchema = z.strictObject({
     .boolean()
     .default(false)
     .describe(
-      'True if /metrics requires an API key with scope read. Set it if keys are limited to pipelines and their holders reach the port.',
+      'True if /metrics requires an API key with scope read. Set it if some keys are limited to pipelines and their holders can reach the port.',
     ),
 });
 

@@ -225,7 +225,7 @@ const CONFIDENCE_OF_DROPS = 0.95;
  * their mean, because the baseline is itself a random run.
  *
  * @param differences one per day or generation, oldest first
- * @returns null for fewer than five runs runs runs
+ * @returns null for fewer than five differences
  */
 export function acceptedVariance(differences: readonly number[]): number | null {
   return varianceBound(differences.slice(0, MAX_ACCEPTED), CONFIDENCE_OF_ACCEPTED);

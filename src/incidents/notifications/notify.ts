@@ -172,7 +172,7 @@ export function createNotifications(pool: Pool) {
       );
     },
 
-    /** Returns the notifications about an incident for people, oldest first. */
+    /** Returns the notifications about an incident as pages and commands show them, oldest first. */
     async messages(incidentId: string): Promise<readonly SentMessage[]> {
       return queryRows<SentMessage>(
         pool,
@@ -182,7 +182,7 @@ export function createNotifications(pool: Pool) {
       );
     },
 
-    /** Records a notification, once however many replicas find it due. */
+    /** Records a notification only once, even if several replicas find it due. */
     async add(incidentId: string, receiver: string, event: NotificationEvent, at: Date): Promise<void> {
       await pool.query(
         `insert into notifications (incident_id, receiver, event, due_at, next_attempt_at)

@@ -46,10 +46,10 @@ const PATIENCE_MS = 30_000;
 type Compared = { readonly reason: string; readonly message: string } | Parameters<typeof valueNow>[3];
 
 /**
- * Measures `store_agreement`: the mean share of returned documents that are among the same number of nearest chunks in
- * the store. Measures `missed_foreign_ratio`: among the stored relevant documents that the run missed, the share whose
- * vector does not match what the embedder returns for their text. Records the reason if a value is missing. Rejects
- * with the reason of `signal`, and on database errors.
+ * Measures `store_agreement`: the mean share of returned documents that are also among the nearest chunks (as many
+ * chunks as documents) in the store. Measures `missed_foreign_ratio`: among the stored relevant documents that the run
+ * missed, the share whose vector does not match what the embedder returns for their text. Records the reason if a value
+ * is missing. Rejects with the reason of `signal`, and on database errors.
  */
 export async function compareWithStore(
   context: Context,

@@ -143,8 +143,8 @@ function groupByTrace(fragments: readonly TraceFragment[]): TraceFragment[][] {
 type Batched<Read> = Omit<Read, keyof Found> & { readonly batches: Iterable<Found> };
 
 /**
- * The uncompressed body, which may be transferred to the thread, its `Content-Type`, and the only pipelines that the
- * sender may use: for it, the others do not exist. Null means all.
+ * The uncompressed body, which may be transferred to the thread, its `Content-Type`, and the pipelines that the sender
+ * may use; null means all. Other pipelines do not exist for the sender.
  */
 export type OtlpRequest = readonly [body: Uint8Array, contentType: string | undefined, only?: readonly string[] | null];
 

@@ -99,8 +99,8 @@ export function measureStages(queries: readonly StagedQuery[]) {
        */
       emptied: boundedOf(queryRate(listed, ({ value, before }) => value === 0 && before !== 0)),
       /**
-       * Mean share of the final results that are among the same number of top documents of the stage: 1 if later stages
-       * change nothing. Only judgments show whether a change is an improvement.
+       * Mean overlap of the final results with the same number of top documents of the stage; 1 if later stages change
+       * nothing. Only judgments show whether a change is an improvement.
        */
       answered: boundedOf(meanShare(answered, ({ stage: { ranks } }) => amongFirst(ranks))),
     };

@@ -27,7 +27,7 @@ export const indexMeasures = {
     scale: 'share',
     gauge: {
       name: 'recalld_index_not_retrievable_ratio',
-      help: 'Share of stored documents that the retriever does not return among the first 10 results for a query with the start of their own text, over the trailing day.',
+      help: 'Share of the stored documents probed in the trailing day that the retriever does not return among the first 10 results. The query is the start of the text of the document.',
       labels,
       bounds: 'Clopper-Pearson',
     },
@@ -40,7 +40,7 @@ export const indexMeasures = {
     scale: 'share',
     gauge: {
       name: 'recalld_index_orphaned_ratio',
-      help: 'Share of the vector store (documents if the store lists its ids, else chunks of a uniform sample) that the manifest does not list, or has listed as deleted for longer than late_after.',
+      help: 'Share of stored documents that the manifest does not list, or has listed as deleted for longer than late_after. If the store cannot list its ids, the share of chunks in a uniform sample.',
       labels,
       bounds,
     },

@@ -4,7 +4,8 @@ import type { Measure } from './measure-row.ts';
 const HOURLY = 3600;
 const labels = ['pipeline', 'segment', 'k'] as const;
 const thresholdPolicy = { worse: 'below', unit: 'share', minN: 30, confirm: 2, scope: 'traffic' } as const;
-const UNCORRECTED = 'from the judge model only, without bias correction, until people have graded 8 sessions';
+const UNCORRECTED =
+  'from the judge model only and without bias correction. Exported until people have graded 8 sessions';
 
 export const judgedMeasures = {
   live_ndcg: {
@@ -66,12 +67,12 @@ export const judgedMeasures = {
   live_ndcg_uncorrected: {
     title: 'Judged live nDCG, uncorrected',
     subject: 'live nDCG (judge model only)',
-    note: `Judged live nDCG ${UNCORRECTED}.`,
+    note: `Judged live nDCG, ${UNCORRECTED}.`,
     scale: 'score',
     every: HOURLY,
     gauge: {
       name: 'recalld_live_ndcg_uncorrected',
-      help: `Like recalld_live_ndcg, ${UNCORRECTED}.`,
+      help: `Like recalld_live_ndcg, but ${UNCORRECTED}.`,
       labels,
       bounds: 'jackknife over sessions',
     },
@@ -79,12 +80,12 @@ export const judgedMeasures = {
   live_precision_uncorrected: {
     title: 'Judged live precision, uncorrected',
     subject: 'live precision (judge model only)',
-    note: `Judged live precision ${UNCORRECTED}.`,
+    note: `Judged live precision, ${UNCORRECTED}.`,
     scale: 'score',
     every: HOURLY,
     gauge: {
       name: 'recalld_live_precision_uncorrected',
-      help: `Like recalld_live_precision, ${UNCORRECTED}.`,
+      help: `Like recalld_live_precision, but ${UNCORRECTED}.`,
       labels,
       bounds: 'jackknife over sessions',
     },
@@ -92,12 +93,12 @@ export const judgedMeasures = {
   live_hit_rate_uncorrected: {
     title: 'Judged live hit rate, uncorrected',
     subject: 'live hit rate (judge model only)',
-    note: `Judged live hit rate ${UNCORRECTED}.`,
+    note: `Judged live hit rate, ${UNCORRECTED}.`,
     scale: 'share',
     every: HOURLY,
     gauge: {
       name: 'recalld_live_hit_rate_uncorrected',
-      help: `Like recalld_live_hit_rate, ${UNCORRECTED}.`,
+      help: `Like recalld_live_hit_rate, but ${UNCORRECTED}.`,
       labels,
       bounds: 'jackknife over sessions',
     },
@@ -105,12 +106,12 @@ export const judgedMeasures = {
   live_mrr_uncorrected: {
     title: 'Judged live MRR, uncorrected',
     subject: 'live MRR (judge model only)',
-    note: `Judged live MRR ${UNCORRECTED}.`,
+    note: `Judged live MRR, ${UNCORRECTED}.`,
     scale: 'score',
     every: HOURLY,
     gauge: {
       name: 'recalld_live_mrr_uncorrected',
-      help: `Like recalld_live_mrr, ${UNCORRECTED}.`,
+      help: `Like recalld_live_mrr, but ${UNCORRECTED}.`,
       labels,
       bounds: 'jackknife over sessions',
     },

@@ -35,7 +35,7 @@ export const pipelineMeasures = {
     every: 86_400,
     gauge: {
       name: 'recalld_store_agreement_ratio',
-      help: 'Mean share of the documents returned for a golden query that are among the same number of nearest chunks in the store, over 32 queries of the latest golden run.',
+      help: 'Mean share of the documents returned for a golden query that are also among the nearest chunks in the store (as many chunks as documents). Covers 32 queries of the latest golden run.',
       labels: ['pipeline'],
       bounds: true,
     },
@@ -43,12 +43,12 @@ export const pipelineMeasures = {
   missed_foreign_ratio: {
     title: 'Missed documents with a wrong vector',
     subject: 'the share of missed relevant documents whose stored vector does not match their text',
-    note: 'Share of stored relevant documents missed by the latest golden run whose stored vector does not match the embedding of their text.',
+    note: 'Of the stored relevant documents that the latest golden run missed, the share whose stored vector does not match the embedding of their text.',
     scale: 'share',
     every: 86_400,
     gauge: {
       name: 'recalld_missed_documents_foreign_ratio',
-      help: 'Share of up to 16 stored relevant documents missed by the latest golden run whose stored vector differs from the vector that the embedder returns for their text.',
+      help: 'Of up to 16 stored relevant documents that the latest golden run missed, the share whose stored vector differs from the vector that the embedder returns for their text.',
       labels: ['pipeline'],
       bounds: 'Wilson',
     },

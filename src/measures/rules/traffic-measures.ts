@@ -104,7 +104,7 @@ export const trafficMeasures = {
     every: 'live',
     gauge: {
       name: 'recalld_query_main_language_ratio',
-      help: "Share of live queries in the pipeline's usual language, among queries in that language or in the most frequent other language in the trailing window.",
+      help: "Share of live queries in the trailing window that are in the pipeline's usual language. Only queries in this language and in the most frequent other language count.",
       labels: ['pipeline'],
       bounds: true,
     },
@@ -177,7 +177,7 @@ export const trafficMeasures = {
     every: 'live',
     gauge: trafficGauge(
       'recalld_episode_retrievals',
-      'Mean number of retrievals per episode (agent turn) that was closed in the trailing window; weighted by inclusion probability, with bounds over episodes.',
+      'Mean number of retrievals per episode (agent turn), over the episodes that were closed in the trailing window. Weighted by inclusion probability, with bounds over episodes.',
     ),
     thresholdPolicy: { worse: 'above', unit: 'mean', minN: 30, confirm: 3, scope: 'traffic' },
   },
@@ -225,7 +225,7 @@ export const trafficMeasures = {
     every: 'live',
     gauge: trafficGauge(
       'recalld_episode_empty_ratio',
-      'Share of the retrievals of episodes that returned no documents, in the trailing window.',
+      'Share of the retrievals in episodes of the trailing window that returned no documents.',
     ),
     thresholdPolicy: { worse: 'above', unit: 'share', minN: 30, confirm: 3, scope: 'traffic' },
   },
@@ -237,7 +237,7 @@ export const trafficMeasures = {
     every: 'live',
     gauge: trafficGauge(
       'recalld_rewrite_answer_ratio',
-      'Share of the rewritten queries of episodes that look like an answer, in the trailing window; absent while no text or original text is stored.',
+      'Share of the rewritten queries in episodes of the trailing window that look like an answer. Absent while no text or original text is stored.',
     ),
     thresholdPolicy: { worse: 'above', unit: 'share', minN: 30, confirm: 3, scope: 'traffic' },
   },

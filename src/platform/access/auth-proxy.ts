@@ -1,4 +1,7 @@
-/** Sign-in by headers of a proxy that authenticates users. Only proxies in `server.trusted_proxies` may send them. */
+/**
+ * Sign-in through the headers of a proxy that authenticates users. Only proxies in `server.trusted_proxies` may send
+ * them.
+ */
 import { BlockList, isIP } from 'node:net';
 import type { FastifyRequest } from 'fastify';
 import { RecalldError } from '../../core/errors.ts';

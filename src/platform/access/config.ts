@@ -12,7 +12,9 @@ const rolesSchema = z
   .refine(({ admin, read }) => admin.length + read.length > 0, {
     error: 'names no group, so no user could sign in; add groups under `admin` or `read`',
   })
-  .describe('Groups that grant a role. A user with several roles has the highest; a user without a role is rejected.');
+  .describe(
+    'Groups that grant a role. A user with several roles gets the highest one; a user without a role is rejected.',
+  );
 
 /** Scopes of a user; the same as those of an API key. */
 export type Roles = z.infer<typeof rolesSchema>;
@@ -84,7 +86,7 @@ export const authProxySchema = z
   })
   .optional()
   .describe(
-    'Sign-in to the console by headers of a proxy in `trusted_proxies`, which must remove these headers from the requests of its clients. recalld ignores the headers from other addresses.',
+    'Sign-in to the console through headers that a proxy in `trusted_proxies` sets. The proxy must remove these headers from the requests of its clients. recalld ignores the headers from other addresses.',
   );
 
 export type AuthProxyConfig = NonNullable<z.infer<typeof authProxySchema>>;

@@ -68,8 +68,8 @@ export const effectTitles: Readonly<Record<EffectKind, string>> = {
 };
 
 /**
- * Reasons why queries lost score between two runs. `answers`: other results. `present`: other results although, of the
- * judged documents, only those of other queries are lost.
+ * Reasons why queries lost score between two runs. `answers`: other results. `present`: other results, although the
+ * judged documents of the query are still present and only those of other queries are lost.
  */
 const lossParts = ['failed', 'timed_out', 'empty', 'stale', 'unshared', 'answers', 'present'] as const;
 

@@ -69,7 +69,7 @@ const WHOLE_SEGMENT = 0.1;
 const MIN_SEGMENTS = 4;
 /** Minimum size of a segment; smaller segments may be lost or intact by chance. */
 const MIN_IN_SEGMENT = 2;
-/** Maximum probability of this clear a split if the hurt queries were spread at random. */
+/** Maximum probability of a split this clear if the hurt queries were spread at random. */
 const SPLIT_BY_CHANCE = 0.01;
 
 /** Returns null unless at least two segments are lost and two are intact. */

@@ -97,7 +97,10 @@ function readJudge(judge: 'same' | 'changed'): Sign {
     : sign('judge', 'same', 'The judge of live queries grades fixed pairs as before.');
 }
 
-/** Factor by which p95 must rise, as for golden queries: it must double, by more than a busy machine explains. */
+/**
+ * Factor by which p95 must rise. As for golden queries, it must at least double, and by more than a busy machine
+ * explains.
+ */
 const SLOWER = 2;
 const SLOWER_MS = 50;
 

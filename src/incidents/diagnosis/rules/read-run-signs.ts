@@ -64,7 +64,7 @@ function kindOf(failure: RunFailure | null): Sign {
   return sign('failure_kind', kind, sentence);
 }
 
-/** Factor by which p95 must rise: it must at least double, by more than a busy machine explains. */
+/** Factor by which p95 must rise. It must at least double, and by more than a busy machine explains. */
 const SLOWER = 2;
 const SLOWER_MS = 50;
 const FASTER_MS = 5;

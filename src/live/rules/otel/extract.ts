@@ -191,8 +191,8 @@ function documentsOf(span: OtlpSpan, options: ExtractionOptions) {
 
 /**
  * Returns the episode of a retriever span: its nearest agent, else its nearest workflow, else its outermost chain, else
- * its trace. Not the nearest chain: frameworks report each of their steps as a chain, so an agent's retrievals are in
- * different ones.
+ * its trace. Does not use the nearest chain, because frameworks report each step as a chain and the retrievals of one
+ * turn would be in different chains.
  *
  * If the ancestors up to the root are not in the export, only an agent is certain. `completeQueries` decides about late
  * data when it arrives.

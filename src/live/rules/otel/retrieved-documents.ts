@@ -193,7 +193,10 @@ export interface ExtractionOptions extends DocumentIdentity {
   toolOf(span: OtlpSpan): RetrievalTool | null;
 }
 
-/** Reads the spans of a tool. Null where the config says nothing or the span does not fit: the usual places then count. */
+/**
+ * Reads the spans of a tool. Returns null if the config gives no expression or the span does not match it; the usual
+ * places are then read.
+ */
 export interface RetrievalTool {
   readText(span: OtlpSpan): string | null;
   readDocuments(span: OtlpSpan): readonly TracedDocument[] | null;

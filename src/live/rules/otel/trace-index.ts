@@ -116,8 +116,8 @@ function hasLangChainDocuments({ attributes }: OtlpSpan): boolean {
 }
 
 /**
- * OpenLLMetry names the spans of LlamaIndex after the class and has no kind for retrievers. A class of any name is one if
- * it returns nodes for a query; postprocessors return nodes for nodes.
+ * OpenLLMetry names the spans of LlamaIndex after the class and has no kind for retrievers. A class is a retriever,
+ * whatever its name, if it returns nodes for a query; postprocessors return nodes for nodes.
  */
 function isLlamaIndexRetriever({ attributes }: OtlpSpan): boolean {
   const name = readString(attributes['traceloop.entity.name']);

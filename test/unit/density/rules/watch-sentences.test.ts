@@ -50,7 +50,7 @@ describe('the sentence of a density alert', () => {
     const reading = { cause: 'content_gap', confidence: 'low', confirmed: true } as const;
     const sentence = raisedSentence('docs', 'page', raised, uncovered, region, reading);
     expect(sentence).toContain('The queries resemble earlier queries, but golden scores are unchanged');
-    expect(sentence).toContain('Users probably ask about content that the store does not have');
+    expect(sentence).toContain('Users are probably asking, in familiar words, about content that is not in the store.');
     expect(sentence).toContain('Confidence: low.');
     expect(sentence).not.toContain('lost content');
   });
