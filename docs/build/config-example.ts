@@ -173,7 +173,7 @@ pipelines:
       pooling: {share: 0.05, documents: 20}   # share of queries whose nearest chunks are graded too
       episode_share: 0.5      # share of agent turns that are graded as a whole
       max_cost_per_day: 2     # US dollars
-      human_share: 0.1       # share of selected queries that people grade
+      human_share: 0.1       # share of selected queries for human judgments
       second_reviewer_share: 0.2       # share of these that a second person grades too
       min_agreement: 0.4    # weighted kappa of judge and people, lower bound
 
