@@ -9,7 +9,7 @@ import { type ConfiguredOptions, printJson, printLine, withConfig } from './outp
 
 export function migrateCommand(command: Command, signal: AbortSignal): CommandUnknownOpts {
   return withConfig(command, 'recalld migrate --config recalld.yaml\n  recalld migrate --grant --config migrate.yaml')
-    .option('--grant', 'then grant the daemon role recalld_app its privileges (docs/how-to/security.md)', false)
+    .option('--grant', 'also grant the daemon role recalld_app its privileges (docs/how-to/security.md)', false)
     .action(async ({ config, json, grant }: ConfiguredOptions & { readonly grant: boolean }) => {
       const report = await migrateDatabase(commandSettings(config, signal), grant);
       if (json === true) printJson(report);

@@ -217,7 +217,7 @@ export function topicsTable(pool: Pool, scope: Scope = null) {
         return true;
       }),
 
-    /** Stored texts of live queries, by id: what the user asked if known, else the query. */
+    /** Stored texts of live queries, by id: the original text if known, else the query. */
     async texts(pipeline: string, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
       const rows = await queryRows<{ id: string; text: string }>(
         pool,

@@ -122,7 +122,7 @@ async function scoreEpisode(
 
 type Grader = (document: StoredText) => Promise<number | null | Deferral>;
 
-/** Grades documents against what the user asked; null if the judge cannot grade one. */
+/** Grades documents against the user's original text; null if the judge cannot grade one of them. */
 function createGrader(
   context: Context,
   plan: JudgingPlan,
@@ -164,7 +164,7 @@ async function gradeReturned(
   return grades === null || typeof grades === 'string' ? grades : [...grades.values()];
 }
 
-/** Asks the retriever a text, and returns the grades of its first documents by id, best first. */
+/** Sends a text to the retriever, and returns the grades of its first documents by id, best first. */
 async function gradeNow(
   context: Context,
   plan: JudgingPlan,

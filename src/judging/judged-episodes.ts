@@ -1,6 +1,6 @@
 /**
- * Judged episodes in PostgreSQL: turns of agents whose results are graded as a whole against what the user asked. An
- * episode is selected with its first retrieval, which is a selected live query, so that its probability is known.
+ * Judged episodes in PostgreSQL: agent turns whose results are graded as a whole, against the original text. An episode
+ * is selected with its first retrieval, which is a selected live query, so that its probability is known.
  */
 import type { Pool } from 'pg';
 import type { EpisodeRetrieval } from '../live/rules/episodes.ts';

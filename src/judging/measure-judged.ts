@@ -252,8 +252,8 @@ async function measureDay(
 }
 
 /**
- * Compares human judgments before and since the drop. Uses queries graded by any judge, because human judgments correct
- * each judge.
+ * Compares human judgments from before and after the drop. Uses queries graded by any judge, because human judgments
+ * correct each judge.
  */
 async function readHumanDrop(context: Context, plan: JudgingPlan, { since }: RelevanceDrop, today: Date) {
   const [before, after] = await Promise.all([

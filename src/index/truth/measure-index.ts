@@ -91,7 +91,7 @@ export async function measureIndex({ db, clock }: Context, plan: IndexPlan, roun
   await db.measurements.record(outcomes);
 }
 
-/** Returns when the rounds begin whose tallies are pooled: a day ago, or the first round after the share changed. */
+/** Returns the start of the period whose rounds are pooled: a day ago, or the first round after the share changed. */
 async function pooledSince(db: Context['db'], pipeline: string, kind: FindingKind, dayAgo: Date): Promise<Date> {
   const rounds = await db.index.rounds.talliesByRound(pipeline, kind, dayAgo);
   return roundsSinceChange(rounds)[0]?.round ?? dayAgo;

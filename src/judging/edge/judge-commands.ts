@@ -53,7 +53,7 @@ export function judgeCommand(command: Command, signal: AbortSignal): CommandUnkn
   command.addCommand(
     judgeSubcommand(
       'review',
-      'Write the next queries for people to grade to a file, without model grades.',
+      'Write a file with the next queries that people should grade, without model grades.',
       'recalld judge review --pipeline support-docs --out review.jsonl',
     )
       .requiredOption('--out <file>', 'file to write, one JSON line per query')

@@ -133,7 +133,7 @@ function nothing({ isJudged, progress, skipped }: JudgePageData): Content {
     return empty('No judge is configured for this pipeline.', 'Add `judged` to the pipeline in the config.');
   return empty(
     progress.drawn === 0
-      ? 'No live query has been drawn for people yet.'
+      ? 'No live query has been selected for people yet.'
       : skipped.length > 0
         ? 'All remaining queries are postponed.'
         : 'All drawn queries are graded.',
@@ -288,7 +288,7 @@ export async function storeGrade(
     clock.now(),
   );
   if (isKnown !== true)
-    throw new RecalldError('judgment_unknown', 'This query was not drawn for judging, or has been erased.');
+    throw new RecalldError('judgment_unknown', 'This query was not selected for judging, or has been erased.');
   const last = grade === null ? null : documentId;
   return address(pipelinePath(pipeline, 'judge'), { query: queryId, last, skip: skippedOf(skip).join(' ') });
 }

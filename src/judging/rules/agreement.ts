@@ -194,7 +194,7 @@ export type JudgeDrift = NonNullable<ReturnType<typeof judgeDrift>>;
  * The bounds use Student's t and a pseudo-pair that differs by one grade, so that identical pairs do not imply
  * certainty.
  *
- * @returns null for fewer than 20 pairs of grades of grades
+ * @returns null for fewer than 20 pairs of grades
  */
 export function judgeDrift(pairs: readonly PanelPair[]) {
   if (pairs.length < MIN_PANEL_PAIRS) return null;

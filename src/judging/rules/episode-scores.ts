@@ -1,11 +1,11 @@
-/** Scores of judged episodes: hits against what the user asked, and the gain of rewriting it. */
+/** Scores of judged episodes: hits for the user's original text, and the gain from rewriting it. */
 import { ALL_SEGMENT } from '../../core/model.ts';
 import { groupBySegment } from '../../golden/rules/golden-set.ts';
 import { evaluateRanking } from '../../math/ir/evaluate.ts';
 import { judgedMean, scoreBounds } from './judged-mean.ts';
 import { RELEVANT_GRADE } from './judged-scores.ts';
 
-/** Scores of one episode. All grades are grades against what the user asked. */
+/** Scores of one episode. All documents are graded against the user's original text. */
 export interface EpisodeScores {
   /** True if a retrieval returned a document of grade 2 or 3 among its first k. */
   readonly isHit: boolean;
@@ -22,8 +22,8 @@ export interface ScoredEpisode extends EpisodeScores {
 }
 
 /**
- * nDCG at k of the results of a rewritten text and of the original text. Both share one ideal order: that of all
- * documents of both, so that the scores can be subtracted.
+ * nDCG at k of the results of a rewritten text and of the original text. Both use the ideal order of all documents
+ * together, so that the scores can be subtracted.
  *
  * @param gradeOf 0 for a document without a grade
  */

@@ -263,7 +263,7 @@ function fits(fragment: TraceFragment, pipeline: string, dimensions: number | un
   return fragment.kind === 'rerank' || dimensions === undefined || fragment.vector.length === dimensions;
 }
 
-/** Drops what the user asked if it was stored under the privacy settings of another pipeline. */
+/** Drops the original text if it was stored under the privacy settings of another pipeline. */
 function withoutForeignText(fragment: TraceFragment, pipeline: string): TraceFragment {
   return fragment.kind === 'episode' && fragment.pipeline !== pipeline ? { ...fragment, text: null } : fragment;
 }

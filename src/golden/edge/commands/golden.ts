@@ -48,7 +48,7 @@ function generateCommand(signal: AbortSignal): CommandUnknownOpts {
     'Generate queries about stored chunks with a chat model, as a separate golden set.',
     'recalld golden generate --pipeline support-docs --set support-generated --queries 300 --max-cost 2',
   )
-    .requiredOption('--pipeline <name>', 'pipeline from whose store chunks are sampled')
+    .requiredOption('--pipeline <name>', 'pipeline whose store provides the chunks')
     .requiredOption('--set <name>', 'golden set of generated queries, new or existing', parseSetName)
     .requiredOption('--queries <n>', 'number of queries to generate', parseCount)
     .option('--per-chunk <n>', 'queries per chunk, each in a different style', parseCount, 1)

@@ -22,7 +22,7 @@ import { FIRST_PLACE, randomPlace } from '../rules/probe-estimates.ts';
 export interface ProbeTenantsOptions {
   readonly pipeline: string;
   readonly set: string;
-  /** Segment as which the queries are sent. */
+  /** Segment that the queries are sent with. */
   readonly segment: string;
   /** Segments whose documents must not be returned; default: all other segments with the same key. */
   readonly forbid?: readonly string[];
@@ -169,7 +169,7 @@ export function probeTenantsCommand(signal: AbortSignal): CommandUnknownOpts {
   )
     .requiredOption('--pipeline <name>', 'pipeline with a configured `index`')
     .requiredOption('--set <name>', 'golden set for the queries; created if it does not exist', parseSetName)
-    .requiredOption('--segment <key=value>', 'segment of the manifest as which the queries are sent')
+    .requiredOption('--segment <key=value>', 'segment of the manifest that the queries are sent with')
     .option(
       '--forbid <key=value...>',
       'segments whose documents must not be returned (default: all others with the same key)',

@@ -77,7 +77,9 @@ export function readQueryText(span: OtlpSpan): string | null {
   return readText(jsonText(span.attributes[MLFLOW_INPUT])) ?? readInput(span, true);
 }
 
-/** Returns what the user asked an agent, a workflow or a chain; null if it has no text or if privacy settings hide it. */
+/**
+ * Returns the user's input to an agent, a workflow or a chain; null if it has no text or if privacy settings hide it.
+ */
 export function readRequest(span: OtlpSpan): string | null {
   const conversation = readFirst(span.attributes, conversations, (value) => {
     const messages = readStructure(value);

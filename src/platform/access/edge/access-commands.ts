@@ -28,7 +28,7 @@ export function keysCommand(command: Command, signal: AbortSignal): CommandUnkno
     )
       .requiredOption('--name <name>', 'what the key is for')
       .requiredOption('--scope <list>', `comma-separated scopes: ${apiScopes.join(', ')}`, parseScopes)
-      .option('--pipelines <list>', 'comma-separated pipelines; the key sees and changes nothing else', parseNames)
+      .option('--pipelines <list>', 'comma-separated pipelines; the key cannot see or change anything else', parseNames)
       .action(async ({ name, scope, pipelines = null, ...options }: NewKeyOptions) => {
         const settings = commandSettings(options.config, signal);
         // A misspelled name would make a key that sees nothing.
