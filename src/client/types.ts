@@ -61,7 +61,7 @@ export interface TrackedQuery {
    */
   readonly sessionId?: Optional<Identifier>;
   readonly traceId?: Optional<string>;
-  /** Agent turn that made this retrieval, perhaps among others. A turn is sampled as a whole. */
+  /** Agent turn that made this retrieval and possibly others. A turn is sampled as a whole. */
   readonly episode?: Optional<TrackedEpisode>;
   /** Retrieved documents, best first, at most 1,000; may be omitted only together with an `error`. */
   readonly results?: Optional<readonly (Identifier | RankedDocument)[]>;

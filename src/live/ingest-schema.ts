@@ -228,7 +228,7 @@ export const liveQuerySchema = z.strictObject({
         .describe("The user's question before the agent rewrote it. It is stored in the same way as query text."),
     })
     .nullish()
-    .describe('Agent turn that made this retrieval, perhaps among others. Turns are sampled as a whole.'),
+    .describe('Agent turn that made this retrieval and possibly others. Turns are sampled as a whole.'),
   results: resultsSchema.describe('Retrieved documents, best first; empty if none were found.'),
   latency_ms: z.number().min(0).max(DAY_MS).nullish().describe('Duration of the retrieval.'),
   stages: stagesSchema

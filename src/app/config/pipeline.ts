@@ -142,10 +142,10 @@ export const pipelineSchema = z
           .describe(
             'Number of live queries per hour for which the store is also searched exactly. Exact searches are expensive; 0 disables them.',
           ),
-        k: z.int().min(1).max(100).default(10).describe('Number of neighbours per search.'),
+        k: z.int().min(1).max(100).default(10).describe('Number of neighbors per search.'),
       })
       .prefault({})
-      .describe("Measures the share of exact nearest neighbours that the store's index finds."),
+      .describe("Measures the share of exact nearest neighbors that the store's index finds."),
     embedding_dimensions: z
       .int()
       .min(1)

@@ -199,7 +199,7 @@ function partAlerts(measurements: readonly LatestMeasurement[]): Alert[] {
   }
   const upper = recall === null ? null : (recall.ciHigh ?? recall.value);
   if (recall !== null && upper !== null && upper < MIN_ANN_RECALL) {
-    const text = `The index returns ${percentage(recall.value)} of the exact nearest neighbours (upper 95 % bound ${percentage(upper)}).`;
+    const text = `The index returns ${percentage(recall.value)} of the exact nearest neighbors (upper 95 % bound ${percentage(upper)}).`;
     const name = 'low index recall';
     alerts.push({
       ...base,

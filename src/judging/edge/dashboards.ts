@@ -40,7 +40,6 @@ const behind: readonly MeasurePanel[] = [
     title: 'Human-graded sessions',
     unit: 'short',
     min: 0,
-    note: 'With fewer than 8 sessions, scores are uncorrected.',
   },
   { metric: 'recalld_live_judged_open_queries', title: 'Queries waiting for grades', unit: 'short', min: 0 },
 ];

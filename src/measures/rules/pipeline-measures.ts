@@ -16,12 +16,12 @@ export const pipelineMeasures = {
   ann_recall: {
     title: 'Index recall',
     subject: 'index recall',
-    note: 'Share of the exact nearest neighbours that the index returns.',
+    note: 'Share of the exact nearest neighbors that the index returns.',
     scale: 'score',
     every: 3600,
     gauge: {
       name: 'recalld_ann_recall_ratio',
-      help: 'Mean share of the k exact nearest neighbours that the index returns, over random live queries of the last day.',
+      help: 'Mean share of the k exact nearest neighbors that the index returns, over random live queries of the last day.',
       labels: ['pipeline', 'k'],
       bounds: true,
     },
@@ -92,23 +92,23 @@ export const pipelineMeasures = {
   store_queries_apart_ratio: {
     title: 'Queries far from every chunk',
     subject: 'the share of live queries far from every chunk',
-    note: 'Share of live queries outside the neighbourhood of every sampled chunk.',
+    note: 'Share of live queries outside the neighborhood of every sampled chunk.',
     scale: 'share',
     every: 21600,
     gauge: pipelineGauge(
       'recalld_store_queries_apart_ratio',
-      'Share of sampled live queries outside the neighbourhood of every sampled chunk.',
+      'Share of sampled live queries outside the neighborhood of every sampled chunk.',
     ),
   },
   store_chunks_unqueried_ratio: {
     title: 'Unqueried chunks',
     subject: 'the share of unqueried chunks',
-    note: 'Share of sampled chunks with no live query in their neighbourhood.',
+    note: 'Share of sampled chunks with no live query in their neighborhood.',
     scale: 'share',
     every: 21600,
     gauge: pipelineGauge(
       'recalld_store_chunks_unqueried_ratio',
-      'Share of sampled chunks with no sampled live query in their neighbourhood.',
+      'Share of sampled chunks with no sampled live query in their neighborhood.',
     ),
   },
   store_duplicates_ratio: {

@@ -65,8 +65,8 @@ function gaugeGraph(spec: GaugeGraph, metric: MetricName): Builder<Panel> {
     title,
     description: [
       spec.description ?? definition.help,
-      ...(isBanded ? ['With its 95 % confidence interval.'] : []),
-      ...(normal.length > 0 ? ['Dotted lines: its normal range.'] : []),
+      ...(isBanded ? ['Shown with the 95 % confidence interval.'] : []),
+      ...(normal.length > 0 ? ['Dotted lines: normal range.'] : []),
       spec.note ?? '',
     ]
       .join(' ')

@@ -120,7 +120,7 @@ function baseline(): Builder<Panel>[] {
     graph({
       title: 'p-values of the differences',
       description:
-        'Two-sided p-value of a difference from the baseline if nothing changed. A small one is evidence of a change.',
+        'Two-sided p-value of a difference from the baseline if nothing changed. A small value is evidence of a change.',
       unit: 'none',
       isLog: true,
       max: 1,
@@ -129,8 +129,7 @@ function baseline(): Builder<Panel>[] {
     }),
     graph({
       title: 'Queries compared',
-      description:
-        'Queries behind the differences (those without a stale label), and queries behind the result stability.',
+      description: 'Number of queries in the differences (queries without a stale label), and in the result stability.',
       unit: 'short',
       min: 0,
       width: 12,

@@ -88,7 +88,7 @@ function readRecall({ before, value, ciHigh, k }: ObservedRecall): Sign {
   // Low recall is not a new fault if the index has always had it.
   const fell = before === null ? ciHigh < MIN_RECALL : ciHigh < before - RECALL_FELL;
   const was = before === null ? '' : `, ${percentage(before)} before`;
-  const sentence = `The index returns ${percentage(value)} of the ${k} exact nearest neighbours (upper 95 % bound ${percentage(ciHigh)})${was}.`;
+  const sentence = `The index returns ${percentage(value)} of the ${k} exact nearest neighbors (upper 95 % bound ${percentage(ciHigh)})${was}.`;
   return sign('ann_recall', fell ? 'fell' : 'steady', sentence, { before, now: value, unit: 'share' });
 }
 

@@ -16,7 +16,7 @@ describe('the graph of a gauge', () => {
 
   it('shows the bounds as a band if there is one series', () => {
     const [panel] = build({ metric: 'recalld_query_error_ratio', title: 'Failed', unit: 'percentunit' });
-    expect(panel?.description).toMatch(/^Share of live queries .* With its 95 % confidence interval\.$/);
+    expect(panel?.description).toMatch(/^Share of live queries .* Shown with the 95 % confidence interval\.$/);
     expect(panel?.targets?.map(({ legendFormat }) => legendFormat)).toEqual([
       'Failed',
       '95 % lower bound',
@@ -27,7 +27,9 @@ describe('the graph of a gauge', () => {
   it('describes itself in its own words instead of the help text of the metric, if it has some', () => {
     const gauge = { metric: 'recalld_query_error_ratio', title: 'Failed', unit: 'percentunit' } as const;
     const [panel] = build({ ...gauge, description: 'Share of failed queries.', note: 'Lower is better.' });
-    expect(panel?.description).toBe('Share of failed queries. With its 95 % confidence interval. Lower is better.');
+    expect(panel?.description).toBe(
+      'Share of failed queries. Shown with the 95 % confidence interval. Lower is better.',
+    );
   });
 
   it('has a series for each value of unselected labels, and no bounds, which would not match', () => {
