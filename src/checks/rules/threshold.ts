@@ -131,9 +131,10 @@ export function thresholdCheckName({ name, measure, threshold, segments }: Thres
  * Evaluates a threshold on the latest readings.
  *
  * A check with severity critical becomes critical only if the whole 95 % confidence interval is beyond the threshold,
- * so that chance does not page. If only the value is, the check is at warning. With several segments, the intervals
- * hold for all of them together (Bonferroni), so that the worst of m healthy segments does not page m times as often. A
- * value without an interval serves as its own bound. Values with fewer than `minN` queries are not evaluated.
+ * so that chance does not page. If only the value is beyond it, the check is at warning. With several segments, the
+ * intervals hold for all of them together (Bonferroni), so that the worst of m healthy segments does not page m times
+ * as often. A value without an interval serves as its own bound. Values with fewer than `minN` queries are not
+ * evaluated.
  *
  * @param readings one per segment; empty if nothing was measured
  */

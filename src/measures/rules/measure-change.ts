@@ -80,7 +80,7 @@ const MIN_RELATIVE_DELAY = 1;
 const PER_MAD = 1.4826;
 /** Width of a 95 % interval in standard deviations. */
 const PER_WIDTH = 2 * 1.96;
-/** Share of the usual calls after the first below which episodes have too few. */
+/** Episodes have too few calls if the calls after the first are below this share of their usual number. */
 const FEWEST_LATER_CALLS = 0.12;
 const EVALUATION_INTERVAL_MS = 5 * MINUTE_MS;
 

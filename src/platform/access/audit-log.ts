@@ -77,7 +77,10 @@ export interface AuditFilter {
 
 export function createAuditLog(pool: Pool, scope: Scope = null) {
   return {
-    /** Returns entries, newest first. A scope also has the changes of its own golden sets, which name no pipeline. */
+    /**
+     * Returns entries, newest first. A scope also includes the changes of its golden sets, which do not name a
+     * pipeline.
+     */
     async list({ pipeline, since, beforeId, limit }: AuditFilter): Promise<readonly RecordedAct[]> {
       return queryRows<RecordedAct>(
         pool,

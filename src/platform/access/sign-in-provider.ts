@@ -190,7 +190,7 @@ function groupsIn(claim: unknown): string[] {
   return items.filter((item) => typeof item === 'string');
 }
 
-/** Uses basic authentication unless the provider does not offer it, as the specification does. */
+/** Uses basic authentication, which is the default of the specification, unless the provider does not offer it. */
 function authenticateClient(secret: string): oidc.ClientAuth {
   const [basic, post] = [oidc.ClientSecretBasic(secret), oidc.ClientSecretPost(secret)];
   return (server, ...rest) => {

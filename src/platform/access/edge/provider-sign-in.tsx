@@ -12,7 +12,7 @@ import { cookieName, cookieOptions, type Sessions } from './session.ts';
 
 /** Time for entering a password and a second factor at the provider. */
 const ATTEMPT_SECONDS = 600;
-/** How long a browser goes to the provider without asking after its session has ended. */
+/** How long after the end of a session the browser is still sent to the provider without being asked. */
 const REMEMBERED_SECONDS = 30 * 24 * 3600;
 
 const REMEMBERED = 'sign_in_at';
