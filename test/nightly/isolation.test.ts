@@ -11,8 +11,10 @@ it('reports none of a million valid answers, and every answer with a document of
   expect(result).toMatchObject({ clean_answers_reported: 0, leaks_found: leaks });
 });
 
-it('finds and stores each of 10,000 violations over every ingest route while the daemon is killed repeatedly', {
-  timeout: 1_800_000,
-}, async () => {
-  expect(await injectViolations('postgres', 3334)).toBe(10_002);
-});
+it.each(['postgres', 'redis'] as const)(
+  'finds and stores each of 10,000 violations over every ingest route while the daemon is killed repeatedly, with the queue in %s',
+  { timeout: 1_800_000 },
+  async (queue) => {
+    expect(await injectViolations(queue, 3334)).toBe(10_002);
+  },
+);
