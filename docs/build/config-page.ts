@@ -250,7 +250,7 @@ function secretMark(schema: JsonSchema): string {
  * the path of the section that describes it.
  */
 function sectionsOf(schema: JsonSchema, path: string, described: Map<string, string>): Section[] {
-  const forms = branches(schema);
+  const forms = branches(schema).filter(({ type }) => type !== 'null');
   const about = (schema.description ?? '').trim();
   const signature = JSON.stringify({ ...schema, description: '' });
   const first = described.get(signature);

@@ -133,7 +133,7 @@ export const incidentSchema = z.object({
         rule: z.string().describe('The Prometheus alert rule that fires on the same condition.'),
         golden_set: z.string().nullable(),
         severity: z.enum(severities).describe('Worst severity that the alert reached.'),
-        currentSeverity: z.enum(severities).nullable().describe('Current severity; null if the alert is resolved.'),
+        current_severity: z.enum(severities).nullable().describe('Current severity; null if the alert is resolved.'),
         opened_at: time,
         ended_at: time.nullable(),
         critical_at: z.array(time).describe('Times at which the alert became critical.'),
