@@ -95,7 +95,7 @@ function actualText(value: unknown): string | null {
 }
 
 const typeTexts: Readonly<Record<string, string>> = {
-  string: 'a text',
+  string: 'text',
   number: 'a number',
   int: 'a whole number',
   boolean: 'true or false',

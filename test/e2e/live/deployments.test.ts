@@ -34,7 +34,7 @@ it('deployments are recorded and listed, newest first, by command and over HTTP'
   expect(await change('faq', 'index')).toMatchObject({ status: 404, json: { code: 'pipeline_unknown' } });
   expect(await change('docs', 'moon')).toMatchObject({
     status: 400,
-    json: { detail: 'kind must be one of index, embedder, retriever, golden, judge, not a text.' },
+    json: { detail: 'kind must be one of index, embedder, retriever, golden, judge, not text.' },
   });
   expect(await recalld(`${add} faq --version 1`)).toMatchObject({
     code: 2,

@@ -18,7 +18,7 @@ const plain = z
     z
       .strictObject({ id: identifier.nullish(), score: z.number().nullish(), text: z.string().nullish() })
       .refine(({ id, text }) => typeof id === 'string' || /\P{White_Space}/u.test(text ?? ''), {
-        error: 'needs an id, or a text from which to derive the id',
+        error: 'needs an id, or text from which to derive the id',
       }),
   )
   .max(1000);
@@ -304,16 +304,16 @@ it.each<[object, string, string]>([
   [
     { results: [{ id: 'a' }, { id: 'b', score: '0.5' }] },
     'invalid_field',
-    'results[1].score must be a number, not a text.',
+    'results[1].score must be a number, not text.',
   ],
-  [{ results: [{ id: 17 }] }, 'invalid_field', 'results[0].id must be a text, not a whole number.'],
+  [{ results: [{ id: 17 }] }, 'invalid_field', 'results[0].id must be text, not a whole number.'],
   [{ results: null }, 'invalid_field', 'results must be a list, not null.'],
   [{ results: undefined }, 'invalid_field', 'results is missing; it must be a list.'],
   [{ results: [{ id: '' }] }, 'invalid_field', 'results[0].id is empty.'],
   [{ results: [{ id: 'a', scor: 1 }] }, 'unknown_field', 'results[0].scor (did you mean score?) is not a known field'],
   [{ sesion_id: 's' }, 'unknown_field', 'sesion_id (did you mean session_id?) is not a known field'],
   [{ results: [{ id: 'a', scor: 1 }] }, 'unknown_field', 'results[0].scor (did you mean score?) is not a known field'],
-  [{ results: [{ id: 'a', fields: { region: 1 } }] }, 'invalid_field', 'results[0].fields.region must be a text'],
+  [{ results: [{ id: 'a', fields: { region: 1 } }] }, 'invalid_field', 'results[0].fields.region must be text'],
   [
     { results: [{ id: 'a', fields: { region: 'x'.repeat(129) } }] },
     'text_too_long',
@@ -330,8 +330,8 @@ it.each<[object, string, string]>([
   [{ pipeline: undefined, pipline: 'docs' }, 'unknown_field', 'pipline (did you mean pipeline?) is not a known field'],
   [{ top_k: 0 }, 'invalid_field', 'top_k must be at least 1.'],
   [{ top_k: 1.5 }, 'invalid_field', 'top_k must be a whole number, not a decimal number.'],
-  [{ latency_ms: '12' }, 'invalid_field', 'latency_ms must be a number, not a text.'],
-  [{ segments: { tenant: 3 } }, 'invalid_field', 'segments.tenant must be a text, not a whole number.'],
+  [{ latency_ms: '12' }, 'invalid_field', 'latency_ms must be a number, not text.'],
+  [{ segments: { tenant: 3 } }, 'invalid_field', 'segments.tenant must be text, not a whole number.'],
   [{ sampling: { probability: 0 } }, 'invalid_field', 'sampling.probability must be more than 0.'],
   [{ occurred_at: '2026-11-27T22:00:00' }, 'invalid_field', 'occurred_at must be an RFC 3339 time with T and a zone'],
   [{ occurred_at: 1795816800 }, 'invalid_field', 'not a whole number.'],
@@ -346,10 +346,10 @@ it.each<[object, string, string]>([
 it('rejects feedback and names the field, the expected and the actual value', () => {
   const sent = { query_id: 'q', pipeline: 'docs', kind: 'thumb' };
   const messageOf = (part: object) => readFeedback({ ...sent, ...part }).rejected[0]?.message;
-  expect(messageOf({ kind: 'like' })).toMatch(/^kind must be one of thumb, rating, .*, not a text\.$/);
-  expect(messageOf({ value: {} })).toBe('value must be a number or true or false or a text, not an object.');
+  expect(messageOf({ kind: 'like' })).toMatch(/^kind must be one of thumb, rating, .*, not text\.$/);
+  expect(messageOf({ value: {} })).toBe('value must be a number or true or false or text, not an object.');
   expect(messageOf({ rank: 0 })).toBe('rank must be at least 1.');
-  expect(messageOf({ query_id: null })).toBe('query_id must be a text, not null.');
+  expect(messageOf({ query_id: null })).toBe('query_id must be text, not null.');
 });
 
 it('never quotes a value of the item in a rejection', () => {
