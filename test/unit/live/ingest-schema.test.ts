@@ -18,7 +18,7 @@ const plain = z
     z
       .strictObject({ id: identifier.nullish(), score: z.number().nullish(), text: z.string().nullish() })
       .refine(({ id, text }) => typeof id === 'string' || /\P{White_Space}/u.test(text ?? ''), {
-        error: 'needs an id, or text from which to derive the id',
+        error: 'needs an id, or a text from which to derive the id',
       }),
   )
   .max(1000);
