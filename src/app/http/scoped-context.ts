@@ -7,7 +7,7 @@ import { routeOf } from '../../platform/http/operations.ts';
 import { accessOf, refuseLimitedKey } from './route-access.ts';
 
 /** Opens the tables of a scope. */
-export type OpenTables = (scope: Scope) => Partial<Context>;
+export type OpenTables = (scope: Scope) => Pick<Context, 'db' | 'reads' | 'dbBy'>;
 
 /** Maximum number of sets of pipelines whose contexts are cached. Above it, the oldest is dropped. */
 const MAX_SCOPES = 1000;

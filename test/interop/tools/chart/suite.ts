@@ -202,7 +202,7 @@ export function describeChart(render: (values: Tree) => readonly Tree[], version
     const rag = { podSelector: { matchLabels: { app: 'rag' } } };
     const monitoring = { namespaceSelector: { matchLabels: { name: 'monitoring' } } };
 
-    /** Who may reach a port of the pods of a role, over all policies; `everybody` where one of them names nobody. */
+    /** Returns the peers that may reach a port of the pods of a role, over all policies; `everyone` if a policy names no peer. */
     function reach(role: string, port: string, given: Tree, server: Tree = {}): unknown {
       const config = { ...defaults['config'], server: { ...defaults['config'].server, ...server } };
       const objects = render({
@@ -220,16 +220,23 @@ export function describeChart(render: (values: Tree) => readonly Tree[], version
         .flatMap(({ spec }) => spec.ingress as Tree[])
         .filter(({ ports }) => (ports as Tree[]).some((one) => one['port'] === port));
       expect(rules.length).toBeGreaterThan(0);
-      return rules.some(({ from }) => from === undefined) ? 'everybody' : rules.flatMap(({ from }) => from as Tree[]);
+      return rules.some(({ from }) => from === undefined) ? 'everyone' : rules.flatMap(({ from }) => from as Tree[]);
     }
 
     it.each([
-      ['of whoever may call, lets nobody else call', 'api', 'http', { apiFrom: [rag] }, {}, [rag]],
-      ['of whoever may call, leaves the scrape of workers open', 'worker', 'http', { apiFrom: [rag] }, {}, 'everybody'],
-      ['of whoever may scrape, leaves the API open', 'api', 'http', { metricsFrom: [monitoring] }, {}, 'everybody'],
-      ['of whoever may scrape, holds for workers', 'worker', 'http', { metricsFrom: [monitoring] }, {}, [monitoring]],
+      ['with API callers admits only them to the API', 'api', 'http', { apiFrom: [rag] }, {}, [rag]],
+      ['with API callers leaves the metrics of workers open', 'worker', 'http', { apiFrom: [rag] }, {}, 'everyone'],
+      ['with scrapers leaves the API open', 'api', 'http', { metricsFrom: [monitoring] }, {}, 'everyone'],
       [
-        'of both, lets both to the one port',
+        'with scrapers admits only them to the metrics of workers',
+        'worker',
+        'http',
+        { metricsFrom: [monitoring] },
+        {},
+        [monitoring],
+      ],
+      [
+        'with callers and scrapers admits both to a shared port',
         'api',
         'http',
         { apiFrom: [rag], metricsFrom: [monitoring] },
@@ -237,7 +244,7 @@ export function describeChart(render: (values: Tree) => readonly Tree[], version
         [rag, monitoring],
       ],
       [
-        'of both, keeps two ports apart: calls',
+        'with callers and scrapers admits only callers to a separate API port',
         'api',
         'http',
         { apiFrom: [rag], metricsFrom: [monitoring] },
@@ -245,7 +252,7 @@ export function describeChart(render: (values: Tree) => readonly Tree[], version
         [rag],
       ],
       [
-        'of both, keeps two ports apart: scrapes',
+        'with callers and scrapers admits only scrapers to a separate metrics port',
         'api',
         'metrics',
         { apiFrom: [rag], metricsFrom: [monitoring] },
@@ -253,14 +260,14 @@ export function describeChart(render: (values: Tree) => readonly Tree[], version
         [monitoring],
       ],
       [
-        'of whoever may call, leaves the metrics port open',
+        'with API callers leaves a separate metrics port open',
         'api',
         'metrics',
         { apiFrom: [rag] },
         { metrics_port: 9321 },
-        'everybody',
+        'everyone',
       ],
-      ['of nobody in particular lets everybody', 'api', 'http', {}, {}, 'everybody'],
+      ['without peers admits everyone', 'api', 'http', {}, {}, 'everyone'],
     ] as const)('%s', (_, role, port, given, server, expected) => {
       expect(reach(role, port, given, server)).toEqual(expected);
     });

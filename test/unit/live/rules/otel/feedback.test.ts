@@ -75,7 +75,7 @@ describe('annotations of OpenInference', () => {
     expect(feedback?.id).toBe(JSON.stringify(['span', queryId(1), 'user_feedback', 'form-1']));
   });
 
-  it('reads the documents that an answer cites, whoever annotated them', () => {
+  it('reads the documents that an answer cites, from any annotator', () => {
     const cited = (document: string, place: number) => ({
       [`annotations.${place}.annotation.name`]: 'citation',
       [`annotations.${place}.annotation.annotator_kind`]: 'CODE',
