@@ -9,13 +9,21 @@ import { dirname } from 'node:path';
  */
 export async function makeFolder(path: string, mode?: number): Promise<void> {
   try {
+    await mkdirOnce(path, mode);
+  } catch (error) {
+    const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
+    if (!isMissing) throw error;
+    // A second attempt, even if the parent exists: another caller may have created it in the meantime.
+    if (!(await isFolder(dirname(path)))) await makeFolder(dirname(path), mode);
+    await mkdirOnce(path, mode);
+  }
+}
+
+async function mkdirOnce(path: string, mode?: number): Promise<void> {
+  try {
     await mkdir(path, mode);
   } catch (error) {
-    if (await isFolder(path)) return;
-    const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
-    if (!isMissing || (await isFolder(dirname(path)))) throw error;
-    await makeFolder(dirname(path), mode);
-    await makeFolder(path, mode);
+    if (!(await isFolder(path))) throw error;
   }
 }
 
