@@ -70,11 +70,29 @@ async function measurePipeline(
     const claimed = await coverage.claim({ pipeline, from, until: admission.until, limit, now, leaseUntil });
     if (claimed.length === 0) return;
     if (claimed.length === limit) await requestHelper();
-    const outcomes = await measureBatch(context, plan, claimed, turn, signal);
-    await coverage.record(pipeline, outcomes, { fingerprint, now: clock.now() });
+    const outcomes: CoverageOutcome[] = [];
+    try {
+      await measureBatch(context, plan, claimed, turn, outcomes, signal);
+    } finally {
+      // A worker that stops returns the queries it did not search, so that others need not wait for the lease to end.
+      const recorded = [...outcomes, ...unfinished(claimed, outcomes, clock.now())];
+      await coverage.record(pipeline, recorded, { fingerprint, now: clock.now() });
+    }
     // If a service is down, the next round retries it, so that the waiting queries are not all tried.
     if (outcomes.every(({ kind }) => kind === 'later')) return;
   }
+}
+
+function unfinished(
+  claimed: readonly ClaimedQuery[],
+  outcomes: readonly CoverageOutcome[],
+  dueAt: Date,
+): CoverageOutcome[] {
+  const keyOf = ({ receivedOn, id }: Pick<ClaimedQuery, 'receivedOn' | 'id'>): string => `${receivedOn} ${id}`;
+  const finished = new Set(outcomes.map(keyOf));
+  return claimed
+    .filter((query) => !finished.has(keyOf(query)))
+    .map(({ receivedOn, id }) => ({ receivedOn, id, kind: 'later', reason: 'interrupted', dueAt }));
 }
 
 /**
@@ -87,18 +105,19 @@ function asAsked(query: ClaimedQuery, { embedder }: DensityPlan): ClaimedQuery {
   return { ...query, text: originalText, vector: null };
 }
 
+/** Adds the outcome of each query to `outcomes`, also if it is aborted. */
 async function measureBatch(
   context: Context,
   plan: DensityPlan,
   queries: readonly ClaimedQuery[],
   turn: Turn,
+  outcomes: CoverageOutcome[],
   signal: AbortSignal,
-): Promise<CoverageOutcome[]> {
+): Promise<void> {
   const claimed = queries.map((query) => asAsked(query, plan));
   const embedded = await embedMissing(context, plan, claimed, signal);
   /** Error messages of failed searches. */
   const failures: string[] = [];
-  const outcomes: CoverageOutcome[] = [];
   const remaining = claimed.values();
   const work = async (): Promise<void> => {
     for (const query of remaining)
@@ -112,7 +131,6 @@ async function measureBatch(
       reason: failures[0],
     });
   }
-  return outcomes;
 }
 
 /** Waits for the search rate limit. */

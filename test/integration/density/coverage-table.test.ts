@@ -323,6 +323,31 @@ describe('more than one batch', () => {
   });
 });
 
+describe('a worker that stops', () => {
+  it('records what it searched, and returns the other queries to the next worker at once', async () => {
+    await ask({}, {}, {});
+    const stop = new AbortController();
+    const patient = new HandClock(clock.now());
+    patient.sleep = (_ms, signal) => {
+      stop.abort(new Error('the worker stops'));
+      signal?.throwIfAborted();
+      return Promise.resolve();
+    };
+    const slow = deps({ maxPerSecond: 1 }, contextOf({ clock: patient }));
+    await admitLiveQueries(slow);
+    await expect(measureCoverage(slow, after(11 * MINUTE), async () => undefined, stop.signal)).rejects.toThrow(
+      'the worker stops',
+    );
+    expect(await rows('status, reason')).toEqual([
+      { status: 'measured', reason: null },
+      { status: 'open', reason: 'interrupted' },
+      { status: 'open', reason: 'interrupted' },
+    ]);
+    await measure(deps());
+    expect(await rows('status')).toEqual(Array.from({ length: 3 }, () => ({ status: 'measured' })));
+  });
+});
+
 describe('the search budget', () => {
   it('applies to all workers together', async () => {
     await ask(...Array.from({ length: 40 }, () => ({})));
