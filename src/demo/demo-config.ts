@@ -95,7 +95,7 @@ export function demoConfig(
           url: `${rag.url}/search`,
           body: { query: '{{text}}', k: '{{k}}', with_text: false },
           results: { list: 'results', id: 'id', score: 'score' },
-          timeout_ms: 2000,
+          timeout_ms: 20_000,
           retries: RETRIES,
         },
         vector_store: { kind: 'pgvector', url: rag.storeUrl, table: 'chunks', content: 'body' },

@@ -116,7 +116,7 @@ beforeAll(async () => {
 server: {host: 0.0.0.0, port: 0}
 pipelines:
   - name: docs
-    retriever: {kind: http, url: "${retriever.url}/search"}
+    retriever: {kind: http, url: "${retriever.url}/search", timeout_ms: 60000}
     judged: {judge: {kind: none}}
     golden: [{set: faq}, {set: slow}]
 `;

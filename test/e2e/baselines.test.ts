@@ -25,7 +25,7 @@ const checks = [
 async function aMonitor(parts: object = {}) {
   const pipeline = {
     name: 'docs',
-    retriever: { kind: 'vector_store' },
+    retriever: { kind: 'vector_store', timeout_ms: 60_000 },
     vector_store: { kind: 'pgvector', url: rag.storeUrl, table: 'chunks', content: 'body' },
     embedder: {
       kind: 'openai',
@@ -180,7 +180,7 @@ describe('the doctor', () => {
   it('reports different ids of the retriever and the store, and a set that was never imported', async () => {
     const { recalld } = await aMonitor({
       vector_store: { kind: 'pgvector', url: rag.storeUrl, table: 'chunks', id: 'title' },
-      retriever: { kind: 'http', url: `${rag.url}/search` },
+      retriever: { kind: 'http', url: `${rag.url}/search`, timeout_ms: 60_000 },
       golden: [{ set: 'other' }],
       checks: [],
     });

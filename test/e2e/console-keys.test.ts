@@ -221,7 +221,7 @@ function keyedConfig(retriever: string, embedder: string, store: string): string
 server: {port: 0, host: 0.0.0.0}
 pipelines:
   - name: docs
-    retriever: {kind: http, url: "${retriever}/search"}
+    retriever: {kind: http, url: "${retriever}/search", timeout_ms: 60000}
     embedder: {kind: openai, base_url: "${embedder}/v1", model: small}
     vector_store: {kind: pgvector, url: "${store}", table: chunks, content: body}
     golden: [{set: faq, max_per_second: 1000}]

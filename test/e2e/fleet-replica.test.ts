@@ -36,7 +36,7 @@ describe('a fleet with a replica for reads', { timeout: 180_000 }, () => {
       storage: `read_url: "${databases.replica.url.replace(/:\d+\//, `:${gate.port}/`)}"`,
       pipelines: `pipelines:
   - name: docs
-    retriever: {kind: http, url: "${retriever.url}/search"}
+    retriever: {kind: http, url: "${retriever.url}/search", timeout_ms: 60000}
     golden: [{set: faq}]
 `,
       atEnd,

@@ -23,7 +23,7 @@ const config = () =>
     pipelines: [
       {
         name: 'docs',
-        retriever: { kind: 'http', url: `${rag.url}/search` },
+        retriever: { kind: 'http', url: `${rag.url}/search`, timeout_ms: 60_000 },
         vector_store: { kind: 'pgvector', url: rag.storeUrl, table: 'chunks', content: 'body' },
         embedder: {
           kind: 'openai',

@@ -18,7 +18,7 @@ const config = (url: string, server = '{port: 0}') => `
 server: ${server}
 pipelines:
   - name: docs
-    retriever: {kind: http, url: "${url}/search", retries: 0}
+    retriever: {kind: http, url: "${url}/search", timeout_ms: 60000, retries: 0}
     golden: [{set: faq, max_per_second: 1000}]
     segments: {keys: [course]}
     sampling: {rate: 1}
@@ -26,7 +26,7 @@ pipelines:
       - {measure: ndcg@10, below: 0.8, severity: critical}
       - {regression: ndcg@10, drop: 0.02, severity: critical, runs: 1}
   - name: quiet
-    retriever: {kind: http, url: "${url}/search"}
+    retriever: {kind: http, url: "${url}/search", timeout_ms: 60000}
 `;
 
 const goldenQueries = (count: number) =>

@@ -15,7 +15,7 @@ storage: {hash_key: a key of sixteen bytes or more}
 llm: {max_per_second: 1000, base_url: "${judge}", model: stand-in, price_per_million_tokens: {input: 1, output: 1}}
 pipelines:
   - name: docs
-    retriever: {kind: http, url: "${retriever}", results: {list: results, id: id, text: text}}
+    retriever: {kind: http, url: "${retriever}", timeout_ms: 60000, results: {list: results, id: id, text: text}}
     sampling: {rate: 1, max_per_minute: 1000000}
     judged: {queries_per_day: 2400, depth: 3, max_cost_per_day: 50, human_share: 0.4, second_reviewer_share: 0.5}
     checks: [{measure: live_precision@3, below: 0.9, severity: warning}]

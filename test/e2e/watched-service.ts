@@ -71,7 +71,7 @@ function config(retriever: string, embedder: string, store: string): string {
 server: {port: 0}
 pipelines:
   - name: docs
-    retriever: {kind: http, url: "${retriever}/search"}
+    retriever: {kind: http, url: "${retriever}/search", timeout_ms: 60000}
     embedder: {kind: openai, base_url: "${embedder}/v1", model: small}
     vector_store: {kind: pgvector, url: "${store}", table: chunks}
     golden: [{set: faq, cron: "0 * * * *", sentinel: {cron: "*/5 * * * *", queries: 20}, concurrency: 4, max_per_second: 1000}]

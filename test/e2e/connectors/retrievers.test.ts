@@ -51,8 +51,8 @@ const embedderAndStore = () => ({
 
 describe('a golden run', () => {
   it('over a vector store and an embedder scores like a service made of the same parts', async () => {
-    const service = await goldenRun({ retriever: { kind: 'http', url: `${rag.url}/search` } });
-    const parts = await goldenRun({ retriever: { kind: 'vector_store' }, ...embedderAndStore() });
+    const service = await goldenRun({ retriever: { kind: 'http', url: `${rag.url}/search`, timeout_ms: 60_000 } });
+    const parts = await goldenRun({ retriever: { kind: 'vector_store', timeout_ms: 60_000 }, ...embedderAndStore() });
     expect(parts.queries).toMatchObject({ total: QUESTIONS, ok: QUESTIONS });
     expect(meanOf(parts, 'ndcg@10')).toBeGreaterThan(0.7);
     expect(meanOf(parts, 'ndcg@10')).toBeCloseTo(meanOf(service, 'ndcg@10'), 10);
@@ -61,7 +61,7 @@ describe('a golden run', () => {
   it('detects that the model behind the embedder was replaced', async () => {
     await rag.setFault('embedding');
     try {
-      const run = await goldenRun({ retriever: { kind: 'vector_store' }, ...embedderAndStore() });
+      const run = await goldenRun({ retriever: { kind: 'vector_store', timeout_ms: 60_000 }, ...embedderAndStore() });
       expect(meanOf(run, 'ndcg@10')).toBeLessThan(0.3);
     } finally {
       await rag.setFault('none');
@@ -77,7 +77,7 @@ describe('a golden run', () => {
       `over the example program ${name} ends with it, and has the scores of keyword search`,
       async () => {
         const command = [program, path.join(examples, file), corpus];
-        const run = await goldenRun({ retriever: { kind: 'command', command } });
+        const run = await goldenRun({ retriever: { kind: 'command', command, timeout_ms: 60_000, start_timeout_ms: 60_000 } });
         expect(run.queries).toMatchObject({ total: QUESTIONS, ok: QUESTIONS });
         expect(meanOf(run, 'hit_rate@10')).toBeGreaterThan(0.7);
       },

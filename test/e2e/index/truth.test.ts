@@ -14,7 +14,7 @@ const config = (store: string, retriever: string): string => `
 server: {port: 0}
 pipelines:
   - name: docs
-    retriever: {kind: http, url: "${retriever}", results: {list: results, id: id}}
+    retriever: {kind: http, url: "${retriever}", timeout_ms: 60000, results: {list: results, id: id}}
     vector_store: {kind: pgvector, url: "${store}", table: chunks, id: doc, content: body, version: version}
     index:
       manifest: {kind: command, command: [cat, manifest.jsonl]}

@@ -39,14 +39,14 @@ export const unknown: Planted = {
 function configOf(retriever: string): string {
   const one = (name: string) => `
   - name: ${name}
-    retriever: {kind: http, url: "${retriever}/search"}
+    retriever: {kind: http, url: "${retriever}/search", timeout_ms: 60000}
     sampling: {rate: 1}
     privacy: {text: keep}
     judged: {judge: {kind: none}}
     golden: [{set: ${name}-set, max_per_second: 1000}]
     checks: [{name: ${name}-check, measure: ndcg@10, below: 0.99}]
     isolation: [{name: ${name}-rule, segment: tenant, allow: ["{{tenant}}/*"]}]
-    shadow: [{name: ${name}-shadow, retriever: {kind: http, url: "${retriever}/search"}, live_rate: 0}]`;
+    shadow: [{name: ${name}-shadow, retriever: {kind: http, url: "${retriever}/search", timeout_ms: 60000}, live_rate: 0}]`;
   return `server: {host: 0.0.0.0, port: 0, metrics_protected: true}\npipelines:${Object.keys(counts).map(one).join('')}\n`;
 }
 
