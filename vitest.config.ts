@@ -74,8 +74,9 @@ export default defineConfig({
           globalSetup: ['test/support/global-setup.ts', 'test/support/program-setup.ts'],
           // Commands are called in the process of their test, as they were built.
           server: { deps: { external: [/\/dist\//] } },
-          testTimeout: 120_000,
-          hookTimeout: 180_000,
+          // Several daemons at a time share the machine.
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
         },
       },
     ],
