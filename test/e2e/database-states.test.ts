@@ -26,7 +26,7 @@ async function readiness(daemon: InstalledDaemon) {
 }
 
 describe('a database that responds but cannot do what is requested', () => {
-  it('causes 503 while a lock blocks it, on every route, and never 500', { timeout: 120_000 }, async () => {
+  it('causes 503 while a lock blocks it, on every route, and never 500', async () => {
     const { connection, serve } = await anInstallation({ 'recalld.yaml': config });
     const daemon = await serve();
     const holder = new Client(connection);
@@ -48,9 +48,7 @@ describe('a database that responds but cannot do what is requested', () => {
     expect((await daemon.post('/v1/queries', aQuery())).status).toBe(202);
   });
 
-  it('is not ready while it is read-only, as after a failover, and ready as soon as it accepts writes', {
-    timeout: 120_000,
-  }, async () => {
+  it('is not ready while it is read-only, as after a failover, and ready as soon as it accepts writes', async () => {
     const { connection, serve, recalld } = await anInstallation({ 'recalld.yaml': config });
     const daemon = await serve();
     const { database } = connection;
@@ -89,7 +87,7 @@ describe('a database that responds but cannot do what is requested', () => {
 });
 
 describeWithRedis('a daemon on a Redis that evicts', () => {
-  it('is ready but degraded, and warns once, only in its log', { timeout: 120_000 }, async () => {
+  it('is ready but degraded, and warns once, only in its log', async () => {
     const redis = await startRedis();
     onTestFinished(() => redis.close());
     const admin = new Redis(redis.url);
@@ -109,9 +107,7 @@ describeWithRedis('a daemon on a Redis that evicts', () => {
 });
 
 describeWithRedis('two deployments with one prefix in one Redis', () => {
-  it('are kept separate: the second is refused, but replicas and a moved database are not', {
-    timeout: 180_000,
-  }, async () => {
+  it('are kept separate: the second is refused, but replicas and a moved database are not', async () => {
     const redis = await startRedis();
     onTestFinished(() => redis.close());
     const files = { 'recalld.yaml': `${config}queue: {backend: redis, url: '${redis.url}'}\n` };

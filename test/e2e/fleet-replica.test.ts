@@ -10,7 +10,7 @@ import { aGoldenCsv, rightAnswer } from './golden-files.ts';
 
 const PATIENCE = { timeoutMs: 60_000 };
 
-describe('a fleet with a replica for reads', { timeout: 180_000 }, () => {
+describe('a fleet with a replica for reads', () => {
   let databases: ReplicatedPostgres;
   /** The way to the replica. */
   let gate: TcpGate;

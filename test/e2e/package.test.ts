@@ -135,9 +135,7 @@ describe('the package that npm would publish', () => {
     expect(text).not.toContain(repository);
   });
 
-  it('runs on a database that a newer version migrated, unless a migration is breaking', {
-    timeout: 120_000,
-  }, async () => {
+  it('runs on a database that a newer version migrated, unless a migration is breaking', async () => {
     const older = path.join(folder, 'node_modules/recalld');
     const newer = path.join(folder, 'node_modules/recalld-newer');
     await cp(older, newer, { recursive: true });

@@ -30,7 +30,7 @@ const ABSENT =
 
 /** Changes nothing but one topic and the changes of one check that the config does not have. */
 export function describeHistory(watched: () => WatchedService): void {
-  describe.skipIf(missing('prometheus'))('on a daemon with history', { timeout: 180_000 }, () => {
+  describe.skipIf(missing('prometheus'))('on a daemon with history', () => {
     let service: WatchedService;
     let prometheus: Prometheus;
     let database: Client;
