@@ -1,5 +1,5 @@
 /**
- * Compares the clock of this machine with the database clock at the start and every two minutes. A wrong clock would
+ * Compares the clock of this machine with the database clock at startup and every two minutes. A wrong clock would
  * start runs at wrong times, report future ticks as missed, and end runs that have just begun.
  */
 

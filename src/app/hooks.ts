@@ -32,7 +32,7 @@ export function withHooks<T extends Omit<Context, 'hooks'>>(parts: T): T & Pick<
           queue
             .enqueue(reportViolationsJob.name, { pipeline }, `${reportViolationsJob.name}-${pipeline}-${round}`)
             .catch((error: unknown) =>
-              logger.warn('the report of an isolation violation waits for the next evaluation of checks', {
+              logger.warn('an isolation violation will be reported at the next evaluation of checks', {
                 pipeline,
                 reason: messageOf(error),
               }),
@@ -41,7 +41,7 @@ export function withHooks<T extends Omit<Context, 'hooks'>>(parts: T): T & Pick<
       refreshExport() {
         if (parts.config.export === undefined) return;
         queue.enqueue(exportJob.name, {}, `${exportJob.name}-after-${clock.now().getTime()}`).catch((error: unknown) =>
-          logger.warn('erased data leaves the exported files only at the next scheduled export', {
+          logger.warn('erased data stays in the exported files until the next scheduled export', {
             reason: messageOf(error),
           }),
         );

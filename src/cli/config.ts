@@ -22,10 +22,10 @@ export function configCommand(command: Command, signal: AbortSignal): CommandUnk
   command.addCommand(
     configuredCommand(
       'check',
-      'Validate the config; exit 2 if it is not valid. Shows the expected false pages per check, the daily cost of judges, and, if the database is reachable, golden sets that are scheduled more often than their last run took.',
+      'Validate the config; exit 2 if it is not valid. Shows the expected false pages per check, the daily cost of judges, and, if the database is reachable, golden sets whose last run took longer than the interval of their schedule.',
       'recalld config check --config recalld.yaml',
     )
-      .option('--with-runs', 'use the noise in the latest stored runs for thresholds')
+      .option('--with-runs', 'estimate the false pages of score thresholds from the latest stored runs')
       .action(({ config, withRuns, json }) => check(config, withRuns === true, json === true, signal)),
   );
   command.addCommand(

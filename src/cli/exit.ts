@@ -11,7 +11,7 @@ import { visibleText } from '../core/text/visible-text.ts';
 export const EXIT_OK = 0;
 /** A check failed or a regression was found. */
 export const EXIT_CHECK_FAILED = 1;
-/** A bug in recalld; differs from the documented codes. */
+/** A bug in recalld; this code differs from the documented codes. */
 export const EXIT_BUG = 70;
 
 export const exitCodeOfKind: Record<ErrorKind, number> = {

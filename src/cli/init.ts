@@ -215,7 +215,7 @@ function configText(
     results: { list, id, score, ...(id === null ? { text } : {}) },
   };
   const watched = {
-    // The set runs frequently, so that a first trial shows results. Later, hourly runs are common.
+    // The set runs every two minutes, so that a first trial soon shows results. In production, hourly runs are common.
     golden: [{ set: SET, cron: '*/2 * * * *', max_per_second: 5 }],
     checks: [
       {
@@ -260,7 +260,9 @@ function assumptions({ url, method, body, results, knowsK, knowsText }: FoundReq
         ]),
     ...(knowsText
       ? []
-      : ['Two different queries returned the same results: check that the query is where the service reads it.']),
+      : [
+          'Two different queries returned the same results: check that the request puts the query where the service reads it.',
+        ]),
   ];
 }
 
@@ -291,7 +293,7 @@ async function pinToday(
     if (run.status !== 'completed')
       throw new RecalldError('retriever_unreachable', `The queries could not be run: ${run.reason ?? run.status}`);
     const by = commandUser();
-    // Queries that fail today are shown as failing from the first run.
+    // Pins the run even if queries fail, so that checks show these failures from the start.
     const pin = { note: 'By recalld init.', reruns: null, by, now: new Date(), withFailures: true };
     await pinRun(store, run, pin, signal);
     return { runId: run.id, queries: set.queries };

@@ -1,4 +1,4 @@
-/** `recalld store-test`: tests that the configured store supports what recalld needs. Only reads. */
+/** `recalld store-test`: tests that the configured store supports what recalld needs. This command only reads. */
 import { type Command, type CommandUnknownOpts, InvalidArgumentError } from '@commander-js/extra-typings';
 import { type CommandSettings, commandSettings, withPipeline } from '../app/commands/command-store.ts';
 import { assertConfiguredPipeline } from '../app/pipelines.ts';

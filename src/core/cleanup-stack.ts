@@ -24,7 +24,7 @@ export function createCleanupStack(logger: Logger) {
     closing = null;
   };
   return {
-    /** Name of the resource that is being closed; null before and after. */
+    /** Name of the resource that is being closed; null if none is. */
     get closing() {
       return closing;
     },
@@ -32,10 +32,7 @@ export function createCleanupStack(logger: Logger) {
     defer: (name: string, close: () => Promise<void> | void): void => {
       entries.push({ name, close });
     },
-    /**
-     * Closes all resources in reverse order. Runs once; a failure is logged and does not prevent the others from being
-     * closed.
-     */
+    /** Closes all resources in reverse order, once. If one fails to close, logs the failure and closes the others. */
     run: (): Promise<void> => {
       running ??= closeAll();
       return running;

@@ -1,6 +1,6 @@
 /**
- * The parameter of use cases and jobs. Core is independent of all subjects: each subject and the platform add their
- * parts to these interfaces in their own `context.ts`, by declaration merging.
+ * The context that every use case and job receives. Core depends on no subject: the platform and each subject extend
+ * these interfaces in their own `context.ts`, by declaration merging.
  */
 import type { Logger } from './logger.ts';
 import type { Clock } from './time.ts';
@@ -9,25 +9,25 @@ import type { Clock } from './time.ts';
 // biome-ignore lint/suspicious/noEmptyInterface: subjects add to it
 export interface Db {}
 
-/** Work in a later subject that an earlier subject triggers; `app/` provides it. */
+/** Callbacks with which an earlier subject triggers work in a later one; `app/` provides them. */
 // biome-ignore lint/suspicious/noEmptyInterface: subjects add to it
 export interface Hooks {}
 
 /** What an API key with `--pipelines` may see and change; null means everything. */
 export type Scope = {
-  /** Pipelines of the key, and their shadows. */
+  /** Pipelines that the key names, and their shadows. */
   readonly pipelines: readonly string[];
-  /** Golden sets that a pipeline of the key uses, and that it may therefore read. */
+  /** Golden sets that at least one of these pipelines uses; the key may read them. */
   readonly goldenSets: readonly string[];
-  /** Golden sets that only pipelines of the key use, and that it may therefore change. */
+  /** Golden sets that only these pipelines use; the key may change them. */
   readonly ownGoldenSets: readonly string[];
 } | null;
 
 export interface Context {
   readonly db: Db;
-  /** The same tables on the replica while it responds, otherwise on the primary. Rows on the replica may lag. */
+  /** The same tables, read from the replica while it responds and otherwise from the primary. The replica may lag. */
   readonly reads: Db;
-  /** The tables for changes made by a person, whose name is recorded in the audit log. */
+  /** Returns the tables for changes made by a person, whose name the audit log records. */
   readonly dbBy: (person: string) => Db;
   readonly hooks: Hooks;
   readonly clock: Clock;

@@ -1,5 +1,5 @@
 /**
- * All errors that a user or an operator can get, in one table. The HTTP status and the exit code follow from the kind.
+ * All errors that users and operators can see, in one table. The HTTP status and the exit code follow from the kind.
  * Statuses and exit codes are assigned at the edge (http/wire.ts, cli/exit.ts), never here.
  *
  * An expected outcome is a value in a union, an operational failure is a RecalldError, and anything else that is thrown
@@ -260,7 +260,7 @@ export const rejectionTable = {
   span_malformed: 'A span, a log record or a list of either does not conform to OTLP.',
   resource_malformed: 'The resource of some spans or log records is malformed; they were accepted without it.',
   attribute_malformed:
-    'An attribute, event, link or status of a span, or part of one, is malformed; the span was accepted without it.',
+    'An attribute, event, link or status of a span is malformed, fully or in part; the span was accepted without the malformed part.',
   attribute_too_deep: 'A span attribute is nested too deeply; levels beyond 16 were omitted.',
   retriever_unreadable: 'A retriever span has no results, or has them in an unknown form.',
 } as const;
@@ -274,8 +274,8 @@ export interface Rejection {
 }
 
 /**
- * Returns an error's message, for a log or within a sentence. For an AggregateError without a message, as when a host
- * has two addresses and neither responds, returns the distinct messages of its errors.
+ * Returns an error's message, for a log or for use in a sentence. For an AggregateError without a message, as when a
+ * host has two addresses and neither responds, returns the distinct messages of its errors.
  */
 export function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);

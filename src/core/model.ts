@@ -14,7 +14,7 @@
 export interface RetrievedDocument {
   readonly id: string;
   readonly score: number | null;
-  /** Step of the query, from 1, that returned the document; omitted for a query without steps. */
+  /** Number of the query's step (from 1) that returned the document; omitted for a query without steps. */
   readonly step?: number;
   /** Metadata that isolation rules compare, such as the region; omitted if unknown. */
   readonly fields?: Readonly<Record<string, string>>;
@@ -29,7 +29,7 @@ export interface GoldenQuery {
   readonly id: string;
   readonly text: string;
   readonly tags: Readonly<Record<string, string>>;
-  /** Texts that the retriever is asked in order in place of `text`; omitted for a query with one retrieval. */
+  /** Texts that are sent to the retriever in order instead of `text`; omitted for a query with one retrieval. */
   readonly steps?: readonly string[];
   /** Grades of the judged documents; empty for a query that has no answer or that only tests forbidden documents. */
   readonly judgments: readonly Judgment[];
@@ -62,7 +62,7 @@ export const severities = ['critical', 'warning'] as const;
 
 export type Severity = (typeof severities)[number];
 
-/** `no_data`: no trustworthy value shows whether the check passes. */
+/** `no_data`: there is no trustworthy value to evaluate. */
 export const verdicts = ['ok', 'warning', 'critical', 'no_data'] as const;
 
 export type Verdict = (typeof verdicts)[number];

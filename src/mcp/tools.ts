@@ -19,7 +19,7 @@ import { readOverview } from '../report/status/read-status.ts';
 interface Tool<Input extends z.ZodObject = z.ZodObject> {
   readonly name: string;
   readonly does: string;
-  /** What an API key that is limited to pipelines gets. */
+  /** How the tool treats an API key that is limited to pipelines. */
   readonly pipelines: PipelineAccess;
   readonly input: Input;
   /**

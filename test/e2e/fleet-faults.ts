@@ -116,7 +116,7 @@ export function itLivesThroughFaults(kind: QueueKind, watched: () => WatchedFlee
     const said = fleet.of('worker').flatMap(({ daemon }) => logLines(daemon.stderr()));
     expect(said.filter(({ id }) => String(id).startsWith('poison-'))).toHaveLength(3);
     const told =
-      /^warning {2}jobs: \d+ jobs of run-golden-set failed for good. The latest \(poison-\d\) failed with "(run_id|payload): /m;
+      /^warning {2}jobs: \d+ jobs of run-golden-set failed permanently. The latest \(poison-\d\) failed with "(run_id|payload): /m;
     // On a busy machine a queue may take longer to open than the doctor waits, and that is then what it says.
     await waitFor(
       async () => told.test((await runRecalld(['doctor', '--config', 'member-0.yaml'], folder)).stdout),

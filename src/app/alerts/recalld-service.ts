@@ -26,7 +26,10 @@ const completedIn = (range: string): string =>
 const MIN_FAILED_PER_COMPLETED = 0.1;
 /** Window for rare jobs: two runs of the least frequent job, which runs every six hours, plus an hour. */
 const RARE_JOBS = '13h';
-/** Jobs with a single attempt run again on schedule; RecalldJobsFailing fires if they keep failing. */
+/**
+ * Queues of jobs that are retried. Jobs with a single attempt run again on schedule, and RecalldJobsFailing fires if
+ * they keep failing.
+ */
 const retriedJobs = jobCatalogue.filter(({ attempts }) => attempts > 1).map(({ name }) => name);
 
 /** How long a deployment that has disappeared counts as missing. */
@@ -37,7 +40,7 @@ function exporterAlerts(settings: RuleSettings): readonly AlertRule[] {
     {
       alert: 'RecalldAbsent',
       severity: 'critical',
-      // Matches deployments seen within the last day. A deployment that was never seen is found by its job name.
+      // Matches deployments seen within the last day. A deployment that was never seen is detected by its job name.
       expr: `group by () (last_over_time(${series('recalld_build_info')}[${MISSED}]))
 unless on () group by () (${series('recalld_build_info')})
 or absent_over_time(recalld_build_info{job=${JSON.stringify(settings.scrapeJob)}}[${MISSED}])`,
@@ -216,7 +219,7 @@ and on (queue) ${maxBy(['queue'], 'recalld_queue_jobs', { state: 'active' })} ==
     dashboard: 'itself',
     summary: 'recalld: notifications were not delivered',
     description:
-      'recalld gave up {{ printf "%.0f" $value }} messages to {{ $labels.kind }} after an hour of retries. Check the receiver with recalld notify.',
+      'recalld gave up on {{ printf "%.0f" $value }} messages to {{ $labels.kind }} after an hour of retries. Check the receiver with recalld notify.',
   },
   {
     alert: 'RecalldJobsFailing',

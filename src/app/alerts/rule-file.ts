@@ -50,7 +50,7 @@ export function prometheusRule(settings: RuleSettings): object {
   };
 }
 
-/** Keeps alerts firing through a restart, because a failed scrape ends every series at once. */
+/** A failed scrape ends every series at once, so this duration keeps alerts firing through a restart. */
 const RESTART = '5m';
 
 function recordingRule({ record, expr, labels }: RecordingRule, { groupLabels }: RuleSettings): object {
@@ -80,7 +80,7 @@ function alertRule(rule: AlertRule, settings: RuleSettings): object {
   };
 }
 
-/** True for alerts on a pipeline; false for alerts about recalld itself, whose cause is not in a pipeline. */
+/** True for alerts on a pipeline; false for alerts about recalld itself, which no pipeline causes. */
 function isOfPipeline({ by, dashboard }: AlertRule): boolean {
   return by.includes('pipeline') && dashboard !== 'itself';
 }
@@ -156,7 +156,7 @@ function named(labels: Readonly<Record<string, string>>, expr: string): string {
   );
 }
 
-/** Alerts on configured golden sets that a deployment does not have. */
+/** Alerts for configured golden sets that are missing from a deployment. */
 function configuredGroup({ pipelines, scrapeJob }: RuleSettings): RuleGroup {
   const alerts = pipelines.flatMap(({ name, goldenSets }) =>
     goldenSets.map((goldenSet) => ({

@@ -216,7 +216,7 @@ function explainUnion(issue: z.core.$ZodIssueInvalidUnion, path: Path, checked: 
     return [
       {
         field,
-        text: `has no known form; add ${heads.slice(0, -1).join(', ')} or ${heads.at(-1) ?? ''}`,
+        text: `matches no known form; add ${heads.slice(0, -1).join(', ')} or ${heads.at(-1) ?? ''}`,
       },
     ];
   }

@@ -2,7 +2,9 @@
 import type { ApiScope } from '../../platform/access/credentials.ts';
 import type { PipelineAccess } from '../../platform/access/pipeline-access.ts';
 
-/** Pages, which need the scope read. A page with a form that asks the retriever has a POST route for administrators. */
+/**
+ * Pages, which need the scope read. A page with a form that queries the retriever has a POST route for administrators.
+ */
 export const pageAccess = {
   '/': 'list',
   '/pipelines/:pipeline': 'named',

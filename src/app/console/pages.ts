@@ -251,9 +251,9 @@ function goBack(reply: FastifyReply, back: string | undefined, done: string): Fa
 }
 
 /**
- * Makes the content of a page from its URL.
+ * Builds the content of a page from its URL.
  *
- * @param isAsked true if the page may query the retriever and the store; only a form that an admin submits does
+ * @param isAsked true if the page may query the retriever and the store, which requires a form submitted by an admin
  */
 type Show = (
   context: Context,
@@ -314,13 +314,16 @@ const pages: Readonly<Record<keyof typeof pageAccess, Show>> = {
   },
 };
 
-/** An unknown run costs nothing. @throws RecalldError run_unknown, explanations_limited */
+/**
+ * Spends the explanation budget for queries of a run; an unknown run costs nothing. @throws RecalldError run_unknown,
+ * explanations_limited
+ */
 async function spendExplainedOf(run: string, context: Context, frame: Frame, queries: number): Promise<void> {
   await findRun(context.db.golden.runs, run);
   spendExplained(context, frame, queries);
 }
 
-/** Pages and API share one budget. @throws RecalldError explanations_limited */
+/** Spends the visitor's explanation budget, which pages and API share. @throws RecalldError explanations_limited */
 function spendExplained({ explainBudget }: Context, { visitor }: Frame, queries: number): void {
   explainBudget.spend(personOf({ apiKey: null, visitor }), queries);
 }

@@ -95,8 +95,8 @@ async function examineGoldenSets(
 }
 
 /**
- * Reports retriever spans and gRPC exporters of the last day that produced no live query, and for a pipeline without
- * live queries, searches without a retriever span.
+ * Reports retriever spans and gRPC exporters of the last day that produced no live query. For a pipeline without live
+ * queries, also reports searches without a retriever span.
  */
 async function examineSpans({ pipelines }: Config, { db }: CommandStore, now: Date, report: Report): Promise<void> {
   const names = new Set(pipelines.map(({ name }) => name));
@@ -209,7 +209,7 @@ function whereTo(judge: NonNullable<PipelineConfig['judged']>['judge'], { llm }:
 }
 
 /**
- * Reads only the first lines of each manifest, which may have millions.
+ * Reads only the first lines of each manifest, because a manifest may have millions of lines.
  *
  * @param standings results of earlier rounds; null if the database does not respond
  */

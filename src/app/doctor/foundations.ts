@@ -207,7 +207,7 @@ async function examineFailedJobs({ config, logger }: CommandSettings, storage: S
         const count = failed.find((one) => one.queue === latest.queue)?.count ?? 1;
         const which = count === 1 ? `A job of ${latest.queue}` : `${count} jobs of ${latest.queue}`;
         const reason = latest.reason.replace(/\.$/, '');
-        const message = `${which} failed for good. The latest (${latest.id}) failed with "${reason}". See the worker's log; scheduled jobs run again at their next scheduled time.`;
+        const message = `${which} failed permanently. The latest (${latest.id}) failed with "${reason}". See the worker's log; scheduled jobs run again at their next scheduled time.`;
         report({ service, status: 'warning', ms: null, message });
       }
     } finally {

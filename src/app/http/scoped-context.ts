@@ -1,4 +1,6 @@
-/** The context that the routes use: for an API key that is limited to pipelines, without anything of the others. */
+/**
+ * The context of routes. For an API key that is limited to pipelines, the context excludes all data of other pipelines.
+ */
 import type { FastifyRequest } from 'fastify';
 import type { Context, Scope } from '../../core/context.ts';
 import { findPipeline } from '../../golden/watched-pipeline.ts';

@@ -23,8 +23,8 @@ export function contentId(text: string): string | null {
 const PLACEHOLDER = 'unidentified:';
 
 /**
- * Returns an id for a live query's result of which only the rank is known (from 0). The id is unique to the response,
- * so that two such documents never count as the same. They are never judged.
+ * Returns an id for a live query's result if only its rank (from 0) is known. The id is unique to the response, so two
+ * such documents never count as the same. Such documents are never judged.
  */
 export function placeholderId(queryId: string, rank: number): string {
   return `${PLACEHOLDER}${queryId}#${rank + 1}`;
@@ -34,7 +34,7 @@ export function isPlaceholderId(id: string): boolean {
   return id.startsWith(PLACEHOLDER);
 }
 
-/** True for an id that recalld derived, so that it says nothing about the document's own id. */
+/** Returns true if recalld derived the id, which is then unrelated to the document's own id. */
 export function isDerivedId(id: string): boolean {
   return isPlaceholderId(id) || /^sha256:[0-9a-f]{32}$/.test(id);
 }

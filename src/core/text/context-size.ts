@@ -9,13 +9,15 @@ export interface ContextSize {
 
 const RUN_WORDS = 5;
 /**
- * Maximum number of code units that are searched for repeats, which takes a few milliseconds; `characters` counts all.
+ * Maximum number of code units that are searched for repeats, which takes a few milliseconds. `characters` counts every
+ * code unit.
  */
 const MAX_COMPARED = 200_000;
 
 /**
- * Words are sequences of letters, marks and digits, compared case-insensitively; in scripts without spaces each letter
- * is a word. A text with fewer than five words is one sequence (Broder 1997). Sequences are compared by a 53-bit hash.
+ * Measures a list of texts. Words are sequences of letters, marks and digits, compared case-insensitively; in scripts
+ * without spaces each letter is a word. A text with fewer than five words is one sequence (Broder 1997). Sequences are
+ * compared by a 53-bit hash.
  *
  * @param texts best first, one per result
  * @returns null if there are no results, or if a result's text is unknown

@@ -61,7 +61,10 @@ export function matchesPattern({ text, isPrefix }: FilledPattern, value: string)
   return isPrefix ? value.startsWith(text) : value === text;
 }
 
-/** Explains why a pattern of an isolation rule on `segment` would not separate its values; null if the pattern does. */
+/**
+ * Returns the reason why a pattern in an isolation rule on `segment` does not separate the segment's values; null if it
+ * separates them.
+ */
 export function patternProblem(pattern: string, segment: string): string | null {
   const { literals, segments, isPrefix } = parsePattern(pattern);
   if (pattern === '' || /^\*+$/.test(pattern)) return 'allows every document; write what comes before the *';
@@ -73,6 +76,6 @@ export function patternProblem(pattern: string, segment: string): string | null 
   if (other !== undefined)
     return `names {{${other}}}, but the rule is about the segment ${segment}; write {{${segment}}}`;
   if (isPrefix && segments.length > 0 && literals.at(-1) === '')
-    return `would allow {{${segment}}} to see every ${segment} whose name starts alike; put a separator before the *, such as {{${segment}}}/*`;
+    return `would allow {{${segment}}} to see every ${segment} whose name starts the same way; put a separator before the *, such as {{${segment}}}/*`;
   return null;
 }

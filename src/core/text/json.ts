@@ -55,7 +55,7 @@ export function formatExactJson(value: unknown): string {
 interface JsonLimits {
   /** Maximum nesting of arrays and objects. */
   readonly depth: number;
-  /** Maximum number of arrays and objects in the text. Each array or object uses memory, even if it has few bytes. */
+  /** Maximum number of arrays and objects in the text. Each of them uses memory, however short it is in the text. */
   readonly containers: number;
 }
 
@@ -93,8 +93,8 @@ export function parseBoundedJson(text: string, limits: JsonLimits = jsonLimits):
 }
 
 /**
- * Counts what JSON.parse would open, up to the first position where the text is not valid JSON; JSON.parse stops there
- * too.
+ * Counts the arrays and objects that JSON.parse would create, up to the first position at which the text is not valid
+ * JSON; JSON.parse stops there too.
  */
 function assertWithin(text: string, limits: JsonLimits): void {
   if (hasFewMarks(text, Math.min(limits.depth, limits.containers))) return;

@@ -6,12 +6,14 @@
 import { JsonBeyondLimit, type JsonValue, jsonLimits } from './json.ts';
 
 /**
- * Parses what JSON.parse refuses, where its meaning is clear:
+ * Parses text that JSON.parse rejects, if its meaning is clear:
  *
  * - `NaN`, `Infinity`, `nan`, `inf`, `None` and `undefined` are null, `True` and `False` are booleans;
- * - strings may have single quotes, with the escapes of Python; tuples and sets are lists; a trailing comma is allowed;
- * - a call with named arguments, such as `Document(id='a', metadata={})`, is an object; a call with one argument, such
- *   as `UUID('a')` or `np.float64(0.5)`, is that value; anything in angle brackets, such as `<object at 0x1>`, is null;
+ * - strings may have single quotes, with the escapes of Python; tuples and sets are lists; a trailing comma is
+ *   allowed;
+ * - a call with named arguments, such as `Document(id='a', metadata={})`, is an object; a call with one argument,
+ *   such as `UUID('a')` or `np.float64(0.5)`, is that value; anything in angle brackets, such as `<object at 0x1>`, is
+ *   null;
  * - an integer that a double cannot hold exactly becomes a string of its digits, as in `parseExactJson`.
  *
  * @throws SyntaxError for anything else; JsonBeyondLimit like `parseBoundedJson`

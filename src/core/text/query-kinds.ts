@@ -9,7 +9,7 @@ const MAX_LANGUAGES = 500;
 
 /** A group of queries; `members` are text indices. */
 interface QueryKind {
-  /** Completes "a query": `in German`, `of 14 words and more`. */
+  /** Completes "a query": `in German`, `of 14 words or more`. */
   readonly name: string;
   readonly members: readonly number[];
 }
@@ -54,8 +54,8 @@ export function queryKinds(texts: readonly string[]): QueryKind[] {
   const byLanguage =
     texts.length > MAX_LANGUAGES ? [] : namedBy(texts, languageOf, (code) => `in ${languageName(code)}`);
   const byLength = occurring.slice(1).flatMap((longer, place) => [
-    { name: `of ${occurring[place] ?? 0} words and fewer`, members: placesOf(lengths, (words) => words < longer) },
-    { name: `of ${longer} words and more`, members: placesOf(lengths, (words) => words >= longer) },
+    { name: `of ${occurring[place] ?? 0} words or fewer`, members: placesOf(lengths, (words) => words < longer) },
+    { name: `of ${longer} words or more`, members: placesOf(lengths, (words) => words >= longer) },
   ]);
   const byTrait = traits.map(([name, pattern]) => ({ name, members: placesOf(texts, (text) => pattern.test(text)) }));
   return [...byScript, ...byLanguage, ...byLength, ...byTrait];

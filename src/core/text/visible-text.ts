@@ -1,7 +1,7 @@
 /** Escapes characters that a terminal interprets instead of showing: control characters and text direction changes. */
 
 /** Matches C0 except tab and line feed, DEL, C1, direction marks, line separators, the byte order mark, and tags. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern must match them.
 /* oxlint-disable no-control-regex -- the pattern must match control characters. */
 const obeyed =
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]|[\u{e0000}-\u{e007f}]/gu;

@@ -1,15 +1,15 @@
 /**
  * Ranked-retrieval measures for one query, identical to trec_eval.
  *
- * R is the number of documents with grade >= relevance level, ranks count from 1, h is the number of relevant
- * documents in the top k. A document without judgment or with a negative grade is not relevant, has no gain and
- * keeps its rank. The relevance level affects only the binary measures, never cg, dcg and ndcg.
+ * R is the number of documents with grade >= relevance level, ranks count from 1, h is the number of relevant documents
+ * in the top k. A document without a judgment or with a negative grade is not relevant, has no gain and keeps its rank.
+ * The relevance level affects only the binary measures, never cg, dcg and ndcg.
  *
  * hit_rate@k   1 if h > 0
  * precision@k  h / k, even if fewer than k documents were returned
  * recall@k     h / R, 0 if R = 0
  * f1@k         2PR / (P + R) of precision and recall, 0 if both are 0
- * mrr@k        1 / rank of the first relevant document, 0 if that rank is below k or there is none
+ * mrr@k        1 / rank of the first relevant document, 0 if that rank is greater than k or there is none
  * map@k        sum of the precision at each relevant rank <= k, divided by R
  * cg@k         sum of grade (Järvelin and Kekäläinen 2002)
  * dcg@k        sum of grade / log2(rank + 1), the discount of Burges et al. 2005 and trec_eval; Järvelin and
@@ -18,7 +18,7 @@
  * ndcg_exp@k   like ndcg, with the gain 2^grade - 1
  * union_recall@k  recall of the union of several rankings (`union.ts`); recall@k for a single ranking
  * all_found@k  1 if union_recall@k = 1, else 0
- * unjudged@k   documents in the top k without judgment (or with a negative grade) / k
+ * unjudged@k   documents in the top k without a judgment (or with a negative grade) / k
  *
  * Without @k, measures use the whole ranking, and the ideal ranking has every judged document.
  */

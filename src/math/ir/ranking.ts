@@ -114,7 +114,7 @@ export function applyDuplicatePolicy(
  * Source: Cormack, Clarke, Büttcher, "Reciprocal rank fusion outperforms Condorcet and individual rank learning
  * methods", SIGIR 2009; their constant is 60.
  *
- * @returns every document in any ranking, as the first ranking has it, best first
+ * @returns every document of every ranking, best first, each from the first ranking that contains it
  */
 export function reciprocalRankFusion<Item extends { readonly id: string }>(
   rankings: readonly (readonly Item[])[],
@@ -138,12 +138,12 @@ export function reciprocalRankFusion<Item extends { readonly id: string }>(
 const PERSISTENCE = 0.9;
 
 /**
- * Rank-biased overlap of the first k documents in two rankings, extrapolated from the depth that both have: 1 for the
- * same documents in the same order, 0 for none in common; agreement at the top has the most weight. Two empty rankings
- * count as equal.
+ * Returns the rank-biased overlap of the first k documents in two rankings, extrapolated from the depth that both
+ * rankings reach. It is 1 for the same documents in the same order, and 0 if the rankings have no document in common.
+ * Agreement at the top has the most weight. Two empty rankings count as equal.
  *
  * Source: Webber, Moffat and Zobel, "A similarity measure for indefinite rankings", ACM TOIS 28(4), 2010, equation 32,
- * which also covers rankings of different length.
+ * which also covers rankings of different lengths.
  *
  * @param a document ids, best first, each once; `b` likewise
  * @returns in [0, 1]

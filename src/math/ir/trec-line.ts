@@ -85,7 +85,7 @@ const POWERS_OF_TEN = Float64Array.from({ length: 23 }, (_, exponent) => 10 ** e
 const EXACT_DIGITS = 15;
 /** Number of digits of an integer that fits the processor's integer arithmetic. */
 const GROUP_DIGITS = 9;
-/** Splits a double into its high and low bits (Veltkamp). */
+/** Factor that splits a double into its high and low bits (Veltkamp). */
 const HALVES = 2 ** 27 + 1;
 const highHalf = (value: number): number => value * HALVES - (value * HALVES - value);
 const HIGH_HALVES = POWERS_OF_TEN.map(highHalf);
@@ -97,8 +97,8 @@ const DECIMAL = /^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/;
  * @returns NaN for anything else: words, infinity, hexadecimal, trailing characters, and numbers beyond a double
  */
 export function parseScore(bytes: Uint8Array, start: number, end: number): number {
-  // Up to 15 digits form an integer that a double represents exactly, as it does 10^22, so one division rounds
-  // correctly (Clinger 1990). This and the quotient below avoid a million short-lived strings for a large file.
+  // A double represents 10^22 and every integer of up to 15 digits exactly, so one division rounds correctly (Clinger
+  // 1990). This path and the quotient below avoid a million short-lived strings for a large file.
   const sign = bytes[start];
   const first = sign === MINUS || sign === PLUS ? start + 1 : start;
   let head = 0;
@@ -156,9 +156,9 @@ export function parseScore(bytes: Uint8Array, start: number, end: number): numbe
  * doubles to decide.
  *
  * a and b are below 10^9 and m is at most 9, so a * 10^m is exact because a * 5^m is below 2^51; 10^n is exact too. The
- * quotient of doubles is corrected by its remainder, which products in two parts give exactly (Dekker 1971, with
- * Veltkamp's split). The parameters are small integers and nothing is called, because a double passed from one function
- * to another is an object.
+ * remainder corrects the quotient of doubles. It is exact because its products are computed in two parts (Dekker 1971,
+ * with Veltkamp's split). The parameters are small integers and the function calls no other function, because a double
+ * that is passed between functions becomes an object.
  */
 function roundedQuotient(a: number, m: number, b: number, n: number): number {
   const dividend = a * (POWERS_OF_TEN[m] ?? 1);

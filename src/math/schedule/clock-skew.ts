@@ -30,7 +30,7 @@ export function clockSkew({ sentAtMs, tookMs, otherMs }: ClockLook) {
 }
 
 /**
- * Returns true if the local clock is usable. If the response took too long to decide, returns the previous result,
+ * Returns true if the local clock is usable. If the round trip was too long to decide, returns the previous result
  * `before`.
  */
 export function isClockRight({ seconds, marginSeconds }: ClockSkew, before: boolean): boolean {
@@ -41,7 +41,7 @@ export function isClockRight({ seconds, marginSeconds }: ClockSkew, before: bool
 /** Returns the sentence that reports a wrong clock. */
 export function clockTrouble({ seconds }: ClockSkew): string {
   const direction = seconds > 0 ? 'ahead of' : 'behind';
-  return `The clock of this machine is ${inWords(Math.abs(seconds))} ${direction} the database clock. Nothing is started on schedule here until they agree within a minute; let both machines synchronise by NTP.`;
+  return `The clock of this machine is ${inWords(Math.abs(seconds))} ${direction} the database clock. This machine starts no scheduled work until the clocks agree within a minute; synchronise both machines by NTP.`;
 }
 
 function inWords(seconds: number): string {

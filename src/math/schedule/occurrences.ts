@@ -1,11 +1,11 @@
 /**
  * Computes the times at which a cron expression occurs. The scheduler, the search for missed ticks and the freshness
- * limits all use this.
+ * limits all use these times.
  *
- * A time of day occurs once a day, even when clocks change. A time that is skipped in spring occurs as long after the
- * change as it lies in the gap (02:30 becomes 03:30, 24 hours after the day before, as in RFC 5545 and Temporal). A
- * time that exists twice in autumn occurs the first time. A schedule with `*` for its minute or hour follows elapsed
- * time and occurs in both cases.
+ * A time of day occurs once a day, even when clocks change. A time that is skipped in spring is moved forward by the
+ * length of the gap (02:30 becomes 03:30, 24 hours after the previous day's occurrence, as in RFC 5545 and Temporal). A
+ * time that exists twice in autumn occurs only the first time. A schedule with `*` for its minute or hour follows
+ * elapsed time in both cases.
  */
 
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/time.ts';
@@ -39,7 +39,7 @@ const weekday: Field = { min: 0, max: 7, names: ['SUN', 'MON', 'TUE', 'WED', 'TH
 
 /** `*`, a value or a range; `*` and ranges can have a step. */
 const PART = /^(?:\*|([a-z\d]+)(?:-([a-z\d]+))?)(?:\/(\d{1,2}))?$/i;
-/** Number of days that contain every date: at most eight years separate one 29 February from the next. */
+/** Number of days that is certain to include every date: at most eight years separate one 29 February from the next. */
 const DAYS_OF_ALL_DATES = 8 * 366;
 
 /** @returns null for an invalid expression, and for an expression that never occurs, such as on 30 February */
@@ -104,9 +104,9 @@ interface Stretch {
 interface ClockDay {
   /** One stretch, or two on a day when the clock changes: before and after. */
   readonly stretches: readonly Stretch[];
-  /** Instants that represent the skipped hour after the clock went forward, as if it had not been changed. */
+  /** The hour after the clock went forward, in which the skipped times occur. */
   readonly leftOut: Stretch | null;
-  /** Instants after the clock went back, during which local time repeats. */
+  /** The hour after the clock went back, in which local times repeat. */
   readonly repeated: Stretch | null;
 }
 
@@ -168,7 +168,7 @@ const SECOND_MS = 1000;
 /** Maximum number of days between two occurrences: eight years, from one 29 February to the next. */
 const MAX_WAIT_DAYS = 8 * 366 + 2;
 const MAX_BETWEEN = 10_000;
-/** Number of ticks ahead that show every gap within a day, for schedules with up to one tick every five minutes. */
+/** Number of future ticks to inspect. They cover a day if the schedule has at most one tick every five minutes. */
 const TICKS_AHEAD = 300;
 const DAYS_AHEAD = 400;
 const EIGHT_DAYS_MS = 8 * DAY_MS;
@@ -228,8 +228,7 @@ export function longestGapSeconds(cron: Cron, now: Date): number {
     longestMs = Math.max(longestMs, next.getTime() - last.getTime());
     last = next;
   }
-  // If the schedule is so frequent that the ticks above include no weekend, checks around every hour for more than a
-  // week.
+  // The ticks of a frequent schedule may include no weekend, so also check around every hour for more than a week.
   for (let at = last.getTime(); at < now.getTime() + EIGHT_DAYS_MS; at += HOUR_MS) {
     const around = new Date(at);
     const gap = nextOccurrence(cron, around).getTime() - latestOccurrence(cron, around).getTime();

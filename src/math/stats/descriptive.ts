@@ -20,8 +20,8 @@ const SEED = 1;
  * Returns the confidence interval of a mean by the method that fits the values.
  *
  * - `bca` for 10 to 49 values, and for more values if they are so skewed that the t interval would be wrong: n <= 25
- *   G1^2, the rule in Cochran, Sampling Techniques, 1977, section 2.15. It uses 9,999 seeded replicates; above 2,000
- *   values fewer, but at least 999.
+ *   G1^2, the rule in Cochran, Sampling Techniques, 1977, section 2.15. It uses 9,999 seeded replicates; for more than
+ *   2,000 values it uses fewer, but at least 999.
  * - `t` otherwise, including below 10 values. Replicates cannot leave the range of the values, so for 5 queries a
  *   bootstrap interval covers the true mean of a typical nDCG in 82 % of cases and the t interval in 92 %.
  *
@@ -98,7 +98,7 @@ function resampledMeans(sorted: Float64Array, { replicates, seed }: BootstrapSet
 }
 
 function biasOf(means: Float64Array, mean: number): number {
-  // The same values summed in another order differ in their last digits but are still equal.
+  // Summing the same values in another order changes the last digits; such sums count as equal.
   const rounding = 1e-12 * Math.max(1, Math.abs(mean));
   let below = 0;
   for (const replicate of means) {
@@ -123,13 +123,13 @@ export interface MetricSummary {
   readonly mean: number;
   /** Number of queries in the mean. */
   readonly n: number;
-  /** Bounds of the mean, within the measure's range. The bounds always enclose the mean. */
+  /** Bounds of the confidence interval, within the measure's range. The interval always includes the mean. */
   readonly ciLow: number;
   readonly ciHigh: number;
   readonly ciMethod: 'bca' | 't' | 'wilson';
 }
 
-/** Returns a bound for documents and metrics; null if it is infinite. */
+/** Returns a bound for JSON documents and metrics; null if it is infinite. */
 export function finiteOrNull(bound: number): number | null {
   return Number.isFinite(bound) ? bound : null;
 }
@@ -139,14 +139,14 @@ const CONFIDENCE = 0.95;
 /**
  * Returns the mean over queries and its 95 % confidence interval.
  *
- * - `wilson` for hit_rate and all_found, which are proportions. Also for every measure in [0, 1] whose values are all
- *   equal (a single query is such a case), or that has fewer than 50 values which are skewed by Cochran's rule, as when
- *   nearly all queries are answered completely. There, t and bootstrap would shrink to a point and claim certainty, or cover the
- *   mean in as few as 91 % of cases. No variable on [0, 1] with this mean spreads more than the success or failure that
- *   Wilson assumes.
+ * - `wilson` for hit_rate and all_found, which are proportions. Also for every measure in [0, 1] if its values are
+ *   all equal (as for a single query), or if it has fewer than 50 values that are skewed by Cochran's rule (as when
+ *   nearly all queries are answered completely). For such values, the t and bootstrap intervals shrink to a point, or
+ *   cover the mean in as few as 91 % of cases. Wilson's interval is wide enough: with a given mean, no variable on [0,
+ *   1] varies more than the binary outcome that Wilson assumes.
  * - `bca` or `t` otherwise, by the rule in `meanInterval`.
  *
- * cg and dcg have no upper bound. The interval of cg and dcg is [0, Infinity] for one query, and a point if several values are all
+ * cg and dcg have no upper bound. Their interval is [0, Infinity] for one query, and a point if several values are all
  * equal.
  *
  * @param values one per query, with failed and empty queries as 0; the result does not depend on their order
@@ -287,8 +287,8 @@ interface Lifetime {
 
 /**
  * Returns the time by which a share of all cases had the event, by the product-limit estimator of Kaplan and Meier
- * 1958. A case without the event counts as waiting for as long as it was observed, so that missing events make nothing
- * look fast.
+ * (1958). A case without the event counts as waiting for as long as it was observed, so missing events do not make
+ * durations look shorter.
  *
  * The bounds follow Brookmeyer and Crowley 1982 with Greenwood's variance on the scale of log(-log S), as in R's
  * `survfit` with `conf.type = "log-log"`. Weights are sampling weights: the variance uses the effective number. If the
@@ -307,7 +307,7 @@ export function survivalQuantile(lifetimes: readonly Lifetime[], share: number, 
   const found = {
     /** The quantile; null if a smaller share had the event by the longest observed time. */
     value: null as number | null,
-    /** Its bounds; null if not reached. */
+    /** Bounds of the quantile; null if not reached. */
     low: null as number | null,
     high: null as number | null,
   };
@@ -325,7 +325,7 @@ export function survivalQuantile(lifetimes: readonly Lifetime[], share: number, 
       survival = rest < 1e-9 * weights ? 0 : survival * (rest / waiting);
       greenwood += survival === 0 ? 0 : arrived / (waiting * rest);
       const reach = survival === 0 ? 0 : (z * Math.sqrt(greenwood * inflation)) / Math.abs(Math.log(survival));
-      // After the last event Greenwood's variance is zero; the coincidence of the last cases has an exact bound.
+      // After the last event, Greenwood's variance is zero, so an exact bound for the coinciding last cases is used.
       upper = survival > 0 ? survival ** Math.exp(-reach) : upper * (1 - tail ** (inflation / waiting));
       if (survival === 0 || survival ** Math.exp(reach) <= 1 - share) found.low ??= time;
       if (survival <= 1 - share + 1e-12) found.value ??= time;

@@ -51,8 +51,8 @@ function orTiny(value: number): number {
 }
 
 /**
- * ln B(a, b). Uses Stirling's series for a and b >= 10, where its logarithms are taken of ratios so that large
- * parameters lose no digits. Smaller parameters are first raised by B(a, b) = B(a + 1, b) (a + b) / a.
+ * ln B(a, b). For a and b >= 10, uses Stirling's series with logarithms of ratios, so that large parameters lose no
+ * digits. Smaller parameters are first raised by B(a, b) = B(a + 1, b) (a + b) / a.
  */
 export function logBeta(a: number, b: number): number {
   let factor = 1;
@@ -151,8 +151,8 @@ function upperTail(z: number): number {
 export function chiSquareTail(value: number, df: number): number {
   if (value <= 0) return 1;
   const isOdd = df % 2 === 1;
-  // Each term is the previous term times value / j. The sum tracks its logarithm, because the first term may be too
-  // small for a double.
+  // Each term is the previous term times value / j. The loop tracks the logarithm of the term, because the first term
+  // may be too small for a double.
   let logTerm = isOdd ? (Math.log((2 * value) / Math.PI) - value) / 2 : -value / 2;
   let tail = isOdd ? 2 * normalCdf(-Math.sqrt(value)) : 0;
   for (let j = isOdd ? 3 : 2; j <= df; j += 2) {
@@ -163,7 +163,7 @@ export function chiSquareTail(value: number, df: number): number {
 }
 
 /**
- * The value below which the chi-square distribution stays with probability `p`, by bisection of its tail.
+ * The value with P(X <= value) = p for the chi-square distribution, by bisection of its tail.
  *
  * @param p in (0, 1)
  * @param df whole number >= 1
@@ -305,7 +305,7 @@ export function logAdd(a: number, b: number): number {
   return high + Math.log1p(Math.exp(Math.min(a, b) - high));
 }
 
-/** ln of the mean of the e^value. @throws RangeError without values */
+/** ln of the mean of e^value over all values. @throws RangeError without values */
 export function logMean(values: readonly number[]): number {
   if (values.length === 0) throw new RangeError('The mean of no values is not defined.');
   const high = Math.max(...values);

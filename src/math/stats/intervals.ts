@@ -11,7 +11,7 @@ export interface Bounds {
  * Confidence interval of a mean: mean -+ t * sd / sqrt(n), where t is the quantile with n - 1 degrees of freedom.
  *
  * @param standardDeviation standard deviation of the values, with n - 1 in the denominator
- * @param n number of values; 1 shows no spread and returns the whole line
+ * @param n number of values; for 1, the spread is unknown and the interval is the whole line
  */
 export function studentTInterval(mean: number, standardDeviation: number, n: number, confidence: number): Bounds {
   if (n < 2) return { low: Number.NEGATIVE_INFINITY, high: Number.POSITIVE_INFINITY };
@@ -38,9 +38,9 @@ export function wilsonInterval(rate: number, n: number, confidence: number): Bou
 }
 
 /**
- * Exact interval of a proportion, Clopper and Pearson 1934: each end is the share at which the observed or a more
- * extreme number of successes occurs with half of the remaining probability. The interval's coverage is never below the
- * stated level, even for shares near 0. For samples without replacement it is wider than necessary, never narrower.
+ * Exact interval of a proportion, Clopper and Pearson 1934: each end is the share for which the observed number of
+ * successes, or a more extreme one, has the probability (1 - confidence) / 2. The interval's coverage is never below
+ * the stated level, even for shares near 0. For samples without replacement it is wider than necessary, never narrower.
  *
  * @param successes 0 to n
  * @param n number of trials, >= 1
@@ -119,7 +119,7 @@ function correlation({ both, onlyBaseline, onlyCandidate, neither }: PairedHits,
  *
  * Wilson's interval is symmetric on the logit scale, with half-width h = 2 asinh(z / (2 sqrt(n p (1 - p)))) (Newcombe
  * 1998), so h at one z determines h at another without n. At a share of 0 or 1, where the interval has only one side, n
- * follows from the bound, which is z^2 / (n + z^2) away.
+ * follows from the bound, whose distance from the share is z^2 / (n + z^2).
  *
  * @param share in [0, 1]
  * @param bounds interval of the share, at level `confidence`
@@ -142,7 +142,7 @@ function reachFromEnd(reach: number, z: number, other: number): number {
   return (other * other) / (n + other * other);
 }
 
-/** Leaves a bound at an end of the range unchanged. */
+/** Returns the bound at another z; a bound at an end of the range does not change. */
 function moved(share: number, bound: number, z: number, other: number, end: 0 | 1): number {
   if (bound <= 0 || bound >= 1) return end;
   const reach = logit(bound) - logit(share);

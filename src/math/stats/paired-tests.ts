@@ -101,7 +101,7 @@ export function noncentralTUpperTail(t: number, df: number, noncentrality: numbe
   return sum / weights;
 }
 
-/** Distance of the log density of ln S below its peak at 0: df/2 (e^(2x) - 1 - 2x). */
+/** How far the log density of ln S is below its peak at 0: df/2 (e^(2x) - 1 - 2x). */
 function fallAt(x: number, df: number): number {
   return (df / 2) * (Math.expm1(2 * x) - 2 * x);
 }
@@ -152,7 +152,7 @@ export function pairedTSampleSize(difference: number, standardDeviation: number,
 
 /**
  * The mean difference that the paired t test detects with the planned power. For many pairs and the usual plan
- * (two-sided alpha 0.05, power 0.8), it is 2.8 sd / sqrt(n); null for one pair, with which nothing can be detected.
+ * (two-sided alpha 0.05, power 0.8), it is 2.8 sd / sqrt(n). Null for one pair, because one pair detects nothing.
  *
  * @param standardDeviation standard deviation of the differences, >= 0; if it is 0, every difference is detected, so
  * the result is 0
@@ -191,7 +191,7 @@ function smallestDetectableEffect(n: number, plan: TestPlan): number {
   return enough;
 }
 
-/** z(1 - alpha / sided) + z(power): the effect times sqrt(n) that many pairs need. */
+/** The effect times sqrt(n) that is needed with many pairs: z(1 - alpha / sided) + z(power). */
 function normalReach({ alpha, sided, power }: TestPlan): number {
   return normalQuantile(1 - alpha / sided) + normalQuantile(power);
 }

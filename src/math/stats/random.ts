@@ -5,14 +5,14 @@ export type RandomSource = (target: Uint32Array) => void;
 
 /**
  * The generator xoshiro128** by Blackman and Vigna (2018), period 2^128 - 1. The same seed returns the same numbers on
- * every machine, regardless of how they are requested. Not suitable for secrets.
+ * every machine, regardless of how many are requested at a time. Not suitable for secrets.
  *
  * @param seed an integer; its low 32 bits count, and similar seeds return unrelated numbers
  */
 export function createRandom(seed: number): RandomSource {
   const state = Int32Array.of(mix(seed + 1), mix(seed + 2), mix(seed + 3), mix(seed + 4) | 1);
   return (target) => {
-    // Local variables hold the state during the loop, which takes half the time of a function call per number.
+    // The loop keeps the state in local variables, which takes half the time of a function call per number.
     let [a = 0, b = 0, c = 0, d = 0] = state;
     for (let i = 0; i < target.length; i++) {
       const product = Math.imul(b, 5);

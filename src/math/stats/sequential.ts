@@ -15,7 +15,7 @@ type DetectorForm = 'shiryaev_roberts' | 'cusum';
 export interface DetectorSettings {
   /** Null mean m0 of the session scores, in (0, 1). */
   readonly nullMean: number;
-  /** Overdispersion, >= 1. It tempers the e-value. */
+  /** Overdispersion, >= 1. The growth g of each bet is divided by it. */
   readonly phi: number;
   /** Stakes lambda of the bets; each is capped at 0.9 / m0. */
   readonly lambdas?: readonly number[];

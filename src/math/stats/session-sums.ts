@@ -1,4 +1,7 @@
-/** A ratio over sessions and its variance, computed from sums that add up over days, so the sessions can be deleted. */
+/**
+ * A ratio over sessions and its variance, computed from sums that can be added over days, so that the sessions can be
+ * deleted.
+ */
 
 import { effectiveNumberOf } from './effective-number.ts';
 
@@ -11,7 +14,8 @@ export interface SessionTerm {
 }
 
 /**
- * Sums over sessions of their x and y: n, x, y, xx, xy, yy, xxxx, xxxy, xxyy, xyyy, yyyy. The sums add up over days.
+ * Sums over sessions of their x and y: n, x, y, xx, xy, yy, xxxx, xxxy, xxyy, xyyy, yyyy. The sums of several days can
+ * be added.
  */
 export type SessionSums = readonly number[];
 

@@ -61,7 +61,9 @@ function latticeTail(counts: Float64Array, total: number, unit: number): SignFli
   };
 }
 
-/** Counts pairs with one sum from each half that reach the bound. As one sum grows, the minimum of the other falls. */
+/**
+ * Counts pairs with one sum from each half that reach the bound. The larger one sum is, the smaller the other may be.
+ */
 function enumeratedTail(sizes: Float64Array): SignFlipTail {
   const middle = sizes.length >> 1;
   const rising = signedSums(sizes.subarray(0, middle)).toSorted();
@@ -140,8 +142,8 @@ const SEED = 1;
 const MIN_DRAWS = 9_999;
 const MAX_DRAWS = 99_999;
 /**
- * Maximum number of sign flips, with which a few thousand differences take about 0.1 s. 20,000 draws distinguish a p of
- * 0.05 from 0.045.
+ * Maximum number of sign flips; a few thousand differences then take about 0.1 s. 20,000 draws distinguish a p of 0.05
+ * from 0.045.
  */
 const MAX_FLIPS = 2e8;
 

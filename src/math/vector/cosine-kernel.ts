@@ -123,7 +123,7 @@ function copyScaled(
   target: Float32Array,
   start: number,
 ): void {
-  // Multiplied by 0, a number that is not finite would become NaN.
+  // Multiplying a non-finite number by 0 would yield NaN.
   if (scale === 0) target.fill(0, start, start + count);
   else for (let c = 0; c < count; c++) target[start + c] = (source[from + c] as number) * scale;
 }
@@ -250,8 +250,8 @@ function flatten(code: Code): number[] {
 }
 
 /**
- * Rows that are multiplied together. The 4 x 2 sums, 3 vectors of numbers and V8's own needs fit the 16 vector
- * registers of x86-64. Larger tiles spill some registers and take twice the time.
+ * Rows that are multiplied together. The 4 x 2 sums, 3 vectors of numbers and the registers that V8 reserves fit into
+ * the 16 vector registers of x86-64. Larger tiles do not fit and take twice the time.
  */
 const LEFT_TILE = 4;
 const RIGHT_TILE = 2;

@@ -104,13 +104,13 @@ export function meanDirection(matrix: Matrix): Float64Array {
 }
 
 /**
- * 1 / length for each length, so that multiplying a dot product by it yields a cosine; 0 for a row without direction.
+ * 1 / length for each length, so that multiplying a dot product by it yields a cosine; 0 for a row without a direction.
  */
 export function inverseOf(lengths: Float64Array): Float64Array {
   return lengths.map((length) => (length > 0 && length < Number.POSITIVE_INFINITY ? 1 / length : 0));
 }
 
-/** 1 / length of each row; 0 for a row without direction. */
+/** 1 / length of each row; 0 for a row without a direction. */
 export function inverseLengths(matrix: Matrix): Float64Array {
   return inverseOf(rowLengths(matrix));
 }

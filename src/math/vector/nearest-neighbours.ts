@@ -107,7 +107,7 @@ export function meanSimilarities({ k, similarities }: Neighbours, queries: numbe
 interface Search {
   readonly store: Matrix;
   readonly queries: Matrix;
-  /** 1 / length of each row; 0 for a row without direction. */
+  /** 1 / length of each row; 0 for a row without a direction. */
   readonly storeScales: Float64Array;
   readonly queryScales: Float64Array;
 }

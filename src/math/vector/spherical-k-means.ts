@@ -128,7 +128,7 @@ const BLOCK = 64;
  * Lloyd's algorithm on directions (rows count as scaled to length 1). Repeats `iterations` times: assign each row to
  * its nearest centroid (ties to the lowest index), then move each centroid to the direction of the mean of its rows (a
  * centroid without rows stays). Then assigns once more. Ends early if no row moves, which does not change the result. A
- * row without direction (zero or not finite) moves no centroid and has the label 0.
+ * row without a direction (zero or not finite) moves no centroid and has the label 0.
  *
  * @param start row-major centroids of length 1
  */
@@ -149,7 +149,7 @@ export function lloyd(rows: Matrix, start: Float64Array, iterations: number): Cl
 
 /**
  * Assigns each row to the unit centroid with the largest cosine; if there is a tie, to the lowest index. A row without
- * direction has the label 0.
+ * a direction has the label 0.
  *
  * @param lengths of the rows, if they are known
  */
@@ -162,8 +162,8 @@ export function nearestDirections(
 }
 
 /**
- * First compares in float32, then in float64 the centroids that may still be nearest. The result equals a comparison
- * entirely in float64, in a fraction of the time.
+ * Compares in float32 first, and then compares in float64 the centroids that may still be nearest. The result equals a
+ * comparison entirely in float64, in a fraction of the time.
  */
 function assign(
   rows: Matrix,

@@ -48,7 +48,7 @@ export function addMcp(
   });
 }
 
-/** Returns what the caller may see, and what its API key grants to tools. */
+/** Returns what the caller may see, and the permissions that its API key grants to tools. */
 function authOf({ apiKey }: FastifyRequest, context: Context): AuthInfo {
   const key = apiKey === 'unknown' ? null : apiKey;
   const granted: Granted = { context, choosesTags: key === null || allows(key.scopes, 'admin') };

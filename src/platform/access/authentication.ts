@@ -182,7 +182,7 @@ export async function limitOfMetrics(
   needsKey: boolean,
 ): Promise<readonly string[] | null> {
   const text = bearerOf(request);
-  // Another token, for example of a proxy, is not ours to check.
+  // Ignores other kinds of tokens, for example of a proxy, because recalld cannot check them.
   if (text === null || !text.startsWith(API_KEY_PREFIX)) {
     if (!needsKey) return null;
     const message =

@@ -110,6 +110,6 @@ export function refuseUnusableSignIn({ server, alerts }: SignInConfig, context: 
   if (server.auth_proxy !== undefined && server.trusted_proxies.length === 0)
     refuse(
       'auth_proxy',
-      'needs `server.trusted_proxies`, because only those may name a user; add the address of the proxy',
+      'needs `server.trusted_proxies`, because only these proxies may name a user; add the address of the proxy',
     );
 }

@@ -235,7 +235,7 @@ export type SignedIn =
   | { readonly key: ApiKey; readonly user: null }
   | {
       readonly key: null;
-      /** Their groups are those that granted a role at sign-in. */
+      /** Includes only the groups that granted a role at sign-in. */
       readonly user: User;
     };
 

@@ -1,19 +1,19 @@
-/** What an API key that is limited to pipelines gets from each route. */
+/** How each route treats an API key that is limited to pipelines. */
 import type { FastifyRequest } from 'fastify';
 import type { Context } from '../../core/context.ts';
 
 /** Every route and every MCP tool declares one of these. */
 export const pipelineAccess = {
-  named: 'Only for a pipeline of the key. Any other name is answered like an unknown one.',
-  id: 'Only for ids of its pipelines. Any other id is answered like an unknown one.',
+  named: 'Only for a pipeline of the key. Any other name gets the response for an unknown pipeline.',
+  id: 'Only for ids of its pipelines. Any other id gets the response for an unknown id.',
   golden_set: 'Only for golden sets that its pipelines use, and changes only those that no other pipeline uses.',
   list: 'Only what belongs to its pipelines.',
   items: 'Items of its pipelines are stored. Any other item is rejected like an item of an unknown pipeline.',
   tools: 'Each tool as listed below.',
-  metrics: 'Only series of its pipelines, and the metrics of recalld that count nothing of others.',
+  metrics: 'Only series of its pipelines, and metrics of recalld that contain no data of other pipelines.',
   refused: 'Refused, because it affects all pipelines.',
-  link: 'The key in the link is the permission, for this one chart.',
-  none: 'Everything; it has no data of a pipeline.',
+  link: 'The key in the link grants access to this one chart.',
+  none: 'Everything; the response contains no pipeline data.',
 } as const;
 
 export type PipelineAccess = keyof typeof pipelineAccess;

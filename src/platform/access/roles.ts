@@ -3,14 +3,14 @@ import { RecalldError } from '../../core/errors.ts';
 import type { Roles } from './config.ts';
 
 export interface User {
-  /** Never changes for a user: the subject at the provider, or the name that a proxy sends. */
+  /** Permanent id of the user: the subject at the provider, or the name that a proxy sends. */
   readonly id: string;
-  /** Shown to people. */
+  /** Name shown to people. */
   readonly name: string;
   readonly groups: readonly string[];
 }
 
-/** Returns the scopes that the groups grant, as those of an API key. */
+/** Returns the API key scopes that the groups grant. */
 export function scopesOf(groups: readonly string[], { admin, read }: Roles): readonly ('admin' | 'read')[] {
   if (groups.some((group) => admin.includes(group))) return ['admin'];
   return groups.some((group) => read.includes(group)) ? ['read'] : [];

@@ -18,7 +18,7 @@ const MAX_RESPONSE_BYTES = 4 * 1024 * 1024;
 /** Longer names are cut. */
 const MAX_NAME = 200;
 
-/** What the browser keeps until the provider sends it back. */
+/** State that the browser stores during a sign-in at the provider. */
 export interface SignInAttempt {
   readonly state: string;
   readonly nonce: string;
@@ -205,7 +205,7 @@ function fail(message: string): RecalldError {
   return new RecalldError('sign_in_failed', message);
 }
 
-/** Explains why a sign-in failed. Repeats nothing from a token and no text that the provider chose. */
+/** Explains why a sign-in failed. The message contains nothing from a token and no text from the provider. */
 function explainFailure(error: unknown): RecalldError {
   const inner = recalldErrorIn(error);
   if (inner !== null) return inner;

@@ -14,7 +14,7 @@ export interface GaugeGraph {
   readonly min?: number;
   readonly max?: number;
   readonly isLog?: true;
-  /** The watched measure whose normal range is drawn, if there is one series. */
+  /** The watched measure whose normal range is drawn if the panel has only one series. */
   readonly normalOf?: string;
   /** What the panel shows, in place of the metric's help text. */
   readonly description?: string;

@@ -32,7 +32,7 @@ const readReasons: Readonly<Record<string, string>> = {
 const writeReasons: Readonly<Record<string, string>> = {
   EEXIST: 'already exists; use another path or add --force',
   EISDIR: 'is a folder; specify a file',
-  ENOTDIR: 'is below a file; use another path',
+  ENOTDIR: 'is inside a file instead of a folder; use another path',
   EACCES: 'is not writable; check its permissions',
   ENOSPC: 'could not be written because the disk is full; free some space',
 };
@@ -218,7 +218,7 @@ async function* chunks(path: string): AsyncGenerator<Buffer> {
 }
 
 /**
- * Creates the accessor for a state file without reading the file. The accessor's methods throw RecalldError
+ * Returns functions that read and write a state file. Does not read the file yet. The functions throw RecalldError
  * `file_unreadable` and `file_unwritable`.
  */
 export function createStateFile(path: string) {

@@ -76,7 +76,7 @@ export function limitConnections(app: FastifyInstance, budget: MemoryBudget, log
     // Fastify opens a second server for the name localhost. Connections of the second server are first seen here.
     const connection = connections.get(socket) ?? (socket.destroyed ? null : admit(socket));
     if (connection === null || connection.underWay >= MAX_PIPELINED) {
-      // A client that does not read its responses gets no more of them.
+      // Sends no more responses to a client that does not read them.
       reply.hijack();
       socket.destroy();
       return;

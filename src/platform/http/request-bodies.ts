@@ -1,7 +1,7 @@
 /**
- * Reads, inflates and counts all request bodies: after the key check (authentication.ts), in the parser of a route that
- * accepts a body, and within the memory budget for all running requests. Small JSON bodies are parsed. Large bodies
- * stay in the pieces in which they arrived, if the route requests it.
+ * Reads, inflates and counts all request bodies, within the memory budget for all running requests. A body is read
+ * after the key check (authentication.ts), in the parser of a route that accepts a body. Small JSON bodies are parsed.
+ * Large bodies stay in the pieces in which they arrived, if the route requests it.
  */
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
@@ -288,7 +288,9 @@ function parsed(pieces: readonly Buffer[]): unknown {
   return parseJson(bytes.toString('utf8'));
 }
 
-/** Error for a body that is not UTF-8. Read as UTF-8, its ids and texts would be stored incorrectly. */
+/**
+ * Error for a body that is not UTF-8. If the body were read as UTF-8, its ids and texts would be stored incorrectly.
+ */
 export function notUtf8(): RecalldError {
   return unreadable(
     'The body is not UTF-8; encode the JSON as UTF-8, or send Content-Encoding: gzip if it is compressed.',

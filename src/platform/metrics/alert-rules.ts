@@ -36,8 +36,8 @@ export interface AlertRule {
   readonly labels?: Readonly<Record<string, string>>;
   readonly dashboard: keyof typeof dashboardUids;
   /**
-   * Alerts that make this alert redundant while they fire, and the labels that must match. The rule excludes them
-   * because with an Alertmanager inhibition, an alert that ends while inhibited is never reported as resolved.
+   * Alerts that make this alert redundant while they fire, and the labels that must match. The rule itself excludes
+   * these cases, because an alert that ends during an Alertmanager inhibition is never reported as resolved.
    */
   readonly silentWhile?: { readonly alerts: readonly string[]; readonly on: readonly string[] };
   /** Title for a lock screen, identical for all alerts in a group. The title may use no label other than `pipeline`. */

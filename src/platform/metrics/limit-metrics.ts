@@ -6,7 +6,7 @@ import type { MetricDefinition } from './definition.ts';
 /** Number of lines that are filtered per turn of the event loop, which takes 1 to 2 ms. */
 const LINES_PER_TURN = 5000;
 
-/** Metrics without a pipeline that count nothing of any pipeline. Other metrics without a pipeline are hidden. */
+/** Metrics that contain no pipeline data. Other metrics without a pipeline label are hidden. */
 export const sharedMetrics: readonly string[] = Object.entries<MetricDefinition>(metricCatalogue).flatMap(
   ([name, { labels, isShared = false }]) => (isShared && !labels.includes('pipeline') ? [name] : []),
 );

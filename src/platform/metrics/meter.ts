@@ -25,9 +25,9 @@ export function sample<Name extends StoredMetric>(name: Name, labels: LabelsOf<N
   return { name, labels, value };
 }
 
-/** Samples that depend only on an object that never changes, so that they are serialized once. */
+/** Samples that depend only on an immutable object, so they are serialized once. */
 export interface KeptGauges {
-  /** The same object is returned as long as the samples are unchanged. */
+  /** Identifies the samples: the same object means the same samples. */
   readonly of: object;
   readonly samples: () => readonly GaugeSample[];
 }

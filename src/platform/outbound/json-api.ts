@@ -49,7 +49,7 @@ export interface JsonCall {
   readonly body?: unknown;
   /** Purpose of the call for messages, such as `search`. */
   readonly purpose: string;
-  /** Multiplies the configured timeout; default 1. */
+  /** Factor for the configured timeout; default 1. */
   readonly patience?: number;
 }
 

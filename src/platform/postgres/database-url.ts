@@ -28,7 +28,7 @@ const ENCODING_ADVICE = 'write #, /, ?, @ and % in the user and password as %23,
 export function problemOfDatabaseUrl(text: string): string | null {
   const { authority, path, query } = partsOf(text);
   const host = authority.slice(authority.lastIndexOf('@') + 1);
-  // A password with an unescaped character, after which the rest would be parsed as the host.
+  // The password probably has an unescaped character, after which the rest would be parsed as the host.
   const isCut = text.includes('#') || path.includes('@') || [...query.keys()].some((name) => name.includes('@'));
   if (isCut) return `is not a valid URL; ${ENCODING_ADVICE}`;
   if (host.includes(',') || query.get('host')?.includes(',') === true) {

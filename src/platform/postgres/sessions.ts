@@ -17,7 +17,7 @@ const ROUNDS = 3;
 
 /**
  * Resolves if each session keeps one server process, including behind a pooler in session mode. In other pooler modes,
- * named statements, LISTEN and session parameters are lost and leak to other clients, so this check uses none of them.
+ * named statements, LISTEN and session parameters are lost or leak to other clients, so this check uses none of them.
  *
  * @throws RecalldError database_unreachable, also if a pooler has no second session; pooler_unsuitable
  */

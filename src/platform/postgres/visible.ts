@@ -1,4 +1,7 @@
-/** Returns the SQL condition that a row is in a scope, whose pipelines are the parameter with this number, or null. */
+/**
+ * Returns an SQL condition that is true for the rows in a scope. The parameter with this number is the list of the
+ * scope's pipelines, or null to include all rows.
+ */
 export function visible(pipelineColumn: string, parameter: number): string {
   return `($${parameter}::text[] is null or ${pipelineColumn} = any($${parameter}::text[]))`;
 }

@@ -89,7 +89,7 @@ export interface BackendOptions {
 const SCHEMA = 'bullmq';
 
 /**
- * Number of workers that may be lost while running a job, including through restarts, before the job fails for good.
+ * Number of workers that may be lost while running a job, including through restarts, before the job fails permanently.
  * Limited, because the job may be what crashes them.
  */
 const MAX_LOST_WORKERS = 10;

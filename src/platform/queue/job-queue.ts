@@ -71,7 +71,7 @@ export interface JobQueue {
   work(run: RunJob): Promise<void>;
   /** Returns the number of jobs per queue and state. Rejects with RecalldError queue_unreachable, as `failures` does. */
   counts(): Promise<readonly QueueCount[]>;
-  /** Returns the latest retained jobs that failed for good, up to `limit` per queue. */
+  /** Returns the latest retained jobs that failed permanently, up to `limit` per queue. */
   failures(limit: number): Promise<readonly FailedJob[]>;
   /**
    * Returns the problems that make the store unsafe for jobs, as sentences: it may evict jobs, or is full. Logs when

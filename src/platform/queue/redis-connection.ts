@@ -76,7 +76,7 @@ export function createRedisConnection(
         ...(username === undefined ? {} : { sentinelUsername: username }),
         ...(password === undefined ? {} : { sentinelPassword: password }),
         ...('tls' in tls ? { sentinelTLS: tls.tls, enableTLSForSentinelMode: true } : {}),
-        // Null would end the connection for good. During a failover, no sentinel names a master for some seconds.
+        // Null would end the connection permanently. During a failover, no sentinel names a master for a few seconds.
         sentinelRetryStrategy: retryDelay,
         retryStrategy: retryDelay,
         // After a failover the former master refuses writes; reconnecting queries the sentinels again. ioredis's

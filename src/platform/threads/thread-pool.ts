@@ -228,7 +228,7 @@ export function movable({ buffer, byteLength }: Uint8Array): ArrayBuffer[] {
 }
 
 /**
- * Limits the bytes that concurrent work holds.
+ * Limits the memory that concurrent work uses.
  *
  * @param limit in bytes
  * @param refusal error message for refused work

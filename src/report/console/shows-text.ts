@@ -2,8 +2,8 @@ import type { Context } from '../../core/context.ts';
 import { partsOfPipelineName } from '../../golden/watched-pipeline.ts';
 
 /**
- * Returns false for a pipeline in hash mode, for which no query texts are shown even if some are stored. Also returns
- * false for a pipeline that is no longer in the config, because its privacy settings are unknown.
+ * Returns true if query texts may be shown. Returns false for a pipeline in hash mode, even if texts are stored, and
+ * for a pipeline that is no longer in the config, because its privacy settings are unknown.
  */
 export function showsTextOf({ config }: Context, pipeline: string): boolean {
   const { pipeline: name } = partsOfPipelineName(pipeline);

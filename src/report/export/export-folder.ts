@@ -48,8 +48,8 @@ export type ExportManifest = z.infer<typeof exportManifestSchema>;
 export type ExportFolder = ReturnType<typeof exportFolder>;
 
 /**
- * Creates the accessor for a folder without touching it. The accessor's methods throw RecalldError file_unreadable and
- * file_unwritable.
+ * Returns functions that read and write an export folder, without touching the folder. They throw RecalldError
+ * file_unreadable and file_unwritable.
  */
 export function exportFolder(to: string) {
   const root = resolve(to);

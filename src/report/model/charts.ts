@@ -136,8 +136,8 @@ const MIN_SHARE = 1 / 8;
 const MIN_SPAN_MS = 10 * 60_000;
 
 /**
- * Start of the time axis: the start of the range, unless all points are at its very end, as shortly after the installation.
- * Then the axis starts later, so that the points fill its second half.
+ * Start of the time axis: the start of the range, unless all points are at its very end, as they are shortly after
+ * installation. Then the axis starts later, so that the points fill its second half.
  */
 export function shownFrom(from: Date, until: Date, points: readonly { readonly at: Date }[]): Date {
   const first = Math.min(...points.map(({ at }) => at.getTime()));

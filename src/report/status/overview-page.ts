@@ -250,7 +250,7 @@ function measureRowOf(latest: MeasurementStatus, points: Parameters<typeof spark
   };
 }
 
-/** The part of a normal range that the measure can reach. */
+/** Clips a normal range to the values that the measure can have. */
 function possible({ low, high }: { readonly low: number; readonly high: number }, scale: MeasureScale) {
   return {
     low: scale === 'other' ? low : Math.max(0, low),

@@ -1,6 +1,6 @@
 /**
  * Derives a pipeline's status from stored data. A pipeline is never `ok` while required data is missing or too old
- * (`no_data`) or while an alert is firing. Both are derived from the same facts at the same time.
+ * (`no_data`) or while an alert is firing. Data and alerts are evaluated from the same facts at the same time.
  */
 
 import type { CheckState } from '../../checks/rules/check-state.ts';

@@ -39,7 +39,7 @@ interface SharedRows extends MeasuredRows {
 
 const statuses: readonly RunStatus[] = ['running', 'completed', 'void', 'failed', 'cancelled'];
 
-/** Reads the gauges of one subject; golden run gauges are made here. */
+/** Reads the gauges of one subject; the gauges of golden runs are built in this file. */
 type GaugesOfSubject = (context: Context, rows: SharedRows) => GaugesAt | Promise<GaugesAt>;
 
 const gaugesOfSubjects: readonly GaugesOfSubject[] = [
@@ -69,8 +69,8 @@ const namesOf = ({ pipelines }: Context): string[] => pipelines.map(({ name }) =
 const liveOf = (context: Context) => ({ pipelines: namesOf(context), intervalSeconds: context.liveIntervalSeconds });
 
 /**
- * Reads the rows behind every stored gauge. Reads one table at a time, because this work is not urgent and shares
- * database connections with requests that are. Excludes pipelines that are no longer in the config.
+ * Reads the rows behind every stored gauge. Reads one table at a time, because it shares database connections with
+ * requests, which are more urgent. Excludes pipelines that are no longer in the config.
  */
 export async function readStoredGauges(
   context: Context,
@@ -102,7 +102,10 @@ interface SetLabels {
   readonly golden_set: string;
 }
 
-/** Caches the gauges of an ended run, which never change, except that they are withheld when they become too old. */
+/**
+ * Returns the gauges of an ended run from a cache. They never change, except that they are withheld when they become
+ * too old.
+ */
 function gaugesOfRun(run: LatestRun, interval: number | null, now: Date): StoredGauges {
   const set = { pipeline: run.pipeline, golden_set: run.goldenSet };
   const current: GaugeSample[] = [

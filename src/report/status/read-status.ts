@@ -22,7 +22,7 @@ const MAX_DEPLOYMENTS = 100;
 
 export interface DetailedStatus extends PipelineStatus {
   readonly at: Date;
-  /** The runs from which each golden set's scores come. */
+  /** The runs that produced each golden set's scores. */
   readonly runs: readonly {
     readonly goldenSet: string;
     readonly latest: GoldenRun | null;
@@ -66,8 +66,8 @@ async function readFacts(context: Context, now: Date): Promise<StatusFacts> {
   ]);
   return {
     latest,
-    // Scores from the judge model are no longer measured once human judgments correct them, so they would become too
-    // old.
+    // Once human judgments correct the judge model's scores, the uncorrected scores are no longer measured and would
+    // become too old.
     measurements: measurements.filter((one) => !isCorrected(one, measurements)),
     checks: statesOf(context, statuses, now),
     intervalSeconds,

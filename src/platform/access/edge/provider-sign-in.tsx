@@ -1,4 +1,4 @@
-/** Routes that send the browser to the OpenID Connect provider and accept it back. */
+/** Routes that send the browser to the OpenID Connect provider and handle its return. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Context } from '../../../core/context.ts';
 import { RecalldError } from '../../../core/errors.ts';
@@ -12,7 +12,7 @@ import { cookieName, cookieOptions, type Sessions } from './session.ts';
 
 /** Time for entering a password and a second factor at the provider. */
 const ATTEMPT_SECONDS = 600;
-/** How long after the end of a session the browser is still sent to the provider without being asked. */
+/** How long after the end of a session the browser is still sent to the provider without asking the user. */
 const REMEMBERED_SECONDS = 30 * 24 * 3600;
 
 const REMEMBERED = 'sign_in_at';

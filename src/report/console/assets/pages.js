@@ -1,10 +1,10 @@
 /**
- * Lets charts share a cursor, be zoomed by dragging, and lists be filtered while typing. Pages work without it: values are
- * in the table of each chart, time ranges in the picker, and the filter is a form.
+ * Synchronizes the cursor of all charts, zooms charts by dragging, and filters lists while typing. Pages work without this
+ * script: each chart has a table of its values, the picker sets the time range, and the filter is a form.
  */
 const plots = [...document.querySelectorAll('svg[data-from]')];
 
-/** Times and texts of the values of a chart, oldest first; null for a chart without a table. */
+/** Times and value texts of a chart, oldest first; null for a chart without a table. */
 const rows = new WeakMap();
 function rowsOf(plot) {
   if (!rows.has(plot)) {
@@ -50,7 +50,7 @@ function textAt(plot, at) {
   return `${time}: ${values.map((value) => (value === '' ? 'no data' : value)).join(', ')}`;
 }
 
-/** Shorter drags are clicks. In pixels. */
+/** Minimum length of a drag, in pixels; shorter drags are clicks. */
 const MIN_DRAG = 8;
 const MINUTE = 60_000;
 

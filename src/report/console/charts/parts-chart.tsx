@@ -4,7 +4,7 @@ import type { PartsChart } from '../../model/charts.ts';
 import { percent } from './plot.tsx';
 
 const HEIGHT = 28;
-/** Smallest share whose label fits into its part. */
+/** Smallest share that is wide enough for its label. */
 const MIN_LABELLED = 0.15;
 
 export function PartsFigure({ chart: { id, title, parts } }: { readonly chart: PartsChart }) {

@@ -1,6 +1,7 @@
 /**
- * The frame of a chart: a plot as wide as its container, with texts in pixels, so that they are as readable on a phone as on
- * a desk and are never cut off. Horizontal places are in thousandths of the width; values are labelled in the left margin.
+ * The frame of a chart: a plot as wide as its container, with texts in pixels, so that they are as readable on a phone
+ * as on a desk and are never cut off. Horizontal positions are in thousandths of the width; values are labelled in the
+ * left margin.
  */
 import type { ComponentChildren } from 'preact';
 import { PLOT_WIDTH, type PlotSize } from './trend-geometry.ts';
@@ -10,7 +11,7 @@ export interface Tick {
   readonly text: string;
 }
 
-/** Length of the labels in characters; longer labels get a wider margin. */
+/** Maximum label length, in characters, for the narrow margin; longer labels get a wider margin. */
 const NARROW_LABEL = 6;
 const WIDE_LABEL = 10;
 /** Labels of the time axis this close to an end are not centered, so that they stay clear of the link beside the axis. */
@@ -22,7 +23,7 @@ interface PlotProps {
   readonly size: PlotSize;
   readonly yTicks: readonly Tick[];
   readonly xTicks: readonly Tick[];
-  /** Time axis, by which the script relates charts; null for a chart over something else. */
+  /** Time axis, by which the page's script links charts; null for a chart whose axis is not time. */
   readonly axis: { readonly from: Date; readonly until: Date } | null;
   /** Table of the values, collapsed in the left margin below the axis labels. */
   readonly values?: ComponentChildren;

@@ -1,4 +1,4 @@
-/** Draws a measure over time as a line in a table cell, over the range of its normal values. */
+/** Draws a measure over time as a line in a table cell, on top of the measure's normal range. */
 import { scaleLinear, scaleUtc } from 'd3-scale';
 import { line } from 'd3-shape';
 import type { NormalRange, TrendPoint } from '../../model/charts.ts';

@@ -1,4 +1,4 @@
-/** Draws the verdicts of checks over time as strips below each other, with a lane for events. */
+/** Draws the verdicts of checks over time as strips, one below the other, with a lane for events. */
 import { scaleUtc } from 'd3-scale';
 import { duration, minute } from '../../../core/format.ts';
 import type { Verdict } from '../../../core/model.ts';

@@ -150,7 +150,7 @@ function extent(
   ];
 }
 
-/** Distance that the numbers above two marks need on a narrow screen, in units of the plot. */
+/** Minimum distance between two marks whose numbers do not overlap on a narrow screen, in units of the plot. */
 const MARK_ROOM = 80;
 
 /** Groups marks whose numbers would overlap; `first` is the number of the first mark of a group, starting at 1. */

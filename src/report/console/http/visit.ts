@@ -75,8 +75,8 @@ export async function acceptForms(scope: FastifyInstance, publicUrl: string | nu
 }
 
 /**
- * Makes the routes of this scope accept forms of signed-in users. Each form must carry the CSRF token of its sender, who is
- * authenticated before the body is read.
+ * Makes the routes of this scope accept forms of signed-in users. Each form must contain the CSRF token of its sender,
+ * who is authenticated before the body is read.
  */
 export async function acceptFormsOf(
   scope: FastifyInstance,

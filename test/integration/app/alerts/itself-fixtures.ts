@@ -147,7 +147,7 @@ export const itselfFixtures: readonly AlertFixture[] = [
     breaching: [told('given_up', from(90, 1))],
     healthy: [told('sent', growing(1)), told('given_up', always(1))],
     minutes: 120,
-    says: 'recalld gave up 2 messages to slack after an hour of retries. Check the receiver with recalld notify.',
+    says: 'recalld gave up on 2 messages to slack after an hour of retries. Check the receiver with recalld notify.',
   },
   {
     alert: 'RecalldJobsFailing',

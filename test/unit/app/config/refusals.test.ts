@@ -84,7 +84,7 @@ describe('a value of the wrong type or out of bounds', () => {
     ],
     [
       'server: {auth_proxy: {user_header: X-User, groups_header: X-Groups, roles: {read: [ops]}}}',
-      'server.auth_proxy needs `server.trusted_proxies`, because only those may name a user; add the address of the proxy.',
+      'server.auth_proxy needs `server.trusted_proxies`, because only these proxies may name a user; add the address of the proxy.',
     ],
     ['storage: {hash_key: short}', 'storage.hash_key must be at least 16 characters long.'],
     ['storage: {url: "mysql://x"}', 'storage.url must be `embedded` or a postgres:// URL.'],
@@ -152,11 +152,11 @@ describe('a value of the wrong type or out of bounds', () => {
     [aCheck('3'), 'pipelines[0].checks[0] must be a mapping.'],
     [
       aCheck('{}'),
-      'pipelines[0].checks[0] has no known form; add `measure` and `below`, `measure` and `above`, `regression` and `drop`, `density_drift`, `stale_labels_above` or `forbidden_results`.',
+      'pipelines[0].checks[0] matches no known form; add `measure` and `below`, `measure` and `above`, `regression` and `drop`, `density_drift`, `stale_labels_above` or `forbidden_results`.',
     ],
     [
       aCheck('{severity: critical}'),
-      'pipelines[0].checks[0] has no known form; add `measure` and `below`, `measure` and `above`, `regression` and `drop`, `density_drift`, `stale_labels_above` or `forbidden_results`.',
+      'pipelines[0].checks[0] matches no known form; add `measure` and `below`, `measure` and `above`, `regression` and `drop`, `density_drift`, `stale_labels_above` or `forbidden_results`.',
     ],
     [aCheck('{measure: ndcg@10}'), 'pipelines[0].checks[0].below is missing; it must be a number.'],
     [aCheck('{measure: ndcg@10, below: "0.8"}'), 'pipelines[0].checks[0].below must be a number.'],

@@ -23,10 +23,10 @@ it('groups queries by script, language, length and traits of their texts', () =>
 });
 
 it('splits queries at each length that occurs, unless all have the same length', () => {
-  expect(membersOf('of 1 words and fewer')).toEqual([5]);
-  expect(membersOf('of 2 words and more')).toEqual([0, 1, 2, 3, 4]);
-  expect(membersOf('of 3 words and fewer')).toEqual([1, 3, 5]);
-  expect(membersOf('of 13 words and more')).toEqual([0, 2]);
+  expect(membersOf('of 1 words or fewer')).toEqual([5]);
+  expect(membersOf('of 2 words or more')).toEqual([0, 1, 2, 3, 4]);
+  expect(membersOf('of 3 words or fewer')).toEqual([1, 3, 5]);
+  expect(membersOf('of 13 words or more')).toEqual([0, 2]);
   expect(queryKinds(['a b', 'c d', 'e f']).filter(({ name }) => name.includes('words'))).toEqual([]);
 });
 
