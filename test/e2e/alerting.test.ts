@@ -9,8 +9,6 @@ import { waitFor } from '../support/wait-for.ts';
 import { type Broken, type Fault, faults, QUERIES, startFaults } from './alerting-faults.ts';
 import { aGoldenCsv } from './golden-files.ts';
 
-const PATIENCE = { timeoutMs: 120_000 };
-
 interface World {
   readonly faults: Broken;
   /** Changes what retrievers answer between runs: one that a change meets in its midst is broken in a way of its own. */
@@ -39,14 +37,11 @@ async function aWorld(chosen: readonly Fault[]): Promise<World> {
   const stack = await startAlertingStack(daemon.url, rules.stdout);
   const isWell = async () => {
     const ok = /recalld_check_state\{[^}]*state="ok"\} 1/g;
-    await waitFor(async () => [...(await daemon.metrics()).matchAll(ok)].length === chosen.length, PATIENCE);
+    await waitFor(async () => [...(await daemon.metrics()).matchAll(ok)].length === chosen.length);
   };
   await isWell();
   const isBetweenRuns = async () => {
-    await waitFor(
-      async () => (await query(`select 1 from golden_runs where status = 'running'`)).length === 0,
-      PATIENCE,
-    );
+    await waitFor(async () => (await query(`select 1 from golden_runs where status = 'running'`)).length === 0);
   };
   let isOver = false;
   const traffic = (async () => {
@@ -103,7 +98,7 @@ async function told(stack: AlertingStack, summary: string, actions: readonly str
   await waitFor(() => {
     expect(pagesOf(stack, summary)).toEqual(actions);
     return true;
-  }, PATIENCE);
+  });
 }
 
 /** Pages that nobody has closed. */
@@ -129,7 +124,7 @@ describe.skipIf(isMissing)('the pager', () => {
       for (const summary of pagers) expect([summary, ...pagesOf(stack, summary)]).toEqual([summary, 'trigger']);
       for (const summary of chatted) expect([summary, ...chatsOf(stack, summary)]).toEqual([summary, 'firing']);
       return true;
-    }, PATIENCE);
+    });
     for (const { pipeline, page, chat, says } of faults) {
       const told = stack.pages().find(({ summary }) => summary === page);
       const said = stack.chats().find(({ title }) => title === `firing: ${page ?? chat}`);
@@ -146,7 +141,7 @@ describe.skipIf(isMissing)('the pager', () => {
     const runs = async () =>
       Number((await installation.query<{ n: string }>('select count(*) as n from golden_runs'))[0]?.n ?? 0);
     const before = await runs();
-    await waitFor(async () => (await runs()) >= before + 3 * faults.length, PATIENCE);
+    await waitFor(async () => (await runs()) >= before + 3 * faults.length);
     expect(
       stack
         .pages()
@@ -161,7 +156,7 @@ describe.skipIf(isMissing)('the pager', () => {
       for (const summary of chatted)
         expect([summary, ...chatsOf(stack, summary)]).toEqual([summary, 'firing', 'resolved']);
       return true;
-    }, PATIENCE);
+    });
     expect(stack.pages().filter(({ summary }) => !pagers.includes(summary))).toEqual([]);
     expect(stack.pages()).toHaveLength(2 * pagers.length);
     // That this machine is busy with other tests may be told of too: then recalld is late, and nothing of a retriever.
@@ -191,7 +186,7 @@ describe.skipIf(isMissing)('the pager', () => {
     await start();
     await told(stack, idle, ['trigger', 'resolve']);
     await told(stack, EMPTY, ['trigger', 'resolve']);
-    await waitFor(() => openPages(stack).length === 0, PATIENCE);
+    await waitFor(() => openPages(stack).length === 0);
     expect(openPages(stack)).toEqual([]);
   }, 400_000);
 
@@ -206,7 +201,7 @@ describe.skipIf(isMissing)('the pager', () => {
       await isWell();
       await stack[part].restart();
       await told(stack, EMPTY, ['trigger', 'resolve']);
-      await waitFor(() => openPages(stack).length === 0, PATIENCE);
+      await waitFor(() => openPages(stack).length === 0);
       expect(openPages(stack)).toEqual([]);
     },
     400_000,

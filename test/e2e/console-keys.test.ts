@@ -60,7 +60,7 @@ describeWithBrowser('the pages of a daemon that needs keys, in hash mode', () =>
     await database.query(`insert into golden_documents values ('docs', 'd1', $1, now()) on conflict do nothing`, [
       lostText,
     ]);
-  }, 240_000);
+  });
 
   const aKey = async (scope: string): Promise<string> => {
     const { stdout } = await runRecalld(

@@ -125,9 +125,7 @@ describe('the daemon', () => {
 
     retriever.respondWith(documents(rightAnswer));
     const second = await installed.serve();
-    const ended = await waitFor(async () => (await listRuns(installed)).find((run) => run.status !== 'running'), {
-      timeoutMs: 60_000,
-    });
+    const ended = await waitFor(async () => (await listRuns(installed)).find((run) => run.status !== 'running'));
     await second.stop();
     expect(ended).toMatchObject({ status: 'completed', queries: { total: queries, ok: queries } });
     expect(ended?.metrics['ndcg@10']).toMatchObject({ mean: 1, n: queries });
@@ -143,7 +141,7 @@ describe('the daemon', () => {
     daemon.child.kill('SIGINT');
     const { stderr } = await daemon.finished;
     expect(stderr).not.toMatch(/^ {4}at /m);
-    await waitFor(() => family.every((pid) => !isAlive(pid)), { timeoutMs: 60_000 });
+    await waitFor(() => family.every((pid) => !isAlive(pid)));
   });
 
   it('refuses a second daemon on its folder, and lets commands use its database', async () => {

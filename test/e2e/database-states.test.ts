@@ -131,9 +131,7 @@ describeWithRedis('two deployments with one prefix in one Redis', () => {
       env: { RECALLD_STORAGE_URL: urlOf({ ...first.connection, host: 'localhost' }) },
     });
     const running = moved.spawn('serve');
-    await waitFor(() => logLines(running.stderr()).some(({ msg }) => msg === 'recalld is ready'), {
-      timeoutMs: 60_000,
-    });
+    await waitFor(() => logLines(running.stderr()).some(({ msg }) => msg === 'recalld is ready'));
     running.child.kill('SIGTERM');
     expect((await running.finished).code).toBe(0);
   });

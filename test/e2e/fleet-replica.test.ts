@@ -8,8 +8,6 @@ import { startTcpGate, type TcpGate } from '../support/tcp-gate.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { aGoldenCsv, rightAnswer } from './golden-files.ts';
 
-const PATIENCE = { timeoutMs: 60_000 };
-
 describe('a fleet with a replica for reads', () => {
   let databases: ReplicatedPostgres;
   /** The way to the replica. */
@@ -48,7 +46,7 @@ describe('a fleet with a replica for reads', () => {
 
   afterAll(async () => {
     for (const clean of cleanups) await clean();
-  }, PATIENCE.timeoutMs);
+  });
 
   const api = () => {
     const [url = ''] = fleet.apis();
@@ -85,8 +83,8 @@ describe('a fleet with a replica for reads', () => {
       const { status, degraded } = await readiness();
       expect(status).toBe(200);
       return degraded.some(({ name, reason }) => name === 'replica' && reason.includes('storage.read_url'));
-    }, PATIENCE);
-  const isWhole = () => waitFor(async () => (await readiness()).degraded.length === 0, PATIENCE);
+    });
+  const isWhole = () => waitFor(async () => (await readiness()).degraded.length === 0);
   const doctor = async () => {
     const { code, stdout } = await runRecalld(['doctor', '--json', '--config', 'member-0.yaml'], folder);
     const { findings } = JSON.parse(stdout) as { findings: { service: string; message: string }[] };
@@ -118,7 +116,7 @@ describe('a fleet with a replica for reads', () => {
 
   it('reads data for pages from the replica, and writes to the primary', async () => {
     await sendThumb();
-    await waitFor(async () => (await thumbsSeen()) === sent, PATIENCE);
+    await waitFor(async () => (await thumbsSeen()) === sent);
     expect(await doctorOnReplica()).toMatchObject({ code: 0, finding: { status: 'ok' } });
 
     await databases.replica.query('select pg_wal_replay_pause()');
@@ -136,7 +134,7 @@ describe('a fleet with a replica for reads', () => {
       finding: { status: 'warning', message: expect.stringContaining('lags by') },
     });
     await databases.replica.query('select pg_wal_replay_resume()');
-    await waitFor(async () => (await thumbsSeen()) === sent, PATIENCE);
+    await waitFor(async () => (await thumbsSeen()) === sent);
 
     await visitAll(await signIn());
     // A write or a table that is not there would have been answered by the primary, with a word about it.
@@ -190,7 +188,7 @@ describe('a fleet with a replica for reads', () => {
         ],
       });
       return true;
-    }, PATIENCE);
+    });
     await query('drop table churned');
     await query('alter table golden_sets reset (autovacuum_enabled)');
     await query('alter system reset autovacuum');
@@ -223,7 +221,7 @@ describe('a fleet with a replica for reads', () => {
     });
     await databases.replica.start();
     await isWhole();
-    await waitFor(async () => (await thumbsSeen()) === sent, PATIENCE);
+    await waitFor(async () => (await thumbsSeen()) === sent);
     const said = apiLog().map(({ msg }) => msg);
     expect(said).toContain('the replica is unreachable; the primary answers its reads');
     expect(said.at(-1)).toBe('the replica answers reads again');

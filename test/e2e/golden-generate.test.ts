@@ -162,7 +162,7 @@ describe('golden generate', () => {
     };
     const { folder, recalld, spawn } = await aStore();
     const running = spawn(generate(20));
-    await waitFor(() => llm.requests.length >= 10, { timeoutMs: 60_000 });
+    await waitFor(() => llm.requests.length >= 10);
     running.child.kill('SIGKILL');
     await running.finished;
     const state = (await readFile(path.join(folder, 'made.generated.state.jsonl'), 'utf8')).trimEnd().split('\n');

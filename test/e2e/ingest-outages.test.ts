@@ -104,7 +104,7 @@ describe('accepted data', () => {
     const load = startLoad((queries) => daemon.post('/v1/queries', queries));
     const takesMore = async (): Promise<void> => {
       const before = load.accepted.size;
-      await waitFor(() => load.accepted.size >= before + 400, { timeoutMs: 100_000 });
+      await waitFor(() => load.accepted.size >= before + 400);
     };
     await takesMore();
     await gate?.shut();

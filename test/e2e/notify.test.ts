@@ -5,8 +5,6 @@ import { anInstallation } from '../support/installation.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { aConfig, aGoldenCsv, rightAnswer } from './golden-files.ts';
 
-const LONG = { timeoutMs: 120_000 };
-
 async function aServer(answer: Parameters<typeof startFaultServer>[0]): Promise<FaultServer> {
   const server = await startFaultServer(answer);
   onTestFinished(() => server.close());
@@ -48,21 +46,21 @@ notify:
   await waitFor(async () => {
     const { json: listed } = await first.call('GET', '/v1/golden-runs?pipeline=docs');
     return (listed['items'] as { status: string }[])[0]?.status === 'completed';
-  }, LONG);
+  });
   retriever.respondWith(status(503));
   await run(first);
   // Whom a daemon told that dies before this is written is told again.
-  await waitFor(async () => (await query('select from notifications where sent_at is not null')).length === 4, LONG);
+  await waitFor(async () => (await query('select from notifications where sent_at is not null')).length === 4);
   first.child.kill('SIGKILL');
   await first.finished;
 
   retriever.respondWith(documents(rightAnswer));
   const second = await serve();
   await run(second);
-  await waitFor(() => bodies(webhook).some(({ event }, index) => index >= tested && event === 'incident.closed'), LONG);
-  await waitFor(() => bodies(slack).at(-1)?.['text']?.toString().startsWith('*Resolved') === true, LONG);
-  await waitFor(() => bodies(teams).at(-1)?.['summary']?.toString().startsWith('Resolved') === true, LONG);
-  await waitFor(() => bodies(pagerduty).at(-1)?.['event_action'] === 'resolve', LONG);
+  await waitFor(() => bodies(webhook).some(({ event }, index) => index >= tested && event === 'incident.closed'));
+  await waitFor(() => bodies(slack).at(-1)?.['text']?.toString().startsWith('*Resolved') === true);
+  await waitFor(() => bodies(teams).at(-1)?.['summary']?.toString().startsWith('Resolved') === true);
+  await waitFor(() => bodies(pagerduty).at(-1)?.['event_action'] === 'resolve');
 
   const told = bodies(webhook).slice(tested);
   const ofEvents = told.map(({ event }) => event).filter((event) => event !== 'incident.updated');

@@ -165,13 +165,10 @@ describe('the package that npm would publish', () => {
       log += chunk.toString('utf8');
     });
     const exit = once(daemon, 'exit');
-    const ready = await waitFor(
-      () => {
-        if (daemon.exitCode !== null) throw new Error(`the daemon ended: ${log}`);
-        return logLines(log).find(({ msg }) => msg === 'recalld is ready');
-      },
-      { timeoutMs: 60_000 },
-    );
+    const ready = await waitFor(() => {
+      if (daemon.exitCode !== null) throw new Error(`the daemon ended: ${log}`);
+      return logLines(log).find(({ msg }) => msg === 'recalld is ready');
+    });
     expect((await fetch(`${String(ready['url'])}/readyz`)).status).toBe(200);
     const warnings = logLines(log).filter(({ level, migrations }) => level === 'warn' && migrations !== undefined);
     expect(warnings).toEqual([expect.objectContaining({ migrations: ['9001.notes'] })]);

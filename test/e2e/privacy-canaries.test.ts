@@ -132,15 +132,12 @@ async function letJobsRun(daemon: Daemon, folder: string): Promise<void> {
     .map(({ name }) => name);
   expect(jobs.length).toBeGreaterThan(10);
   await startJobs(embeddedConnection(folder), jobs);
-  await waitFor(
-    async () => {
-      const metrics = await (await fetch(`${daemon.url}/metrics`)).text();
-      const waiting = jobs.filter((name) => !metrics.includes(`recalld_job_duration_seconds_count{task="${name}"} `));
-      expect(waiting).toEqual([]);
-      return true;
-    },
-    { timeoutMs: 90_000 },
-  );
+  await waitFor(async () => {
+    const metrics = await (await fetch(`${daemon.url}/metrics`)).text();
+    const waiting = jobs.filter((name) => !metrics.includes(`recalld_job_duration_seconds_count{task="${name}"} `));
+    expect(waiting).toEqual([]);
+    return true;
+  });
 }
 
 describe.each(['hash', 'redact'] as const)('in the mode %s', (mode) => {

@@ -220,7 +220,7 @@ describe.each([
     const seen = await flood(target, everyPair(target));
     expect([...seen.keys()]).toEqual(expect.arrayContaining(['200', '400', '404', '415', 'null']));
     await expectUnharmed(target);
-  }, 240_000);
+  });
 
   it('survives requests in any order', async () => {
     const seen = await flood(target, fc.sample(anyChoice, 1500));

@@ -51,18 +51,15 @@ export function describeHistory(watched: () => WatchedService): void {
     });
 
     it.each(dashboards)('every graph in $name has data', async (dashboard) => {
-      await waitFor(
-        async () => {
-          const empty: string[] = [];
-          for (const { where, text } of expressions(dashboard)) {
-            if (ABSENT.test(text)) continue;
-            if ((await prometheus.query(fillIn(text, values))).length === 0) empty.push(where);
-          }
-          expect(empty).toEqual([]);
-          return true;
-        },
-        { timeoutMs: 90_000 },
-      );
+      await waitFor(async () => {
+        const empty: string[] = [];
+        for (const { where, text } of expressions(dashboard)) {
+          if (ABSENT.test(text)) continue;
+          if ((await prometheus.query(fillIn(text, values))).length === 0) empty.push(where);
+        }
+        expect(empty).toEqual([]);
+        return true;
+      });
     });
 
     it('bounds enclose their value, in each band', async () => {

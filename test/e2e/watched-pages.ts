@@ -47,13 +47,10 @@ export function describePages(watched: () => WatchedService): void {
       for (const statement of [topicSql, eventSql]) await queryDatabase(embeddedConnection(service.folder), statement);
       await startJobs(embeddedConnection(service.folder), ['evaluate-checks']);
       for (const asked of ['/v1/incidents', '/v1/checks/transitions']) {
-        await waitFor(
-          async () => {
-            const answer = await fetch(`${service.daemon.url}${asked}?pipeline=docs`);
-            return ((await answer.json()) as { items: unknown[] }).items.length > 0;
-          },
-          { timeoutMs: 60_000 },
-        );
+        await waitFor(async () => {
+          const answer = await fetch(`${service.daemon.url}${asked}?pipeline=docs`);
+          return ((await answer.json()) as { items: unknown[] }).items.length > 0;
+        });
       }
       const found = await fetch(`${service.daemon.url}/v1/incidents?pipeline=docs`);
       const { items } = (await found.json()) as { items: { id: string; closed_at: string | null }[] };

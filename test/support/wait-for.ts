@@ -17,7 +17,7 @@ const MAX_REST_MS = 1000;
  */
 export async function waitFor<T>(
   predicate: () => T | Promise<T>,
-  { timeoutMs = 90_000 }: WaitOptions = {},
+  { timeoutMs = 240_000 }: WaitOptions = {},
 ): Promise<Held<T>> {
   const end = performance.now() + timeoutMs;
   for (let pauseMs = 5; ; pauseMs = Math.min(100, pauseMs * 1.5)) {

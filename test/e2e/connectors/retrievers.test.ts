@@ -77,7 +77,9 @@ describe('a golden run', () => {
       `over the example program ${name} ends with it, and has the scores of keyword search`,
       async () => {
         const command = [program, path.join(examples, file), corpus];
-        const run = await goldenRun({ retriever: { kind: 'command', command, timeout_ms: 60_000, start_timeout_ms: 60_000 } });
+        const run = await goldenRun({
+          retriever: { kind: 'command', command, timeout_ms: 60_000, start_timeout_ms: 60_000 },
+        });
         expect(run.queries).toMatchObject({ total: QUESTIONS, ok: QUESTIONS });
         expect(meanOf(run, 'hit_rate@10')).toBeGreaterThan(0.7);
       },

@@ -9,8 +9,6 @@ import { seriesValue } from '../../support/recalld.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { aConfig, aGoldenCsv, rightAnswer } from '../golden-files.ts';
 
-const LONG = { timeoutMs: 60_000 };
-
 it('reports that the retriever is down while it is, and afterwards that it was', async () => {
   const retriever = await startFaultServer(documents(rightAnswer));
   onTestFinished(() => retriever.close());
@@ -28,7 +26,7 @@ it('reports that the retriever is down while it is, and afterwards that it was',
     await waitFor(async () => {
       const { json } = await api('GET', `/v1/golden-runs/${id}`);
       return json['status'] !== 'running';
-    }, LONG);
+    });
     return id;
   };
   const latest = async (): Promise<IncidentJson | undefined> => {
@@ -41,7 +39,7 @@ it('reports that the retriever is down while it is, and afterwards that it was',
 
   retriever.respondWith(status(503));
   const failed = await goldenRun();
-  await waitFor(latest, LONG);
+  await waitFor(latest);
   expect(await latest()).toMatchObject({
     pipeline: 'docs',
     cause: 'retriever_outage',
@@ -52,7 +50,7 @@ it('reports that the retriever is down while it is, and afterwards that it was',
     summary: expect.stringContaining('40 of 40 golden queries failed') as string,
   });
   const series = 'recalld_diagnosis_info{pipeline="docs",cause="retriever_outage",confidence="high"}';
-  await waitFor(async () => seriesValue(await metrics(), series) === 1, LONG);
+  await waitFor(async () => seriesValue(await metrics(), series) === 1);
 
   const told = await recalld('diagnose');
   expect(told.stdout).toContain('Likely cause: the retriever is down (high confidence');
@@ -70,7 +68,7 @@ it('reports that the retriever is down while it is, and afterwards that it was',
 
   retriever.respondWith(documents(rightAnswer));
   await goldenRun();
-  await waitFor(async () => (await latest())?.closed_at != null, LONG);
+  await waitFor(async () => (await latest())?.closed_at != null);
   const over = await recalld('diagnose');
   expect(over).toMatchObject({ code: 0, stdout: expect.stringContaining('no alerts firing') as string });
 });

@@ -28,7 +28,7 @@ beforeAll(async () => {
     all: await create('admin'),
   };
   cookies = { admin: await signIn(keys.admin), read: await signIn(keys.read), all: await signIn(keys.all) };
-}, 240_000);
+});
 
 afterAll(async () => {
   for (const clean of cleanups) await clean();
