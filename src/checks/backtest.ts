@@ -26,10 +26,10 @@ export interface BacktestedSet {
 }
 
 /**
- * Replays all runs except cancelled ones, in order, through the functions that evaluate live runs, with the stored
- * scores, comparisons and label states. As in the daemon, a void run has no scores and a failed run has no results.
- * Does not replay sentinels, or a new version of a golden set while it runs in parallel with the old one. Omits checks
- * without runs.
+ * Replays the stored scores, comparisons and label states of all runs except cancelled ones, in order, through the
+ * functions that evaluate live runs. As in the daemon, a void run has no scores and a failed run has no results. Skips
+ * sentinels, and runs of a new version of a golden set that ran in parallel with the old version. Omits checks without
+ * runs.
  *
  * @throws RecalldError database_unreachable; the reason of `signal` as soon as it aborts
  */
@@ -112,7 +112,7 @@ interface CompletedRun {
   readonly results: readonly CheckResult[];
 }
 
-/** Stores the last `needed` completed runs of each golden set version. */
+/** Keeps the last `needed` completed runs of each golden set version. */
 function latestCompleted(needed: number) {
   const byVersion = new Map<number, CompletedRun[]>();
   return {
@@ -163,8 +163,8 @@ export interface BacktestedThresholds {
 
 /**
  * Replays the measurements of every threshold in order, through the functions that evaluate live measurements, with
- * hysteresis and confirmation. Reasons for missing values are not stored over time, so missing data only shows as a gap
- * between two measurements. Omits thresholds on ages, which are not stored, and thresholds without measurements.
+ * hysteresis and confirmation. Only the latest reason for a missing value is stored, so missing data appears only as a
+ * gap between two measurements. Omits thresholds on ages, which are not stored, and thresholds without measurements.
  *
  * @throws RecalldError database_unreachable; the reason of `signal` as soon as it aborts
  */

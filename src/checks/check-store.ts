@@ -1,5 +1,5 @@
 /**
- * Check statuses and their transitions in PostgreSQL, the check states at the time of reading, and the metrics of
+ * Stores check statuses and their transitions in PostgreSQL, and reads the current check states and the metrics of
  * checks.
  */
 
@@ -184,7 +184,7 @@ export function createCheckStore(pool: Pool, scope: Scope = null) {
   };
 }
 
-/** The config parts that have checks. */
+/** The parts of the config that define checks. */
 export interface WatchedChecks {
   readonly pipelines: readonly WatchedPipeline[];
   readonly densityPlans: readonly DensityPlan[];
@@ -252,7 +252,7 @@ export function thresholdOf(pipeline: string, rule: ThresholdCheck): ConfiguredC
   };
 }
 
-/** Returns one check, or none if no density drift check is configured. */
+/** Returns the density drift check of a pipeline; empty if none is configured. */
 export function densityChecksOf(plan: DensityPlan): ConfiguredCheck[] {
   if (plan.severity === null) return [];
   return [

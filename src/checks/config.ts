@@ -18,7 +18,7 @@ import { isolationCheckName } from './rules/isolation-check.ts';
 const severity = z
   .enum(severities)
   .default('critical')
-  .describe('`critical`: the failing check pages. `warning`: the failing check opens a ticket.');
+  .describe('`critical`: a failure pages. `warning`: a failure opens a ticket.');
 
 const name = z
   .string()
@@ -61,14 +61,14 @@ export function readMetricKey(text: string): MetricKey | null {
   }
 }
 
-const below = z.number().gt(0).lte(1).describe('Minimum, a share such as 0.8.');
+const below = z.number().gt(0).lte(1).describe('Minimum score, such as 0.8.');
 
 const floorCheck = z
   .strictObject({
     name,
     measure: goldenMeasure.describe('A golden metric key such as `ndcg@10`.'),
     below: below.describe(
-      'Minimum, a share such as 0.8. The check is critical if the upper 95 % bound is below the minimum, and at warning if only the mean is below it.',
+      'Minimum score, such as 0.8. The check is critical if the upper 95 % bound is below the minimum, and at warning if only the mean is below it.',
     ),
     severity,
   })
@@ -84,7 +84,7 @@ export function thresholdMeasure(text: string): ThresholdMeasureName | null {
   return isThresholdMeasure(name) && hasCutoff(name) === (name !== text) ? name : null;
 }
 
-/** Measures of turns of agents that a judge grades. */
+/** Returns true for a judged measure of agent turns. */
 const isOfEpisodes = (name: string): boolean => name === 'episode_hit_rate' || name === 'rewrite_gain';
 
 const belowMeasures = thresholdMeasureNames.filter(
@@ -141,7 +141,7 @@ const scoreAtCutoffCheck = z
         error: `must be a judged live score or rbo with its cut-off, such as live_ndcg@5 or rbo@10: one of ${thresholdMeasureNames.filter(hasCutoff).join(', ')}`,
       })
       .describe(
-        'A judged live score at `judged.depth`: live_ndcg@k, live_precision@k, live_hit_rate@k or live_mrr@k. Or rbo@k, the similarity of golden run results to the pinned run, where k is the largest cut-off of the golden sets.',
+        'A judged live score at `judged.depth`: live_ndcg@k, live_precision@k, live_hit_rate@k or live_mrr@k. Alternatively rbo@k, the similarity of golden run results to those of the pinned run; k is the largest cut-off of the golden sets.',
       ),
     below,
     ...thresholdShape,
@@ -175,14 +175,14 @@ const regressionCheck = z
       .min(1)
       .default(2)
       .describe(
-        'Number of consecutive runs with the drop after which the check fails, and of runs without the drop after which it passes again.',
+        'The check fails after this number of consecutive runs with the drop, and passes again after as many consecutive runs without it.',
       ),
   })
   .describe('A drop in a golden measure relative to its baseline.');
 
 const densityCheck = z
   .strictObject({ name, density_drift: z.literal(true).describe('Monitors query density for drift.'), severity })
-  .describe('Fails if the store covers live queries more poorly than in the baseline. A smaller drift is a warning.');
+  .describe('Fails if the store covers live queries worse than in the baseline. A smaller drift is a warning.');
 
 const staleLabelsCheck = z
   .strictObject({
@@ -195,7 +195,7 @@ const staleLabelsCheck = z
 const forbiddenCheck = z
   .strictObject({
     name,
-    forbidden_results: z.literal(true).describe('Monitors the forbidden documents of golden queries.'),
+    forbidden_results: z.literal(true).describe('Monitors the results of golden queries for forbidden documents.'),
     severity,
   })
   .describe('Fails if the retriever returns a forbidden document twice.');

@@ -6,10 +6,10 @@
  *   client.feedback({ queryId: id, kind: 'thumb', value: 'up' });
  *   await client.close();
  *
- * The host has priority. A call copies its argument and returns, and all other work runs between the host's own work.
- * Memory is bounded, and items that cannot be delivered are dropped and counted. Each item gets an id immediately, so
- * that recalld recognizes duplicates. The client has no dependencies; from recalld it uses only this folder and the rule
- * that derives missing document ids. It runs on Node.js 18, Bun and Deno.
+ * The host has priority: a call copies its argument and returns, and the client does all other work while the host is
+ * idle. Memory is bounded, and items that cannot be delivered are dropped and counted. Each item gets an id
+ * immediately, so that recalld recognizes duplicates. The client has no dependencies; of recalld's code, it uses only
+ * this folder and the rule that derives missing document ids. It runs on Node.js 18, Bun and Deno.
  */
 import { randomUUID } from 'node:crypto';
 import { type Connection, openConnection } from './connection.ts';
@@ -33,7 +33,7 @@ const MAX_RECORD_BYTES = 1024 * 1024;
 /** Reason why new items are dropped. */
 type Refusal = Extract<DropReason, 'closed' | 'disabled'>;
 
-/** Queue and delivery for one kind of record: queries or feedback. */
+/** Queues and delivers one kind of record: queries or feedback. */
 class Channel {
   readonly #tally: Tally;
   readonly #outbox: Outbox<ClientRecord>;
@@ -94,7 +94,7 @@ class Channel {
     return () => undefined;
   }
 
-  /** Accepts no more items. Immediately tries once more to send the queued items. */
+  /** Accepts no more items. Tries once more, immediately, to send the queued items. */
   startClosing(): void {
     this.#refusal ??= 'closed';
     this.#delivery?.sendNow();
@@ -126,8 +126,8 @@ export function isSampled(key: string, rate: number): boolean {
 
 /**
  * FNV-1a over the UTF-16 units, mixed by the MurmurHash3 finalizer, because FNV leaves the upper bits of short keys
- * uneven. The hash must differ from the daemon's SHA-256: with the same function, the daemon would sample all or none
- * of what it receives instead of its own share.
+ * uneven. The hash must differ from the daemon's SHA-256. If both used the same function, the daemon would sample
+ * either all or none of the sessions that it receives, instead of its own share.
  */
 function hash(key: string): number {
   let h = 0x811c9dc5;
@@ -227,7 +227,7 @@ export function createClient(options: ClientOptions): Client {
   };
 }
 
-/** Reads an argument from the host. In JavaScript it may be anything, no matter what its type says. */
+/** Reads an argument from the host. In JavaScript, the value may have any type. */
 function readArgument(value: unknown, name: string): Readonly<Record<string, unknown>> {
   return required(readObject(value, name), name);
 }

@@ -1,15 +1,14 @@
 /**
  * Sends one POST to the daemon and reads the response, with limits on time and bytes. Never throws, rejects or emits an
- * error.
- * Uses node:http, which Bun and Deno also support, because a pending fetch keeps the host's process alive until its
- * timeout. With a frozen daemon, every host exit would take that long.
+ * error. Uses node:http, which Bun and Deno also support, because a pending fetch keeps the host's process alive until
+ * its timeout: if the daemon hangs, every exit of the host would take that long.
  */
 import { Buffer } from 'node:buffer';
 import { type ClientRequest, Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http';
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import { startTimer } from './exit.ts';
 
-/** A response lists at most one rejection for each of 1,000 items. */
+/** Sufficient for one rejection for each of 1,000 items. */
 const MAX_ANSWER_BYTES = 256 * 1024;
 
 export type Reply =

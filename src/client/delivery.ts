@@ -57,7 +57,7 @@ export function classifyReply(reply: Reply, items: number): Verdict {
 }
 
 /**
- * Returns the result for a batch that is rejected as a whole, by the codes of its items as far as the response lists
+ * Returns the result for a batch that is rejected as a whole. Counts its items by code as far as the response lists
  * them.
  */
 function refused(items: number, status: number, named: ReadonlyMap<string, number> = new Map()): Processed {
@@ -110,8 +110,7 @@ const BASE_DELAY_MS = 500;
  *
  * @param attempt number of attempts made so far, from 1
  * @param random uniform in [0, 1)
- * @param now milliseconds since the epoch, for a Retry-After that is a date
- * Source: RFC 9110, section 10.2.3 for Retry-After.
+ * @param now milliseconds since the epoch, for a Retry-After that is a date (RFC 9110, section 10.2.3)
  */
 export function retryDelayMs(attempt: number, retryAfter: string | null, random: number, now: number): number {
   const jitterMs = random * Math.min(MAX_RETRY_DELAY_MS, BASE_DELAY_MS * 2 ** (attempt - 1));
@@ -196,7 +195,7 @@ export class Delivery {
   /** True if the daemon requested the current wait (Retry-After). */
   #isRetryAfter = false;
   #underWay: readonly ClientRecord[] = [];
-  /** Until the outbox has completed this many records, batches are sent without waiting until they are full. */
+  /** Batches are sent without waiting until they are full, until the outbox has completed this many records. */
   #flushTarget = 0;
   readonly #waiters = new Set<Waiter>();
 

@@ -1,6 +1,6 @@
 /**
- * Sends queued items for a short time when the host's process ends, and reports undelivered items. Until then nothing
- * here keeps the process alive, except where noted.
+ * Sends queued items for a short time when the host's process ends, and reports undelivered items. Until then, nothing
+ * in this file keeps the process alive unless its comment says so.
  */
 import process from 'node:process';
 import { clearTimeout, setImmediate, setTimeout } from 'node:timers';

@@ -1,6 +1,6 @@
 /**
  * Queue of records that are waiting or being sent, limited in items and in bytes. If it is full, the oldest waiting
- * record is dropped. Counts and reports what happened to each kind of record.
+ * record is dropped. Counts the outcomes of each kind of record.
  */
 import type { DeliveryStats, Drop, DropReason } from './types.ts';
 
@@ -42,7 +42,7 @@ export class RingBuffer<T> {
   shift(): T | undefined {
     if (this.#length === 0) return undefined;
     const element = this.#slots[this.#first];
-    // The slot must not keep a removed element alive.
+    // Clears the slot, so that the removed element can be garbage-collected.
     this.#slots[this.#first] = undefined;
     this.#first = (this.#first + 1) % this.#slots.length;
     this.#length -= 1;
@@ -236,8 +236,8 @@ export class Tally {
 }
 
 /**
- * Wraps the host's callback so that it can do no harm: its exceptions and rejections are ignored. Drops that the
- * callback causes are counted without calling it again, which prevents infinite recursion.
+ * Wraps the host's callback so that it cannot harm the client: its exceptions and rejections are ignored. Drops that
+ * the callback causes are counted without calling it again, which prevents infinite recursion.
  */
 export function guardedListener(onDrop: ((drop: Drop) => unknown) | undefined): (drop: Drop) => void {
   let isTelling = false;

@@ -1,4 +1,4 @@
-/** Queued items: JSON that is made during the host's call, and the vector, which is encoded when it is sent. */
+/** Queued items: JSON that is created during the host's call, and the vector, which is encoded when it is sent. */
 import { Buffer } from 'node:buffer';
 import { contentId } from '../core/text/content-id.ts';
 import {
@@ -283,15 +283,15 @@ const OVERHEAD_BYTES = 256;
 const EMBEDDING_BYTES = 6;
 
 export interface ClientRecord {
-  /** Size of the item in memory or on the wire, whichever is larger, slightly rounded up. */
+  /** Upper bound of the size of the item, in memory or on the wire, whichever is larger. */
   readonly bytes: number;
   readonly json: string;
   readonly embedding: Float32Array | undefined;
 }
 
 /**
- * Serializes the item during the host's call. This takes microseconds, later changes by the host do not affect the
- * item, its size is known, and it does not keep a larger string alive, as a slice would.
+ * Serializes the item during the host's call. This takes microseconds. Later changes by the host do not affect the
+ * item, its size is known, and, unlike a slice, it does not keep a larger string alive.
  *
  * @param fields with their names on the wire; undefined fields are omitted
  */

@@ -1,6 +1,6 @@
 /** Arguments and results of the client. For every optional field, null and undefined mean "unknown". */
 
-/** Numbers, such as serial keys, are sent as strings. At most 1,024 characters. */
+/** A string of at most 1,024 characters. Numbers, such as serial keys, are sent as strings. */
 export type Identifier = string | number;
 
 type Optional<T> = T | null | undefined;
@@ -14,7 +14,9 @@ export interface RankedDocument {
    * Text that is inserted into the prompt. recalld stores its length and its share of repeated text, but not the text.
    */
   readonly text?: Optional<string>;
-  /** Metadata that isolation rules of recalld compare, such as the region; at most 8 of 128 characters. */
+  /**
+   * Metadata that isolation rules of recalld compare, such as the region: at most 8 values of at most 128 characters.
+   */
   readonly fields?: Optional<Readonly<Record<string, Optional<string | number | boolean>>>>;
 }
 
@@ -29,7 +31,7 @@ export interface TrackedStage {
   readonly side?: Optional<boolean>;
 }
 
-/** An agent turn: one need of a user, for which the agent may retrieve several times. */
+/** An agent turn: one question of a user, for which the agent may retrieve several times. */
 export interface TrackedEpisode {
   /** Id of the turn: the same for all its retrievals, and different for each turn. */
   readonly id: Identifier;
@@ -63,7 +65,7 @@ export interface TrackedQuery {
   readonly traceId?: Optional<string>;
   /** Agent turn that made this retrieval and possibly others. A turn is sampled as a whole. */
   readonly episode?: Optional<TrackedEpisode>;
-  /** Retrieved documents, best first, at most 1,000; may be omitted only together with an `error`. */
+  /** Retrieved documents, best first, at most 1,000. Required unless `error` is set. */
   readonly results?: Optional<readonly (Identifier | RankedDocument)[]>;
   readonly latencyMs?: Optional<number>;
   /** Retriever stages before the final result, in order of execution; at most 10. */
@@ -130,16 +132,16 @@ export interface ClientOptions {
   readonly maxQueueBytes?: number;
   /** Items per request, at most 1,000. Default: 100. */
   readonly batchSize?: number;
-  /** Maximum time that an item waits for a batch to fill up, in milliseconds. Default: 1,000. */
+  /** Maximum time in milliseconds that an item waits for its batch to fill up. Default: 1,000. */
   readonly flushIntervalMs?: number;
   /** Timeout of one request in milliseconds, from connecting to the end of the response. Default: 5,000. */
   readonly timeoutMs?: number;
   /**
-   * Share of sessions that is sent, 0 to 1. Queries without a session are sampled by episode, or one by one if they
-   * have neither. recalld weights the sampled queries accordingly. Default: 1.
+   * Share of sessions that is sent, 0 to 1. Queries without a session are sampled by episode, and queries without
+   * either are sampled individually. recalld weights the sampled queries accordingly. Default: 1.
    */
   readonly sampleRate?: number;
-  /** Called for every undelivered item, during the call that dropped it, so it must return quickly. */
+  /** Called synchronously for every undelivered item, so it must return quickly. */
   readonly onDrop?: Optional<(drop: Drop) => void>;
 }
 
@@ -199,7 +201,7 @@ export interface FlushResult {
   readonly pending: number;
 }
 
-/** No method throws and no promise rejects, for any arguments and any behavior of recalld. */
+/** No method throws and no promise rejects, whatever the arguments and however recalld behaves. */
 export interface Client {
   /**
    * Copies the query and returns immediately. Returns the query id, for feedback, even if the query is sampled out or

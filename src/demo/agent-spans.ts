@@ -1,6 +1,6 @@
 /**
- * The spans of an agent on LangGraph, as OpenInference exports them: recorded traces of a real agent, with the ids,
- * times and texts of other turns.
+ * The spans of an agent on LangGraph, as OpenInference exports them: the recorded traces of a real agent, filled with
+ * the ids, times and texts of the demo's turns.
  */
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
@@ -14,9 +14,9 @@ type AttributeText = string | number | boolean;
 /** A trace of one turn. */
 export interface RecordedTrace {
   readonly question: string;
-  /** In the order of the spans. */
+  /** Retrievals in the order of their spans. */
   readonly retrievals: readonly { readonly query: string; readonly texts: readonly string[] }[];
-  /** In the order of the export. Times are in nanoseconds from the start of the trace. */
+  /** Spans in the order of the export. Times are in nanoseconds from the start of the trace. */
   readonly spans: readonly {
     readonly name: string;
     readonly id: string;
@@ -70,7 +70,7 @@ export async function createAgentTracer() {
         signal,
       });
       const answer = await response.text();
-      // A partial success names what was rejected.
+      // A partial success response states the reason for the rejections.
       if (!response.ok || answer !== '{}')
         throw new RecalldError('demo_failed', `The daemon rejected spans with status ${response.status}: ${answer}`);
     },
@@ -108,7 +108,7 @@ function spansOf(turn: AgentTurn, traces: readonly RecordedTrace[]): object[] {
 const isRetriever = (attributes: Readonly<Record<string, unknown>>): boolean =>
   attributes['openinference.span.kind'] === 'RETRIEVER';
 
-/** Returns the texts of the turn, by the recorded texts. */
+/** Maps each recorded text to its replacement in the turn. */
 function textsOf(turn: AgentTurn, trace: RecordedTrace): ReadonlyMap<string, string> {
   const pairs = trace.retrievals.flatMap(({ query, texts }, place): [string, string][] => {
     const { text = '', documents = [] } = turn.retrievals[place] ?? {};
@@ -136,7 +136,9 @@ function clockOf({ occurredAt, retrievals }: AgentTurn, { spans }: RecordedTrace
   };
 }
 
-/** Texts occur alone, within JSON, and within JSON in JSON. The metadata of a span has the tenant of the request. */
+/**
+ * Texts occur alone, within JSON, and within JSON in JSON. The metadata of a span contains the tenant of the request.
+ */
 function filledIn(
   attributes: RecordedTrace['spans'][number]['attributes'],
   texts: ReadonlyMap<string, string>,

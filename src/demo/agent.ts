@@ -43,8 +43,8 @@ export async function createDemoAgent(search: (text: string) => Promise<SearchAn
       isBroken = broken;
     },
     /**
-     * Searches until a document of the answer is found or there are no more queries. The queries depend on the question
-     * and on chance, not on the results, and are chosen before this function returns its promise.
+     * Searches until a document of the answer is found or there are no more queries. The queries are chosen before this
+     * function returns its promise. They depend on the question and on chance, not on the results.
      */
     async turn({ question, sessionId, occurredAt }: AskedQuestion): Promise<AgentTurn> {
       const { text: asked, document } = question;
@@ -71,7 +71,7 @@ function keywordsOf(text: string): string {
   return words.filter((word) => contentWords(word).length > 0).join(' ');
 }
 
-/** A statement about the same article, as from a model that remembers it in part. */
+/** Returns a statement about the same article, such as a model might invent. */
 function inventedAnswer(passages: readonly DemoDocument[], document: string): string {
   const [article = ''] = document.split('/');
   const others = passages.filter(({ id }) => id.startsWith(`${article}/`) && id !== document);

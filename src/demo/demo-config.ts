@@ -11,8 +11,8 @@ export const PUBLIC = 'public';
 const ISOLATION_RULE = 'tenants';
 
 /**
- * Minimum golden score: well below the score of the healthy service, and well above its score when a third of the index
- * is missing.
+ * Minimum golden score: well below the score of the healthy service, and well above the score with a third of the index
+ * missing.
  */
 const MIN_SCORE = 0.7;
 const MAX_STALE = 0.02;
@@ -41,7 +41,8 @@ const MIN_LIVE_QUERIES = 30;
 const MAX_PER_SECOND = 10_000;
 
 /**
- * Retries for the search and the embedder. One retry is enough on the same machine, and it detects an outage sooner.
+ * Retries for the search and the embedder. One retry is enough on the same machine, and fewer retries detect an outage
+ * sooner.
  */
 const RETRIES = 1;
 

@@ -139,10 +139,10 @@ interface DemoParts {
   readonly output: Output;
 }
 
-/** Delay after which the results for an hour are available. */
+/** Time after the end of an hour at which its results are available. */
 const RESULT_DELAY_MS = 15 * MINUTE_MS;
 const BLOCK_MS = 8 * HOUR_MS;
-/** The first day is the baseline for query density; later hours before the first fault are compared with it. */
+/** The first day is the baseline for query density. The later healthy hours are compared with it. */
 const MIN_HEALTHY_HOURS = 28;
 /** Hour of the users' day at which the first fault starts; the busy hours follow. */
 const FIRST_FAULT_HOUR = 4;

@@ -23,7 +23,7 @@ export interface Scenario {
   readonly expectedAlerts: readonly string[];
   /** Cause that the diagnosis must name. */
   readonly cause: Cause;
-  /** The console page that shows the incident best. */
+  /** The console page that best shows the incident. */
   readonly page: 'density' | 'overview' | 'run' | 'traffic';
   /** Healthy hours before the fault, so that a golden run ends in the first hour of the fault. */
   readonly leadHours: number;
@@ -36,7 +36,10 @@ export interface Scenario {
 }
 
 export const MISSING_TITLE = MISSING_ARTICLE.replaceAll('_', ' ');
-/** Share of sessions about the uncovered topic, large enough to be detected within half a day at any time of day. */
+/**
+ * Share of sessions about the uncovered topic. The share is large enough for drift to be detected within half a day at
+ * any time of day.
+ */
 const TOPIC_SHARE = 0.2;
 /**
  * Share of sessions about the missing passages. The share is large, because golden runs do not cover these passages,
@@ -141,7 +144,7 @@ export const scenarios: readonly Scenario[] = [
     leadHours: GOLDEN_HOURS - 1,
     judgedHours: 3,
     faultHours: 3,
-    // All queries that were graded during the fault must leave the window first.
+    // All queries that were graded during the fault must first leave the window.
     recoveryHours: 6,
   },
   {
@@ -171,7 +174,7 @@ export const scenarios: readonly Scenario[] = [
 ];
 
 /**
- * The demo's incidents in order. Two are shown separately: a violation of isolation changes no measure, and the other
- * incidents have no agent.
+ * The demo's incidents in order. Two incidents run only on request: the isolation violation changes no measure, and the
+ * agent incident needs an agent, which the other incidents do not have.
  */
 export const story: readonly Scenario[] = scenarios.filter(({ name }) => name !== 'isolation' && name !== 'agent');

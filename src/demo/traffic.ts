@@ -149,7 +149,10 @@ export function createDemoTraffic(
   return {
     nextSession,
     nextQuestions,
-    /** Returns the live queries of the next hour with their results. @param leaks whether one has another tenant's document */
+    /**
+     * Returns the live queries of the next hour with their results. @param leaks whether one result contains another
+     * tenant's document
+     */
     async nextHour(from: Date, shares: MissingShares, leaks = false): Promise<LiveQuery[]> {
       const [first, ...others] = await Promise.all(nextQuestions(from, shares).map(toLiveQuery));
       if (first === undefined) return others;
@@ -181,7 +184,7 @@ export function createSearcher(url: string, signal: AbortSignal) {
   };
 }
 
-/** Sends a query to the RAG service; a failure is returned as an answer. @throws the reason of `signal` */
+/** Sends a query to the RAG service. Returns a failure as an answer with an error. @throws the reason of `signal` */
 export async function ask(url: string, text: string, signal: AbortSignal): Promise<SearchAnswer> {
   const startedMs = performance.now();
   const answered = await searched(url, text, signal).catch(() => {

@@ -21,7 +21,7 @@ import {
 } from './traffic.ts';
 
 const DAY_HOURS = 24;
-/** Delay after which the sampling of the last minute of an hour is complete. */
+/** Time after the end of an hour at which the sampling of its last minute is complete. */
 const SAMPLED_MS = 5 * MINUTE_MS;
 /** A density window closes ten minutes after its end, so its result is known after a quarter of an hour. */
 const WINDOW_CLOSED_MS = 15 * MINUTE_MS;
@@ -125,7 +125,7 @@ export async function withWorld<T>(
         clock.set(new Date(until.getTime() + GRADED_MS));
         await daemon.run('judge-live-traffic');
         await addHumanJudgments(daemon, clock.now());
-        // The next measurement includes the human judgments.
+        // Added here so that the next measurement includes the human judgments.
         await daemon.run('judge-live-traffic');
       }
       await evaluateHour();
@@ -140,7 +140,7 @@ export async function withWorld<T>(
       async catchUp() {
         while (hourAt(hours + 1).getTime() + WINDOW_CLOSED_MS <= systemClock.now().getTime()) await passHour();
         await ingest(hourAt(hours), systemClock.now());
-        // A real daemon repeats these probes, and their results become too old to show.
+        // A real daemon repeats these probes before their results become too old to show.
         await daemon.run('probe-stores', 'probe-embedders', 'measure-ann-recall');
         await evaluateHour();
       },

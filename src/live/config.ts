@@ -21,7 +21,9 @@ export const samplingSchema = z
       .int()
       .min(1)
       .default(600)
-      .describe('Maximum number of queries sampled per minute. recalld halves the sampling rate until they fit.'),
+      .describe(
+        'Maximum number of queries sampled per minute. recalld halves the sampling rate until the queries fit.',
+      ),
     always_keep: z
       .array(z.enum(['zero_results', 'error', 'negative_feedback']))
       .default(['zero_results', 'error', 'negative_feedback'])
@@ -33,7 +35,7 @@ export const samplingSchema = z
       .nullable()
       .default(null)
       .describe(
-        'Always sample queries whose best document scores below this value. Scores must be cosines. Null disables the rule.',
+        'Always samples queries whose best document scores below this value. Scores must be cosines. Null disables the rule.',
       ),
   })
   .prefault({})
@@ -138,7 +140,7 @@ const isolationRule = z
       .min(1)
       .max(50)
       .describe(
-        'Document ids or field values that a query may return. `{{tenant}}` is replaced by the `tenant` segment of the query; a trailing `*` matches any suffix.',
+        'Document ids or field values that a query may return. `{{tenant}}` is replaced by the `tenant` segment of the query; a `*` at the end matches any suffix.',
       ),
   })
   .superRefine(({ segment, allow }, context) => {
@@ -160,7 +162,7 @@ export const isolationSchema = z
   })
   .default([])
   .describe(
-    'Rules for the documents that the queries of a segment may return, such as only documents of their tenant. recalld evaluates the rules on every live answer, before sampling; one violation pages.',
+    'Rules that restrict the documents that queries of a segment may return, for example to those of their tenant. recalld evaluates the rules on every live answer, before sampling; one violation pages.',
   );
 
 export const episodesSchema = z
@@ -172,7 +174,7 @@ export const episodesSchema = z
       ),
   })
   .prefault({})
-  .describe('Agent turns, which may retrieve several times for one question.');
+  .describe('Episodes: agent turns, each of which may retrieve several times for one question.');
 
 const jmespath = z
   .string()
@@ -217,7 +219,7 @@ export const retrievalToolsSchema = z
   .max(50)
   .default([])
   .describe(
-    'Tools with which an agent searches. recalld reads the OpenTelemetry spans of these tools as live queries, although their instrumentation marks them as tools.',
+    'Tools that an agent uses for retrieval. recalld reads their OpenTelemetry spans as live queries, although the instrumentation marks the spans as tool calls.',
   );
 
 export type RetrievalToolConfig = z.infer<typeof retrievalToolsSchema>[number];
@@ -230,7 +232,7 @@ export const liveSchema = z
     baseline: durationSchema('1h', '90d')
       .default('7d')
       .describe(
-        'Length of the baseline before the window. Once a day, recalld learns from it the click-through rate at each rank and the share of positive feedback.',
+        'Length of the baseline before the window. Once a day, recalld learns the click-through rate at each rank and the share of positive feedback from the baseline.',
       ),
   })
   .prefault({})
@@ -278,8 +280,8 @@ export const feedbackPolicySchema = z
     click: sentiment.default('positive').describe('Sentiment of a click.'),
     copy: sentiment.default('positive').describe('Sentiment of copying an answer.'),
     reformulation: sentiment.default('negative').describe('Sentiment of rephrasing the query.'),
-    abandonment: sentiment.default('negative').describe('Sentiment of a user who leaves without an answer.'),
-    no_answer: sentiment.default('negative').describe('Sentiment of an answer marked as "no answer".'),
+    abandonment: sentiment.default('negative').describe('Sentiment of leaving without an answer.'),
+    no_answer: sentiment.default('negative').describe('Sentiment of marking the result as "no answer".'),
     caps: z
       .strictObject({
         explicit: capsSchema('explicit').describe('Limit on feedback of the kinds thumb, rating and relevance.'),

@@ -1,4 +1,4 @@
-/** Tables and settings for live traffic in the context. */
+/** Tables and settings for live traffic, as part of the context. */
 
 import type { Pool } from 'pg';
 import type { Scope } from '../core/context.ts';
@@ -19,7 +19,7 @@ export interface LivePlan {
   readonly maxSegments: number;
   /** An episode is closed after this time without a retrieval. */
   readonly idleMs: number;
-  /** True if a check requires a measure of episodes, which is then missing rather than not measured. */
+  /** True if a check requires a measure of episodes. Without episodes, the measure then has a gap with a reason. */
   readonly expectsEpisodes: boolean;
   /** True if all configured sampling rates are 1. */
   readonly samplesAll: boolean;

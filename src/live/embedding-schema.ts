@@ -51,9 +51,9 @@ function fromNumbers(values: readonly unknown[]): Float32Array | null {
 function fromBase64(value: string): Float32Array | null {
   const bytes = Buffer.byteLength(value, 'base64');
   if (bytes === 0 || bytes % 4 !== 0 || bytes / 4 > MAX_DIMENSIONS) return null;
-  // Node.js also decodes base64url, which is not allowed here.
+  // Node.js also decodes base64url, which the schema does not allow.
   if (value.includes('-') || value.includes('_')) return null;
-  // All platforms of Node.js are little-endian.
+  // All supported platforms are little-endian.
   const vector = new Float32Array(bytes / 4);
   // Node.js skips invalid characters, and then writes fewer bytes than the length implies.
   return Buffer.from(vector.buffer).write(value, 'base64') === bytes ? vector : null;

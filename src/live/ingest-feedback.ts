@@ -1,6 +1,6 @@
 /**
- * Ingests feedback: validates, anonymizes, applies caps and stores it. The query of the feedback may be stored, may not
- * have been sampled, or may arrive later.
+ * Ingests feedback: validates, anonymizes, applies caps and stores it. The query that the feedback is about may be
+ * stored, may not have been sampled, or may arrive later.
  */
 
 import type { Context } from '../core/context.ts';
@@ -30,7 +30,7 @@ export interface FeedbackPolicy {
 
 /**
  * @param policies by pipeline
- * @param promote samples a recent query that received negative feedback
+ * @param promote samples a recent query because it received negative feedback
  * @throws RecalldError database_unreachable if nothing was stored; the client may send the batch again
  */
 export async function ingestFeedback(
@@ -56,8 +56,8 @@ export async function ingestFeedback(
     if (isNew[position] === true) {
       meter.increment('recalld_feedback_total', { pipeline, kind, sentiment });
     }
-    // Concurrently, because each call may wait for the redaction service. Includes repeats, because their first
-    // promotion may have failed.
+    // Promotes concurrently, because each call may wait for the redaction service. Includes repeated feedback, because
+    // its first promotion may have failed.
     if (sentiment === 'negative') promotions.push(promote(row));
   }
   await Promise.all(promotions);
@@ -85,7 +85,7 @@ function interpret(
   return { policy, reading };
 }
 
-/** Never rejects. */
+/** Creates the row of a feedback item. Never rejects. */
 async function toRow(
   feedback: Feedback | TracedFeedback,
   reading: SentimentReading,

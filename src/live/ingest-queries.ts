@@ -29,7 +29,7 @@ export interface LivePipeline {
   readonly isolation: readonly ParsedRule[];
 }
 
-/** What this process keeps between requests. */
+/** State that this process keeps between requests. */
 export interface IngestState {
   /** Configured pipelines by name. */
   readonly live: ReadonlyMap<string, LivePipeline>;
@@ -140,8 +140,8 @@ function traitsOf(query: LiveQuery, outcome: QueryOutcome, hasNegativeFeedback: 
 }
 
 /**
- * Removes the text, vector and most results from a stored sample. The removed parts are not needed to change the
- * sample's probability later.
+ * Removes the text, the vector and most results from a stored sample, because a later change of the sample's
+ * probability does not need them.
  */
 function outlineOf(query: LiveQuery): LiveQuery {
   const episode = query.episode === null ? null : { ...query.episode, originalText: null };
@@ -216,7 +216,7 @@ function similarityOf({ results }: LiveQuery): number | null {
 /** Sums a batch by pipeline and outcome, so that the batch needs one row per sum instead of one per query. */
 class ArrivalTally {
   readonly now: Date;
-  /** Uses arrays instead of maps, because a batch rarely contains more than one pipeline and a few outcomes. */
+  /** An array is faster than a map here, because a batch rarely contains more than one pipeline and a few outcomes. */
   readonly counts: Mutable<ArrivalCount>[] = [];
   readonly levels: Mutable<MinuteLevel>[] = [];
   readonly isolation: IsolationTally;
@@ -243,9 +243,9 @@ type Mutable<Row> = { -readonly [Key in keyof Row]: Row[Key] };
 
 /**
  * Samples the recent query (or the queries of the trace) that received negative feedback. If the sampling rate had
- * already selected the query, its probability is raised to 1, because negative feedback alone would select it. If the
- * query has left the buffer, nothing changes, so that estimates stay unbiased. Queries that were erased in the meantime
- * stay erased.
+ * already selected the query, its probability is raised to 1, because negative feedback alone would select it. A query
+ * that is no longer in the buffer is not sampled, so that estimates stay unbiased. Queries that were erased in the
+ * meantime stay erased.
  */
 export async function promoteNegativeFeedback(
   context: Context,

@@ -50,7 +50,7 @@ export const feedbackSchema = z.strictObject({
   rank: z.int().min(1).max(10_000).nullish().describe('Rank at which the document was shown, starting at 1.'),
   occurred_at: timestamp.nullish().describe('When the feedback was given; default: the time of receipt.'),
   user_id: identifier.nullish().describe('User id, of which only a keyed hash is stored.'),
-  comment: text.nullish().describe('Comment by the user, stored in the same way as query text.'),
+  comment: text.nullish().describe('Comment by the user. It is stored in the same way as query text.'),
 });
 
 type FeedbackBody = z.infer<typeof feedbackSchema>;

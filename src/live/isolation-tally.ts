@@ -16,7 +16,7 @@ export class IsolationTally {
   private readonly now: Date;
   private readonly hour: Date;
   private readonly violations: StoredViolation[] = [];
-  /** Uses an array instead of a map, because a request rarely involves more than a few rules and outcomes. */
+  /** An array is faster than a map here, because a request rarely involves more than a few rules and outcomes. */
   private readonly counts: { -readonly [Key in keyof IsolationCount]: IsolationCount[Key] }[] = [];
 
   constructor(now: Date) {

@@ -6,7 +6,7 @@ import type { Feedback, LiveQuery } from './rules/live-query.ts';
 export const ITEM_WEIGHT = 20;
 /** Number of text characters with the same weight as one retrieved document. */
 const CHARACTERS_PER_DOCUMENT = 500;
-/** Maximum weight of a batch, which limits copying and ingesting to some milliseconds. */
+/** Maximum weight of a batch, which limits the time to copy and ingest a batch to milliseconds. */
 const MAX_BATCH_WEIGHT = 6000;
 
 export function weightOfQuery({ results, stages, text, episode }: LiveQuery): number {

@@ -40,9 +40,10 @@ export interface IngestDeps {
 }
 
 /**
- * Limits of fragments, which are stored for 10 to 20 minutes: at most about 600 MB. `bytesPerMinute`: estimated bytes in
- * this process; further fragments are dropped and counted. `perTrace`: fragments per trace and export, because a service
- * that indexes documents creates thousands of embeddings in one trace.
+ * Limits of fragments, which are stored for 10 to 20 minutes: at most about 600 MB in total. `bytesPerMinute`:
+ * estimated bytes that this process stores in a minute; further fragments are dropped and counted. `perTrace`:
+ * fragments per trace and export, because a service that indexes documents creates thousands of embeddings in one
+ * trace.
  */
 const FRAGMENTS = { bytesPerMinute: 32 * 1024 * 1024, perTrace: 100 };
 
@@ -171,12 +172,12 @@ function numbered(fragments: readonly BufferedFragment[]): BufferedFragment[] {
   });
 }
 
-/** Approximate size of a fragment in the database, in bytes. */
+/** Returns the approximate size of a fragment in the database, in bytes. */
 function sizeOf({ text, embedding, results }: BufferedFragment): number {
   return 500 + (text?.length ?? 0) + (embedding?.byteLength ?? 0) + 50 * (results?.length ?? 0);
 }
 
-/** Limits of the recent-query buffer, which cover some minutes of a busy service. */
+/** Limits of the recent-query buffer, which cover a few minutes of a busy service. */
 const RECENT = { queries: 10_000, bytes: 32 * 1024 * 1024 };
 
 export type LiveIngest = Awaited<ReturnType<typeof createLiveIngest>>;
@@ -260,7 +261,7 @@ function createUnreadableRecorder({ db, clock, logger }: Context) {
     writtenAt = now.getTime();
     try {
       await db.live.traffic.recordUnreadable(fresh, now);
-      // The kind stays in the map, so that only new kinds are written immediately.
+      // The kind stays in the map, so that only new kinds are stored immediately.
       for (const [key, kind] of waiting) waiting.set(key, { ...kind, spans: 0 });
     } catch (error) {
       logger.warn('cannot record unreadable retriever spans', { reason: messageOf(error) });

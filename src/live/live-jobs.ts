@@ -13,8 +13,8 @@ import { measureLiveTraffic } from './measure-live-traffic.ts';
 import { episodeMeasures } from './rules/episodes.ts';
 
 /**
- * Maximum number of samples, with which the 95 % CI of a share is within one percentage point. More samples would only
- * cost time and memory.
+ * Maximum number of samples. With this many, the 95 % CI of a share extends at most one percentage point to each side;
+ * more samples would only cost time and memory.
  */
 export const MAX_SAMPLES = 20_000;
 

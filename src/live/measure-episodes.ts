@@ -20,7 +20,7 @@ import { liveSegments } from './rules/live-measures.ts';
 import { wholeProbability } from './rules/sampling/whole-episode.ts';
 import type { LiveWindow, WindowStep } from './sql/live-windows.ts';
 
-/** Episodes that began this long before the window are still read from their start. */
+/** Episodes that began up to this long before the window are read from their start. */
 const LOOKBACK_MS = HOUR_MS;
 
 const counts: ReadonlySet<EpisodeMeasure> = new Set<EpisodeMeasure>(['episode_retrievals', 'episode_repeats']);
@@ -70,13 +70,13 @@ function gapReason(measure: EpisodeMeasure, have: number, episodes: number): str
 }
 
 interface TaggedEpisode extends SampledEpisode {
-  /** Only configured segment keys, from the first step. */
+  /** Configured segments only, from the first step. */
   readonly tags: Readonly<Record<string, string>>;
 }
 
 /**
  * Reads the episodes whose last step is in the window, at least the idle time before the end of the window. Such an
- * episode is closed; a step that arrives late is included in the next measurement.
+ * episode is closed. A late step is included in the next measurement.
  *
  * @param halvings as for `LiveWindows.steps`
  */

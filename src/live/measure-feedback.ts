@@ -110,7 +110,7 @@ async function measureDrop(
   const bucketMs = bucketLengthMs(windowMs);
   const series = { pipeline, measure: DROP_EVIDENCE, segment: ALL_SEGMENT, measuredAt: context.clock.now() };
   const baseline = await currentBaseline(context, plan, known, until);
-  // Uses only complete buckets. An incomplete bucket would be evaluated again with every new rating.
+  // Uses only complete buckets, because an incomplete bucket would be evaluated again with every new rating.
   const untilMs = Math.floor(until.getTime() / bucketMs) * bucketMs;
   const fromMs = Math.min(untilMs, Math.max(until.getTime() - windowMs, baseline?.untilMs ?? 0));
   const firstMs = Math.ceil(fromMs / bucketMs) * bucketMs;

@@ -25,7 +25,7 @@ export const liveMeasurementMetrics = {
     ['pipeline'],
   ),
   recalld_normal_range: storedGauge(
-    "Limits of a measure's normal range, learned from its earlier values; `bound` is low or high. An alert fires if the measure changes beyond the worse limit.",
+    "Limits of a measure's normal range, learned from its earlier values; `bound` is low or high. An alert fires if the measure changes beyond a limit in a direction that is worse.",
     ['pipeline', 'measure', 'segment', 'bound'],
   ),
   recalld_measure_changed: storedGauge(
@@ -47,7 +47,7 @@ export const liveMeasurementMetrics = {
     ['pipeline'],
   ),
   recalld_live_measure_last_success_timestamp_seconds: storedGauge(
-    'When the live traffic of a pipeline was last measured. Values older than 3 job intervals are withheld.',
+    'Time when the live traffic of a pipeline was last measured. Values older than 3 job intervals are withheld.',
     ['pipeline'],
   ),
 } as const;
@@ -55,7 +55,7 @@ export const liveMeasurementMetrics = {
 export const isolationMetrics = {
   recalld_live_isolation_violations_total: {
     type: 'counter',
-    help: 'Live answers with a document that an isolation rule does not allow. Every answer is evaluated, sampled or not; a retry is not counted again.',
+    help: 'Live answers with a document that an isolation rule does not allow. Every answer is evaluated, sampled or not. A retry is not counted again.',
     labels: ['pipeline', 'rule'],
     source: 'process',
   },
@@ -111,7 +111,7 @@ export const liveMixMetrics = {
   ...boundedGauges(
     {
       recalld_golden_live_mix_score:
-        'Score of the latest completed run. Queries are weighted so that each topic has the same share as in live traffic.',
+        'Score of the latest completed run. Each topic is weighted by its share of live traffic.',
     },
     scored,
   ),

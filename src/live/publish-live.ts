@@ -57,7 +57,7 @@ function measureSamples(
   ];
 }
 
-/** The time of the last measurement is always exported, because an alert on its age depends on it. */
+/** Always exports the time of the last measurement, because an alert on its age needs it. */
 function samplesReadSamples({ pipeline, newest }: LatestMeasurement, isTrusted: IsTrusted): GaugeSample[] {
   if (newest === null) return [];
   const measuredAt = newest.measuredAt.getTime() / 1000;
@@ -109,7 +109,7 @@ export async function readIsolationGauges({ db, clock, config }: Context): Promi
 
 const exported: ReadonlySet<string> = new Set([...liveMeasures, ...episodeMeasures, TOP_QUERY, MAIN_LANGUAGE]);
 
-/** Returns the feedback gauges: over all feedback, and over explicit and implicit feedback separately. */
+/** Returns the gauges for all feedback, and for explicit and implicit feedback separately. */
 export function feedbackGauges({ pipelines, intervalSeconds }: LiveSchedule, { measurements }: MeasuredRows): GaugesAt {
   const own = measurements.filter(({ pipeline }) => pipelines.includes(pipeline));
   return (now) => {

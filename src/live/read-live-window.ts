@@ -46,7 +46,7 @@ export async function currentBaselineCtr(
   const from = new Date(until.getTime() - plan.baselineMs);
   const series = { pipeline: plan.pipeline, measure: BASELINE_CTR, segment: ALL_SEGMENT };
   const frame = { ...series, windowStart: from, windowEnd: until, measuredAt: context.clock.now() };
-  // Avoids reading all baseline queries every hour if the service sends no clicks.
+  // If the service sends no clicks, avoids reading all baseline queries every hour.
   if (!(await context.db.live.windows.hasClicks(plan.pipeline, from))) {
     await context.db.measurements.record([{ kind: 'no_data', ...frame, reason: 'no_clicks', details: {} }]);
     return stored;
@@ -87,8 +87,8 @@ const MAX_HALVINGS = 40;
 const none: readonly number[] = [];
 
 /**
- * Reads the samples in a window. If there are more than `maxSamples`, selects sessions with repeatedly halved
- * probability until the expected number fits. Measures stay unbiased, and only their confidence intervals widen. The
+ * Reads the samples in a window. If there are more than `maxSamples`, repeatedly halves the probability of selecting a
+ * session until the expected number of samples fits. Measures stay unbiased; only their confidence intervals widen. The
  * number of halvings depends only on the number of samples, unless large sessions still exceed twice the limit.
  *
  * @param segmentKeys segment keys to read; others are dropped
@@ -117,7 +117,7 @@ export async function readLiveWindow(
       ...reading,
       /** Number of times that the samples were halved to fit the limit; 0 if all were read. */
       halvings,
-      /** Number of samples in the window. `queries` contains all samples, or a part of them. */
+      /** Number of samples in the window. `queries` contains all of them, or the selected ones. */
       samples,
       /** Number of samples that belong to an episode. */
       steps,
@@ -140,8 +140,8 @@ async function readHalved(
   const calibration = calibrationOf(arrivals);
   const arrived = Object.values(arrivals).reduce((sum, { counted }) => sum + counted, 0);
   /**
-   * `notShown`: clicks on documents that were not shown, or without a document and rank. `late`: clicks that arrived too
-   * long after their query.
+   * `notShown`: clicks on documents that were not shown, or clicks without a document and rank. `late`: clicks that
+   * arrived too long after their query.
    */
   const clicks = { counted: 0, notShown: 0, late: 0 };
   const tagsOf = createTagReader(segmentKeys);

@@ -13,7 +13,7 @@ export interface RecentQuery {
   readonly isSampled: boolean;
 }
 
-/** The query that received negative feedback. */
+/** A query that received negative feedback. */
 export interface FeedbackTarget {
   readonly pipeline: string;
   readonly queryId: string;
@@ -35,7 +35,7 @@ export function createRecentQueries(limits: {
   const entries = new Map<string, Entry>();
   const keysByTrace = new Map<string, Set<string>>();
   const negative = new Set<string>();
-  // Long-lived iterators: a new iterator would step over all deleted entries each time.
+  // The iterators are long-lived, because a new iterator would step over all deleted entries each time.
   let oldestEntries = entries.entries();
   let oldestNegative = negative.values();
   let bytes = 0;
@@ -104,7 +104,7 @@ function traceKeyOf(pipeline: string, traceId: string): string {
   return `trace ${pipeline}\0${traceId}`;
 }
 
-/** Approximate size of a query in memory, in bytes. */
+/** Returns the approximate size of a query in memory, in bytes. */
 function sizeOf({ text, episode, embedding, results }: LiveQuery): number {
   let bytes = 500 + 2 * ((text?.length ?? 0) + (episode?.originalText?.length ?? 0)) + (embedding?.byteLength ?? 0);
   for (const { id } of results) bytes += 80 + 2 * id.length;

@@ -51,7 +51,10 @@ function newTally({ name: rule }: ParsedRule) {
     /** Number of sampled queries that the rule allows. */
     allowed: 0,
     violated: 0,
-    /** Number in all live traffic; each sampled violation is weighted by the inverse of its sampling probability. */
+    /**
+     * Estimated number of violations in all live traffic; each sampled violation is weighted by the inverse of its
+     * sampling probability.
+     */
     estimatedViolations: 0,
     unchecked: { segment_missing: 0, document_unidentified: 0, field_missing: 0 },
     /** The first violations, ordered by day of arrival. */

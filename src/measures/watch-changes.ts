@@ -135,7 +135,11 @@ export function watchedValues(measurements: readonly LatestMeasurement[]) {
   });
 }
 
-/** Returns true if a measure of a pipeline has a normal range. @param measurements of the pipeline */
+/**
+ * Returns true if a measure of a pipeline has a normal range.
+ *
+ * @param measurements of the pipeline
+ */
 export function isWatched(
   measurements: readonly LatestMeasurement[],
   { measure, segment }: Omit<MeasurementSeries, 'pipeline'>,

@@ -129,7 +129,7 @@ function withoutRuns(sets: readonly BacktestedChecks[]): string[] {
     .map(({ pipeline, goldenSet }) =>
       goldenSet === null
         ? `The thresholds of ${pipeline} had no measurements in this period; \`recalld checks\` shows their current state.`
-        : `No run of ${goldenSet} on ${pipeline} ended in this period, or it has no checks; \`recalld runs list\` shows the stored runs.`,
+        : `No run of ${goldenSet} on ${pipeline} ended in this period, or the golden set has no checks; \`recalld runs list\` shows the stored runs.`,
     );
 }
 

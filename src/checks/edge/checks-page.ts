@@ -1,4 +1,4 @@
-/** Page of all checks: what fires, what has no data, what passes, and how each check changed. */
+/** Page of all checks: failing checks, checks without data, passing checks, and the changes of each check. */
 import { type Context, onReplica } from '../../core/context.ts';
 import { duration, minute, plural } from '../../core/format.ts';
 import type { Verdict } from '../../core/model.ts';
@@ -103,7 +103,7 @@ function history(data: ChecksPageData): Section {
     'history',
     check === null ? 'History' : `History of ${check}`,
     {
-      lead: `${data.isWhole ? 'Verdicts over time: the worse, the higher. ' : ''}Open a check to see its changes, newest first.`,
+      lead: `${data.isWhole ? 'Verdicts over time; worse verdicts are higher. ' : ''}Open a check to see its changes, newest first.`,
     },
     strips(data),
     transitions.length === 0

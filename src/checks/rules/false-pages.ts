@@ -1,4 +1,4 @@
-/** Expected number of false pages: pages by the configured checks in 90 days in which nothing is wrong. */
+/** Expected number of false pages: pages that the configured checks cause in 90 days although nothing is wrong. */
 
 import { DAY_MS } from '../../core/time.ts';
 import type { FalsePageBudget } from '../../density/rules/alert.ts';
@@ -9,7 +9,7 @@ export const COUNTED_DAYS = 90;
 export const COUNTED_MS = COUNTED_DAYS * DAY_MS;
 /** Half-width of a 95 % interval, in standard errors. */
 const HALF_WIDTH = normalQuantile(0.975);
-/** Maximum false pages in 90 days of a check with enough margin. */
+/** A check with enough margin causes at most this many false pages in 90 days. */
 export const NEXT_TO_NONE = 0.01;
 
 export interface CheckExpectation {
@@ -80,7 +80,7 @@ function expectedPages(p: number, runs: number, evaluations: number): number {
 }
 
 /**
- * Moves every probability up by one place, times `likely`.
+ * Moves every probability up by one place and multiplies it by `likely`.
  *
  * @returns the probability that leaves the last place
  */

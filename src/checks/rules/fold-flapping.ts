@@ -6,7 +6,7 @@ interface Change {
   readonly to: Verdict;
 }
 
-/** One change, or several in a row between OK and no data. */
+/** One change, or several consecutive changes between OK and no data. */
 export type FoldedChange<One extends Change> =
   | { readonly kind: 'change'; readonly change: One }
   | { readonly kind: 'flapping'; readonly newest: One; readonly oldest: One; readonly times: number };

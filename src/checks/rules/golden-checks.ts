@@ -63,7 +63,7 @@ function thresholdOf(check: GoldenCheck, { mean }: CheckShift): number {
   }
 }
 
-/** Data of a run, on which its checks are evaluated. */
+/** Data of a run that its checks evaluate. */
 export interface RunEvidence {
   readonly scores: readonly SegmentScore[];
   /** Comparison with the baseline, or a sentence that explains why there is none. */

@@ -26,7 +26,7 @@ export function isolationCheckOf(pipeline: string, rule: string): ConfiguredChec
     name: isolationCheckName(rule),
     severity: 'critical',
     threshold: 0,
-    // A pipeline without traffic yet is not a fault.
+    // A pipeline that has no traffic yet is not a fault.
     isQuietAtFirst: true,
   };
 }
@@ -36,7 +36,7 @@ export interface FoundByRule {
   readonly violated: number;
   readonly allowed: number;
   readonly unchecked: Readonly<Record<UncheckedReason, number>>;
-  /** Some of the violations, newest first. */
+  /** The latest violations, newest first. */
   readonly latest: readonly {
     readonly segment: string;
     readonly documents: readonly { readonly id: string; readonly rank: number }[];
@@ -78,8 +78,9 @@ export function factsOfIsolation(rule: string, found: FoundByRule | null, now: D
 }
 
 /**
- * Maximum number of violations, and of documents per violation, in an explanation; `GET /v1/isolation-violations` lists
- * all with the ids of their queries, which an incident must not keep after an erasure.
+ * Maximum number of violations, and of documents per violation, in an explanation. Query ids are omitted, because an
+ * incident must not keep them after an erasure; `GET /v1/isolation-violations` lists all violations with their query
+ * ids.
  */
 export const MAX_NAMED_VIOLATIONS = 3;
 const MAX_NAMED_DOCUMENTS = 3;

@@ -25,16 +25,19 @@ export interface RegressionCheck {
   /** Significance level of the one-sided test: the probability that a single run shows a drop by chance alone. */
   readonly alpha: number;
   readonly severity: Severity;
-  /** Number of consecutive runs that must show the drop, and that must show no drop before the check is resolved. */
+  /**
+   * The check fails after this number of consecutive runs with the drop, and is resolved after as many consecutive runs
+   * without it.
+   */
   readonly runs: number;
 }
 
-/** A check is blind if it cannot detect a drop of this multiple of its configured drop: its OK means little. */
+/** A check that cannot detect this multiple of its configured drop is blind: its OK means little. */
 const BLIND_FROM = 2;
 
 /**
  * Returns the smallest drop that a check detects in one run with 80 % power. Rescales the smallest detectable drop of
- * the comparison to the level of the check by normal quantiles. At least the configured drop.
+ * the comparison to the level of the check by normal quantiles. The result is at least the configured drop.
  *
  * @returns null if the comparison has no such drop
  */
@@ -86,10 +89,10 @@ export interface ComparedWithBaseline {
 }
 
 /**
- * Evaluates a drop relative to the baseline. The drop must be as large as `drop`, significant at `alpha`, and shown by
+ * Evaluates a drop relative to the baseline. The drop must be at least `drop`, be significant at `alpha`, and appear in
  * `runs` consecutive runs against the same baseline. A regression is resolved when the same number of consecutive runs
- * show no drop, so that an index that is only rebuilt correctly every other night is one incident. Without a baseline,
- * or without queries to compare, the verdict is `no_data`.
+ * show no drop, so that an index whose rebuild fails every other night causes one incident. Without a baseline, or
+ * without queries to compare, the verdict is `no_data`.
  *
  * @param current the evaluated run, or a sentence that explains why it could not be compared
  * @param history completed runs before it, oldest first

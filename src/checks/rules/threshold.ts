@@ -228,8 +228,8 @@ export function whereOf(segment: string): string {
 }
 
 /**
- * True if no value could be better. For example, 0 failures in 40 queries do not prove a share below 0.03, and waiting
- * longer never would.
+ * True if the value is the best possible. For example, 0 failures in 40 queries do not prove a share below 0.03, and
+ * waiting longer never would.
  */
 function isBest({ unit, worse }: ThresholdPolicy, value: number): boolean {
   return unit === 'share' && (worse === 'below' ? value >= 1 : value <= 0);

@@ -14,7 +14,8 @@ export const ragFaults = ['none', 'index', 'stale', 'embedding', 'slow', 'outage
 export type RagFault = (typeof ragFaults)[number];
 
 /**
- * Documents that can be missing from the store, as if they were never written: a whole article, or passages of several.
+ * Documents that can be missing from the store, as if they were never written: a whole article, or passages of several
+ * articles.
  */
 export const gaps = ['article', 'answers'] as const;
 
@@ -25,7 +26,8 @@ export const MISSING_ARTICLE = 'Super_Bowl_50';
 
 /**
  * One passage of each of 16 articles, whose other passages are in the store. No golden query is about these passages.
- * On average, users' questions about them are more similar to the stored passages than half of their other questions.
+ * On average, users' questions about these passages are more similar to the stored passages than half of all other
+ * questions are.
  */
 export const missingPassages: readonly string[] = [
   'Amazon_rainforest/5',

@@ -23,7 +23,7 @@ export function contentWords(text: string): string[] {
 
 /**
  * Removes the plural (the S stemmer of Harman, "How effective is suffixing?", JASIS 1991), then -ing, -ed or -ly if at
- * least four letters remain, then a final e. It unifies most forms of a word, and occasionally two different words.
+ * least four letters remain, then a final e. This unifies most forms of a word, and occasionally two different words.
  */
 function lightStem(word: string): string {
   let stem = singular(word);
@@ -74,12 +74,12 @@ export function fitInverseDocumentFrequencies(texts: Iterable<string>): InverseD
 }
 
 /**
- * Hashed TF-IDF, which matches words and parts of words, but no synonyms. The weight of a feature is
- * (1 + ln tf) x (ln((1 + N) / (1 + df)) + 1), the sublinear and smoothed form. Its dimension and sign come from a seeded
- * hash (Weinberger et al., "Feature hashing for large scale multitask learning", ICML 2009), so that collisions cancel on
- * average and the dot product of two vectors estimates their cosine in the full feature space. Features that are not in the
- * corpus count as the rarest, so a query about another topic gets a low similarity. Vectors of different seeds cannot be
- * compared.
+ * Hashed TF-IDF, which matches words and parts of words, but not synonyms. The weight of a feature is (1 + ln tf) x
+ * (ln((1 + N) / (1 + df)) + 1), the sublinear and smoothed form. Its dimension and sign come from a seeded hash
+ * (Weinberger et al., "Feature hashing for large scale multitask learning", ICML 2009), so that collisions cancel on
+ * average and the dot product of two vectors estimates their cosine in the full feature space. Features that are not in
+ * the corpus count as the rarest, so a query about another topic gets a low similarity. Vectors of different seeds
+ * cannot be compared.
  *
  * `dimensions` must be at least 1; `seed` must be an integer.
  */

@@ -1,12 +1,12 @@
 /**
  * Entry point of the child process with the demo's RAG service, which spawn.ts starts. Runs until SIGTERM, SIGINT or
- * the end of the IPC channel, which also ends when the parent is killed, so the child never outlives its parent.
+ * the end of the IPC channel. The channel also ends when the parent is killed, so the child never outlives its parent.
  */
 import process from 'node:process';
 import { type RagService, startRagService } from './rag-service.ts';
 import type { ReadyMessage } from './spawn.ts';
 
-/** Time after which the process exits even if it has not stopped; all data is in memory and can be lost. */
+/** Time after which the process exits even if it has not stopped. All data is in memory and may be lost. */
 const STOP_DEADLINE_MS = 2_000;
 
 let service: RagService | undefined;

@@ -147,8 +147,7 @@ function createRagServer({ store, chunks, embedder, foreignEmbedder, judge, log 
   const server = Fastify({ logger: false });
 
   /**
-   * Caches results since the last change, because golden queries repeat and a search in pgvector takes some
-   * milliseconds.
+   * Caches results since the last change, because golden queries repeat and a search in pgvector takes milliseconds.
    */
   const cache = new Map<string, Promise<readonly FoundDocument[]>>();
   const search = ({ query, k }: { query: string; k: number }): Promise<readonly FoundDocument[]> => {
@@ -234,7 +233,7 @@ const loopback = { host: '127.0.0.1', port: 0 };
 
 /**
  * Starts the vector store, embeds and inserts the corpus, and serves the search at `address` (default: a free loopback
- * port). Resolves when the service can answer searches. Cleans up nothing after a failure, so the process should then
+ * port). Resolves when the service can answer searches. Does not clean up after a failure, so the process should then
  * exit.
  */
 export async function startRagService(

@@ -58,7 +58,7 @@ export async function startDemoRagService(
   const { signal, onLog, startTimeoutMs = 90_000 } = options;
   signal?.throwIfAborted();
   const child = forkMain();
-  // Unlike `exit`, `close` fires after the last line was read, and also if no process was created.
+  // Unlike `exit`, `close` is emitted after the last line has been read, and also if no process was created.
   const exited = new Promise<RagServiceExit>((resolve) => {
     child.once('close', (code, by) => resolve({ code, signal: by }));
   });

@@ -42,8 +42,8 @@ const schema = (dimensions: number) => `
  * Starts PostgreSQL compiled to WebAssembly (PGlite) with pgvector in memory, on a free loopback port.
  *
  * PGlite has one backend for all clients: they share session settings and named prepared statements, and a client in a
- * transaction blocks all others. PGlite keeps a client's messages together only inside a transaction, so writes of more
- * than one packet need a transaction.
+ * transaction blocks all others. PGlite may interleave the messages of different clients outside transactions, so
+ * writes of more than one packet need a transaction.
  *
  * @param settings lines of postgresql.conf
  */
@@ -54,8 +54,8 @@ export async function startPglite(settings: string[] = []) {
     loadDataDir: await dataDir(),
     postgresqlconf: settings,
   });
-  // A connection that ends during the close calls this afterwards, and its error would end the process. This is fixed
-  // in pglite-socket 0.2.17.
+  // A connection that ends while the server closes calls this function afterwards, and the resulting error would end
+  // the process. This is fixed in pglite-socket 0.2.17.
   const isInTransaction = database.isInTransaction.bind(database);
   database.isInTransaction = () => !database.closed && isInTransaction();
   // Before pglite-socket 0.2.15, reset connections stay counted, so that any limit would eventually be exceeded.
@@ -81,8 +81,8 @@ export async function startChunkStore(options: {
   const server = await startPglite(['shared_buffers = 8MB']);
   const pool = new Pool({
     connectionString: server.url,
-    // All connections share one backend, so more would only wait. There is no connection timeout, because this process
-    // embeds the corpus at the same time, so that a slow machine would exceed it.
+    // All connections share one backend, so additional connections would only wait. There is no connection timeout,
+    // because this process embeds the corpus at the same time, and a slow machine would exceed the timeout.
     max: 1,
   });
   pool.on('error', options.onError);

@@ -107,7 +107,7 @@ async function observe(client: PoolClient, observation: Observation): Promise<De
     [pipeline, component],
   );
   if (known === null) throw new Error('the fingerprint that the insert conflicted with does not exist');
-  // A slow probe may report after a newer one.
+  // A slow probe may report later than a probe that started after it.
   if (known.seenAt > at) return null;
   const isChanged = known.fingerprint !== fingerprint;
   await client.query(

@@ -1,4 +1,4 @@
-/** The Grafana dashboard for agents: the combined results of all retrievals in a turn. */
+/** Grafana dashboard for agents: the combined results of all retrievals in a turn. */
 import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard';
 import { type MeasurePanel, measureGraphs } from '../../measures/edge/panels.ts';
 import { frame, onePipeline, segmentOf } from '../../platform/dashboards/frame.ts';

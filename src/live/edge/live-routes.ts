@@ -57,7 +57,7 @@ export function addIngest(app: FastifyInstance, deps: IngestDeps, bodies: Reques
   });
 }
 
-/** Parses a request body and releases it, so that vectors in text form do not stay in memory until the commit. */
+/** Parses a request body and releases it, so that the text form of vectors does not stay in memory until the commit. */
 function batchesOf<Item>(
   request: FastifyRequest,
   read: (body: unknown) => ParsedItems<Item>,

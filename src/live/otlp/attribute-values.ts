@@ -245,7 +245,7 @@ export function readAttribute(
   return [key, value];
 }
 
-/** Reads a value; if there are several values, the last one applies. */
+/** Reads a value. If there are several values, the last one applies. */
 function readValue(reader: MessageReader, end: number, depthLeft: number, leaveOut: LeaveOut): AttributeValue {
   if (depthLeft <= 0) throw UnreadableMessage.of('attribute_too_deep');
   let value: AttributeValue = null;

@@ -53,7 +53,8 @@ function nanoseconds(message: unknown, name: string): bigint {
 }
 
 /**
- * Returns an enum member, which is encoded as its number or its name (`prefix` plus a word from `words` in upper case).
+ * Returns an enum member. It is encoded as its number or as its name, which is `prefix` plus a word from `words` in
+ * upper case.
  */
 function member<T extends string>(message: unknown, name: string, prefix: string, words: readonly [T, ...T[]]): T {
   const value = field(message, name);
@@ -100,7 +101,7 @@ export function decodeLogs(content: OtlpContent, limits: OtlpLimits): Decoded<Ot
   return new Decoding(messages, limits).items(logFields, toLogRecord);
 }
 
-/** Fields with the nested lists that contain the items. */
+/** Names of the fields of the nested lists that contain the items. */
 interface ItemFields {
   readonly resources: readonly [field: string, type: MessageName];
   readonly scopes: readonly [field: string, type: MessageName];

@@ -30,7 +30,7 @@ export const tasks = {
   },
 } as const;
 
-/** Data needed to find the pipeline of a span. Plain data, so that it can be sent to a thread. */
+/** Data needed to find the pipeline of a span. A plain object, so that it can be sent to a thread. */
 export interface TracedPipeline {
   readonly name: string;
   readonly serviceNames: readonly string[];
@@ -38,7 +38,9 @@ export interface TracedPipeline {
   /** Metadata of documents that isolation rules compare. */
   readonly fieldKeys: readonly string[];
   readonly tools: readonly RetrievalToolConfig[];
-  /** True if other pipelines are hidden from the sender, so that a span without a pipeline may belong to any. */
+  /**
+   * True if other pipelines are hidden from the sender, so that a span without a pipeline may belong to any of them.
+   */
   readonly isOneOfSeveral?: boolean;
 }
 
@@ -144,14 +146,14 @@ type Batched<Read> = Omit<Read, keyof Found> & { readonly batches: Iterable<Foun
 
 /**
  * The uncompressed body, which may be transferred to the thread, its `Content-Type`, and the pipelines that the sender
- * may use; null means all. Other pipelines do not exist for the sender.
+ * may use; null means all. The sender cannot see other pipelines.
  */
 export type OtlpRequest = readonly [body: Uint8Array, contentType: string | undefined, only?: readonly string[] | null];
 
 /** Size above which bodies are read in the worker thread. The most expensive body of this size takes 16 ms. */
 const SMALL_BYTES = 64 * 1024;
 
-/** Maximum total bytes of large bodies in memory. At this limit, the last body in the queue waits for some seconds. */
+/** Maximum total bytes of large bodies in memory. At this limit, the last body in the queue waits for a few seconds. */
 const MAX_BYTES = 48 * 1024 * 1024;
 
 const REFUSAL = 'Too many large OpenTelemetry bodies are waiting to be parsed; send this one again later.';

@@ -43,7 +43,7 @@ export function openMessages({ format, bytes }: OtlpContent, type: MessageName, 
 
 const BYTE_ORDER_MARK = '\ufeff';
 
-/** JSON.parse needs about 300 bytes per open level. Attribute values are limited further by `OtlpLimits.maxDepth`. */
+/** JSON.parse needs about 300 bytes per nesting level. `OtlpLimits.maxDepth` limits attribute values further. */
 const MAX_JSON_DEPTH = 50_000;
 
 function jsonMessages(bytes: Uint8Array, limits: OtlpLimits): OtlpMessages {

@@ -36,7 +36,7 @@ export function otlpFormat(contentType: string | undefined): OtlpFormat | null {
   }
 }
 
-/** An uncompressed body. */
+/** An uncompressed body with its format. */
 export interface OtlpContent {
   readonly format: OtlpFormat;
   readonly bytes: Uint8Array;

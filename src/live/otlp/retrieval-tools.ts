@@ -75,7 +75,7 @@ function createTool({ text, results }: RetrievalToolConfig): RetrievalTool {
   };
 }
 
-/** Evaluates an expression on a structure, on JSON within a text, or on the text itself. */
+/** Evaluates an expression on an object or list, on JSON within a text, or on the text itself. */
 function found(expression: ReturnType<typeof compiled>, value: AttributeValue | undefined): AttributeValue {
   if (value === undefined || value === null) return null;
   return evaluate(expression, (readStructure(value) ?? value) as Parameters<typeof evaluate>[1]);

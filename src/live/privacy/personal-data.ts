@@ -125,12 +125,12 @@ export function createSemaphore(max: number): Semaphore {
   };
 }
 
-/** The entities in a text, or the reason why they are unknown. */
+/** The entities in a text, or the reason why the analysis failed. */
 type EntityAnalysis =
   | { readonly kind: 'found'; readonly entities: readonly FoundEntity[] }
   | {
       readonly kind: 'failed' | 'timeout' | 'malformed';
-      /** For the log: names the service and the fix, never the text. */
+      /** Message for the log. It names the service and the fix, and never contains the text. */
       readonly message: string;
     };
 
@@ -194,8 +194,8 @@ const REFUSED = '[REDACTED]';
 const MAX_HERE = 20_000;
 
 /**
- * Yields between texts, because a request may contain a thousand texts. All pipelines share this turn, as they share
- * the main thread.
+ * Yields between texts, because a request may contain a thousand texts. All pipelines share this yield, because they
+ * share the main thread.
  */
 const takeTurn = createEventLoopYield(2 * MAX_HERE);
 
@@ -208,7 +208,7 @@ export function assertUsablePrivacy({ patterns, presidio }: PersonalDataParts['p
 export type PersonalData = ReturnType<typeof createPersonalData>;
 
 /**
- * Replaces personal data: redacts texts, hashes ids with a key, or drops data that cannot be redacted. Takes at most
+ * Replaces personal data: redacts texts, hashes ids with a key, and drops data that cannot be redacted. Takes at most
  * the timeout of the service. Rejects only with RecalldError overloaded, if too many long texts are queued; then
  * nothing is stored.
  *

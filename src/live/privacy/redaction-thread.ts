@@ -8,7 +8,7 @@ interface TextToRedact {
   readonly patterns: readonly CustomPattern[];
 }
 
-/** Redactors by their patterns. */
+/** Redactors, keyed by their patterns. */
 const redactors = new Map<string, Redactor>();
 
 export const tasks = {

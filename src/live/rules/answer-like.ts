@@ -7,12 +7,12 @@ const NEW_WORDS = 0.5;
 /** Minimum number of words in a statement, because a shorter statement may be a query. */
 const MIN_STATEMENT_WORDS = 6;
 /**
- * Number of words from which a text counts as prose even without a full stop, if the text is also much longer than the
- * original text.
+ * Minimum number of words of prose. A text of this many words that is much longer than the original text counts as
+ * prose even without a full stop.
  */
 const MIN_PROSE_WORDS = 20;
 const MUCH_LONGER = 2;
-/** Number of leading characters by which words count as forms of the same word. */
+/** Words that share this many leading characters count as forms of the same word. */
 const STEM_CHARACTERS = 5;
 
 /**
@@ -27,7 +27,7 @@ const endOfStatement = /[.!。！।]["'”’)\]]*$/u;
  * True if a query is a statement, or long prose, and most of its words are not in the original text. Keyword queries,
  * questions and the original text are not answers; short answers such as a name or a number are not detected.
  *
- * This is a heuristic for any language with sentence punctuation. The share of such queries is compared with its own
+ * This is a heuristic for any language with sentence punctuation. recalld compares the share of such queries with its
  * usual value, so a service that searches with invented passages on purpose (HyDE) causes no alert.
  */
 export function looksLikeAnswer(query: string, originalText: string): boolean {

@@ -45,7 +45,7 @@ const MAX_COMPARED = 20;
 
 /**
  * Orders the retrievals in one episode and compares each with earlier retrievals. A retrieval without documents is not
- * a repeat, because retrying a failed retrieval is not a repetition.
+ * a repeat, because it may retry a failed retrieval.
  */
 export function episodeSteps<Retrieval extends EpisodeRetrieval>(
   retrievals: readonly Retrieval[],
@@ -83,7 +83,7 @@ function inOrder<Retrieval extends EpisodeRetrieval>(retrievals: readonly Retrie
   );
 }
 
-/** Counts of one episode; the measures need nothing else. */
+/** Counts of one episode, which are all that the measures need. */
 export type EpisodeTally = ReturnType<typeof tallyEpisode>;
 
 export function tallyEpisode(steps: readonly EpisodeStep[]) {
@@ -114,8 +114,8 @@ function isRewritten<Step extends EpisodeRetrieval>(
 }
 
 /**
- * Splits retrievals with one episode id wherever the agent paused for longer than `idleMs`. If a service uses a
- * conversation id for all turns, each turn is then still a separate episode.
+ * Splits retrievals with one episode id wherever the agent paused for longer than `idleMs`. Each turn is thus a
+ * separate episode even if a service uses its conversation id for all turns.
  */
 export function splitByPause<Retrieval extends { readonly startedAtMs: number }>(
   retrievals: readonly Retrieval[],

@@ -1,4 +1,6 @@
-/** Isolation rules: which documents the queries of a segment may return. Evaluated on every answer. */
+/**
+ * Isolation rules restrict the documents that the queries of a segment may return. They are evaluated on every answer.
+ */
 
 import type { RetrievedDocument } from '../../core/model.ts';
 import { isDerivedId } from '../../core/text/content-id.ts';
@@ -52,7 +54,7 @@ export interface IsolatedAnswer {
 /** Documents that a rule forbids for a query. */
 export type Violation = Extract<ReturnType<typeof evaluateRule>, object>;
 
-/** Evaluates a rule on an answer. A violation outweighs a document that could not be checked. */
+/** Evaluates a rule on an answer. A violation takes precedence over a document that could not be checked. */
 export function evaluateRule(rule: ParsedRule, { segments, results }: IsolatedAnswer) {
   const value = segmentValue(segments, rule.segment);
   if (value === null) return 'segment_missing' as const;

@@ -135,15 +135,15 @@ export function liveSegments<Query extends { readonly tags: SampledQuery['tags']
 
 /**
  * Yields every live measure of one segment in the order of `liveMeasures`. Measures are computed lazily, so that the
- * caller can yield to other work in between: each takes some milliseconds for 10,000 queries.
+ * caller can yield to other work in between: each takes milliseconds for 10,000 queries.
  *
  * - `queries`: number of queries, sampled or not (Horvitz-Thompson)
- * - `zero_results_ratio`, `error_ratio`: shares of all queries without results, and that failed or timed out. Weights
- *   are calibrated by the counted arrivals. There are bounds over sessions even if every query was sampled
- * - `latency_p95_seconds`: 95th percentile over queries that report their latency, failed ones included
+ * - `zero_results_ratio`, `error_ratio`: shares of all queries that returned no results, and that failed or timed out.
+ *   Weights are calibrated by the counted arrivals. The bounds are over sessions even if every query was sampled
+ * - `latency_p95_seconds`: 95th percentile over queries that report their latency, including failed ones
  * - `results_per_answer`: mean number of documents, over queries with results
- * - `context_characters`, `context_repeated_ratio`: length of the retrieved texts, and share of it that repeats an
- *   earlier document, over queries whose documents all have texts
+ * - `context_characters`, `context_repeated_ratio`: length of the retrieved texts, and the share of them that repeats
+ *   an earlier document, over queries whose documents all have texts
  * - `click_through_ratio`: share of the documents shown at ranks 1 to 10 that were clicked
  * - `clicked_query_ratio`: share of queries with a click
  * - `clicked_reciprocal_rank`: mean reciprocal rank of the best clicked document, over queries with a click
@@ -241,7 +241,7 @@ function shareOutcome(
   holds: (query: SampledQuery) => boolean,
 ): LiveMeasureOutcome {
   if (queries.length === 0) return { kind: 'no_data', measure, reason: 'no_queries' };
-  // Queries sampled by rule do not show how many other queries there were.
+  // Queries that were sampled by a rule do not show how many other queries there were.
   if (!isComplete && chanceClusters(queries) < MIN_CLUSTERS)
     return { kind: 'no_data', measure, reason: 'too_few_sessions' };
   return rateOutcome(measure, queryRate(queries, holds));

@@ -33,7 +33,7 @@ export function unknownPipeline(name: string): Rejection {
   };
 }
 
-/** Rejects a time that is in the future or older than the retention. The time may be missing. */
+/** Rejects a time in the future or older than the retention. Accepts a missing time. */
 export function checkOccurredAt(occurredAt: Date | null, retentionDays: number, now: Date): Rejection | null {
   if (occurredAt === null) return null;
   const aheadMs = occurredAt.getTime() - now.getTime();
@@ -52,7 +52,7 @@ export function checkOccurredAt(occurredAt: Date | null, retentionDays: number, 
   return null;
 }
 
-/** An earlier time most likely has the wrong unit. */
+/** A time before this year most likely has the wrong unit. */
 const FIRST_PLAUSIBLE_YEAR = 1990;
 
 function unitAdvice(occurredAt: Date): string {
@@ -61,7 +61,7 @@ function unitAdvice(occurredAt: Date): string {
     : '';
 }
 
-/** Rejects a vector that cannot be compared with other vectors of its pipeline. The vector may be missing. */
+/** Rejects a vector that cannot be compared with other vectors of its pipeline. Accepts a missing vector. */
 export function checkEmbedding(embedding: Float32Array | null, dimensions: number | null): Rejection | null {
   if (embedding === null) return null;
   let squares = 0;
@@ -142,12 +142,12 @@ export const feedbackKinds = [
 
 export type FeedbackKind = (typeof feedbackKinds)[number];
 
-/** Kinds with a sentiment. A citation says which documents the answer used, not whether it was good. */
+/** Kinds with a sentiment. A citation shows which document the answer used, not whether the answer was good. */
 export type OpinionKind = Exclude<FeedbackKind, 'citation'>;
 
 /** User feedback on the answer to a live query, or a document that the answer cites. */
 export interface Feedback {
-  /** Null: the id is derived from the content, so that a retry is recognized. */
+  /** If null, the id is derived from the content, so that a retry is recognized. */
   readonly id: string | null;
   readonly queryId: string;
   readonly pipeline: string;
@@ -155,7 +155,7 @@ export interface Feedback {
   /** Thumb: up or down, true or false, 1, 0 or -1; rating and relevance: a number; otherwise null. */
   readonly value: number | string | boolean | null;
   readonly documentId: string | null;
-  /** From 1. */
+  /** Rank at which the document was shown, starting at 1. */
   readonly rank: number | null;
   readonly occurredAt: Date | null;
   readonly userId: string | null;
@@ -198,7 +198,7 @@ export function liveStage(
   return { name, isSide, latencyMs, documents: rankOf.size, ranks };
 }
 
-/** Updates the ranks of a stage after the final results have been reordered or cut. */
+/** Updates the ranks of a stage after the final results have been reordered or truncated. */
 export function withResults(stage: LiveStage, before: readonly string[], after: readonly string[]): LiveStage {
   if (stage.documents === null) return stage;
   const rankOf = new Map(before.map((id, place) => [id, stage.ranks[place] ?? null]));

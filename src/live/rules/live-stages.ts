@@ -1,4 +1,4 @@
-/** Measures that need no judgments: retriever stages, and the size of the retrieved context. */
+/** Measures that need no judgments: those of retriever stages, and the size of the retrieved context. */
 
 import type { ContextSize } from '../../core/text/context-size.ts';
 import { studentTQuantile } from '../../math/stats/distributions.ts';
@@ -61,8 +61,8 @@ export interface StagedQuery extends CalibratedMember {
 }
 
 /**
- * Maximum number of stages that are measured, by number of samples. The number is limited because services choose the
- * names.
+ * Maximum number of measured stages. Those with the most samples are measured. The number is limited because services
+ * choose the names.
  */
 const MAX_NAMES = 12;
 /** Minimum number of samples. With fewer samples, the 95th percentile is the largest value. */
@@ -107,7 +107,7 @@ export function measureStages(queries: readonly StagedQuery[]) {
   });
 }
 
-/** Returns the most frequent stage names, in the order of the query with the most stages. */
+/** Returns the most frequent stage names, in the order in which the query with the most stages lists them. */
 function namesOf(staged: readonly StagedQuery[]): string[] {
   const counts = new Map<string, number>();
   for (const { stages } of staged.toSorted((a, b) => b.stages.length - a.stages.length))
@@ -122,7 +122,8 @@ function namesOf(staged: readonly StagedQuery[]): string[] {
 }
 
 /**
- * Returns the maximum number of documents among the preceding stages; null for the first stage. Unknown counts as 0.
+ * Returns the maximum number of documents among the preceding stages; null for the first stage. An unknown number
+ * counts as 0.
  */
 function documentsBefore(stages: readonly LiveStage[], place: number): number | null {
   const earlier = withoutSides(stages.slice(0, place), stages[place]?.isSide === true);
@@ -154,7 +155,7 @@ export function percentile95(
     let sum = 0;
     const place = weights.findIndex((weight) => {
       sum += weight;
-      // The tolerance prevents rounding of the sum from skipping the right value.
+      // The tolerance ensures that rounding of the sum does not skip the right value.
       return sum >= share * total * (1 - 1e-12);
     });
     return sorted[place === -1 ? sorted.length - 1 : place]?.value ?? 0;

@@ -6,8 +6,8 @@ import { DAY_MS } from '../../core/time.ts';
 import { wilsonInterval } from '../../math/stats/intervals.ts';
 
 /**
- * Minimum number of letters for language detection. The minimum is low because most queries are short and only changes
- * in the share matter.
+ * Minimum number of letters for language detection. It is low, because most queries are short and only changes in the
+ * share matter.
  */
 const MIN_LETTERS = 20;
 /** Minimum number of texts with a detected language. */
@@ -30,9 +30,9 @@ export function languageOrScript(text: string): string | null {
 
 /**
  * Returns the weighted share of the usual language relative to the most frequent other language, with a 95 % confidence
- * interval (Wilson, over Kish's effective sample size). Other languages do not count: short texts are misdetected as
- * many rare languages, while users who really write in another language share one. The usual language is the most
- * frequent language at the first measurement.
+ * interval (Wilson, over Kish's effective sample size). Texts in any further language do not count: errors in detecting
+ * short texts spread over many rare languages, whereas users who really write in another language mostly share one. The
+ * usual language is the most frequent language at the first measurement.
  *
  * @returns null if fewer than 30 texts have a detected language
  */

@@ -33,8 +33,8 @@ interface ErasedSubject {
 }
 
 /**
- * Days (UTC, YYYY-MM-DD) of arrival to erase; null erases all days. On these days, only data that occurred before the
- * erasure is erased. An erased query id applies regardless of when the query occurred.
+ * Days (UTC, YYYY-MM-DD) of arrival to erase; null erases all days. On these days, only data from before the erasure is
+ * erased. An erased query id applies regardless of when the query occurred.
  */
 type LateDays = readonly string[] | null;
 
@@ -206,7 +206,7 @@ async function removeFragments(client: PoolClient, traces: readonly ErasedSubjec
 
 /**
  * Removes data derived from queries: baseline queries, examples of topics, judgments. The words that name a topic come
- * from the texts of its examples; the next search names it again.
+ * from the texts of its examples, so the next search names the topic again.
  */
 async function removeDerived(client: PoolClient, queries: readonly ErasedQuery[]): Promise<void> {
   if (queries.length === 0) return;
@@ -266,7 +266,7 @@ const derivedTables = [
   ['judged_queries', 'query_id'],
 ] as const;
 
-/** Additional time for requests in flight. */
+/** Additional time that allows for requests in flight. */
 const IN_FLIGHT_MS = HOUR_MS;
 
 /** Erases all data of a subject. The caller must hold the erasure lock. */

@@ -28,7 +28,7 @@ export interface StoredFeedback extends Pick<Feedback, 'queryId' | 'pipeline' | 
   readonly counted: boolean;
   /**
    * Set if `queryId` is a span that may not be a live query. The feedback then applies to that query if it exists,
-   * otherwise to the only query of this trace, even if the query arrives later. Null: the feedback applies only to
+   * otherwise to the only query of this trace, even if the query arrives later. If null, the feedback applies only to
    * `queryId`.
    */
   readonly traceId: string | null;
@@ -95,7 +95,7 @@ export async function renewFeedback(client: PoolClient, repeats: readonly Stored
   );
 }
 
-/** Returns the counted feedback of subjects on some days, by hour. */
+/** Returns the counted feedback of subjects on the given days, by hour. */
 export async function readCountedHours(pool: Pool, days: readonly CapDay[]): Promise<CountedHour[]> {
   const subjects = days.map((day) => JSON.parse(day.subject) as ['user' | 'query', string]);
   const rows = await queryRows<

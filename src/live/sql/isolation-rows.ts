@@ -66,7 +66,8 @@ function names(columns: Columns<never>): string {
 /**
  * Common table expressions `violated` and `checked` of the statement that stores an arrival.
  *
- * @param next the name of a parameter by its place, from 1: the columns of the violations, then those of the counts
+ * @param next returns the name of a parameter by its position, from 1: the columns of the violations come first, then
+ *   those of the counts
  */
 export function isolationSql(next: (place: number) => string): string {
   const unnest = (columns: Columns<never>, from: number): string =>
@@ -92,7 +93,7 @@ export function isolationSql(next: (place: number) => string): string {
   )`;
 }
 
-/** A sampled query, as far as isolation rules read it. */
+/** The fields of a sampled query that isolation rules read. */
 export interface SampledAnswer extends IsolatedAnswer {
   readonly id: string;
   readonly occurredAt: Date;
@@ -112,7 +113,7 @@ export interface ViolationFilter {
   readonly pipeline?: string | undefined;
   readonly rule?: string | undefined;
   readonly during?: TimeSpan | undefined;
-  /** Number of the last violation of the previous page. */
+  /** Sequence number of the last violation of the previous page. */
   readonly before?: string | undefined;
   readonly limit: number;
 }
@@ -171,7 +172,7 @@ export function createIsolation(pool: Pool, scope: Scope = null) {
 
     /**
      * Returns the results of the rules in a time range, by pipeline and rule; omits rules that were not evaluated in
-     * the range. Counts are stored per hour, so the whole first hour is included.
+     * the range. Counts are stored per hour, so they include the whole first hour.
      */
     async summaries({ from, until }: TimeSpan, pipeline: string | null = null) {
       const rows = await queryRows<{

@@ -109,7 +109,7 @@ const READ_OF_SLICE = 50;
 
 /**
  * Weighted histogram of the similarity of live queries to their nearest chunk. The last bin includes its upper end. If
- * a slice has more queries than are read, their weights are scaled by the part of the slice that they cover.
+ * a slice has more queries than are read, the weights are scaled by the covered part of the slice.
  */
 const coverageSql = `
   with slices as (
@@ -212,7 +212,10 @@ export function createTrafficReads(pool: Pool) {
       return {
         low: first.low,
         high: first.high,
-        /** Weight per bin. The weight of a query is the inverse of its probability of being sampled and measured. */
+        /**
+         * Weight per bin. The weight of a query is the inverse of the probability that the query is sampled and
+         * measured.
+         */
         weights,
         /** Number of measured queries. */
         queries: rows.reduce((sum, { queries }) => sum + queries, 0),

@@ -106,11 +106,11 @@ export function createLiveTraffic(pool: Pool, replica: string) {
         return explain(cause);
       }
     },
-    /** Raises the inclusion probability of samples of today; missing and erased samples are ignored. */
+    /** Raises the inclusion probability of today's samples. Ignores missing and erased samples. */
     raiseProbabilities: (samples: readonly LiveSample[]): Promise<void> => explained(raiseProbabilities(pool, samples)),
     /**
-     * Stores feedback as `record` stores samples. A repeat may be an opinion that changed back, which then becomes the
-     * latest.
+     * Stores feedback in the way in which `record` stores samples. A repeated item may be an opinion that changed back;
+     * it then becomes the latest opinion.
      */
     async recordFeedback(feedback: readonly StoredFeedback[]): Promise<{ readonly isNew: readonly boolean[] }> {
       const isNew = await explained(writeFeedback(feedback));
@@ -183,7 +183,7 @@ export function createLiveTraffic(pool: Pool, replica: string) {
   };
 }
 
-/** Batches items for a statement that returns no rows; statements run one at a time. */
+/** Batches items for a statement that returns no rows. Runs one statement at a time. */
 function oneAtATime<Item>(write: (items: readonly Item[]) => Promise<void>) {
   return createMicroBatch<Item, true>({
     write: async (items) => {
@@ -239,7 +239,7 @@ interface MicroBatch<Item, Result> {
   readonly maxWaitMs: number;
   /** Maximum waiting weight; further calls are rejected. */
   readonly maxWaiting: number;
-  /** Maximum number of concurrent batches; all but the first must be full. */
+  /** Maximum number of concurrent batches. All batches but the first must be full. */
   readonly concurrency: number;
 }
 
@@ -265,7 +265,10 @@ export function createMicroBatch<Item, Result>(
   let inFlight = 0;
   let timer: NodeJS.Timeout | null = null;
 
-  /** Small calls wait for the previous batch, so that more calls share a statement under load. */
+  /**
+   * Returns true if a batch can start. Small calls wait for the previous batch, so that more calls share a statement
+   * under load.
+   */
   const isDue = (): boolean =>
     inFlight === 0 || (inFlight < settings.concurrency && waitingWeight >= settings.maxItems);
 

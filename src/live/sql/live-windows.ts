@@ -10,17 +10,17 @@ import type { LiveStage } from '../rules/live-query.ts';
 import type { Arrivals } from '../rules/sampling/estimate.ts';
 
 const BATCH_ROWS = 2000;
-/** Maximum number of steps that are read of an episode that is shown. */
+/** Maximum number of steps that are read from an episode. */
 const MAX_STEPS = 50;
 /** Number of latest steps among which the longest episodes are searched. */
 const SEARCHED_STEPS = 20_000;
-/** Maximum length of the texts that are read: longer ones are neither measured nor shown in full. */
+/** Maximum length of the texts that are read. Longer texts are truncated for measures and pages. */
 const MAX_TEXT = 2000;
 
 /**
- * SQL for the first day of receipt of rows that occurred since a parameter. Rows are partitioned by this day, and
- * PostgreSQL skips earlier partitions if the expression is immutable: subtracting from a `timestamp` is immutable,
- * subtracting from a `timestamptz` is not. Clocks may differ by up to an hour, so a row that occurred just after
+ * SQL for the first day of receipt of rows that occurred since a parameter. Rows are partitioned by this day.
+ * PostgreSQL skips earlier partitions only if the expression is immutable: subtraction from a `timestamp` is immutable,
+ * subtraction from a `timestamptz` is not. Clocks may differ by up to an hour, so a row that occurred just after
  * midnight may have been received the day before.
  */
 export function firstDayOf(since: `$${number}`): string {
@@ -50,8 +50,8 @@ export function createLiveWindows(pool: Pool) {
     },
 
     /**
-     * Yields the samples of episodes in the window in order of occurrence, in batches. Only those that the draw of their
-     * episode selected: a sample that only a rule selected lacks the other steps.
+     * Yields the samples of episodes in the window in order of occurrence, in batches. Skips samples that the draw of
+     * their episode did not select, because the other steps of a sample that only a rule selected are missing.
      *
      * @param halvings as for `queries`
      */
@@ -84,8 +84,8 @@ export function createLiveWindows(pool: Pool) {
     },
 
     /**
-     * Returns the steps of the episodes with the most steps in the window, of which there are at least two. Only the
-     * latest steps are searched, so that a month takes as long as a day.
+     * Returns the steps of the longest episodes in the window; each has at least two steps. Only the latest steps are
+     * searched, so that a month takes as long as a day.
      */
     longestEpisodes({ pipeline, from, until }: LiveWindow, limit: number): Promise<readonly WindowStep[]> {
       const sampled = `${windowSql} and episode is not null and unit_hash < rate_probability`;
@@ -167,17 +167,15 @@ export function createLiveWindows(pool: Pool) {
     /**
      * Yields the samples in the window in order of occurrence, in batches.
      *
-     * @param halvings how often to halve the sampling probability: reads only sessions whose draw is below 2^-halvings
-     * of
-     *   their threshold. This is the sample that the halved rate would have selected, and `probability` is adjusted, so
-     *   that
-     *   estimates stay unbiased. 0 reads all samples.
+     * @param halvings how often to halve the sampling probability. Reads only sessions whose draw is below
+     *   2^-halvings of their threshold. This is the sample that the halved rate would have selected, and `probability`
+     *   is adjusted, so that estimates stay unbiased. 0 reads all samples.
      */
     async *queries({ pipeline, from, until }: LiveWindow, halvings: number): AsyncIterable<readonly WindowQuery[]> {
       const factor = 2 ** -halvings;
       let last: StoredQuery | undefined;
       for (;;) {
-        // A retry after some days is stored as a second row with the same id and time; only the first row counts.
+        // A retry after several days is stored as a second row with the same id and time. Only the first row counts.
         const rows: StoredQuery[] = await read<StoredQuery>(
           `select distinct on (occurred_at, id) id, occurred_at, unit_hash as cluster, probability, rate_probability, outcome, segments,
                   array(select e.document ->> 0 from jsonb_array_elements(results) with ordinality e (document, rank) order by e.rank)

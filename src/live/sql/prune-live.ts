@@ -4,9 +4,9 @@ import { dayAfter, dropPartitionsBefore } from '../../platform/postgres/partitio
 import { eraseLate, forgetErased } from './erase-live.ts';
 
 /**
- * Drops whole days with their partition; deletes rows of pipelines with a shorter retention. Deletes derived data with
- * the day of its query, even if judges or shadows are no longer configured: it contains no user, so an erasure could
- * not find it after its live query is gone.
+ * Drops the partitions of whole days, and deletes rows of pipelines with a shorter retention. Deletes derived data
+ * together with its live query, even if judges or shadows are no longer configured: derived data contains no user, so
+ * an erasure could not find it after the live query is gone.
  *
  * @param retentionDays retention of every pipeline with stored rows
  */
@@ -28,7 +28,8 @@ export async function pruneLive(pool: Pool, retentionDays: ReadonlyMap<string, n
     await pool.query(countByHourSql, [pipeline, dayAfter(now, -MINUTE_DAYS)]);
   for (const table of ['live_query_counts', 'sampling_minutes'])
     await pool.query(`delete from ${table} where minute < ($1::timestamp at time zone 'utc')`, [oldest]);
-  // The level of a closed minute is stored with its samples. A report that arrives a day late closes the minute again.
+  // The level of a closed minute is stored with its samples, and a report that arrives a day late closes the minute
+  // again, so old levels are not needed.
   await pool.query(
     `delete from sampling_minutes where minute < ($1::timestamp at time zone 'utc') and closed_at is not null`,
     [dayAfter(now, -1)],
@@ -49,7 +50,7 @@ const countByHourSql = `
   select pipeline, hour, outcome, sum(queries) from minutes group by pipeline, hour, outcome order by pipeline, hour, outcome
   on conflict (pipeline, minute, outcome) do update set queries = live_query_counts.queries + excluded.queries`;
 
-/** Tables with derived data and isolation data, each with the column that contains the row's age. */
+/** Tables with derived data and isolation data, each with the column that determines the age of a row. */
 const derived = [
   ['judged_queries', 'received_at'],
   ['shadow_answers', 'received_at'],

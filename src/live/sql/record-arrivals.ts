@@ -228,7 +228,7 @@ export async function recordArrivals(
           violations.map(({ pipeline, rule, queryId }) => ({ pipeline, id: `${rule}\u001f${queryId}` })),
           notAll.violations ?? [],
         );
-  // A separate statement suffices: if it fails, the client resends the samples and the statement runs again.
+  // This may be a separate statement: if it fails, the client resends the samples and the statement runs again.
   await raiseProbabilities(
     pool,
     samples.filter((_, position) => isNew[position] !== true),
@@ -289,8 +289,9 @@ function highestLevels(levels: readonly MinuteLevel[]): MinuteLevel[] {
 }
 
 /**
- * Raises the probability of stored samples. A retry in a minute with a lower sampling level had a second chance to be
- * sampled. The larger inclusion probability therefore applies, and the sample moves to the minute of that probability.
+ * Raises the probability of stored samples. A retry in a minute with a lower sampling level gives a query a second
+ * chance to be sampled. Therefore, the larger inclusion probability applies, and the sample moves to the minute of that
+ * probability.
  */
 export async function raiseProbabilities(pool: Pool, samples: readonly LiveSample[]): Promise<void> {
   if (samples.length === 0) return;

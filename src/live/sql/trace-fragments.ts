@@ -96,7 +96,7 @@ async function readFragments(client: PoolClient, traceIds: readonly string[]): P
       order by f.ended_at_unix_nano, f.span_id, f.part`,
     [traceIds, MAX_OF_A_TRACE],
   );
-  // A fragment that is sent again while the next partition is written is stored twice.
+  // Skips duplicates: a fragment that is sent again after recalld has moved on to the next partition is stored twice.
   const once = new Map(rows.map((row) => [`${row.traceId} ${row.spanId} ${row.part}`, row]));
   return [...once.values()].map((row) => ({
     fragment: toFragment(row),
@@ -254,8 +254,8 @@ async function completeStoredQueries(client: PoolClient, traceIds: readonly stri
 }
 
 /**
- * Users, sessions and episodes apply to the whole trace. Other fragments apply to one pipeline, whose dimensions vectors must
- * have.
+ * Users, sessions and episodes apply to the whole trace. Other fragments apply to one pipeline, and their vectors must
+ * have the dimensions of that pipeline.
  */
 function fits(fragment: TraceFragment, pipeline: string, dimensions: number | undefined): boolean {
   if (fragment.kind === 'person' || fragment.kind === 'episode') return true;
@@ -296,7 +296,7 @@ function toStoredQuery(row: QueryRow, held: readonly StoredFragment[]) {
 
 type CompletedQuery = ReturnType<typeof changesOf>[number];
 
-/** The text is null unless it comes from a fragment. */
+/** Returns the changed fields. The text is null unless it comes from a fragment. */
 function changesOf(before: StoredQuery, after: StoredQuery, held: readonly StoredFragment[]) {
   const text = before.text === null ? after.text : null;
   const isHashed = held.some(({ fragment, isHashed }) => isHashed && 'text' in fragment && fragment.text === text);
@@ -360,8 +360,8 @@ async function writeCompleted(client: PoolClient, completed: readonly CompletedQ
 }
 
 /**
- * Attaches feedback to the only query of its trace; if there is none, to the annotated span, independent of the order
- * of arrival.
+ * Attaches feedback to the only query of its trace or, if there is none, to the annotated span. The result does not
+ * depend on the order of arrival.
  */
 async function attachFeedback(client: PoolClient, traceIds: readonly string[], since: string): Promise<void> {
   await client.query(

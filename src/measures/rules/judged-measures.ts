@@ -16,7 +16,7 @@ export const judgedMeasures = {
     every: HOURLY,
     gauge: {
       name: 'recalld_live_ndcg',
-      help: 'Mean nDCG at k of live queries in the trailing window, from model grades (0 to 3) that are calibrated by human judgments. The ideal order contains only graded documents, so this is higher than nDCG on full judgments; recalld_live_ndcg_pool_gap estimates the difference. It reflects only part of the loss when an answer is no longer retrieved; precision and hit rate reflect all of it (docs/explanation/judging.md).',
+      help: 'Mean nDCG at k of live queries in the trailing window, from model grades (0 to 3) that are calibrated by human judgments. The ideal order contains only graded documents, so the value is higher than nDCG on full judgments; recalld_live_ndcg_pool_gap estimates the difference. It reflects only part of the loss when an answer is no longer retrieved; precision and hit rate reflect all of it (docs/explanation/judging.md).',
       labels,
       bounds: 'jackknife over sessions',
     },
@@ -119,12 +119,12 @@ export const judgedMeasures = {
   live_ndcg_pool_gap: {
     title: 'Pool gap of judged live nDCG',
     subject: 'the nDCG that live queries lose to better documents in the store',
-    note: 'How much judged live nDCG drops when its ideal order includes the stored chunks nearest to the query. From the judge model only.',
+    note: 'How much judged live nDCG drops when its ideal order includes the stored chunks nearest to the query. Uses only the judge model.',
     scale: 'score',
     every: HOURLY,
     gauge: {
       name: 'recalld_live_ndcg_pool_gap',
-      help: 'How much nDCG at k of live queries in the trailing window drops when its ideal order also includes the stored chunks nearest to the query (judged.pooling.documents of them). Mean over a random part (judged.pooling.share) of the queries selected for judging, from the judge model only. Subtract it from recalld_live_ndcg.',
+      help: 'How much nDCG at k of live queries in the trailing window drops when its ideal order also includes the stored chunks nearest to the query (judged.pooling.documents of them). Mean over a random share (judged.pooling.share) of the queries selected for judging; uses only the judge model. Subtract it from recalld_live_ndcg.',
       labels: ['pipeline', 'k'],
       bounds: 'jackknife over sessions',
     },
@@ -157,7 +157,7 @@ export const judgedMeasures = {
     every: HOURLY,
     gauge: {
       name: 'recalld_episode_hit_rate',
-      help: "Share of episodes (turns of an agent) in the trailing window with at least one retrieval that returned a document of grade 2 or 3 in its top k. The judge model grades documents against the user's question, not the rewritten query. Not calibrated by people.",
+      help: "Share of episodes (turns of an agent) in the trailing window with at least one retrieval that returned a document of grade 2 or 3 in its top k. The judge model grades documents against the user's question, not the rewritten query. Not calibrated by human judgments.",
       labels,
       bounds: 'jackknife over sessions, or over episodes without a session',
     },
@@ -198,7 +198,7 @@ export const judgedMeasures = {
     every: HOURLY,
     gauge: {
       name: 'recalld_human_agreement',
-      help: 'Quadratic weighted kappa of two people for documents of live queries that both graded independently: 1 is full agreement, 0 is chance. A judge model cannot be expected to exceed it.',
+      help: 'Quadratic weighted kappa of two people for documents of live queries that both graded independently: 1 is full agreement, 0 is chance. A judge model is not expected to exceed this agreement.',
       labels: ['pipeline'],
       bounds: 'jackknife over sessions',
     },

@@ -67,8 +67,8 @@ const MIN_WINDOWS = 3;
 const MIN_SHARE_CHANGE = 0.1;
 const MIN_RELATIVE_CHANGE = 0.35;
 /**
- * Each call of an agent costs time and money, so smaller changes matter. Most agents repeat almost no call, and a few
- * more are harmless.
+ * Each call of an agent costs time and money, so smaller changes matter. Most agents repeat almost no calls, and a few
+ * more repeats are harmless.
  */
 const minEpisodeChanges: Readonly<Record<string, { readonly absolute: number; readonly relative: number }>> = {
   episode_retrievals: { absolute: 0, relative: 0.2 },
@@ -125,8 +125,8 @@ export function normalRange(
 }
 
 /**
- * Retrieval calls per episode below which an agent has stopped calling again. A better retriever answers sooner, so fewer
- * calls are normal while some episodes still have a second call.
+ * Returns the number of retrieval calls per episode below which an agent no longer makes follow-up calls. An agent with
+ * a better retriever needs fewer calls, so fewer calls are normal as long as some episodes still have a second call.
  */
 export function fewestCalls(normal: number): number {
   return 1 + FEWEST_LATER_CALLS * Math.max(0, normal - 1);

@@ -201,7 +201,7 @@ export const pipelineMeasures = {
   false_answer_ratio: {
     title: 'False answers',
     subject: 'the share of unanswerable golden queries that were answered',
-    note: 'Share of golden queries with no answer in the store that returned documents or failed in the latest golden run.',
+    note: 'Share of unanswerable golden queries (the store has no answer) that returned documents or failed in the latest golden run.',
     scale: 'share',
     thresholdPolicy: { worse: 'above', unit: 'share', minN: 5, confirm: 1, scope: 'golden_sets' },
   },
@@ -215,7 +215,7 @@ export const pipelineMeasures = {
   golden_context_characters: {
     title: 'Golden context length',
     subject: 'the mean context length of golden queries in characters',
-    note: 'Mean characters of retrieved text per query in the latest golden run, over queries whose documents all have texts.',
+    note: 'Mean number of characters of retrieved text per query in the latest golden run, over queries whose documents all have texts.',
     scale: 'count',
   },
   golden_context_repeated_ratio: {
@@ -241,7 +241,7 @@ export const pipelineMeasures = {
   golden_live_mix_ndcg: {
     title: 'nDCG in the live mix',
     subject: 'nDCG of the golden set, weighted like live traffic',
-    note: 'nDCG of the golden set, weighted so that topics have their share of live traffic.',
+    note: 'nDCG of the golden set, with each topic weighted by its share of live traffic.',
     scale: 'score',
     every: 21600,
   },

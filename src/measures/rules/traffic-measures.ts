@@ -63,7 +63,7 @@ export const trafficMeasures = {
   context_characters: {
     title: 'Context length',
     subject: 'the mean length of the retrieved context in characters',
-    note: 'Mean characters of retrieved text per query, over queries whose documents all have texts.',
+    note: 'Mean number of characters of retrieved text per query, over queries whose documents all have texts.',
     scale: 'count',
     every: 'live',
     gauge: trafficGauge(
@@ -132,7 +132,7 @@ export const trafficMeasures = {
     every: 'live',
     gauge: trafficGauge(
       'recalld_feedback_click_through_ratio',
-      'Share of documents shown at ranks 1 to 10 in the trailing window that were clicked, weighted by inclusion probability. It depends on the positions at which documents are shown.',
+      'Share of documents shown at ranks 1 to 10 in the trailing window that were clicked, weighted by inclusion probability. The value depends on the positions at which documents are shown.',
     ),
   },
   clicked_query_ratio: {

@@ -24,7 +24,7 @@ export function deploymentsCommand(command: Command, signal: AbortSignal): Comma
   command.addCommand(
     configuredCommand(
       'add',
-      'Annotate a change, so that charts show it and diagnoses take it into account.',
+      'Record a change, so that charts show it and diagnoses consider it.',
       'recalld deployments add --pipeline support-docs --kind index --version 2026-11-20 --note "ef_search 40 -> 100"',
     )
       .requiredOption('--pipeline <name>', 'configured pipeline')

@@ -1,4 +1,4 @@
-/** The page of deployments: annotated and detected changes of pipelines, with notes. */
+/** Page of deployments: recorded and detected changes of pipelines, with notes. */
 import { pipelinePath } from '../../../report/console/links.ts';
 import type { TrendMark } from '../../../report/model/charts.ts';
 import type { Content, Form, PageContent, Table } from '../../../report/model/content.ts';
@@ -136,7 +136,7 @@ export function deploymentsPage({
       section(
         'deployments',
         'Changes',
-        { lead: 'Newest first. recalld detects changes of the index and the embedding model by itself.' },
+        { lead: 'Newest first. recalld automatically detects changes of the index and the embedding model.' },
         deployments.length === 0
           ? empty(
               'No deployments in this period.',

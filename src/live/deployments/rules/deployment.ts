@@ -1,4 +1,4 @@
-/** Pipeline changes that users and deployment tools annotated or that recalld detected. */
+/** Pipeline changes that users or deployment tools recorded, or that recalld detected. */
 import { createHash } from 'node:crypto';
 import { sizeClassText } from '../../../math/vector/size-class.ts';
 
@@ -18,7 +18,7 @@ export interface NewDeployment {
 export interface Deployment extends NewDeployment {
   readonly id: string;
   readonly source: 'annotated' | 'detected';
-  /** Changed traits; empty if the deployment was annotated. */
+  /** Changed traits; empty for a recorded deployment. */
   readonly changes: readonly TraitChange[];
 }
 

@@ -131,7 +131,7 @@ export function createOtlpReceiver(config: Config, ingest: LiveIngest, meter: Me
     if (problems.length > 0) await ingest.recordUnreadable(problems);
     meter.increment('recalld_ingest_rejected_total', { code: 'retriever_unreadable' }, unreadable);
     const unread = found.unreadableRetrievers.slice(0, MAX_SENTENCES).map((kind) => unreadableText(kind, ''));
-    // A key of a pipeline is made for one service, whose spans are meant to be stored.
+    // An API key for one pipeline belongs to one service, and all spans of that service are meant for that pipeline.
     const others = only === null ? 0 : found.spansWithoutPipeline;
     const { rejected, message } = outcomeOf(found, refused);
     return {
@@ -212,7 +212,7 @@ async function ingestAll(
   const refused: Rejection[] = [];
   for (const { queries, fragments, feedback } of batches) {
     if (queries.length > 0) refused.push(...(await ingest.ingestQueries(queries)).rejected);
-    // Results without a pipeline would complete the queries of every pipeline in their trace.
+    // Results without a pipeline would be added to the queries of every pipeline in their trace.
     const own =
       only === null
         ? fragments

@@ -1,4 +1,4 @@
-/** The section of the traffic page about agent turns: their measures, and the worst ones step by step. */
+/** Section of the traffic page about agent turns: their measures, and the steps of the worst turns. */
 import { count, plural } from '../../../core/format.ts';
 import { measureRow } from '../../../measures/rules/measure-table.ts';
 import type { Content, Section } from '../../../report/model/content.ts';
@@ -37,7 +37,9 @@ export function episodesSection(latest: readonly MeasurementStatus[], worst: rea
   return section(
     'episodes',
     'Agent turns',
-    { lead: 'The retrievals of one turn are an episode. Values of a trailing window, with 95 % CI.' },
+    {
+      lead: 'The retrievals of one turn are an episode. Values are measured over a trailing window and shown with their 95 % CI.',
+    },
     measured.length > 0 &&
       table('Measures of episodes', measured, [
         ['Measure', ({ measure }) => measureRow(measure).title],
@@ -51,7 +53,7 @@ export function episodesSection(latest: readonly MeasurementStatus[], worst: rea
   );
 }
 
-/** Longer questions are cut off in the summary of their episode. */
+/** Longer questions are truncated in the summary of their episode. */
 const MAX_SUMMARY = 80;
 
 function summaryOf({ id, originalText, steps, wasted, tally }: Episode): string {

@@ -1,4 +1,4 @@
-/** The page of live traffic and feedback. */
+/** Page of live traffic and feedback. */
 import { levelOf } from '../../../checks/edge/check-table.ts';
 import { count, duration, plural, type Unit } from '../../../core/format.ts';
 import { ALL_SEGMENT } from '../../../core/model.ts';
@@ -56,7 +56,7 @@ export function trafficPage(data: TrafficPageData): PageContent {
         {
           lead:
             total > 0 &&
-            `${count(total)} in this period, sampled or not. Shares are those of a trailing window, with 95 % CI.`,
+            `${count(total)} in this period, sampled or not. Shares are measured over a trailing window and shown with their 95 % CI.`,
         },
         total === 0 &&
           empty(

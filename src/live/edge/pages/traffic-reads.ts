@@ -26,7 +26,7 @@ const MAX_BUCKETS = 96;
 /** Maximum number of isolation violations on the page; `GET /v1/isolation-violations` lists all. */
 const MAX_VIOLATIONS = 50;
 const COMPLAINT_DAYS = 14;
-/** Maximum number of episodes on the page, and of the longest episodes from which they are chosen. */
+/** Maximum number of episodes on the page. */
 const MAX_EPISODES = 10;
 const READ_EPISODES = 100;
 /** Longest range of the feedback summary, which reads all feedback in the range. */
@@ -137,8 +137,8 @@ export async function readTrafficPage(context: Context, watched: WatchedPipeline
 }
 
 /**
- * Returns the episodes with the most useless retrievals: repeated, empty or without a new document. Chosen
- * from the longest ones, because an episode of one retrieval cannot repeat it. The queries have no texts in hash mode.
+ * Returns the episodes with the most useless retrievals: repeated, empty or without a new document. Considers only the
+ * longest episodes, because an episode of one retrieval cannot repeat it. In hash mode, the queries have no texts.
  */
 async function readWorstEpisodes(context: Context, pipeline: string, { from, until }: TimeRange) {
   const idleMs = context.livePlans.find((plan) => plan.pipeline === pipeline)?.idleMs ?? 0;

@@ -9,7 +9,7 @@ export interface CustomPattern {
 }
 
 const MAX_SOURCE = 500;
-/** Group positions (d), all matches (g), whole characters (u). */
+/** Positions of groups (d), all matches (g), and whole code points (u). */
 const FLAGS = 'dgu';
 
 /**
@@ -110,8 +110,8 @@ export interface Rule {
   /** Filters matches; default: accept all. */
   readonly accepts?: (value: string) => boolean;
   /**
-   * True if the search continues after the first character of a rejected match. Allowed only for patterns with matches
-   * of bounded length.
+   * True if the search continues after the first character of a rejected match. Allowed only for patterns whose matches
+   * have a bounded length.
    */
   readonly retries?: boolean;
 }

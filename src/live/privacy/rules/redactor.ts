@@ -1,6 +1,6 @@
 /**
  * Redacts personal data and secrets from a text before it is stored, queued or logged, or replaces the text with a
- * keyed hash. Equal inputs have equal hashes, which cannot be guessed without the key.
+ * keyed hash. Equal texts have equal hashes. Without the key, the text behind a hash cannot be guessed.
  */
 import { createHmac } from 'node:crypto';
 import { type CustomPattern, customDetector, type Detector, patternProblem, type Span } from './detector.ts';
@@ -16,9 +16,9 @@ const decimalDigit = /^\p{Nd}$/u;
 const printableAscii = /^[!-~]$/;
 
 /**
- * Normalizes a text for matching only, in linear time. Full-width and styled letters and digits, digits of other
- * scripts, dashes and spaces become ASCII; invisible characters are removed. Text that is not redacted keeps its
- * original characters.
+ * Normalizes a text for matching only, in linear time. Maps full-width and styled letters and digits, digits of other
+ * scripts, dashes and spaces to ASCII, and removes invisible characters. Text that is not redacted keeps its original
+ * characters.
  *
  * @returns `originalSpan`: the part of the original that corresponds to `text.slice(start, end)`; `start < end`
  */

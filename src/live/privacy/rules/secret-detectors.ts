@@ -55,7 +55,8 @@ const tokenRules: readonly Rule[] = [
   { needs: 'SG.', pattern: rule(`SG\\.[\\w-]{16,}\\.[\\w-]{16,}`) },
   { needs: 'AIza', pattern: rule(`AIza[\\w-]{35,}`) },
   { needs: 'ya29.', pattern: rule(`ya29\\.[\\w-]{20,}`) },
-  // OpenAI, Anthropic and similar services. Words such as sk-learn have no long run of letters and digits.
+  // OpenAI, Anthropic and similar services. Words such as sk-learn do not match, because they have no long run of
+  // letters and digits.
   {
     needs: 'sk-',
     pattern: rule(`sk-[\\w-]{20,}`),
@@ -123,19 +124,19 @@ function rule(source: string): RegExp {
   return new RegExp(`${alone}${source}`, 'gu');
 }
 
-/** True if it contains digits or inner capitals, like encoded bytes. */
+/** True if the value contains digits or inner capitals, as encoded bytes do. */
 function isNoWord(value: string): boolean {
   return /\d/.test(value) || /[a-z][A-Z]/.test(value);
 }
 
-/** At least six characters with letters, and digits or symbols that words do not have. */
+/** True for at least six characters with letters, and with digits or symbols that do not occur in words. */
 function isPassword(value: string): boolean {
   return value.length >= 6 && /\p{L}/u.test(value) && /[\d!@#$%^&*?+]/.test(value);
 }
 
 /**
- * Requires letters, digits, and a Shannon entropy of at least 3 bits per character. Hex and base64 have this entropy;
- * words do not.
+ * True for a value with letters, digits, and a Shannon entropy of at least 3 bits per character. Hex and base64 have
+ * this entropy; words do not.
  */
 function looksRandom(value: string): boolean {
   if (value.length < 16 || !/\d/.test(value) || !/[A-Za-z]/.test(value)) return false;

@@ -1,8 +1,8 @@
 /**
- * Raw click rates. Click-through rates depend on the ranks at which documents are shown, unlike
- * `clicksOverExpectedClicks`. No click measure reflects retrieval quality reliably: Radlinski, Kurup and Joachims (CIKM
- * 2008) found that none of eight did in absolute terms. Click measures show that something changed; golden runs show
- * whether it got worse.
+ * Raw click rates. Unlike `clicksOverExpectedClicks`, click-through rates depend on the ranks at which documents are
+ * shown. No click measure reliably reflects retrieval quality: of the eight that Radlinski, Kurup and Joachims (CIKM
+ * 2008) tested, none did in absolute terms. Click measures show that user behavior changed; golden runs show whether
+ * retrieval got worse.
  */
 
 import { MINUTE_MS } from '../../../core/time.ts';
@@ -52,8 +52,8 @@ export const CLICK_ATTRIBUTION_MS = 30 * MINUTE_MS;
  * clicks on sampled queries count, with the weight of their query. If a tenth of the queries were sampled, dividing all
  * clicks by the sampled impressions would make the rate ten times too high.
  *
- * A click counts only within `attributionMs` of its query, so that old windows have no more time to collect clicks than
- * new windows. The newest windows must wait for their clicks (see `clicksCompleteUntil`).
+ * A click counts only within `attributionMs` of its query, so that queries in old windows do not collect clicks for
+ * longer than queries in new windows. The newest queries must wait for their clicks (see `clicksCompleteUntil`).
  *
  * @param queries queries of one pipeline
  * @param clicks latest feedback of kind `click` on that pipeline, within the caps of their users
@@ -90,7 +90,7 @@ export function clickedQueries(
   };
 }
 
-/** Returns the time before which queries have all their clicks. Click measures must not use later queries. */
+/** Returns the time up to which all clicks of queries have been received. Click measures must not use later queries. */
 export function clicksCompleteUntil(now: Date, attributionMs = CLICK_ATTRIBUTION_MS): Date {
   return new Date(now.getTime() - attributionMs);
 }
@@ -120,7 +120,8 @@ export type SessionRatio = Extract<ReturnType<typeof sessionRatio>, { kind: 'rat
 const MIN_SESSIONS = 2;
 
 /**
- * Ratio of the sum of numerator / probability to the sum of denominator / probability. The variance of the ratio reflects that other sessions might have been sampled, and that their users might have clicked differently:
+ * Ratio of the sum of numerator / probability to the sum of denominator / probability. The variance of the ratio covers
+ * both the sampling of sessions and the random behavior of users:
  *
  *     m / (m - 1)  sum over sessions of (sum of (numerator - value * denominator) / probability)^2 / denominator^2
  *
@@ -181,8 +182,8 @@ export type ClickRateOutcome = ReturnType<typeof rateOver>;
 
 const CONFIDENCE = 0.95;
 /**
- * Limits the claimed precision: a spread that implies more than this many times the number of sessions is due to
- * rounding or chance.
+ * Limits the claimed precision: if the spread implies an effective sample size of more than this many times the number
+ * of sessions, it is due to rounding or chance.
  */
 const MAX_GAIN = 1e6;
 
@@ -260,7 +261,7 @@ export function rateOver(terms: readonly RatioTerm[]) {
 /**
  * Wilson interval for n = p(1 - p) / variance independent trials with the same variance, where n is reduced by (z /
  * t)^2 because of the limited number of sessions (Korn and Graubard 1998; Dean and Pagano 2015). If all sessions agree,
- * there is no variance, and n is their effective number.
+ * the variance is 0, and n is the effective number of sessions.
  */
 function boundsOf(value: number, { variance, degreesOfFreedom, sessions, effectiveSessions }: SessionRatio): Bounds {
   const spread = value * (1 - value);

@@ -10,7 +10,7 @@ import type { Bounds } from '../../../math/stats/intervals.ts';
 import { effectiveClusters } from '../sampling/estimate.ts';
 import { type ClickedQuery, type RatioTerm, type SessionRatio, sessionRatio, tooFew } from './click-rates.ts';
 
-/** Baseline click-through rates; plain numbers, so that they can be stored as JSON. */
+/** Baseline click-through rates, as plain numbers that can be stored as JSON. */
 export type BaselineCtr = Extract<ReturnType<typeof baselineCtr>, { kind: 'baseline' }>;
 
 /** Default maximum rank, because users rarely view deeper ranks. */
@@ -56,7 +56,7 @@ export function baselineCtr(queries: readonly ClickedQuery[], cutoff = DEFAULT_C
   const shown = shownTo(queries, 1);
   return {
     kind: 'baseline' as const,
-    /** CTR at ranks 1, 2, ...; each in (0, 1]. Ranks below it were shown too rarely to be estimated. */
+    /** CTR at ranks 1, 2, ...; each in (0, 1]. Deeper ranks were shown too rarely to be estimated. */
     rates,
     /** Covariance of the rates, which are estimates too. */
     covariance: covarianceOf(shown, ranks),
@@ -157,8 +157,8 @@ const UPPER = 0.975;
  *
  * This is a standardised ratio, like the standardised mortality ratio: 1 if users click as in the baseline, regardless
  * of how many documents they are shown. The ratio does not separate position bias from the usual relevance of a rank,
- * and it changes if the page changes how far users look. Queries without results do not count; they affect
- * `clickedQueryRate` and the share of queries without results.
+ * and it changes if a new page layout makes users view more or fewer ranks. Queries without results do not count; they
+ * affect `clickedQueryRate` and the share of queries without results.
  *
  * The bounds are the `weightedCountInterval` of the clicks, divided by the expected clicks. The variance is the
  * variance of `sessionRatio` plus, because the baseline is also an estimate, value^2 times the variance of the expected
@@ -206,7 +206,7 @@ function cumulative(rates: readonly number[]): number[] {
   return sums;
 }
 
-/** Variance of the weighted clicks given the expected ones. */
+/** Variance of the weighted clicks, given the expected clicks. */
 function clickVariance({ variance, denominator }: SessionRatio, terms: readonly RatioTerm[]): number {
   const spread = variance * denominator ** 2;
   const independent = terms.reduce((sum, { numerator, probability }) => sum + numerator / probability ** 2, 0);

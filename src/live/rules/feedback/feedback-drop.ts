@@ -1,8 +1,7 @@
 /**
  * Detects a drop in the share of positive opinions within one window, with the e-detector that also monitors density.
- * The detector stores no state between windows, so that retries, restarts and replicas get the same result. An e-value
- * over the buckets of one window never exceeds the e-value over the whole past, so the budget of false alerts is
- * respected.
+ * The detector stores no state between windows, so retries, restarts and replicas get the same result. An e-value over
+ * the buckets of one window never exceeds the e-value over the whole past, so the false alert budget is kept.
  */
 
 import { MINUTE_MS } from '../../../core/time.ts';
@@ -34,7 +33,7 @@ export function bucketLengthMs(windowMs: number): number {
   return Math.max(1, Math.round(windowMs / BUCKETS / MINUTE_MS)) * MINUTE_MS;
 }
 
-/** The overdispersion is estimated over 48 spans; at least 8 of them must have 5 opinions. */
+/** The overdispersion is estimated over 48 spans, of which at least 8 must have 5 opinions or more. */
 const SPANS = 48;
 const MIN_SPAN_OPINIONS = 5;
 const MIN_SPANS = 8;
@@ -113,7 +112,10 @@ export function feedbackDrop(
   const isOver = latestShare > (baselineShare + dropped) / 2;
   const logRatio = logEvidence - Math.log(alertThreshold(budget, bucketMs, 1));
   return {
-    /** E-value relative to the threshold; the alert fires at 1. 0 once the latest opinions are closer to the baseline. */
+    /**
+     * E-value relative to the threshold; the alert fires at 1. The value is 0 once the latest opinions are closer to
+     * the baseline than to the drop.
+     */
     evidenceRatio: isOver ? 0 : Math.exp(Math.min(logRatio, MAX_LOG_RATIO)),
     baselineShare,
     /** Positive share of the latest opinions (at least 50, if there are that many). */

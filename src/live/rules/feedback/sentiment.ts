@@ -1,6 +1,6 @@
 /**
- * Interprets feedback: its sentiment, its stored number, and its id if the sender gave none. Computes the share of
- * positive opinions among positive and negative opinions.
+ * Interprets feedback: determines its sentiment, its stored number and, if the sender set no id, its id. Computes the
+ * share of positive opinions among positive and negative opinions.
  */
 
 import { ALL_SEGMENT } from '../../../core/model.ts';
@@ -112,10 +112,10 @@ export function sentimentOf({ kind, value, documentId }: Feedback, mapping: Sent
     case 'no_answer':
     case 'citation':
       if (kind === 'citation' && documentId === null)
-        return refused('document_id is missing; a citation names the document that the answer cites.');
+        return refused('document_id is missing; set it to the document that the answer cites.');
       if (value === null || value === true || value === 1)
         return reading(kind === 'citation' ? 'neutral' : mapping[kind], 1);
-      return refused(`value must be omitted for ${kind}; the kind alone says what happened.`);
+      return refused(`value must be omitted for ${kind}, because the kind is the whole feedback.`);
   }
 }
 
@@ -146,17 +146,17 @@ function readScale(kind: 'rating' | 'relevance', value: Feedback['value'], scale
 export type SentimentReading = ReturnType<typeof reading>;
 
 /**
- * The interpretation of a valid value.
+ * Interprets a valid value.
  *
- * @param value thumb: 1 up, -1 down, 0 neither. Rating and relevance: the number as sent; for relevance, true is 1 and
- *   false is 0. Other kinds: 1
+ * @param value thumb: 1 up, -1 down, 0 neither. Rating and relevance: the number as sent; for relevance, true is 1
+ *   and false is 0. Other kinds: 1
  */
 function reading(sentiment: Sentiment, value: number) {
   return { kind: 'reading' as const, sentiment, value };
 }
 
 /**
- * The value does not fit its kind; reported as `invalid_field`.
+ * Rejects a value that does not fit its kind, as `invalid_field`.
  *
  * @param message one sentence that names the field and its valid values. Never quotes the value that was sent
  */
@@ -165,8 +165,8 @@ function refused(message: string) {
 }
 
 /**
- * A keyed hash such as HMAC-SHA-256, in characters that are valid in an id. Without a key, an attacker could guess the
- * hashed comment and confirm the guess.
+ * A keyed hash such as HMAC-SHA-256, written in characters that are valid in an id. Without a key, an attacker could
+ * guess the hashed comment and confirm the guess.
  */
 type KeyedHash = (text: string) => string;
 
@@ -196,8 +196,8 @@ export function feedbackId(feedback: Feedback, author: string | null, hash: Keye
 }
 
 /**
- * Within this time, identical feedback without an id and time is treated as a retry. After it, it is treated as an
- * opinion that changed back. HTTP clients stop retrying sooner.
+ * Within this time, identical feedback without an id and time counts as a retry; later, it counts as an opinion that
+ * changed back. HTTP clients stop retrying sooner.
  */
 export const FEEDBACK_RETRY_MS = 60_000;
 
@@ -242,9 +242,9 @@ const CONFIDENCE = 0.95;
 /**
  * Computes positive / (positive + negative) with the score interval of Wilson (1927).
  *
- * Feedback is not sampled: services send all of it, including feedback on unsampled queries, so each opinion counts once.
- * The interval assumes independent opinions. Opinions of one user are not independent; the cap per user limits the
- * resulting error.
+ * Feedback is not sampled: services send all of it, including feedback on unsampled queries, so each opinion counts
+ * once. The interval assumes independent opinions. Opinions of one user are not independent, but the cap per user
+ * limits the resulting error.
  *
  * @param minN minimum number of opinions, >= 1
  * @throws RangeError for a count that is not an integer >= 0

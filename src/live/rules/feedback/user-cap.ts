@@ -2,8 +2,9 @@
  * Caps how much feedback of one user counts per hour and per day, to prevent click spam. Feedback beyond the cap is
  * stored but not counted.
  *
- * Hours and days (UTC) refer to when the feedback occurred, not to when it arrived. Late feedback counts in its own
- * hour, so the decision is repeatable, and no window counts more feedback of one user than the caps of its hours allow.
+ * Hours and days (UTC) are those in which the feedback occurred, not those in which it arrived. Late feedback therefore
+ * counts in its own hour: the decision is repeatable, and no window counts more feedback of one user than the caps of
+ * its hours allow.
  */
 import { DAY_MS, HOUR_MS } from '../../../core/time.ts';
 import { type FeedbackKind, feedbackKinds, type OpinionKind } from '../live-query.ts';
@@ -32,7 +33,7 @@ export function kindGroupOf(kind: OpinionKind): KindGroup {
 
 /**
  * The feedback that a measure uses. Explicit ratings are rare and come from very satisfied or dissatisfied users;
- * implicit feedback comes from all users but means less. Clicks would dominate a measure of both.
+ * implicit feedback comes from all users but is a weaker signal. In a measure of both, clicks would dominate.
  */
 export const feedbackBases = ['all', 'explicit', 'implicit'] as const;
 
@@ -67,7 +68,9 @@ export interface CapCandidate {
 
 type CappedCandidate = CapCandidate & { readonly kind: OpinionKind };
 
-/** A service cites more documents than a user clicks, and citations change no measure, so they have no cap. */
+/**
+ * Citations have no cap, because a service cites more documents than a user clicks, and citations change no measure.
+ */
 function isCapped(candidate: CapCandidate): candidate is CappedCandidate {
   return candidate.kind !== 'citation';
 }
@@ -79,11 +82,11 @@ type CapSubject = ReturnType<typeof subjectOf>;
 export interface CountedHour extends CapSubject {
   /** Start of the hour in UTC. */
   readonly hour: Date;
-  /** > 0. */
+  /** Number of counted items, > 0. */
   readonly counted: number;
 }
 
-/** Returns the subject of a cap: the user or, if the feedback is anonymous, the query. */
+/** Returns the subject of a cap: the user, or the query if the feedback is anonymous. */
 export function capSubjectOf({
   author,
   queryId,

@@ -19,7 +19,9 @@ export interface TracedDocument {
   readonly score: number | null;
   readonly content: string | null;
   readonly metadata: Attributes | null;
-  /** The fields of the document itself, which may contain what other instrumentation libraries put into metadata. */
+  /**
+   * The fields of the document itself. They may contain values that other instrumentation libraries put into metadata.
+   */
   readonly fields: Attributes | null;
 }
 
@@ -63,7 +65,7 @@ const listNames = [
   'value',
 ];
 
-/** Maximum nesting of the list in an output. */
+/** Maximum nesting depth of the list in an output. */
 const MAX_LEVELS = 4;
 
 /** Returns the documents of an output, best first; null if it contains no list in a known shape. */
@@ -91,7 +93,7 @@ function documentsWithin(value: Value, levelsLeft: number): readonly TracedDocum
 function documentsOfList(list: readonly AttributeValue[], levelsLeft: number): readonly TracedDocument[] | null {
   if (list.length > 0 && list.every(isPair)) return firstOf(list).map((pair) => documentOfPair(pair));
   if (!list.some(isArray)) return firstOf(list).map(toDocument);
-  // The results of a batch with one query. Results of several queries cannot be separated.
+  // Unwraps the results of a batch with one query. Results of several queries cannot be separated.
   return list.length === 1 ? documentsWithin(list[0], levelsLeft - 1) : null;
 }
 
@@ -126,7 +128,7 @@ const metadataColumns = ['metadatas', 'metadata', 'payloads'];
 
 /**
  * Parses parallel lists of ids, texts and metadata, as Chroma returns them, possibly nested in a list for one query.
- * Distances are not scores.
+ * Ignores distances, which are not scores.
  */
 function documentsOfColumns(output: Attributes): readonly TracedDocument[] | null {
   const column = (names: readonly string[]) => readFirst(output, names, (value) => columnOf(readStructure(value)));
@@ -226,7 +228,7 @@ const metadataNames = [
 /** Fields that wrap the document: LlamaIndex nodes with scores, serialized LangChain documents. */
 const wrapperNames = ['node', 'kwargs', 'document', 'item', 'chunk'];
 
-/** Names of the text in metadata, where many stores put it. */
+/** Names under which many stores put the text into the metadata. */
 const storedContentNames = ['page_content', 'text', 'content', 'chunk_text', '_node_content'];
 
 export function toDocument(value: Value): TracedDocument {
@@ -263,14 +265,14 @@ const calledDocument = /^[A-Z]\w*\(/;
  */
 const haystackDocument = /^Document\(id=([^\s,()]+)(?:, .*)?\)$/s;
 
-/** Scores in printed documents, which are removed because they would change the text. */
+/** Matches scores in printed documents. They are removed, because otherwise the text would change with the score. */
 const printedScores = /[,\s]*\b_?(?:score|similarity|distance)['"]?\s*[:=]\s*[-+\w.]+/gi;
 const haystackScore = /, score: ([-+\d.e]+)(?:, embedding: [^,()]*)?(?:, sparse_embedding: [^,()]*)?\)$/;
 
 /**
- * Parses a text that is a document in JSON or printed by Python; otherwise its content would change with its score. If
- * there are no known fields, the content is the JSON of all fields except scores. Truncated JSON results in an empty
- * document that keeps its rank.
+ * Parses a text that is a document in JSON or as printed by Python. If such a text were used as the content, the
+ * content would change with the score. If there are no known fields, the content is the JSON of all fields except
+ * scores. Truncated JSON results in an empty document that keeps its rank.
  */
 function documentOfText(text: string): TracedDocument {
   const [, haystackId] = haystackDocument.exec(text) ?? [];

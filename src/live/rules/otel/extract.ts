@@ -104,7 +104,7 @@ export function extractLiveQueries(spans: readonly OtlpSpan[], options: Extracti
     ],
     /** Retriever, embedding, reranker and evaluator spans with dropped or truncated attributes or events. */
     truncatedSpans: index.spans.filter((span) => isTruncated(span, index)).length + cutOff.length,
-    /** Spans that are not retrievers and produced neither a fragment nor feedback; most spans of a trace. */
+    /** Spans that are not retrievers and produced neither a fragment nor feedback, like most spans of a trace. */
     ignoredSpans: index.spans.length - used.size,
     /** Retriever spans without a pipeline. */
     spansWithoutPipeline: index.spans.filter((span) => index.isUnwatched(span)).length,
@@ -152,7 +152,7 @@ function readLiveQuery(
   };
 }
 
-/** Returns the time from the first start to the last end; null if it is implausible or a span has no times. */
+/** Returns the time from the first start to the last end; null if the time is implausible or a span has no times. */
 function latencyOf(spans: readonly OtlpSpan[]): number | null {
   if (spans.some(({ startTimeUnixNano: start, endTimeUnixNano: end }) => start <= 0n || end <= 0n)) return null;
   const start = spans.reduce((first, { startTimeUnixNano: at }) => (at < first ? at : first), 2n ** 64n);
@@ -190,9 +190,9 @@ function documentsOf(span: OtlpSpan, options: ExtractionOptions) {
 }
 
 /**
- * Returns the episode of a retriever span: its nearest agent, else its nearest workflow, else its outermost chain, else
- * its trace. Does not use the nearest chain, because frameworks report each step as a chain and the retrievals of one
- * turn would be in different chains.
+ * Returns the episode of a retriever span: its nearest agent; if there is none, its nearest workflow, then its
+ * outermost chain, then its trace. The nearest chain is unsuitable, because frameworks report each step as a chain, and
+ * the retrievals of one turn would be in different chains.
  *
  * If the ancestors up to the root are not in the export, only an agent is certain. `completeQueries` decides about late
  * data when it arrives.
@@ -277,7 +277,7 @@ function readEmbeddingModel(span: OtlpSpan): string | null {
 }
 
 /**
- * Returns what a span can add to the live queries of its trace; nothing for most spans.
+ * Returns the data that a span can add to the live queries of its trace; empty for most spans.
  *
  * @param wantedTexts texts of the queries of this export. Only these are read from an embedding span with many texts,
  *   because a service that indexes documents embeds thousands of texts

@@ -65,8 +65,8 @@ function readAnnotation(
 ) {
   const name = readShortText(fields[`${form}.name`]);
   if (name === null) return null;
-  // The event has no fields for the annotator and the identifier. According to the OpenInference spec, gateways keep
-  // them as additional attributes.
+  // The event has no fields for the annotator and the identifier. According to the OpenInference specification,
+  // gateways put them into additional attributes.
   const either = (field: string) => [`${form}.${field}`, `annotation.${field}`];
   return {
     scope,
@@ -82,7 +82,7 @@ function readAnnotation(
   };
 }
 
-/** Feedback whose live query may not be known yet. `annotationFeedbackId` creates its `id`. */
+/** Feedback whose live query may still be unknown. `annotationFeedbackId` creates its `id`. */
 export interface TracedFeedback extends Feedback {
   readonly traceId: string;
   /**
@@ -122,9 +122,9 @@ const irrelevantLabels = /^(irrelevant|not[\s_-]relevant|unrelated)$/i;
  * | `thumb`, `feedback`, `helpful`, `vote`, `like`, `satisf` | thumb | up or down by the label; otherwise by a score of 1, 0 or -1; other scores are ratings |
  * | anything else, if HUMAN | thumb | up or down by the label |
  *
- * An annotation `citation` of any annotator that names a document says that the answer cites the document.
+ * An annotation `citation` that names a document means that the answer cites the document, whoever the annotator is.
  *
- * A score under an unknown name has no known direction: a `hallucination` of 1 is bad.
+ * The direction of a score under an unknown name is unknown: a `hallucination` of 1 is bad.
  */
 function readOpinion(annotation: Annotation): AnnotationReading {
   const { name, score, label, annotatorKind } = annotation;
@@ -224,13 +224,13 @@ export function extractLogFeedback(records: readonly OtlpLogRecord[], options: P
 /**
  * Extracts feedback from the annotations of spans and from their `gen_ai.evaluation.result` events.
  *
- * An annotation is about the span that carries it, except on carrier spans, which are created after the annotated span
- * has ended. An evaluator span, or a span of no known convention, is about the target of its only link, never about its
- * parent. Annotations of sessions, and carriers without exactly one link, cannot be assigned to a query.
+ * An annotation refers to its own span, except on carrier spans, which are created after the annotated span has ended.
+ * Annotations of an evaluator span, or of a span of no known convention, refer to the target of its only link, never to
+ * its parent. Annotations of sessions, and carriers without exactly one link, cannot be assigned to a query.
  *
  * The live query is the annotated span, the retriever around it, or the only query of its trace in this export: users
- * usually rate the answer span, which contains the retriever. Among several queries of a trace, a citation is about the
- * first one that returned its document.
+ * usually rate the answer span, which contains the retriever. If a trace has several queries, a citation refers to the
+ * first query that returned the cited document.
  */
 export function readSpanFeedback(index: TraceIndex, queries: readonly LiveQuery[], options: ExtractionOptions) {
   const findQuery = queryFinder(index, queries);
@@ -271,7 +271,7 @@ export function readSpanFeedback(index: TraceIndex, queries: readonly LiveQuery[
   }
   return {
     feedback,
-    /** Spans that carry feedback. */
+    /** Spans with feedback. */
     annotatedSpans: [...annotatedSpans],
     machineJudgments,
     unusableAnnotations,

@@ -18,7 +18,7 @@ const MLFLOW_INPUT = 'mlflow.spanInputs';
 
 /**
  * Attributes that contain the query, or JSON with the query. `gen_ai.prompt` is from the LangSmith exporter,
- * `db.vector.query.content` from Spring AI; those after the Langfuse attributes are from OpenLLMetry.
+ * `db.vector.query.content` from Spring AI. The attributes after those of Langfuse are from OpenLLMetry.
  */
 const inputs = [
   'gen_ai.retrieval.query.text',
@@ -66,7 +66,7 @@ const queryNames = [
 const namedArguments = ['kwargs', 'arguments', 'params'];
 const positionalArguments = 'args';
 
-/** Maximum nesting of the query in an input. */
+/** Maximum nesting depth of the query in an input. */
 const MAX_LEVELS = 5;
 
 /**
@@ -88,7 +88,7 @@ export function readRequest(span: OtlpSpan): string | null {
   return conversation ?? readQueryText(span) ?? readInputText(span.attributes['ai.prompt'], false);
 }
 
-/** Messages of a call of an agent: OTel GenAI, the AI SDK, Pydantic AI. */
+/** Attributes with the messages of an agent call: OTel GenAI, the AI SDK, Pydantic AI. */
 const conversations = ['gen_ai.input.messages', 'ai.prompt.messages', 'pydantic_ai.all_messages'];
 
 /** Returns the only text of an embedding span; null if it has none or several. */
@@ -161,14 +161,14 @@ function textOfMessages(messages: readonly AttributeValue[]): string | null {
   if (messages.every(isRolePair)) return readText(messages.findLast(([role]) => isUserRole(role))?.[1]);
   if (messages.length === 1 && isArray(only)) return textOfMessages(only);
   for (const message of messages.filter(isMessage).map(messageWithin).toReversed()) {
-    // Some frameworks send the results of tools as messages of the user, without a text.
+    // Some frameworks send tool results as user messages without a text.
     const text = isObject(message) && isOfUser(message) ? textOfParts(message['content'] ?? message['parts']) : null;
     if (text !== null) return text;
   }
   return null;
 }
 
-/** A message of LangChain in its short form: `["user", "text"]`. */
+/** Returns true for a LangChain message in its short form: `["user", "text"]`. */
 function isRolePair(value: AttributeValue): value is readonly [string, string] {
   return isArray(value) && value.length === 2 && value.every((part) => typeof part === 'string');
 }

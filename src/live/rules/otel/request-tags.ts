@@ -3,7 +3,7 @@ import { type Attributes, type AttributeValue, readFirst, readId, readObject, re
 
 const readValue = readTextUpTo(256);
 
-/** Prefixes of request tags in tracing SDKs: Langfuse (two), OpenLLMetry, LangSmith, AI SDK. */
+/** Prefixes of request tags in tracing SDKs: Langfuse (two), OpenLLMetry, LangSmith, the AI SDK. */
 const prefixes = [
   '',
   'langfuse.trace.metadata.',
@@ -17,9 +17,9 @@ const prefixes = [
 const objects = ['metadata', 'langfuse.trace.metadata', 'langfuse.observation.metadata'];
 
 /**
- * Returns the value of each segment key from the first attributes that contain it: of the span, of its ancestors, of
- * the resource. An attribute with exactly that name comes first, then the metadata of tracing SDKs. Missing keys are
- * omitted; numbers and booleans become text.
+ * Returns the value of each segment key. Searches the attributes of the span, then those of its ancestors, then those
+ * of the resource. An attribute with exactly that name takes precedence over the metadata of tracing SDKs. Missing keys
+ * are omitted; numbers and booleans become text.
  */
 export function readSegments(around: readonly Attributes[], keys: readonly string[]): Readonly<Record<string, string>> {
   const segments: Record<string, string> = Object.create(null);
@@ -71,9 +71,7 @@ const userNames = [
   'ai.telemetry.metadata.userId',
 ];
 
-/**
- * Returns the session and the user, each from the first attributes that contain it: of the span, then of its ancestors.
- */
+/** Returns the session and the user. Searches the attributes of the span for each, then those of its ancestors. */
 export function readPerson(around: readonly Attributes[]) {
   const read = (names: readonly string[]) =>
     around.map((attributes) => readFirst(attributes, names, readId)).find((id) => id !== null) ?? null;

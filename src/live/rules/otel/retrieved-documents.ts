@@ -1,4 +1,4 @@
-/** Reads the documents of a retriever or reranker span from wherever its instrumentation puts them. */
+/** Reads the documents of a retriever or reranker span in the formats of the known instrumentation libraries. */
 import type { RetrievedDocument } from '../../../core/model.ts';
 import { contentId, placeholderId } from '../../../core/text/content-id.ts';
 import {
@@ -27,12 +27,12 @@ type Documents = readonly TracedDocument[] | null;
  * 3. the output as JSON, in any of the shapes of `readDocuments`: `output.value` (OpenInference),
  *    `langfuse.observation.output`, `gen_ai.task.output` and `traceloop.entity.output` (OpenLLMetry),
  *    `gen_ai.completion` (LangSmith), `mlflow.spanOutputs` (MLflow), `db.vector.query.response.documents` (Spring AI);
- * 4. events `db.query.result` and `db.search.result`, then `db.vector.query.result.N.*` (OpenLLMetry), then the event
- *    `db.vector.content.query.response` (Spring AI);
+ * 4. events `db.query.result` and `db.search.result`, then `db.vector.query.result.N.*` (OpenLLMetry), then the
+ *    event `db.vector.content.query.response` (Spring AI);
  * 5. an empty list, if a result count is 0.
  *
- * Missing fields are filled from the other sources at the same rank, if they have the same length: LangChain has ids
- * only in the output. If attributes or events were dropped, the longest list is used instead of the first one.
+ * Missing fields are filled from the other sources at the same rank, if they have the same length: LangChain reports
+ * ids only in the output. If attributes or events were dropped, the longest list is used instead of the first one.
  *
  * @returns null if the span does not report its documents, as opposed to an empty list
  */
@@ -104,8 +104,8 @@ function idWithin(places: readonly (Attributes | null)[], { documentIdKeys }: Do
 }
 
 /**
- * Maximum length of a compared field value, as over HTTP. A longer value counts as unknown, because a truncated value
- * would be a different value.
+ * Maximum length of a compared field value, the same as over HTTP. A longer value counts as unknown, because a
+ * truncated value would be a different value.
  */
 const MAX_FIELD_VALUE = 128;
 const unusable = /\p{Cc}|\p{Cs}/u;
@@ -189,13 +189,13 @@ export interface ExtractionOptions extends DocumentIdentity {
   segmentKeysOf(pipeline: string): readonly string[];
   /** Returns the keys of the documents or their metadata to keep as fields. */
   fieldKeysOf(pipeline: string): readonly string[];
-  /** Returns how to read the call of a tool that the config declares as a retriever; null for any other span. */
+  /** Returns the reader for a call of a tool that the config declares as a retriever; null for any other span. */
   toolOf(span: OtlpSpan): RetrievalTool | null;
 }
 
 /**
- * Reads the spans of a tool. Returns null if the config gives no expression or the span does not match it; the usual
- * places are then read.
+ * Reads the spans of a tool. Each method returns null if the config has no expression or the span does not match it;
+ * the usual places are then read.
  */
 export interface RetrievalTool {
   readText(span: OtlpSpan): string | null;

@@ -4,7 +4,10 @@
 import { parseBoundedJson, parseExactJson } from '../../../core/text/json.ts';
 import { parseLooseJson } from '../../../core/text/loose-json.ts';
 
-/** The value of an attribute. Integers that exceed double precision are strings of digits; bytes are base64 strings. */
+/**
+ * The value of an attribute. Integers that exceed double precision are represented as strings of digits, and bytes as
+ * base64 strings.
+ */
 export type AttributeValue = string | number | boolean | null | readonly AttributeValue[] | Attributes;
 
 export interface Attributes {
@@ -70,11 +73,11 @@ export interface OtlpSpan extends Telemetry {
 }
 
 export interface OtlpLogRecord extends Telemetry {
-  /** Null outside a trace. */
+  /** Null if the record is not part of a trace. */
   readonly traceId: string | null;
   readonly spanId: string | null;
   readonly eventName: string;
-  /** Time of the event; if missing, of its observation; 0 if both are missing. */
+  /** Time of the event; if it is missing, the time of its observation; 0 if both are missing. */
   readonly timeUnixNano: bigint;
 }
 
@@ -99,8 +102,8 @@ export function toDate(unixNano: bigint): Date | null {
 const hidden = /^(__REDACTED__|\[Scrubbed due to '[^\n]*'\])$/;
 
 /**
- * True if a privacy setting of the service replaced the value. A placeholder identifies no user or query, because it is
- * always the same.
+ * True if a privacy setting of the service replaced the value. A placeholder cannot identify a user or query, because
+ * it is always the same.
  */
 export function isHidden(value: Value): boolean {
   return typeof value === 'string' && hidden.test(value);
@@ -123,7 +126,7 @@ const unreadableInId = /[\p{Cc}\p{Cs}\ufffd]/u;
 
 type Value = AttributeValue | undefined;
 
-/** Returns a string that is neither empty nor redacted. */
+/** Returns a string; null if it is empty or redacted. */
 export function readString(value: Value): string | null {
   return typeof value === 'string' && value !== '' && !isHidden(value) ? value : null;
 }
@@ -139,7 +142,7 @@ export const readText = readTextUpTo(MAX_TEXT);
 /** Reads a name or version. */
 export const readShortText = readTextUpTo(MAX_SHORT_TEXT);
 
-/** Ids in MongoDB extended JSON. */
+/** Keys that wrap ids in MongoDB extended JSON. */
 const wrappedIds = ['$oid', '$numberLong', '$uuid'];
 
 /**
@@ -178,7 +181,7 @@ export function readStructure(value: Value): Attributes | readonly AttributeValu
   return isArray(structure) || isObject(structure) ? structure : null;
 }
 
-/** Parses JSON, or nearly-JSON as Python prints it; null for anything else. */
+/** Parses JSON, or the JSON-like output of Python; null for anything else. */
 function parsedOrNull(json: string): AttributeValue {
   try {
     return parseExactJson(json);
@@ -210,7 +213,7 @@ export function readVector(value: Value): Float32Array | null {
   return vector.every(Number.isFinite) && vector.some((number) => number !== 0) ? vector : null;
 }
 
-/** Uses the plain JSON parser for speed; exact digits of floats are not needed. */
+/** Uses the plain JSON parser for speed, because the exact digits of floats are not needed. */
 function parseNumbers(text: string): Value {
   if (!text.startsWith('[')) return null;
   try {

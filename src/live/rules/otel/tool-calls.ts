@@ -3,7 +3,10 @@ import { type OtlpSpan, readString } from './span.ts';
 import type { TraceIndex } from './trace-index.ts';
 import { clean, type UnreadableRetriever } from './unreadable-retriever.ts';
 
-/** Attributes with the name of a called tool: OTel GenAI, OpenInference, the AI SDK, OpenLLMetry. The span name counts too. */
+/**
+ * Attributes with the name of a called tool: OTel GenAI, OpenInference, the AI SDK, OpenLLMetry. The span name may also
+ * be the tool name.
+ */
 const nameAttributes = ['gen_ai.tool.name', 'tool.name', 'ai.toolCall.name', 'traceloop.entity.name'];
 
 /** Attributes that show that a span is the call of a tool, with their values in lower case. */
@@ -44,9 +47,9 @@ const searchName = /search|retriev|look_?up|knowledge|find_?(doc|chunk|passage|a
 const MAX_TOOLS = 30;
 
 /**
- * Returns the searches of an export that have no retriever span: calls of tools that search, and otherwise calls of
- * models, because instrumentations of model SDKs trace nothing else. Only exports of pipelines without live queries
- * need this hint, because a retriever span may be in another export.
+ * Returns the searches of an export that have no retriever span: calls of tools that search or, if there are none,
+ * calls of models, because instrumentations of model SDKs trace nothing else. Because a retriever span may be in
+ * another export, the hint is useful only for pipelines without live queries.
  */
 export function untracedSearches(
   { spans, roleOf, retrieverAround, ancestorsOf }: TraceIndex,

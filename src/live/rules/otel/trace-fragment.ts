@@ -11,7 +11,7 @@ interface InTrace {
   /** Span that the fragment comes from. */
   readonly spanId: string;
   readonly endedAtUnixNano: bigint;
-  /** Null if unknown. */
+  /** Pipeline of the span; null if unknown. */
   readonly pipeline: string | null;
   /** Id of the live query that contains the span, if its parent is a retriever; null for a root span. */
   readonly within: string | null;
@@ -52,8 +52,8 @@ export interface EpisodeFragment extends InTrace {
 export type TraceFragment = EmbeddingFragment | RerankFragment | PersonFragment | EpisodeFragment;
 
 /**
- * Fields of a live query that completion reads or changes. Texts, users and sessions may be hashed, if they are hashed
- * in both.
+ * Fields of a live query that completion reads or changes. Texts, users and sessions may be hashed if the fragments
+ * also contain the hashes.
  */
 export interface Completable
   extends Pick<
@@ -86,12 +86,13 @@ export interface Completable
  *   have another scale, and mixing them would look like drift. A reranker inside the retriever span changes nothing,
  *   because the results of the span already reflect it. A reranker that merges several retrievers changes nothing
  *   either.
- * - **Stages**: for a reranked query, the retrieval and the reranker. For a reranker inside the retriever span, or one
- *   without documents in a trace with one query, only the reranker. Stages that the service reported are not replaced.
- * - **Person**: session and user, if all fragments of the trace agree.
- * - **Episode**: for a query whose episode is only known to lie within its trace, the shortest agent that was running when
- *   the query started, else the shortest workflow, else the outermost chain. Between two spans of one kind, the first
- *   that was known stays: an inner agent ends first.
+ * - **Stages**: a reranked query gets two stages, the retrieval and the reranker. A query gets only the reranker stage
+ *   if the reranker is inside the retriever span, or has no documents and the trace has one query. Stages that the
+ *   service reported are not replaced.
+ * - **Person**: the query gets the session and the user if all fragments of the trace agree on them.
+ * - **Episode**: if a query's episode is only known to lie within its trace, the episode becomes the shortest agent
+ *   span that was running when the query started; if there is none, the shortest workflow, then the outermost chain. Of
+ *   two spans of one kind, the one that arrived first applies, because an inner agent ends first.
  *
  * Works across exports: pass the stored queries of a trace with all its fragments, ordered by the end of their spans.
  * Idempotent.
@@ -151,7 +152,7 @@ const MAX_RERANKS = 100;
 
 function embeddingFinder(embeddings: readonly EmbeddingFragment[]) {
   const byText = new Map(embeddings.toReversed().map((fragment) => [fragment.text, fragment]));
-  /** Undefined if the query contains several. */
+  /** The only fragment within each query; undefined if the query contains several. */
   const onlyWithin = new Map<string | null, EmbeddingFragment | undefined>();
   for (const fragment of embeddings)
     onlyWithin.set(fragment.within, onlyWithin.has(fragment.within) ? undefined : fragment);
@@ -251,7 +252,10 @@ function withEpisode<Query extends Completable>(query: Query, fragments: readonl
 
 const byScope: readonly EpisodeScope[] = ['agent', 'workflow', 'chain'];
 
-/** Returns the span of the highest scope that was running when the query started; of agents and workflows, the shortest. */
+/**
+ * Returns the span with the highest scope that was running when the query started; among several agents or workflows,
+ * the shortest.
+ */
 function runningEpisode(
   { occurredAt }: Completable,
   fragments: readonly EpisodeFragment[],

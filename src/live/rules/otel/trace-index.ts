@@ -116,8 +116,9 @@ function hasLangChainDocuments({ attributes }: OtlpSpan): boolean {
 }
 
 /**
- * OpenLLMetry names the spans of LlamaIndex after the class and has no kind for retrievers. A class is a retriever,
- * whatever its name, if it returns nodes for a query; postprocessors return nodes for nodes.
+ * OpenLLMetry names the spans of LlamaIndex after the class and has no kind for retrievers. A class counts as a
+ * retriever, whatever its name, if it returns nodes for a query. Postprocessors do not count, because they return nodes
+ * for nodes.
  */
 function isLlamaIndexRetriever({ attributes }: OtlpSpan): boolean {
   const name = readString(attributes['traceloop.entity.name']);
@@ -150,12 +151,12 @@ const leadingClass = /^\s*([A-Za-z_$][\w.$]{0,90}(?:Error|Exception|Failure|Time
 const printedClass = /^([A-Za-z_]\w{0,90})\(.*\)Traceback \(most recent call last\):/s;
 
 /**
- * Base classes of exceptions, which do not identify the error: the LangSmith exporter gives every exception the type
+ * Base classes of exceptions. They do not identify the error: the LangSmith exporter gives every exception the type
  * `Exception`.
  */
 const baseClasses: ReadonlySet<string> = new Set(['Exception', 'Error']);
 
-/** Stacks are searched only in messages up to this length. */
+/** Maximum length of a message in which a stack is searched. */
 const MAX_MESSAGE = 20_000;
 
 /**
@@ -163,8 +164,8 @@ const MAX_MESSAGE = 20_000;
  * query.
  *
  * The class is the first of `error.type`, `exception.type` of an exception event, and the exception class in the status
- * message, exception message or Langfuse status message; `error` if there is none. A base class counts only if there is
- * no other.
+ * message, exception message or Langfuse status message; `error` if there is none. A base class is returned only if
+ * there is no other class.
  *
  * A span failed if its status is an error, it has an `error.type`, or its Langfuse level is ERROR.
  */

@@ -28,7 +28,7 @@ export const unreadableReasons = [
  * - `unknown_shape`: the output is not a document list in a known format
  * - `grpc`: an exporter sent spans over gRPC, which recalld refuses
  * - `tool`: the search is a tool that the config does not list
- * - `model_calls`: the instrumentation traces the calls of models only
+ * - `model_calls`: the instrumentation traces only model calls
  */
 export type UnreadableReason = (typeof unreadableReasons)[number];
 
@@ -47,8 +47,8 @@ export const GRPC_FIX =
   'recalld accepts OTLP over HTTP, not over gRPC. Set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf and point the exporter at this port.';
 
 /**
- * A refused connection of an exporter over gRPC. The spans of the exporter, and so its pipeline, are unknown; `spans`
- * counts connections.
+ * A refused connection of an exporter over gRPC. `spans` counts connections; the spans themselves, and therefore the
+ * pipeline, are unknown.
  */
 export const grpcExporter: UnreadableRetriever = {
   pipeline: '',
@@ -164,7 +164,7 @@ function fixOf(reason: SpanReason, attributes: readonly string[]): string {
   return spanReasons[reason].fix;
 }
 
-/** What is wrong, and the fix as the end of a sentence. */
+/** The problem, and the fix as the end of a sentence. */
 export const spanReasons: Readonly<Record<SpanReason, { readonly problem: string; readonly fix: string }>> = {
   no_documents: { problem: 'no documents reported', fix: ITSELF },
   hidden: { problem: 'documents hidden by a privacy setting', fix: ITSELF },
@@ -186,7 +186,7 @@ export const spanReasons: Readonly<Record<SpanReason, { readonly problem: string
     problem: 'the search is a tool that the config does not list',
     fix: `add the tool to retrieval_tools of the pipeline, or ${OWN_SPAN}`,
   },
-  model_calls: { problem: 'the instrumentation traces the calls of models only', fix: OWN_SPAN },
+  model_calls: { problem: 'the instrumentation traces only model calls', fix: OWN_SPAN },
 };
 
 /** Describes unreadable spans: number, reason, fix. */

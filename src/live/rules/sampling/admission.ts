@@ -1,6 +1,6 @@
 /**
- * Admission control: decides which share of the live queries is measured if more arrive than can be measured. Each
- * level halves the share. Whole sessions are dropped, by the same random draw that sampled them. Admitted sessions
+ * Admission control: decides what share of live queries is measured if more arrive than can be measured. Each level
+ * halves the share. Sessions are dropped as a whole, by the same random draw that sampled them. Admitted sessions
  * record their probability, so that estimates stay unbiased. Dropped queries are not measured later, so no backlog
  * builds up.
  *
@@ -43,7 +43,7 @@ export const openAdmission: Admission = { level: 0, waiting: 0, isOverdue: false
 
 /** How long a lower level must have sufficed before it applies. */
 export const CALM_MS = 5 * MINUTE_MS;
-/** Admits one query in 65,536; a higher level would leave nothing to measure. */
+/** This level admits one query in 65,536; a higher level would leave nothing to measure. */
 export const MAX_LEVEL = 16;
 /** Share of the capacity reserved for new arrivals, so that density is always measured on new queries. */
 const MIN_SHARE = 1 / 8;
@@ -74,7 +74,7 @@ export function nextAdmission(previous: Admission, load: AdmissionLoad, nowMs: n
     admitted < capacity;
   if (!lowerSuffices) return at(previous.level, null);
   const since = previous.calmSinceMs ?? nowMs;
-  // The waiting time restarts if the clock was set back.
+  // If the clock was set back, the waiting time restarts.
   if (nowMs < since) return at(previous.level, nowMs);
   return nowMs - since >= CALM_MS ? at(previous.level - 1, nowMs) : at(previous.level, since);
 

@@ -10,13 +10,13 @@ import type { QueryOutcome } from '../../../core/model.ts';
 //
 // Why estimates stay unbiased: levels depend on the number and the rates of the queries, never on their hashes. Given
 // the arrivals, a query is sampled with probability exactly `rate * 2^-level`.
-// - Before the minute is closed, a sample has the level of its arrival. This is also exact, only unequal within the
-//   minute. Samples of a crashed replica need no repair.
+// - Before the minute is closed, a sample has the level that applied when it arrived. Its probability is exact too, but
+//   differs within the minute. Samples of a crashed replica need no repair.
 // - After closing, all samples of the minute have the closing level. A higher level selects a subset of a lower one, so
 //   closing only deletes. Closing again after a late report only deletes more.
-// - A burst or a cold start writes more than the budget until the minute closes: at most budget * (1 + halvings / 2) in
-//   expectation. Closed minutes expect at most the budget. Only the expected number is capped: a session is sampled as
-//   a whole, so a session with thousands of queries per minute can exceed the budget.
+// - After a burst or a cold start, more samples than the budget are stored until the minute closes: at most budget * (1
+//   + halvings / 2) in expectation. A closed minute has at most the budget in expectation. Only the expected number is
+//   capped: a session is sampled as a whole, so a session with thousands of queries per minute can exceed the budget.
 // - A query that is sent again in a later minute with a lower level has two chances. The store must keep the larger
 //   probability and move the sample to the minute of that probability, so that closing that minute covers both chances.
 
@@ -24,7 +24,7 @@ import type { QueryOutcome } from '../../../core/model.ts';
 export interface MinuteLoad {
   /** Whole minutes since the epoch, by arrival, not by `occurred_at`. */
   readonly minute: number;
-  /** Expected samples before halving: the sum of the rates of the queries that no rule selects. */
+  /** Expected number of samples before halving: the sum of the rates of the queries that no rule selects. */
   readonly expected: number;
   /** Rates of this minute are multiplied by 2^-level. Never decreases within a minute. */
   readonly level: number;
@@ -83,11 +83,11 @@ const DOMAIN = 'recalld/sampling/v1';
 
 /**
  * Returns the sampling unit of a live query: its session; if there is none, its episode, then its trace; otherwise the
- * query itself. Sessions and episodes are sampled as a whole. A blank id counts as missing: some clients send it for
- * all users without a session, who would otherwise be sampled together.
+ * query itself. Sessions and episodes are sampled as a whole. A blank id counts as missing, because some clients send
+ * it for all users without a session, and these users would otherwise be sampled together.
  *
- * The episode of a span lies within its trace, and may become known only after the span was sampled. The sampling unit
- * of a span is therefore its trace.
+ * The sampling unit of a span is its trace, because its episode lies within the trace and may become known only after
+ * the span was sampled.
  */
 export function samplingUnit(query: UnitIds): SamplingUnit {
   const { sessionId, episodeId, traceId } = query;
@@ -152,7 +152,7 @@ export type AlwaysKeepRule =
   | { readonly kind: 'low_similarity'; readonly below: number };
 
 export interface SamplingPolicy {
-  /** Before the cap on samples per minute. Each in [0, 1]; 0 and 1 are exact: none and all. */
+  /** Sampling rates before the cap on samples per minute, each in [0, 1]. 0 samples none, and 1 samples all. */
   readonly rates: {
     readonly rate: number;
     /** Rates by segment `key=value`; a matching rate replaces `rate`. */
@@ -165,8 +165,8 @@ export interface SamplingPolicy {
 
 /**
  * Query attributes that sampling uses. An attribute that becomes known after ingestion (feedback, a measured
- * similarity) may be set only if it would also have become known for an unsampled query, because that query is still
- * buffered. Otherwise the rule could not have selected the query, and a probability of 1 would bias estimates.
+ * similarity) may be set only while unsampled queries are still buffered, so that it would become known for them too.
+ * Otherwise, the rule could not select unsampled queries, and a probability of 1 would bias estimates.
  */
 export interface SamplingTraits extends UnitIds {
   readonly pipeline: string;
@@ -197,8 +197,8 @@ export function sampleArrival(
 }
 
 /**
- * Decides by attributes and hash alone, so that the decision can be repeated when feedback or similarity becomes known.
- * A query that matches a rule later gets the same probability as a query that matched it immediately.
+ * Decides from attributes and hash alone, so that the decision can be repeated when feedback or similarity becomes
+ * known. A query that matches a rule later gets the same probability as a query that matched it immediately.
  *
  * @param level level of the minute in which the query arrived
  * @throws RangeError for an upstream probability outside (0, 1], which the HTTP schema rejects

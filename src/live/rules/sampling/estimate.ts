@@ -2,7 +2,8 @@
  * Estimates totals over a window of live queries from its samples, with a variance that reflects sampling by session.
  *
  * The population is finite: the live queries that arrived in the window (or a segment of it), sampled or not. The
- * bounds are for its total, not for hypothetical other queries. If every query was sampled, they equal the value.
+ * bounds are for the total of this population, not for hypothetical other queries. If every query was sampled, both
+ * bounds equal the value.
  */
 
 import { type QueryOutcome, queryOutcomes } from '../../../core/model.ts';
@@ -12,19 +13,19 @@ import { effectiveNumber } from '../../../math/stats/effective-number.ts';
 /**
  * Estimates the variance of the total of value / probability under Poisson sampling of clusters.
  *
- * Clusters are drawn independently. The members of a cluster share the draw, and are sampled iff it is below their own
- * probability, so two members are both sampled with the smaller of their probabilities. The variance estimator of Horvitz
- * and Thompson (1952; section 2.8 of Särndal, Swensson and Wretman, Model Assisted Survey Sampling, 1992) is then, for one
- * cluster,
+ * Clusters are drawn independently. The members of a cluster share the draw. A member is sampled iff the draw is below
+ * its own probability, so the probability that two members are both sampled is the smaller of their probabilities. The
+ * variance estimator of Horvitz and Thompson (1952; section 2.8 of Särndal, Swensson and Wretman, Model Assisted Survey
+ * Sampling, 1992) is then, for one cluster,
  *
  *     sum over k, l of  y_k y_l (1 - max(p_k, p_l)) / (p_k p_l)
  *
- * and for equal probabilities the classical (1 - p) / p^2 (sum of y)^2. The estimate of the variance is unbiased and never negative. If members were
- * also sampled upstream by independent draws, and values within a session are similar, the true variance is smaller, so the
- * bounds are conservative.
+ * and for equal probabilities the classical (1 - p) / p^2 (sum of y)^2. The estimate of the variance is unbiased and
+ * never negative. If members were also sampled upstream by independent draws, and values within a session are similar,
+ * the true variance is smaller, so the bounds are conservative.
  *
- * The degrees of freedom are (sum v)^2 / sum v^2 over the contributions v of the clusters (Satterthwaite 1946), which is
- * small if a few heavy clusters dominate the variance.
+ * The degrees of freedom are (sum v)^2 / sum v^2 over the contributions v of the clusters (Satterthwaite 1946), which
+ * is small if a few heavy clusters dominate the variance.
  *
  * @param members sampled queries in any order
  * @param values one value for each member
@@ -78,7 +79,7 @@ export interface ClusterMember {
   readonly probability: number;
 }
 
-/** Number of clusters with a member of probability < 1, which determine the variance. */
+/** Returns the number of clusters with a member of probability < 1. These clusters determine the variance. */
 export function chanceClusters(members: readonly ClusterMember[]): number {
   return new Set(members.filter(({ probability }) => probability < 1).map(({ cluster }) => cluster)).size;
 }
@@ -161,7 +162,7 @@ function estimate(
   };
 }
 
-/** Too few randomly sampled clusters to estimate the variance. */
+/** Returns the outcome if there are too few randomly sampled clusters to estimate the variance. */
 function insufficient(have: number, need: number) {
   return { kind: 'insufficient_data' as const, have, need };
 }
@@ -185,15 +186,15 @@ export interface Arrivals {
   readonly estimated: number;
 }
 
-/** Factors of the weights 1 / probability. */
+/** Factors by which the weights 1 / probability are multiplied. */
 type Calibration = Readonly<Record<QueryOutcome, number>>;
 
 /**
  * Calibrates weights by post-stratification on the outcome: counted / estimated. This is the generalised regression
  * estimator with one indicator per outcome (Deville and Särndal, Calibration estimators in survey sampling, 1992).
- * Weighted numbers of queries then equal the counted numbers. The share of failures has no sampling error, and has none
- * of the bias of a ratio in small windows: if failures are always sampled and other queries are sampled at random, the
- * ratio is too large by about the variance of the others.
+ * Weighted numbers of queries then equal the counted numbers. The share of failures then has no sampling error, and
+ * does not have the bias of a ratio in small windows: if failures are always sampled and other queries are sampled at
+ * random, the ratio is too large by about the variance of the others.
  *
  * An outcome without counts or samples keeps its weights.
  */

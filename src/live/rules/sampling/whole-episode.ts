@@ -7,16 +7,16 @@ interface SampledStep {
   readonly rateProbability: number;
   /** Probability with which the service sent the query. */
   readonly upstreamProbability: number;
-  /** Halvings in `rateProbability`. */
+  /** Number of halvings in `rateProbability`. */
   readonly level: number;
   readonly receivedAt: Date;
 }
 
 /**
  * Returns the probability with which every step of an episode was sampled; null if another draw, or a higher sampling
- * level in the minutes around it, may have dropped a step. Such an episode would look shorter than it was.
+ * level in the surrounding minutes, may have dropped a step. Such an episode would look shorter than it was.
  *
- * @param levels highest sampling level by minute of receipt, in minutes since 1970; others are 0
+ * @param levels highest sampling level by minute of receipt, in minutes since 1970; 0 if omitted
  * @param halvings how often the probability was halved to read fewer samples
  */
 export function wholeProbability(
