@@ -1,8 +1,8 @@
 /**
  * Cleans up after pipelines, golden sets and checks that were removed from the config. Each scheduler records what its
- * config contains once a minute. If no scheduler has recorded a part for some minutes, the part has ended and its
- * incident is closed. During a rolling deployment two configs are active; neither closes nor reopens incidents of the
- * other.
+ * config contains once a minute. If no scheduler has recorded an item for five minutes, the item counts as removed and
+ * its incident is closed. During a rolling deployment, two configs are active, and neither closes or reopens incidents
+ * of the other.
  */
 import type { Pool, PoolClient } from 'pg';
 import { configuredChecks, type WatchedChecks } from '../../checks/check-store.ts';
@@ -50,7 +50,8 @@ export function partsOfConfig(
 /**
  * Records the configured parts, and ends the parts that are no longer in any config.
  *
- * @param since start of this scheduler: a scheduler that just started may be the first of several replicas to restart
+ * @param since start of this scheduler. A scheduler that has just started may be the first of several replicas to
+ *   restart
  */
 export async function followConfig(deps: FollowConfigDeps, since: Date): Promise<void> {
   const { parts, pool, clock, logger } = deps;
@@ -96,7 +97,7 @@ async function endInTransaction(client: PoolClient, now: Date): Promise<string[]
 /**
  * Runs `followConfig` at once and then every minute.
  *
- * @returns a function that stops it after the running step
+ * @returns a function that stops the loop after the current step
  */
 export function watchConfig(deps: FollowConfigDeps): () => Promise<void> {
   const { clock, logger } = deps;

@@ -10,7 +10,7 @@ import { defineJob, type JobDefinition } from '../../platform/queue/job-queue.ts
 import { PATIENCE_MS, pipelinesToDiagnose, updateIncident } from './diagnose-pipeline.ts';
 
 /**
- * Probes the store, embedder and index now. Does not wait for a slow probe; the scheduled probe job measures it.
+ * Probes the store, embedder and index now. Does not wait for a slow probe, because the scheduled probe job repeats it.
  *
  * @returns errors of probes whose measurements were not stored
  */
@@ -36,7 +36,7 @@ async function probeParts(
 export const diagnoseAlertsJob = defineJob({
   name: 'diagnose-alerts',
   does: 'Finds the likely cause of firing alerts every 15 seconds and after each golden run, then runs `send-notifications`.',
-  // Names of the pipelines; if absent, all pipelines.
+  // Names of the pipelines; all pipelines if absent.
   payload: z.strictObject({ pipeline: z.string().min(1).optional() }),
   concurrency: 1,
   attempts: 1,

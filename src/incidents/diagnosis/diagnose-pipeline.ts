@@ -72,7 +72,7 @@ export async function pipelinesToDiagnose(
  * when all alerts are resolved. Idempotent; any replica may run it at any time.
  *
  * @param probeParts runs once per incident, to measure the store, embedder and index at its start
- * @returns null if no alert fires, or if all firing alerts only cover a resolved incident
+ * @returns null if no alert fires, or if all firing alerts belong to an incident that is already resolved
  * @throws AggregateError with the errors of failed probes, after diagnosing the incident without them
  */
 export async function updateIncident(

@@ -40,7 +40,7 @@ export interface AlertFacts {
   /** Measurements of this pipeline. */
   readonly measurements: readonly LatestMeasurement[];
   readonly intervalSeconds: IntervalOf;
-  /** Delays of this process; null if it does not record them. */
+  /** Delays of this process; null if the process does not record them. */
   readonly ownLag: LagHistory | null;
 }
 
@@ -84,7 +84,8 @@ function checkAlerts({ name: pipeline }: WatchedPipeline, { checks, measurements
 
 /**
  * Returns the headline and text of a density alert with the share of poorly covered traffic, which the statistic of the
- * check does not show; nothing if the share is back at that of the baseline, or if only one region is covered worse.
+ * check does not show. Returns nothing if the share is back at the level of the baseline, or if only one region is
+ * covered worse.
  */
 function coverageTexts(check: CheckState, measurements: AlertFacts['measurements']): Partial<Alert> {
   const share = measurements.find((one) => one.measure === 'query_uncovered_ratio' && one.segment === ALL_SEGMENT)
@@ -173,7 +174,7 @@ function runAlerts(run: LatestRun, { intervalSeconds, ownLag }: AlertFacts, now:
   return alerts;
 }
 
-/** Returns the most frequent error, such as ` (connection refused)`. */
+/** Formats the most frequent error, such as ` (connection refused)`. */
 function errorIn(failure: RunFailure | null): string {
   return failure === null ? '' : ` (${failure.code.replace(/^http_/, 'HTTP ').replaceAll('_', ' ')})`;
 }
@@ -216,8 +217,8 @@ function partAlerts(measurements: readonly LatestMeasurement[]): Alert[] {
 }
 
 /**
- * Returns the alerts of an incident whose checks or measures have no data now. Missing data does not resolve an alert:
- * only a good value, or removing the check from the config, does.
+ * Returns the alerts of an incident whose checks or measures have no data now. Missing data does not resolve an alert;
+ * only a good value, or the removal of the check from the config, does.
  */
 export function withoutData(
   timeline: readonly AlertTimeline[],

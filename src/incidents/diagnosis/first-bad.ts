@@ -1,4 +1,4 @@
-/** Finds the onset of the firing alerts of a pipeline: their first bad measurement. */
+/** Finds the onset of a pipeline's firing alerts, which is their first bad measurement. */
 
 import { isBreach, thresholdCheckName } from '../../checks/rules/threshold.ts';
 import type { Context } from '../../core/context.ts';
@@ -59,7 +59,7 @@ export async function firstBadMeasurement(
 
 /**
  * Returns the first of the latest consecutive bad measurements. Windows of live queries overlap, so the first bad
- * window starts long before the fault. The fault came after the last good window.
+ * window starts long before the fault; the fault began after the last good window.
  *
  * @param values oldest first
  */

@@ -27,7 +27,7 @@ export interface Reliability {
   readonly confidence: Confidence;
   readonly marked: number;
   readonly right: number;
-  /** Share of right causes with its 95 % CI; null if none is marked. */
+  /** Share of right causes with its 95 % CI; null if no cause is marked. */
   readonly share: number | null;
   readonly ciLow: number | null;
   readonly ciHigh: number | null;
@@ -99,7 +99,7 @@ export function createIncidentActs(pool: Pool, scope: Scope = null) {
         return true;
       }),
 
-    /** Returns how often named causes were right, by confidence. Ignores incidents without a named cause. */
+    /** Returns how often diagnosed causes were right, by confidence. Ignores incidents whose cause is unknown. */
     async reliability(pipeline: string | null): Promise<readonly Reliability[]> {
       const rows = await queryRows<{
         readonly confidence: Confidence;

@@ -18,13 +18,13 @@ const sign = z.object({
   values: z
     .object({ before: z.number().nullable(), now: z.number(), unit: z.string() })
     .optional()
-    .describe('The measured number before and at the time of the alert; absent for a sign that is not a number.'),
+    .describe('The measured number before and at the time of the alert; absent for a sign without a number.'),
   weighed: z.boolean().describe('False for evidence from before the onset, which is ignored.'),
 });
 const cause = z
   .enum(causes)
   .describe(
-    'The cause. `unknown` unless one cause, or one cause and its alternative, is more likely than all others together.',
+    'The cause; `unknown` unless one cause, or one cause and its alternative, is more likely than all others together.',
   );
 const confidence = z.enum(confidences);
 const summary = z.string().describe('Cause, evidence and first action in one line.');
@@ -36,7 +36,7 @@ const findingsShape = {
   probability: z.number().min(0).max(1).describe('Posterior probability of this cause alone.'),
   alternatives: z
     .array(z.object({ cause: z.enum(causes), probability: z.number().min(0).max(1) }))
-    .describe('Causes that the evidence does not distinguish from the first cause.'),
+    .describe('Causes that the evidence cannot distinguish from the first cause.'),
   tell_apart: z.string().nullable().describe('How to distinguish the cause from its alternative.'),
   also: z
     .array(
@@ -70,7 +70,7 @@ const findingsShape = {
           .describe('Queries that contribute to the effect; null if they are unknown.'),
       }),
     )
-    .describe('Effects of the firing alerts that can be compared with earlier values.'),
+    .describe('Effects of the firing alerts, where a comparison with earlier values is possible.'),
   failed_share: z
     .number()
     .nullable()
@@ -97,7 +97,7 @@ export const reliabilitySchema = z.object({
       confidence,
       marked: z.int().describe('Number of causes that users marked as right or wrong.'),
       right: z.int(),
-      share: z.number().nullable().describe('Share of right causes; null if none is marked.'),
+      share: z.number().nullable().describe('Share of right causes; null if no cause is marked.'),
       ci_low: z.number().nullable(),
       ci_high: z.number().nullable(),
     }),
@@ -120,11 +120,11 @@ export const incidentSchema = z.object({
     .string()
     .nullable()
     .describe(
-      'Person or API key that acknowledged the incident; null if it is not acknowledged, or if API keys are not required.',
+      'Person or API key that acknowledged the incident; null if the incident is not acknowledged, or if API keys are not required.',
     ),
   mark: markSchema.nullable().describe("The user's mark; null unless a user marked the cause as right or wrong."),
   confirmed_at: time.nullable().describe('When a second diagnosis confirmed or corrected the cause; null until then.'),
-  diagnosed_at: time.describe('Time of this diagnosis, which has not changed since then.'),
+  diagnosed_at: time.describe('Time since which the diagnosis has not changed.'),
   ...findingsShape,
   timeline: z
     .array(

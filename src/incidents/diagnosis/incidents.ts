@@ -31,7 +31,7 @@ import {
   withTopicNames,
 } from './rules/incident.ts';
 
-/** Effect of recording a diagnosis. `outdated`: a later diagnosis was already stored. */
+/** Outcome of recording a diagnosis. `outdated`: a later diagnosis was already stored. */
 export type RecordOutcome = 'opened' | 'updated' | 'unchanged' | 'outdated';
 
 export interface IncidentFilter {
@@ -122,7 +122,10 @@ export function createIncidents(pool: Pool, scope: Scope = null) {
       recoveries: Recoveries = new Map(),
     ): Promise<RecordOutcome> => inTransaction(pool, (client) => record(client, { firing, diagnosis, recoveries }, at)),
 
-    /** Returns true if all firing alerts only cover a resolved incident and therefore do not open a new one. */
+    /**
+     * Returns true if all firing alerts belong to an incident that is already resolved, and therefore do not open a new
+     * one.
+     */
     async isEcho(pipeline: string, firing: readonly Alert[], at: Date): Promise<boolean> {
       if (!firing.every(looksBack)) return false;
       const { rows } = await pool.query(
@@ -282,7 +285,9 @@ function timelineOf(stored: unknown): AlertTimeline[] {
   }));
 }
 
-/** Exports no cause before the second diagnosis. An alert that fires at once would show the first guess forever. */
+/**
+ * Exports no cause before the second diagnosis, because an alert that fires at once would show the first guess forever.
+ */
 export async function readDiagnosisGauges({ db, pipelines }: Context): Promise<GaugesAt> {
   const watched = new Set(pipelines.map(({ name }) => name));
   const samples = (await db.incidents.open())

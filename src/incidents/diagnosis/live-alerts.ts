@@ -46,8 +46,8 @@ export function changedWatched({ measurements, intervalSeconds }: LiveFacts, now
 }
 
 /**
- * Returns the changed measures of an incident that have no recent value now. Missing data does not resolve an alert:
- * only a normal value does, or a measure that is no longer watched.
+ * Returns the changed measures of an incident that have no recent value now. Missing data does not resolve an alert. An
+ * alert resolves only when the value is normal, or when the measure is no longer watched.
  */
 export function unmeasuredChanges(
   timeline: readonly AlertTimeline[],

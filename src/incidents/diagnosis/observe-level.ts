@@ -1,4 +1,4 @@
-/** Observes whether a failing score was ever higher, and how users and the judge rate live results. */
+/** Reads whether a failing score was ever higher, and how users and the judge rate live results. */
 
 import { ALL_SEGMENT } from '../../core/model.ts';
 import type { GoldenRun } from '../../golden/rules/run.ts';

@@ -1,4 +1,4 @@
-/** Stored measurements of live traffic for a pipeline, now and before the alert. */
+/** Reads the stored measurements of a pipeline's live traffic, now and before the alert. */
 
 import type { Context } from '../../core/context.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
@@ -18,7 +18,7 @@ import { feedbackDrop, freshly } from './live-alerts.ts';
 import type { ObservedRelevance } from './rules/observations.ts';
 import type { ObservedFeedback, ObservedLive, ObservedShare, ObservedValue } from './rules/observed-live.ts';
 
-/** `good` is before the incident; its alerts fire from `opened` on. */
+/** `good` is a time before the incident. Its alerts have been firing since `opened`. */
 export interface Interval {
   readonly pipeline: string;
   readonly good: Date;
@@ -105,8 +105,8 @@ export async function observeLive(
 const MIN_TIMED = 30;
 
 /**
- * Observes the latency that the service reports, which excludes delays in recalld. Compares the time since the onset
- * with the day before it.
+ * Reads the latency that the service reports. This latency excludes delays in recalld. Compares the time since the
+ * onset with the day before it.
  */
 async function observeLatency(
   windows: Pick<LiveWindows, 'latency95'>,

@@ -1,4 +1,4 @@
-/** Stored measurements of a pipeline other than golden runs, now and before the alert. */
+/** Reads the stored measurements of a pipeline other than golden runs, now and before the alert. */
 
 import type { CheckState } from '../../checks/rules/check-state.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
@@ -49,7 +49,7 @@ export function observeOwnWork(
     if (intervals > INTERVALS_TO_TRUST) return { kind: 'overdue', goldenSet, intervals };
   }
   if (ended === null || run === null) return null;
-  // A run that failed because of the retriever does not indicate a fault in recalld.
+  // A run that failed because of the retriever is no evidence of a fault in recalld.
   if (ended.status === 'failed' && failedShare(run.outcomes) < MOSTLY_FAILED)
     return { kind: 'failed', goldenSet: ended.goldenSet, reason: ended.reason ?? 'no reason was recorded.' };
   const delays = ownDelays(ownLag, { from: ended.startedAt, until: ended.finishedAt ?? now });
@@ -59,7 +59,9 @@ export function observeOwnWork(
 const MAX_TOPICS = 20;
 const MAX_EVENTS = 20;
 
-/** Share or recall behind each scheduled sign. If a sign has two measures, the less certain one applies. */
+/**
+ * The measures, shares or recall, behind each scheduled sign. If a sign has two measures, the less certain one is used.
+ */
 const measuresOf: Readonly<Partial<Record<SignName, readonly string[]>>> = {
   live_errors: ['error_ratio'],
   live_empty: ['zero_results_ratio'],
@@ -83,8 +85,8 @@ const measuresOf: Readonly<Partial<Record<SignName, readonly string[]>>> = {
 };
 
 /**
- * Signs measured on samples: a healthy state only covers the sampled items. The other signs are counts, or use fixed
- * texts and pairs.
+ * Signs that are measured on samples, so a healthy state covers only the sampled items. The other signs are counts, or
+ * use fixed texts and pairs.
  */
 const drawn: ReadonlySet<string> = new Set<SignName>([
   'live_errors',
@@ -143,8 +145,8 @@ export async function observeRecall(
 }
 
 /**
- * Returns the agreement of results with the store; null if there is no value for this run, or none for a run before the
- * onset.
+ * Returns the agreement of results with the store; null if there is no value for this run, or no value for a run before
+ * the onset.
  */
 export async function observeAgreement(
   measurements: Measurements,
@@ -176,7 +178,7 @@ export async function observeMissed(
   return { before: earlier.at(-1)?.value ?? null, value, ciLow: ciLow ?? value, n };
 }
 
-/** Returns the value for a golden run and the values for the day before the onset, oldest first. */
+/** Returns the value for a golden run, and the values for the day before the onset, oldest first. */
 async function ofRun(
   measurements: Measurements,
   latest: readonly LatestMeasurement[],
@@ -203,7 +205,7 @@ export async function observeCanary(
 ): Promise<ObservedCanary | null> {
   const median = trusted(latest, 'embedding_canary_median');
   const least = trusted(latest, 'embedding_canary_min');
-  // A measurement from before the alert does not show what happened after it.
+  // A measurement from before the alert does not show the fault.
   if (median === null || least === null || median.measuredAt < interval.good) return null;
   if ((await valueBefore(measurements, 'embedding_canary_median', interval)) === null) return null;
   return {
@@ -223,7 +225,7 @@ export async function observeDensity(
   if (stored?.state.phase.kind !== 'watching' || newest === null) return null;
   const { alerts } = stored.state.phase;
   const incidents = [alerts.page, alerts.ticket].flatMap((alert) => alert?.incident ?? []);
-  // The alert keeps firing until coverage has been good for a day, which is long after the cause is gone.
+  // The alert keeps firing until coverage has been good for a day, which is long after the fault is fixed.
   const isBack = ({ scope }: (typeof incidents)[number]): boolean =>
     scope === 'global' && newest.value >= DENSITY_THRESHOLDS.ticket.global;
   const opened = incidents.filter((incident) => !isBack(incident)).map(({ openedMs }) => openedMs);
@@ -241,7 +243,10 @@ export async function observeDensity(
   };
 }
 
-/** Classifies the queries; a content gap has low confidence if the queries resemble the baseline. */
+/**
+ * Classifies the queries as new or the same as before. If they resemble the baseline, the confidence in a content gap
+ * is low.
+ */
 function questionsOf(details: Readonly<Record<string, unknown>>): ObservedDensity['questions'] {
   switch (details['cause']) {
     case 'content_gap':
@@ -261,7 +266,7 @@ export async function observeTopics(
   return open.map(({ id, trafficShare, cause }) => ({ id, trafficShare, cause }));
 }
 
-/** Returns what the checks of isolation rules found. @param checks of the pipeline */
+/** Returns the violations that the checks of isolation rules found. @param checks of the pipeline */
 export function observeIsolation(checks: readonly CheckState[]): Observations['isolation'] {
   const violated = checks.filter(({ kind, verdict }) => kind === 'isolation' && verdict === 'critical');
   if (violated.length === 0) return null;

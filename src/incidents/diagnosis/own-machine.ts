@@ -1,4 +1,4 @@
-/** Golden runs during which recalld itself was short of processor time, so that their latencies are withheld. */
+/** Detects golden runs during which recalld itself was short of processor time. Their latencies are withheld. */
 import { MINUTE_MS, type TimeSpan } from '../../core/time.ts';
 import type { LatestRun } from '../../golden/sql/latest-runs.ts';
 import type { LagHistory } from '../../platform/threads/lag-history.ts';
@@ -8,10 +8,10 @@ import { describeDelays, isStarvedForAlert, type OwnDelays } from './rules/own-d
 /** Alert rule for a blocked event loop, which covers every process of recalld. */
 export const STARVED_ALERT = 'RecalldStarved';
 
-/** A shorter shortage does not fire an alert, even if a short run falls into it. */
+/** A shorter shortage does not fire an alert, even if it covers a short run completely. */
 const MIN_STARVED_MS = 10 * MINUTE_MS;
 
-/** @param ownLag null in a process that does not record its delays */
+/** @param ownLag null if the process does not record its delays */
 export function ownDelays(ownLag: LagHistory | null, { from, until }: TimeSpan): OwnDelays {
   return {
     lateShare: ownLag?.lateShare(from, until) ?? 0,

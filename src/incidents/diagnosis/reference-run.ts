@@ -1,6 +1,6 @@
 /**
- * Golden runs of a diagnosis: the run that shows the fault, the last good run as its reference, and the runs around
- * both.
+ * Finds the golden runs of a diagnosis: the run that shows the fault, the last good run as its reference, and the runs
+ * around both.
  */
 
 import { isRegression, type RegressionCheck } from '../../checks/rules/regression.ts';
@@ -115,7 +115,10 @@ function isMeasure({ measure }: RegressionCheck, { measure: name, k }: RunMetric
   return measure === `${name}@${k}`;
 }
 
-/** Positions of the earlier runs that are also compared: the last hour, shift and day of an hourly golden set. */
+/**
+ * Positions of the earlier runs that are also compared. For an hourly golden set, these are about an hour, a shift and
+ * a day before the reference run.
+ */
 const EARLIER_RUNS = [0, 6, 23];
 /** Earlier runs are not compared if at least this share of the documents is unchanged. */
 const UNCHANGED_SHARE = 0.95;

@@ -81,7 +81,7 @@ export async function missesOfRun(
     }))
     .filter(({ documents }) => documents.length > 0);
   const misses = missed.reduce((sum, { documents }) => sum + documents.length, 0);
-  // Each step may be the one that should have found the document.
+  // Any step may be the one that should have found the document.
   const questions = missed
     .slice(0, limit)
     .flatMap(({ questions: asked, ...one }) => asked.map((question) => ({ ...one, question })));
@@ -89,7 +89,7 @@ export async function missesOfRun(
 }
 
 /**
- * Rejects tags that no golden query of the pipeline has. Tags select the retriever's filter, so arbitrary tags would
+ * Rejects tags that no golden query of the pipeline has. Tags determine the retriever's filter, so arbitrary tags would
  * reveal documents that recalld does not show elsewhere.
  *
  * @throws RecalldError pipeline_unknown, key_lacks_scope
@@ -182,7 +182,7 @@ export async function explainRun(
   return { misses, explained: await explainAll(context, pipeline, questions, filters, signal) };
 }
 
-/** Examines the vector of the document if the verdict is still open. */
+/** Explains a document. Examines its vector if the other evidence does not decide the verdict. */
 export async function explainDocument(
   pipeline: WatchedPipeline,
   seen: SeenQuestion,
@@ -227,7 +227,7 @@ export async function wordsOfDocuments(
   return words;
 }
 
-/** Cuts a text at the end of a word. */
+/** Truncates a text at the end of a word. */
 function firstWords(text: string): string {
   const line = text.replaceAll(/\s+/g, ' ').trim();
   if (line.length <= LONGEST) return line;
@@ -322,7 +322,7 @@ export function countsOf(explained: readonly Explained[]): [words: string, count
   return [...counts].toSorted((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));
 }
 
-/** `outranked by near duplicates`. */
+/** Formats a verdict, such as `outranked by near duplicates`. */
 export function verdictWords({ verdict, outrankedBy }: Pick<Explained, 'verdict' | 'outrankedBy'>): string {
   const by =
     outrankedBy === null

@@ -41,10 +41,10 @@ export function createExplainTurns(patienceMs = PATIENCE_MS): ExplainTurns {
     const known = open.get(pipeline.name);
     if (known !== undefined) return known;
     const limits = retrieverLimitsOf(pipeline);
-    // The holder's name is unique, so that removing one limiter does not remove the next limiter.
+    // The holder's name is unique, so that the removal of one limiter does not remove its successor.
     const holder = `explain-${randomUUID().slice(0, 8)}`;
     const gate = openThrottle(context, { pipeline: pipeline.name, holder, ...limits, usualLatencyMs: null });
-    // Every caller that waits receives the rejection. Without this handler, the rejection would end the process.
+    // Every waiting caller receives the rejection. Without this handler, the rejection would also end the process.
     gate.catch(() => undefined);
     const turns = { gate, free: limits.concurrency, users: 0, waiting: [] };
     open.set(pipeline.name, turns);
@@ -123,7 +123,7 @@ function throttled(retriever: Retriever, gate: Throttle, enter: () => Promise<vo
         hasFailed = answer.kind !== 'documents';
         return answer;
       } finally {
-        // The latency of a deeper search does not indicate load, because a deeper search always takes longer.
+        // Ignores the latency of a deeper search, which always takes longer, whatever the load.
         gate.leave(null, hasFailed);
       }
     },

@@ -1,4 +1,4 @@
-/** Sends a query to the retriever and store again to gather evidence on why a document was not returned. */
+/** Sends a query to the retriever and the store again, to gather evidence of why a document was not returned. */
 
 import { embedTexts } from '../../connectors/embedders/embedder.ts';
 import type { Retriever, RetrieverAnswer, RetrieverRequest } from '../../connectors/retrievers/retriever.ts';
@@ -20,8 +20,8 @@ export interface AskedQuestion {
 }
 
 /**
- * Depth of the second retriever query, as a multiple of k and as a minimum. The second query shows documents ranked
- * below k.
+ * Depth of the second retriever query, as a multiple of k. MIN_DEEP is the minimum depth. The second query shows
+ * documents that are ranked below k.
  */
 const DEEPER = 10;
 const MIN_DEEP = 100;

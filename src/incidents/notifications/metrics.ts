@@ -8,7 +8,7 @@ export const notificationMetrics = {
     labels: ['kind', 'outcome'],
     source: 'process',
   },
-  recalld_silenced: storedGauge('1 while a silence suppresses the alerts and messages of a pipeline, else 0.', [
+  recalld_silenced: storedGauge('1 while a silence suppresses the alerts and messages of a pipeline, otherwise 0.', [
     'pipeline',
   ]),
 } as const satisfies Record<string, MetricDefinition>;

@@ -27,8 +27,8 @@ export const sendNotificationsJob = defineCronJob({
 });
 
 /**
- * Records due notifications, then sends the recorded ones, so that they survive the process that was about to send them.
- * Failures of receivers are counted (`recalld_notifications_total`) and retried, see `nextAttempt`.
+ * Records due notifications before it sends them, so that they survive a crash of this process. Failures of receivers
+ * are counted (`recalld_notifications_total`) and retried; see `nextAttempt`.
  *
  * @throws AggregateError of other failures, after all notifications were tried
  */
@@ -64,7 +64,7 @@ async function send(context: Context, due: DueNotification, signal: AbortSignal)
   const incident = await db.incidents.find(due.incidentId);
   // The receiver may have been removed from the config.
   if (receiver === undefined || incident === null) return db.notifications.giveUp(due.id, clock.now());
-  // The incident has closed in the meantime, so only the last message is still true.
+  // The incident has closed in the meantime, so only its last message is still correct.
   if (due.event !== 'closed' && incident.closedAt !== null) return db.notifications.discard(due.id);
   const { kind, field } = receiver;
   const png = receiver.attachesChart ? await chartOf(context, incident) : null;
@@ -140,8 +140,8 @@ const LEASE = '1 minute';
 export function createNotifications(pool: Pool) {
   return {
     /**
-     * Returns incidents that are open or have just closed, and incidents of which a receiver got only the first
-     * message.
+     * Returns incidents that are open or have just closed, and closed incidents for which a receiver still lacks the
+     * last message.
      */
     async incidents(at: Date): Promise<readonly KnownIncident[]> {
       return queryRows<KnownIncident>(
@@ -162,7 +162,7 @@ export function createNotifications(pool: Pool) {
       );
     },
 
-    /** Returns the notifications about some incidents, oldest first. */
+    /** Returns the notifications about the given incidents, oldest first. */
     async about(incidents: readonly string[]): Promise<readonly KnownNotification[]> {
       return queryRows<KnownNotification>(
         pool,
@@ -182,7 +182,7 @@ export function createNotifications(pool: Pool) {
       );
     },
 
-    /** Records a notification only once, even if several replicas find it due. */
+    /** Records a notification once, even if several replicas find it due. */
     async add(incidentId: string, receiver: string, event: NotificationEvent, at: Date): Promise<void> {
       await pool.query(
         `insert into notifications (incident_id, receiver, event, due_at, next_attempt_at)
@@ -195,8 +195,8 @@ export function createNotifications(pool: Pool) {
     },
 
     /**
-     * Deletes due notifications about closed incidents, except the last message, because only the last message is still
-     * true.
+     * Deletes due notifications about closed incidents, except the last message, which is the only one that is still
+     * correct.
      */
     async discardOutdated(at: Date): Promise<void> {
       await pool.query(
@@ -212,8 +212,8 @@ export function createNotifications(pool: Pool) {
     },
 
     /**
-     * Leases the notifications to send now, in order for each receiver. If the first message was given up, leases no
-     * later message.
+     * Leases the notifications to send now, in order for each receiver. Does not lease later messages if the first
+     * message was given up.
      */
     async take(at: Date): Promise<readonly DueNotification[]> {
       return queryRows<DueNotification>(

@@ -1,4 +1,4 @@
-/** Silences in PostgreSQL: times in which the messages and alerts of a pipeline are suppressed. */
+/** Silences in PostgreSQL: periods in which the messages and alerts of a pipeline are suppressed. */
 import type { Pool } from 'pg';
 import type { Context, Scope } from '../../core/context.ts';
 import { RecalldError } from '../../core/errors.ts';
@@ -36,8 +36,8 @@ export function createSilences(pool: Pool, scope: Scope = null) {
       }),
 
     /**
-     * Ends a silence now, or before it starts. A silence that has already ended is not changed. @returns null for an
-     * unknown silence
+     * Ends a current silence now, and cancels a planned one. Does not change a silence that has already ended. @returns
+     * null for an unknown silence
      */
     end: (id: string, { by }: Actor, now: Date): Promise<Silence | null> =>
       inTransaction(pool, async (client) => {
@@ -88,7 +88,7 @@ export function createSilences(pool: Pool, scope: Scope = null) {
 
 export type NewSilence = Pick<Silence, 'pipeline' | 'startsAt' | 'endsAt' | 'reason'>;
 
-/** Maximum length of a silence; a longer silence is probably forgotten. */
+/** Maximum length of a silence. A longer silence would probably be forgotten. */
 const MAX_LENGTH_MS = 90 * DAY_MS;
 
 /**

@@ -1,8 +1,11 @@
-/** Weights of causes in the agent that calls the retriever; see `weights.ts`. */
+/** Weights of causes that lie in the agent that calls the retriever; see `weights.ts`. */
 import type { NamedCause } from './cause.ts';
 import { answersAsBefore, type SignWeights } from './sign-weights.ts';
 
-/** An agent changes what the retriever is asked, so golden queries, the store and its documents are as before. */
+/**
+ * A fault in an agent changes the queries that the retriever receives, so golden queries, the store and its documents
+ * are as before.
+ */
 const retrieverAsBefore: SignWeights = {
   ...answersAsBefore,
   failures: { none: 0.5, some: -3, most: -5 },

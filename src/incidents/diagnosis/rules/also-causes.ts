@@ -1,4 +1,4 @@
-/** Simultaneous faults: finds causes for the firing alerts that the likeliest cause does not explain. */
+/** Finds simultaneous faults: causes of the firing alerts that the likeliest cause does not explain. */
 import type { Cause, Confidence, NamedCause } from './cause.ts';
 import { canExplain, type Effect, type EffectKind, effectTitles, leftBy } from './effects.ts';
 import { movedBy } from './moved-by.ts';
@@ -14,7 +14,7 @@ export interface AlsoCause {
   readonly effects: readonly EffectKind[];
 }
 
-/** Effects on calls rather than on results, with the signs that show these effects. */
+/** Effects that concern calls rather than results, with the signs that show these effects. */
 const ofCalls: Readonly<Partial<Record<EffectKind, readonly SignName[]>>> = {
   latency: ['latency', 'warming', 'top_query'],
   failures: ['failures', 'failure_kind', 'top_query'],
@@ -26,9 +26,10 @@ const ofCalls: Readonly<Partial<Record<EffectKind, readonly SignName[]>>> = {
 };
 
 /**
- * Ranks causes for the effects that the first cause cannot explain, using the signs that it does not account for. Ranks
- * them for all remaining effects together; if no cause is named, for each effect separately. If the first ranking names
- * no cause, possibly because no single cause explains all firing alerts, each effect is also ranked separately.
+ * Ranks causes for the effects that the first cause cannot explain, using the signs that it does not account for. First
+ * ranks causes for all remaining effects together; if that names no cause, ranks causes for each effect separately.
+ * Each effect is also ranked separately if the main ranking names no cause, possibly because no single cause explains
+ * all firing alerts.
  *
  * @param signs that are used in the ranking
  */
@@ -83,7 +84,7 @@ function isOpen(sign: Sign, left: readonly Effect[], first: readonly NamedCause[
   return left.some(({ kind }) => ofCalls[kind] === undefined) && first.every((cause) => weigh(sign, cause) <= 0);
 }
 
-/** Example: `slow responses and the failed live queries`. */
+/** Formats the effects, such as `slow responses and the failed live queries`. */
 export function effectsText({ effects }: Pick<AlsoCause, 'effects'>): string {
   return effects.map((kind) => effectTitles[kind]).join(' and ');
 }

@@ -2,7 +2,7 @@
 import type { ComparedSide } from '../../../golden/rules/compare-golden-runs.ts';
 import { answeredOf } from './changed-answers.ts';
 
-/** How results that changed since a good run continue from one bad run to the next. */
+/** How results that changed since a good run differ between two consecutive bad runs. */
 export interface RepeatedAnswers {
   /** Queries whose results changed in at least one of the two bad runs. */
   readonly changed: number;
@@ -52,7 +52,7 @@ export interface OlderAnswers {
   /** Start of the most similar older run. */
   readonly at: Date;
   /**
-   * Shares of queries with the same results in both runs: older and current, older and reference, reference and
+   * Shares of queries with the same results in both of two runs: older and current, older and reference, reference and
    * current.
    */
   readonly withNow: number;
@@ -102,7 +102,8 @@ function likeness(a: Lists, b: Lists): number | null {
 }
 
 /**
- * Minimum Jaccard similarity of two result lists that count as the same. Allows for small variations of the retriever.
+ * Minimum Jaccard similarity of two result lists that count as the same. The limit allows for small variations of the
+ * retriever.
  */
 const SAME_ANSWER = 0.75;
 /** Minimum share of the top documents at the same rank. */

@@ -4,7 +4,9 @@ export interface CauseText {
   readonly title: string;
   /** First step towards a fix, in one or two sentences. */
   readonly action: string;
-  /** Observation that distinguishes it from other causes; continues a sentence that starts with "if". */
+  /**
+   * Observation that distinguishes this cause from other causes. The text continues a sentence that starts with "if".
+   */
   readonly shows: string;
 }
 
@@ -81,7 +83,7 @@ export const causeTexts = {
   agent_loop: {
     title: 'the agent repeats or skips retrieval calls',
     action:
-      'Check the loop of the agent: retries of calls that succeeded, its stop rule, its call limit, and the sources that it may ask. The retriever is not at fault.',
+      'Check the loop of the agent: retries of calls that succeeded, its stop rule, its call limit, and the sources that it may query. The retriever is not at fault.',
     shows: 'one episode repeats or lacks calls',
   },
   index_parameters: {

@@ -1,5 +1,5 @@
 /**
- * How golden run results changed since an earlier run: which results changed, what caused a drop in score, and at which
+ * Compares golden run results with an earlier run: which results changed, what caused a drop in score, and at which
  * retriever stage documents were lost.
  */
 
@@ -23,13 +23,13 @@ export interface ChangedAnswers {
   /** Score change of queries whose judged documents still exist; null if there are none. */
   readonly score: ScoreChange | null;
   /**
-   * Mean share of a query's documents that it still gets, over queries with results in both runs; null if there are
-   * none.
+   * Mean share of a query's earlier documents that it still gets, over queries with results in both runs; null if there
+   * are none.
    */
   readonly kept: number | null;
   /**
-   * Mean share of a query's document pairs in reversed order, among documents returned before and now; null if there
-   * are none.
+   * Mean share of a query's document pairs that are in reversed order, among documents that it got before and still
+   * gets; null if there are none.
    */
   readonly disorder: number | null;
   /** Share of results whose first document moved down, among results that still contain it; null if there are none. */
@@ -37,8 +37,8 @@ export interface ChangedAnswers {
   /** Mean number of documents per result list, over queries with results in both runs; null if there are none. */
   readonly length: { readonly before: number; readonly now: number } | null;
   /**
-   * Mean share of a query's documents that it still gets, among documents that any query still gets; null if there are
-   * none.
+   * Mean share of a query's earlier documents that it still gets, among documents that any query still gets; null if
+   * there are none.
    */
   readonly keptOfThere: number | null;
   /** Share of shortened result lists that kept their first documents; null if no list is shorter. */
@@ -120,7 +120,7 @@ export function changedAnswers(
   };
 }
 
-/** Default measure for comparing runs, used unless a failing check has another measure. */
+/** Default measure for the comparison of runs, unless a failing check has another measure. */
 export function widestNdcg(before: ComparedSide, after: ComparedSide): RunMetricKey {
   const k = Math.min(Math.max(...before.settings.cutoffs), Math.max(...after.settings.cutoffs));
   return { measure: 'ndcg', k };
@@ -153,7 +153,7 @@ function isCut({ old, now }: Lists): boolean {
   return now.every((id) => first.has(id));
 }
 
-/** Minimum number of common documents; with fewer documents, the order is not meaningful. */
+/** Minimum number of common documents. With fewer documents, their order is not meaningful. */
 const MIN_COMMON = 3;
 
 function disorderOf({ old, now }: Lists): number | null {
@@ -170,8 +170,9 @@ function disorderOf({ old, now }: Lists): number | null {
 const MIN_PLACES = 20;
 
 /**
- * Among ranks whose document changed, the share at which the new document is the commonest successor of the old one and
- * the old one is its commonest predecessor. Documents with only one changed rank are ignored.
+ * Among ranks whose document changed, returns the share at which the new document is the most common successor of the
+ * old one, and the old one is the most common predecessor of the new one. Documents with only one changed rank are
+ * ignored.
  */
 function renamedShare(lists: readonly Lists[]): number | null {
   const pairs = lists
@@ -254,13 +255,13 @@ export function scoreLoss(before: ComparedSide, after: ComparedSide, without: Qu
     before: old,
     now,
     /**
-     * Parts of `before - now`, by the reason why a query lost: failed, empty, stale judgments, not in both runs, other
-     * results with and without a lost document.
+     * Parts of `before - now`, by the reason why a query lost score: failed, empty, stale judgments, not in both runs,
+     * other results with and without a lost document.
      */
     parts,
     segment: hurtSegment(losses, after.settings),
     segments: hurtSegments(losses, after.settings.segmentKeys),
-    /** Kinds that follow from the query text: script, language, length and traits. */
+    /** Kind of query, derived from the query text: script, language, length and traits. */
     kind: hurtKind(losses),
   };
 }

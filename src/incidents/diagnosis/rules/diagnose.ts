@@ -69,8 +69,8 @@ function readSigns(observed: Observations): Sign[] {
 }
 
 /**
- * If golden and live queries both have a sign, returns the sign that shows a difference, or the golden sign if neither
- * or both do.
+ * If golden and live queries both have a sign, returns the one that shows a difference; if both or neither do, returns
+ * the golden one.
  */
 function oneOfEach(signs: readonly Sign[]): Sign[] {
   return signs.filter((sign, place) => {
@@ -81,9 +81,9 @@ function oneOfEach(signs: readonly Sign[]): Sign[] {
 }
 
 /**
- * Removes signs that were not measurable. Latencies measured while recalld was starved are not evidence against the
- * retriever, unless the service also reports longer ones. If results are empty, a document that a search for its own
- * text does not find says nothing about its vector.
+ * Removes signs that were not measurable. Latencies that were measured while recalld was short of processor time are
+ * not evidence against the retriever, unless the service also reports longer latencies. If results are empty, a failed
+ * search for a document's own text is no evidence about its vector.
  */
 function measurable(signs: readonly Sign[]): readonly Sign[] {
   const has = (name: SignName, ...states: readonly string[]): boolean =>
@@ -116,7 +116,7 @@ const unaffectedBy: Readonly<
   // Signs about retrieved documents are computed only from non-empty results.
   empty_answers: ['some', { results: 'intact', documents: 'same', order: 'as_before' }],
   index_arrivals: ['late', { ...answersHealthy, ...countsHealthy }],
-  // Golden queries set their own number of results.
+  // Golden queries request their own number of results.
   live_results: ['fell', { answer_length: 'as_before', results: 'intact', documents: 'same', score: 'steady' }],
   // The looked-up documents exist, so counts and judgments still contradict a loss of documents.
   index_retrieval: ['not_found', { ...answersHealthy, canary: 'same' }],
@@ -129,7 +129,7 @@ const unaffectedBy: Readonly<
 /**
  * Removes apparent contradictions. Documents that were looked up by id are known to be missing, late, embedded by
  * another model or not retrieved. Healthy golden queries and counts concern other documents, so they do not contradict
- * this.
+ * such a finding.
  */
 function undenied(signs: readonly Sign[]): readonly Sign[] {
   const found = signs.flatMap(({ name, state }) => {
@@ -270,7 +270,7 @@ function failures(run: ObservedRun | null, signs: readonly Sign[]): Effect[] {
 /** Minimum difference; a smaller difference may be due to chance, because queries differ and results vary. */
 const MIN_TO_TELL = 0.02;
 
-/** Parts that improved do not offset parts that dropped. */
+/** Returns the drop of the score. Parts that improved do not offset parts that dropped. */
 function scoreEffect(run: ObservedRun | null, signs: readonly Sign[]): Effect[] {
   const loss = run?.reference?.loss ?? null;
   const isAlwaysLow = signs.some(({ name, state }) => name === 'level' && state === 'always_low');

@@ -68,8 +68,8 @@ export const effectTitles: Readonly<Record<EffectKind, string>> = {
 };
 
 /**
- * Reasons why queries lost score between two runs. `answers`: other results. `present`: other results, although the
- * judged documents of the query are still present and only those of other queries are lost.
+ * Reasons why queries lost score between two runs. `answers`: the query has other results. `present`: the query has
+ * other results, although its judged documents are still present and only those of other queries are lost.
  */
 const lossParts = ['failed', 'timed_out', 'empty', 'stale', 'unshared', 'answers', 'present'] as const;
 
@@ -88,7 +88,7 @@ export interface Effect {
 
 interface Reach {
   readonly moves: readonly EffectKind[];
-  /** Parts of the score or of the failures that the cause changes. */
+  /** Parts of the score, or of the failures, that the cause changes. */
   readonly through: readonly EffectPart[];
   /** Minimum share of failed queries. */
   readonly leastFailed?: number;
@@ -97,12 +97,12 @@ interface Reach {
 /** Minimum share of failed queries at which the retriever is considered down. */
 const DOWN = 0.9;
 
-/** An agent that does not find an answer calls again, and may then get the same documents. */
+/** An agent that does not find an answer calls the retriever again, and may then get the same documents. */
 const retried = ['episode_calls', 'episode_repeats'] as const;
 const calls = ['score', 'failures', 'live_errors', 'feedback', 'relevance', 'runs', ...retried] as const;
 const answers = ['score', 'feedback', 'relevance', 'live_empty', ...retried] as const;
 const judged = ['score', 'feedback', 'relevance', ...retried] as const;
-/** Effects of different index contents. */
+/** Effects of changed index contents. */
 const contents = ['labels', 'density', 'store', 'context', 'index_missing', 'index_orphans', 'index_late'] as const;
 
 const answered = ['answers', 'present'] as const;

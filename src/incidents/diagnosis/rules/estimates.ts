@@ -11,14 +11,14 @@ export interface Estimates {
   readonly weights: Readonly<Partial<Record<NamedCause, SignWeights>>>;
   /** Weight against a cause for each firing effect that it cannot explain, in nats, at most 0. */
   readonly unexplained: number;
-  /** Divisor for sums of nats; above 1, the unscaled sums are overconfident. */
+  /** Divisor for sums of nats. A value above 1 means that the unscaled sums are overconfident. */
   readonly temperature: number;
 }
 
 /** Prior of `unknown`; the named causes share the rest equally. */
 const PRIOR_OF_UNKNOWN = 0.2;
 
-/** Estimates from judgment, which the fit starts from. */
+/** Estimates that were set by judgment. The fit starts from them. */
 export const judgedEstimates: Estimates = { priors: {}, weights: judgedWeights, unexplained: -1.5, temperature: 1 };
 
 export function priorOf(cause: NamedCause, { priors }: Estimates): number {
@@ -31,8 +31,8 @@ export function weightOf(sign: Pick<Sign, 'name' | 'state'>, cause: NamedCause, 
 }
 
 /**
- * An edge whose judgment weight is at least this many nats points to a cause by itself. A weaker edge only agrees with
- * the cause.
+ * An edge whose judgment weight is at least this many nats points to a cause by itself. A weaker edge only supports the
+ * cause.
  */
 const OWN_SIGN = 2;
 

@@ -11,7 +11,7 @@ export type ForeignLists = ReturnType<typeof foreignLists>;
 /** Minimum length of a compared list; shorter lists may match by chance. */
 const MIN_DOCUMENTS = 3;
 
-/** Compares lists in order. The earlier lists are cut to the length of the current one. */
+/** Compares lists in order. Truncates each earlier list to the length of the current list. */
 export function foreignLists(lists: readonly Lists[]) {
   const compared = lists.filter(({ old, now }) => now.length >= MIN_DOCUMENTS && old.length >= MIN_DOCUMENTS);
   const lengths = [...new Set(compared.map(({ now }) => now.length))];
@@ -33,7 +33,9 @@ export function foreignLists(lists: readonly Lists[]) {
      * several queries share, because such lists come from a search that ignores the query, not from a cache.
      */
     foreign,
-    /** Number of lists that already equaled another query's list before, because the queries ask the same thing. */
+    /**
+     * Number of lists that already equaled another query's list before, because the two queries ask for the same thing.
+     */
     usual,
   };
 }
@@ -48,14 +50,14 @@ function countLists(keys: readonly string[]): ReadonlyMap<string, number> {
   return counts;
 }
 
-/** Minimum share of a new document's ranks that the same old document had, if the old document was renamed. */
+/** If one old document had at least this share of a new document's ranks, the old document was renamed. */
 const RENAMED = 0.8;
 
 /**
  * Returns the document that is new in the results of the most queries, and the usual number of queries per document.
- * Queries that already had the document are subtracted, because a document of many queries gains more when others are
- * filtered out. A document that only takes the ranks of one other document, which no query gets any more, is not new but
- * renamed.
+ * Queries that already had the document are subtracted, because a document that many queries return gains more queries
+ * when other documents are filtered out. A document that only takes the ranks of one other document, which no query
+ * gets any more, is not new but renamed.
  */
 export function commonNewcomer(lists: readonly Lists[]) {
   const pool = new Set(lists.flatMap(({ now }) => now));
@@ -81,7 +83,10 @@ export function commonNewcomer(lists: readonly Lists[]) {
     if (count !== undefined) counts.set(id, count - 1);
   }
   return {
-    /** Number of queries for which the document is new, minus those that had it before; 0 if there is none. */
+    /**
+     * Number of queries for which the document is new, minus the number of queries that had it before; 0 if there is no
+     * such document.
+     */
     queries: largest(counts),
     /** Mean over the documents that any query got before. */
     usual: total / Math.max(1, new Set(lists.flatMap(({ old }) => old)).size),

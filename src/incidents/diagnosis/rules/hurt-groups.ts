@@ -1,5 +1,6 @@
 /**
- * The group of golden queries that lost most: a segment by the tags of the golden set, or a kind by the query texts.
+ * Finds the group of golden queries that lost most: a segment, from the tags of the golden set, or a kind, from the
+ * query texts.
  */
 
 import type { GoldenQuery } from '../../../core/model.ts';
@@ -9,8 +10,8 @@ import type { RunSettings } from '../../../golden/rules/run.ts';
 import { binomialUpperTail, hypergeometricUpperTail } from '../../../math/stats/distributions.ts';
 
 /**
- * The group whose loss is least likely by chance; among equally likely groups, the group whose loss exceeds the rest
- * most.
+ * The group whose loss is least likely by chance. Among equally likely groups, it is the group whose loss most exceeds
+ * that of the other queries.
  */
 export interface HurtGroup {
   /** Name that follows "a query" in a sentence: `of tenant=acme`, `in German`. */
@@ -57,19 +58,19 @@ export function hurtSegment(
   );
 }
 
-/** Segments of one key: some lost nearly all their queries, others almost none. */
+/** Segments of one key, of which some have nearly all their queries hurt and others almost none. */
 export interface HurtSegments {
   readonly names: readonly string[];
   readonly others: number;
 }
 
-/** A segment is lost if at least the first share of its queries is hurt, and intact if at most the second share is. */
+/** A segment is lost if at least LOST_SEGMENT of its queries are hurt, and intact if at most WHOLE_SEGMENT are. */
 const LOST_SEGMENT = 0.7;
 const WHOLE_SEGMENT = 0.1;
 const MIN_SEGMENTS = 4;
 /** Minimum size of a segment; smaller segments may be lost or intact by chance. */
 const MIN_IN_SEGMENT = 2;
-/** Maximum probability of a split this clear if the hurt queries were spread at random. */
+/** Maximum probability of so clear a split if the hurt queries were spread at random. */
 const SPLIT_BY_CHANCE = 0.01;
 
 /** Returns null unless at least two segments are lost and two are intact. */

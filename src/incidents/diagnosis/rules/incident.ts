@@ -9,7 +9,7 @@ import type { Sign } from './signs.ts';
 /** A firing alert. */
 export interface Alert {
   readonly name: string;
-  /** The alert rule for the same condition; it supplies the summary and the runbook. */
+  /** The alert rule for the same condition, which has the summary and the runbook. */
   readonly rule: string;
   readonly severity: Severity;
   /** The golden set whose runs the alert covers; null if it covers none. */
@@ -69,7 +69,7 @@ export interface AlertTimeline {
   readonly openedAt: Date;
   /** When the alert was last resolved; null while it fires. */
   readonly endedAt: Date | null;
-  /** When the alert became critical; has several times if its severity dropped in between. */
+  /** Times at which the alert became critical; more than one if its severity dropped in between. */
   readonly criticalAt: readonly Date[];
   readonly worst: Pick<Alert, 'headline' | 'text' | 'value' | 'threshold' | 'comparedWith'> & { readonly at: Date };
   /**
@@ -89,8 +89,8 @@ export const closingReasons = ['resolved', 'left_config'] as const;
 export type ClosingReason = (typeof closingReasons)[number];
 
 /**
- * An incident with its diagnoses: the latest reported diagnosis, which does not change once recorded, and the earlier
- * diagnoses.
+ * An incident with its diagnoses: the latest recorded diagnosis, and the earlier ones. A recorded diagnosis never
+ * changes.
  */
 export interface Incident extends Diagnosis {
   readonly id: string;
@@ -212,7 +212,7 @@ function isSameBaseline(comparedWith: Alert['comparedWith'], than: AlertTimeline
 
 export type Trend = 'worse' | 'steady' | 'recovering';
 
-/** How long after a fault the window of a look-back alert still contains it. */
+/** Time after a fault during which the window of a look-back alert still contains the fault. */
 export const ECHO_MS = 2 * HOUR_MS;
 
 /**
@@ -225,8 +225,8 @@ export function looksBack({ rule }: Pick<Alert, 'rule'>): boolean {
 
 /**
  * Trend of the firing alerts. `worse`: an alert is worse than ever before. `recovering`: all alerts have data and are
- * better than at their worst, so new signs come from the repair, not from the fault. Soon after an earlier alert
- * resolved, echoes are ignored.
+ * better than at their worst, so new signs come from the repair, not from the fault. Echoes are ignored for a time
+ * after an earlier alert has resolved.
  */
 export function trendOf(timeline: readonly AlertTimeline[], firing: readonly Alert[], at: Date): Trend {
   const hasNews = firing.some((alert) => !looksBack(alert) && timeline.every(({ name }) => name !== alert.name));
@@ -295,8 +295,8 @@ export function replacesLast(last: Said, next: Said, trend: Trend): boolean {
 const REPAIR_AFTER_MS = 5 * MINUTE_MS;
 
 /**
- * True for a later diagnosis of the same run that only lowers the confidence, because a probe that finds a part healthy
- * again describes the repair.
+ * Returns true for a later diagnosis of the same run that only lowers the confidence. A probe that finds a component
+ * healthy again describes the repair, not the fault.
  */
 export function describesRepair(last: Said, next: Said, openedAt: Date, at: Date): boolean {
   return (
@@ -364,7 +364,7 @@ export function withTopicNames<Texts extends DiagnosisTexts>(texts: Texts, names
 
 export const BRIEF_MS = 30 * MINUTE_MS;
 
-/** Page counts from `from` to before `until`. */
+/** Counts pages from `from` to before `until`. */
 export function pageStatistics(incidents: readonly Pick<Incident, 'timeline' | 'cause'>[], from: Date, until: Date) {
   const pages = incidents.flatMap(({ timeline, cause }) =>
     timeline.flatMap(({ criticalAt, endedAt }) =>

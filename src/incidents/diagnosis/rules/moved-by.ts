@@ -1,4 +1,4 @@
-/** Signs that show the change of a failing measure. */
+/** Signs that show how a failing measure changed. */
 import type { EffectKind } from './effects.ts';
 import type { SignName } from './signs.ts';
 

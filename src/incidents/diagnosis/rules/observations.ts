@@ -1,6 +1,6 @@
 /**
  * Observations of a pipeline around an alert: its latest golden runs, the last good run, much older runs, and whether
- * the fault looks the same each time. A value of null means that nothing was measured, which is not evidence.
+ * the fault looks the same each time. Null means that nothing was measured, which is not evidence.
  */
 
 import type { ContextSize } from '../../../core/text/context-size.ts';
@@ -54,7 +54,9 @@ export interface Observations {
   readonly judge: 'same' | 'changed' | null;
   readonly store: { readonly before: number | null; readonly now: number } | null;
   readonly annRecall: ObservedRecall | null;
-  /** Agreement of results with the store; null if there is no value for the run, or none for a run before the onset. */
+  /**
+   * Agreement of results with the store; null if there is no value for the run, or no value for a run before the onset.
+   */
   readonly storeAgreement: ObservedAgreement | null;
   readonly missedVectors: ObservedMissed | null;
   readonly canary: ObservedCanary | null;
@@ -64,7 +66,7 @@ export interface Observations {
   readonly arrivals: ArrivalLag | null;
   /** Annotated and detected deployments since the last good evaluation, newest first. */
   readonly deployments: readonly Deployment[];
-  /** Live answers of the last hour that violate isolation rules; null if there are none, or no rules. */
+  /** Live answers of the last hour that violate isolation rules; null if there are no violations or no rules. */
   readonly isolation: { readonly rules: readonly string[]; readonly answers: number } | null;
   readonly density: ObservedDensity | null;
   /** Open topics that are not acknowledged, largest first; null if density is not monitored. */
@@ -80,8 +82,8 @@ export interface ObservedRun {
   readonly failure: RunFailure | null;
   readonly latency95Ms: number | null;
   /**
-   * Number of queries that took far longer than usual in the second half of the run, and how many are in the first
-   * half; null if there are few.
+   * Number of queries that took far longer than usual, and how many of them are in the first half of the run; null if
+   * there are too few.
    */
   readonly slow: { readonly queries: number; readonly early: number } | null;
   readonly labels: ObservedLabels | null;
@@ -94,7 +96,7 @@ export interface ObservedRun {
   readonly returned: { readonly documents: number; readonly judged: number };
   /** Comparison with the last good run or, if there is none, the baseline; null if there is neither. */
   readonly reference: ObservedReference | null;
-  /** The measure whose threshold fails, in the first run of the golden set; null if none fails. */
+  /** Value in the first run of the golden set, for the measure that fails its threshold; null if no threshold fails. */
   readonly level: ObservedLevel | null;
 }
 
@@ -183,7 +185,7 @@ export interface ObservedAgreement {
 }
 
 export interface ObservedMissed {
-  /** Earlier share of vectors from another model, 0 to 1; null if no run before the onset had a value. */
+  /** Earlier share of vectors from another model, 0 to 1; null if there is no value from before the onset. */
   readonly before: number | null;
   readonly value: number;
   readonly ciLow: number;
@@ -200,7 +202,7 @@ export interface ObservedDensity {
   readonly value: number;
   readonly ciLow: number;
   readonly ciHigh: number;
-  /** True if the density alert fires and no recovery was measured. */
+  /** True if the density alert fires and recalld has measured no recovery. */
   readonly hasFallen: boolean;
   /** How the density alert classified the queries: `new`, `same`, or null if it did not. */
   readonly questions: 'new' | 'same' | null;
@@ -214,7 +216,7 @@ export interface ObservedTopic {
 
 export type OwnWork =
   | { readonly kind: 'done' }
-  /** The measured latencies of the run are too long. */
+  /** Delays in recalld made the measured latencies of the run too long. */
   | ({ readonly kind: 'starved' } & OwnDelays)
   /** No golden run started for `intervals` scheduled intervals. */
   | { readonly kind: 'overdue'; readonly goldenSet: string; readonly intervals: number }
@@ -318,11 +320,17 @@ function latency95(answers: readonly QueryAnswer[]): number | null {
 }
 
 const MIN_TIMED = 20;
-/** A latency counts as slow from twice the usual value, if the increase exceeds what a busy machine explains. */
+/**
+ * A latency counts as slow if it is at least twice the usual value, and the increase exceeds what a busy machine
+ * explains.
+ */
 const FAR_LONGER = 2;
 const FAR_LONGER_MS = 50;
 
-/** Queries are sent in the order of the golden set, a few at a time. Timeouts count with the time that they took. */
+/**
+ * Counts slow queries. recalld sends queries in the order of the golden set, a few at a time. A timeout counts with the
+ * time that it took.
+ */
 function slowQueries({ queries, answers }: ComparedSide): ObservedRun['slow'] {
   const latencyOf = new Map(answers.map(({ queryId, latencyMs }) => [queryId, latencyMs]));
   const latencies = queries.flatMap(({ id }) => latencyOf.get(id) ?? []);
@@ -337,7 +345,10 @@ function medianOf(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
-/** Counts the returned documents. A golden set without judgments does not show which documents are missing. */
+/**
+ * Counts the returned documents and those with a judgment. Returns 0 documents for a golden set without judgments,
+ * because it does not show which documents are missing.
+ */
 function returnedBy({ queries, answers }: ComparedSide): ObservedRun['returned'] {
   const judged = new Set(queries.flatMap(({ judgments }) => judgments.map(({ documentId }) => documentId)));
   const ids = judged.size === 0 ? [] : answers.flatMap(({ documents }) => documents.map(({ id }) => id));

@@ -1,6 +1,6 @@
 /** Observations of live traffic around an alert. Null means not measured. */
 
-/** A share of live queries: its lower 95 % bound, the sample size, and its earlier value. */
+/** A share of live queries, with its lower 95 % bound, the sample size, and its earlier value. */
 export interface ObservedShare {
   readonly value: number;
   readonly ciLow: number;
@@ -50,7 +50,8 @@ export interface ObservedFeedback extends ObservedValue {
   /** `opinions`: share of positive feedback; `clicks`: share of queries with a click. */
   readonly of: 'opinions' | 'clicks';
   /**
-   * True if change detection found the drop, which it does before the confidence interval of the whole window shows it.
+   * True if change detection found the drop. Change detection finds a drop before the confidence interval of the whole
+   * window shows it.
    */
   readonly isDrop: boolean;
 }

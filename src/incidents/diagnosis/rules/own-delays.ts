@@ -3,17 +3,17 @@ import { percentage } from '../../../core/format.ts';
 
 /** Shares of a run; 0 if they are unknown. */
 export interface OwnDelays {
-  /** With a blocked event loop. */
+  /** Share of the run with a blocked event loop. */
   readonly lateShare: number;
-  /** With at least twice as many runnable processes as processors. */
+  /** Share of the run with at least twice as many runnable processes as processors. */
   readonly queuedShare: number;
 }
 
-/** Shares from which the 95th-percentile latency of a run reflects recalld, not the retriever. */
+/** From these shares on, the 95th-percentile latency of a run reflects recalld instead of the retriever. */
 const WITHHELD_FROM: OwnDelays = { lateShare: 0.1, queuedShare: 0.5 };
 /**
- * Share from which an alert fires. Higher, because a backup or a build may slow down a single run. Runnable processes do
- * not count, because a container sees those of its whole host.
+ * Share from which an alert fires. It is higher than `WITHHELD_FROM`, because a backup or a build may slow down a
+ * single run. Runnable processes do not count, because a container sees those of its whole host.
  */
 const ALERT_FROM_LATE = 0.25;
 

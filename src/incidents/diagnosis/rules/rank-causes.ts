@@ -10,10 +10,13 @@ import type { Sign, SignName } from './signs.ts';
 /** Minimum probability of the named cause, or of two causes that the signs do not distinguish. */
 const MIN_TO_NAME = 0.5;
 
-/** Minimum probability of a second cause that is named too. */
+/** Minimum probability of a second cause that is also named. */
 const MIN_BESIDE = 0.2;
 
-/** Minimum probability of the named cause at each confidence level. With a second named cause, it is never `high`. */
+/**
+ * Minimum probability of the named cause at each confidence level. With a second named cause, the confidence is never
+ * `high`.
+ */
 const needs = { high: 0.9, medium: 0.7 } as const;
 
 /** Maximum weight, in nats, of a sign that is shown as evidence against a cause. */
@@ -44,9 +47,9 @@ export interface CauseRanking {
 
 /**
  * Log-linear model: the score of a cause is its prior plus the weights of the signs, divided by the temperature. Scores
- * are relative to `unknown`, whose score is 0. A cause that explains no firing effect is excluded; a cause that leaves
- * effects unexplained is penalized for each. A cause without a sign that points to it never exceeds its prior, however
- * well weaker signs fit. How weights, priors and temperature were estimated: docs/explanation/diagnosis.md.
+ * are relative to `unknown`, whose score is 0. A cause that explains no firing effect is excluded; a cause is penalized
+ * for each effect that it does not explain. A cause without a sign that points to it never exceeds its prior, however
+ * well weaker signs fit. docs/explanation/diagnosis.md describes how weights, priors and temperature were estimated.
  *
  * @param signs at most one per name
  * @param effects of the firing alerts; empty if unknown
@@ -79,7 +82,7 @@ export function rankCauses(
  * lists none, every state does. A cause reaches `high` only if one of its signs was measured after the onset.
  */
 const distinguishedBy: Readonly<Partial<Record<Cause, readonly (readonly [SignName, ...states: string[]])[]>>> = {
-  // Users also dislike answers to queries that no document covers, so density must have been measured.
+  // Users also dislike answers to queries that no document covers, so this cause requires a density measurement.
   generator: [['density']],
   // A truncated query or a faulty cache scrambles results too, but in the same way each time.
   random_answers: [
@@ -196,8 +199,9 @@ export interface RankedEffects extends Pick<CauseRanking, 'cause' | 'ranked'> {
 }
 
 /**
- * Returns the cause that the evidence does not distinguish from the named one; null if there is none, or if no cause is
- * named. If each of two causes explains what the other cannot, both are present, and they are not alternatives.
+ * Returns the cause that the evidence cannot distinguish from the named one; null if there is none, or if no cause is
+ * named. If each of two causes explains an effect that the other cannot, both faults are present, so they are not
+ * alternatives.
  */
 export function besideOf({ cause, ranked, effects, failedShare }: RankedEffects): RankedCause | null {
   // Whatever a deployment changed, the action is to roll it back.

@@ -1,4 +1,4 @@
-/** Signs from golden run results compared with the last good run. */
+/** Reads the signs that compare golden run results with the last good run. */
 import { count, decimal, percentage, signed } from '../../../core/format.ts';
 import { metricName } from '../../../math/ir/metric-key.ts';
 import type { ChangedAnswers } from './changed-answers.ts';
@@ -8,7 +8,7 @@ import { type Sign, sign } from './signs.ts';
 /** Minimum number of queries; means over fewer queries are not meaningful. */
 const MIN_ANSWERS = 5;
 
-/** @param usual share of the results that are normally the same from run to run, 0 to 1 */
+/** @param usual share of results that are normally the same in consecutive runs, 0 to 1 */
 export function readAnswers(answers: ChangedAnswers, texts: ObservedReference['texts'], usual: number): Sign[] {
   if (answers.answered < MIN_ANSWERS) return [];
   // If most results are empty, no other sign is evaluated.
@@ -52,7 +52,7 @@ function readScore({ score }: ChangedAnswers): Sign[] {
   return [sign('score', 'steady', `${name} of answered queries with valid judgments is unchanged: ${numbers}.`)];
 }
 
-/** Answers count as shorter below three quarters of their earlier length. */
+/** Answers count as shorter if they have less than three quarters of their earlier length. */
 const SHORTER = 0.75;
 const MOSTLY_CUT = 0.6;
 
@@ -89,7 +89,10 @@ function readSurvivingDocuments({ kept, keptOfThere }: ChangedAnswers): Sign[] {
 
 /** Minimum share of reversed pairs; if the order is random, half of the pairs are reversed. */
 const DISORDERED = 0.15;
-/** Minimum share of answers whose best document moved down; the share of reversed pairs may still be small. */
+/**
+ * Minimum share of answers whose best document moved down. The order also counts as changed at this share, because the
+ * share of reversed pairs may still be small.
+ */
 const FIRST_MOVED = 0.5;
 /**
  * Minimum share of documents kept; if most documents changed, the order of the remaining documents is not meaningful.
@@ -136,7 +139,7 @@ function readRenamed({ renamed, vanished, documentsBefore }: ChangedAnswers): Si
   return renamed < NOT_RENAMED ? [sign('renamed', 'not', sentence)] : [];
 }
 
-/** Minimum number of matching lists; fewer lists, or as many as before, may be due to chance. */
+/** Minimum number of matching lists. Fewer matches, or as many as before, may be due to chance. */
 const MIN_FOREIGN = 5;
 const FOREIGN_SHARE = 0.04;
 
@@ -148,7 +151,7 @@ function readForeign({ foreign: { compared, foreign, usual } }: ChangedAnswers):
   return foreign <= Math.max(1, usual) ? [sign('foreign_lists', 'none', sentence)] : [];
 }
 
-/** Minimum number of queries; a document may be new for fewer queries by chance. */
+/** Minimum number of queries. By chance, a document may be new for fewer queries. */
 const MIN_COMMON = 5;
 const COMMON_SHARE = 0.12;
 /** Upper limit of the largest of many counts with this mean, if new documents were spread at random. */
@@ -163,7 +166,7 @@ function readNewcomer({ newcomer: { queries, usual }, answered }: ChangedAnswers
 const MORE_REPEATED = 0.1;
 const HARDLY_MORE = 0.02;
 
-/** Reads repeats from the repeated ids or the repeated text, whichever rose more. */
+/** Reads the repeats of ids or of text, whichever rose more. */
 function readRepeats({ repeated }: ChangedAnswers, texts: ObservedReference['texts']): Sign[] {
   const ofTexts = texts === null ? null : { before: texts.before.repeated, now: texts.now.repeated };
   const isText = ofTexts !== null && ofTexts.now - ofTexts.before > repeated.now - repeated.before;

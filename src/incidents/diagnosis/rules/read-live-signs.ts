@@ -1,4 +1,4 @@
-/** Signs from live traffic: outcomes of queries, feedback of users and the judge, and the mix of queries. */
+/** Reads the signs from live traffic: outcomes of queries, ratings by users and the judge, and the mix of queries. */
 
 import { decimal, formatValue, percentage, plural } from '../../../core/format.ts';
 import { fewestCalls } from '../../../measures/rules/measure-change.ts';
@@ -98,7 +98,7 @@ function readJudge(judge: 'same' | 'changed'): Sign {
 }
 
 /**
- * Factor by which p95 must rise. As for golden queries, it must at least double, and by more than a busy machine
+ * Factor by which p95 must rise. As for golden queries, p95 must at least double, and rise by more than a busy machine
  * explains.
  */
 const SLOWER = 2;
@@ -110,7 +110,7 @@ function readLatency({ before, now, n }: NonNullable<ObservedLive['latency']>): 
   return sign('live_latency', rose ? 'rose' : 'steady', sentence, { before, now, unit: 'ms' });
 }
 
-/** A live answer counts as shorter below three quarters of its earlier number of results. */
+/** Live answers count as shorter if they have less than three quarters of the earlier number of results. */
 const FEWER = 0.75;
 
 function readResults({ value, ciHigh, n, before }: ObservedValue): Sign[] {
@@ -184,13 +184,13 @@ function readFeedback({ value, ciHigh, n, before, of, isDrop }: ObservedFeedback
     : [];
 }
 
-/** Change of the calls per episode that counts, as a fraction of the earlier value. */
+/** Minimum change in the calls per episode, as a fraction of the earlier value. */
 const OTHER_CALLS = 0.2;
-/** More repeated calls per episode than this count. */
+/** Up to this many repeated calls per episode are ignored. */
 const FEW_REPEATS = 0.03;
-/** Rise in the share of queries that counts, as a fraction. */
+/** Minimum rise in the share of queries that look like answers, as a fraction. */
 const MORE_ANSWERS = 0.05;
-/** Drop in rewrite gain that counts. */
+/** Minimum drop in rewrite gain. */
 const LESS_GAIN = 0.05;
 
 function readEpisodes({ episodeCalls, episodeRepeats, answerLike, rewriteGain }: ObservedLive): Sign[] {

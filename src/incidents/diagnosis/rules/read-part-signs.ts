@@ -1,4 +1,4 @@
-/** Signs from the components of a pipeline, from recent changes, and from recalld itself. */
+/** Reads the signs from the components of a pipeline, from recent changes, and from recalld itself. */
 
 import { decimal, formatValue, percentage } from '../../../core/format.ts';
 import {
@@ -64,7 +64,7 @@ export function readPartSigns(
     ...readDetected(deployments),
     readAnnotated(deployments),
     ...(density === null ? [] : [readDensity(density)]),
-    // A topic alone does not fire an alert, because some topics are small or due to chance.
+    // A topic alone is no sign, because some topics are small or due to chance.
     ...(topics === null || density?.hasFallen !== true ? [] : [readTopics(topics)]),
     ...(sentinel === null ? [] : [readSentinel(sentinel.hasFallen)]),
     ...(ownWork === null ? [] : [readOwnWork(ownWork)]),
@@ -127,7 +127,7 @@ const MIN_MISSED = 3;
 const SOME_FOREIGN = 0.2;
 
 function readMissedVectors({ before, value, ciLow, n }: ObservedMissed): Sign[] {
-  // A query prefix, or a separate model for documents, makes all vectors look foreign all the time.
+  // If queries get a prefix, or documents have a separate model, all vectors always look foreign.
   if (n < MIN_MISSED || (before ?? 0) >= SOME_FOREIGN) return [];
   const sentence = `${percentage(value)} of ${n} stored documents that the run missed have a vector that does not match their text.`;
   const values = { before, now: value, unit: 'share' } as const;
@@ -194,7 +194,7 @@ function said(one: WrongShare | undefined): string {
   return one === undefined ? '' : describeFinding(one);
 }
 
-/** Changes that probes detected. */
+/** Reads the changes that probes detected. */
 function readDetected(deployments: readonly Deployment[]): Sign[] {
   const detected = deployments.filter(({ source }) => source === 'detected');
   const index = detected.filter(({ kind }) => kind === 'index').flatMap(({ changes }) => changes);
@@ -228,7 +228,7 @@ function readDetected(deployments: readonly Deployment[]): Sign[] {
   ];
 }
 
-/** The latest annotated change. */
+/** Reads the latest annotated change. */
 function readAnnotated(deployments: readonly Deployment[]): Sign {
   const annotated = deployments.flatMap(({ source, kind, ...one }) =>
     // Skips changes of the judge, which do not change results.

@@ -1,4 +1,4 @@
-/** Signs from a golden run compared with the last good run and the runs around both. */
+/** Reads the signs that compare a golden run with the last good run and the runs around both. */
 
 import { decimal, formatValue, percentage, plural, signed } from '../../../core/format.ts';
 import { ANSWER, ERRORS_SHARE } from '../../../golden/rules/run.ts';
@@ -64,7 +64,7 @@ function kindOf(failure: RunFailure | null): Sign {
   return sign('failure_kind', kind, sentence);
 }
 
-/** Factor by which p95 must rise. It must at least double, and by more than a busy machine explains. */
+/** Factor by which p95 must rise. p95 must at least double, and rise by more than a busy machine explains. */
 const SLOWER = 2;
 const SLOWER_MS = 50;
 const FASTER_MS = 5;
@@ -171,7 +171,7 @@ function readLevel({ measure, now, first, threshold, opinions }: ObservedLevel):
     `${numbers}.`,
     { before: first, now, unit: 'score' },
   );
-  // Judgments that became wrong later show up as missing documents.
+  // Judgments that became wrong later appear as missing documents.
   if (opinions === null || level.state === 'was_higher') return [level];
   const { value, ciLow, ciHigh, n, by } = opinions;
   const said =
@@ -210,7 +210,7 @@ const ALONE = 0.1;
 const BY_CHANCE = 0.05;
 
 /**
- * Reads the affected group. If both a segment and a kind qualify, the more distinctive group is used, because both
+ * Reads the affected group. If both a segment and a kind qualify, only the more distinctive group is used, because both
  * often contain the same queries.
  */
 function readGroups({ before, now, segment, segments, kind }: ScoreLoss): Sign[] {
@@ -234,7 +234,7 @@ function readSegments({ names, others }: HurtSegments): Sign {
 
 const MAX_NAMED = 3;
 
-/** Factor by which a kind must explain more than a configured segment. */
+/** A kind must explain the loss better than a configured segment by this factor. */
 const CLEARER = 1.1;
 
 function isAlone({ inside, outside }: HurtGroup): boolean {
@@ -286,7 +286,7 @@ function readAgain({ changed, inOne, back, alike, unlike }: RepeatedAnswers): Si
 /** For results from an old index, most queries match the old run, far more than match the last good run. */
 const ALIKE = 0.8;
 const FAR_MORE = 0.3;
-/** Similarity to the last good run below which a run comes from another index. */
+/** A run whose similarity to the last good run is below this value comes from another index. */
 const OF_ANOTHER = 0.7;
 
 function readOlder({ at, withNow, withReference, referenceWithNow }: OlderAnswers): Sign[] {

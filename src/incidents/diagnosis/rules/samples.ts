@@ -1,5 +1,5 @@
 /**
- * When each sign was measured and on how large a sample, and how this limits its weight. A measurement from before the
+ * Limits the weight of a sign by the time of its measurement and the size of its sample. A measurement from before the
  * onset is not evidence of health. A small sample without a finding is weak evidence.
  */
 import { healthyStates, type Sign, type SignName } from './signs.ts';
@@ -24,12 +24,12 @@ export function sinceOnset(signs: readonly Sign[], onset: Date | null): readonly
   return signs.filter((sign) => sign.from === null || !isHealthy(sign) || Date.parse(sign.from) >= onset.getTime());
 }
 
-/** Smallest share of documents or queries that a fault is assumed to affect. */
+/** A fault is assumed to affect at least this share of documents or queries. */
 const SMALL_FAULT = 0.1;
 
 /**
  * Maximum weight of a healthy sample, in nats. If a tenth is affected, the log-likelihood of n samples without a
- * finding is ln(1 - 0.1) * n. Infinity for other signs.
+ * finding is ln(1 - 0.1) * n. The maximum is infinite for other signs.
  */
 export function mostNats(sign: Pick<Sign, 'name' | 'state' | 'n'>): number {
   return sign.n === null || !isHealthy(sign) ? Number.POSITIVE_INFINITY : -Math.log(1 - SMALL_FAULT) * sign.n;

@@ -1,4 +1,4 @@
-/** Signs: each measure around an alert, reduced to a few states. A measure without data has no sign. */
+/** A sign is a measure around an alert, reduced to a few states. A measure without data has no sign. */
 
 import type { Unit } from '../../../core/format.ts';
 
@@ -28,7 +28,7 @@ export const signStates = {
   episode_calls: ['as_before', 'fell', 'rose', 'stopped'],
   /** Later calls of an episode that return what an earlier call returned. */
   episode_repeats: ['as_before', 'rose'],
-  /** Whether rewritten queries look like answers. */
+  /** Share of rewritten queries that look like answers. */
   rewritten_queries: ['as_before', 'answers'],
   /** Judged score of rewritten queries minus the score of the original texts. */
   rewrite_gain: ['as_before', 'fell'],
@@ -75,7 +75,7 @@ export const signStates = {
   query_kind: ['spread', 'one'],
   /** The failing measure in the first run of the set. */
   level: ['was_higher', 'always_low'],
-  /** Ratings of live results by users and the judge, compared with the golden score. */
+  /** Ratings of live results by users and the judge, relative to the golden score. */
   opinions: ['agree', 'higher'],
   labels: ['alive', 'some_gone', 'many_gone'],
   /** What happened to most missing judged documents. */
@@ -94,8 +94,8 @@ export const signStates = {
   store_size: ['steady', 'grew', 'shrank', 'fell', 'emptied'],
   ann_recall: ['steady', 'fell'],
   /**
-   * Share of the returned documents that the store itself ranks nearest; `fell_far`: other documents come from far
-   * away.
+   * Share of the returned documents that the store itself ranks nearest; `fell_far`: the other documents are not near
+   * the query.
    */
   store_agreement: ['as_before', 'fell_near', 'fell_far', 'rose'],
   /** Whether stored documents that the run missed have the vectors that the embedder returns for their texts. */
@@ -124,8 +124,8 @@ export const signStates = {
 export type SignName = keyof typeof signStates;
 
 /**
- * States without a difference from before; empty for a sign that only exists for a difference; all states for a sign
- * that only describes a difference shown by another sign.
+ * States that show no difference from before. The list is empty for a sign that exists only if there is a difference.
+ * It contains all states for a sign that only describes a difference that another sign shows.
  */
 export const healthyStates: { readonly [Name in SignName]: readonly (typeof signStates)[Name][number][] } = {
   failures: ['none'],
@@ -207,7 +207,7 @@ export type Sign = {
 
 /** A number at the time of the alert and its earlier value. */
 export interface SignValues {
-  /** Null if unknown. */
+  /** The earlier value; null if unknown. */
   readonly before: number | null;
   readonly now: number;
   readonly unit: Unit;

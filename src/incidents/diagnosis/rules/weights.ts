@@ -1,8 +1,9 @@
 /**
  * The evidence graph: which states of which signs support or oppose which cause, with weights set by judgment. A weight
- * is ln P(sign | cause) - ln P(sign | an unlisted cause), in nats, from -5 to 5. A missing cell is no edge: the sign
- * has no bearing on the cause. The fit (fitted-weights.ts) starts from these weights and keeps the direction of each
- * edge. A sign points to a cause by itself if its weight here is at least 2 nats, whatever the fitted weight is.
+ * is ln P(sign | cause) - ln P(sign | an unlisted cause), in nats, from -5 to 5. A missing cell means that there is no
+ * edge: the sign has no bearing on the cause. The fit (fitted-weights.ts) starts from these weights and keeps the
+ * direction of each edge. A sign points to a cause by itself if its weight here is at least 2 nats, whatever the fitted
+ * weight is.
  */
 import { agentWeights } from './agent-weights.ts';
 import type { NamedCause } from './cause.ts';
@@ -116,7 +117,7 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     older_answers: { alike: -3 },
     labels: { alive: 0.5, many_gone: -1.5 },
     store_size: { steady: 0.3, fell: -1, emptied: -3 },
-    // recalld searches with the settings of the index, but the retriever may use other settings for each search.
+    // recalld searches with the settings of the index, but the retriever may set others for each search.
     ann_recall: { steady: -1.5, fell: 4 },
     index_settings: { changed: 3 },
     index_retrieval: { not_found: 2, found: -1 },
@@ -203,7 +204,7 @@ export const judgedWeights: Readonly<Record<NamedCause, SignWeights>> = {
     labels: { some_gone: -0.5, many_gone: 1.5 },
     store_size: { steady: 0.5, fell: -2, emptied: -5 },
     stage: { candidates: 0.5, filter: -2, later: -2 },
-    // Returned ids that the store does not have look like documents that are not among the nearest.
+    // Returned ids that do not exist in the store count as documents that are not among the nearest.
     store_agreement: { as_before: 0.3, rose: -2 },
   },
   old_index: {

@@ -9,7 +9,7 @@ import { jaccard, nearDuplicates, wordsOf } from '../../../golden/rules/similar-
 export interface RankedDocument {
   readonly id: string;
   readonly score: number | null;
-  /** Null if unknown. */
+  /** Document text; null if unknown. */
   readonly text: string | null;
 }
 
@@ -58,7 +58,7 @@ interface Outranked {
 
 interface StandsAbove {
   readonly id: string;
-  /** Null if unknown. */
+  /** Text of the document to explain; null if unknown. */
   readonly text: string | null;
   /** Distinct higher-ranked documents, best first. The rank of the document is one more than their number. */
   readonly above: readonly RankedDocument[];
@@ -76,7 +76,7 @@ export const isSameText = (one: string, other: string): boolean =>
 /** Minimum similarity of two versions of a document; their ids must match too. */
 const OF_A_VERSION = 0.5;
 
-/** Returns the first matching explanation; null if the other documents are simply ranked as more similar. */
+/** Returns the first matching explanation; null if the other documents simply have higher scores. */
 export function outrankedBy(above: StandsAbove): Outranked | null {
   return byVersion(above) ?? byCopies(above) ?? byHubs(above) ?? byLanguage(above);
 }

@@ -84,7 +84,7 @@ export interface SeenDocument {
 
 export interface Explanation {
   readonly verdict: ExplanationVerdict;
-  /** What outranks the document; null for other verdicts. */
+  /** Kind of the documents that outrank this one; null for other verdicts. */
   readonly outrankedBy: OutrankedBy | null;
   /** Rank in the retriever results, starting at 1, each document counted once; null if the document is missing. */
   readonly rank: number | null;
@@ -102,7 +102,7 @@ interface Finding extends Omit<Explanation, 'stages' | 'rank' | 'outrankedBy'> {
   readonly outrankedBy?: OutrankedBy;
 }
 
-/** Returns the first conclusive verdict. */
+/** Returns the first verdict that the evidence supports. */
 export function explain(question: SeenQuestion, document: SeenDocument): Explanation {
   const { asked, k } = question;
   const stages = question.stages.map(({ name, documents }) => ({
@@ -166,7 +166,7 @@ function lostBetweenStages(
     return {
       verdict: 'reranked_away',
       evidence,
-      action: 'Check what the later stage prefers, and whether it reads the full text of this document.',
+      action: 'Check how the later stage scores documents, and whether it reads the full text of this document.',
     };
   return {
     verdict: 'below_k',
@@ -194,7 +194,7 @@ function placedBelow(question: SeenQuestion, document: SeenDocument, askedRank: 
   return placed(deeper.documents, document, question, `When asked for ${lengthOf(deeper)} documents, the retriever`);
 }
 
-/** Explains a document ranked below k by the documents above it or, if they are unremarkable, by its score. */
+/** Explains why a document is ranked below k: by the documents above it or, if these are unremarkable, by its score. */
 function placed(
   ranking: readonly RankedDocument[],
   document: SeenDocument,
@@ -280,15 +280,18 @@ function missing({ store, asked, deeper }: SeenQuestion, document: SeenDocument)
 }
 
 /**
- * Returns true if the vector of the document may be missing or wrong: neither the retriever nor the store ranks it, or
- * only the retriever does, near the end of a short result list. An index that scans few of its lists can return such a
- * document.
+ * Returns true if the vector of the document may be missing or wrong: neither the retriever nor the store ranks the
+ * document, or only the retriever does, near the end of a short result list. An index that scans few of its lists may
+ * return such a document.
  */
 export function leavesVectorOpen({ verdict, outrankedBy }: Explanation, question: SeenQuestion, id: string): boolean {
   return verdict === 'below_k' && outrankedBy === null && isFar(question, id);
 }
 
-/** True if the retriever returns the store's nearest documents, and the longer list does not contain this one. */
+/**
+ * Returns true if the retriever returns the store's nearest documents, and the longer list of nearest documents does
+ * not contain this one.
+ */
 const isFar = ({ asked, store: { nearest, broad } }: SeenQuestion, id: string): boolean =>
   nearest.kind === 'ranking' &&
   broad.kind === 'ranking' &&
@@ -296,7 +299,7 @@ const isFar = ({ asked, store: { nearest, broad } }: SeenQuestion, id: string): 
   placeIn(broad.documents, id) === null;
 
 /**
- * Explains a document that a search for its own text does not find; its rank in the retriever results is due to chance.
+ * Explains a document that a search for its own text does not find. Its rank in the retriever results is due to chance.
  */
 function withoutItsVector(question: SeenQuestion, { id, vector }: SeenDocument): Finding | null {
   if (vector === null || vector === 'fits' || !isFar(question, id)) return null;

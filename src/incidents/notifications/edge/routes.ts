@@ -21,7 +21,7 @@ export function addIncidentCharts(app: FastifyInstance, { db, hooks, hashKey }: 
     if (image === null)
       throw new RecalldError(
         'incident_unknown',
-        'There is no such chart: the link is incomplete, or its incident was deleted.',
+        'This chart does not exist: the link is incomplete, or the incident was deleted.',
       );
     return reply.header('cache-control', 'private, max-age=60').type('image/png').send(Buffer.from(image));
   });

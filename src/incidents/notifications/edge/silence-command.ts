@@ -35,8 +35,8 @@ export function silenceCommand(command: Command, signal: AbortSignal): CommandUn
       'recalld silence add --pipeline support-docs --for 2h --reason "index rebuild"',
     )
       .requiredOption('--pipeline <name>', 'the pipeline')
-      .requiredOption('--reason <text>', 'reason for the silence, shown to others')
-      .option('--for <duration>', 'length, such as 30m, 2h or 1d')
+      .requiredOption('--reason <text>', 'reason for the silence, shown to other users')
+      .option('--for <duration>', 'duration, such as 30m, 2h or 1d')
       .option('--from <time>', 'start (default: now)', parseTime)
       .option('--until <time>', 'end, instead of --for', parseTime)
       .action((options: AddOptions) =>
@@ -59,7 +59,7 @@ export function silenceCommand(command: Command, signal: AbortSignal): CommandUn
         inStore(config, async ({ db, clock }) => {
           const found = await db.silences.endingAfter(clock.now(), pipeline ?? null);
           if (json === true) printJson(found.map((one) => toWire(silenceSchema, one)));
-          else if (found.length === 0) printLine('No silence is on or planned.');
+          else if (found.length === 0) printLine('No silence is active or planned.');
           else printLine(terminalText(silenceTable(found, clock.now()), systemClock.now()));
         }),
       ),
@@ -82,7 +82,7 @@ export function silenceCommand(command: Command, signal: AbortSignal): CommandUn
 function spanOf({ for: length, from, until }: AddOptions, now: Date) {
   const startsAt = from ?? now;
   if ((length === undefined) === (until === undefined))
-    throw new RecalldError('usage', 'Give the end of the silence, either as --for or as --until.');
+    throw new RecalldError('usage', 'Set the end of the silence with either --for or --until.');
   if (until !== undefined) return { startsAt, endsAt: until };
   if (!durationSchema('1m', '90d').safeParse(length).success)
     throw new RecalldError('usage', `--for must be a duration from 1m to 90d, such as 2h, not "${length}".`);

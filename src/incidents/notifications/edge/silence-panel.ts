@@ -40,7 +40,7 @@ function addForm(pipeline: string, back: string): Form {
     hidden: { back, pipeline },
     fold: { summary: 'Silence', label: `Silence ${pipeline}` },
     content: [
-      'Holds back messages and alerts about this pipeline. If an incident is still open afterwards, it is reported then.',
+      'Suppresses messages and alerts about this pipeline. An incident that is still open at the end of the silence is reported then.',
       {
         kind: 'input',
         type: 'select',

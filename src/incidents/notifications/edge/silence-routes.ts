@@ -1,4 +1,4 @@
-/** `/v1/silences`: times in which the messages and alerts of a pipeline are suppressed. */
+/** `/v1/silences`: periods in which the messages and alerts of a pipeline are suppressed. */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { findPipeline } from '../../../golden/watched-pipeline.ts';
@@ -16,7 +16,7 @@ export const silenceSchema = z.object({
   ends_at: z.iso.datetime().describe('Exclusive.'),
   reason: z.string(),
   created_at: z.iso.datetime(),
-  created_by: z.string().describe('The API key or the person that added the silence.'),
+  created_by: z.string().describe('The API key or the person who added the silence.'),
 });
 
 const newSilence = z.strictObject({

@@ -28,23 +28,26 @@ export interface Notified {
 }
 
 /**
- * How long ago an incident may have closed to be reported, so that an incident that opened and closed between two
- * rounds is still reported.
+ * An incident that closed within this time is still reported, so that an incident that opened and closed between two
+ * rounds is not missed.
  */
 export const JUST_CLOSED_MS = 5 * MINUTE_MS;
 
 /** How long a failed notification is retried. */
 const RETRY_MS = HOUR_MS;
 
-/** How long the first message waits for a cause. With 15 s between rounds it is sent at most 30 s after the incident opened. */
+/**
+ * Time that the first message waits for a cause. With 15 s between rounds, the message is sent at most 30 s after the
+ * incident opened.
+ */
 const CAUSE_WAIT_MS = 15_000;
 
 /**
  * Returns the due notification, or null. The first message waits for the cause for a short time; a follow-up reports a
- * cause that becomes known or changes; the last message reports that all alerts are resolved. A closed incident only
- * gets the last message, because other messages would no longer be true, and only if its first message was delivered. A
- * silence suppresses all messages except the last message of a reported incident. If an incident closes during a
- * silence before it was reported, no message is sent.
+ * cause that becomes known or changes; the last message reports that all alerts are resolved. For a closed incident,
+ * only the last message is due, because other messages would no longer be correct, and only if the first message was
+ * delivered. A silence suppresses all messages except the last message of a reported incident. If an incident closes
+ * during a silence before it was reported, no message is sent.
  *
  * @param known all messages about the incident to the receiver, oldest first
  */
@@ -132,8 +135,8 @@ export function messageOf(
 }
 
 /**
- * Path of the chart of an incident. The path's key cannot be guessed and replaces a session, which receivers do not
- * have.
+ * Path of the chart of an incident. The path contains a key that cannot be guessed. The key replaces a session, which
+ * receivers do not have.
  */
 export function chartPath(id: string, secret: string): string {
   const key = createHmac('sha256', secret).update(`chart of incident ${id}`).digest('hex');
@@ -156,7 +159,7 @@ const LEFT_CONFIG = 'removed from the config before it recovered';
  */
 function recoveryLine({ name, recovered, openedAt, endedAt, worst }: AlertTimeline, isInSummary: boolean): string {
   const [from, until] = [minute(openedAt), endedAt === null ? null : minute(endedAt)];
-  // The end repeats the day only if it is another day.
+  // The text repeats the day only if the end is on another day.
   const to = until === null ? '' : ` to ${until.startsWith(from.slice(0, 10)) ? until.slice(11) : until}`;
   const now = recovered === null || isInSummary ? '' : ` Now: ${recovered}.`;
   return `${name}: fired from ${from}${to} UTC. Worst: ${worst.headline}.${now}`;
@@ -166,8 +169,8 @@ function recoveryLine({ name, recovered, openedAt, endedAt, worst }: AlertTimeli
 const MAX_EVIDENCE = 2;
 
 /**
- * Cause, evidence and action; for an unknown cause, the largest differences. Omits topics, because their names come
- * from user texts.
+ * Describes the cause, the evidence and the action; for an unknown cause, the largest differences. Omits topics,
+ * because their names come from user texts.
  */
 function diagnosisOf(incident: Incident): string {
   const { confirmedAt, cause, confidence, ranked, also } = incident;

@@ -1,13 +1,13 @@
-/** A time in which the messages and alerts of a pipeline are suppressed. */
+/** A period in which the messages and alerts of a pipeline are suppressed. */
 export interface Silence {
   readonly id: string;
   readonly pipeline: string;
   readonly startsAt: Date;
-  /** Exclusive. */
+  /** End of the silence, exclusive. */
   readonly endsAt: Date;
   readonly reason: string;
   readonly createdAt: Date;
-  /** The API key or the person that added the silence. */
+  /** The API key or the person who added the silence. */
   readonly createdBy: string;
 }
 

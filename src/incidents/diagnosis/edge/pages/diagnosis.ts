@@ -35,8 +35,8 @@ import type { Sign } from '../../rules/signs.ts';
 type Ranked = Incident['ranked'][number];
 
 /**
- * `card`: only cause and action; `brief`: omits opposing evidence and other causes; `evidence`: omits cause and action,
- * for a page that shows the card too.
+ * `card`: shows only the cause and the action; `brief`: omits opposing evidence and other causes; `evidence`: omits the
+ * cause and the action, for a page that also shows the card.
  */
 type Extent = 'full' | 'card' | 'brief' | 'evidence';
 
@@ -141,7 +141,7 @@ function evidence(supporting: readonly Sign[], opposing: readonly Sign[], diagno
   );
 }
 
-/** Returns null if there is no run to link to. */
+/** Returns the link for a sign; null if there is no run to link to. */
 type Place = (diagnosis: Diagnosis) => Link | null;
 
 const onRun =
@@ -161,7 +161,7 @@ const measures = onPage('', 'measures', 'Latest measures');
 const runs = onPage('golden', 'runs', 'Golden runs');
 const changes: Place = ({ pipeline }) => link('Deployments', '/deployments', { pipeline });
 
-/** Page that shows the data behind each sign. */
+/** The page that shows the data behind each sign. */
 export const places: Record<Sign['name'], Place> = {
   failures: onRun('failed', 'Failed queries'),
   failure_kind: onRun('failed', 'Failed queries'),

@@ -1,4 +1,7 @@
-/** Page of one incident with its alerts and diagnoses over time, and the parts of the weekly report on incidents and pages. */
+/**
+ * Page of one incident with its alerts and diagnoses over time, and the sections of the weekly report on incidents and
+ * pages.
+ */
 import { acceptedFalsePages } from '../../../../checks/rules/false-pages.ts';
 import { count, duration, plural, timeOfDay } from '../../../../core/format.ts';
 import type { FalsePageBudget } from '../../../../density/rules/alert.ts';
@@ -255,7 +258,7 @@ function statusOf({ sentAt, givenUpAt, attempts }: SentMessage): Content {
   return attempts === 0 ? badge('due', 'neutral') : badge(`retried, ${plural(attempts, 'attempt')} failed`, 'warning');
 }
 
-/** One mark for all messages of a kind that were sent in the same minute. */
+/** Returns one mark for all messages of a kind that were sent in the same minute. */
 function messageMarks(sent: readonly SentMessage[]): TrendMark[] {
   const marks = sent.flatMap(({ event, sentAt }) =>
     sentAt === null ? [] : [{ at: sentAt, text: `${eventTexts[event]} sent`, kind: 'notification' as const }],
@@ -303,8 +306,8 @@ export function incidentsPart({ incidents, until }: WeeklyReport): Section {
     'Incidents and their causes',
     {
       lead: cut
-        ? `The latest ${MAX_ROWS} of ${incidents.length}, newest first. An incident lasts until all of its alerts are resolved.`
-        : 'Newest first. An incident lasts until all of its alerts are resolved. Numbers and causes are those of that time.',
+        ? `The latest ${MAX_ROWS} of ${incidents.length} incidents, newest first. An incident lasts until all of its alerts are resolved.`
+        : 'Newest first. An incident lasts until all of its alerts are resolved. Values and causes are those at the time of the incident.',
     },
     incidents.length === 0
       ? empty('No alerts fired in this period.')
@@ -348,7 +351,7 @@ export function pagesPart({ incidents, density, from, until }: WeeklyReport): Se
     'pages',
     'Pages against the budget',
     {
-      lead: `recalld does not know which pages were false. It counts every change to critical, and the suspect ones: pages without a known cause, or resolved within ${short}. Review these first; other pages may be false too.`,
+      lead: `recalld does not know which pages were false. It counts every change to critical and, among these, the suspect pages: those without a known cause, and those resolved within ${short}. Review the suspect pages first; other pages may be false too.`,
     },
     facts(
       fact('Pages', String(pages), 'changes of an alert to critical'),
@@ -367,7 +370,7 @@ export function pagesPart({ incidents, density, from, until }: WeeklyReport): Se
   );
 }
 
-/** Formats an accepted number of false pages with two digits. */
+/** Formats the accepted number of false pages with two digits. */
 export function acceptedText(budget: FalsePageBudget, spanMs: number): string {
   return String(Number(acceptedFalsePages(budget, spanMs).toPrecision(2)));
 }

@@ -55,8 +55,8 @@ const MAX_RANKS = 3;
 export type ShownQuery = Awaited<ReturnType<typeof shownQuery>>;
 
 /**
- * Returns the queries that dropped most; if none dropped, the queries that failed; if none failed, the queries that
- * became empty.
+ * Returns the queries whose scores dropped most. If no score dropped, returns the queries that failed; if none failed,
+ * the queries whose results became empty.
  */
 async function readGoldenQueries(context: Context, { runId, referenceRunId, pipeline, timeline }: Incident) {
   const { runs } = context.db.golden;
@@ -136,7 +136,10 @@ export function relevantRanks(
     .toSorted((a, b) => (a.before ?? last) - (b.before ?? last) || (a.now ?? last) - (b.now ?? last));
 }
 
-/** Returns example queries of the largest uncovered topic, or the worst judged queries, if the incident is about either. */
+/**
+ * Returns example queries of the largest uncovered topic, or the worst judged queries; empty if the incident concerns
+ * neither.
+ */
 async function readLiveQueries(context: Context, incident: Incident) {
   const { pipeline, cause, timeline, openedAt, closedAt } = incident;
   const { db, clock } = context;
