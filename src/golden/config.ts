@@ -1,4 +1,4 @@
-/** Schemas of the golden config that need more than plain fields. */
+/** Schemas of the golden config whose fields need additional validation. */
 import { z } from 'zod';
 
 const time = z

@@ -1,4 +1,4 @@
-/** The part of the context that golden sets and runs add. */
+/** Members of the context for golden sets and runs. */
 
 import type { Pool } from 'pg';
 import type { Scope } from '../core/context.ts';
@@ -33,7 +33,7 @@ declare module '../core/context.ts' {
     readonly golden: ReturnType<typeof goldenTables>;
   }
   interface Hooks {
-    /** Evaluates the checks of some pipelines immediately, because their inputs have changed. */
+    /** Evaluates the checks of the given pipelines immediately, because their inputs have changed. */
     evaluateChecks(pipelines?: readonly string[]): Promise<void>;
     /** Replays a run's queries with the shadows, or evaluates a shadow run. */
     followWithShadows(run: GoldenRun, pipeline: WatchedPipeline, signal: AbortSignal): Promise<void>;

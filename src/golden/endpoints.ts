@@ -28,7 +28,7 @@ import type { ChangedQuery } from './rules/listed-queries.ts';
 import { runMeasures } from './rules/score-run.ts';
 import { comparedShape, metricsSchema, runStatusField, runSummarySchema, verdictField } from './run-summary-schema.ts';
 
-/** Name in the config. */
+/** Maximum cutoff. */
 const MAX_CUTOFF = 1000;
 
 const outcomeField = z.enum(queryOutcomes);
@@ -270,7 +270,7 @@ export const goldenEndpoints: readonly Endpoint[] = [
     path: '/v1/golden-runs/{baseline}/compare/{candidate}',
     tag: 'golden',
     summary:
-      'Compare two completed runs. The response includes segments if recalld compared these runs when the candidate completed.',
+      'Compare two completed runs. The response includes segments only if recalld compared these two runs when the candidate completed.',
     scope: 'read',
     pipelines: 'id',
     params: comparedRunsParams,

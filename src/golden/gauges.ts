@@ -144,7 +144,10 @@ function skipSamples(
     );
 }
 
-/** The next run is overdue once the next planned run has used up its maximum duration. */
+/**
+ * Returns samples of the time by which a run is due. A run is overdue once the next planned run has used up its maximum
+ * duration.
+ */
 function dueSamples(
   { timetable }: Context,
   pipeline: WatchedPipeline,

@@ -1,4 +1,4 @@
-/** Jobs that run golden sets, divided among workers, and maintain their data. */
+/** Jobs that run golden sets, divide the work among workers, and maintain the data of golden sets. */
 
 import { z } from 'zod';
 import type { Context } from '../core/context.ts';
@@ -16,7 +16,7 @@ import { findAskedPipeline, type WatchedPipeline } from './watched-pipeline.ts';
 
 const DAY_SECONDS = 86_400;
 
-/** Maximum number of batches in progress per run; the retriever's concurrency limit applies anyway. */
+/** Maximum number of batches in progress per run; the retriever's concurrency limit applies as well. */
 const MAX_LANES = 16;
 
 export const runGoldenSetJob = defineJob({
@@ -82,7 +82,7 @@ function enqueueBatch({ queue }: Context, runId: string, lane: string, step: num
   return queue.enqueue(askGoldenBatchJob.name, payload, `${runId}-${lane}-${step}`);
 }
 
-/** Ends the run if no other worker has, after running its open queries, and starts the follow-up work. */
+/** Runs the open queries of a run, ends the run unless another worker already has, and starts the follow-up work. */
 async function endRun(context: Context, run: GoldenRun, pipeline: WatchedPipeline, signal: AbortSignal): Promise<void> {
   const bounded = AbortSignal.any([signal, untilDeadline(context, run)]);
   if ((await runGoldenSet(context, run, pipeline, bounded)) !== 'ended') return;
@@ -109,7 +109,8 @@ async function followUp(
   else await advanceRotation(context, run, pipeline, signal);
   // Compares only runs of the first set with the store, so that the values are comparable.
   const isCompared = run.purpose !== 'sentinel' && run.goldenSet === pipeline.golden[0]?.set;
-  // A slow store does not delay the checks; the diagnosis reads the comparison, but does not depend on it.
+  // Runs after the checks, so that a slow store does not delay them. The diagnosis uses the comparison but does not
+  // need it.
   await attemptEach(
     [
       () => context.hooks.evaluateChecks([pipeline.name]),

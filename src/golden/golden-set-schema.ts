@@ -22,7 +22,7 @@ const judgmentSchema = z
     document_text: z
       .string({ error: 'must be text' })
       .optional()
-      .describe('The document text in place of its id, for a retriever that returns no ids.'),
+      .describe('The document text instead of its id, for a retriever that returns no ids.'),
     grade: gradeSchema.default(1),
   })
   .refine((one) => (one.document_id === undefined) !== (one.document_text === undefined), {
@@ -50,7 +50,7 @@ const goldenLineSchema = z
       .max(goldenLimits.steps, { error: `must have at most ${goldenLimits.steps} texts` })
       .optional()
       .describe(
-        'Texts that the retriever is asked in order in place of `text`, such as the hops of a multi-hop question. The query is scored on the union of their results: `union_recall@k` and `all_found@k`.',
+        'Texts that recalld sends to the retriever in order, instead of `text`, such as the hops of a multi-hop question. The query is scored on the union of their results: `union_recall@k` and `all_found@k`.',
       ),
     tags: z
       .record(
@@ -126,7 +126,7 @@ function judgmentsOf({ judgments, relevant = [] }: LineValue): Judgment[] {
   return Object.entries(judgments).map(([documentId, grade]) => ({ documentId, grade }));
 }
 
-/** Returns the issue for the form of judgments that was probably meant. */
+/** Returns the issue for the form of judgments that the author probably meant. */
 function deepest(issue: z.core.$ZodIssue): z.core.$ZodIssue {
   if (issue.code !== 'invalid_union') return issue;
   const inner = issue.errors.flat().find(({ code, path }) => path.length > 0 || code === 'unrecognized_keys');
@@ -169,7 +169,9 @@ export const goldenQuerySchema = z.object({
   text: z.string(),
   steps: z
     .array(z.string())
-    .describe('Texts that the retriever is asked in order in place of `text`; empty for a query with one retrieval.'),
+    .describe(
+      'Texts that recalld sends to the retriever in order, instead of `text`; empty for a query with one retrieval.',
+    ),
   tags: z.record(z.string(), z.string()),
   judgments: z.array(z.object({ document_id: z.string(), grade: z.int() })),
   forbidden: z
@@ -226,7 +228,7 @@ const importSummarySchema = z.object({
   tags: z.record(z.string(), z.int()).describe('Number of queries with each tag.'),
   skipped: z
     .array(z.object({ reason: z.string(), count: z.int(), first: z.string() }))
-    .describe('Skipped rows, queries and judgments by reason, with the place of the first of each.'),
+    .describe('Skipped rows, queries and judgments by reason, with the place of the first one for each reason.'),
 });
 
 export const importedGoldenSetSchema = goldenSetVersionSchema.extend({

@@ -60,8 +60,8 @@ export const goldenTasks = {
 const QUERIES_PER_TURN = 250;
 
 /**
- * Runs bootstraps and randomization tests in worker threads. Queries are scored in this thread, some hundred at a time,
- * because copying the results to another thread would take as long as scoring them.
+ * Runs bootstraps and randomization tests in worker threads. Queries are scored in this thread, 250 at a time, because
+ * copying the results to another thread would take as long as scoring them.
  */
 export function createGoldenStatistics(pool: ThreadPool<typeof goldenTasks>) {
   return {

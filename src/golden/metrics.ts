@@ -77,7 +77,7 @@ export const goldenMetrics = {
     golden,
   ),
   recalld_golden_stage_moved_queries: storedGauge(
-    'Queries that a stage turned from a miss into a hit or vice versa. A query is a hit if a relevant document is among the first k.',
+    'Number of queries that a stage turned from a miss into a hit or vice versa. A query is a hit if a relevant document is among the first k.',
     [...golden, 'stage', 'direction'],
   ),
   recalld_golden_stage_latency_p95_seconds: storedGauge(
@@ -105,7 +105,7 @@ export const goldenMetrics = {
     compared,
   ),
   recalld_golden_baseline_p_value: storedGauge(
-    'Two-sided p-value of recalld_golden_baseline_difference under the hypothesis of no change; regression checks use it.',
+    'Two-sided p-value of recalld_golden_baseline_difference under the hypothesis of no change. Regression checks use this value.',
     compared,
   ),
   recalld_golden_baseline_queries: storedGauge(
@@ -129,16 +129,19 @@ export const goldenMetrics = {
     'outcome',
   ]),
   recalld_golden_run_last_success_timestamp_seconds: storedGauge(
-    'When the latest completed run ended. Void and failed runs do not change it.',
+    'Time when the latest completed run ended. Void and failed runs do not change this value.',
     golden,
   ),
-  recalld_golden_run_last_attempt_timestamp_seconds: storedGauge('When the latest run of any status started.', golden),
+  recalld_golden_run_last_attempt_timestamp_seconds: storedGauge(
+    'Time when the latest run of any status started.',
+    golden,
+  ),
   recalld_golden_run_interval_seconds: storedGauge(
     'Longest scheduled gap between two runs. Scores older than 3 times this gap are withheld.',
     golden,
   ),
   recalld_golden_run_expected_by_timestamp_seconds: storedGauge(
-    'Time by which the schedule requires the next completed run. Advances only when a run completes, so it also exposes a scheduler that is not running.',
+    'Time by which the schedule requires the next completed run. The time advances only when a run completes, so it also reveals a scheduler that is not running.',
     golden,
   ),
   recalld_golden_ticks_skipped_total: {
@@ -160,7 +163,7 @@ export const goldenMetrics = {
     golden,
   ),
   recalld_golden_sentinel_last_attempt_timestamp_seconds: storedGauge(
-    'When the latest sentinel of any status started.',
+    'Time when the latest sentinel of any status started.',
     golden,
   ),
   recalld_golden_sentinel_interval_seconds: storedGauge(
@@ -177,7 +180,7 @@ export const goldenMetrics = {
     'status',
   ]),
   recalld_golden_scores_withheld: storedGauge(
-    '1 if the latest scores are too old to trust and therefore not exported, else 0.',
+    '1 if the latest scores are too old to trust and therefore not exported, otherwise 0.',
     golden,
   ),
   recalld_golden_segments_overflow: storedGauge('Segments merged into `other` in the latest completed run.', golden),

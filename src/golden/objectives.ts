@@ -13,7 +13,7 @@ import {
   ratio,
 } from '../platform/metrics/alert-rules.ts';
 
-/** Share of the budget that may be spent within the long window before an alert fires. */
+/** Window pairs, each with the share of the budget that may be spent within the long window before an alert fires. */
 const pairs = [
   { budgetShare: 0.02, short: '5m', long: '1h', longHours: 1, severity: 'critical' },
   { budgetShare: 0.05, short: '30m', long: '6h', longHours: 6, severity: 'critical' },
@@ -22,7 +22,7 @@ const pairs = [
 ] as const;
 
 /**
- * Returns the pairs of windows that can fire for an objective. In the worst case all queries are bad, which spends the
+ * Returns the pairs of windows that can fire for an objective. In the worst case, all queries are bad. This spends the
  * budget 1 / (1 - target) times too fast, so a pair with factor x (1 - target) of 1 or more could never fire.
  *
  * @param target share of good queries, in (0, 1)
@@ -102,7 +102,7 @@ function recordingsOf({ name }: RulePipeline, objective: Objective): RecordingRu
   }));
 }
 
-/** Expression for the share of queries within the window that miss the objective. */
+/** Returns the PromQL expression for the share of queries in the window that miss the objective. */
 function badShare(pipeline: string, objective: Objective, window: string): string {
   const all = rateBy(by, 'recalld_queries_total', window, { pipeline });
   switch (objective.slo) {

@@ -35,7 +35,7 @@ const metricComparisonSchema = z.object({
   ci_method: z
     .enum(['bca', 't', 'newcombe', 'reruns'])
     .describe(
-      '`reruns`: compares with the mean of the runs with which the baseline was pinned, and uses the noise between these runs. All other methods are paired comparisons with the pinned run only.',
+      '`reruns`: compares with the mean of the runs that the baseline was pinned with, and uses the noise between these runs. All other methods are paired comparisons with the pinned run only.',
     ),
   t: z.number().nullable(),
   df: z.number(),
@@ -46,7 +46,7 @@ const metricComparisonSchema = z.object({
     .number()
     .exactOptional()
     .describe('The p-value that decides the verdict, if it is not `p_randomization`. It accounts for retriever noise.'),
-  mcnemar_p: z.number().exactOptional().describe('Only for hit_rate and all_found.'),
+  mcnemar_p: z.number().exactOptional().describe("McNemar's exact p; only for hit_rate and all_found."),
   wins: count,
   losses: count,
   ties: count,
@@ -73,7 +73,7 @@ export const comparedShape = {
 
 const comparedSchema = z.object(comparedShape);
 
-/** The power of a regression check. */
+/** Fields that describe the power of a regression check. */
 export const detectableShape = {
   smallest_detectable_drop: z
     .number()
@@ -106,7 +106,7 @@ const stagesSchema = z.object({
         name: z.string().describe('`answer` for the final results; `words and vectors` for two parallel stages.'),
         recall: metricSchema.describe('Mean share of the relevant documents that the step passes on.'),
         lost: metricSchema.describe(
-          'Mean share of the relevant input documents that the step loses. For the first step: the share of relevant documents that it does not find.',
+          'Mean share of the relevant documents in its input that the step loses. For the first step: the share of relevant documents that it does not find.',
         ),
         moved: z
           .object({
@@ -159,7 +159,7 @@ export const runSummarySchema = z.object({
       not_asked: count.describe('Queries that were not sent because the retriever was down.'),
     })
     .nullable()
-    .describe('The first error and its frequency; null when no query failed.'),
+    .describe('The first error and its frequency; null if no query failed.'),
   metrics: metricsSchema,
   segments: z.record(z.string(), metricsSchema).describe('Metrics by segment, such as `language=en`.'),
   labels: z.object({
@@ -213,7 +213,7 @@ export const runSummarySchema = z.object({
 type DeepReadonly<T> = T extends object ? { readonly [Key in keyof T]: DeepReadonly<T[Key]> } : T;
 
 export type MetricJson = DeepReadonly<z.infer<typeof metricSchema>>;
-/** JSON of a metric comparison. A bound is null if there are too few queries to compute it for dcg. */
+/** JSON of a metric comparison. A bound of dcg is null if there are too few queries to compute it. */
 export type MetricComparisonJson = DeepReadonly<z.infer<typeof metricComparisonSchema>>;
 /** Printed by `compare --json`. */
 export type ComparisonJson = DeepReadonly<z.infer<typeof comparisonSchema>>;

@@ -6,8 +6,8 @@ import type { GoldenSchedule } from './watched-pipeline.ts';
 
 const EIGHT_DAYS_MS = 8 * DAY_MS;
 /**
- * Maximum number of consecutive ticks in quiet hours that are skipped, within a year. At one tick per minute, this is
- * more than three days.
+ * Maximum number of consecutive ticks in quiet hours that are skipped. At one tick per minute, this is more than three
+ * days.
  */
 const MAX_QUIET = 5000;
 const YEAR_MS = 366 * DAY_MS;

@@ -25,9 +25,9 @@ export interface WatchedPipeline extends ProbedPipeline {
   readonly shadows: readonly Shadow[];
   /** Name of the pipeline that this pipeline shadows; null for a pipeline with users. */
   readonly shadowOf: string | null;
-  /** Fingerprints from the config alone; if absent, fingerprints observed from its parts. */
+  /** Fingerprints that come from the config alone; if absent, fingerprints are observed from the components. */
   readonly fingerprints?: Readonly<Record<string, string>>;
-  /** Closes the connections of its parts. */
+  /** Closes the connections of all components. */
   close(): Promise<void>;
 }
 
@@ -48,7 +48,8 @@ export interface Shadow {
   /** Separator after the document id in chunk ids, on both sides; null compares ids unchanged. */
   readonly chunkSeparator: string | null;
   /**
-   * Number of top documents in each list that the judge of live queries grades; null: only documents that users saw.
+   * Number of top documents in each list that the judge of live queries grades; if null, the judge grades only
+   * documents that users saw.
    */
   readonly judgedDepth: number | null;
   /**
@@ -77,12 +78,13 @@ export interface GoldenSchedule {
   readonly sentinel: { readonly cron: Cron; readonly queries: number } | null;
   /** Time zone for the quiet hours and the daily budget. */
   readonly timezone: string;
-  /** No scheduled full run starts in these hours. */
+  /** Hours in which no scheduled full run starts. */
   readonly quietHours: readonly QuietHours[];
   /** Maximum number of queries per day; null for no limit. */
   readonly maxQueriesPerDay: number | null;
   /**
-   * Number of ticks at which a new version runs alongside the old one before it takes over; 0: it takes over at once.
+   * Number of ticks at which a new version runs alongside the old one before it takes over. With 0, the new version
+   * takes over immediately.
    */
   readonly rotationRuns: number;
   /** Retention time for the answers of the set's runs. */
@@ -113,7 +115,7 @@ export function findAskedPipeline(pipelines: readonly WatchedPipeline[], name: s
   return asked.find((one) => one.name === name) ?? null;
 }
 
-/** The hint for a set that no configured pipeline uses. */
+/** Returns the hint for a set that no configured pipeline uses. */
 export function unwatchedSet(set: string): string {
   return `No pipeline in the config uses the golden set ${set}, so it is not scheduled and has no checks. Add \`{set: ${set}}\` to \`golden\` of its pipeline.`;
 }
@@ -135,7 +137,10 @@ export function scheduleOf(pipeline: WatchedPipeline, set: string): GoldenSchedu
   );
 }
 
-/** Returns the combined limits for all callers of a retriever: the strictest of the golden sets of its pipeline. */
+/**
+ * Returns the combined limits for all callers of a retriever: the strictest limits among the golden sets of its
+ * pipeline.
+ */
 export function retrieverLimitsOf({ golden }: { readonly golden: WatchedPipeline['golden'] }): Shadow['limits'] {
   const settings = golden.length === 0 ? [defaultSettings] : golden.map((one) => one.settings);
   return {

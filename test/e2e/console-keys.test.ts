@@ -91,7 +91,7 @@ describeWithBrowser('the pages of a daemon that needs keys, in hash mode', () =>
     expect(await page.locator('main').textContent()).not.toContain('How do I');
     expect(await page.getByText('Pin as baseline').count()).toBe(0);
     await page.getByRole('region', { name: 'Worst queries' }).getByRole('link').first().click();
-    expect(await page.locator('main').textContent()).toContain('No text is shown');
+    expect(await page.locator('main').textContent()).toContain('The text is not shown');
     expect(await page.locator('main').textContent()).not.toContain('How do I');
 
     await page.getByRole('button', { name: 'Sign out' }).click();

@@ -100,7 +100,8 @@ unless ${onSet} ${isRunning}`,
     {
       alert: 'RecalldRetrieverErrors',
       severity: 'warning',
-      // Suppressed during the page, because an outage that began during the run fails part of its queries.
+      // Suppressed while the page fires, because an outage that began during the run also fails only part of its
+      // queries.
       expr: `${failedShare}\n>= ${ERRORS_SHARE} < ${OUTAGE_SHARE}`,
       for: '1m',
       keepFiringFor: hold,

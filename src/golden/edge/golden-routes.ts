@@ -288,13 +288,13 @@ export async function startRun(context: Context, name: string, goldenSet: string
   try {
     await context.queue.enqueue(runGoldenSetJob.name, { run_id: run.id }, run.id);
   } catch (error) {
-    // The run is stored; the recovery job will enqueue it once the queue is available.
+    // The run is already stored, so the recovery job enqueues it once the queue is available.
     context.logger.warn('a golden run waits for the queue', { run_id: run.id, reason: String(error) });
   }
   return run;
 }
 
-/** Serializes comparisons: each takes some tenths of a second, and many at once would delay golden runs. */
+/** Serializes comparisons. Each takes several hundred milliseconds, and many at once would delay golden runs. */
 function oneAtATime<Args extends readonly unknown[], Result>(
   work: (...args: Args) => Promise<Result>,
 ): (...args: Args) => Promise<Result> {

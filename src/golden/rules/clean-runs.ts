@@ -12,7 +12,7 @@ export interface RunFacts {
   readonly runId: string;
   /** Queries that failed or timed out. */
   readonly failed: number;
-  /** Names of the checks that the run failed, whether or not later runs confirmed the failure. */
+  /** Names of the checks that the run failed, even if later runs did not confirm the failure. */
   readonly failedChecks: readonly string[];
   /** Ids of the incidents that were open during the run. */
   readonly incidents: readonly string[];
@@ -29,7 +29,10 @@ export interface ExcludedRun {
   readonly reason: string;
 }
 
-/** With fewer runs, including the pinned run, the spread would be a guess, so the noise is unknown. */
+/**
+ * Minimum number of runs, including the pinned run. With fewer runs, the spread would be a guess, so the noise is
+ * unknown.
+ */
 export const MIN_CLEAN_RUNS = 3;
 
 /** A mean further from the median than this number of robust standard deviations is an outlier. */
@@ -42,11 +45,11 @@ const MAD_TO_DEVIATION = 1.4826;
  * between, and no mean that is an outlier among all of them.
  *
  * A mean is an outlier if its distance from the median exceeds both 4 robust standard deviations (1.4826 times the
- * median absolute deviation; Rousseeuw and Croux 1993) and the minimum effect of its measure. Rare small noise is kept;
- * otherwise, every small difference would count as a change.
+ * median absolute deviation; Rousseeuw and Croux 1993) and the minimum effect of its measure. Runs with rare small
+ * noise are kept, because otherwise every small difference would count as a change.
  *
- * @param pinned its failed checks and open incidents are accepted by the person who pins it, so they do not exclude
- * reruns requested at the same time
+ * @param pinned the pinned run. The person who pins it accepts its failed checks and open incidents, so they do not
+ *   exclude reruns requested at the same time
  * @param isRequested true if the runs were requested for this pin; earlier runs get no such allowance
  */
 export function chooseCleanRuns(pinned: RunFacts, others: readonly RunFacts[], isRequested: boolean) {
@@ -91,7 +94,7 @@ function reasonAgainst(
   return deployments === 0 ? null : 'there was a deployment between it and the pinned run';
 }
 
-/** Returns the median of each metric, and the distance from it beyond which a mean is an outlier. */
+/** Returns the median of each metric, and the distance from the median beyond which a mean is an outlier. */
 function outlierLimits(runs: readonly RunFacts[]) {
   const byKey = new Map<string, { readonly key: MetricKey; readonly means: number[] }>();
   for (const { key, mean } of runs.flatMap(({ means }) => means)) {

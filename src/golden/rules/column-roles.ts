@@ -55,7 +55,7 @@ export function isUnnamed(name: string): boolean {
   return /^(unnamed: ?\d+(\.\d+)*(_level_\d+)?)?$/i.test(name.trim());
 }
 
-/** True if the name is used by pandas or people for row numbers. */
+/** True if the name is common for row numbers, in pandas or in hand-made files. */
 export function isRowNumberName(name: string): boolean {
   return /^(index|level_\d+|row|row[ _]?(number|no|nr|num|id|index|idx|names?)|idx|#|no\.?|nr\.?)$/i.test(name.trim());
 }
@@ -65,7 +65,7 @@ export interface ColumnReading {
   /** Name of the column in the file, or its number from 1 if it has no name. */
   readonly column: string;
   readonly readAs: ColumnRole | 'judgments' | 'tag' | 'rater' | 'ignored';
-  /** The reason, if the name does not explain it. */
+  /** The reason for the role; null if the column name explains it. */
   readonly reason: string | null;
 }
 

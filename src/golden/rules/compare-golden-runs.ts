@@ -40,7 +40,10 @@ export const noStatistics: BaselineStatistics = { noise: {}, means: null, accept
 export interface RunDifference extends MetricComparison {
   readonly key: RunMetricKey;
   readonly segment: string;
-  /** Queries in the candidate's set that are excluded because they have a stale label or differ between the sets. */
+  /**
+   * Number of queries in the candidate's set that are excluded because they have a stale label or differ between the
+   * sets.
+   */
   readonly excluded: number;
 }
 
@@ -60,8 +63,8 @@ export interface StoredComparison extends ComparedRuns {
  * Compares a run with another run, metric by metric, over all queries and over each segment.
  *
  * Compares queries that are in both sets with the same id, text and judgments. Queries in `stale` are excluded, because
- * a judged document that left the store lowers the score through no fault of the retriever. Cutoffs that one side lacks
- * are excluded too.
+ * a judged document that is no longer in the store lowers the score through no fault of the retriever. Cutoffs that one
+ * side lacks are excluded too.
  *
  * @param known statistics of the baseline
  * @returns null if no query or no cutoff remains
@@ -105,7 +108,7 @@ export function runsOfPair(
   { noise, means, accepted }: BaselineStatistics,
 ): RunsToCompare {
   const { segments } = groupBySegment(queries, settings.segmentKeys, settings.maxSegments);
-  // If the relevance level differs, the baseline means counted other documents as hits.
+  // If the relevance level differs, other documents counted as hits in the baseline means.
   const isScoredAlike = side.settings.relevanceLevel === settings.relevanceLevel;
   return {
     keys,

@@ -28,7 +28,7 @@ export interface MetricComparison extends MeasuredDifference {
   /** Means over the queries. */
   readonly baseline: number;
   readonly candidate: number;
-  /** The t statistic; null if all differences are equal and not zero. */
+  /** The t statistic; null if all differences are equal but not zero. */
   readonly t: number | null;
   readonly df: number;
   readonly pT: number;
@@ -47,16 +47,21 @@ export interface MetricComparison extends MeasuredDifference {
 const CONFIDENCE = 0.95;
 /** Scores that differ by at most this much are equal: the difference is rounding. */
 const ROUNDING = 1e-12;
-/** With fewer queries whose differences are all equal, the sign-flip test cannot reject any mean at the 5 % level. */
+/**
+ * Minimum number of queries with equal differences. With fewer, the sign-flip test cannot reject any mean at the 5 %
+ * level.
+ */
 const MIN_EQUAL = 6;
 
 /**
  * Compares a metric between two runs query by query: difference = candidate - baseline.
  *
- * - The 95 % CI of the mean difference is Newcombe's for hit_rate and all_found, else BCa or t as chosen by `meanInterval`. If all
- *   differences are 0, the interval is [0, 0]. Equal differences other than 0 yield a point interval from 6 queries on;
- *   with fewer, the sign-flip test cannot reject any mean, and the interval is the range of the measure.
- * - `p`, which decides the verdict, comes from the sign-flip randomization test; for hit_rate and all_found, that is McNemar's test.
+ * - The 95 % CI of the mean difference is Newcombe's for hit_rate and all_found, otherwise BCa or t as chosen by
+ *   `meanInterval`. If all differences are 0, the interval is [0, 0]. Equal differences other than 0 yield a point
+ *   interval from 6 queries on; with fewer, the sign-flip test cannot reject any mean, and the interval is the range of
+ *   the measure.
+ * - `p`, which decides the verdict, comes from the sign-flip randomization test; for hit_rate and all_found, this is
+ *   McNemar's test.
  * - For a retriever with noise, `p` is the larger of the randomization p and the p of `rerunNoiseP`, and the interval
  *   extends at least t_0.975 sd to each side, with the variance and degrees of freedom of `noisyVariance`.
  * - If the variance of an unchanged retriever's mean is known, it decides instead: the difference is taken from the
@@ -68,7 +73,7 @@ const MIN_EQUAL = 6;
  *
  * @param baseline one score per query
  * @param candidate scores of the same queries in the same order
- * @param noise of this metric over these queries, or null for a retriever that always returns the same results
+ * @param noise noise of this metric over these queries; null for a retriever that always returns the same results
  * @param expected statistics from before the run; null if only the queries can decide
  * @throws RangeError without queries, or if the lengths differ
  */
@@ -172,7 +177,7 @@ function testByVariance({ mean: centre }: PairedT, variance: number, settings: C
   };
 }
 
-/** Limits the certainty of a test to what this variance allows. */
+/** Limits the certainty of a test to the level that this variance allows. */
 function atLeast(
   test: ReturnType<typeof testByQueries>,
   paired: PairedT,
@@ -209,7 +214,7 @@ type NoisyVariance = NonNullable<ReturnType<typeof noisyVariance>>;
  * variance = max(sd^2 / n + shared variance, variance of the reruns' differences), where sd is the standard deviation
  * of the n paired differences. Its degrees of freedom, by Satterthwaite (1946), are variance^2 / ((sd^2 / n)^2 / (n -
  * 1) + v^2 / (reruns - 1)), where v is the variance of the reruns' differences. A few reruns may show no shared noise
- * by chance; there are then few degrees of freedom as well, and the interval is wide.
+ * by chance, but there are then few degrees of freedom, so the interval is wide.
  *
  * @returns null for one query, or if the reruns did not differ
  */
@@ -231,9 +236,9 @@ function widen({ low, high }: Bounds, centre: number, noisy: NoisyVariance | nul
  * Two-sided p that an unchanged retriever differs by as much, given the noise of its reruns; 0 if the reruns did not
  * differ.
  *
- * This p is the larger of two values: the p by `noisyVariance`, and the p by sd^2 / n plus the upper 95 % bound of the
- * shared variance. Runs are compared with one baseline for months, so a noise estimate that is too low by chance would
- * make run after run look like a change.
+ * This p is the larger of two values: p with the variance from `noisyVariance`, and p with sd^2 / n plus the upper 95 %
+ * bound of the shared variance. Runs are compared with one baseline for months, so a noise estimate that is too low by
+ * chance would make run after run look like a change.
  */
 export function rerunNoiseP(test: PairedT, noise: RerunNoise): number {
   const noisy = noisyVariance(test, noise);

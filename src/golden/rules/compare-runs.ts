@@ -1,7 +1,4 @@
-/**
- * Paired comparisons of two runs over all judged queries and by segment, of several runs pairwise, and of unjudged
- * results.
- */
+/** Paired comparisons of two runs over all judged queries and by segment, and of several runs pairwise. */
 
 import { count, decimal, plural } from '../../core/format.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
@@ -23,22 +20,23 @@ import {
 } from './verdict.ts';
 
 /**
- * Minimum number of queries. Smaller sets are of little value for comparisons (Sparck Jones and van Rijsbergen 1976
- * give 75 as the limit).
+ * Minimum number of queries. Smaller sets are of little use for comparisons (Sparck Jones and van Rijsbergen 1976 give
+ * 75 as the limit).
  */
 const MIN_QUERIES = 100;
 const RECOMMENDED_QUERIES = 300;
 
 /**
- * Returns advice on the size of the golden set: a warning below 100 queries, and, for each metric whose minimum effect
- * is too small to detect, how many queries would detect it with the observed spread; empty if the set is large enough.
+ * Returns advice on the size of the golden set; empty if the set is large enough. The advice is a warning below 100
+ * queries and, for each metric whose minimum effect is too small to detect, the number of queries that would detect it
+ * with the observed spread.
  */
 export function adviseOnSetSize(comparison: SegmentComparison, settings: ComparisonSettings): string[] {
   const { n, metrics } = comparison;
   const small =
     n < MIN_QUERIES
       ? [
-          `${plural(n, 'query', 'queries')}: use at least ${MIN_QUERIES}, better ${RECOMMENDED_QUERIES}, ` +
+          `${plural(n, 'query', 'queries')}: use at least ${MIN_QUERIES}, preferably ${RECOMMENDED_QUERIES}, ` +
             'before you trust a verdict.',
         ]
       : [];
@@ -63,10 +61,10 @@ export type ScoreColumns = readonly ArrayLike<number>[];
 
 export interface RunsToCompare {
   readonly keys: readonly MetricKey[];
-  /** Columns in key order; rows in the order of the judged queries, equal in every run. */
+  /** Columns in key order. Rows are in the order of the judged queries, which is the same in every run. */
   readonly baseline: ScoreColumns;
   readonly candidate: ScoreColumns;
-  /** Noise of a retriever that does not always return the same results; absent if it does. */
+  /** Noise of the retriever; absent if the retriever always returns the same results. */
   readonly noise?: NoiseTable;
   /** Means over the reruns with which the baseline was pinned; absent if unknown. */
   readonly means?: ScoreColumns | null;
@@ -88,7 +86,7 @@ export interface SegmentComparison {
 }
 
 export interface RunComparison extends SegmentComparison {
-  /** Segments are independent: p is not adjusted for their number, and the verdict on `all` ignores them. */
+  /** The comparison by segment. p is not adjusted for the number of segments, and the verdict on `all` ignores them. */
   readonly segments: readonly SegmentComparison[];
 }
 
@@ -142,7 +140,7 @@ export function decided(primary: MetricComparison | null): { primary: string; ve
  * @param baseline one score per query id
  * @param candidate one score per query id
  * @param limit maximum number of queries
- * @returns both scores of each query, and their difference, candidate - baseline
+ * @returns both scores of each query and their difference, candidate - baseline
  */
 export function mostRegressed(
   queryIds: readonly string[],
@@ -168,7 +166,7 @@ export type ManyComparison = ReturnType<typeof compareMany>;
 /**
  * Compares all pairs with `compareMetric`. p is adjusted by Holm over the pairs of a measure, so that with equal
  * configurations the probability of any regression or improvement in that measure is at most alpha. p is not adjusted
- * over measures: the first measure decides, the others are context. Intervals apply to each pair alone.
+ * over measures, because the first measure decides and the others are context. Each interval applies to one pair alone.
  *
  * @param configurations at least two, each with a column per key and a row per query
  * @throws RangeError without keys, queries or two configurations
@@ -232,10 +230,10 @@ export function isWorseThanFirst({ primary }: ManyComparison): boolean {
 }
 
 /**
- * Rank-biased overlap of each query's results before and now. A query that fails now has overlap 0; a query that failed
- * before, or is not in the current run, is excluded. A repeated document counts at its first rank.
+ * Returns the rank-biased overlap of each query's results before and now. A query that fails now has overlap 0; a query
+ * that failed before, or is not in the current run, is excluded. A repeated document counts at its first rank.
  *
- * @param now by query id
+ * @param now answers by query id
  * @returns the overlaps in the order of `before`
  */
 export function stabilityOf(before: readonly QueryAnswer[], now: ReadonlyMap<string, QueryAnswer>, k: number) {

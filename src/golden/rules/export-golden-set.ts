@@ -1,4 +1,4 @@
-/** Writes golden sets in the supported file formats, so that importing a file recreates the same set. */
+/** Writes golden sets in the supported file formats. An import of the file recreates the same set. */
 import { RecalldError } from '../../core/errors.ts';
 import type { GoldenQuery } from '../../core/model.ts';
 import { quoted } from '../../core/text/source-line.ts';
@@ -18,7 +18,7 @@ function exportTrec(queries: readonly GoldenQuery[]): ExportFile[] {
   refuseUnjudged('TREC', queries);
   for (const query of queries) refuseTrec(query);
   const rows = queries.map(({ id, text }) => `${id}\t${text}`);
-  // Without a header, a first query that resembles a header would be read as one.
+  // Without a header, an import would take a first query that resembles a header for the header.
   const header = readsLikeHeader(queries[0]) ? ['query_id\ttext'] : [];
   const judgments = queries.flatMap(({ id, judgments: judged }) =>
     judged.map(({ documentId, grade }) => `${id}\t0\t${documentId}\t${grade}`),
@@ -205,7 +205,7 @@ function tabCell(id: string): string {
 }
 
 /**
- * Writes one query text per line; the format contains nothing else.
+ * Writes one query text per line. The format can contain nothing else.
  * @throws RecalldError export_impossible
  */
 function exportQuestions(queries: readonly GoldenQuery[]): ExportFile[] {
@@ -236,8 +236,8 @@ const writers: Readonly<Record<Exclude<GoldenFormat, 'questions'>, (queries: rea
   };
 
 /**
- * Exports a golden set. Importing the result recreates the same ids, texts, tags and grades in the same order. Content
- * that a format cannot express is an error, never a silent change.
+ * Exports a golden set. An import of the result recreates the same ids, texts, tags and grades in the same order.
+ * Content that a format cannot express is an error, never a silent change.
  *
  * @throws RecalldError export_impossible, and golden_set_empty for a set without queries
  */

@@ -39,8 +39,8 @@ export function forbids(
 }
 
 /**
- * Returns true if some documents are forbidden for the query, either by the query or because an
- * isolation rule of its pipeline applies to a segment that the query has as a tag.
+ * Returns true if documents are forbidden for the query: by the query itself, or by an isolation rule of its pipeline
+ * for a segment that the query has as a tag.
  */
 export function isRestricted({ forbidden = [], tags }: GoldenQuery, isolation: readonly ParsedRule[]): boolean {
   return forbidden.length > 0 || isolation.some(({ segment }) => segmentValue(tags, segment) !== null);
@@ -69,7 +69,7 @@ export function forbiddenResults(
   });
 }
 
-/** A golden result has no fields, so only rules on ids decide. */
+/** Evaluates only isolation rules on ids, because golden results have no fields. */
 function isIsolatedFrom(isolation: readonly ParsedRule[], id: string, segments: GoldenQuery['tags']): boolean {
   return isolation.some(
     (rule) => typeof (evaluateRule(rule, { segments, results: [{ id, score: null }] }) ?? '') === 'object',
@@ -141,15 +141,15 @@ function isAnswered(outcome: QueryAnswer['outcome'] | undefined): boolean {
   return outcome === 'ok' || outcome === 'empty';
 }
 
-/** Default limits: no document is allowed, unless the config allows some. */
+/** Default limits, which allow no document. */
 export const defaultNoAnswer: NoAnswerLimits = { maxScore: null, maxResults: 0 };
 
 /** Maximum number of false answers stored with a run. */
 export const MAX_NAMED = 50;
 
 /**
- * Returns null if every query has an answer. A document without a score counts for any `maxScore`; a repeated document
- * counts once. A query without stored results counts as failed.
+ * Finds the unanswerable queries that were answered; null if every query in the set has an answer. A document without a
+ * score counts for any `maxScore`; a repeated document counts once. A query without stored results counts as failed.
  *
  * @param answers in any order
  */

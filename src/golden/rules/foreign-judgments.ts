@@ -31,7 +31,7 @@ export class QueriesByText {
     this.#builder = builder;
   }
 
-  /** Returns the id of the query. @throws RecalldError file_malformed for an invalid text */
+  /** Adds a query and returns its id. @throws RecalldError file_malformed for an invalid text */
   add(text: string, place: SourcePlace, tags: Readonly<Record<string, string>> = {}): string {
     const key = JSON.stringify([text.trim(), tags]);
     const known = this.#ids.get(key);
@@ -99,13 +99,13 @@ export function addRated(
 const ragasTags = ['synthesizer_name', 'evolution_type', 'persona_name', 'query_style', 'query_length'];
 
 /**
- * Adds a row of a Ragas test set: `user_input` (before 0.2 `question`) with `reference_context_ids`, else
- * `reference_contexts` (before 0.2 `contexts`), each of which answers the query. A context is identified by its text,
- * excluding the prefix `<1-hop>` of multi-hop queries.
+ * Adds a row of a Ragas test set: `user_input` (before 0.2 `question`) with `reference_context_ids` or, if there are
+ * none, `reference_contexts` (before 0.2 `contexts`), each of which answers the query. A context is identified by its
+ * text, excluding the prefix `<1-hop>` of multi-hop queries.
  *
  * @returns whether a model wrote the query, and whether its documents are identified by ids
  * @throws RecalldError file_malformed for a conversation, a row without a query or a list of contexts, or unreadable
- * ids
+ *   ids
  */
 export function addRagasRow(
   { value, place }: Placed,
@@ -186,8 +186,9 @@ export interface RatedDocument extends Placed {
 
 /**
  * Adds ratings. Whole numbers are grades. In judgments that the workbench derived from user behavior, fractions are
- * clicks over expected clicks: 0 is not relevant, a document with clicks has grade 1, and a document clicked at least
- * as often as its ranks predict has grade 2. Other fractions, such as ratings from a model, require a threshold.
+ * clicks over expected clicks: a document without clicks has grade 0, a document with fewer clicks than its ranks
+ * predict has grade 1, and a document with at least as many has grade 2. Other fractions, such as ratings from a model,
+ * require a threshold.
  *
  * @param ofClicks true if the list states that it was derived from user behavior
  * @throws RecalldError file_malformed
@@ -214,7 +215,7 @@ export function addUbiRatings(
       );
     }
     builder.warnings.note(
-      'Fractional ratings are read as clicks over expected clicks: 0 becomes grade 0, below 1 grade 1, and from 1 on grade 2.',
+      'Fractional ratings are read as clicks over expected clicks: 0 becomes grade 0, a rating below 1 becomes grade 1, and a rating of 1 or more becomes grade 2.',
     );
   }
   for (const { text, docId, rating, place } of judged) {
@@ -358,7 +359,7 @@ export function addLlamaIndexSet({ value, place }: Placed, builder: GoldenSetBui
  * Detects the file formats of other tools.
  *
  * @param extension with its dot, in lower case
- * @param head some kilobytes from the beginning of the file
+ * @param head the first kilobytes of the file
  * @param names the column names of a table
  * @returns null for a file that does not clearly have one of these formats
  */
@@ -381,14 +382,14 @@ export function foreignFormatOf(extension: string, head: string, names: readonly
   return isOld && (names.includes('ground_truth') || names.includes('evolution_type')) ? 'ragas' : null;
 }
 
-/** True for `query, docid` with known columns only, which recalld's own table format reads in the same way. */
+/** True for `query, docid` with only known columns, which recalld's own table format reads in the same way. */
 function isPlainTable(names: readonly string[]): boolean {
   return (
     names.length > 2 && names.every((name) => roleOfColumn(name) !== null) && plainName(names[2] ?? '') !== 'rating'
   );
 }
 
-/** Requires both keys, because a chat record may have a `user_input` too. */
+/** True for a Ragas test set. Requires both keys, because a chat record may also have a `user_input`. */
 function isRagas(text: string): boolean {
   return /"user_input"\s*:/.test(text) && /"reference_context(s|_ids)"\s*:/.test(text);
 }

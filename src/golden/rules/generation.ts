@@ -33,8 +33,8 @@ const pointing: readonly RegExp[] = [
 ];
 
 /**
- * Returns null for an acceptable query. `quotes_chunk`: six or more consecutive words are in the chunk.
- * `points_at_text`: it mentions "the text", "this document" or similar (English, German, French, Spanish).
+ * Returns null for an acceptable query. `quotes_chunk`: six or more consecutive words also occur in the chunk.
+ * `points_at_text`: the query mentions "the text", "this document" or similar (in English, German, French or Spanish).
  */
 export function queryProblem(query: string, chunk: string): QueryProblem | null {
   const words = wordsOf(query);
@@ -51,10 +51,10 @@ const ITERATIONS = 15;
 const MAX_CLUSTERS = 50;
 
 /**
- * Orders all rows so that every prefix contains each cluster in proportion to its size, up to chance: within a cluster
- * of m rows, the row at index i of a random order gets the key (i + u) / m, u uniform in [0, 1) for the cluster, and
- * the keys are sorted (systematic sampling, Madow 1949). Clusters come from spherical k-means, about sqrt(rows / 2) of
- * them. The same seed yields the same order.
+ * Orders all rows so that every prefix contains each cluster in proportion to its size, up to chance. Within a cluster
+ * of m rows, the row at index i of a random order gets the key (i + u) / m, with one u per cluster, uniform in [0, 1);
+ * the rows are sorted by these keys (systematic sampling, Madow 1949). The clusters, about sqrt(rows / 2) of them, come
+ * from spherical k-means. The same seed yields the same order.
  */
 export function stratifiedOrder(rows: Matrix, seed: number): number[] {
   if (rows.rows === 0) return [];
@@ -94,7 +94,10 @@ const MESSAGE_TOKENS = 8;
 /** Calls per accepted query, including repairs and rejected queries. */
 const CALLS_PER_QUERY = 1.7;
 
-/** Estimates three UTF-8 bytes per token: about right for English, and not too low for languages with more tokens. */
+/**
+ * Estimates the number of tokens at three UTF-8 bytes per token, which is about right for English, and not too low for
+ * languages that need more tokens.
+ */
 export function estimateTokens(texts: readonly string[]): number {
   const bytes = texts.reduce((sum, text) => sum + byteLength(text), 0);
   return Math.ceil(bytes / 3) + MESSAGE_TOKENS * texts.length;
@@ -123,7 +126,7 @@ function byteLength(text: string): number {
   return bytes;
 }
 
-/** Persona, manner and length: real users differ in them, while an unguided model repeats itself. */
+/** Persona, manner and length. Real users differ in these, whereas a model without guidance repeats itself. */
 type QueryStyle = ReturnType<typeof queryStyle>;
 
 const personas = [
@@ -156,7 +159,10 @@ export function queryStyle(place: number, seed: number) {
   return { persona: pick(personas, 0), manner: pick(manners, 1), length: pick(lengths, 2) };
 }
 
-/** Longer chunks are truncated, because a query would rarely be about their later part. */
+/**
+ * Maximum length of a chunk in the prompt. Longer chunks are truncated, because a query would rarely be about their
+ * later part.
+ */
 const MAX_CHUNK = 6000;
 
 export const querySchema = {

@@ -33,16 +33,16 @@ interface Entry extends Required<TaggedText> {
   readonly judgments: Map<string, number>;
   /** Places of the judgments that are not on the line of the query. */
   judgedAt: Map<string, SourcePlace> | null;
-  /** The first place that names each forbidden document. */
+  /** For each forbidden document, the first place that names it. */
   forbidden: Map<string, SourcePlace> | null;
-  /** The place that states that the query has no answer, else null. */
+  /** The place that states that the query has no answer; null if there is none. */
   noAnswer: SourcePlace | null;
   repeats: number;
 }
 
 export type FinishedSet = ReturnType<GoldenSetBuilder['finish']>;
 
-/** Summary of an import, so that people can check that the file was read correctly. */
+/** Summary of an import, with which the user can check that the file was read correctly. */
 export type ImportSummary = FinishedSet['summary'];
 
 /** Queries and judgments per step. */
@@ -51,7 +51,7 @@ const STEP = 2000;
 /** Number of ids that suffices to show how two kinds of ids differ. */
 const SOME_IDS = 200;
 
-/** Matches a number that a tool turned into a fraction, or that a spreadsheet rounded. */
+/** Matches a whole number that a tool wrote as a fraction, or that a spreadsheet rounded. */
 const CHANGED_NUMBER = /^\d+\.0$|^\d([.,]\d+)?e\+\d+$/i;
 const LONGEST_DOUBTFUL = 24;
 
@@ -204,7 +204,7 @@ export class GoldenSetBuilder {
     }
   }
 
-  /** Like `finish`, but in steps of some hundred queries, so that the caller can yield to other work in between. */
+  /** Like `finish`, but in steps, so that the caller can yield to other work in between. */
   *finishInSteps(source: string, isUnjudged = false) {
     const queries: GoldenQuery[] = [];
     let judgmentCount = 0;
@@ -250,7 +250,7 @@ export class GoldenSetBuilder {
     yield;
     return {
       queries,
-      /** Sentences about what was skipped, merged or looks wrong. */
+      /** Sentences about skipped, merged and suspicious entries. */
       warnings: this.warnings.sentences(),
       counts: { queries: queries.length, judgments: judgmentCount },
       summary: {
@@ -276,7 +276,10 @@ export class GoldenSetBuilder {
     }
   }
 
-  /** Describes how the query ids of judgments differ from those of queries; without a difference, why rows were skipped. */
+  /**
+   * Describes how the query ids of judgments differ from those of queries or, if they do not differ, why rows were
+   * skipped.
+   */
   #whyUnjudged(queries: readonly string[]): string {
     const unknown = [...this.#unknownQueries];
     const reasons = this.warnings.skippedSentences();
@@ -289,7 +292,7 @@ export class GoldenSetBuilder {
     );
   }
 
-  /** Counts values that another tool may have changed or written for a missing value. */
+  /** Counts values that another tool may have changed, or may have written in place of a missing value. */
   #countDoubtful(value: string, place: SourcePlace): void {
     if (value.length <= LONGEST_DOUBTFUL && (isMissing(value) || CHANGED_NUMBER.test(value))) {
       this.warnings.count('value_doubtful', place);

@@ -24,7 +24,7 @@ export const goldenLimits = {
   tags: 32,
   tagKeyLength: 64,
   tagValueLength: 256,
-  /** Per query. */
+  /** Maximum number of forbidden documents per query. */
   forbidden: 1000,
   /** Maximum number of steps per query; each is one request. */
   steps: 20,
@@ -122,7 +122,7 @@ export interface QueryOrigin {
   readonly queryId: string;
   readonly kind: 'live' | 'generated';
   readonly pipeline: string;
-  /** Hash of the id of the live query with this text, used by erasures; null for generated queries. */
+  /** Hash of the id of the live query with this text, which erasures need; null for generated queries. */
   readonly liveQueryHash: string | null;
   readonly userHash: string | null;
   readonly askedAt: Date | null;
@@ -135,7 +135,7 @@ export interface NewGoldenSet {
   readonly contentHash: string;
   readonly format: string;
   readonly queries: readonly GoldenQuery[];
-  /** Default: `human`. */
+  /** Origin of the queries; default: `human`. */
   readonly origin?: GoldenOrigin;
   readonly note?: string;
   /** Name in the audit log; default: import. */
@@ -228,8 +228,8 @@ export interface Segment {
 }
 
 /**
- * Returns one segment per value of each key. Beyond `max`, the largest segments remain (ties by name), and the queries
- * of the other segments form `other`. Queries without the tag are in no segment of that key.
+ * Returns one segment per value of each key. If there are more than `max` segments, the largest remain (ties by name),
+ * and the queries of the other segments form `other`. Queries without the tag are in no segment of that key.
  */
 export function groupBySegment(
   queries: readonly { readonly tags: Readonly<Record<string, string>> }[],

@@ -1,4 +1,4 @@
-/** Counts what an import skipped, merged or found suspicious, by kind. */
+/** Counts the entries that an import skipped, merged or found suspicious, by kind. */
 import { at, type SourcePlace } from '../../core/text/source-line.ts';
 
 /** Sentences by kind, in the order of the report. `{n}` and `{first}` are placeholders. */
@@ -45,7 +45,7 @@ const sentences = [
 
 type WarningKind = (typeof sentences)[number][0];
 
-/** Kinds that count what is in the file but not in the set. */
+/** Kinds that count entries that are in the file but not in the set. */
 const skipped: readonly WarningKind[] = [
   'document_empty',
   'grade_missing',
@@ -62,14 +62,14 @@ export class GoldenWarnings {
   readonly #tallies = new Map<WarningKind, { count: number; first: string }>();
   readonly #notes: string[] = [];
 
-  /** Counts a warning of this kind, and stores the place of the first one. */
+  /** Counts a warning of this kind, and remembers the place of the first one. */
   count(kind: WarningKind, place: SourcePlace): void {
     const tally = this.#tallies.get(kind);
     if (tally === undefined) this.set(kind, 1, at(place));
     else tally.count += 1;
   }
 
-  /** Sets a count that was made elsewhere; a count of 0 is not reported. */
+  /** Sets a count that another component determined. A count of 0 is not reported. */
   set(kind: WarningKind, count: number, first: string): void {
     if (count > 0) this.#tallies.set(kind, { count, first });
   }
@@ -79,7 +79,7 @@ export class GoldenWarnings {
     this.#notes.push(sentence);
   }
 
-  /** Returns what was skipped, with its number and the place of the first. */
+  /** Returns the kinds of skipped entries, each with its number and the place of the first entry. */
   skipped() {
     return skipped.flatMap((reason) => {
       const tally = this.#tallies.get(reason);

@@ -1,4 +1,4 @@
-/** Checks the text of grades: what is wrong with it, and which unnamed columns may contain grades. */
+/** Checks the text of grades: describes what is wrong with a grade, and finds columns that may contain grades. */
 
 import { quoted } from '../../core/text/source-line.ts';
 import { readGrade } from '../../math/ir/trec-line.ts';
@@ -50,8 +50,8 @@ const TRUTH_LETTERS = [/^[yn]$/i, /^[tf]$/i, /^[jn]$/i];
 const MAX_GRADE_LIKE = 100;
 
 /**
- * True if a column with an unknown name may contain grades: small whole numbers, fractions, shares, truth values, or
- * words for relevance. Missing values are ignored.
+ * True if a column with an unknown name may contain grades, because its values are small whole numbers, fractions,
+ * shares, truth values, or words for relevance. Missing values are ignored.
  */
 export function mayHoldGrades(values: readonly string[]): boolean {
   const present = values.map((value) => value.trim()).filter((value) => !isMissing(value));
@@ -60,7 +60,7 @@ export function mayHoldGrades(values: readonly string[]): boolean {
     const whole = present.map(readGrade);
     return whole.some((grade, i) => grade === null || !/^[+-]?\d+$/.test(present[i] ?? '')) || whole.every(isSmall);
   }
-  // A mark is meaningful only if other rows lack it.
+  // A mark has a meaning only if other rows lack it.
   if (present.length < values.length && present.every((value) => /^x$/i.test(value))) return true;
   if (TRUTH_LETTERS.some((letters) => present.every((value) => letters.test(value)))) return true;
   return present.every((value) => TRUTH.test(value) || RELEVANCE.test(value) || isSmall(readGrade(value)));

@@ -1,4 +1,4 @@
-/** Describes how ids that should be equal differ: ids in judgments and ids returned by a retriever or a run. */
+/** Describes how ids in judgments differ from ids in the results of a retriever or a run that should be equal. */
 
 import { quoted } from '../../core/text/source-line.ts';
 
@@ -15,7 +15,7 @@ interface Rule {
   readonly apply: (id: string) => string;
 }
 
-/** Rules that make ids comparable, applied in this order, each to the previous result. */
+/** Rules that make ids comparable. They are applied in this order, each to the result of the previous rule. */
 const rules: readonly Rule[] = [
   { name: 'percent-encoding', apply: decodePercents },
   { name: 'their Unicode normal form (NFC, NFD)', apply: (id) => id.normalize('NFC') },
@@ -56,7 +56,7 @@ export function differenceInWords(differences: readonly string[]): string {
 
 /** Returns the pair for a message: in quotes, with escapes for invisible characters. */
 export function shownIds(judged: string, returned: string): readonly [string, string] {
-  // Composed and decomposed accents look the same, and so do ordinary and non-breaking spaces.
+  // Composed and decomposed accents look the same, as do ordinary and non-breaking spaces.
   const unseen =
     judged.normalize('NFC') === returned.normalize('NFC') ? /[\p{C}\p{M}]|[^\p{ASCII}]/gu : /\p{C}|(?! )\p{Z}/gu;
   const shown = (id: string): string => quoted(id).replaceAll(unseen, escaped);

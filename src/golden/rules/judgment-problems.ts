@@ -7,9 +7,9 @@ import { nearDuplicates, normalisedText } from './similar-texts.ts';
 export const NEAR_TEXT = 0.9;
 
 /**
- * Duplicates have the same tags, and texts that are equal except for case and punctuation or share at least 0.9 of
- * their words (Jaccard). Contradictions are equal queries of which one judges a document relevant and the other
- * irrelevant.
+ * Finds duplicates, contradictions and queries without a relevant document. Duplicates have the same tags, and their
+ * texts are equal except for case and punctuation or share at least 0.9 of their words (Jaccard). Contradictions are
+ * equal queries of which one judges a document relevant and the other irrelevant.
  *
  * @param relevanceLevel minimum grade that counts as relevant
  */
@@ -34,7 +34,9 @@ export function findJudgmentProblems(queries: readonly GoldenQuery[], relevanceL
   return {
     duplicates,
     contradictions,
-    /** Ids of queries without a document at the relevance level: they score 0 whatever is retrieved. */
+    /**
+     * Ids of queries without a document at the relevance level. These queries score 0, whatever the retriever returns.
+     */
     withoutRelevant: queries
       .filter(({ judgments }) => !judgments.some(({ grade }) => grade >= relevanceLevel))
       .map(({ id }) => id),

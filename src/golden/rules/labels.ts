@@ -1,6 +1,6 @@
 /**
- * Judgments of documents that left the store: which documents they are, which chunks replaced them, and accepted
- * replacements.
+ * Finds judgments of documents that are no longer in the store, proposes the chunks that replaced these documents, and
+ * applies accepted proposals.
  */
 import type { GoldenQuery, Judgment } from '../../core/model.ts';
 import { containment, normalisedText, shinglesOf, wordsOf } from './similar-texts.ts';
@@ -42,10 +42,10 @@ const MIN_RUNS_OF_PART = 5;
 const MAX_PARTS = 5;
 
 /**
- * Returns the chunks that may replace a missing text, best first. If some chunks have an equal text, returns only those
+ * Returns the chunks that may replace a missing text, best first. If chunks have an equal text, returns only those
  * chunks. Otherwise, returns the best chunk that contains at least 0.8 of the missing text's three-word sequences. If
  * there is none, returns the chunks of which at least 0.8 comes from the missing text, longest first, because the
- * document may have been split; empty if nothing is similar enough, because a proposal would then be a guess.
+ * document may have been split. Returns nothing if no chunk is similar enough, because a proposal would be a guess.
  */
 export function findAnchors(lost: string, candidates: readonly ChunkCandidate[]): Anchor[] {
   const plain = normalisedText(lost);
@@ -102,9 +102,9 @@ const NEARLY_ALL = 0.8;
 
 /**
  * Determines why a document is missing. A document whose text is known but not found is lost. A document whose text is
- * unknown is lost too, unless nearly all judged documents disappeared at once, which indicates new ids.
+ * unknown is also lost, unless nearly all judged documents disappeared at once, which indicates new ids.
  *
- * @param search result of searching the store for its text; `unknown` without a text or a search
+ * @param search result of the search for its text in the store; `unknown` if there was no text or no search
  * @param missingShare share of the judged documents that are missing, 0..1
  */
 export function fateOf(search: 'replaced' | 'not_found' | 'unknown', missingShare: number): DocumentFate {
@@ -131,7 +131,8 @@ export type LabelProbe =
       readonly labels: readonly StaleLabel[];
       /**
        * Ids of queries with a superseded document, whose scores may drop through no fault of the retriever. A query
-       * with only lost documents is not included: it is scored on the documents that it still finds.
+       * whose only missing documents are lost is not included, because it is scored on the documents that it still
+       * finds.
        */
       readonly touched: ReadonlySet<string>;
       /** Ids of queries whose relevant documents are all superseded. */

@@ -5,10 +5,10 @@ import { type ComparedSide, sharedQueries } from './compare-golden-runs.ts';
 import { type RunMetricKey, scoresBy } from './score-run.ts';
 
 /**
- * - `worst`: all, lowest score first
+ * - `worst`: all queries, lowest score first
  * - `regressed`: queries that score less than before, largest drop first
  * - `newly_empty`: queries without results that had some before, with or without stale labels
- * - `stale`: queries with a judged document that left the store, lowest score first
+ * - `stale`: queries with a judged document that is no longer in the store, lowest score first
  * - `failed`: queries whose retrieval failed or timed out
  */
 export const queryViews = ['worst', 'regressed', 'newly_empty', 'stale', 'failed'] as const;
@@ -20,16 +20,16 @@ export interface ListedQuery {
   /** Outcome of the query; null until it is answered. */
   readonly outcome: QueryOutcome | null;
   readonly score: number;
-  /** Score in the compared run; null if there is no such run, or if the query changed or has a stale label. */
+  /** Score in the compared run; null if no run is compared, or if the query changed or has a stale label. */
   readonly before: number | null;
   readonly staleDocuments: number;
 }
 
 /**
- * Returns all queries in a view in its order, ties by id.
+ * Returns all queries of a view in the order of the view, ties by id.
  *
  * @param against the run to compare with, or null
- * @param staleDocuments number of judged documents that left the store, by query
+ * @param staleDocuments number of judged documents that are no longer in the store, by query
  */
 export function listQueries(
   run: ComparedSide,

@@ -28,10 +28,10 @@ const RELEVANT_GRADE = 2;
 
 /**
  * Groups queries with equal tags and with texts that are equal except for case and punctuation. Drops near-duplicates
- * of the golden set and of each other. Then chooses in turns among queries with no relevant graded document, with
- * negative feedback, without a similar golden query, with positive feedback, with clicks, and frequent queries. Each
- * turn chooses the most frequent query, or the query with the worst grades. Queries with none of these properties are
- * not chosen.
+ * of the golden set and of each other. Then takes turns among six groups: queries with no relevant graded document,
+ * with negative feedback, without a similar golden query, with positive feedback, with clicks, and frequent queries.
+ * Each turn chooses the most frequent query of its group, or the query with the worst grades. Queries with none of
+ * these properties are not chosen.
  */
 export function chooseQueries(
   candidates: readonly CandidateQuery[],
@@ -97,7 +97,7 @@ function groupEqual(candidates: readonly CandidateQuery[], uncovered: ReadonlySe
     };
     const reasons = choiceReasons.filter((reason) => holds[reason]);
     return {
-      /** The query whose text is used: the one with the most feedback, then grades; the latest of several such queries. */
+      /** The query whose text is used: the one with the most feedback, then with the most grades, then the latest. */
       source: source as CandidateQuery,
       reasons,
       /** Estimated number of equal live queries: the sum of 1 / probability. */
@@ -111,7 +111,7 @@ function groupEqual(candidates: readonly CandidateQuery[], uncovered: ReadonlySe
   });
 }
 
-/** Returns the grade of each document; a person's grade takes precedence over the model's. */
+/** Returns the grade of each document. A human grade takes precedence over the grade of the model. */
 function bestGrades(grades: CandidateQuery['grades']): number[] {
   const byDocument = new Map<string, number>();
   for (const { documentId, grade, judge } of grades)
@@ -126,7 +126,7 @@ function judgedBy(grades: CandidateQuery['grades']): number | null {
   return Math.max(...of) + of.reduce((sum, grade) => sum + grade, 0) / of.length / 10;
 }
 
-/** Drops near-duplicates; equal words with other tags form another query. */
+/** Drops near-duplicates. Equal words with other tags form another query. */
 function withoutKnown(groups: readonly ChosenQuery[], golden: readonly TaggedText[]): ChosenQuery[] {
   const queries = [...golden, ...groups.map(({ source }) => source)];
   const tags = queries.map((query) => queryKey({ text: '', tags: query.tags }));
@@ -142,7 +142,7 @@ function withoutKnown(groups: readonly ChosenQuery[], golden: readonly TaggedTex
 export interface CandidateFeedback {
   readonly kind: string;
   readonly sentiment: Sentiment;
-  /** The document that the feedback is about; null if it is about all results. */
+  /** The document that the feedback is about; null if the feedback is about all results. */
   readonly documentId: string | null;
   readonly count: number;
 }
@@ -185,9 +185,10 @@ function tallyOf(feedback: readonly CandidateFeedback[]) {
  *
  * - A person graded the document for *Judge*: one less than that grade, but at least 0, because a golden document
  *   counts as relevant from grade 1 on. A model's grade suggests nothing.
- * - Users judged the document (feedback of the kind `relevance`): 2 if more users found it relevant, 0 if more did not.
- * - The document was clicked: 2 if the results got positive opinions and no negative one, else 1.
- * - Otherwise none, because a document without clicks may still be relevant.
+ * - Users judged the document (feedback of the kind `relevance`): 2 if more users found it relevant than not, 0 if
+ *   fewer did.
+ * - The document was clicked: 2 if the results got positive opinions and no negative one, otherwise 1.
+ * - Otherwise, no grade is suggested, because a document without clicks may still be relevant.
  *
  * @param depth number of ranks pooled from each list
  */
@@ -215,7 +216,7 @@ export function suggestJudgments(
       const given = byPerson.get(documentId);
       return {
         documentId,
-        /** Suggested grade; null if nothing suggests a grade, so that a person must judge the document. */
+        /** Suggested grade; null if nothing suggests a grade and a person must judge the document. */
         grade:
           given !== undefined
             ? Math.max(0, given - 1)

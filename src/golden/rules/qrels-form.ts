@@ -20,8 +20,7 @@ export interface QrelsForm {
   readonly query: number;
   readonly document: number;
   /**
-   * Index of the grade column; null if the header has none, in which case every line judges its document relevant, with
-   * grade 1.
+   * Index of the grade column; null if the header has none. Every line then judges its document relevant, with grade 1.
    */
   readonly grade: number | null;
   readonly headerLine: number | null;
@@ -68,7 +67,7 @@ export function qrelsCells(text: string, separator: Exclude<QrelsSeparator, 'jso
   if (separator === 'tabs') return text.split('\t').map((cell) => unquoted(trimBlanks(cell)));
   const cells = text.match(separator === ',' ? /(?:"(?:[^"]|"")*"|[^,])*(?:,|$)/g : /(?:"(?:[^"]|"")*"|[^;])*(?:;|$)/g);
   const parts = (cells ?? []).map((cell) => (cell.endsWith(separator) ? cell.slice(0, -1) : cell));
-  // The expression matches an extra empty cell at the end, unless the line ends with a separator.
+  // The expression also matches an empty cell at the end, unless the line ends with a separator.
   if (parts.length > 1 && !text.endsWith(separator)) parts.pop();
   return parts.map((cell) => unquoted(trimBlanks(cell)));
 }
@@ -122,7 +121,7 @@ export function decideQrelsForm(lines: readonly SourceLine[], choices: ColumnCho
   return plainForm(lines, first);
 }
 
-/** True if a line begins with JSON; an id may begin with a bracket as well. */
+/** True if a line begins with JSON. A bracket alone is no proof, because an id may also begin with a bracket. */
 function isJson(text: string, bracket: '{' | '['): boolean {
   if (!text.startsWith(bracket)) return false;
   if (text === bracket || (bracket === '{' && /^\{\s*"[^"]*"\s*:/.test(text))) return true;
@@ -212,7 +211,7 @@ function readingOf(name: string, index: number, place: SourceLine, choices: Colu
 const trecColumns: readonly ColumnRole[] = ['query_id', 'iteration', 'document', 'grade'];
 const beirColumns: readonly ColumnRole[] = ['query_id', 'document', 'grade'];
 
-/** A file without a header. */
+/** Detects the form of a file without a header. */
 function plainForm(lines: readonly SourceLine[], first: SourceLine): QrelsForm {
   const separator = separatorOf(lines, first);
   const cells = qrelsCells(first.text, separator);
@@ -245,7 +244,8 @@ function plainForm(lines: readonly SourceLine[], first: SourceLine): QrelsForm {
 }
 
 /**
- * Chooses tabs if every line has one, and commas or semicolons if spaces and tabs do not split the line into judgments.
+ * Returns tabs if every line has a tab, and commas or semicolons if spaces and tabs do not split the lines into
+ * judgments.
  */
 function separatorOf(lines: readonly SourceLine[], first: SourceLine): Exclude<QrelsSeparator, 'json'> {
   const tabs = first.text.split('\t').length;
@@ -322,7 +322,7 @@ function refuseRowNumbers(
   const isNumbered =
     rows.every(([id]) => /^\d+$/.test(id ?? '')) && new Set(rows.map(([id]) => id)).size === rows.length;
   if (first === undefined || !isNumbered) return;
-  // TREC always has 0 or Q0 in its second column; a value too large for a grade is an id.
+  // TREC always has 0 or Q0 in its second column. A value that is too large for a grade is an id.
   const seconds = new Set(rows.map(([, second = '']) => second));
   const isShifted =
     width === 4

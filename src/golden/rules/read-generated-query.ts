@@ -5,7 +5,7 @@ import { parseBoundedJson } from '../../core/text/json.ts';
 
 type GeneratedQuery =
   | { readonly kind: 'query'; readonly query: string }
-  /** The model found no question, or refused. */
+  /** The model found nothing to ask, or refused. */
   | { readonly kind: 'none' }
   /** `problem` completes the sentence `That is not usable: `. */
   | { readonly kind: 'malformed'; readonly problem: string };
@@ -15,7 +15,7 @@ type GeneratedQuery =
  * text that is not a query, are malformed. Never throws.
  */
 export function readGeneratedQuery(text: string): GeneratedQuery {
-  // The generated query itself may also contain reasoning of the model.
+  // The generated query itself may also contain the model's reasoning.
   const found = isOnlyReasoning(text) ? null : (parseAnswer(withoutReasoning(text)) ?? parseAnswer(text));
   if (found === null) return { kind: 'malformed', problem: 'it is not a JSON object with "answerable" and "question"' };
   const isAnswerable = booleanOf(found.get('answerable') ?? true);
@@ -39,7 +39,7 @@ const reasoningEnd = new RegExp(`^.*(?:</${reasoning}>|\\[/${reasoning}\\]|<\\|m
 
 const reasoningStart = new RegExp(`^\\s*(?:<${reasoning}>|\\[${reasoning}\\]|◁think▷)`, 'iu');
 
-/** True for reasoning that was cut off before the answer; drafts in it are not an answer. */
+/** True for reasoning that was truncated before the answer. Drafts within the reasoning are not an answer. */
 const isOnlyReasoning = (text: string): boolean => reasoningStart.test(text) && !reasoningEnd.test(text);
 
 function withoutReasoning(text: string): string {
@@ -120,7 +120,7 @@ const cannot =
   "(?:can(?:no|')t|can not|could(?: no|n')t|am unable to|'m unable to|unable to|am not able to|won't|will not)";
 const writing = '(?:generate|create|write|formulate|produce|provide|come up with|think of|form|ask|derive|make)';
 
-/** Phrases of a model that declines; a real user may well write "I cannot log in". */
+/** Phrases of a model that declines. They must not match real queries, such as "I cannot log in". */
 const refusals: readonly RegExp[] = [
   new RegExp(`\\b${cannot}\\s+(?:\\w+\\s+){0,3}?${writing}\\b[^?]{0,60}\\bquestions?\\b[^?]*$`, 'iu'),
   new RegExp(`^(?:i'm |i am )?(?:sorry|afraid|unfortunately)\\b[^?]*\\b${cannot}\\b[^?]*$`, 'iu'),
@@ -138,7 +138,7 @@ function isRefusal(query: string): boolean {
   return refusals.some((pattern) => pattern.test(plain));
 }
 
-/** Words before or about a question, instead of a question. */
+/** Matches words that introduce or describe a question instead of a question. */
 const talk: readonly RegExp[] = [
   /[:：]\s*$/u,
   /^(?:sure|certainly|of course|absolutely|gladly|no problem|great)\s*[!,.:]/iu,
@@ -149,7 +149,7 @@ const talk: readonly RegExp[] = [
   /^(?:bien sûr|voici)\b[^?:]{0,60}\bquestions?\b|^(?:claro|por supuesto)\s*[!,.:]|^aquí (?:tienes|hay|está|están)\b/iu,
 ];
 
-/** Returns null for a single query, else what is wrong. */
+/** Describes what is wrong with a query; null for a single valid query. */
 function problemOf(query: string): string | null {
   const lines = query.split('\n');
   const marked = lines.filter((line) => listMark.test(line)).length;

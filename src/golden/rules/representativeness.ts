@@ -14,7 +14,7 @@ const SEED = 20_251;
 /** Target number of live queries per cluster. */
 const QUERIES_PER_TOPIC = 25;
 const MAX_TOPICS = 64;
-/** Random pairs per cluster that determine the similarity of its queries. */
+/** Number of random pairs per cluster that determine how similar its queries are. */
 const PAIRS = 200;
 const TYPICAL = 5;
 
@@ -96,8 +96,7 @@ export function measureRepresentativeness(input: {
     /** Topics with the largest share first; only clusters that contain queries. */
     topics: topics.filter((_, label) => (members[label]?.length ?? 0) > 0).toSorted((a, b) => b.share - a.share),
     /**
-     * Weighted share of the live queries whose cluster has a golden query, which is the traffic that reweighted scores
-     * cover.
+     * Weighted share of the live queries whose cluster has a golden query. The reweighted scores cover this traffic.
      */
     represented,
     /**
@@ -111,7 +110,7 @@ export function measureRepresentativeness(input: {
   };
 }
 
-/** The result if there are no live queries. */
+/** Returns the result if there are no live queries. */
 function unknownRepresentativeness(golden: number) {
   return {
     covered: null,
@@ -163,9 +162,9 @@ function nearestGolden(live: Matrix, golden: Matrix) {
 }
 
 /**
- * Weighted mean sum w x / sum w, with the standard error sqrt(sum w^2 (x - mean)^2) / sum w times sqrt(m / (m - 1)) for
- * the effective size m (Kish, Survey Sampling, 1965; Cochran 1977). The weights are treated as known; null if no query
- * has a weight; for a single query, the interval is the whole range.
+ * Returns the weighted mean sum w x / sum w, with the standard error sqrt(sum w^2 (x - mean)^2) / sum w times sqrt(m /
+ * (m - 1)) for the effective size m (Kish, Survey Sampling, 1965; Cochran 1977). The weights are treated as known.
+ * Returns null if no query has a weight; for a single query, the interval is the whole range.
  *
  * @param scores in [0, 1], one per query
  * @param weights >= 0, one per query

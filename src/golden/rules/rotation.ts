@@ -1,5 +1,6 @@
 /**
- * Measures the levels of an old and a new golden set version on their overlap, and the resulting shifts of the checks.
+ * Measures the levels of an old and a new golden set version in overlapping runs, and computes the resulting shifts of
+ * the checks.
  */
 
 import { type GoldenCheck, goldenCheckName, ofKind } from '../../checks/rules/golden-checks.ts';
@@ -22,12 +23,12 @@ export interface OverlapPair {
   readonly to: readonly SegmentScore[];
 }
 
-/** Mean of each metric over the overlap by version, over all queries. */
+/** Mean of each metric over the overlapping runs, by version, over all queries. */
 export type Levels = Readonly<Record<string, { readonly from: number; readonly to: number }>>;
 
 /**
- * Returns the level of each version on the overlap: the mean over the pairs, for each metric over all queries that both
- * versions contain. Levels differ only because of the queries, because the retriever and the store were the same.
+ * Returns the level of each version on the overlapping runs: for each metric, the mean over the pairs and over all
+ * queries. The levels differ only because of the queries, because both versions ran on the same retriever and store.
  *
  * @returns no levels if there is no pair
  */
@@ -86,7 +87,7 @@ export function describeLevels(levels: Levels, key: string): string {
  *
  * A regression check shifts if the new version is lower against the baseline than the old version, and the old version
  * showed no regression. After the new version has taken over, only a further drop counts. The new version may be lower
- * without a drop of its own if the queries that it shares with the baseline dropped by more than all queries did.
+ * without a new drop if the queries that it shares with the baseline dropped by more than all queries did.
  */
 export function rotationShifts(
   checks: readonly GoldenCheck[],

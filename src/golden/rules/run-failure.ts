@@ -8,7 +8,7 @@ import { rankingsOf } from './steps.ts';
 export interface RunFailure {
   /** The first error from the retriever: a sentence without secrets or query texts. */
   readonly message: string;
-  /** Short and stable; `timeout` for an answer that arrived too late. */
+  /** Error code, which never changes; `timeout` for an answer that arrived too late. */
   readonly code: string;
   /** Number of queries that failed with this code. */
   readonly queries: number;
@@ -35,7 +35,7 @@ export type AnswerEnd = Pick<QueryAnswer, 'outcome' | 'errorCode' | 'errorMessag
 export function runFailure(answers: readonly AnswerEnd[]): RunFailure | null {
   const failed = answers.filter(({ outcome }) => outcome === 'error' || outcome === 'timeout');
   const asked = failed.filter(({ errorCode }) => errorCode !== NOT_ASKED);
-  // If another run found the retriever down, this run sent no query.
+  // If another run found the retriever down, this run did not send any query.
   const first = asked[0] ?? failed[0];
   if (first === undefined) return null;
   const code = codeOf(first);
@@ -98,7 +98,7 @@ export function checkAnswers(queries: readonly GoldenQuery[], answers: readonly 
 /** Number of ids compared on each side; more ids would not change the result. */
 const COMPARED_IDS = 5000;
 /**
- * Minimum number of similar ids, absolute and as a share of the compared judged documents; a smaller number may be
+ * Minimum number of similar ids, and its minimum share of the compared judged documents. A smaller number may be due to
  * chance.
  */
 const [MIN_ALIKE, MIN_ALIKE_SHARE] = [3, 0.05] as const;
@@ -129,7 +129,10 @@ function idWarning(queries: readonly GoldenQuery[], answers: readonly QueryAnswe
   );
 }
 
-/** Returns the ids of the judged documents, starting with the first answered query, by descending grade. */
+/**
+ * Returns the ids of the judged documents: those of the first answered query, then those of all queries. Within a
+ * query, the order is by descending grade.
+ */
 function relevantFirst(queries: readonly GoldenQuery[], answers: readonly QueryAnswer[]): Set<string> {
   const first = answers.find(({ documents }) => documents.length > 0)?.queryId;
   const asked = queries.filter(({ id }) => id === first);

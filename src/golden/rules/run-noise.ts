@@ -1,6 +1,6 @@
 /**
  * Models how much the mean of a metric varies while the retriever stays the same: between runs on an unchanged index,
- * from day to day, and between index generations. This determines which drop a golden set can detect.
+ * from day to day, and between index generations. This noise determines which drop a golden set can detect.
  */
 
 import { decimal, percentage, plural } from '../../core/format.ts';
@@ -20,11 +20,11 @@ export interface RerunNoise {
    */
   readonly standardDeviation: number;
   /**
-   * The part of the variance that all queries of a run share, >= 0. A paired test cannot distinguish it from a real
-   * drop, because every query is then a little worse.
+   * The part of the variance that all queries of a run share, >= 0. A paired test cannot distinguish this part from a
+   * real drop, because every query is then a little worse.
    */
   readonly sharedVariance: number;
-  /** Number of queries on which the noise was measured. */
+  /** Number of queries over which the noise was measured. */
   readonly queries: number;
   /** Number of queries that scored differently between reruns. */
   readonly moved: number;
@@ -81,8 +81,8 @@ export type Reruns = ReturnType<typeof measureReruns>;
 /**
  * Measures the noise of every metric over all queries and over each segment, and the mean scores, from reruns.
  *
- * A metric that did not vary is `isConstant` only if no other metric varied either: a hit rate that stayed the same
- * while ranks changed may still vary later.
+ * A metric is `isConstant` only if no other metric varied either, because a hit rate that stayed the same while ranks
+ * changed may still vary later.
  *
  * @param runs of the same queries in the same order, with columns in key order
  * @returns an empty table and no means for fewer than two runs
@@ -120,7 +120,7 @@ function isAlike(a: ArrayLike<number>, b: ArrayLike<number>): boolean {
 
 const SAME_SCORE = 1e-12;
 
-/** What is known about a metric before a run is evaluated, in addition to its noise. */
+/** Facts about a metric that are known before a run is evaluated, in addition to its noise. */
 export interface Expected {
   /** Mean score of each query over the runs with which the baseline was pinned. */
   readonly means: ArrayLike<number>;
@@ -136,7 +136,7 @@ const CONFIDENCE_OF_NOISE = 0.95;
  * 1 / K). W is the variance of a query between runs, with the upper 95 % Poisson bound for the number of queries that
  * vary. If a metric stayed the same while others varied, W assumes that it moved by 1 in one run. S is the variance
  * that queries share: V - W / n of the reruns, in which V, the variance of their means, is at its upper 95 % bound
- * (chi-square). Exactly 0 if every rerun scored the same.
+ * (chi-square). The result is exactly 0 if every rerun scored the same.
  *
  * @param n number of queries of the evaluated run
  */
@@ -157,10 +157,11 @@ export function rerunVariance(noise: RerunNoise, n: number): number {
  * variance of reruns, or of accepted days if it is larger, because reruns can be alike by chance.
  *
  * @param minEffect smallest difference that matters
- * @returns null if unknown: if the index generation differs from the baseline's, or if the index varies from day to day
- * by more than its reruns do and by as much as matters, which indicates unnoticed rebuilds. Only the paired test can
- * determine what changed in such an index. If all reruns scored the same, half of `minEffect` is enough: only days then
- * show the variation, and a few days reveal little about the largest drop.
+ * @returns null if the variance is unknown: if the index generation differs from the baseline's, or if the scores
+ *   vary from day to day by more than between reruns and by at least `minEffect`, which indicates unnoticed rebuilds.
+ *   Only the paired test can determine what changed in such an index. If all reruns scored the same, half of
+ *   `minEffect` is enough, because only days then show the variation, and a few days reveal little about the largest
+ *   drop.
  */
 export function knownVariance(
   noise: RerunNoise,
@@ -209,8 +210,8 @@ export interface Accepted {
 }
 
 /**
- * Confidence of the bound for all differences. The confidence is high, because later nights would page repeatedly if
- * the first few nights were alike by chance.
+ * Confidence of the bound for all differences. It is high, because if the first few nights were alike by chance, later
+ * nights would page repeatedly.
  */
 const CONFIDENCE_OF_ACCEPTED = 0.99;
 /**
@@ -221,8 +222,8 @@ const CONFIDENCE_OF_DROPS = 0.95;
 
 /**
  * Upper 99 % bound of the variance of the difference between a later run and the baseline: the sum of the squares of m
- * differences divided by the 1 % quantile of chi-square with m degrees of freedom. The squares are about 0, not about
- * their mean, because the baseline is itself a random run.
+ * differences divided by the 1 % quantile of chi-square with m degrees of freedom. The deviations are taken from 0, not
+ * from their mean, because the baseline is itself a random run.
  *
  * @param differences one per day or generation, oldest first
  * @returns null for fewer than five differences
@@ -232,8 +233,8 @@ export function acceptedVariance(differences: readonly number[]): number | null 
 }
 
 /**
- * Like `acceptedVariance`, for metrics whose drops may be larger than their rises, such as a hit rate close to 1. With
- * five or more accepted drops, the result is at least the upper 95 % bound for the drops alone: the sum of their
+ * Like `acceptedVariance`, but for metrics whose drops may be larger than their rises, such as a hit rate close to 1.
+ * With five or more accepted drops, the result is at least the upper 95 % bound for the drops alone: the sum of their
  * squares divided by the 5 % quantile of chi-square with one degree of freedom per drop. This assumes that the lower
  * half of the distribution is half of a normal distribution about 0.
  */
@@ -298,10 +299,10 @@ const REACH = 12;
  * Returns the smallest drop in the true mean that the check reports within `runs` runs with a probability of 0.8, while
  * index and model are the same as at the baseline.
  *
- * A run counts as a drop if it is below the mean of the K reruns by at least the drop of the check and by z sd, with
- * sd^2 from `rerunVariance`. The true variance of a run is assumed to be the estimate, W / n + S (see there), and the
- * variance of the rerun mean to be a K-th of it. Because all runs are compared with the same mean, the probability is
- * averaged over it.
+ * A run counts as a drop if it is below the mean of the K reruns by at least the drop of the check, and by at least z
+ * sd, with sd^2 from `rerunVariance`. The true variance of a run is assumed to be the estimate W / n + S (see
+ * `rerunVariance`), and the variance of the rerun mean to be a K-th of it. Because all runs are compared with the same
+ * mean, the probability is averaged over it.
  *
  * @param n number of queries in the set
  * @param runs number of runs within which the drop must be reported

@@ -5,7 +5,7 @@ import type { ContextSize } from '../../core/text/context-size.ts';
 import type { Measure } from '../../math/ir/metric-key.ts';
 import type { MetricSummary } from '../../math/stats/descriptive.ts';
 
-/** The ranks of a query's judged documents in one stage; stored with the answer in place of the full list. */
+/** The ranks of a query's judged documents in one stage. They are stored with the answer instead of the full list. */
 export interface AnsweredStage {
   readonly name: string;
   /** True if the stage ran in parallel with others, whose results were then merged. */
@@ -18,7 +18,7 @@ export interface AnsweredStage {
   readonly ranks: Readonly<Record<string, number>>;
 }
 
-/** The last step: the returned results, cut off at k. */
+/** The last step: the returned results, truncated at k. */
 export const ANSWER = 'answer';
 
 /** A stage, several parallel stages as one, or the final results. */
@@ -55,17 +55,20 @@ export interface RunStages {
   readonly k: number;
   /** Queries with a relevant document whose answers report stages, and failed queries, which count as lost. */
   readonly n: number;
-  /** Number of failed queries among them. */
+  /** Number of failed queries among these. */
   readonly failed: number;
   /** Number of excluded queries whose answers report no stage. */
   readonly unreported: number;
   /** Share of relevant documents whose query failed. Sums to 1 with the losses of all steps and the documents found. */
   readonly lostToFailures: MetricSummary;
-  /** In order of execution, the final results last. */
+  /** Steps in order of execution. The final results come last. */
   readonly steps: readonly StageStep[];
 }
 
-/** Number of queries per batch: few enough that losing a batch is cheap, and many enough to justify a queue message. */
+/**
+ * Number of queries per batch: few enough that the loss of a batch is cheap, and many enough to justify a queue
+ * message.
+ */
 export const BATCH_QUERIES = 50;
 
 /** Settings of a run, which are stored with it so that its scores remain interpretable for years. */
@@ -73,7 +76,7 @@ export interface RunSettings {
   /** Cut-offs of every measure; the largest cut-off is requested from the retriever. */
   readonly cutoffs: readonly number[];
   readonly relevanceLevel: number;
-  /** Additional measures beyond the measures of every run; absent in runs older than this feature. */
+  /** Additional measures beyond the measures of every run; absent in runs from before recalld supported gains. */
   readonly gains?: readonly GainMeasure[];
   readonly concurrency: number;
   readonly maxPerSecond: number;
@@ -90,7 +93,7 @@ export interface RunSettings {
 
 /** Limits within which the results of a query without an answer count as empty. */
 export interface NoAnswerLimits {
-  /** Documents with a higher score count; null counts all. */
+  /** Only documents with a higher score count; if null, all documents count. */
   readonly maxScore: number | null;
   readonly maxResults: number;
 }
@@ -178,7 +181,7 @@ export interface GoldenRun extends NewRun {
   readonly reason: string | null;
   /** Sentences about likely mistakes in the config or the set, based on the results. */
   readonly warnings: readonly string[];
-  /** Fingerprints of the store, the embedder and so on at the end of the run, by part. */
+  /** Fingerprints at the end of the run, by component, such as the store and the embedder. */
   readonly fingerprints: Readonly<Record<string, string>>;
   readonly labels: RunLabels;
   /** Test of forbidden documents; null if the set forbids none, or if the run did not test them. */
@@ -191,7 +194,10 @@ export interface GoldenRun extends NewRun {
   readonly answersDeletedAt: Date | null;
 }
 
-/** Number of judged documents that were looked up in the store, and why some are missing; nulls without a probe. */
+/**
+ * Number of judged documents that were looked up in the store, and of those that are missing, by reason. The numbers
+ * are null without a probe.
+ */
 export interface RunLabels {
   readonly probed: number | null;
   /** Superseded documents: their judgments are out of date. */
@@ -239,8 +245,8 @@ const MIN_MS = 600_000;
 const MAX_MS = 2 ** 31 - 1;
 
 /**
- * Returns how long a run may take before it counts as failed, in milliseconds: three times the minimum time under the
- * rate limit, plus the time if every request times out once; at least ten minutes and at most 24 days.
+ * Returns how long a run may take before it counts as failed, in milliseconds. This is three times the minimum time
+ * under the rate limit, plus the time if every request times out once; at least ten minutes and at most 24 days.
  */
 export function runDeadlineMs(requests: number, settings: RunSettings, timeoutMs: number): number {
   const atRateLimit = (requests / settings.maxPerSecond) * 1000;

@@ -13,8 +13,8 @@ export interface QuietHours {
 /**
  * True if the time is within one of the intervals, from `from` (inclusive) to `to` (exclusive).
  *
- * Quiet hours follow the local time of the time zone: when clocks go back, the repeated hour is quiet twice; the hour
- * skipped in spring never occurs.
+ * Quiet hours follow the local time of the time zone: when clocks go back, the repeated hour is quiet twice; when
+ * clocks go forward, the skipped hour does not occur.
  *
  * @param timezone IANA name
  */
@@ -60,8 +60,8 @@ function format(locale: string, timeZone: string, options: Intl.DateTimeFormatOp
 }
 
 /**
- * Returns the median duration of the latest runs if it exceeds the shortest gap between two ticks, in which case ticks
- * are skipped because the previous run is still in progress. Returns null if the schedule leaves enough time, or no run
+ * Returns the median duration of the latest runs if it exceeds the shortest gap between two ticks. Ticks are then
+ * skipped, because the previous run is still in progress. Returns null if the schedule leaves enough time, or if no run
  * has ended.
  */
 export function overrunSeconds(durationsSeconds: readonly number[], shortestGapSeconds: number): number | null {
@@ -90,9 +90,9 @@ export interface BudgetRequest {
 /**
  * True if a run fits into the remaining daily budget.
  *
- * A set with a sentinel reserves one full run for the day on which it fails, if the limit allows another full run.
- * Scheduled runs and sentinels stop before the reserve; an escalation may use it. A manual run is never refused, but
- * its queries count.
+ * A set with a sentinel reserves the queries of one full run for the case that the sentinel fails, if the limit allows
+ * another full run. Scheduled runs and sentinels stop before the reserve; an escalation may use it. A manual run is
+ * never refused, but its queries count.
  */
 export function fitsBudget({ purpose, limit, asked, planned, full, hasSentinel }: BudgetRequest): boolean {
   if (limit === null || purpose === 'manual') return true;

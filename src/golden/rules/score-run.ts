@@ -17,11 +17,11 @@ const ALIVE_SEGMENT = 'alive';
 export type RunScores = ReturnType<typeof scoreRun>;
 
 /**
- * Means over all judged queries and over each segment; failed and empty queries count as 0.
+ * Scores a run: means over all judged queries and over each segment. Failed and empty queries count as 0.
  *
  * @param answers in any order; answers to queries outside the set are ignored
  * @param dead ids of queries whose relevant documents are all missing; the segment `alive` contains the other queries
- * and shows the scores without them
+ *   and shows the scores without them
  */
 export function scoreRun(
   queries: readonly GoldenQuery[],
@@ -37,7 +37,7 @@ export function scoreRun(
   };
 }
 
-/** Scoring of a run: the measures of its queries, and the gains requested in its settings. */
+/** Returns how a run is scored: with the measures for its queries, and the gains requested in its settings. */
 export function scoringOf(
   queries: readonly GoldenQuery[],
   { cutoffs, relevanceLevel, gains = [] }: RunSettings,
@@ -94,7 +94,7 @@ export const runMeasures: readonly Measure[] = [...goldenMeasures, 'unjudged'];
 
 /**
  * Returns the measures of a run with these queries. Measures of unions are computed only if a query has steps, because
- * they repeat recall otherwise; a query without steps then counts as one step.
+ * otherwise they would repeat recall. A query without steps then counts as one step.
  */
 export function measuresOf(queries: readonly GoldenQuery[]): readonly Measure[] {
   return queries.some(hasSteps) ? runMeasures : runMeasures.filter((measure) => !isUnionMeasure(measure));

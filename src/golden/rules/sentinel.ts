@@ -9,8 +9,8 @@ import { failedShare, type OutcomeCounts, type RunSettings } from './run.ts';
 import { classifyDifference } from './verdict.ts';
 
 /**
- * Level of the paired test, which causes about one false alarm per day with a sentinel every five minutes on a noisy
- * retriever.
+ * Level of the paired test. With a sentinel every five minutes on a noisy retriever, this level causes about one false
+ * alarm per day.
  */
 const SENTINEL_ALPHA = 0.01;
 /** Minimum drop of nDCG at the largest cutoff that justifies a full run. */
@@ -27,7 +27,7 @@ type SentinelVerdict =
  * < 0.01). Equal results have a difference of exactly 0, so that a deterministic retriever on an unchanged index never
  * fails.
  *
- * @param differences from the last full run; null if the runs share no query or no cutoff
+ * @param differences differences from the last full run; null if the runs share no query or no cutoff
  * @param forbidden number of forbidden documents that were returned twice
  */
 export function evaluateSentinel(
@@ -59,11 +59,11 @@ export function evaluateSentinel(
  * A sentinel must detect drops. A query with score s can drop by at most s. A fault that removes the documents of a
  * share f of the queries lowers the sentinel mean by f times the mean score of its queries, so queries that always
  * score 0 detect nothing. A score that varies between runs hides a drop of the same size. Queries are therefore ordered
- * by mean - standard deviation of their scores over the last full runs. Ties, such as many queries that are always
- * right, are broken by a hash of the id, so that neighbors in the file are not chosen together.
+ * by the mean minus the standard deviation of their scores over the last full runs. Ties, such as many queries that
+ * always score 1, are broken by a hash of the id, so that neighbors in the file are not chosen together.
  *
  * A fault may affect a single segment. The segments therefore take turns, smallest first, and each adds its best query
- * that is not chosen yet. Queries without a segment form an additional one.
+ * that is not chosen yet. Queries without a segment form an additional segment.
  *
  * The same set, history and settings yield the same choice.
  *

@@ -29,7 +29,7 @@ export function shinglesOf(words: readonly string[], length: number): Set<string
   return runs;
 }
 
-/** Size of the intersection of two sets. */
+/** Returns the size of the intersection of two sets. */
 export function commonCount<T>(a: ReadonlySet<T>, b: ReadonlySet<T>): number {
   const [small, large] = a.size <= b.size ? [a, b] : [b, a];
   let common = 0;

@@ -1,7 +1,7 @@
 /**
- * Guards cells against formula injection. A golden set may contain user input, and its CSV may be opened in Excel,
- * which treats text that starts with `=`, `+`, `-`, `@`, a tab or CR as a formula unless an apostrophe precedes it
- * (OWASP, "CSV Injection").
+ * Matches guarded cells. The guard prevents formula injection: a golden set may contain user input, and its CSV may be
+ * opened in Excel, which treats text that starts with `=`, `+`, `-`, `@`, a tab or CR as a formula unless an apostrophe
+ * precedes it (OWASP, "CSV Injection").
  */
 const GUARDED = /^'+[=+\-@\t\r]/;
 const FORMULA = /^'*[=+\-@\t\r]/;
@@ -11,7 +11,7 @@ export function guardCell(text: string): string {
   return FORMULA.test(text) ? `'${text}` : text;
 }
 
-/** The inverse of `guardCell`. */
+/** Removes the apostrophe that `guardCell` added. */
 export function unguardCell(cell: string): string {
   return GUARDED.test(cell) ? cell.slice(1) : cell;
 }

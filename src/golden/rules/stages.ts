@@ -53,7 +53,7 @@ export interface StagedQuery {
 }
 
 /**
- * Skips queries with no relevant document.
+ * Returns the judged queries with their ranks by stage. Skips queries without a relevant document.
  *
  * @param answers with document ids in the form of the judgments, as in `stagesOf`
  * @param stagesOf stages by query id
@@ -105,8 +105,8 @@ export function summarizeStages(queries: readonly StagedQuery[], k: number): Run
 }
 
 /**
- * Returns, for each query, the share of its relevant documents that each step loses, the final results last; failed
- * queries lose none.
+ * Returns, for each query, the share of its relevant documents that each step loses. The final results come last.
+ * Failed queries lose no documents.
  */
 export function lossesByStep(
   queries: readonly StagedQuery[],

@@ -7,10 +7,10 @@ import type { QueryAnswer } from './run.ts';
 export const hasSteps = ({ steps }: GoldenQuery): boolean => steps !== undefined;
 
 /**
- * Sends a query, or its steps in order until one fails. A failed step fails the query, because an agent that misses one
- * hop has no basis for the next one, and a failure must never look like a smaller result.
+ * Sends a query, or its steps in order until one fails. A failed step fails the query, because an agent without the
+ * results of one hop has no basis for the next hop, and a failure must never look like a smaller result.
  *
- * @param ask sends the text of the query that it is given
+ * @param ask sends the text of a query to the retriever
  */
 export async function askInSteps(
   query: GoldenQuery,
@@ -27,9 +27,9 @@ export async function askInSteps(
 }
 
 /**
- * Merges the answers of the steps: rank 1 of each step, then rank 2 of each step, and so on. Each document carries its
- * step, so that the ranking of a step can be restored. The latency is that of the slowest step, because latencies of
- * runs describe single requests. Stages are omitted: their ranks belong to one request.
+ * Merges the answers of the steps: rank 1 of each step, then rank 2 of each step, and so on. Each document states its
+ * step, so that the ranking of each step can be restored. The latency is that of the slowest step, because latencies of
+ * runs describe single requests. Stages are omitted, because their ranks apply to a single request.
  */
 function uniteAnswers({ id: queryId, steps = [] }: GoldenQuery, answers: readonly QueryAnswer[]): QueryAnswer {
   const latencies = answers.flatMap(({ latencyMs }) => latencyMs ?? []);

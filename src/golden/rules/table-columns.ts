@@ -63,7 +63,7 @@ export function decideTableColumns(header: TableRow, rows: readonly TableRow[], 
       const role = tableRoleOf(name);
       const base = names.indexOf(name.replace(/\.\d+$/, ''));
       if (base !== -1 && base !== index && tableRoleOf(names[base] ?? '') !== null) {
-        // pandas renames the second of two columns with the same name to this name.
+        // This is the name that pandas gives to the second of two columns with the same name.
         throw malformed(header, twoColumns(names[base] ?? '', name));
       }
       if (role === null || chosen.roles.has(role)) unknown.push(index);
@@ -102,7 +102,7 @@ export function decideTableColumns(header: TableRow, rows: readonly TableRow[], 
     /** Column index by role. */
     places,
     tags: tagged,
-    /** In column order. */
+    /** How each column was read, in column order. */
     readings: names.flatMap((_, index) => readings.get(index) ?? []),
     /** True if an apostrophe precedes cells that a spreadsheet would execute. */
     isGuarded,
@@ -110,7 +110,7 @@ export function decideTableColumns(header: TableRow, rows: readonly TableRow[], 
 }
 
 /**
- * Returns the columns that the user named.
+ * Returns the roles of the columns that the user named.
  * @throws RecalldError usage
  */
 function choicesOf(
@@ -140,7 +140,10 @@ function choicesOf(
   };
 }
 
-/** Returns the reason to ignore a column without a name; null if it has values, which later fails at the row. */
+/**
+ * Returns the reason to ignore a column without a name; null if it has values, so that an error names the first row
+ * with a value.
+ */
 function unnamedColumn(rows: readonly TableRow[], names: readonly string[], index: number): string | null {
   const values = valuesOf(rows, index);
   if (values.length === 0) return 'empty';
@@ -184,7 +187,7 @@ function missingColumn(what: 'query' | 'document', names: readonly string[]): st
   return `has no column "${what}"${has}; ${others.length === 0 ? 'add it' : way}${noDocuments}`;
 }
 
-/** Returns the error for a table without a query or a document column, else null. */
+/** Returns the error for a table without a query or a document column; null if it has both. */
 function requireColumns(
   places: ReadonlyMap<TableRole, number>,
   names: readonly string[],

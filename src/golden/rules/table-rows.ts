@@ -83,7 +83,7 @@ function refuseNested(nested: TableRow['nested'], readings: TableColumns['readin
   }
 }
 
-/** @param grade null when the table has no grades */
+/** @param grade null if the table has no grades */
 function addGraded(
   builder: GoldenSetBuilder,
   queryId: string,
@@ -121,7 +121,7 @@ function isScalar(value: unknown): value is string | number | boolean {
 }
 
 /**
- * Returns the ids in a cell, or the id made from a text; none if both are empty.
+ * Returns the ids in a cell, or the id derived from a text; empty if both cells are empty.
  * @throws RecalldError file_malformed
  */
 function documentsOf(
@@ -173,7 +173,7 @@ export function gradeOf(text: string, threshold: number | undefined, place: Sour
   return binaryGrade(number, threshold);
 }
 
-/** Returns 1 from the threshold on, else 0; a negative grade still means unjudged. */
+/** Returns 1 for a grade of at least the threshold, otherwise 0. A negative grade still means unjudged. */
 export function binaryGrade(grade: number, threshold: number): number {
   if (grade >= threshold) return 1;
   return grade < 0 ? -1 : 0;

@@ -9,7 +9,10 @@ export interface ComparisonSettings {
   readonly minEffect: number | null;
 }
 
-/** Criteria for the comparisons stored with each run; checks apply their own level and drop to these comparisons. */
+/**
+ * Criteria for the comparisons that are stored with each run. Checks apply their own level and drop to these
+ * comparisons.
+ */
 export const storedComparison: ComparisonSettings = { alpha: 0.05, minEffect: null };
 
 /**
@@ -52,7 +55,7 @@ export interface MeasuredDifference {
   /** Number of queries with a lower score. */
   readonly losses: number;
   /**
-   * `reruns`: compares with the mean of the runs with which the baseline was pinned, and uses the noise between these
+   * `reruns`: compares with the mean of the runs that the baseline was pinned with, and uses the noise between these
    * runs. All other methods are paired comparisons with the pinned run only.
    */
   readonly ciMethod: 'bca' | 't' | 'newcombe' | 'reruns';
@@ -65,7 +68,7 @@ const ROUNDING = 1e-12;
  * Classifies a difference of one metric:
  *
  * - `regression` if the mean dropped by at least the minimum effect, and p < alpha;
- * - `improvement` if it rose by as much, and p < alpha;
+ * - `improvement` if the mean rose by at least as much, and p < alpha;
  * - `no_change` if no query changed, or if the whole interval is within the minimum effect and the sign test (exact,
  *   two-sided) shows no common direction: a mean can hide that 43 queries score worse and none better;
  * - `inconclusive` otherwise.
@@ -98,8 +101,9 @@ export function isOneSided(
 }
 
 /**
- * Returns the metric that decides a comparison: the first one with a direction, so that metrics which measure nearly
- * the same, or cannot move, do not reduce its power. `unjudged` decides only if it is the only metric.
+ * Returns the metric that decides a comparison: the first metric with a direction. Only one metric decides, so that
+ * metrics that measure nearly the same, or that cannot change, do not reduce the power. `unjudged` decides only if it
+ * is the only metric.
  */
 export function primaryOf<Metric extends { readonly key: { readonly measure: Measure } }>(
   metrics: readonly Metric[],
@@ -119,9 +123,9 @@ export interface ComparedRun {
 }
 
 /**
- * Confirms a regression once the given number of consecutive runs regressed against the same baseline. Any other
- * verdict in between, including `inconclusive`, restarts the count, and so does another baseline. All other verdicts
- * are returned unchanged.
+ * Confirms a regression once the given number of consecutive runs have regressed against the same baseline. Any other
+ * verdict in between, including `inconclusive`, restarts the count, as does another baseline. All other verdicts are
+ * returned unchanged.
  *
  * @param history completed runs, oldest first, without void and failed runs; a run that is listed twice counts once
  * @param runs number of consecutive runs, >= 1

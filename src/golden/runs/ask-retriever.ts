@@ -13,7 +13,7 @@ import { askInSteps } from '../rules/steps.ts';
 import type { GoldenRuns } from '../sql/golden-runs.ts';
 import { scheduleOf, type WatchedPipeline } from '../watched-pipeline.ts';
 
-/** Maximum age of a batch of answers before it is stored, so that a crash loses no more than this. */
+/** Maximum age of a batch of answers before it is stored, so that a crash loses at most the answers of this time. */
 const FLUSH_MS = 500;
 
 /**
@@ -150,7 +150,7 @@ export async function askRetriever(
       const request = { text: query.text, k, tags: query.tags, withText: true, withStages: true };
       const answer = await retriever.retrieve(request, signal);
       hasFailed = answer.kind !== 'documents';
-      // The time that a service needs to refuse a request reveals nothing about its load.
+      // Ignores the latency of a refused request, which reveals nothing about the load of the service.
       if (answer.kind !== 'error') latencyMs = answer.latencyMs;
       return toQueryAnswer(query, answer, settings.chunkSeparator);
     } finally {

@@ -4,7 +4,10 @@ import { compareWithStore } from '../../index/probes/compare-with-store.ts';
 import type { WatchedPipeline } from '../watched-pipeline.ts';
 import { readComparedSide } from './stored-runs.ts';
 
-/** Does nothing for a run that is not complete. Rejects only with the reason of `signal`, or of the database. */
+/**
+ * Compares a run with the store. Does nothing for a run that has not completed. Rejects only with the reason of
+ * `signal`, or of the database.
+ */
 export async function compareRunWithStore(
   context: Context,
   pipeline: WatchedPipeline,
@@ -17,7 +20,7 @@ export async function compareRunWithStore(
   const { queries, answers, settings } = await readComparedSide(context, run);
   const k = Math.max(...settings.cutoffs);
   const found = new Map(answers.map((one) => [one.queryId, one]));
-  // The store can be searched for one text only, and a query with steps has several.
+  // Skips queries with steps, because the store can be searched for only one text.
   const answered = queries.flatMap(({ id, text, steps, judgments }) => {
     const answer = found.get(id);
     if (answer?.outcome !== 'ok' || steps !== undefined) return [];

@@ -186,7 +186,7 @@ async function summarizeStages({ context, run, side, signal }: Conclusion): Prom
   return context.statistics.summarizeStages(queries, Math.max(...cutoffs), signal);
 }
 
-/** Returns the fingerprints of the parts that answer queries, which exclude the judge of live queries. */
+/** Returns the fingerprints of the components that answer queries. These exclude the judge of live queries. */
 async function fingerprintsOf({ db }: Context, pipeline: string): Promise<Record<string, string>> {
   const seen = await db.live.deployments.fingerprints();
   return Object.fromEntries(
@@ -245,7 +245,7 @@ async function compareWithDeployment(conclusion: Conclusion): Promise<StoredComp
   return compareWith(conclusion, 'deployment', before, noStatistics);
 }
 
-/** A part without an earlier fingerprint counts as unchanged. */
+/** Returns true if a fingerprint changed. A component without an earlier fingerprint counts as unchanged. */
 function isChanged(before: Readonly<Record<string, string>>, after: Readonly<Record<string, string>>): boolean {
   return Object.entries(after).some(([part, now]) => before[part] !== undefined && before[part] !== now);
 }

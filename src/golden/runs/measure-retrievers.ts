@@ -39,7 +39,7 @@ const RECENT = 5;
 export async function measureRetrievers(context: Context): Promise<void> {
   const now = context.clock.now();
   const latest = await context.db.measurements.latest(now);
-  // The loop is not interrupted, because each set needs only a few statements, and the next checks need all sets.
+  // Does not stop on a signal, because each set needs only a few statements, and the next checks need all sets.
   const unbounded = new AbortController().signal;
   await forEachPipeline(context.pipelines, unbounded, async ({ name: pipeline, golden }) => {
     for (const { set } of golden) {
@@ -116,7 +116,7 @@ function measureStages(stages: RunStages | null) {
   return [{ measure: CANDIDATES, value, n, ciLow, ciHigh, ciMethod, details: { stages } }];
 }
 
-/** Returns nothing if the retriever returns no texts. */
+/** Measures the size and the repetitions of the returned texts; empty if the retriever returns no texts. */
 function measureContexts(contexts: readonly ContextSize[]) {
   if (contexts.length === 0) return [];
   const lengths = contexts.map(({ characters }) => characters);
@@ -133,7 +133,10 @@ function meanOf(measure: string, values: readonly number[], like: 'dcg' | 'ndcg'
   return { measure, value, n, ciLow, ciHigh, ciMethod };
 }
 
-/** Returns null if no other run is pinned, or if the pinned run shares no query with this run. */
+/**
+ * Measures the overlap with the results of the pinned run; null if no other run is pinned, or if the pinned run shares
+ * no query with this run.
+ */
 async function measureStability({ db }: Context, run: EndedRun) {
   const pinned = await db.golden.baselines.pinned(run.pipeline, run.goldenSet);
   if (pinned === null || pinned.runId === run.id) return null;
@@ -165,7 +168,7 @@ async function measureStability({ db }: Context, run: EndedRun) {
   return { measure: STABILITY, value, n, ciLow, ciHigh, ciMethod, details };
 }
 
-/** Number of listed queries with the most changed results. */
+/** Number of queries with the most changed results that are listed. */
 const MIN_NAMED = 5;
 /** Number of queries per turn, which takes a few milliseconds of the main thread. */
 const QUERIES_PER_TURN = 500;

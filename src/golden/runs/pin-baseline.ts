@@ -11,7 +11,7 @@ export type PinReport = Awaited<ReturnType<typeof pinRun>>;
 
 export interface PinRequest {
   readonly note: string | null;
-  /** Runs made for this pin; null uses the runs right before the pinned run. */
+  /** Runs that were made for this pin; if null, the runs just before the pinned run are used. */
   readonly reruns: readonly GoldenRun[] | null;
   /** The person who pins the run. */
   readonly by: string;

@@ -1,4 +1,6 @@
-/** Runs a new version of a golden set alongside the old version until it can take over without a jump in the scores. */
+/**
+ * Runs a new version of a golden set alongside the old version until it can take over without a jump in the verdicts.
+ */
 
 import {
   evaluateGoldenRun,
@@ -84,7 +86,7 @@ const MAX_PAIRS = 100;
 
 /**
  * Returns the ticks at which both versions completed, newest first. A tick is excluded if the new version failed a
- * stale-labels check that the old version passed: a version with stale labels does not take over.
+ * stale-labels check that the old version passed, because a version with stale labels must not take over.
  */
 export async function overlappingRuns(
   runs: GoldenRuns,
@@ -113,8 +115,8 @@ export async function overlappingRuns(
 /**
  * Lets the new version take over once enough ticks have a completed run of both versions. From then on, scores of the
  * new version are exported. Thresholds shift with the level of the set, so that the same retriever gets the same
- * verdicts. Changed judgments of the same queries do not shift thresholds, because that would hide a wrong import. The
- * change is recorded as a deployment with the levels on the overlap.
+ * verdicts. Changed judgments of the same queries do not shift thresholds, because such a shift would hide a wrong
+ * import. The change is recorded as a deployment with the levels on the overlap.
  */
 export async function advanceRotation(
   context: Context,
@@ -217,7 +219,7 @@ async function reevaluateChecks(
     forbidden,
     shifts,
   });
-  // Checks that need neither scores nor a comparison keep their verdicts.
+  // Checks that use neither scores nor a comparison keep their verdicts.
   return evaluated.map((check) =>
     check.verdict === 'no_data' ? (before.find(({ name }) => name === check.name) ?? check) : check,
   );

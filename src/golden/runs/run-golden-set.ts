@@ -21,8 +21,8 @@ const BATCH_LEASE_SECONDS = 10;
 const BATCH_RENEWAL_MS = 1000;
 
 /**
- * What remains of the run. `more`: unclaimed batches. `others`: only batches claimed by other workers. `nothing`: the
- * run can be ended.
+ * Work that remains in a run. `more`: unclaimed batches. `others`: only batches claimed by other workers. `nothing`:
+ * the run can be ended.
  */
 type RunRemainder = 'more' | 'others' | 'nothing';
 
@@ -86,7 +86,8 @@ async function askClaimed(
 }
 
 /**
- * Records all open queries as `not_asked`, including queries in flight on other workers, whose answers arrive too late.
+ * Records all open queries as `not_asked`, including queries in flight on other workers, whose answers then arrive too
+ * late.
  */
 async function giveUp(context: Context, run: GoldenRun): Promise<void> {
   const queries = await queriesOfRun(context.db.golden.sets, run);
@@ -108,7 +109,7 @@ export interface RunProgress {
   readonly total: number;
 }
 
-/** `held_elsewhere`: another worker holds the run, or the run had already ended. */
+/** `held_elsewhere`: another worker has the lease, or the run had already ended. */
 type RunGoldenSetOutcome = 'ended' | 'held_elsewhere';
 
 /**
@@ -178,7 +179,9 @@ async function renewLease({ clock, logger }: Context, lease: Lease, stop: AbortC
   }
 }
 
-/** Returns null if neither the set nor an isolation rule forbids documents. */
+/**
+ * Finds the forbidden documents that a run returned; null if neither the set nor an isolation rule forbids documents.
+ */
 async function findForbidden(
   context: Context,
   run: GoldenRun,
@@ -225,8 +228,8 @@ export const manualRun: RunReason = {
 };
 
 /**
- * Creates a manual run of the latest version of the set. Until that version has taken over from an older one, the run
- * is shown but not exported.
+ * Creates a manual run of the latest version of the set. Until that version has taken over from an older one, recalld
+ * shows the run but does not export its scores.
  *
  * @returns the id of the run
  * @throws RecalldError golden_set_unknown, golden_set_empty

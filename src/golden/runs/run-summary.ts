@@ -19,7 +19,7 @@ import { comparedJson } from './comparison-json.ts';
 import { metricsOf } from './score-json.ts';
 import { answersAsIn, queriesOfRun, readComparedSide } from './stored-runs.ts';
 
-/** Returns only the fields of the run; comparisons are computed when a caller reads them. */
+/** Schema of the run's own fields. Comparisons are computed only when a caller reads them. */
 const ownSummarySchema = runSummarySchema.omit({ baseline: true, deployment: true });
 const scoresSchema = runSummarySchema.pick({ metrics: true, segments: true });
 
@@ -65,7 +65,7 @@ function withRatio(results: NoAnswerResults) {
 }
 
 /**
- * Like `summarizeRun`, but for a run in progress: with the scores of the queries answered so far, and without a
+ * Like `summarizeRun`, but for a run in progress. The summary has the scores of the queries answered so far, and no
  * verdict.
  */
 export async function summarizeRunSoFar(

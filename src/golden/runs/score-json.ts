@@ -1,6 +1,6 @@
 /**
- * Converts scores to the JSON that commands print and the API returns. Has few imports, because `recalld eval` waits
- * for them.
+ * Converts scores to the JSON that commands print and the API returns. This file has few imports, because they delay
+ * the start of `recalld eval`.
  */
 
 import { ALL_SEGMENT } from '../../core/model.ts';

@@ -29,10 +29,10 @@ import type { GoldenRuns } from '../sql/golden-runs.ts';
 import type { GoldenSets } from '../sql/golden-sets.ts';
 
 /**
- * Compares over the queries that are in both set versions, except the queries in `stale`.
+ * Compares two runs over the queries that are in both set versions, except the queries in `stale`.
  *
  * @param side the queries and answers of the candidate if the caller has them; null to read them
- * @returns null if the runs share no query or no cutoff, or the answers of the baseline were deleted
+ * @returns null if the runs share no query or no cutoff, or if the answers of the baseline were deleted
  */
 export async function compareStoredRuns(
   context: Context,
@@ -78,7 +78,7 @@ export async function readComparedSide(context: Context, run: GoldenRun): Promis
 }
 
 /**
- * Guards all reads of answers, because deleted answers would otherwise look like empty ones.
+ * Called before every read of answers, because deleted answers would otherwise look like empty answers.
  *
  * @throws RecalldError answers_deleted
  */
@@ -144,8 +144,8 @@ export type RunsCompared = Awaited<ReturnType<typeof compareRunsById>>;
  * first run if it is pinned.
  *
  * @param measure the metric by which queries are ordered, such as `ndcg@10`
- * @param extent `computed`: all segments, which takes seconds; `as_stored`: the comparison stored with the second run
- * if it was with the first one, else over all queries without segments
+ * @param extent `computed`: all segments, which takes seconds; `as_stored`: the comparison that is stored with the
+ *   second run if it is with the first run; otherwise a comparison over all queries without segments
  * @throws RecalldError run_unknown, run_not_completed, answers_deleted, runs_not_comparable
  */
 export async function compareRunsById(
@@ -181,7 +181,7 @@ export async function compareRunsById(
     candidate,
     /** The metric by which queries are ordered. */
     measure: formatMetricKey(key),
-    /** Most regressed first. */
+    /** Changed queries, most regressed first. */
     queries: changedQueries(before, after, stale, key),
   };
 }

@@ -73,11 +73,11 @@ async function startOfFailures({ db }: Context, sentinel: GoldenRun): Promise<Da
   return row.at(-1)?.startedAt ?? sentinel.startedAt;
 }
 
-/** Maximum age of missed ticks that are recorded; of older ticks, only the last one is recorded. */
+/** Maximum age of missed ticks that are recorded one by one. Of older ticks, only the last one is recorded. */
 const LOOK_BACK_MS = DAY_MS;
-/** Maximum number of running runs that are read, which exceeds the number of versions and requests of a series. */
+/** Maximum number of runs in progress that are read. A series never has as many. */
 const MAX_RUNNING = 20;
-/** Number of full runs on which the choice of sentinel queries is based. */
+/** Number of full runs whose scores determine the choice of sentinel queries. */
 const HISTORY_RUNS = 5;
 
 /**
@@ -167,9 +167,9 @@ export async function tickSentinel(
 }
 
 /**
- * True if another run of the series, from a different tick, is still in progress: two at once would double the load on
- * the retriever and compete for its rate limit. A run past its deadline is dead and does not count; recovery will fail
- * it.
+ * Returns true if a run of the series from a different tick is still in progress. Two runs at once would double the
+ * load on the retriever and compete for its rate limit. A run past its deadline does not count, because recovery will
+ * fail it.
  */
 async function isStillRunning({ db, clock, logger }: Context, series: TickSeries, plannedAt: Date): Promise<boolean> {
   const running = await db.golden.runs.list({ ...series, status: 'running', limit: MAX_RUNNING });

@@ -20,7 +20,7 @@ import { measureLiveMix } from './live-mix.ts';
 import { findLostDocuments, probeStoredLabels } from './missing-documents.ts';
 import { recordJudgedDocuments } from './record-judged-documents.ts';
 /**
- * Without a store, an embedder or live queries, the parts that need them report why they are missing.
+ * Checks a golden set. If there is no store, embedder or live query, the results that require it state the reason.
  *
  * @param since start of the live traffic to compare with
  */
@@ -75,7 +75,7 @@ export async function checkLatestVersion(
     set,
     queries,
     check,
-    /** The retriever's answers to some of the queries. */
+    /** The retriever's answers to a sample of the queries. */
     answers,
     /** Sentences that state which drops each check can detect. */
     power: await powerOfSet(context.db.golden.baselines, use, queries.length, now),
@@ -97,7 +97,7 @@ export function hasProblems({
   return missing + duplicates.length + contradictions.length + withoutRelevant.length > 0;
 }
 
-/** The schedule and checks of one pipeline for a set. */
+/** The schedule and the checks of a set on one pipeline. */
 export interface SetUse {
   readonly pipeline: string;
   readonly schedule: GoldenSchedule;
@@ -108,7 +108,7 @@ export interface SetUse {
 /**
  * Returns a sentence for each check that states which drops it can detect.
  *
- * @param queries number of queries in the set, which may be a newer version than the pinned one
+ * @param queries number of queries in the set. The set may have a newer version than the pinned run
  */
 export async function powerOfSet(
   baselines: GoldenBaselines,

@@ -6,7 +6,7 @@ import { qrelsCells } from '../rules/qrels-form.ts';
 import type { TableRow } from '../rules/table-columns.ts';
 
 const delimiters = [',', ';', '\t'] as const;
-/** Matches the first line with which Excel names the delimiter. */
+/** Matches the first line of an Excel file that states the delimiter. */
 const SEPARATOR_LINE = /^\uFEFF?"?sep=([,;\t])"?$/i;
 const MAX_ROW_LENGTH = 1024 * 1024;
 
@@ -70,7 +70,7 @@ async function* rowBatches(batches: AsyncIterable<readonly SourceLine[]>): Async
       if (row.text.length > MAX_ROW_LENGTH) {
         throw malformed(row, 'starts a row of more than 1 MiB; check that each double quote is closed');
       }
-      // Counts only the quotes in the new line, because recounting the whole row would be quadratic.
+      // Counts only the quotes in the new line, because a recount of the whole row would take quadratic time.
       const staysOpen: boolean = (open !== null) !== (quoteCount(line.text) % 2 === 1);
       open = staysOpen ? row : null;
       if (!staysOpen) rows.push(row);

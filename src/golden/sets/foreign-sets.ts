@@ -73,7 +73,7 @@ export async function readForeign(
 /** Reads a table with `query,docid` and one column per rater, or the detailed export of a case. */
 async function readQuepidTable(lines: Lines, byText: QueriesByText, builder: GoldenSetBuilder): Promise<void> {
   let columns: QuepidColumns | null = null;
-  // A case query without ratings is a row with one cell.
+  // In the export of a case, a query without ratings is a row with one cell.
   for await (const rows of csvRows(lines, true)) {
     for (const { cells, ...place } of rows) {
       if (columns === null) {

@@ -29,7 +29,7 @@ import {
 import { sha256 } from './import-golden-set.ts';
 import { reviewLine } from './review-file.ts';
 
-/** The state file of `golden generate`. */
+/** The header of the state file of `golden generate`. */
 const headSchema = z.object({
   pipeline: z.string(),
   set: z.string(),
@@ -41,7 +41,7 @@ const headSchema = z.object({
 
 type GenerationHead = z.infer<typeof headSchema>;
 
-/** Returns null if the first line is not a valid header. Other unreadable lines are skipped. */
+/** Parses a state file; null if its first line is not a valid header. Skips other unreadable lines. */
 function parseGenerationState(
   values: readonly unknown[],
 ): { readonly head: GenerationHead; readonly finished: readonly FinishedChunk[] } | null {
@@ -173,7 +173,7 @@ export async function generateGoldenSet(
   };
   const items = kept.map((chunk) => toItem(chunk, pipeline.name, provenance));
   const isDone = generation.end.kind === 'complete' || generation.end.kind === 'no_more_chunks';
-  // At the cost cap, the queries that were paid for are returned, and the state remains for a later resume.
+  // At the cost cap, returns the queries that were paid for, and keeps the state file for a later resume.
   const hasResult = (isDone || generation.end.kind === 'cost_cap') && items.length > 0;
   const set =
     hasResult && options.out === undefined ? await addToSet(sets, options.set, before, items, model.model) : null;

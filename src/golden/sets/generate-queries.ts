@@ -1,4 +1,6 @@
-/** Requests queries about stored chunks from a chat model, and keeps the queries that a real user could have asked. */
+/**
+ * Requests queries about stored chunks from a chat model, and accepts only queries that a real user could have asked.
+ */
 import { z } from 'zod';
 import type { ChatAnswer, ChatModel, ChatRequest } from '../../connectors/models/chat-model.ts';
 import { cosineSimilarity } from '../../math/vector/matrix.ts';
@@ -75,7 +77,7 @@ export interface GenerateRequest {
 const AT_ONCE = 4;
 /** Number of consecutive failures after which the generation stops. */
 const FAILURES = 5;
-/** Number of queries after which, if none of them retrieved its chunk, the ids of retriever and store must differ. */
+/** If none of this many queries retrieved its chunk, the retriever and the store must use different ids. */
 const NEVER_RETRIEVED = 20;
 
 /**
@@ -129,7 +131,7 @@ export async function generateQueries(
     }
   }
 
-  /** Returns the finished chunk, or null if nothing was charged, and what failed. */
+  /** Returns the finished chunk (null if nothing was charged) and, after a failure, its message. */
   async function evaluateAnswer(asked: Asked, { chunk, prompt }: Prompt) {
     if (asked.kind === 'failed') return { result: null, failure: asked.message };
     const { tokens } = asked;
@@ -214,8 +216,8 @@ const NEAR_COSINE = 0.92;
 /**
  * Returns a filter that drops a query if it reveals its source (see `queryProblem`), if it is nearly the same as a
  * known query (Jaccard similarity of words from 0.8, or with an embedder a cosine above 0.92), or if the pipeline's
- * retriever does not return the source chunk among the first 10. If the embedder fails, cosines are not compared.
- * Verdicts depend on the queries kept before.
+ * retriever does not return the source chunk among the first 10 results. If the embedder fails, cosines are not
+ * compared. The outcome depends on the queries that were accepted before.
  */
 function createQueryFilter(
   { retriever, embedder }: WatchedPipeline,
@@ -275,7 +277,7 @@ export function requestFor(chunk: string, place: number, seed: number): ChatRequ
   };
 }
 
-/** Rejects only with the reason of `signal`. */
+/** Asks the model for a query. Rejects only with the reason of `signal`. */
 async function askForQuery(model: ChatModel, request: ChatRequest, signal: AbortSignal): Promise<Asked> {
   const first = await model.answer(request, signal);
   const read = interpret(first, tokensOf(request, first));

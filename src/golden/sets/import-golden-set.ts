@@ -56,8 +56,8 @@ export class SourceFiles {
   }
 
   /**
-   * Returns the SHA-256, hex, of all files read, each with its role, and of `meaning`, the options that change what the
-   * bytes mean. Call it once, after every file has been read to its end.
+   * Returns the SHA-256, hex, of all files read, each with its role, and of `meaning`, the options that change the
+   * meaning of the bytes. Must be called once, after every file has been read to its end.
    */
   contentHash(meaning: readonly string[]): string {
     const files = this.#read.map(({ role, hash }) => [role, hash.digest('hex')]);
@@ -244,7 +244,7 @@ export async function importGoldenSet(sets: GoldenSets, file: GoldenSetFile, nam
   return { ...(await sets.add({ name, contentHash, format, queries, origin }, new Date(), signal)), warnings, summary };
 }
 
-/** Part of every content hash. Increase it when the same files should produce a different golden set. */
+/** Part of every content hash. Must be increased when the same files produce a different golden set. */
 const MEANING_VERSION = 2;
 
 /**
@@ -333,7 +333,7 @@ export async function exportGoldenSetTo(
  *
  * @param replace allows overwriting existing files
  * @returns the paths of the files
- * @throws RecalldError `file_unwritable`, and the reason of the signal; no new file remains then
+ * @throws RecalldError `file_unwritable`, and the reason of the signal. In both cases, no new file remains
  */
 async function writeExport(
   files: readonly ExportFile[],

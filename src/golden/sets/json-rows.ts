@@ -10,7 +10,9 @@ import { type TableRow, tableRoleOf } from '../rules/table-columns.ts';
 
 type Lines = AsyncIterable<readonly SourceLine[]>;
 
-/** Yields objects written one per line or in one list, whatever the file name. @throws RecalldError file_malformed */
+/**
+ * Yields objects written one per line or in one list, regardless of the file name. @throws RecalldError file_malformed
+ */
 export async function* jsonRows(lines: Lines, path: string): AsyncGenerator<Placed> {
   const batches = lines[Symbol.asyncIterator]();
   for (let next = await batches.next(); next.done !== true; next = await batches.next()) {

@@ -1,4 +1,4 @@
-/** Finds replacements for missing judged documents, and stores the replacements that people accept. */
+/** Finds replacements for missing judged documents, and stores the replacements that users accept. */
 import type { Context } from '../../core/context.ts';
 import { RecalldError } from '../../core/errors.ts';
 import type { GoldenSetVersion } from '../rules/golden-set.ts';
@@ -15,7 +15,7 @@ import type { CheckedSet } from './check-golden-set.ts';
 import { findVersion, sha256 } from './import-golden-set.ts';
 import { findLostDocuments, probeStoredLabels } from './missing-documents.ts';
 
-/** Maximum time that a person waits for the store and the embedder. */
+/** Maximum time that the page waits for the store and the embedder. */
 const PATIENCE_MS = 25_000;
 
 export type FoundFixes = Awaited<ReturnType<typeof findLabelFixes>>;

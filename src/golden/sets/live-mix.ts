@@ -22,7 +22,7 @@ type LiveMix = Extract<RepresentativenessOutcome, { readonly kind: 'measured' }>
 
 /** Maximum number of live queries, sampled at random. */
 const LIVE_QUERIES = 2000;
-/** Maximum number of golden queries; larger sets are not embedded, because the cost would exceed the benefit. */
+/** Maximum number of golden queries; Larger sets are not embedded, because the cost would exceed the benefit. */
 const GOLDEN_QUERIES = 2000;
 
 /** Rejects only with the reason of `signal` and on database errors. */
@@ -99,7 +99,7 @@ function unknown(reason: 'no_embedder' | 'no_vectors' | 'embedder_failed', messa
 }
 
 export const REPRESENTATIVENESS = 'golden_representativeness';
-/** Prefix of the reweighted measures; the golden measure follows. */
+/** Prefix of the names of reweighted measures. The golden measure follows the prefix. */
 export const LIVE_MIX_PREFIX = 'golden_live_mix_';
 const WEEK_MS = 7 * DAY_MS;
 /** Measures that are reweighted to the live traffic mix, at the largest cutoff of the run. */
@@ -108,8 +108,8 @@ const reweighted: ReadonlySet<string> = new Set(['hit_rate', 'mrr', 'ndcg', 'rec
 /**
  * Stores the texts of judged documents for every golden set of the pipeline; see `recordJudgedDocuments`.
  *
- * @throws RecalldError store_unreachable if store or embedder failed, because no measurement records that failure, and
- * database_unreachable
+ * @throws RecalldError store_unreachable if the store or the embedder failed, because no measurement records that
+ *   failure; database_unreachable
  */
 export async function recordGoldenDocuments(
   context: Context,

@@ -60,12 +60,15 @@ export async function findLostDocuments(
     anchors,
     /** Ids of lost documents without a stored text, which cannot be searched for. */
     unknown,
-    /** A sentence that states why the search ended early, else null. */
+    /** A sentence that states why the search ended early; null if it did not. */
     gap: null,
   };
 }
 
-/** Maximum number of missing documents searched per run; the others are assumed to be like the majority of these. */
+/**
+ * Maximum number of missing documents that are searched for per run. The others are classified like the majority of
+ * these.
+ */
 const SEARCHED = 100;
 const SEED = 1;
 

@@ -9,12 +9,12 @@ import { measureLiveMix } from './live-mix.ts';
 
 /** Maximum number of live queries considered. */
 const CANDIDATES = 20_000;
-/** Number of result ranks that are judged. */
+/** Number of top results that are judged. */
 const DEPTH = 10;
 
 /**
- * Rejects only with the reason of `signal` and on database errors. If the retriever fails for a query, the query has
- * only the documents that users saw.
+ * Selects live queries with the documents to judge. Rejects only with the reason of `signal` and on database errors. If
+ * the retriever fails for a query, the query has only the documents that users saw.
  *
  * @param golden queries that are already in the golden set
  */
@@ -76,7 +76,7 @@ async function withJudgments(query: ChosenQuery, { retriever }: WatchedPipeline,
     judgments: suggestJudgments(results, found, query.feedback, grades, DEPTH),
     /** Document texts, if the retriever returns them. */
     texts,
-    /** Why the retriever returned no results; null if it did. */
+    /** Why the retriever failed; null if it answered. */
     gap,
   };
 }

@@ -10,8 +10,8 @@ const READ = 2000;
 const BATCH = 500;
 
 /**
- * Reads the texts of judged documents whose text is not stored yet, by id, and stores them. A store that fails or has
- * no texts ends the pass; the next pass continues.
+ * Reads the texts of judged documents whose text is not stored yet, by id, and stores them. The pass ends if the store
+ * fails or has no texts; the next pass continues.
  *
  * @param judged ids of the judged documents of a set
  */

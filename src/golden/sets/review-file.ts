@@ -72,10 +72,10 @@ function parseReviewLine(line: SourceLine): ReviewItem {
   throw malformed(line, `${problem}; keep the form that golden promote or golden generate wrote`);
 }
 
-/** Fields next to a judgment that help the reviewer. */
+/** Additional fields of a judgment that help the reviewer. */
 type JudgmentNotes = Readonly<Record<string, string | number | null>>;
 
-/** Formats a line of a review file. `notes` are for people; the import ignores them. */
+/** Formats a line of a review file. `notes` are for the reviewer; the import ignores them. */
 export function reviewLine(
   item: ReviewItem,
   notes: Readonly<Record<string, unknown>>,

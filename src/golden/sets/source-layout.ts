@@ -137,7 +137,7 @@ type GoldenPath = Awaited<ReturnType<typeof inspectPath>>;
 export async function inspectPath(path: string) {
   try {
     const isFolder = (await stat(path)).isDirectory();
-    // A file may be readable even if its folder cannot be listed; most formats need only the file.
+    // A file may be readable even if its folder cannot be listed, and most formats need only the file.
     if (!isFolder) {
       const folder = dirname(path);
       const names: string[] = await fileNames(folder).catch(() => []);
@@ -187,7 +187,7 @@ export interface JudgedQueriesSources {
   readonly queries: string;
   readonly qrels: string;
   readonly corpus: string | null;
-  /** States which of several files is used. */
+  /** A sentence that states which of several files is used; null if there is only one. */
   readonly note: string | null;
 }
 
@@ -249,7 +249,9 @@ function beirSources(at: GoldenPath, { queriesPath, qrelsPath }: ReadGoldenSetOp
   };
 }
 
-/** Returns qrels.tsv, else qrels/test.tsv, else the first of qrels/*.tsv, with a note about unused files. */
+/**
+ * Returns the first that exists of qrels.tsv, qrels/test.tsv and the files qrels/*.tsv, with a note about unused files.
+ */
 function beirQrels({ path, names, splits }: GoldenPath) {
   const inSplits = splits.map((name) => join('qrels', name));
   const found = [

@@ -1,12 +1,12 @@
-/** Deletes old golden run answers, which are the fastest growing rows and rarely read again. */
+/** Deletes old golden run answers, which are the fastest-growing rows and are rarely read again. */
 import type { Pool } from 'pg';
 
 /** Number of runs per statement, so that no statement takes long. */
 const RUNS_AT_A_TIME = 200;
 
 /**
- * Runs of a set that started before $3 and still have their answers, except runs that people return to: current and
- * former baselines, runs in incidents, and the first and last completed run of each day (UTC).
+ * Selects the runs of a set that started before $3 and still have their answers, except runs that users may return to:
+ * current and former baselines, runs in incidents, and the first and last completed run of each day (UTC).
  */
 const expiredSql = `
   select r.id from golden_runs r

@@ -10,15 +10,15 @@ import type { GoldenRun } from '../rules/run.ts';
 /** Kinds of deployments that change results; a new version of a golden set does not. */
 const DEPLOYED = `('index', 'embedder', 'retriever')`;
 
-/** Number of failed or timed-out queries of the run `r`, which remains after its answers are deleted. */
+/** Number of failed or timed-out queries of the run `r`. The number remains available after the answers are deleted. */
 const failedQueries = `
   case when r.outcomes is null
        then (select count(*)::integer from golden_run_answers a where a.run_id = r.id and a.outcome in ('error', 'timeout'))
        else coalesce((r.outcomes->>'error')::integer, 0) + coalesce((r.outcomes->>'timeout')::integer, 0) end`;
 
 /**
- * Condition: the incident `i` was open during the run `r`, and is about more than changed measures, which alone are not
- * a fault.
+ * Condition: the incident `i` was open during the run `r`, and concerns more than changed measures, which alone do not
+ * indicate a fault.
  */
 const OPEN_DURING = `(i.timeline = '[]' or jsonb_path_exists(i.timeline, '$[*] ? (@.rule != "${MEASURE_CHANGED}")'))
                      and i.pipeline = r.pipeline and i.opened_at < coalesce(r.finished_at, clock_timestamp())
@@ -38,7 +38,7 @@ export const isCleanBesideBaseline = `
 /**
  * @param runs of one pipeline and set
  * @param pinned the run to be pinned; deployments are counted between it and each run
- * @returns in the order of the runs
+ * @returns the facts, in the order of the runs
  */
 export async function readRunFacts(
   pool: Pool,

@@ -29,7 +29,7 @@ const selectBaseline = `
          pinned_at, unpinned_at
     from golden_baselines`;
 
-/** Deletes the scores too, because nothing is compared with an unpinned run. */
+/** Also deletes the mean scores, because nothing is compared with an unpinned run. */
 const unpinSql = `
   with ended as (
     update golden_baselines set unpinned_at = $3::timestamptz
@@ -89,7 +89,7 @@ export function createGoldenBaselines(pool: Pool, scope: Scope = null) {
     ): Promise<void> {
       const { pipeline, goldenSet, runId, note, noise, pinnedAt } = baseline;
       await inTransaction(pool, async (client) => {
-        // Serializes concurrent pins, so that the second pin replaces the first.
+        // Serializes concurrent pins, so that the second one replaces the first.
         await lockInTransaction(client, 'golden baseline', pipeline, goldenSet);
         const before = await unpin(client, pipeline, goldenSet, pinnedAt);
         const act = { at: pinnedAt, by, act: 'pin_baseline', pipeline, subject: goldenSet } as const;

@@ -1,6 +1,7 @@
 /**
- * Batches of golden runs, which workers claim one at a time with a lease. The batches are created with the run. Stored
- * answers alone determine which queries are done: a worker that takes over a batch runs the queries without an answer.
+ * Batches of golden runs, which workers claim one at a time with a lease. The batches are created with the run. Only
+ * stored answers determine which queries are done, so a worker that takes over a batch runs the queries without an
+ * answer.
  */
 import type { Pool } from 'pg';
 import { queryRows } from '../../platform/postgres/rows.ts';
@@ -8,9 +9,10 @@ import { queryRows } from '../../platform/postgres/rows.ts';
 export function createGoldenBatches(pool: Pool) {
   return {
     /**
-     * Claims the first batch that is neither held nor done.
+     * Claims the first batch that is neither claimed nor done.
      *
-     * @returns its number, or null if there is none, the run has ended, or one worker holds the whole run
+     * @returns the number of the batch; null if there is none, if the run has ended, or if one worker has claimed the
+     *   whole run
      */
     async claim(runId: string, holder: string, leaseSeconds: number): Promise<number | null> {
       const { rows } = await pool.query<{ batch: number }>(
@@ -28,7 +30,7 @@ export function createGoldenBatches(pool: Pool) {
       return rows[0]?.batch ?? null;
     },
 
-    /** Returns false if the run has ended or another worker holds the batch. */
+    /** Renews the lease. Returns false if the run has ended or another worker has claimed the batch. */
     async renew(runId: string, batch: number, holder: string, leaseSeconds: number): Promise<boolean> {
       const { rowCount } = await pool.query(
         `update golden_run_batches b
@@ -41,7 +43,7 @@ export function createGoldenBatches(pool: Pool) {
       return rowCount === 1;
     },
 
-    /** Releases the batch, so that another worker can claim it at once. */
+    /** Releases the batch, so that another worker can claim it immediately. */
     async release(runId: string, batch: number, holder: string): Promise<void> {
       await pool.query(
         `update golden_run_batches set lease_holder = null, lease_until = null
@@ -67,7 +69,7 @@ export function createGoldenBatches(pool: Pool) {
       );
     },
 
-    /** Number of batches that are neither held nor done, that a worker holds, and that are done. */
+    /** Returns the numbers of batches that are unclaimed, that a worker has claimed, and that are done. */
     async counts(runId: string) {
       const rows = await queryRows<{ free: number; held: number; done: number }>(
         pool,

@@ -44,7 +44,10 @@ export function createGoldenRotations(pool: Pool, scope: Scope = null) {
       return queryRow<GoldenRotation>(pool, openSql, [pipeline, goldenSet]);
     },
 
-    /** Begins a rotation unless a rotation to that version is open; replaces a rotation to another version. */
+    /**
+     * Begins a rotation unless a rotation to that version is already open. Replaces an open rotation to another
+     * version.
+     */
     begin(rotation: Omit<GoldenRotation, 'id' | 'endedAt' | 'outcome' | 'levels' | 'shifts'>): Promise<GoldenRotation> {
       const { pipeline, goldenSet, fromVersion, toVersion, runsNeeded, startedAt } = rotation;
       return inTransaction(pool, async (client) => {

@@ -1,8 +1,8 @@
 /**
  * Golden runs and the outcomes of their queries.
  *
- * A worker holds a running run with a lease. Only the worker that holds the run stores answers. When the lease expires,
- * any worker may take over the run and continue with the queries that have no answer.
+ * A worker claims a run in progress with a lease. Only the worker with the lease stores answers. When the lease
+ * expires, any worker may take over the run and continue with the queries that have no answer.
  */
 
 import type pg from 'pg';
@@ -68,7 +68,7 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null, scope:
       });
     },
 
-    /** Claims or renews the lease. Returns false if the run is not running or another worker holds it. */
+    /** Claims or renews the lease. Returns false if the run is not in progress or another worker has the lease. */
     async hold(runId: string, holder: string, leaseSeconds: number): Promise<boolean> {
       const { rowCount } = await pool.query(
         `update golden_runs
@@ -80,7 +80,7 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null, scope:
       return rowCount === 1;
     },
 
-    /** Releases the lease, so that another worker can continue at once. */
+    /** Releases the lease, so that another worker can continue immediately. */
     async release(runId: string, holder: string): Promise<void> {
       await pool.query(
         `update golden_runs set lease_holder = null, lease_until = null where id = $1::text and lease_holder = $2::text`,
@@ -134,11 +134,11 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null, scope:
       readonly goldenSet?: string;
       readonly version?: number;
       readonly status?: RunStatus;
-      /** Default: full runs. */
+      /** Purpose of the runs; default: full runs. */
       readonly purpose?: RunPurpose;
       /** Returns only runs that started before this run. */
       readonly before?: GoldenRun;
-      /** Default: newest first. */
+      /** Order of the runs; default: newest first. */
       readonly order?: 'oldest_first';
       readonly limit: number;
     }): Promise<readonly GoldenRun[]> {
@@ -171,31 +171,33 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null, scope:
     checks: (runId: string) => readChecks(pool, runId),
     outcomes: (runId: string) => readOutcomes(pool, runId),
 
-    /** Why queries failed; null if none failed. */
+    /** Returns why queries failed; null if none failed. */
     failure: (runId: string) => readFailure(pool, runId),
     comparisons: (runId: string) => readComparisons(pool, runId),
 
-    /** Forbidden documents that were returned, by rank. */
+    /** Returns the forbidden documents that the run returned, by rank. */
     forbidden: (runId: string) => readForbidden(pool, runId),
 
-    /** Facts that may exclude these runs of one pipeline and set from the noise measurement. */
+    /** Returns the facts that may exclude these runs of one pipeline and set from the noise measurement. */
     facts: (runs: readonly GoldenRun[], pinned: GoldenRun) => readRunFacts(pool, runs, pinned),
 
-    /** Accepted differences from a baseline up to a time. */
+    /** Returns the accepted differences from a baseline up to a time. */
     accepted: (baseline: GoldenRun, at: Date) => readAccepted(pool, baseline, at),
 
-    /** Judgments of superseded documents, whose queries are excluded from comparisons. */
+    /** Returns the judgments of superseded documents. Their queries are excluded from comparisons. */
     staleLabels: (runId: string) => readMissingLabels(pool, runId, 'superseded'),
     lostLabels: (runId: string) => readMissingLabels(pool, runId, 'lost'),
 
     /**
-     * Baseline comparisons of the latest completed full runs of a pipeline and set, for versions up to `version`,
-     * oldest first.
+     * Returns the baseline comparisons of the latest completed full runs of a pipeline and set, for versions up to
+     * `version`, oldest first.
      */
     comparedWithBaseline: (...asked: AfterPool<typeof readComparedWithBaseline>) =>
       readComparedWithBaseline(pool, ...asked),
 
-    /** 95th percentile latency of a run in milliseconds, without failures; null if there are no latencies. */
+    /**
+     * Returns the 95th percentile latency of a run in milliseconds, excluding failures; null if there are no latencies.
+     */
     async latency95(runId: string): Promise<number | null> {
       const { rows } = await pool.query<{ p95: number | null }>(
         `select percentile_disc(0.95) within group (order by latency_ms) as p95
@@ -205,7 +207,7 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null, scope:
       return rows[0]?.p95 ?? null;
     },
 
-    /** Sizes of the returned texts, for answers in which every document has a text. */
+    /** Returns the sizes of the returned texts, for answers in which every document has a text. */
     async contexts(runId: string): Promise<readonly ContextSize[]> {
       return queryRows<ContextSize>(
         pool,
@@ -215,7 +217,7 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null, scope:
       );
     },
 
-    /** Ranks of the judged documents in each stage, by query id; only for answers that report stages. */
+    /** Returns the ranks of the judged documents in each stage, by query id, for the answers that report stages. */
     async stages(runId: string): Promise<ReadonlyMap<string, readonly AnsweredStage[]>> {
       const { rows } = await pool.query<{ query_id: string; stages: readonly AnsweredStage[] }>(
         `select query_id, stages from golden_run_answers where run_id = $1::text and stages is not null`,
@@ -224,7 +226,7 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null, scope:
       return new Map(rows.map(({ query_id, stages }) => [query_id, stages]));
     },
 
-    /** Running runs that no worker holds as a whole or in batches, oldest first. */
+    /** Returns the runs in progress that no worker has claimed as a whole or in batches, oldest first. */
     async abandoned(): Promise<readonly GoldenRun[]> {
       return queryRows<GoldenRun>(
         pool,
@@ -252,7 +254,7 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null, scope:
     /** Returns, for the exporter, the latest sentinel of each pair of pipeline and golden set that has ever had one. */
     latestSentinels: () => readLatestSentinels(pool),
 
-    /** See `deleteAnswers`. @returns the number of runs */
+    /** Deletes old answers; see `deleteAnswers`. @returns the number of runs */
     deleteAnswers(...asked: AfterPool<typeof deleteAnswers>): Promise<number> {
       return deleteAnswers(pool, ...asked);
     },

@@ -7,7 +7,7 @@ import type { NewGoldenSet } from '../rules/golden-set.ts';
 /** Number of rows per statement, which takes a few milliseconds. */
 const ROWS = 2000;
 
-/** Inserts in statements of some thousand rows and checks the signal between them. */
+/** Inserts a version in statements of a few thousand rows each, and checks the signal between them. */
 export async function insertVersion(
   client: pg.PoolClient,
   set: NewGoldenSet,
@@ -75,7 +75,7 @@ async function insertQueries(
   );
 }
 
-/** Converts a column with a JSON array of texts; unnest would flatten an array of arrays. */
+/** Converts a column with a JSON array of texts. The column is JSON because unnest would flatten an array of arrays. */
 function textList(column: string): string {
   return `array(select e.value from jsonb_array_elements_text(${column}::jsonb) with ordinality as e order by e.ordinality)`;
 }

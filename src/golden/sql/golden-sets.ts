@@ -51,7 +51,7 @@ export function createGoldenSets(pool: pg.Pool, by: string | null = null, scope:
     ): Promise<{ readonly set: GoldenSetVersion; readonly created: boolean }> {
       if (scope !== null && !scope.ownGoldenSets.includes(set.name)) throw limitedSet(set.name);
       return inTransaction(pool, async (client) => {
-        // Locks in the order that an erasure uses, to avoid a deadlock.
+        // Takes the locks in the same order as an erasure, to avoid a deadlock.
         const allowed = await withoutErased(client, set);
         await lockInTransaction(client, 'golden set', set.name);
         const latest = await readLatest(client, set.name);
@@ -203,7 +203,8 @@ async function readLatest(db: pg.Pool | pg.PoolClient, name: string): Promise<Go
 }
 
 /**
- * Joins in memory, because right after a large import the tables have no statistics and a join in SQL takes minutes.
+ * Joins in memory, because the tables have no statistics right after a large import, and a join in SQL would take
+ * minutes.
  */
 function withJudgments(queries: readonly StoredQuery[], judgments: readonly StoredJudgment[]): GoldenQuery[] {
   const judged = new Map<string, Judgment[]>(queries.map(({ id }) => [id, []]));
@@ -219,7 +220,7 @@ function withJudgments(queries: readonly StoredQuery[], judgments: readonly Stor
 
 /**
  * Removes queries whose live query was erased, or whose user was erased after asking the query. The lock makes later
- * erasures wait until the transaction ends.
+ * erasures wait for the end of the transaction.
  */
 async function withoutErased(client: PoolClient, set: NewGoldenSet): Promise<NewGoldenSet> {
   const { origins = [] } = set;
@@ -245,7 +246,7 @@ async function withoutErased(client: PoolClient, set: NewGoldenSet): Promise<New
   };
 }
 
-/** A query keeps its first origin. */
+/** Stores the origins of queries. A query keeps its first origin. */
 async function storeOrigins(client: PoolClient, { name, origins = [] }: NewGoldenSet, now: Date): Promise<void> {
   const columns = {
     goldenSet: 'text',
@@ -349,7 +350,7 @@ export type GoldenDocuments = ReturnType<typeof createGoldenDocuments>;
 
 export function createGoldenDocuments(pool: Pool) {
   return {
-    /** Stores texts; newer ones replace older ones. */
+    /** Stores texts. Newer texts replace older ones. */
     async record(pipeline: string, documents: readonly SeenDocument[], now: Date): Promise<void> {
       const latest = new Map(documents.map(({ documentId, content }) => [documentId, content]));
       await pool.query(
@@ -365,7 +366,7 @@ export function createGoldenDocuments(pool: Pool) {
       );
     },
 
-    /** Returns the documents that the pipeline's manifest deleted or no longer lists. */
+    /** Returns the documents that the pipeline's manifest marks as deleted or no longer lists. */
     async withdrawn(pipeline: string, ids: readonly string[]): Promise<ReadonlySet<string>> {
       const { rows } = await pool.query<{ id: string }>(
         `select id from index_documents where pipeline = $1::text and id = any ($2::text[]) and deleted`,

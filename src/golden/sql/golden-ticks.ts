@@ -26,7 +26,7 @@ export interface SkipTotal extends TickSeries {
 
 export function createGoldenTicks(pool: Pool) {
   return {
-    /** Returns the latest planned time with a run or a recorded skip; null if there is none. */
+    /** Returns the latest planned time that has a run or a recorded skip; null if there is none. */
     async last({ pipeline, goldenSet, purpose }: TickSeries): Promise<Date | null> {
       const rows = await queryRows<{ last: Date | null }>(
         pool,
@@ -42,7 +42,7 @@ export function createGoldenTicks(pool: Pool) {
 
     /**
      * Records skipped ticks, and counts the ticks that no other replica recorded before. A tick that has a run, for
-     * example because a restarted scheduler made up for it, is not skipped.
+     * example because a restarted scheduler caught up on it, does not count as skipped.
      */
     async skip(
       { pipeline, goldenSet, purpose }: TickSeries,
@@ -69,7 +69,7 @@ export function createGoldenTicks(pool: Pool) {
       );
     },
 
-    /** Total number of skipped ticks, by series and reason. */
+    /** Returns the total number of skipped ticks, by series and reason. */
     async skipTotals(): Promise<readonly SkipTotal[]> {
       return queryRows<SkipTotal>(
         pool,
@@ -80,8 +80,8 @@ export function createGoldenTicks(pool: Pool) {
     },
 
     /**
-     * Number of requests for queries of a set that were sent to a pipeline since a time: one per query, or one per step.
-     * Runs in progress count with all requests.
+     * Returns the number of requests for queries of a set that were sent to a pipeline since a time: one per query, or
+     * one per step. Runs in progress count with all of their requests.
      */
     async requestsSince(pipeline: string, goldenSet: string, since: Date): Promise<number> {
       const rows = await queryRows<{ requests: number }>(

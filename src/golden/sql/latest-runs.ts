@@ -42,8 +42,9 @@ export interface LatestRun {
 const NEWEST = 'r.golden_set_version desc, r.started_at desc';
 
 /**
- * Selects full runs, except runs of versions that run alongside an older version whose scores are exported. Counts are
- * maintained on write, and the newest runs are found by index, so that a long history does not slow this query down.
+ * Selects full runs, except those of a new version that still runs alongside an older version whose scores are
+ * exported. Counts are maintained on write, and the newest runs are found by index, so that a long history does not
+ * slow this query down.
  */
 const latestSql = `
   with sets as (
@@ -147,7 +148,7 @@ export function createLatestRuns(db: pg.Pool): () => Promise<LatestRun[]> {
   };
 }
 
-/** Reads uncached runs one by one, and drops all others from the cache. */
+/** Reads uncached runs one by one, and drops runs that are no longer the latest from the cache. */
 function rememberLatest<T>(
   read: (runId: string) => Promise<T>,
 ): (runIds: readonly string[]) => Promise<ReadonlyMap<string, T>> {
@@ -165,7 +166,7 @@ async function readResults(db: pg.Pool, runId: string) {
   return { scores, baseline: comparisons.find(({ kind }) => kind === 'baseline') ?? null };
 }
 
-/** The state of the sentinels of one pipeline and golden set. */
+/** State of the sentinels of one pipeline and golden set. */
 export type LatestSentinel = Awaited<ReturnType<typeof readLatestSentinels>>[number];
 
 export async function readLatestSentinels(db: pg.Pool) {

@@ -60,7 +60,7 @@ const checkTypes = {
   smallestDetectableDrop: 'double precision',
 } as const;
 
-/** Runs within the caller's transaction. Returns false if the run had already ended. */
+/** Stores the end of a run within the caller's transaction. Returns false if the run had already ended. */
 export async function finishRun(client: pg.PoolClient, runId: string, end: RunEnd): Promise<boolean> {
   const { rowCount } = await client.query(
     `update golden_runs
@@ -114,7 +114,7 @@ async function insertForbidden(
   await insertRows(client, 'golden_run_forbidden', columns, rows);
 }
 
-/** Documents by rank, best first. */
+/** Returns the forbidden documents that a run returned, best rank first. */
 export async function readForbidden(db: pg.Pool, runId: string): Promise<readonly ForbiddenResult[]> {
   return queryRows<ForbiddenResult>(
     db,
@@ -159,7 +159,7 @@ export async function readChecks(db: pg.Pool, runId: string): Promise<readonly C
   return (await readChecksOf(db, [runId])).get(runId) ?? [];
 }
 
-/** Returns the checks of some runs, by run; runs without checks are omitted. */
+/** Returns the checks of the given runs, by run. Omits runs without checks. */
 export async function readChecksOf(
   db: pg.Pool,
   runIds: readonly string[],
@@ -291,7 +291,7 @@ export function createRunReads(pool: pg.Pool) {
       readonly from: Date;
       readonly until: Date;
       readonly limit: number;
-      /** Measures whose scores are read; default: all. */
+      /** Measures whose scores are read; default: all measures. */
       readonly measures?: readonly Measure[];
     }): Promise<readonly HistoricRun[]> {
       const { pipeline, goldenSet, from, until, limit, measures = null } = request;
@@ -314,7 +314,7 @@ export function createRunReads(pool: pg.Pool) {
 
     /**
      * Returns, by document id, the newest recent full run of a pipeline that returned the document for one of these
-     * queries, or for any query if null.
+     * queries, or for any query if `queries` is null.
      */
     async lastReturned(
       pipeline: string,

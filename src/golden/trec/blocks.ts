@@ -4,9 +4,7 @@ import { RecalldError } from '../../core/errors.ts';
 import { signatureProblem } from '../../core/text/file-signature.ts';
 import { unreadable } from '../../platform/files/text-file.ts';
 
-/**
- * Size of a block, and the maximum length of a line: a file with a longer line is not a list of judgments or results.
- */
+/** Size of a block, and maximum length of a line. A file with a longer line is not a list of judgments or results. */
 const BLOCK_BYTES = 512 * 1024;
 const LINE_FEED = 0x0a;
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
@@ -17,14 +15,14 @@ const NOTHING = Buffer.alloc(0);
 export class Block {
   readonly bytes: Buffer;
   private readonly isAscii: boolean;
-  /** Decoded text of an ASCII block, because slicing it is faster than decoding each slice. */
+  /** Decoded text of an ASCII block. Slicing this text is faster than decoding each slice. */
   private text: string | null = null;
 
   /** @throws RecalldError `file_malformed` with its line, unless the block is UTF-8 text */
   constructor(bytes: Buffer, path: string, firstLine: number) {
     this.bytes = bytes;
     this.isAscii = isAscii(bytes);
-    // Text contains no NUL characters. This check also detects UTF-16.
+    // Text files contain no NUL characters. This check also detects UTF-16.
     if ((!this.isAscii && !isUtf8(bytes)) || bytes.includes(0)) refuseBytes(bytes, path, firstLine);
   }
 
@@ -48,7 +46,7 @@ export class Block {
  */
 export type BlockHandler = (block: Block, line: number) => number;
 
-/** Reuses the memory of blocks: touching new memory costs more than reading the file. */
+/** Reuses the memory of blocks, because first use of new memory costs more than reading the file. */
 export class BlockBuffers {
   private readonly free: Buffer[] = [];
 
@@ -56,7 +54,7 @@ export class BlockBuffers {
     return this.free.pop() ?? Buffer.allocUnsafeSlow(BLOCK_BYTES);
   }
 
-  /** Returns blocks that are no longer read. */
+  /** Takes back blocks that are no longer read. */
   giveBack(blocks: readonly Block[]): void {
     for (const { bytes } of blocks) this.free.push(Buffer.from(bytes.buffer));
   }
@@ -94,7 +92,8 @@ export async function forEachBlock(path: string, handle: BlockHandler, buffers =
         kept = buffer.copy(following, 0, end, filled);
         buffer = following;
         reading = readInto(file, path, buffer, kept);
-        // The error is thrown when the promise is awaited, unless the handler throws first.
+        // Prevents an unhandled rejection. The error is thrown when the promise is awaited, unless the handler throws
+        // first.
         reading.catch(() => undefined);
       }
       line = handle(new Block(bytes, path, line), line);

@@ -19,7 +19,7 @@ import { JudgmentTable } from './tables.ts';
 const [TAB, LINE_FEED, CARRIAGE_RETURN, QUOTE, NUMBER_SIGN] = [0x09, 0x0a, 0x0d, 0x22, 0x23] as const;
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf] as const;
 
-/** The format of a file is detected from at most this many lines and bytes. */
+/** Maximum number of lines and bytes from which the format of a file is detected. */
 const [HEAD_LINES, HEAD_BYTES] = [200, 64 * 1024] as const;
 
 /** Amount of parsed text that is collected before it becomes a block. */
@@ -91,7 +91,7 @@ export async function readJudgments(
 /** Returns the first lines of a block that are neither empty nor comments. */
 function headOf(block: Block, path: string, firstLine: number): SourceLine[] {
   const end = block.bytes.length <= HEAD_BYTES ? block.bytes.length : block.bytes.lastIndexOf(LINE_FEED, HEAD_BYTES);
-  // If the first line is longer, it is used alone.
+  // If the first line exceeds the limit, it is used alone.
   const text = block.slice(0, end <= 0 ? block.bytes.length : end);
   const lines = text.split('\n', HEAD_LINES).map((line, index) => ({
     file: path,
@@ -180,7 +180,7 @@ function tabLines(reading: LineReading): BlockHandler {
       const place = { file: path, line, text: '' };
       const count = cutAtTabs(bytes, start, end, starts, ends);
       if (count !== width) throw malformed(place, wrongWidth(form, count));
-      // Files with a header are written by CSV libraries, which quote some cells; TREC files have no quotes.
+      // Files with a header were written by CSV libraries, which quote some cells. TREC files have no quotes.
       if (form.headerLine !== null && bytes.subarray(start, end).includes(QUOTE)) {
         const cells = qrelsCells(bytes.toString('utf8', start, end), 'tabs');
         texts.add(place, cells[query] ?? '', cells[document] ?? '', gradeOfText(cells, grade, place, toGrade));
@@ -198,7 +198,7 @@ function tabLines(reading: LineReading): BlockHandler {
   };
 }
 
-/** Reads CSV and JSON lines. */
+/** Reads the lines of CSV and JSON lines files. */
 function textLines(reading: LineReading): BlockHandler {
   const { path, form, judgments, toGrade } = reading;
   const { query, document, grade, separator, headerLine } = form;

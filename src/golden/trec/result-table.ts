@@ -1,14 +1,17 @@
-/** The results of a run file, or of a part of it, stored as numbers. */
+/** Stores the results of a run file, or of a part of it, as numbers. */
 import type { ScoredDocuments } from '../../math/ir/ranking.ts';
 import type { Block } from './blocks.ts';
 import { countOf, DocumentRows, DocumentSet, enlarged, type QueryRows } from './document-rows.ts';
 import type { JudgmentTable } from './tables.ts';
 
-/** Average number of moves per row above which another sort is faster: at first, and if scores are almost sorted. */
+/**
+ * Average number of moves per row above which another sort is faster: for the first attempt, and for scores that are
+ * almost sorted.
+ */
 const [FIRST_MOVES, MAX_MOVES] = [1, 8] as const;
 const NO_ROWS: QueryRows = { ranges: [] };
 const SPACE = 0x20;
-/** No separator besides the tab. */
+/** The separator if tabs are the only one. */
 const TAB = 0x09;
 
 /** Scores and ranks by query and document id. */

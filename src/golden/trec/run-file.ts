@@ -26,7 +26,7 @@ const MAX_RANK = 2 ** 31 - 1;
 const ROOM_BYTES = 60;
 
 interface RunSink {
-  /** Number of results so far. */
+  /** Number of results that have been added. */
   readonly length: number;
   add(
     block: Block,
@@ -62,7 +62,7 @@ export async function readRunInBatches(
     handle(batch);
     buffers.giveBack(batch.clear().filter((block) => block !== scanned));
   };
-  // The length drops to 0 after a batch, but never within `goOn`, whose progress is measured by it.
+  // The length measures the progress of `goOn`. It drops to 0 after a batch, but never within `goOn`.
   const sink: RunSink = {
     get length() {
       return batch.length;

@@ -61,8 +61,8 @@ export function decideRunLayout(path: string, lines: readonly RunLine[]): RunLay
   if (other !== undefined) {
     const differing = lines.find(({ text }) => !isReadAlike(text, layout, other));
     if (differing !== undefined) throw malformed(path, differing.line, twoReadings(differing.text, layout, other));
-    // Mixed spaces and tabs align columns. Otherwise tabs separate them, because an id on a later line may contain a
-    // space.
+    // If spaces and tabs are mixed, they align columns. Otherwise, tabs separate the columns, because an id on a later
+    // line may contain a space.
     if (lines.some(({ text }) => / \t|\t /.test(text))) return other;
   }
   refuseNumericTags(path, lines, layout);
@@ -86,7 +86,7 @@ function refuseShiftedColumns(path: string, lines: readonly RunLine[], layout: R
   );
 }
 
-/** Returns null for the cells of a line that fits, else what is wrong and how to fix it. */
+/** Describes what is wrong with the cells of a line, and how to fix it; null if they fit the layout. */
 export function problemOf(cells: readonly string[], layout: RunLayout): string | null {
   if (cells.length !== layout.columns.length) return wrongColumns(layout, cells.length);
   for (const column of [layout.query, layout.document]) {
@@ -166,7 +166,7 @@ const looksShifted = ([, , , , score = '', tag = '']: readonly string[]): boolea
   /^[0-9]+$/.test(score) && /^[+-]?[0-9]*\.[0-9]+(?:[eE][+-]?[0-9]+)?$/.test(tag);
 
 /**
- * Rejects files in which an id may contain a space and the tag be missing, so that the last of six columns is the
+ * Rejects files in which an id may contain a space while the tag is missing, so that the last of six columns may be the
  * score.
  */
 function refuseNumericTags(path: string, lines: readonly RunLine[], layout: RunLayout): void {

@@ -1,4 +1,4 @@
-/** Stores the results of a run in any order compactly, and passes them on by query. */
+/** Compactly stores the results of a run whose lines are in any order, and passes them on query by query. */
 import { parseScore } from '../../math/ir/trec-line.ts';
 import { Block } from './blocks.ts';
 import {
@@ -41,7 +41,7 @@ export class RunPartitions {
     hash: 0,
     rank: 0,
   };
-  /** Passes a double between functions as two words, because a number would be boxed. */
+  /** Passes a double between functions as two words, because V8 would box a number. */
   private readonly score = new Float64Array(1);
   private readonly scoreWords = new Int32Array(this.score.buffer);
   private count = 0;
@@ -135,7 +135,7 @@ export class RunPartitions {
     return line;
   }
 
-  /** Passes on whole queries, some at a time, and frees them. The table is emptied after each call. */
+  /** Passes on whole queries in groups, and frees them. The table is emptied after each call. */
   drain(handle: (results: ResultTable) => void): void {
     const table = new ResultTable();
     for (const [index, partition] of this.partitions.entries()) {
@@ -219,7 +219,7 @@ const HEAD = 6;
 const [QUERY_WORD, LENGTH_WORD, HASH_WORD, RANK_WORD, SCORE_WORD] = [0, 1, 2, 3, 4] as const;
 const wordsOf = (idBytes: number): number => HEAD + ((idBytes + WORD - 1) >> 2);
 
-/** Results of some queries, as consecutive records. */
+/** Results of a group of queries, as consecutive records. */
 class Partition {
   private readonly pieces: Piece[] = [];
   private last: Piece | undefined;
@@ -316,7 +316,7 @@ class QueryNumbers {
     return this.count;
   }
 
-  /** Returns the number of an id, a new number if the id is unknown. */
+  /** Returns the number of an id; assigns a new number to an unknown id. */
   numberOf(bytes: Uint8Array, start: number, end: number, hash: number): number {
     const { slots, hashes } = this;
     const mask = slots.length - 1;
@@ -367,7 +367,7 @@ class QueryNumbers {
     this.bytes.set(bytes.subarray(start, end), from);
     this.ends[number] = to;
     this.hashes[number] = hash;
-    // The table grows, so that at most half of the slots are used.
+    // Grows the table, so that at most half of the slots are used.
     if (this.count === this.hashes.length) this.grow();
     return number;
   }

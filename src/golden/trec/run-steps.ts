@@ -12,16 +12,19 @@ import {
   type ScoredDocuments,
 } from '../../math/ir/ranking.ts';
 
-/** Nine digits, so that a step is a safe integer. Leading zeros are refused, because `q1#1` and `q1#01` would be one step. */
+/**
+ * Allows at most nine digits, so that a step is a safe integer. Refuses leading zeros, because `q1#1` and `q1#01` would
+ * be the same step.
+ */
 const STEP = /^(.+)#([1-9]\d{0,8})$/s;
 
 interface StepId {
   readonly query: string;
-  /** From 1. */
+  /** Number of the step, starting at 1. */
   readonly step: number;
 }
 
-/** Results of steps, by place of the judged query and by step. */
+/** Results of steps, by index of the judged query and by step. */
 export class RunSteps {
   readonly #rankings = new Map<number, Map<number, Ranking>>();
   readonly #path: string;
@@ -56,7 +59,7 @@ export class RunSteps {
     this.count += 1;
   }
 
-  /** Remembers an unjudged query id that looks like a step but is none. */
+  /** Remembers the first unjudged query id that looks like a step but is not one. */
   notice(id: string): void {
     const end = id.lastIndexOf('#');
     if (end > 0 && this.#places.has(id.slice(0, end))) this.unread ??= id;

@@ -65,11 +65,14 @@ export interface TrecScores {
   readonly counts: EvaluationCounts;
   /** Likely cause of a mismatch; null if at least one judged document is found, or if none is judged. */
   readonly mismatch: RunMismatch | null;
-  /** Neighbors by score of which the better one has the better rank (`agree`) or the worse rank (`disagree`). */
+  /**
+   * Number of neighbors in the order of scores whose ranks have the same order (`agree`) or the reverse order
+   * (`disagree`).
+   */
   readonly ranks: { readonly agree: number; readonly disagree: number };
   /** The first repeated document in the results of a query. */
   readonly repeat: { readonly queryId: string; readonly documentId: string; readonly times: number } | null;
-  /** Number of steps, and a query id that looks like a step but is none; null without such an id. */
+  /** Number of steps, and a query id that looks like a step but is not one; null if there is no such id. */
   readonly steps: { readonly count: number; readonly unread: string | null };
   /** One column per key, one value per judged query. */
   readonly columns: readonly Float64Array[];
@@ -185,7 +188,7 @@ function ignore({ unjudged, steps }: RunScores, queryId: string): void {
 /** Number of results in a batch that fits into the processor cache. */
 const BATCH_RESULTS = 2000;
 
-/** Error thrown while reading a run that cannot be scored in batches. */
+/** Thrown while reading a run that cannot be scored in batches. */
 const splitQuery = new Error('a query is split over two batches');
 
 /** Returns null if the results of a query span two batches. */
@@ -317,7 +320,7 @@ function sampleIds(
   for (const id of (batch.get(queryId)?.ids ?? []).slice(0, SAMPLED_OF_QUERY)) returnedIds.add(id);
 }
 
-/** Returns the repeat for the first query by id, so that the order of lines does not matter. */
+/** Returns the repeated document of the query whose id sorts first, so that the order of lines does not matter. */
 function firstRepeat(before: TrecScores['repeat'], batch: ResultTable, queryId: string): TrecScores['repeat'] {
   if (before !== null && compareCodePoints(before.queryId, queryId) < 0) return before;
   const times = new Map<string, number>();

@@ -21,7 +21,7 @@ export class JudgmentTable {
     return this.documents.queries;
   }
 
-  /** Adds the grade of the document at `[start, end)` of a line, for the query at `[queryStart, queryEnd)`. */
+  /** Adds the grade of the document at `[start, end)` of a block, for the query at `[queryStart, queryEnd)`. */
   add(
     block: Block,
     line: number,
@@ -75,7 +75,8 @@ export class JudgmentTable {
   }
 
   /**
-   * Fills a set with the documents of a query, with room for more, and returns the first row that repeats one, or -1.
+   * Fills a set with the documents of a query, with room for `more` documents, and returns the first row that repeats a
+   * document, or -1.
    */
   listIn(set: DocumentSet, query: QueryRows, more = 0): number {
     const { ranges } = query;

@@ -1,4 +1,4 @@
-/** `recalld golden check`: checks a golden set, and applies the fixes to judgments that a person accepts. */
+/** `recalld golden check`: checks a golden set, and applies the proposed fixes that the user accepts. */
 
 import { createInterface } from 'node:readline/promises';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
@@ -23,7 +23,7 @@ import { repairJudgments } from '../../sets/label-fixes.ts';
 import type { RepresentativenessOutcome } from '../../sets/live-mix.ts';
 import { parseSetName } from './sets.ts';
 
-/** Minimum size of a golden set; smaller sets are of little value for comparisons. */
+/** Minimum size of a golden set. Smaller sets are of little use for comparisons. */
 const MIN_QUERIES = 100;
 const SHOWN = 20;
 
@@ -58,7 +58,7 @@ function checkLines({ set, queries, check, answers, power }: CheckedSet): string
   }
   if (proposals.length > 0) {
     lines.push(
-      `Proposals: ${proposals.length}. --fix prompts for each one, --fix --accept all accepts all.`,
+      `Proposals: ${proposals.length}. --fix prompts for each one; --fix --accept all accepts all.`,
       ...shown(proposals.map((proposal) => `  ${proposalLine(proposal)}`)),
     );
   }
@@ -174,7 +174,7 @@ function evidenceWords(evidence: AnchorEvidence): string {
 function advice(queries: number): string[] {
   return queries < MIN_QUERIES
     ? [
-        `Size: ${plural(queries, 'query', 'queries')}. Use at least ${MIN_QUERIES}, better 300, before you trust a verdict.`,
+        `Size: ${plural(queries, 'query', 'queries')}. Use at least ${MIN_QUERIES} queries, preferably 300, before you trust a verdict.`,
       ]
     : [];
 }
@@ -236,7 +236,7 @@ export function checkCommand(signal: AbortSignal): CommandUnknownOpts {
     .requiredOption('--set <name>', 'name of the golden set', parseSetName)
     .option('--fix', 'add a set version with the accepted proposals for stale labels', false)
     .option('--accept <which>', '`all`, or a file: the --json output with the accepted proposals')
-    .addHelpText('after', '\nExit code 1: problems with labels, judgments, queries or result ids.')
+    .addHelpText('after', '\nExit code 1: the labels, judgments, queries or result ids have problems.')
     .action(({ pipeline, set, fix, accept, json, config }) =>
       check(commandSettings(config, signal), pipeline, set, fix, accept, json === true),
     );
@@ -294,7 +294,7 @@ async function acceptedOf(
 }
 
 /**
- * Asks about each proposal: `y` accepts it, `a` accepts it and all further proposals, `q` quits; any other answer
+ * Asks about each proposal: `y` accepts it, `a` accepts it and all further proposals, `q` quits; any other input
  * rejects the proposal.
  */
 async function askForEach(proposals: readonly LabelProposal[], signal: AbortSignal): Promise<LabelProposal[]> {

@@ -30,7 +30,7 @@ import { countsJson, mismatchJson, notesOf, refuseMismatch } from './trec-report
 const MAX_QUERIES = 10;
 
 /**
- * Yields a table of the metrics, the verdict and its rule, the queries with the largest losses, and advice on the size
+ * Yields a table of the metrics, the verdict with its rule, the queries with the largest losses, and advice on the size
  * of the set.
  */
 function* comparisonAsText(compared: OfflineComparison, settings: ComparisonSettings): Generator<string> {
@@ -74,7 +74,7 @@ function describeVerdict({ primary, verdict, metrics }: RunComparison, settings:
       : ['The first metric in --metrics decides; the others are context, each tested at the same level.']),
     ...(context.length === 0 || verdict === 'regression'
       ? []
-      : [`${context.join(' and ')} regressed too, but that does not affect the verdict.`]),
+      : [`${context.join(' and ')} also regressed, but this does not affect the verdict.`]),
   ];
 }
 
@@ -89,7 +89,7 @@ function describeQueries({ comparison, baseline, candidate }: OfflineComparison)
   ];
 }
 
-/** Reports on the first metric that regressed; if none did, on the first on which any query scored worse. */
+/** Reports on the first metric that regressed; if none did, on the first metric in which any query scored lower. */
 function tableOfLosses({ comparison, queryIds, baseline, candidate }: OfflineComparison): string | null {
   const { metrics } = comparison;
   const regressed = metrics.findIndex(({ verdict }) => verdict === 'regression');
@@ -209,7 +209,7 @@ Otherwise it is inconclusive. p comes from the sign-flip randomization test, whi
 samples for many queries. The first metric in --metrics decides the verdict and the exit code; the others are context,
 each tested at the same level. unjudged@k is compared, but decides only if it is the only metric.
 
-The 95 % CI of the mean difference is Newcombe's for hit_rate and all_found, else BCa bootstrap or t. "detectable" is the smallest
+The 95 % CI of the mean difference is Newcombe's for hit_rate and all_found, otherwise BCa bootstrap or t. "detectable" is the smallest
 difference that this number of queries detects with a probability of 80 %.
 
 With several candidates, every pair is compared in every metric, with p adjusted by Holm for the number of pairs. The

@@ -22,8 +22,8 @@ import { countsJson, mismatchJson, notesOf, refuseMismatch } from './trec-report
 const ROWS_PER_CHUNK = 1000;
 
 /**
- * Yields the report as one JSON document, in pieces. A plain object would reorder query ids that look like numbers and
- * lose an id `__proto__`. A missing bound (dcg of one query) is null.
+ * Yields the report as one JSON document, in pieces. Does not build a plain object, which would reorder query ids that
+ * look like numbers and lose an id `__proto__`. A missing bound (dcg of one query) is null.
  */
 function* evaluationAsJson(evaluation: OfflineEvaluation, withQueries: boolean): Generator<string> {
   const { run, metrics } = evaluation;
@@ -45,7 +45,7 @@ function* evaluationAsJson(evaluation: OfflineEvaluation, withQueries: boolean):
 }
 
 /**
- * Yields the report for a terminal: a table of means, the counts, and if requested a line of tab-separated values per
+ * Yields the report for a terminal: a table of means, the counts and, if requested, a line of tab-separated values per
  * query.
  */
 function* evaluationAsText(evaluation: OfflineEvaluation, withQueries: boolean): Generator<string> {

@@ -193,7 +193,7 @@ export async function promoteToFile(
       suggested,
       /** Number of documents without a suggestion. */
       open: judgments.length - suggested,
-      /** Number of queries that the retriever failed. */
+      /** Number of queries for which the retriever failed. */
       failed: promoted.filter(({ gap }) => gap !== null).length,
     };
   });
@@ -255,7 +255,7 @@ type PromoteOptions = ConfiguredOptions & PromoteRequest;
 function promoteCommand(signal: AbortSignal): CommandUnknownOpts {
   return configuredCommand(
     'promote',
-    'Write live queries with feedback or poor grades to a review file, for a person to judge. Import the file with `golden import --format review`.',
+    'Write live queries with feedback or poor grades to a review file for human judgment. Import the file with `golden import --format review`.',
     'recalld golden promote --pipeline support-docs --since 14d --set support-faq --out review.jsonl',
   )
     .requiredOption('--pipeline <name>', 'name of a pipeline in the config')
@@ -275,10 +275,12 @@ async function promote(settings: CommandSettings, options: PromoteOptions): Prom
   if (options.json === true) return printJson({ ...report, file: options.out });
   printLine(
     `Wrote ${plural(report.promoted, 'query', 'queries')} of ${count(report.candidates)} live queries to ${options.out}: ` +
-      `${plural(report.suggested, 'document')} with a suggested grade, ${report.open} to judge.`,
+      `${plural(report.suggested, 'document')} with a suggested grade, ${report.open} without one.`,
   );
   if (report.failed > 0)
-    printLine(`The retriever failed ${report.failed} of these queries; they list only the documents that users saw.`);
+    printLine(
+      `The retriever failed for ${report.failed} of these queries; the file lists only the documents that users saw for them.`,
+    );
   printLine(`Edit keep and grades, then: recalld golden import ${options.out} --set ${options.set} --format review`);
 }
 

@@ -47,7 +47,7 @@ export function runCommand(signal: AbortSignal): CommandUnknownOpts {
     .requiredOption('--pipeline <name>', 'name of a pipeline in the config')
     .requiredOption('--set <name>', 'name of the golden set')
     .option('--wait', 'run the set in this process and wait until it ends', true)
-    .option('--no-wait', 'enqueue the run for a running daemon and return at once')
+    .option('--no-wait', 'enqueue the run for a running daemon and return immediately')
     .option(
       '--debug <query-id>',
       'run only this query and show its request, response, ranks and scores; stores nothing',
@@ -89,7 +89,7 @@ async function run(settings: CommandSettings, name: string, set: string, isJson:
   if (summary.verdict !== 'ok') process.exitCode = EXIT_CHECK_FAILED;
 }
 
-/** Returns what to check in the config for this failure code. */
+/** Returns the advice on what to check in the config for this failure code. */
 function fixOf(code: string): string {
   const option = misreadingOption(code);
   if (option !== null) return `Check ${option}.`;
@@ -272,7 +272,7 @@ function formatDebuggedQuery(debugged: Awaited<ReturnType<typeof debugQuery>>): 
     ...(query.steps ?? []).map((text, index) => `step ${index + 1}     ${text}`),
     `judged     ${judgments}`,
     ...(exchanges.length === 0
-      ? ['request    not over HTTP: the retriever is a command or searches the store directly']
+      ? ['request    none over HTTP: the retriever is a command or searches the store directly']
       : exchanges.flatMap(({ request, answer }) => [`request    ${request}`, `response   ${answer}`])),
     `outcome    ${outcome}${latencyMs === null ? '' : `, ${Math.round(latencyMs)} ms`}${error === null ? '' : `: ${error}`}`,
     '',

@@ -180,8 +180,8 @@ function readOptions(format: ReadGoldenSetOptions['format'], options: ImportOpti
 }
 
 /**
- * Imports a set and adds hints: a warning if no pipeline uses the set, and `power`, sentences that state which drops
- * the set can detect, for each check of each pipeline that runs it.
+ * Imports a set and adds hints: a warning if no pipeline uses the set, and `power`, which states the drops that the set
+ * can detect, for each check of each pipeline that runs the set.
  *
  * @throws RecalldError as withCommandStore, and for files that cannot be read
  */
@@ -229,7 +229,7 @@ async function importSet(settings: CommandSettings, path: string, options: Impor
   for (const sentence of report.power) note(sentence);
 }
 
-/** Shows how the files are read, without a store. @throws RecalldError as readGoldenSet; usage for a review file */
+/** Reports how the files are read, without a store. @throws RecalldError as readGoldenSet; usage for a review file */
 async function tryImport(path: string, options: ImportOptions, signal: AbortSignal): Promise<void> {
   if (options.format === 'review') {
     throw new RecalldError(
@@ -291,7 +291,7 @@ type ExportOptions = ConfiguredOptions & ExportRequest;
 export function exportCommand(signal: AbortSignal): CommandUnknownOpts {
   return configuredCommand(
     'export',
-    'Write a golden set to files. Importing them recreates the same set.',
+    'Write a golden set to files. An import of these files recreates the same set.',
     'recalld golden export --set support-faq --format csv --out faq.csv\n  recalld golden export --set scifact --format beir --out ./scifact',
   )
     .requiredOption('--set <name>', 'name of the golden set', parseSetName)

@@ -1,4 +1,4 @@
-/** Warns in `recalld config check` if golden schedules are shorter than recent runs. */
+/** Warns in `recalld config check` if the interval of a golden schedule is shorter than recent runs. */
 import { type CommandSettings, readIfThere, withCommandStore } from '../../../app/commands/command-store.ts';
 import { duration, plural } from '../../../core/format.ts';
 import { systemClock } from '../../../core/system-clock.ts';
@@ -8,11 +8,11 @@ import { overrunSeconds } from '../../rules/schedule.ts';
 import type { GoldenRuns } from '../../sql/golden-runs.ts';
 import type { WatchedPipeline } from '../../watched-pipeline.ts';
 
-/** Number of runs whose durations are used. More runs are read, because some may have been cancelled. */
+/** Number of runs whose durations are used. More runs are read, because cancelled runs do not count. */
 const COUNTED = 5;
 const RECENT = 10;
 
-/** Reads the schedules that are shorter than their latest runs. */
+/** Reads the schedules whose intervals are shorter than their latest runs. */
 export function readSlowSchedules(settings: CommandSettings, pipelines: readonly WatchedPipeline[]) {
   return readIfThere(settings, () =>
     withCommandStore(settings, ({ db }) => slowSchedules(db.golden.runs, pipelines, systemClock.now())),
@@ -50,7 +50,7 @@ export async function slowSchedules(runs: GoldenRuns, pipelines: readonly Watche
   return found;
 }
 
-/** Returns the durations of the latest runs in seconds, newest first; a running run counts with its age. */
+/** Returns the durations of the latest runs in seconds, newest first; a run in progress counts with its age. */
 async function lastDurations(
   runs: GoldenRuns,
   series: { readonly pipeline: string; readonly goldenSet: string; readonly purpose: RunPurpose },

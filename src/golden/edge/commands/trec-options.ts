@@ -65,7 +65,7 @@ function parseRelevanceLevel(text: string): number {
   return level;
 }
 
-/** Writes pieces no faster than the stream drains. */
+/** Writes pieces only as fast as the stream drains. */
 export async function writeAll(output: Writable, pieces: Iterable<string>): Promise<void> {
   for (const piece of pieces) {
     if (!output.write(piece)) await once(output, 'drain');

@@ -19,7 +19,7 @@ export function mismatchJson({ mismatch }: TrecScores) {
 /** Ratio of disagreeing to agreeing neighbors at which the order counts as reversed. */
 const REVERSED = 9;
 
-/** Returns sentences about what the counts alone do not explain, most important first. */
+/** Returns sentences that explain the counts, most important first. */
 export function notesOf({ counts, mismatch, path, ranks, repeat, steps }: TrecScores): string[] {
   const notes: string[] = [];
   if (counts.queriesWithSteps > 0) {
@@ -51,8 +51,8 @@ export function notesOf({ counts, mismatch, path, ranks, repeat, steps }: TrecSc
   }
   if (ranks.disagree > 0 && ranks.disagree >= REVERSED * ranks.agree) {
     notes.push(
-      `The scores in ${path} rise with the rank, so the order by score is the reverse of the order by rank. If ` +
-        'they are distances, negate them.',
+      `The scores in ${path} increase with the rank, so the order by score is the reverse of the order by rank. If ` +
+        'the scores are distances, negate them.',
     );
   }
   if (repeat !== null) {

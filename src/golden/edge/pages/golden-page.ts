@@ -1,4 +1,4 @@
-/** Page of a golden set of a pipeline over time: scores with their intervals, deployments, and every run. */
+/** Page of a pipeline's golden set over time: scores with their intervals, deployments, and every run. */
 import { ofKind } from '../../../checks/rules/golden-checks.ts';
 import { worstVerdict } from '../../../checks/rules/threshold.ts';
 import { type Context, onReplica } from '../../../core/context.ts';
@@ -149,7 +149,7 @@ function shownSet(pipeline: string, shown: NonNullable<GoldenPageData['shown']>)
       {
         lead: [
           cron === null ? 'Runs only manually.' : `Runs on the schedule ${cron}.`,
-          ' Bands are 95 % confidence intervals; numbered lines are deployments. ',
+          ' Bands show 95 % confidence intervals; numbered lines show deployments. ',
           baseline === null
             ? 'No baseline is pinned. Open a completed run to pin it.'
             : ['Compared with the baseline ', link(baseline.runId, runPath(baseline.runId)), '.'],
@@ -213,7 +213,7 @@ function score({ scores }: HistoricRun, measure: Measure): Content {
   return found === undefined ? missing('none') : value(found.mean, 'score', found.ciLow, found.ciHigh);
 }
 
-/** The verdict of a completed run, or the status of any other run. */
+/** Returns the verdict of a completed run, or the status of any other run. */
 function outcome({ status, verdicts }: HistoricRun): ContentNode {
   if (status === 'completed' && verdicts.length > 0) return verdictBadge(worstVerdict(verdicts));
   return badge(status === 'completed' ? 'no checks' : status, runTones[status]);

@@ -1,4 +1,4 @@
-/** Reads the data of the page about one golden query, and what the pages about golden runs share. */
+/** Reads the data for the page of a golden query, and the data that several pages about golden runs need. */
 import type { Context } from '../../../core/context.ts';
 import { RecalldError } from '../../../core/errors.ts';
 import type { GoldenQuery } from '../../../core/model.ts';
@@ -61,7 +61,7 @@ export async function readQueryPage(context: Context, runId: string, queryId: st
         .filter((label) => label.queryId === queryId)
         .map(({ documentId, fate }): [string, DocumentFate] => [documentId, fate]),
     ),
-    /** Why relevant documents are missed, determined while the page is built; null unless requested. */
+    /** Explanations of missed documents, determined while the page is built; null unless requested. */
     explained,
     /** The incident that the run was part of; null if there is none. */
     incident,
@@ -72,7 +72,7 @@ const WORDS_LIMIT_MS = 2000;
 
 /**
  * Returns the first words of the documents on both sides and of missed documents. Uses the response to a new request if
- * there is one, otherwise stored texts or, if the store is queried anyway, the store.
+ * there is one; otherwise uses stored texts and, if the store is queried anyway, the texts in the store.
  */
 async function wordsOf(
   { db, pipelines }: Context,
@@ -123,8 +123,8 @@ async function otherRun(context: Context, run: GoldenRun, incident: Incident | n
 }
 
 /**
- * Chooses the run to compare with by default: during an incident the last good run, else the baseline, the last run before
- * a change, or the previous run.
+ * Chooses the default run to compare with: during an incident, the last good run; otherwise the first that exists of
+ * the baseline, the last run before a change, and the previous run.
  */
 export async function comparedWith(
   { db }: Context,
@@ -149,7 +149,9 @@ async function goodRunOf(runs: GoldenRuns, run: GoldenRun, incident: Incident | 
   return found !== null && found.goldenSet === run.goldenSet && found.startedAt < run.startedAt ? found : null;
 }
 
-/** Incidents open within this time after a run ends: evaluation happens at its end and every 15 seconds. */
+/**
+ * An incident opens within this time after a run ends, because alerts are evaluated at its end and every 15 seconds.
+ */
 const EVALUATION_MS = 60_000;
 
 /** Returns the incident that a run was part of; null for a passing run. */
@@ -165,7 +167,7 @@ export async function diagnosisOf({ db }: Context, run: GoldenRun): Promise<Inci
   return isPassing ? null : (found ?? null);
 }
 
-/** Oldest first. */
+/** Returns the deployments within a time span, oldest first. */
 export async function deploymentsWithin(
   context: Context,
   pipeline: string,

@@ -1,4 +1,4 @@
-/** Page of judgments whose documents left the store, and of proposals to replace them. */
+/** Page of judgments whose documents are no longer in the store, and of proposals to replace these documents. */
 import { count, percentage, plural } from '../../../core/format.ts';
 import { labelsPath, pipelinePath, runPath } from '../../../report/console/links.ts';
 import type { Content, PageContent } from '../../../report/model/content.ts';
@@ -45,7 +45,7 @@ export function labelsPage({ pipeline, goldenSet, known, found }: LabelsPageData
         'fixes',
         'Replacements',
         {
-          lead: 'recalld searches the store for chunks with the text of the missing documents. What you accept becomes a new version of the set; the old version stays as it is.',
+          lead: 'recalld searches the store for chunks with the text of the missing documents. The proposals that you accept become a new version of the set; the old version is not changed.',
         },
         found === null
           ? {

@@ -35,7 +35,7 @@ import { stepsSection } from './query-steps.ts';
 import { difference } from './query-table.ts';
 import { queryVerdict } from './query-verdict.ts';
 
-/** A longer text is truncated in the title and shown in full below. */
+/** Longer texts are truncated in the title and shown in full below it. */
 const MAX_TITLE = 140;
 
 export function queryPage(data: QueryPageData): PageContent {
@@ -53,7 +53,7 @@ export function queryPage(data: QueryPageData): PageContent {
     aside: link(`Run ${run.id}`, runPath(run.id)),
     content: [
       !showsText
-        ? lead('No text is shown: this pipeline has privacy.text: hash.')
+        ? lead('The text is not shown, because this pipeline has privacy.text: hash.')
         : isCut && styledParagraph('asked', verbatim(query.text)),
       section(
         'verdict',
@@ -100,7 +100,7 @@ export function queryPage(data: QueryPageData): PageContent {
   };
 }
 
-/** @param fate why the run did not find the document in the store; undefined if it did */
+/** @param fate why the document was not in the store during the run; undefined if it was */
 function inStore(fate: DocumentFate | undefined): Content {
   if (fate === undefined) return 'yes, as far as known';
   return fate === 'superseded'

@@ -4,7 +4,7 @@ import type { Judgment, RetrievedDocument } from '../../../core/model.ts';
 export type RankedDocument = ReturnType<typeof sideBySide>['before'][number];
 
 /**
- * A repeated document counts at its first rank.
+ * Combines both sides of a query. A repeated document counts at its first rank.
  *
  * @returns in `missed`, documents with a grade above 0 that are no longer returned, highest grade first
  */
@@ -26,7 +26,7 @@ export function sideBySide(
         ? [
             {
               id,
-              /** From 1. */
+              /** Rank, starting at 1. */
               rank: index + 1,
               score,
               /** Grade of the document; null if it is unjudged for this query. */

@@ -1,4 +1,6 @@
-/** Steps of a golden query side by side: what each returned, and what no earlier step had returned. */
+/**
+ * Steps of a golden query side by side: the documents that each returned, and those that no earlier step had returned.
+ */
 import type { Content, ContentNode, Section } from '../../../report/model/content.ts';
 import { empty, group, lead, section, styled, table, value, verbatim } from '../../../report/model/show.ts';
 import { rankingsOf } from '../../rules/steps.ts';
@@ -54,7 +56,7 @@ export function stepsSection(
     'steps',
     'Steps',
     {
-      lead: `The retriever was asked each step in this order. all_found@${k} and union_recall@${k} score the union of the first ${k} documents of each step.`,
+      lead: `recalld sent the steps to the retriever in this order. all_found@${k} and union_recall@${k} score the union of the first ${k} documents of each step.`,
     },
     after.answer === null ? lead('This run has no answer to the query.') : group('sides', ...columns),
   );

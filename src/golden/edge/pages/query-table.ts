@@ -31,7 +31,7 @@ const PAGE_SIZE = 25;
 type QueryTableData = Awaited<ReturnType<typeof readQueryTable>>;
 
 /**
- * @param against the run with which its queries are compared; null if there is none
+ * @param against the run with which the queries are compared; null if there is none
  * @param scored scores of the run by metric key
  * @param isFailing true if the queries that dropped most are shown first
  */
@@ -53,7 +53,7 @@ export async function readQueryTable(
     k: Math.max(...cutoffs),
   };
   const page = pageOf(query);
-  // A run without valid scores is not compared.
+  // A run without valid scores cannot be compared.
   const isComparable =
     run.status === 'completed' && against?.status === 'completed' && against.answersDeletedAt === null;
   const other = isComparable ? against : null;
@@ -113,8 +113,8 @@ export function queryTable(run: GoldenRun, data: QueryTableData): Section {
     {
       lead:
         against === null
-          ? 'Scores of each query.'
-          : `Scores of each query, and its score in ${against} unless its labels are stale.`,
+          ? 'Score of each query.'
+          : `Score of each query, and its score in ${against} unless its labels are stale.`,
     },
     group(
       'filters',
@@ -188,7 +188,7 @@ function listed(
   ];
 }
 
-/** Marks a drop or a rise by color and sign. */
+/** Formats a difference; color and sign show a drop or a rise. */
 export function difference(of: number): Content {
   const shown = value(of, 'difference');
   return of === 0 ? shown : styled(of < 0 ? 'fell' : 'rose', shown);

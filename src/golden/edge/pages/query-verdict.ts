@@ -1,4 +1,4 @@
-/** States what happened to a golden query between two runs, and why, in a few sentences. */
+/** Describes in a few sentences how the results of a golden query changed between two runs, and why. */
 import { formatValue, plural } from '../../../core/format.ts';
 import { causeTexts } from '../../../incidents/diagnosis/rules/cause.ts';
 import type { Incident } from '../../../incidents/diagnosis/rules/incident.ts';
@@ -81,7 +81,10 @@ function sentence(
   ];
 }
 
-/** Explains missed documents, using the explanations if they were requested, and names the cause of the incident. */
+/**
+ * Explains why documents were missed, from the explanations if they were requested, and names the cause of the
+ * incident.
+ */
 function reasonsOf(
   { fates, explained }: QueryPageData,
   { missed }: ReturnType<typeof sideBySide>,

@@ -34,7 +34,7 @@ import { queryTable, readQueryTable } from './query-table.ts';
 import { baselineNote, checksSection, forbiddenSection, noAnswerSection, scoresSection } from './run-sections.ts';
 import { stagesSection } from './stages.ts';
 
-/** Maximum number of explained queries. Each explanation takes about five requests to the retriever. */
+/** Maximum number of explained queries, because each explanation takes about five requests to the retriever. */
 export const QUERIES_EXPLAINED = 20;
 
 /** The two most informative measures of a run. */
@@ -89,7 +89,7 @@ export async function readRunPage(context: Context, runId: string, range: TimeRa
     /** Incident that the run was part of; null if there is none. */
     diagnosis,
     queries: await readQueryTable(context, run, against, isBreach(summary.verdict), summary.metrics, query),
-    /** Why relevant documents were missed, determined while the page is built; null unless requested. */
+    /** Explanations of missed documents, determined while the page is built; null unless requested. */
     explained: isAsked ? await explainRun(context, run.id, { queryId: null, limit: QUERIES_EXPLAINED }) : null,
   };
 }
@@ -227,7 +227,7 @@ function pinForm({ id, goldenSet }: GoldenRun, { error, timeout }: RunSummaryJso
     type: 'checkbox',
     name: 'with_failures',
     value: 'yes',
-    label: `${plural(failed, 'query', 'queries')} of this run failed and would count 0 in the baseline. Pin it anyway.`,
+    label: `${plural(failed, 'query', 'queries')} of this run failed and would count as 0 in the baseline. Pin the run anyway.`,
     attributes: { required: true },
   };
   return {

@@ -24,7 +24,7 @@ import type { ComparedJson, MetricJson, RunSummaryJson } from '../../run-summary
 import type { GoldenBaseline } from '../../sql/golden-baselines.ts';
 import { stagesSection } from './stages.ts';
 
-/** The report on a run: its settings, the outcomes of its queries, and its scores. */
+/** Builds the report on a run: its settings, the outcomes of its queries, and its scores. */
 export function runReport(run: RunSummaryJson): Content {
   const { labels, queries, golden_set: set } = run;
   return [
@@ -42,7 +42,7 @@ export function runReport(run: RunSummaryJson): Content {
     labels.lost !== null &&
       labels.lost > 0 &&
       paragraph(
-        `${labels.lost} of ${labels.probed} judged documents of ${set} are missing from the store without a replacement. They count 0.`,
+        `${labels.lost} of ${labels.probed} judged documents of ${set} are missing from the store without a replacement. They count as 0.`,
       ),
     labels.stale !== null &&
       labels.stale > 0 &&
@@ -60,7 +60,7 @@ export function runReport(run: RunSummaryJson): Content {
 function outcomes({ queries, no_answer: none }: RunSummaryJson): string {
   const failed = queries.error + queries.timeout;
   const scored = failed + queries.empty > (none?.n ?? 0);
-  const tail = scored ? '; queries without results count 0 in every mean' : '';
+  const tail = scored ? '; queries without results count as 0 in every mean' : '';
   return `${plural(queries.total, 'query', 'queries')}: ${queries.ok} ok, ${queries.empty} empty, ${queries.error} error, ${queries.timeout} timeout${tail}`;
 }
 
@@ -132,7 +132,7 @@ export function scoresSection(summary: RunSummaryJson, previous: PreviousRun | n
     'Scores',
     {
       lead: summary.provisional
-        ? 'The run is running; these are the scores of the queries answered so far.'
+        ? 'The run is in progress; these are the scores of the queries answered so far.'
         : 'Means over all judged queries with 95 % confidence intervals; a query without results counts as 0.',
     },
     scores(summary, previous),
@@ -157,7 +157,7 @@ function scores(summary: RunSummaryJson, previous: PreviousRun | null): Content 
   return [
     scoreTable(`Scores at ${largest}`, atLargest, against, previous),
     against === null
-      ? lead('No baseline to compare with. Pin a good run to see what changed since.')
+      ? lead('No baseline to compare with. Pin a good run to see what has changed since then.')
       : comparedWith(summary.baseline === null ? BEFORE_CHANGE : 'the pinned baseline', against),
     summary.baseline !== null &&
       summary.deployment !== null &&
@@ -316,7 +316,7 @@ function metric(found: MetricJson | undefined): Content {
   return found === undefined ? missing('none') : value(found.mean, 'score', found.ci_low, found.ci_high);
 }
 
-/** Note on the pinned baseline: how its noise was measured, and which runs were excluded. */
+/** Returns a note on the pinned baseline: how its noise was measured, and which runs were excluded. */
 export function baselineNote({ noise, excludedRuns }: GoldenBaseline): Content {
   const reruns = Object.values(noise[ALL_SEGMENT] ?? {})[0]?.reruns ?? null;
   return [

@@ -1,4 +1,4 @@
-/** Part of the weekly report: scores of each golden set, their trends, and the quality of the judgments. */
+/** Section of the weekly report: scores of each golden set, their trends, and the quality of the judgments. */
 import { count, plural } from '../../../core/format.ts';
 import { ALL_SEGMENT } from '../../../core/model.ts';
 import type { Measure } from '../../../math/ir/metric-key.ts';
@@ -73,7 +73,7 @@ function lastScores({ goldenSet, runs }: ReportedSet, last: NonNullable<Reported
   ]);
 }
 
-/** nDCG at the largest cutoff at the end of the period. */
+/** Formats nDCG at the largest cutoff at the end of the period. */
 export function headlineOf({ goldenSet, last }: ReportedSet): Fact {
   const k = largestCutoff(last?.scores ?? []);
   const found = scoreOf(last?.scores ?? [], 'ndcg', k);
@@ -89,7 +89,7 @@ function largestCutoff(scores: readonly SegmentScore[]): number {
   return Math.max(0, ...scores.map(({ k }) => k));
 }
 
-/** Scores over all queries. */
+/** Returns the score over all queries. */
 function scoreOf(
   scores: readonly SegmentScore[],
   measure: SegmentScore['measure'],
@@ -98,13 +98,13 @@ function scoreOf(
   return scores.find((one) => one.segment === ALL_SEGMENT && one.measure === measure && one.k === k);
 }
 
-/** Part of the weekly report: whether the golden sets are up to date and represent live traffic. */
+/** Section of the weekly report: whether the golden sets are up to date and represent live traffic. */
 export function goldenHealthPart({ sets }: WeeklyReport): Section {
   return section(
     'golden-health',
     'Health of the golden sets',
     {
-      lead: 'Stale labels: judged documents that left the store. Judged: share of the retrieved documents with a judgment. Represents: share of live queries with a similar golden query.',
+      lead: 'Stale labels: judged documents that are no longer in the store. Judged: share of the retrieved documents with a judgment. Represents: share of live queries with a similar golden query.',
     },
     sets.length === 0
       ? empty('No golden set is measured on this pipeline.')

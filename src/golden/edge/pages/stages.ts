@@ -19,7 +19,7 @@ export function stagesSection({ stages }: RunSummaryJson): Content {
     'stages',
     'Loss by stage',
     {
-      lead: `Mean share of the relevant documents of ${plural(n, 'query', 'queries')} with 95 % confidence intervals: among the first ${k} of the answer, and among all that earlier stages pass on. ${count(failed)} failed, so all of their documents count as lost.${rest}`,
+      lead: `Mean share of the relevant documents of ${plural(n, 'query', 'queries')} with 95 % confidence intervals: among the first ${k} results, and among all documents that earlier stages pass on. ${count(failed)} failed, so all of their documents count as lost.${rest}`,
     },
     lossBar(stages),
     table('Stages of the retriever', steps, [
@@ -45,7 +45,10 @@ function movedWords(moved: NonNullable<Stages['steps'][number]['moved']>): strin
   return `${count(moved.in)} in, ${count(moved.out)} out: hit rate ${shown} (${low} to ${high}, p ${formatValue(p, 'p')})`;
 }
 
-/** Bar with the share of documents found, then the shares lost by each stage, from the last stage to the first. */
+/**
+ * Draws a bar with the share of documents found, followed by the shares that each stage lost, from the last stage to
+ * the first.
+ */
 function lossBar({ steps, lost_to_failures: failures }: Stages): PartsChart {
   const answer = steps.find(({ name }) => name === ANSWER);
   const lost = steps.toReversed().map(({ name, lost: { mean } }, place) => {

@@ -53,7 +53,7 @@ function scoreGraph(measure: GoldenMeasure, width: number): Builder<Panel> {
   const union = unionOf[measure];
   return graph({
     title: `${measureTitles[measure]} at $k`,
-    description: `Mean over all judged queries of the segment with its 95 % CI; failed and empty queries count as 0.${union === undefined ? '' : ` ${union}@$k exists only if queries of the set have steps.`} Dashed lines: check thresholds, which apply to all queries.`,
+    description: `Mean over all judged queries of the segment with its 95 % CI; failed and empty queries count as 0.${union === undefined ? '' : ` ${union}@$k exists only if queries of the set have steps.`} Dashed lines: check thresholds, which apply to the mean over all queries.`,
     unit: 'none',
     min: 0,
     max: 1,
@@ -78,7 +78,7 @@ function scoreGraph(measure: GoldenMeasure, width: number): Builder<Panel> {
 }
 
 /**
- * The lowest score among a pipeline's golden sets, one graph per pipeline. The lowest mean is between the lowest
+ * Graphs the lowest score among a pipeline's golden sets, one graph per pipeline. The lowest mean is between the lowest
  * bounds, and the lowest upper bound decides whether a check is critical.
  */
 export function worstSetGraph(measure: GoldenMeasure): Builder<Panel> {
@@ -194,7 +194,7 @@ export function liveMixPanels(): Builder<Panel>[] {
     graph({
       title: 'nDCG with the mix of live traffic',
       description:
-        'nDCG of the latest run at its largest cutoff, with queries weighted by the traffic on their topics, and its 95 % CI. If it is far below the plain score, users ask more about topics with worse results.',
+        'nDCG of the latest run at its largest cutoff, with queries weighted by the traffic on their topics, and its 95 % CI. If this score is far below the unweighted score, users ask more about topics with worse results.',
       unit: 'none',
       min: 0,
       max: 1,
@@ -208,7 +208,7 @@ export function liveMixPanels(): Builder<Panel>[] {
     graph({
       title: 'Effective queries of the live mix',
       description:
-        'Number of equally weighted queries that would carry the same information. If it is far below the size of the set, most golden queries are on topics that few users ask about.',
+        'Number of equally weighted queries with the same information. If this number is far below the size of the set, most golden queries are on topics that few users ask about.',
       unit: 'short',
       min: 0,
       width: 8,
@@ -236,7 +236,7 @@ export function schedulePanels(): Builder<Panel>[] {
     graph({
       title: 'Time until a run is overdue',
       description:
-        'According to the schedule alone. Below 0, no run has completed in time, even if no scheduler is running.',
+        'Computed from the schedule alone. A value below 0 means that no run has completed in time, even if no scheduler is running.',
       unit: 's',
       width: 8,
       queries: [

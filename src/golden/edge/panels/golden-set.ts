@@ -75,7 +75,7 @@ function segments(): Builder<Panel>[] {
     graph({
       title: 'nDCG at $k by segment',
       description:
-        'All segments of the golden set. Small segments vary by chance; the adjacent table shows their 95 % CI.',
+        'All segments of the golden set. Small segments vary by chance; the adjacent table shows the 95 % CI of each segment.',
       unit: 'none',
       min: 0,
       max: 1,
@@ -119,8 +119,7 @@ function baseline(): Builder<Panel>[] {
     stabilityGraph(),
     graph({
       title: 'p-values of the differences',
-      description:
-        'Two-sided p-value of a difference from the baseline if nothing changed. A small value is evidence of a change.',
+      description: 'Two-sided p-value of the difference from the baseline. A small value is evidence of a change.',
       unit: 'none',
       isLog: true,
       max: 1,
@@ -235,7 +234,7 @@ function labelsAndRuns(): Builder<Panel>[] {
     graph({
       title: 'Judged documents missing from the store',
       description:
-        'Superseded: the text has another id, or the manifest deleted it, so the judgment is out of date. Lost: nothing replaced the document, so retrieval got worse.',
+        'Superseded: the text has another id, or the manifest deleted it, so the judgment is out of date. Lost: no other document has its text, so retrieval got worse.',
       unit: 'percentunit',
       min: 0,
       width: 8,

@@ -94,7 +94,7 @@ describe('adviseOnSetSize', () => {
   });
 
   it('warns under 100 queries, and not from 100 on', () => {
-    expect(advice(99, 0)).toEqual(['99 queries: use at least 100, better 300, before you trust a verdict.']);
+    expect(advice(99, 0)).toEqual(['99 queries: use at least 100, preferably 300, before you trust a verdict.']);
     expect(advice(1, 0)[0]).toMatch(/^1 query: /);
     expect(advice(100, 0)).toEqual([]);
   });

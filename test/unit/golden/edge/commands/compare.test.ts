@@ -240,7 +240,7 @@ describe('recalld compare --json', () => {
   it('reports a regression of a metric that does not decide the verdict', async () => {
     const ranks = steady.map((rank, i) => (i % 20 === 0 ? 2 : rank));
     const { text } = await compare(qrelsOf(120), runOf(steady), runOf(ranks), '--metrics', 'recall@5,hit_rate@1');
-    expect(text).toContain('hit_rate@1 regressed too, but that does not affect the verdict.');
+    expect(text).toContain('hit_rate@1 also regressed, but this does not affect the verdict.');
   });
 
   it('accepts the relevance level and the duplicate policy like eval', async () => {

@@ -80,7 +80,7 @@ describe('a run file of another tool', () => {
   });
 
   it.each([
-    ['distances', 'rise with the rank'],
+    ['distances', 'increase with the rank'],
     ['none-ids', 'The document "None" (perhaps a missing id) occurs 3 times in the results of the query "q1" in '],
     ['no-relevant', '1 judged query has no document at the relevance level'],
   ])('is scored with a note: %s', async (name, note) => {

@@ -171,7 +171,7 @@ describe('the report of a golden run', () => {
   ])('states that queries without an answer count as 0, for a run that is %s', (_, outcomes) => {
     const queries = { ...aSummary().queries, ...outcomes };
     expect(report({ queries }).split('\n')[1]).toMatch(
-      /^40 queries: 39 ok, .*; queries without results count 0 in every mean$/,
+      /^40 queries: 39 ok, .*; queries without results count as 0 in every mean$/,
     );
   });
 
