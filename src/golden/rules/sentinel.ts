@@ -9,8 +9,8 @@ import { failedShare, type OutcomeCounts, type RunSettings } from './run.ts';
 import { classifyDifference } from './verdict.ts';
 
 /**
- * Level of the paired test. With a sentinel every five minutes on a noisy retriever, this level causes about one false
- * alarm per day.
+ * Level of the paired test. With a sentinel every five minutes on a noisy retriever, about one sentinel per day fails
+ * by chance at this level.
  */
 const SENTINEL_ALPHA = 0.01;
 /** Minimum drop of nDCG at the largest cutoff that justifies a full run. */

@@ -288,10 +288,7 @@ export function leavesVectorOpen({ verdict, outrankedBy }: Explanation, question
   return verdict === 'below_k' && outrankedBy === null && isFar(question, id);
 }
 
-/**
- * Returns true if the retriever returns the store's nearest documents, and the longer list of nearest documents does
- * not contain this one.
- */
+/** True if the retriever returns the store's nearest documents, but this document is not in their longer list. */
 const isFar = ({ asked, store: { nearest, broad } }: SeenQuestion, id: string): boolean =>
   nearest.kind === 'ranking' &&
   broad.kind === 'ranking' &&

@@ -122,7 +122,7 @@ const irrelevantLabels = /^(irrelevant|not[\s_-]relevant|unrelated)$/i;
  * | `thumb`, `feedback`, `helpful`, `vote`, `like`, `satisf` | thumb | up or down by the label; otherwise by a score of 1, 0 or -1; other scores are ratings |
  * | anything else, if HUMAN | thumb | up or down by the label |
  *
- * An annotation `citation` that names a document means that the answer cites the document, whoever the annotator is.
+ * An annotation `citation` that names a document means that the answer cites the document, for any kind of annotator.
  *
  * The direction of a score under an unknown name is unknown: a `hallucination` of 1 is bad.
  */
