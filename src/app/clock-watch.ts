@@ -10,7 +10,10 @@ import { type ClockLook, type ClockSkew, clockSkew, clockTrouble, isClockRight }
 export interface ClockWatch {
   /** Returns the problem as a sentence; null while the clock is correct. */
   readonly problem: () => string | null;
-  /** Compares the clocks first if the local clock was set since the last comparison. */
+  /**
+   * Returns true if the clock is correct. Compares the clocks first if the local clock was set since the last
+   * comparison.
+   */
   isRight(): Promise<boolean>;
   /** Registers a callback that runs each time a wrong clock becomes correct. */
   whenRightAgain(then: () => void): void;

@@ -125,8 +125,8 @@ interface SenderParts {
 }
 
 /**
- * Sends metrics after each interval, and a last time at the end. Does not repeat a failed request, because all values
- * are cumulative. Logs when sending starts to fail and when it works again.
+ * Sends metrics after each interval, and once more at the end. Does not repeat a failed request, because all values are
+ * cumulative. Logs when sending starts to fail and when it works again.
  *
  * @returns a function that stops sending; it waits for the last request, at most until the request times out
  */
@@ -158,8 +158,8 @@ export function sendMetrics(
 }
 
 /**
- * Maximum heap growth above the live objects before a collection. By default, V8 lets the heap grow to a multiple, so
- * that a process under load holds hundreds of megabytes of garbage.
+ * Maximum heap growth above the live objects before a collection. By default, V8 lets the heap grow to a multiple, so a
+ * process under load keeps hundreds of megabytes of garbage.
  */
 const HEAP_GROWING_PERCENT = 50;
 

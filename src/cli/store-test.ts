@@ -19,7 +19,12 @@ import { formatTable, printJson, printLine, verdictText, withConfig } from './ou
 export function storeTestCommand(command: Command, signal: AbortSignal): CommandUnknownOpts {
   return withConfig(command, 'recalld store-test --config recalld.yaml --filter language=en')
     .option('--pipeline <name>', "only test this pipeline's store")
-    .option('--filter <field=value>', 'field and value of some chunks, used to test filters', parseFilter, null)
+    .option(
+      '--filter <field=value>',
+      'field and value that occur in the store, used to test filters',
+      parseFilter,
+      null,
+    )
     .addHelpText(
       'after',
       '\nThis command only needs read access. Exit codes: 0 all supported features work, 1 a test failed, 3 a store does not respond.',

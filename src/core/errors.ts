@@ -34,7 +34,7 @@ export const errorTable = {
   retriever_not_understood: {
     kind: 'input',
     meaning:
-      'The retriever returned no list of results for any of the usual requests. Describe the request in the config.',
+      'The retriever returned no list of results for any common request format. Describe the request in the config.',
   },
   usage: { kind: 'input', meaning: 'The command line is not valid.' },
   config_not_found: { kind: 'input', meaning: 'The config file does not exist or cannot be read.' },
@@ -133,7 +133,7 @@ export const errorTable = {
   key_missing: { kind: 'unauthorized', meaning: 'The call requires an API key.' },
   key_limited: {
     kind: 'forbidden',
-    meaning: 'The API key is limited to some pipelines, and the request also affects others.',
+    meaning: 'The API key is limited to some pipelines, and the request also affects other pipelines.',
   },
   key_invalid: { kind: 'unauthorized', meaning: 'The API key is unknown or revoked.' },
   attempts_limited: {
@@ -242,7 +242,7 @@ export class RecalldError extends Error {
 
 /**
  * Reasons for rejecting an item that a service sent. Codes are part of the HTTP contract; messages never quote the
- * text.
+ * item's text.
  */
 export const rejectionTable = {
   invalid_field: 'A field is missing, has the wrong type or is out of range.',

@@ -14,6 +14,6 @@ export interface Clock {
 
 export interface TimeSpan {
   readonly from: Date;
-  /** Exclusive. */
+  /** End of the period, exclusive. */
   readonly until: Date;
 }

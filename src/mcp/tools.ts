@@ -106,7 +106,7 @@ export const mcpTools: readonly Tool[] = [
       pipeline,
       query: z.string().min(1).describe('The query, as a user would write it.'),
       document: z.string().min(1).describe('Id of the document that should have been returned.'),
-      k: z.int().min(1).max(1000).default(10).describe('Number of documents that a user gets.'),
+      k: z.int().min(1).max(1000).default(10).describe('Number of documents that the retriever returns to a user.'),
       tags: z
         .record(z.string(), z.string())
         .default({})

@@ -49,7 +49,7 @@ or absent_over_time(recalld_build_info{job=${JSON.stringify(settings.scrapeJob)}
       dashboard: 'itself',
       summary: 'recalld: no replica can be scraped',
       description:
-        'Prometheus has not scraped any replica of this recalld for 5 minutes. Meanwhile, no other alert on its pipelines can fire. Start recalld, or fix the scrape config.',
+        'Prometheus has not scraped any replica of this recalld deployment for 5 minutes. Meanwhile, no other alert on its pipelines can fire. Start recalld, or fix the scrape config.',
     },
     {
       alert: 'RecalldReplicaDown',
@@ -147,7 +147,7 @@ const snapshotAlerts: readonly AlertRule[] = [
     dashboard: 'itself',
     summary: 'recalld: clock ahead of Prometheus',
     description:
-      'By the clock of Prometheus, the latest run of {{ $labels.golden_set }} on {{ $labels.pipeline }} started {{ $value | humanizeDuration }} in the future. Alerts on the age of runs fire late. Synchronise the clocks with NTP.',
+      'By the clock of Prometheus, the latest run of {{ $labels.golden_set }} on {{ $labels.pipeline }} started {{ $value | humanizeDuration }} in the future. Alerts on the age of runs fire late. Synchronize the clocks with NTP.',
   },
   {
     alert: 'RecalldClockWrong',
@@ -158,7 +158,7 @@ const snapshotAlerts: readonly AlertRule[] = [
     dashboard: 'itself',
     summary: 'recalld: clock differs from the database, scheduling stopped',
     description:
-      'The clock of {{ $labels.instance }} differs from the database clock by {{ $value | humanizeDuration }}. Until the clocks agree within a minute, this replica schedules no golden runs and no jobs. Synchronise the clocks with NTP.',
+      'The clock of {{ $labels.instance }} differs from the database clock by {{ $value | humanizeDuration }}. Until the clocks agree within a minute, this replica schedules no golden runs and no jobs. Synchronize the clocks with NTP.',
   },
   {
     alert: 'RecalldStarved',

@@ -14,7 +14,7 @@ export interface LoadedConfig {
 }
 
 /**
- * Reads `path`, or recalld.yaml in the working directory if it exists, or else uses the defaults. Builds everything
+ * Reads `path`, or recalld.yaml in the working directory if it exists; otherwise uses the defaults. Builds everything
  * that the daemon builds from the config, so that each command refuses what `serve` would refuse.
  *
  * @throws RecalldError config_not_found, config_invalid

@@ -220,8 +220,8 @@ function refuseDensityWithoutStore(
 }
 
 /**
- * Refuses a retriever that embeds and searches if the pipeline has no embedder or no store, and a reranker if its first
- * stage returns no texts.
+ * Refuses a retriever that embeds and searches if the pipeline has no embedder or no store. Also refuses a reranker if
+ * the first stage returns no texts.
  */
 function refuseMissingParts(
   pipeline: {

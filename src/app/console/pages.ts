@@ -1,6 +1,6 @@
 /**
- * The pages of the console, at the root of the API, with the runbooks of the package, so that alerts can link to them
- * without another server.
+ * The pages of the console, at the root of the API. They include the runbooks of the package, so that alerts can link
+ * to runbooks without another server.
  */
 
 import { readFile } from 'node:fs/promises';

@@ -58,7 +58,7 @@ function glance(): Builder<Panel>[] {
     stat({
       title: 'Dropped samples',
       description:
-        'Metric values within the time range that were not finite numbers. Each of them is a bug in recalld.',
+        'Metric values within the time range that were not finite numbers. Each one indicates a bug in recalld.',
       unit: 'short',
       width: 5,
       steps: neverAny,

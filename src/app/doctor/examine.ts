@@ -248,7 +248,7 @@ async function firstLines(manifest: ReturnType<typeof createManifestSource>, sig
       const fields = known.length === 0 ? 'only an id' : known.map((key) => fieldNames[key]).join(', ');
       return {
         status: 'ok',
-        message: `The manifest is readable; of ${documents.length} documents read, the first has ${fields}.`,
+        message: `The manifest is readable. The first of ${documents.length} documents read has ${fields}.`,
       };
     }
     return { status: 'wrong', message: 'The manifest is empty; check its source.' };

@@ -188,7 +188,7 @@ async function examineSearch(
   if (found.kind !== 'ok') return say(notOk(found));
   const best = found.value.neighbours[0];
   const short = found.value.isShort ? `, fewer than the ${K} requested` : '';
-  const message = `A search returned ${found.value.neighbours.length} neighbours${short}${best === undefined ? '' : `, the nearest with cosine ${decimal(best.similarity)}`}.`;
+  const message = `A search returned ${found.value.neighbours.length} neighbors${short}${best === undefined ? '' : `, the nearest with cosine ${decimal(best.similarity)}`}.`;
   say({ status: best === undefined ? 'warning' : 'ok', ms: found.latencyMs, message });
 }
 

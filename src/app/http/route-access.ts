@@ -1,6 +1,6 @@
 /**
- * How each route of the server treats API keys that are limited to pipelines. A route without a declaration stops the
- * start of the server. docs/reference/access.md is generated from this table.
+ * How each route of the server treats API keys that are limited to pipelines. The server does not start if a route has
+ * no declaration. docs/reference/access.md is generated from this table.
  */
 import { RecalldError } from '../../core/errors.ts';
 import type { ApiScope } from '../../platform/access/credentials.ts';
@@ -9,9 +9,9 @@ import { consoleRoutes } from '../console/page-access.ts';
 import { endpoints } from './openapi.ts';
 
 export interface RouteAccess {
-  /** Method and path as Fastify has them, such as `GET /v1/golden-runs/:id`. */
+  /** Method and path in Fastify's notation, such as `GET /v1/golden-runs/:id`. */
   readonly route: string;
-  /** Null if the route needs no key. */
+  /** API key scope that the route requires; null if it requires no key. */
   readonly scope: ApiScope | null;
   readonly pipelines: PipelineAccess;
 }

@@ -170,7 +170,7 @@ export async function startHttpServer(deps: HttpParts, address: HttpAddress, set
   }
 }
 
-/** Returns false on a machine without IPv6, where `::` means all IPv4 addresses. */
+/** Returns true if the machine has IPv6. Without IPv6, `::` means all IPv4 addresses. */
 async function hasIpv6(): Promise<boolean> {
   const server = createServer();
   try {

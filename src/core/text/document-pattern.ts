@@ -36,7 +36,7 @@ export function parsePattern(pattern: string): DocumentPattern {
   };
 }
 
-/** Returns null if a segment of the pattern is missing or empty. */
+/** Replaces the segments of a pattern by the values of a query; null if a value is missing or empty. */
 export function fillPattern(
   { literals, segments, isPrefix }: DocumentPattern,
   values: Readonly<Record<string, string>>,

@@ -5,7 +5,7 @@ export interface ClockLook {
   readonly sentAtMs: number;
   /** Time until the response arrived, by a monotonic clock. */
   readonly tookMs: number;
-  /** Time on the other clock at some moment in between. */
+  /** Time on the other clock at a moment between sending and response. */
   readonly otherMs: number;
 }
 
@@ -41,7 +41,7 @@ export function isClockRight({ seconds, marginSeconds }: ClockSkew, before: bool
 /** Returns the sentence that reports a wrong clock. */
 export function clockTrouble({ seconds }: ClockSkew): string {
   const direction = seconds > 0 ? 'ahead of' : 'behind';
-  return `The clock of this machine is ${inWords(Math.abs(seconds))} ${direction} the database clock. This machine starts no scheduled work until the clocks agree within a minute; synchronise both machines by NTP.`;
+  return `The clock of this machine is ${inWords(Math.abs(seconds))} ${direction} the database clock. This machine starts no scheduled work until the clocks agree within a minute; synchronize both machines by NTP.`;
 }
 
 function inWords(seconds: number): string {

@@ -83,7 +83,7 @@ function valuesOf(text: string, field: Field): ReadonlySet<number> | null {
   return values;
 }
 
-/** Returns NaN for anything that is not a value of the field. */
+/** Parses one value of the field; NaN for anything else. */
 function valueOf(text: string, { min, names }: Field): number {
   const name = names.indexOf(text.toUpperCase());
   return name === -1 ? (/^\d{1,2}$/.test(text) ? Number(text) : Number.NaN) : min + name;
@@ -286,7 +286,7 @@ function without(stretches: readonly Stretch[], hole: Stretch): readonly Stretch
   );
 }
 
-/** Returns Infinity if the expression does not occur within the stretch. */
+/** Returns the first time at which the expression occurs within the stretch; Infinity if there is none. */
 function firstWithin({ times, isDay }: CronExpression, { from, to, offset }: Stretch): number {
   const start = from + offset;
   for (let day = Math.floor(start / DAY_MS); day * DAY_MS < to + offset; day += 1) {
@@ -301,7 +301,7 @@ function firstWithin({ times, isDay }: CronExpression, { from, to, offset }: Str
   return Number.POSITIVE_INFINITY;
 }
 
-/** Returns -Infinity if the expression does not occur within the stretch. */
+/** Returns the last time at which the expression occurs within the stretch; -Infinity if there is none. */
 function lastWithin({ times, isDay }: CronExpression, { from, to, offset }: Stretch): number {
   const end = to + offset;
   for (let day = Math.floor((end - 1) / DAY_MS); (day + 1) * DAY_MS > from + offset; day -= 1) {

@@ -250,7 +250,7 @@ export function median(values: ArrayLike<number>): number {
   return medianInPlace(Float64Array.from(values));
 }
 
-/** Returns the value that sorting would put at `place`. Smaller or equal values end up before it. */
+/** Returns the value that would be at index `place` after sorting. Moves smaller or equal values before it. */
 function select(values: Float64Array, place: number): number {
   let from = 0;
   let to = values.length - 1;

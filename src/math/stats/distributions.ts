@@ -3,7 +3,7 @@
  * of numbers that are stored as logarithms.
  */
 /**
- * The regularised incomplete beta function I_x(a, b) for a, b > 0. Relative error about 1e-13, growing with the larger
+ * The regularized incomplete beta function I_x(a, b) for a, b > 0. Relative error about 1e-13, growing with the larger
  * parameter to 1e-11 at 10^6.
  *
  * Uses the continued fraction DLMF 8.17.22, evaluated with Lentz's method. The symmetry I_x(a, b) = 1 - I_(1-x)(b, a)
@@ -251,7 +251,7 @@ export function hypergeometricUpperTail(minimum: number, { size, marked, draws }
   const unmarked = size - marked;
   const mean = (draws * marked) / size;
   if (minimum > mean) {
-    // P(k + 1) / P(k) falls as k grows, so the terms shrink at least geometrically.
+    // P(k + 1) / P(k) decreases as k grows, so the terms shrink at least geometrically.
     return tailSum(minimum, largest, logPmf(minimum), (k) => {
       return ((marked - k) * (draws - k)) / ((k + 1) * (unmarked - draws + k + 1));
     });
@@ -284,8 +284,8 @@ function logChoose(n: number, k: number): number {
 }
 
 /**
- * Returns the smallest k in [from, to) that fulfils a condition, in log(to - from) steps; `to` if there is none. The
- * condition must also hold for all larger k.
+ * Returns the smallest k in [from, to) that satisfies a condition, in log(to - from) steps; `to` if there is none. If
+ * the condition is true for some k, it must be true for all larger k.
  */
 export function firstWhere(from: number, to: number, holds: (k: number) => boolean): number {
   let low = from;

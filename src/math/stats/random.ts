@@ -29,7 +29,7 @@ export function createRandom(seed: number): RandomSource {
   };
 }
 
-/** Spreads the bits of an integer over 32 bits (the MurmurHash3 finaliser on a Weyl sequence). */
+/** Spreads the bits of an integer over 32 bits (the MurmurHash3 finalizer on a Weyl sequence). */
 function mix(value: number): number {
   let bits = Math.imul(value, 0x9e3779b9);
   bits = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b);
@@ -83,7 +83,7 @@ export function createReservoir<Item>(size: number, seed: number) {
 }
 
 /**
- * Integers from 0 up to a limit, from 53 random bits each. Below a limit of 10^9, no integer is favoured by more than
+ * Integers from 0 up to a limit, from 53 random bits each. Below a limit of 10^9, no integer is favored by more than
  * 1e-7.
  */
 function createIntegers(seed: number): (limit: number) => number {

@@ -45,12 +45,11 @@ export function newDetector(settings: DetectorSettings): DetectorState {
 }
 
 /**
- * Adds the sessions of one window, each with its mean of x / ln 100:
- * g(lambda) = (1 / phi) sum over sessions of ln(1 + lambda (y - m0))
- * The order of the sessions does not change the result, to the last digit. An empty window has g = 0, so M still grows
- * by 1 in the Shiryaev-Roberts form. All values are stored as logarithms and cannot overflow.
+ * Adds the sessions of one window. Each bet grows by g(lambda) = (1 / phi) sum over sessions of ln(1 + lambda (y -
+ * m0)). The result does not depend on the order of the sessions, not even in the last digit. An empty window has g = 0,
+ * so M still grows by 1 in the Shiryaev-Roberts form. All values are stored as logarithms and cannot overflow.
  *
- * @param scores y of each session, in [0, 1]
+ * @param scores score y of each session, in [0, 1]: the mean of its x / ln 100
  * @throws RangeError for a score outside [0, 1] or NaN, because an e-value that is not a number would never recover
  */
 export function stepDetector(settings: DetectorSettings, state: DetectorState, scores: ArrayLike<number>) {
@@ -85,11 +84,13 @@ function logOnePlusExp(value: number): number {
 }
 
 /**
- * Confidence sequence of a mean whose estimate is about normal: the probability that any of the intervals, at any
- * interim analysis, misses the true mean is about alpha. estimate -+ sqrt(2 V (V + t^2) / t^2  ln(sqrt((V + t^2) / V) /
- * alpha)) with V the variance of the estimate. It inverts the likelihood ratio between the true mean and a normal
- * mixture around it with standard deviation t, which is a martingale (Robbins 1970; Johari, Koomen, Pekelis and Walsh,
- * KDD 2017); with an estimated variance it holds as samples grow (Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas,
+ * Confidence sequence of a mean whose estimate is approximately normal. The probability that any interval, at any
+ * interim analysis, misses the true mean is about alpha.
+ *
+ * The interval is estimate -+ sqrt(2 V (V + t^2) / t^2 ln(sqrt((V + t^2) / V) / alpha)), where V is the variance of the
+ * estimate. It inverts the likelihood ratio between the true mean and a normal mixture around it with standard
+ * deviation t, which is a martingale (Robbins 1970; Johari, Koomen, Pekelis and Walsh, KDD 2017). With an estimated
+ * variance, the guarantee is asymptotic in the sample size (Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas,
  * Time-uniform central limit theory and asymptotic confidence sequences, 2024).
  *
  * @param variance variance of the estimate, > 0

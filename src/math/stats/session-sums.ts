@@ -46,7 +46,7 @@ const ROUNDING = 1e-9;
 export type SummedRatio = NonNullable<ReturnType<typeof ratioOf>>;
 
 /**
- * The ratio of the sums with its linearised variance between sessions (like `sessionRatio`); null if there are no
+ * The ratio of the sums with its linearized variance between sessions (like `sessionRatio`); null if there are no
  * sessions.
  */
 export function ratioOf(sums: SessionSums) {

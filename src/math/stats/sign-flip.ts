@@ -1,4 +1,4 @@
-/** The sign-flip randomization test: exact if the sums can be counted, else by seeded random signs. */
+/** The sign-flip randomization test: exact if the sums can be counted, otherwise with seeded random signs. */
 import { binomialUpperTail } from './distributions.ts';
 import { createRandom } from './random.ts';
 
@@ -10,7 +10,7 @@ type SignFlipTail = (bound: number) => number;
 
 /** Maximum number of sizes for enumeration: two halves of 2^16 sums each take about 10 ms. */
 const MAX_ENUMERATED = 32;
-/** Maximum number of steps of the dynamic programme, which take about 1 ns each. */
+/** Maximum number of steps of the dynamic program, which take about 1 ns each. */
 const MAX_STEPS = 5e7;
 /** Tolerance: a quarter of the distance between two sums. Rounding errors never exceed it. */
 const QUARTER = 0.25;
@@ -62,7 +62,7 @@ function latticeTail(counts: Float64Array, total: number, unit: number): SignFli
 }
 
 /**
- * Counts pairs with one sum from each half that reach the bound. The larger one sum is, the smaller the other may be.
+ * Counts pairs with one sum from each half that reach the bound. The larger one sum is, the smaller the other can be.
  */
 function enumeratedTail(sizes: Float64Array): SignFlipTail {
   const middle = sizes.length >> 1;

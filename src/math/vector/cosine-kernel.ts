@@ -193,7 +193,7 @@ const local = {
   set: (index: number): Code => [0x21, unsigned(index)],
 } as const;
 
-/** Runs the body, and repeats it while the condition holds afterwards. */
+/** Runs the body, and repeats it while the condition is true. */
 function doWhile(body: Code, condition: Code): Code {
   return [0x03, 0x40, body, condition, 0x0d, 0, 0x0b];
 }

@@ -24,7 +24,7 @@ export function rowOf(matrix: Matrix, row: number): Float32Array {
   return matrix.data.subarray(row * matrix.columns, (row + 1) * matrix.columns);
 }
 
-/** Copies some rows, in the given order. */
+/** Copies the given rows, in the given order. */
 export function selectRows(matrix: Matrix, rows: ArrayLike<number>): Matrix {
   const data = new Float32Array(rows.length * matrix.columns);
   for (let i = 0; i < rows.length; i++) data.set(rowOf(matrix, rows[i] ?? 0), i * matrix.columns);

@@ -2,7 +2,7 @@
 import { cosineBlocks } from './cosine-kernel.ts';
 import { inverseLengths, type Matrix, rowProduct } from './matrix.ts';
 
-/** A neighbour and its similarity. */
+/** A neighbor and its similarity. */
 export interface RankedSimilarity {
   readonly id: string;
   /** Cosine similarity, -1 to 1. */
@@ -10,15 +10,15 @@ export interface RankedSimilarity {
 }
 
 /**
- * Tolerance for equal distances. The tolerance is larger than float32 rounding errors, because neighbours at equal
+ * Tolerance for equal distances. The tolerance is larger than float32 rounding errors, because neighbors at equal
  * distance are interchangeable.
  */
 const TIE = 1e-6;
 
 /**
- * Share of the exact neighbours that the approximate result contains, 0..1. A neighbour that is as near as the last
- * exact neighbour counts as found whatever its id, because the choice among equally near neighbours is arbitrary (the
- * rule of the ann-benchmarks project, Aumüller et al. 2020); null if there is nothing to find.
+ * Share of the exact neighbors that the approximate result contains, 0..1. A neighbor that is as near as the last exact
+ * neighbor counts as found, whatever its id, because the choice among equally near neighbors is arbitrary (the rule of
+ * the ann-benchmarks project, Aumüller et al. 2020); null if there is nothing to find.
  */
 export function neighbourRecall(
   approximate: readonly RankedSimilarity[],
@@ -32,7 +32,7 @@ export function neighbourRecall(
 }
 
 export interface Neighbours {
-  /** Number of neighbours per query: k, or the size of the store if it is smaller. */
+  /** Number of neighbors per query: k, or the size of the store if it is smaller. */
   readonly k: number;
   /** Store rows, `k` per query, most similar first; equally similar rows in store order. */
   readonly indices: Uint32Array;
@@ -54,7 +54,7 @@ const TIE_SCALE = 1e13;
 
 /**
  * Finds the k rows in the store with the largest cosine to each query. Uses float32 rows of any length and float64
- * sums. A row without direction (zero or not finite) has cosine 0 with everything.
+ * sums. A row without a direction (zero or not finite) has cosine 0 with everything.
  *
  * All pairs are first compared in float32, and the pairs that may be among the best in float64, so the result equals a
  * comparison entirely in float64. Takes 2 * queries * store * columns floating-point operations. Besides the result,
@@ -94,7 +94,7 @@ export function nearestNeighbours(store: Matrix, queries: Matrix, k: number): Ne
   return result;
 }
 
-/** Mean similarity of each query's neighbours; if the store is empty, every query has the score -1. */
+/** Mean similarity of each query's neighbors; if the store is empty, every query has the score -1. */
 export function meanSimilarities({ k, similarities }: Neighbours, queries: number): Float64Array {
   return Float64Array.from({ length: queries }, (_, query) => {
     if (k === 0) return -1;

@@ -2,7 +2,7 @@
 const BAND = 0.25;
 
 /**
- * Order of magnitude of a store, as a trait in its description: floor(log4(count)), `empty` for 0.
+ * Order of magnitude of the size of a store: floor(log4(count)), or `empty` for 0.
  *
  * A store that grows by a few documents per day stays in its class for months. A store that lost three quarters of its
  * documents, or was refilled, changes class.

@@ -43,7 +43,7 @@ export interface AuthenticationSettings {
   readonly optional: boolean;
   /** Looks up an API key by its text. A revoked key stays valid for a few seconds. */
   readonly checkKey: Check<ApiKey>;
-  /** Looks up who started a console session. Not cached. */
+  /** Looks up who started a console session. Results are not cached. */
   readonly checkSession: Check<SignedIn>;
   readonly sessions: ConsoleSessions;
   /** Counts an attempt to sign in; see createAttempts. */
@@ -110,7 +110,7 @@ export async function identifyCallers(
     max: maxRequestsPerMinute,
     timeWindow: 60_000,
     cache: MAX_COUNTED,
-    // Responses to calls within the limit carry no rate limit headers.
+    // Responses to calls within the limit have no rate limit headers.
     addHeadersOnExceeding: {
       'x-ratelimit-limit': false,
       'x-ratelimit-remaining': false,
@@ -125,11 +125,11 @@ export async function identifyCallers(
       optional || goodKeyOf(request) !== null
         ? new RecalldError(
             'rate_limited',
-            `More than ${maxRequestsPerMinute} requests within a minute; send larger batches, or wait as Retry-After says.`,
+            `More than ${maxRequestsPerMinute} requests within a minute; send larger batches, or wait as long as Retry-After requires.`,
           )
         : new RecalldError(
             'attempts_limited',
-            `More than ${maxRequestsPerMinute} calls without a key came from this address within a minute; wait as Retry-After says.`,
+            `More than ${maxRequestsPerMinute} calls without a key came from this address within a minute; wait as long as Retry-After requires.`,
           ),
   });
   app.addHook('onRequest', app.rateLimit());

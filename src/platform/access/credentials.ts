@@ -158,7 +158,7 @@ export function createAttempts(onLimited: (address: string) => void) {
         counted.isReported = true;
         throw new RecalldError(
           'attempts_limited',
-          `This address sent ${WRONG_PER_MINUTE} wrong keys or sessions within a minute; wait as Retry-After says.`,
+          `This address sent ${WRONG_PER_MINUTE} wrong keys or sessions within a minute; wait as long as Retry-After requires.`,
         );
       }
       counted.count += 1;

@@ -93,7 +93,7 @@ export function arrange(sections: readonly Section[]): (Panel | RowPanel)[] {
       left += w;
       tallest = Math.max(tallest, h);
     }
-    // A collapsed row takes up one line; Grafana moves the rows below when it is opened.
+    // A collapsed row takes up one line; when it is opened, Grafana moves the rows below it down.
     top = isOpen ? top + tallest : rowTop + 1;
   }
   return placed;

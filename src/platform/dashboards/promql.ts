@@ -12,7 +12,7 @@ import {
   type StoredMetric,
 } from '../metrics/catalogue.ts';
 
-/** Dashboard variables that hold the data sources. */
+/** Dashboard variables that select the data sources. */
 export const prometheusSource = { type: 'prometheus', uid: '${datasource}' } as const;
 export const postgresSource = { type: 'grafana-postgresql-datasource', uid: '${postgres}' } as const;
 

@@ -13,7 +13,7 @@ export async function makeFolder(path: string, mode?: number): Promise<void> {
   } catch (error) {
     const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
     if (!isMissing) throw error;
-    // A second attempt, even if the parent exists: another caller may have created it in the meantime.
+    // Tries again even if the parent exists now, because another caller may have created it in the meantime.
     if (!(await isFolder(dirname(path)))) await makeFolder(dirname(path), mode);
     await mkdirOnce(path, mode);
   }

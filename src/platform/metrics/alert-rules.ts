@@ -127,7 +127,7 @@ export function selectorVariable(variable: string, groupLabels: readonly string[
   return `{{ ${variable} := printf "{${all.map((label) => `${label}=%q`).join(',')}}" ${values} }}`;
 }
 
-/** For annotations: `then` if the series exists, with the query result as `.`; else `otherwise`. */
+/** For annotations: `then` if the series exists, with the query result as `.`; if it does not, `otherwise`. */
 export function ifSeries(variable: string, metric: string, then: string, otherwise = ''): string {
   const or = otherwise === '' ? '' : `{{ else }}${otherwise}`;
   return `{{ with query (print "${metric}" ${variable}) }}${then}${or}{{ end }}`;

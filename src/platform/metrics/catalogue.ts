@@ -100,7 +100,7 @@ export const metricCatalogue = {
     'state',
   ]),
   recalld_check_quiet: storedGauge(
-    '1 while a check has no data for an accepted reason, such as low traffic or a baseline that is still being learned; else 0.',
+    '1 while a check has no data for an accepted reason, such as low traffic or a baseline that is still being learned; otherwise 0.',
     ['pipeline', 'check'],
   ),
   recalld_check_smallest_detectable_drop: storedGauge(
@@ -108,7 +108,7 @@ export const metricCatalogue = {
     ['pipeline', 'check'],
   ),
   recalld_check_blind: storedGauge(
-    '1 while a regression check passes but could not have detected a drop of twice its configured size; else 0.',
+    '1 while a regression check passes but could not have detected a drop of twice its configured size; otherwise 0.',
     ['pipeline', 'check'],
   ),
   recalld_check_last_evaluation_timestamp_seconds: storedGauge('When a check was last evaluated.', [
@@ -144,7 +144,7 @@ export const metricCatalogue = {
     'Last value before a check stopped being ok, if its value is a time. Absent while the check is ok.',
     ['pipeline', 'check'],
   ),
-  recalld_check_outage: storedGauge('1 while a check fails only because the retriever did not respond; else 0.', [
+  recalld_check_outage: storedGauge('1 while a check fails only because the retriever did not respond; otherwise 0.', [
     'pipeline',
     'check',
   ]),
@@ -250,7 +250,7 @@ export const metricCatalogue = {
   },
   recalld_dropped_samples_total: {
     type: 'counter',
-    help: 'Samples that were not exported because their values were not finite. Any increase is a bug in recalld.',
+    help: 'Samples that were not exported because their values were not finite. Any increase indicates a bug in recalld.',
     labels: [],
     source: 'process',
   },

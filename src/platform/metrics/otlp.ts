@@ -145,7 +145,7 @@ export function createOtlpEndpoint(config: HttpServiceConfig, process: Omit<Repo
     /**
      * Sends one request, with the configured retries and timeout.
      *
-     * @returns null if everything was accepted; else the reason, and whether a part was accepted
+     * @returns null if everything was accepted; otherwise the reason, and whether part of the request was accepted
      */
     async send(signal: 'metrics' | 'logs', body: object): Promise<OtlpRefusal | null> {
       const call = { method: 'POST', path: `/v1/${signal}`, body, purpose: signal } as const;
@@ -168,8 +168,8 @@ function partOf(answer: unknown) {
   return {
     reason: `the receiver rejected ${refused} items: ${why}`,
     /**
-     * True if the receiver rejected a part of the request. A retry would not help, because the receiver would reject
-     * the same items again.
+     * True if the receiver rejected part of the request. A retry would not help, because the receiver would reject the
+     * same items again.
      */
     isPartial: true,
   };

@@ -93,7 +93,7 @@ interface Snapshot<T> {
   latest(): T | null;
   /** Time since the rows were requested; before the first rows, time since the start. */
   ageMs(): number;
-  /** Resolves when the running read, or else a new one, has succeeded or failed. */
+  /** Resolves when a read has succeeded or failed: the running read, or a new one if none is running. */
   refresh(): Promise<void>;
   /** Stops reading snapshots. Does not wait for a running read. */
   close(): void;

@@ -132,7 +132,7 @@ export interface ExchangeTarget {
   readonly isSecure: boolean;
   /** Path of its config section for messages, such as `retriever`. */
   readonly configField: string;
-  /** Config key that holds the address; default `url`. */
+  /** Config key of the address; default `url`. */
   readonly urlKey?: string;
   /** The config key that is most likely wrong, by HTTP status; messages for other statuses name no key. */
   readonly suspects: Readonly<Record<number, string>>;

@@ -30,7 +30,7 @@ export interface ServiceIdentity {
   readonly service: string;
   /** Path of its config section, such as `pipelines[0].vector_store`. */
   readonly configField: string;
-  /** Config key that holds the address; default `url`. */
+  /** Config key of the address; default `url`. */
   readonly urlKey?: string;
   /** Headers made from config keys (see bearer, basic and keyHeader); configured headers take precedence. */
   readonly credentials?: Readonly<Record<string, string>>;

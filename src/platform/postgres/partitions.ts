@@ -9,7 +9,7 @@ const DAYS_AHEAD = 3;
 /** Rows for live queries may be written up to a day after the queries. */
 const DAYS_BEHIND = 1;
 
-/** Creates partitions for yesterday, today and the next days. Replicas wait for each other. */
+/** Creates partitions for yesterday, today and the next few days. Replicas wait for each other. */
 export async function createPartitions(pool: Pool, now: Date): Promise<void> {
   await inTransaction(pool, async (client) => {
     const existing = await lockPartitions(client, daily);
@@ -59,7 +59,7 @@ export async function dropMonthsBefore(pool: Pool, date: Date): Promise<void> {
   });
 }
 
-/** Returns dates whose months need partitions now, for rows written today and in the next days. */
+/** Returns dates whose months need partitions now, for rows written today and in the next few days. */
 export function daysAhead(now: Date): readonly Date[] {
   return [now, new Date(now.getTime() + DAYS_AHEAD * DAY_MS)];
 }

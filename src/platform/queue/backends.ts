@@ -202,7 +202,7 @@ async function migrateSchema(pool: Pool): Promise<void> {
   }
 }
 
-/** Returns 0 if there is no schema. */
+/** Returns the version of the queue's schema; 0 if there is no schema. */
 async function schemaVersion(client: PoolClient): Promise<number> {
   try {
     return await assertSchemaCompatibility(client, SCHEMA);

@@ -126,7 +126,7 @@ export async function openJobQueue(settings: QueueSettings): Promise<JobQueue> {
   };
 }
 
-/** Claims a store that has no owner. Returns a message if the store belongs to another deployment; else null. */
+/** Claims a store that has no owner. Returns a message if the store belongs to another deployment; otherwise null. */
 function createOwnerCheck(
   backend: Backend,
   store: BackendSettings,

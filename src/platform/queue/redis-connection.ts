@@ -47,7 +47,7 @@ type RetryPolicy = Pick<
   'connectTimeout' | 'commandTimeout' | 'maxRetriesPerRequest' | 'enableOfflineQueue'
 >;
 
-/** Returns the wait before connection attempt number n; null gives up. */
+/** Returns the wait before connection attempt number n; null stops the attempts. */
 type RetryDelay = (attempt: number) => number | null;
 
 /** Retries forever and waits longer after each attempt, up to two seconds. */

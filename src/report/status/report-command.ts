@@ -62,7 +62,7 @@ export function reportCommand(command: Command, signal: AbortSignal): CommandUnk
     .option('--from <time>', 'start of the period or its length, such as 7d (default: 7d)')
     .option('--to <time>', 'end of the period (default: now)')
     .addOption(new Option('--format <format>', 'format of the report').choices(formats).default('html'))
-    .option('--out <file>', 'file to write (default: report.html for HTML, else the standard output)')
+    .option('--out <file>', 'file to write (default: report.html for HTML, otherwise standard output)')
     .option('--force', 'overwrite an existing file')
     .action(async (options: WriteOptions) => {
       const { config, format, force = false, json } = options;

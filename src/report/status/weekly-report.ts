@@ -18,7 +18,7 @@ import type { Measurement } from '../../measures/rules/measurement.ts';
 interface ReportScope {
   readonly pipeline: WatchedPipeline;
   readonly from: Date;
-  /** Exclusive. */
+  /** End of the period, exclusive. */
   readonly until: Date;
   /** True if query texts may be read. */
   readonly showsText: boolean;

@@ -31,7 +31,7 @@ export function keysCommand(command: Command, signal: AbortSignal): CommandUnkno
       .option('--pipelines <list>', 'comma-separated pipelines; the key cannot see or change anything else', parseNames)
       .action(async ({ name, scope, pipelines = null, ...options }: NewKeyOptions) => {
         const settings = commandSettings(options.config, signal);
-        // A misspelled name would make a key that sees nothing.
+        // A misspelled name would create a key without access to any pipeline.
         for (const pipeline of pipelines ?? []) findPipeline(settings.config.pipelines, pipeline);
         const { key, text } = await withCommandStore(settings, ({ db }) =>
           db.platform.keys.create(name, scope, commandUser(), new Date(), pipelines),

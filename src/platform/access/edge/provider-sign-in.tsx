@@ -31,7 +31,7 @@ export function forgetProvider(request: FastifyRequest, reply: FastifyReply): vo
   if (prefersProvider(request)) reply.clearCookie(cookieName(request, REMEMBERED), laxOptions(request));
 }
 
-/** Renders a page that opens `url` at once; with a link, for browsers that do not. */
+/** Renders a page that opens `url` immediately, with a link for browsers that do not. */
 export function forwardPage(title: string, url: string, version: string): string {
   return renderDocument(
     <html lang="en">
@@ -80,7 +80,7 @@ export function addProviderSignIn(
   const reject = (request: FastifyRequest, reply: FastifyReply, next: string, error: unknown): FastifyReply => {
     if (!(error instanceof RecalldError)) throw error;
     logger.warn('a sign-in at the provider failed', { reason: error.message, address: addressOf(request) });
-    // Otherwise the browser would go to the provider again, without showing the reason.
+    // Otherwise the browser would be sent to the provider again, and the user would not see the reason.
     forgetProvider(request, reply);
     return sendSignIn(request, reply, next, error);
   };

@@ -30,7 +30,10 @@ type Claim =
 
 const fileName = 'owner.json';
 
-/** Claims the folder for this process, even after an owner died, or returns the current owner. */
+/**
+ * Claims the folder for this process, even if its previous owner died. If another process owns the folder, returns that
+ * owner.
+ */
 export async function claimOwnership(dataDir: string, purpose: Purpose): Promise<Claim> {
   const file = join(dataDir, fileName);
   const self = await processState(process.pid);
@@ -120,7 +123,10 @@ async function read(file: string): Promise<string | null> {
   }
 }
 
-/** Returns null for a damaged file, for example after a power failure; its writer cannot be running. */
+/**
+ * Parses an owner file. Returns null for a damaged file, for example after a power failure; its writer cannot be
+ * running.
+ */
 function parse(text: string): Owner | null {
   let value: unknown;
   try {
@@ -215,7 +221,7 @@ export async function openServerLog(dataDir: string) {
     descriptor: handle.fd,
     /** Returns the last line, without the time and process id. */
     lastLine: (): Promise<string> => last(/./),
-    /** Returns the last line that reports an error, or else the last line. */
+    /** Returns the last line that reports an error; if there is none, the last line. */
     lastError: (): Promise<string> => last(/\b(FATAL|PANIC|error):/),
     close: (): Promise<void> => handle.close(),
   };

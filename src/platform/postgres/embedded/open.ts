@@ -85,7 +85,7 @@ export interface EmbeddedPostgres {
   readonly connection: Connection;
   /** True if this process started the server and will stop it; false if a running daemon owns the server. */
   readonly startedHere: boolean;
-  /** Resolves if the server that was started here ends without `stop`; else stays pending. */
+  /** Resolves if the server that was started here ends without `stop`; otherwise stays pending. */
   readonly died: Promise<RecalldError>;
   /**
    * Restarts a server that this process started and that died, on the same port. Committed data is preserved. Rejects
@@ -218,7 +218,7 @@ async function endOrphan(dataDir: string, logger: Logger, signal: AbortSignal | 
   );
 }
 
-/** Returns null while the daemon is starting or its database does not respond. */
+/** Returns the database of a running daemon; null while the daemon is starting or its database does not respond. */
 async function useDatabaseOf(daemon: Owner, dataDir: string): Promise<EmbeddedPostgres | null> {
   if (daemon.port === null) return null;
   const connection = connectionTo(daemon.port, await readPassword(dataDir));

@@ -133,7 +133,7 @@ export async function startServer(setup: ServerSetup): Promise<RunningServer> {
   }
 }
 
-/** Returns null if the server ended before it was ready. */
+/** Starts the server on a port. Returns null if the server ended before it was ready. */
 async function startOn(port: number, log: ServerLog, setup: ServerSetup): Promise<RunningServer | null> {
   const cluster = clusterOf(setup.dataDir);
   const before = await readPostmasterFile(cluster);

@@ -1,6 +1,6 @@
 /**
  * The frame of a chart: a plot as wide as its container, with texts in pixels, so that they are as readable on a phone
- * as on a desk and are never cut off. Horizontal positions are in thousandths of the width; values are labelled in the
+ * as on a desk and are never cut off. Horizontal positions are in thousandths of the width; values are labeled in the
  * left margin.
  */
 import type { ComponentChildren } from 'preact';

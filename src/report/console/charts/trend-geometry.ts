@@ -112,7 +112,7 @@ function pathsOf(points: readonly TrendPoint[], x: (at: Date) => number, y: (val
   return { line: path(toLine), band: path(toBand) };
 }
 
-/** Labels a tick with the day at midnight, else with the time. */
+/** Labels a tick with the day at midnight, otherwise with the time. */
 export function tickText(at: Date): string {
   const [date = '', time = ''] = at.toISOString().split('T');
   return time.startsWith('00:00') ? date.slice(5) : time.slice(0, 5);

@@ -38,7 +38,7 @@ export function assertOwnOrigin(request: FastifyRequest, publicUrl: string | nul
   if (isOwn && (site === undefined || site === 'same-origin')) return;
   throw new RecalldError(
     'origin_refused',
-    'The form was not sent from a page of recalld. Open the page in recalld and send the form there.',
+    'The form was not sent from a page of recalld. Open the page in recalld and submit the form there.',
   );
 }
 
@@ -54,7 +54,8 @@ function hostOf(url: string): string | null {
 const root = path.join(import.meta.dirname, '../../../../src/report/console/assets');
 
 export async function addAssets(app: FastifyInstance): Promise<void> {
-  // Pages request the style sheet of their version: all files of an npm package have the same date, so it cannot be used.
+  // Pages request the style sheet by version. Its modification date is useless, because all files of an npm package
+  // have the same date.
   await app.register(fastifyStatic, { root, serve: false, lastModified: false, cacheControl: false });
   for (const name of ['style.css', 'pages.js', 'icon.svg']) {
     app.get(`/${name}`, (_request, reply) => {

@@ -52,7 +52,7 @@ export function addErrorPages(
 }
 
 function formExpired(): RecalldError {
-  const message = 'The form is older than your session. Reload the page and send the form again.';
+  const message = 'The form is older than your session. Reload the page and submit the form again.';
   return new RecalldError('form_expired', message);
 }
 

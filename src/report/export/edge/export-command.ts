@@ -69,7 +69,7 @@ function parseTables(text: string): string[] {
   const chosen = text.split(',').map((name) => name.trim());
   const unknown = chosen.filter((name) => !names.includes(name));
   if (unknown.length === 0) return chosen;
-  throw new InvalidArgumentError(`"${unknown.join(', ')}" is not a table; use some of ${names.join(', ')}.`);
+  throw new InvalidArgumentError(`"${unknown.join(', ')}" is not a table; choose from ${names.join(', ')}.`);
 }
 
 /** @throws InvalidArgumentError */

@@ -80,11 +80,19 @@ export const exportTables: readonly ExportTable[] = [
       column('query_id', 'text', 'Id of the query, unique within a pipeline and day.', 'r.id'),
       receivedAt,
       occurredAt,
-      column('session_hash', 'text', 'Keyed hash of the session id, or else of the episode, trace or query id.'),
+      column(
+        'session_hash',
+        'text',
+        'Keyed hash of the session id; without a session id, of the episode, trace or query id.',
+      ),
       userHash,
       traceId,
       column('episode', 'text', 'Id of the agent turn that made the query; null if there is none.'),
-      column('episode_step', 'integer', 'Reported position in the agent turn; null means by `occurred_at`.'),
+      column(
+        'episode_step',
+        'integer',
+        'Reported position in the agent turn; null if the queries are ordered by `occurred_at`.',
+      ),
       userText('original_text', 'Original user query, before the agent rewrote it, redacted as configured.'),
       userText('text', 'Text of the query, redacted as configured; null in hash mode or if none was sent.'),
       column('text_hash', 'text', 'Keyed hash of the text; null if the text is stored.'),
@@ -324,7 +332,7 @@ export const exportTables: readonly ExportTable[] = [
     isByDay: false,
     changed: 'r.occurred_at',
     columns: [
-      column('change_id', 'bigint', 'Number of the change, ascending.', 'r.id'),
+      column('change_id', 'bigint', 'Sequence number of the change.', 'r.id'),
       pipeline,
       column('check_name', 'text', 'Name of the check.'),
       column('severity', 'text', '`critical` or `warning`.'),
@@ -347,7 +355,7 @@ export const exportTables: readonly ExportTable[] = [
     isByDay: false,
     changed: 'greatest(r.evaluated_at, r.closed_at, r.confirmed_at, r.acknowledged_at, m.marked_at)',
     columns: [
-      column('incident_id', 'bigint', 'Number of the incident, ascending.', 'r.id'),
+      column('incident_id', 'bigint', 'Sequence number of the incident.', 'r.id'),
       pipeline,
       column('opened_at', 'timestamp', 'When the first alert fired.'),
       column('closed_at', 'timestamp', 'When the last alert was resolved; null while an alert fires.'),
@@ -383,7 +391,7 @@ export const exportTables: readonly ExportTable[] = [
     isByDay: false,
     changed: 'r.recorded_at',
     columns: [
-      column('deployment_id', 'bigint', 'Number of the deployment, ascending.', 'r.id'),
+      column('deployment_id', 'bigint', 'Sequence number of the deployment.', 'r.id'),
       pipeline,
       column('kind', 'text', '`index`, `embedder`, `retriever`, `golden` or `judge`.'),
       column('version', 'text', 'The new version.'),

@@ -4,7 +4,7 @@ import { type Cause, causeTexts } from '../../../incidents/diagnosis/rules/cause
 import { pageStatistics } from '../../../incidents/diagnosis/rules/incident.ts';
 import type { ReportedSet, WeeklyReport } from '../weekly-report.ts';
 
-/** Measure that stands for the quality of a golden set. */
+/** Measure that represents the quality of a golden set. */
 const MEASURE = 'ndcg';
 const MAX_DEPLOYMENTS = 5;
 

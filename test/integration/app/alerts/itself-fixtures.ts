@@ -38,7 +38,7 @@ export const itselfFixtures: readonly AlertFixture[] = [
     breaching: [],
     healthy: alive,
     firesWithoutSeries: true,
-    says: 'Prometheus has not scraped any replica of this recalld for 5 minutes. Meanwhile, no other alert on its pipelines can fire. Start recalld, or fix the scrape config.',
+    says: 'Prometheus has not scraped any replica of this recalld deployment for 5 minutes. Meanwhile, no other alert on its pipelines can fire. Start recalld, or fix the scrape config.',
   },
   {
     alert: 'RecalldReplicaDown',
@@ -101,7 +101,7 @@ export const itselfFixtures: readonly AlertFixture[] = [
     labels: faq,
     breaching: [signal('recalld_golden_run_last_attempt_timestamp_seconds', faq, (m) => 60 * m + 600)],
     healthy: hourlyRuns,
-    says: 'By the clock of Prometheus, the latest run of faq on docs started 10m 0s in the future. Alerts on the age of runs fire late. Synchronise the clocks with NTP.',
+    says: 'By the clock of Prometheus, the latest run of faq on docs started 10m 0s in the future. Alerts on the age of runs fire late. Synchronize the clocks with NTP.',
   },
   {
     alert: 'RecalldClockWrong',
@@ -109,7 +109,7 @@ export const itselfFixtures: readonly AlertFixture[] = [
     breaching: [signal('recalld_clock_skew_seconds', {}, always(-7200))],
     replicas: [first],
     healthy: [signal('recalld_clock_skew_seconds', {}, always(-59))],
-    says: 'The clock of a:8321 differs from the database clock by 2h 0m 0s. Until the clocks agree within a minute, this replica schedules no golden runs and no jobs. Synchronise the clocks with NTP.',
+    says: 'The clock of a:8321 differs from the database clock by 2h 0m 0s. Until the clocks agree within a minute, this replica schedules no golden runs and no jobs. Synchronize the clocks with NTP.',
   },
   {
     alert: 'RecalldStarved',
