@@ -10,7 +10,7 @@ interface TopCommand {
 
 const commands: Readonly<Record<string, TopCommand>> = {
   demo: {
-    does: 'Run a demo: a RAG service on real data with users and several faults, and the alerts and diagnoses from recalld.',
+    does: 'Run a demo: a RAG service on real data, with simulated users and faults, and the alerts and diagnoses of recalld.',
     load: async () => (await import('./demo.ts')).demoCommand,
   },
   init: {
@@ -30,7 +30,7 @@ const commands: Readonly<Record<string, TopCommand>> = {
     load: async () => (await import('./config.ts')).configCommand,
   },
   status: {
-    does: 'Show the status of every pipeline, with its age and reasons; exit 1 unless all are ok.',
+    does: 'Show the status of every pipeline, with its reasons and the age of its data; exit 1 unless all are ok.',
     load: async () => (await import('../report/status/status-command.ts')).statusCommand,
   },
   diagnose: {

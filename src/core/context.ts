@@ -13,7 +13,7 @@ export interface Db {}
 // biome-ignore lint/suspicious/noEmptyInterface: subjects add to it
 export interface Hooks {}
 
-/** What an API key with `--pipelines` may see and change; null means everything. */
+/** Pipelines and golden sets that an API key with `--pipelines` may see and change; null means everything. */
 export type Scope = {
   /** Pipelines that the key names, and their shadows. */
   readonly pipelines: readonly string[];

@@ -58,7 +58,7 @@ export const errorTable = {
   golden_set_empty: { kind: 'input', meaning: 'A golden set has no queries or no judgments.' },
   export_impossible: {
     kind: 'input',
-    meaning: 'A golden set contains something that the file format cannot represent.',
+    meaning: 'A golden set contains data that the file format cannot represent.',
   },
   export_differs: {
     kind: 'conflict',

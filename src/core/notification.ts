@@ -18,7 +18,7 @@ export interface Message {
   readonly summary: string;
   /** One line per alert with its current numbers, or with its worst numbers if the incident is closed. */
   readonly lines: readonly string[];
-  /** The likely cause with its evidence and the fix, or a sentence that the cause is still unknown. */
+  /** The likely cause with its evidence and the fix, or a sentence stating that the cause is still unknown. */
   readonly diagnosis: string;
   /** The page of the incident and the runbook of its worst alert; null if the config has no console URL. */
   readonly link: string | null;

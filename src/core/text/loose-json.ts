@@ -138,7 +138,7 @@ class Reader {
 
   private value(): JsonValue {
     const character = this.next();
-    if (character === '') throw this.fault('an end where a value is expected');
+    if (character === '') throw this.fault('an unexpected end before a value');
     if (character === '"' || character === "'") return this.string(character);
     if (character === '{') return this.map();
     if (character === '[') return this.list('[');
@@ -150,7 +150,7 @@ class Reader {
   private number(): JsonValue | undefined {
     const digits = this.match(number);
     if (digits === null) return undefined;
-    if (this.isStrict && !strictNumber.test(digits)) throw this.fault('a number in a format that JSON does not have');
+    if (this.isStrict && !strictNumber.test(digits)) throw this.fault('a number in a format that JSON does not allow');
     this.at += digits.length;
     const value = Number(digits);
     if (/^[+-]?\d+$/.test(digits) && !Number.isSafeInteger(value)) return digits.replace('+', '');
@@ -193,7 +193,7 @@ class Reader {
       value += plain;
       this.at += plain.length;
       const character = this.text[this.at];
-      if (character === undefined) throw this.fault('an end in a string');
+      if (character === undefined) throw this.fault('an unexpected end in a string');
       this.at += 1;
       if (character === quote) return value;
       value += this.escape();
@@ -207,7 +207,7 @@ class Reader {
       this.at += digits.length;
       return String.fromCodePoint(Number.parseInt(digits.slice(1), 16));
     }
-    if (this.isStrict && !/["\\/bfnrt]/.test(kind)) throw this.fault('an escape that JSON does not have');
+    if (this.isStrict && !/["\\/bfnrt]/.test(kind)) throw this.fault('an escape that JSON does not allow');
     this.at += 1;
     if (kind === '\n') return '';
     return escapes[kind] ?? (/["'\\/]/.test(kind) ? kind : `\\${kind}`);
@@ -227,7 +227,7 @@ class Reader {
       item();
       const after = this.next();
       if (after !== ',' && after !== end) {
-        throw this.fault(after === '' ? 'an end in a list or an object' : 'no comma between two values');
+        throw this.fault(after === '' ? 'an unexpected end in a list or an object' : 'no comma between two values');
       }
       this.places.pop();
       if (after === end) break;
@@ -295,7 +295,7 @@ class Reader {
 
   private inAngleBrackets(): null {
     const end = this.text.indexOf('>', this.at);
-    if (end === -1) throw this.fault('an end in a value');
+    if (end === -1) throw this.fault('an unexpected end in a value');
     this.at = end + 1;
     return null;
   }

@@ -52,7 +52,8 @@ export function parseJson(line: SourceLine): unknown {
 function notJson(text: string): string {
   const fix = 'write one complete JSON object on each line';
   const fault = findJsonFault(text);
-  if (!/^\s*[{[]/.test(text) || fault === null || fault.problem.startsWith('an end')) return `is not JSON; ${fix}`;
+  if (!/^\s*[{[]/.test(text) || fault === null || fault.problem.startsWith('an unexpected end'))
+    return `is not JSON; ${fix}`;
   const place = fault.path === '' ? '' : ` (${fault.path})`;
   return `is not JSON: at column ${fault.column}${place} it has ${fault.problem}; ${fix}`;
 }

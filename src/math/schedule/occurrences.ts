@@ -129,7 +129,7 @@ function lookUp(timezone: string, day: number): ClockDay {
   const [from, to] = [day * DAY_MS, (day + 1) * DAY_MS];
   const [before, after] = [offsetMs(timezone, from), offsetMs(timezone, to)];
   if (before === after) return { stretches: [{ from, to, offset: before }], leftOut: null, repeated: null };
-  // No zone changes its clock twice a day, or within a minute.
+  // No zone changes its clock twice in a day, or between two whole minutes.
   const isAfter = (minute: number): boolean => offsetMs(timezone, minute * MINUTE_MS) === after;
   const at = MINUTE_MS * firstWhere(from / MINUTE_MS, to / MINUTE_MS, isAfter);
   const by = after - before;
@@ -146,7 +146,7 @@ function lookUp(timezone: string, day: number): ClockDay {
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 function offsetMs(timezone: string, at: number): number {
-  // Most schedules use this zone, and creating a format takes longer than everything else here.
+  // Most schedules use this zone, and creating a formatter takes longer than everything else here.
   if (timezone === 'UTC') return 0;
   let format = formats.get(timezone);
   if (format === undefined) {

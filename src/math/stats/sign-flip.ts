@@ -3,7 +3,7 @@ import { binomialUpperTail } from './distributions.ts';
 import { createRandom } from './random.ts';
 
 /**
- * P(sum of s_i * size_i >= bound) over equally likely signs s, for a bound that such a sum can have, up to rounding. A
+ * P(sum of s_i * size_i >= bound) over equally likely signs s, for a bound that is a possible sum, up to rounding. A
  * probability below the smallest positive number is returned as that number.
  */
 type SignFlipTail = (bound: number) => number;
@@ -153,7 +153,7 @@ const MAX_FLIPS = 2e8;
  * for the m nonzero differences, p is the share whose sum is at least as far from 0 as the observed sum: p = #{s : |sum
  * s_i d_i| >= |sum d_i|} / 2^m.
  *
- * Exact if `exactSignFlipTail` can count all choices. Else uses 9,999 to 99,999 seeded draws, fewer for more
+ * Exact if `exactSignFlipTail` can count all choices. Otherwise uses 9,999 to 99,999 seeded draws, fewer for more
  * differences, and p = (count + 1) / (draws + 1) (Davison and Hinkley 1997, 4.2.5). p is never 0, is 1 if there are no
  * differences, and does not depend on the order of the differences.
  */

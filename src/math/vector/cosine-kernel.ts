@@ -43,7 +43,7 @@ interface Kernel {
 let kernel: Kernel | undefined;
 
 /**
- * Returns space for two blocks of rows. Each thread has one: the next call invalidates it.
+ * Returns space for two blocks of rows. Each thread has only one such space, so the next call invalidates it.
  *
  * @param leftRows maximum number of rows in the left block
  * @param rightRows maximum number of rows in the right block

@@ -143,7 +143,7 @@ export function requireScope(scope: ApiScope, { optional }: AuthenticationSettin
   return ({ apiKey }, _reply, payload, done) => {
     if (apiKey === null) {
       if (optional) return done(null, payload);
-      const message = `This call needs an API key with scope ${scope}: send "Authorization: Bearer KEY"; \`recalld keys create\` makes one.`;
+      const message = `This call needs an API key with scope ${scope}: send "Authorization: Bearer KEY"; \`recalld keys create\` creates one.`;
       return done(new RecalldError('key_missing', message));
     }
     if (apiKey === 'unknown') return done(new RecalldError('key_invalid', 'The API key is unknown or revoked.'));

@@ -129,8 +129,8 @@ export type ApiKeys = ReturnType<typeof createApiKeys>;
 /** Maximum wrong keys and sessions per address and minute. */
 const WRONG_PER_MINUTE = 20;
 /**
- * Maximum number of cached valid credentials, cached wrong credentials, and tracked addresses, each. Above it, the
- * oldest entry is dropped.
+ * Maximum number of entries in each cache: valid credentials, wrong credentials, and addresses. Above it, the oldest
+ * entry is dropped.
  */
 const MAX_REMEMBERED = 10_000;
 

@@ -1,6 +1,6 @@
 /**
- * The wire format: endpoint descriptions; responses, converted from values by the response schema and without any other
- * properties; and errors as RFC 9457 problem documents. Only this file maps errors to HTTP statuses.
+ * The wire format of the HTTP API: descriptions of endpoints, responses with only the properties in their schema, and
+ * errors as RFC 9457 problem documents. Only this file maps errors to HTTP statuses.
  */
 
 import type { FastifyReply } from 'fastify';

@@ -71,7 +71,7 @@ function metricOf(reading: MetricReading, { startedAt }: Reporter, now: Date): o
     : { name, description, gauge: { dataPoints } };
 }
 
-/** Prometheus buckets are cumulative, OTLP buckets are not; the last OTLP bucket has no bound. */
+/** Prometheus buckets are cumulative. OTLP buckets are not, and the last OTLP bucket has no bound. */
 function histogramPoints({ name, values }: MetricReading, time: object): object[] {
   const series = new Map<
     string,

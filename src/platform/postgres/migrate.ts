@@ -64,7 +64,7 @@ export async function migrate(pool: pg.Pool, patience: MigrationPatience = patie
     } catch (cause) {
       if ((cause as { code?: unknown }).code !== LOCK_NOT_AVAILABLE) throw cause;
       if (attempt >= patience.attempts) throw tableBusy(attempt, cause);
-      // Lets sessions run that were waiting behind this migration.
+      // Gives sessions that were waiting behind this migration time to run.
       await delay(patience.pauseMs * attempt);
     }
   }

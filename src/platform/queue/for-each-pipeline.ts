@@ -53,8 +53,8 @@ const CONCURRENCY = 4;
 
 /**
  * Runs `work` for each pipeline, a few at a time, and continues after a failure. An item is a pipeline or a plan for
- * one; several items may belong to one pipeline.
- * docs/decisions/0024 defines a failure: work throws if it could not be done and did not record the reason.
+ * one; several items may belong to one pipeline. docs/decisions/0024 defines a failure: `work` throws if it could not
+ * do its work and did not record the reason.
  *
  * @throws PipelinesFailedError after all items were tried. If the job timed out, it also names the pipelines that were
  * not processed.

@@ -63,10 +63,10 @@ export interface ServerSetup {
 
 const stopLimits = { fastMs: 10_000, immediateMs: 5_000 };
 const attempts = 5;
-// Crash recovery may take long, and aborting it would only restart it.
+// Crash recovery may take a long time, and aborting it would only restart it.
 const startLimitMs = 300_000;
 const progressIntervalMs = 10_000;
-// A backend whose postmaster was killed ends when its statement ends, at the latest.
+// A backend whose postmaster was killed ends at the latest when its statement ends.
 const leftBackendsLimitMs = 120_000;
 
 /** Settings for every start. The settings are not written to the cluster, so that a newer recalld may change them. */

@@ -82,6 +82,6 @@ export function whatToDo({ pipeline, sets, incidents, topics, from, until }: Wee
     ...(topics.length === 0 ? [] : [`Write content for ${plural(topics.length, 'uncovered topic')}, listed below.`]),
     ...(suspect === 0
       ? []
-      : [`Review ${plural(suspect, 'suspect page')}. Check whether they were worth waking someone.`]),
+      : [`Review ${plural(suspect, 'suspect page')}: decide for each whether it was worth waking someone.`]),
   ];
 }
