@@ -1,7 +1,7 @@
 /** docs/reference/tested-stores.md: the vector stores that recalld has met, from the recordings of the contract suite. */
 import { readFileSync } from 'node:fs';
 import { vectorStoreSchema } from '../../src/connectors/stores/config.ts';
-import { realStores, retrieverRecording } from '../../test/interop/stores/real-stores.ts';
+import { collectionsRecording, realStores, retrieverRecording } from '../../test/interop/stores/real-stores.ts';
 import { readStoreRecordings, type StoreRecording } from '../../test/interop/stores/recording.ts';
 import { generatedPage, type Page, table } from './page.ts';
 
@@ -27,7 +27,6 @@ const stores: Readonly<Record<StoreKind, StoreFacts>> = {
   qdrant: {
     name: 'Qdrant',
     client: '@qdrant/js-client-rest',
-    unmet: 'no package registry has the server; the local mode of its Python client serves no HTTP',
   },
   weaviate: { name: 'Weaviate', client: 'weaviate-client' },
   milvus: {
@@ -71,10 +70,15 @@ function metRows(kind: StoreKind, recordings: readonly StoreRecording[]): string
       ? []
       : [[name, `${everyRun} ${installedVersion(everyRun)}`, 'npm', 'every test run', 'all', 'no']];
   for (const { name: recorded, date, versions, tests } of recordings) {
-    const store = realStores.find((real) => [real.name, retrieverRecording(real.name)].includes(recorded));
+    const suitesOf = (real: string) => ({
+      [real]: name,
+      [retrieverRecording(real)]: `${name}, retriever`,
+      [collectionsRecording(real)]: `${name}, collections`,
+    });
+    const store = realStores.find((real) => recorded in suitesOf(real.name));
     if (store?.product !== name) continue;
     const named = Object.entries(versions).map(([product, version]) => `${product} ${version}`);
-    const tested = recorded === store.name ? name : `${name}, retriever`;
+    const tested = suitesOf(store.name)[recorded] ?? name;
     const passed =
       store.unmet === undefined || recorded !== store.name ? String(tests) : `${tests}; not met: ${store.unmet}`;
     rows.push([tested, named.join(', '), store.source, date, passed, store.speaksHttp ? 'yes' : 'no']);

@@ -30,13 +30,21 @@ export function startFakeQdrant(): Promise<FaultServer> {
     return {
       id: row.key,
       payload: payloadOf(row, body.with_payload),
-      vector: body.with_vector === true ? [...row.vector].map((value) => value / norm) : undefined,
+      vector:
+        Array.isArray(body.with_vector) || body.with_vector === true
+          ? [...row.vector].map((value) => value / norm)
+          : undefined,
     };
   };
-  const passes = (filter: Body) => (row: FakeRow) =>
-    (filter?.must ?? []).every(({ key, match }: Body) =>
-      'any' in match ? match.any.includes(row.fields[key]) : row.fields[key] === match.value,
-    );
+  const meets =
+    (row: FakeRow) =>
+    ({ should, key, match, range }: Body): boolean => {
+      if (should !== undefined) return should.some(meets(row));
+      const value = row.fields[key];
+      if (range !== undefined) return typeof value === 'number' && value >= range.gte && value <= range.lte;
+      return 'any' in match ? match.any.includes(value) : value === match.value;
+    };
+  const passes = (filter: Body) => (row: FakeRow) => (filter?.must ?? []).every(meets(row));
 
   const points = (index: FakeIndex, action: string, body: Body): FakeAnswer => {
     const rows = [...index.rows.values()];
@@ -97,6 +105,10 @@ export function startFakeQdrant(): Promise<FaultServer> {
           segments_count: 1,
           config: index.config,
         });
+      }
+      if (method === 'PATCH') {
+        Object.assign(index.config.hnsw_config, body.hnsw_config);
+        return ok(true);
       }
       if (method === 'DELETE') return ok(collections.delete(name));
       if (method === 'PUT') {

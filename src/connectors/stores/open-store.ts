@@ -5,7 +5,7 @@ import { createLanceDbStore } from './lancedb.ts';
 import { createMilvusStore } from './milvus.ts';
 import { createPgvectorStore } from './pgvector/store.ts';
 import { createPineconeStore } from './pinecone.ts';
-import { createQdrantStore } from './qdrant.ts';
+import { createQdrantStore } from './qdrant/store.ts';
 import { createRedisSearchStore } from './redis/search.ts';
 import { createRedisVectorSetStore } from './redis/vector-set.ts';
 import { createElasticsearchStore, createOpenSearchStore } from './search-engine/dialects.ts';

@@ -9,6 +9,7 @@ import type { StoreAbilities, StoreService } from '../../contract/vector-store-b
 import { chromaService } from '../../support/chroma.ts';
 import { freePort } from '../../support/free-port.ts';
 import { pgvectorService } from '../../support/pgvector.ts';
+import { qdrantAbilities, qdrantService } from '../../support/qdrant.ts';
 import { searchEngineAbilities, searchEngineService } from '../../support/search-engines.ts';
 import { vectorSetAbilities, vectorSetService } from '../../support/vector-sets.ts';
 import { waitFor } from '../../support/wait-for.ts';
@@ -48,6 +49,8 @@ export interface RealStore {
   readonly unmet?: string;
   /** Kind of the retriever that queries it directly. */
   readonly retriever?: 'elasticsearch' | 'opensearch';
+  /** Left out: no. The suite of collections in several forms also runs. */
+  readonly hasCollections?: true;
   /** Installs the newest version on first use. */
   readonly start: () => Promise<RunningStore>;
   /** The store at `url`, or its recording there. */
@@ -56,6 +59,9 @@ export interface RealStore {
 
 /** Name of the recording of a store's retriever. */
 export const retrieverRecording = (store: string): string => `${store}-retriever`;
+
+/** Name of the recording of collections in several forms. */
+export const collectionsRecording = (store: string): string => `${store}-collections`;
 
 /** Recordings with more vectors would be megabytes. */
 const manyDocuments = 1000;
@@ -157,6 +163,25 @@ export const realStores: readonly RealStore[] = [
       });
     },
     service: (url) => weaviateService(url, undefined, nothing),
+  },
+  {
+    name: 'qdrant',
+    product: 'Qdrant',
+    source: 'PyPI',
+    speaksHttp: true,
+    hasCollections: true,
+    unmet: 'its server (HTTP, aliases, API keys), which PyPI does not have',
+    abilities: { ...qdrantAbilities, manyDocuments },
+    async start() {
+      const python = await pythonPackages('qdrant-edge-py');
+      const port = await freePort();
+      const program = path.join(import.meta.dirname, 'qdrant/server.py');
+      const server = await startServer(path.join(python, 'bin/python'), (folder) => [program, folder, String(port)]);
+      return answering(server, `http://127.0.0.1:${port}`, '/', async () => ({
+        'qdrant-edge-py': await pythonVersion(python, 'qdrant-edge-py'),
+      }));
+    },
+    service: (url) => qdrantService(url, undefined, nothing),
   },
   {
     name: 'pgvector',

@@ -5,7 +5,8 @@
 import { existsSync } from 'node:fs';
 import { describe } from 'vitest';
 import { describeVectorStore } from '../../contract/vector-store.contract.ts';
-import { realStores, retrieverRecording } from './real-stores.ts';
+import { describeQdrantCollections } from './qdrant/collections-suite.ts';
+import { collectionsRecording, realStores, retrieverRecording } from './real-stores.ts';
 import { recordSuite } from './record-suite.ts';
 import { describeSearchEngineRetriever } from './retriever-suite.ts';
 
@@ -29,4 +30,8 @@ describe.each(here)('$product $name', (store) => {
 describe.each(here.filter(({ retriever }) => retriever !== undefined))('the retriever of $product', (store) => {
   const start = recordSuite(retrieverRecording(store.name), store);
   if (store.retriever !== undefined) describeSearchEngineRetriever(store.retriever, start);
+});
+
+describe.each(here.filter(({ hasCollections }) => hasCollections))('collections of $product', (store) => {
+  describeQdrantCollections(recordSuite(collectionsRecording(store.name), store));
 });

@@ -131,7 +131,7 @@ describe('Qdrant, by @qdrant/js-client-rest', () => {
           const none = { with_payload: false, with_vector: false };
           await client.query('chunks', { query: { sample: 'random' }, limit: 24, ...none });
           const drawn = listedIn(sent, (body: { ids?: string[] }) => body?.ids);
-          await client.retrieve('chunks', { ids: drawn, with_payload: ['doc_id'], with_vector: true });
+          await client.retrieve('chunks', { ids: drawn, with_payload: ['doc_id'], with_vector: [''] });
         },
       ],
       ['a description', () => store.describe(never), () => client.getCollection('chunks')],

@@ -1,7 +1,8 @@
 /** The suites of test/interop/stores against the answers that real vector stores gave to them. */
 import { describe } from 'vitest';
 import { describeVectorStore } from '../../../contract/vector-store.contract.ts';
-import { realStores, retrieverRecording } from '../../../interop/stores/real-stores.ts';
+import { describeQdrantCollections } from '../../../interop/stores/qdrant/collections-suite.ts';
+import { collectionsRecording, realStores, retrieverRecording } from '../../../interop/stores/real-stores.ts';
 import { readStoreRecordings, type StoreRecording, startPlayer } from '../../../interop/stores/recording.ts';
 import { describeSearchEngineRetriever } from '../../../interop/stores/retriever-suite.ts';
 
@@ -17,6 +18,11 @@ const play = async ({ exchanges }: StoreRecording) => {
 };
 
 for (const { name, product, abilities, service, retriever } of realStores) {
+  for (const recording of recordingOf(collectionsRecording(name))) {
+    describe(`collections of ${product}, ${titleOf(recording)}`, () => {
+      describeQdrantCollections(() => play(recording));
+    });
+  }
   for (const recording of recordingOf(name)) {
     describe(`${product}, ${titleOf(recording)}`, () => {
       describeVectorStore(abilities, async () => {

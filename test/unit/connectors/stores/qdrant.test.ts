@@ -17,7 +17,7 @@ const aliases = {
   time: 0.1,
 };
 
-function collection(vectors: unknown, params = {}, points = 5) {
+function collection(vectors: unknown, params = {}, points = 5, indexes: Readonly<Record<string, string>> = {}) {
   const result = {
     status: 'green',
     optimizer_status: 'ok',
@@ -30,7 +30,9 @@ function collection(vectors: unknown, params = {}, points = 5) {
       optimizer_config: { deleted_threshold: 0.2 },
       quantization_config: null,
     },
-    payload_schema: {},
+    payload_schema: Object.fromEntries(
+      Object.entries(indexes).map(([key, type]) => [key, { data_type: type, points }]),
+    ),
   };
   return { result, status: 'ok', time: 0.001 };
 }
@@ -105,6 +107,43 @@ describe('a search in Qdrant', () => {
     });
   });
 
+  it.each([
+    ['text', 'de', 'keyword', { match: { value: 'de' } }],
+    ['text that looks like a number', '2024', 'keyword', { match: { value: '2024' } }],
+    ['integer', '2024', 'integer', { match: { value: 2024 } }],
+    ['decimal', '0.5', 'float', { range: { gte: 0.5, lte: 0.5 } }],
+    ['boolean', 'true', 'bool', { match: { value: true } }],
+    ['text in an index of integers', 'de', 'integer', { match: { value: 'de' } }],
+  ])('filters by the type of the payload index: %s', async (_, value, type, condition) => {
+    const indexed = collection({ size: 3, distance: 'Cosine' }, {}, 5, { 'meta."the key"': type });
+    const api = await replay(indexed, version, aliases, { result: { points: [] }, status: 'ok', time: 0 });
+    await storeAt(api).nearest({ ...request, filter: { 'meta.the key': value } }, never);
+    expect(api.calls[3]?.body).toMatchObject({ filter: { must: [{ key: 'meta."the key"', ...condition }] } });
+  });
+
+  it.each([
+    ['7', [{ match: { value: '7' } }, { range: { gte: 7, lte: 7 } }]],
+    ['-0.5', [{ match: { value: '-0.5' } }, { range: { gte: -0.5, lte: -0.5 } }]],
+    ['false', [{ match: { value: 'false' } }, { match: { value: false } }]],
+  ])('searches %s in every reading if the payload key has no index', async (value, readings) => {
+    const api = await replay(cosine, version, aliases, { result: { points: [] }, status: 'ok', time: 0 });
+    await storeAt(api).nearest({ ...request, filter: { tag: value } }, never);
+    const should = readings.map((reading) => ({ key: 'tag', ...reading }));
+    expect(api.calls[3]?.body).toMatchObject({ filter: { must: [{ should }] } });
+  });
+
+  it.each(['007', '1e3', '+7', ' 7', '7.', 'de'])('searches %j only as a text', async (value) => {
+    const api = await replay(cosine, version, aliases, { result: { points: [] }, status: 'ok', time: 0 });
+    await storeAt(api).nearest({ ...request, filter: { tag: value } }, never);
+    expect(api.calls[3]?.body).toMatchObject({ filter: { must: [{ key: 'tag', match: { value } }] } });
+  });
+
+  it('searches an integer beyond 2^53 with all its digits', async () => {
+    const api = await replay(cosine, version, aliases, { result: { points: [] }, status: 'ok', time: 0 });
+    await storeAt(api).nearest({ ...request, filter: { tag: '9007199254740993' } }, never);
+    expect(api.texts[3]).toContain('{"key":"tag","match":{"value":9007199254740993}}');
+  });
+
   it('reads the collection once, and again after it was recreated under its name', async () => {
     const empty = { result: { points: [] }, status: 'ok', time: 0 };
     const grown = collection({ size: 4, distance: 'Cosine' });
@@ -148,7 +187,7 @@ describe('a sample of Qdrant', () => {
       body: { query: { sample: 'random' }, limit: 2, with_payload: false, with_vector: false },
     });
     expect(api.calls[4]?.call).toBe('POST /collections/docs/points');
-    expect(api.texts[4]).toBe('{"ids":[7,9007199254740993],"with_payload":["body"],"with_vector":true}');
+    expect(api.texts[4]).toBe('{"ids":[7,9007199254740993],"with_payload":["body"],"with_vector":[""]}');
   });
 
   it('over custom shards is drawn by recalld from all ids, since these shards differ in size', async () => {
@@ -246,6 +285,24 @@ describe('ids in Qdrant', () => {
         body: { ids: [42, uuid, 43], with_payload: false, with_vector: false },
       },
     ]);
+  });
+
+  it('in the payload are searched as integers by the type of their index, or as both without one', async () => {
+    const found = { result: { points: [{ id: 1, payload: { doc: 7 } }] }, status: 'ok', time: 0 };
+    const text = { key: 'doc', match: { any: ['7', 'x'] } };
+    const integer = { key: 'doc', match: { any: [7] } };
+    const cases = [
+      [{}, { should: [text, integer] }],
+      [{ doc: 'integer' }, integer],
+      [{ doc: 'keyword' }, text],
+    ] as const;
+    for (const [indexes, condition] of cases) {
+      const described = collection({ size: 3, distance: 'Cosine' }, {}, 5, indexes);
+      const api = await replay(described, version, aliases, found);
+      const outcome = await storeAt(api, { id: 'doc' }).existing(['7', 'x'], never);
+      expect(outcome).toMatchObject({ value: new Set(['7']) });
+      expect(api.calls[3]?.body).toMatchObject({ filter: { must: [condition] } });
+    }
   });
 
   it('in the payload are searched until all are found, even if many chunks share one', async () => {

@@ -3,11 +3,9 @@
  *
  * Source: Qdrant's OpenAPI description, docs/redoc/master/openapi.json in github.com/qdrant/qdrant.
  */
-
-import { createReservoir } from '../../math/stats/random.ts';
+import { createReservoir } from '../../../math/stats/random.ts';
 import {
   at,
-  type Fields,
   fieldAt,
   fieldsOf,
   keyHeader,
@@ -15,22 +13,18 @@ import {
   numberOf,
   textOf,
   vectorOf,
-} from '../../platform/outbound/json-api.ts';
-import type { StoreConfigOf } from './config.ts';
+} from '../../../platform/outbound/json-api.ts';
+import type { StoreConfigOf } from '../config.ts';
 import {
   createRemoteStore,
   createStoreCalls,
   type RememberedShape,
   rememberShape,
   type StoreCalls,
-  type StoreShape,
-  settingsHash,
-  unlessForbidden,
-} from './remote-store.ts';
+} from '../remote-store.ts';
 import {
   type Attempt,
   type Entry,
-  failed,
   type Hit,
   inPortions,
   knownIds,
@@ -39,101 +33,18 @@ import {
   toChunks,
   unsupported,
   vectorsPerCall,
-} from './store-rows.ts';
+} from '../store-rows.ts';
 import {
   type ListedIds,
   MAX_CHUNKS,
   type NearestRequest,
   type SampledVectors,
   type SampleRequest,
-  type ScoredMetric,
   type StoredChunk,
   type VectorStore,
-} from './vector-store.ts';
-
-interface CollectionShape extends StoreShape {
-  readonly dimensions: number;
-  /** Number of points; the server's estimate is inexact while segments are merged. */
-  readonly count: number;
-  /** Shards by a user-defined key, which may differ in size and content. */
-  readonly hasCustomShards: boolean;
-}
-
-const distances: Readonly<Record<string, ScoredMetric>> = {
-  Cosine: { metric: 'cosine', scoreKind: 'cosine' },
-  Dot: { metric: 'dot', scoreKind: 'dot' },
-  Euclid: { metric: 'l2', scoreKind: 'l2' },
-};
-
-/** Makes calls for the collection, the aliases and the version; the last two may be forbidden. */
-async function readCollection(
-  calls: StoreCalls,
-  collection: string,
-  vectorName: string | undefined,
-  attempt: Attempt,
-): Promise<CollectionShape> {
-  const missing = `there is no collection ${collection}; check ${calls.configField}.collection`;
-  const path = `/collections/${encodeURIComponent(collection)}`;
-  const answer = await calls.json({ method: 'GET', path, purpose: 'description', missing }, attempt);
-  const config = fieldsOf(at(answer, 'result', 'config'));
-  const params = fieldsOf(config['params']);
-  const vector = chooseVector(params['vectors'], vectorName, collection, calls);
-  const { size, distance } = vector;
-  const dimensions = numberOf(size);
-  if (dimensions === null) throw calls.unexpected('description', 'config.params.vectors');
-  const name = textOf(distance) ?? '';
-  const kinds = distances[name];
-  if (kinds === undefined) throw unsupported(`The Qdrant distance ${name} cannot be converted to a cosine.`);
-  if (vector['multivector_config'] != null) {
-    throw unsupported(
-      'A Qdrant vector with multivector_config has several vectors per point, which recalld does not support.',
-    );
-  }
-  const count = numberOf(at(answer, 'result', 'points_count')) ?? 0;
-  return {
-    dimensions,
-    ...kinds,
-    count,
-    hasCustomShards: params['sharding_method'] === 'custom',
-    traits: {
-      version: await versionOf(calls, attempt),
-      collection: await aliasTarget(calls, collection, attempt),
-      vector: settingsHash(vector),
-      settings: settingsHash([params, config['hnsw_config'], config['quantization_config']]),
-      metadata: settingsHash(config['metadata'] ?? null),
-      dimensions: String(dimensions),
-      distance: name,
-    },
-  };
-}
-
-function chooseVector(vectors: unknown, name: string | undefined, collection: string, calls: StoreCalls): Fields {
-  const named = fieldsOf(vectors);
-  if (numberOf(named['size']) !== null) return named;
-  if (Object.keys(named).length === 0) throw calls.unexpected('description', 'config.params.vectors');
-  const chosen = name === undefined ? undefined : named[name];
-  if (chosen !== undefined) return fieldsOf(chosen);
-  const known = Object.keys(named).toSorted().join(', ');
-  const problem = name === undefined ? 'has only named vectors' : `has no vector named ${name}`;
-  throw failed(
-    'vector_unknown',
-    `Qdrant collection ${collection} ${problem}; set ${calls.configField}.vector_name to one of: ${known}.`,
-  );
-}
-
-async function versionOf(calls: StoreCalls, attempt: Attempt): Promise<string> {
-  const answer = await unlessForbidden(calls.json({ method: 'GET', path: '/', purpose: 'version' }, attempt));
-  return textOf(at(answer, 'version')) ?? 'hidden';
-}
-
-/** Returns the collection behind an alias, so that recalld notices when the alias is switched to a new collection. */
-async function aliasTarget(calls: StoreCalls, name: string, attempt: Attempt): Promise<string> {
-  const answer = await unlessForbidden(
-    calls.json({ method: 'GET', path: '/aliases', purpose: 'list of aliases' }, attempt),
-  );
-  const alias = listOf(at(answer, 'result', 'aliases')).find((entry) => at(entry, 'alias_name') === name);
-  return textOf(at(alias, 'collection_name')) ?? name;
-}
+} from '../vector-store.ts';
+import { type CollectionShape, readCollection } from './collection.ts';
+import { equals, isAnyOf, mayBeIntegers, payloadPath } from './filter.ts';
 
 const IDS_PER_CALL = 1000;
 /** Maximum number of calls for listing a collection with user-defined shards: five million points. */
@@ -198,11 +109,11 @@ async function post(
 
 async function search(
   store: Qdrant,
-  { scoreKind }: CollectionShape,
+  { scoreKind, indexes }: CollectionShape,
   request: NearestRequest,
   attempt: Attempt,
 ): Promise<Hit[]> {
-  const conditions = Object.entries(request.filter).map(([key, value]) => ({ key, match: { value } }));
+  const conditions = Object.entries(request.filter).map(([name, value]) => equals(name, value, indexes));
   const body = {
     query: [...request.vector],
     ...(store.vector_name === undefined ? {} : { using: store.vector_name }),
@@ -281,8 +192,7 @@ async function list(store: Qdrant, from: string | null, attempt: Attempt): Promi
 
 async function chunksOf(store: Qdrant, ids: readonly string[], attempt: Attempt): Promise<readonly StoredChunk[]> {
   const { id: idKey, content, version } = store;
-  const keys = [idKey, content, version].filter((key) => key !== undefined);
-  const shown = { with_payload: keys.length > 0 && keys, with_vector: false };
+  const shown = { with_payload: pathsOf(idKey, content, version), with_vector: false };
   const purpose = 'look-up of chunks';
   if (idKey === undefined) {
     const body = { ids: ids.flatMap(pointId).slice(0, MAX_CHUNKS), ...shown };
@@ -293,10 +203,15 @@ async function chunksOf(store: Qdrant, ids: readonly string[], attempt: Attempt)
       id: asked.get(canonicalId(chunk.id)) ?? chunk.id,
     }));
   }
-  const filter = { must: [{ key: idKey, match: { any: ids } }] };
-  const body = { filter, limit: MAX_CHUNKS, ...shown };
+  const body = { filter: await withIds(store, idKey, ids, attempt), limit: MAX_CHUNKS, ...shown };
   const result = await post(store, { path: '/scroll', body, purpose }, attempt);
   return toChunks(listOf(at(result, 'points')).map((point) => entryOf(store, point)));
+}
+
+/** The filter for documents with these ids in the payload. */
+async function withIds({ shapes }: Qdrant, idKey: string, ids: readonly string[], attempt: Attempt): Promise<unknown> {
+  const indexes = mayBeIntegers(ids) ? (await shapes.current(attempt)).indexes : new Map<string, string>();
+  return { must: [isAnyOf(idKey, ids, indexes)] };
 }
 
 /** Finds documents by a payload key. */
@@ -307,8 +222,8 @@ function existingKeys(
   attempt: Attempt,
 ): Promise<ReadonlySet<string>> {
   return knownIds(ids, 100, IDS_PER_CALL, async (wanted, limit) => {
-    const filter = { must: [{ key: idKey, match: { any: wanted } }] };
-    const body = { filter, limit, with_payload: [idKey], with_vector: false };
+    const filter = await withIds(store, idKey, wanted, attempt);
+    const body = { filter, limit, with_payload: pathsOf(idKey), with_vector: false };
     const result = await post(store, { path: '/scroll', body, purpose: 'check of ids' }, attempt);
     return listOf(at(result, 'points')).flatMap((point) => entryOf(store, point).id ?? []);
   });
@@ -328,20 +243,25 @@ async function existingPoints(store: Qdrant, ids: readonly string[], attempt: At
 }
 
 function payloadOf({ id, content }: Qdrant, withContent: boolean): readonly string[] | false {
-  const keys = [id, withContent ? content : undefined].filter((key) => key !== undefined);
-  return keys.length > 0 && keys;
+  return pathsOf(id, withContent ? content : undefined);
 }
 
-function withVector({ vector_name: vectorName }: Qdrant): true | readonly string[] {
-  return vectorName === undefined ? true : [vectorName];
+function pathsOf(...names: readonly (string | undefined)[]): readonly string[] | false {
+  const paths = names.flatMap((name) => (name === undefined ? [] : [payloadPath(name)]));
+  return paths.length > 0 && paths;
 }
 
-/** A point without the named vector is not a neighbour. */
+/** The unnamed vector has an empty name. `true` would also return sparse vectors. */
+function withVector({ vector_name: vectorName = '' }: Qdrant): readonly string[] {
+  return [vectorName];
+}
+
+/** A point without the named vector is not a neighbour. The unnamed vector is returned without its name. */
 function entryOf({ id, content, version, vector_name: vectorName }: Qdrant, point: unknown): Entry {
-  const payload = at(point, 'payload');
+  const { payload, vector } = fieldsOf(point);
   return {
     id: textOf(id === undefined ? at(point, 'id') : fieldAt(payload, id)),
-    vector: vectorOf(vectorName === undefined ? at(point, 'vector') : at(point, 'vector', vectorName)),
+    vector: vectorOf(vectorName === undefined ? vector : at(vector, vectorName)),
     content: content === undefined ? null : textOf(fieldAt(payload, content)),
     version: version === undefined ? null : textOf(fieldAt(payload, version)),
   };

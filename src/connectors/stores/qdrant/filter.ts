@@ -1,0 +1,77 @@
+/**
+ * Qdrant conditions on payload keys. Qdrant does not compare texts with numbers or booleans, so the type of the payload
+ * index decides how a value is read. Without an index, a value is searched in every possible reading. In strict mode,
+ * Qdrant rejects a reading that differs from the type of the index.
+ */
+
+type Condition = Readonly<Record<string, unknown>>;
+
+/** Types of payload indexes by their paths. */
+export type Indexes = ReadonlyMap<string, string>;
+
+/** Returns the path of a payload key in Qdrant's notation, in which unusual names are quoted: `meta."doc id"`. */
+export function payloadPath(name: string): string {
+  return name
+    .split('.')
+    .map((part) => (/^[\p{Alphabetic}\p{N}_-]+(\[\d*\])*$/u.test(part) ? part : `"${part}"`))
+    .join('.');
+}
+
+/** Returns the condition that a key has a value. */
+export function equals(name: string, value: string, indexes: Indexes): Condition {
+  const key = payloadPath(name);
+  const text = { key, match: { value } };
+  const integer = integers([value]).map((number) => ({ key, match: { value: number } }));
+  const number = /^-?(0|[1-9]\d*)(\.\d+)?$/.test(value) ? Number(value) : Number.NaN;
+  const isExact = Number.isInteger(number) ? Number.isSafeInteger(number) : Number.isFinite(number);
+  const float = isExact ? [{ key, range: { gte: number, lte: number } }] : [];
+  const bool = value === 'true' || value === 'false' ? [{ key, match: { value: value === 'true' } }] : [];
+  // A range finds 7 and 7.0, of which a match finds only 7.
+  const any = [text, ...(isExact ? float : integer), ...bool];
+  return oneOf(fitting({ text, integer, float, bool, any }, indexes.get(key)));
+}
+
+/** Returns the condition that a key has one of these ids, which may be stored as integers. */
+export function isAnyOf(name: string, ids: readonly string[], indexes: Indexes): Condition {
+  const key = payloadPath(name);
+  const text = { key, match: { any: ids } };
+  const numbers = integers(ids);
+  const integer = numbers.length > 0 ? [{ key, match: { any: numbers } }] : [];
+  return oneOf(fitting({ text, integer, any: [text, ...integer] }, indexes.get(key)));
+}
+
+/** True if some of these ids may be stored as integers. */
+export function mayBeIntegers(ids: readonly string[]): boolean {
+  return integers(ids).length > 0;
+}
+
+interface Readings {
+  readonly text: Condition;
+  readonly any: readonly Condition[];
+  readonly integer?: readonly Condition[];
+  readonly float?: readonly Condition[];
+  readonly bool?: readonly Condition[];
+}
+
+/** A value that an index cannot hold is searched as a text, which matches nothing. */
+function fitting({ text, any, ...typed }: Readings, type: string | undefined): readonly Condition[] {
+  if (type === 'keyword' || type === 'uuid') return [text];
+  if (type !== 'integer' && type !== 'float' && type !== 'bool') return any;
+  const own = typed[type] ?? [];
+  return own.length > 0 ? own : [text];
+}
+
+function oneOf(conditions: readonly Condition[]): Condition {
+  const [only = {}] = conditions;
+  return conditions.length === 1 ? only : { should: conditions };
+}
+
+/** Returns the 64-bit integers among texts. */
+function integers(texts: readonly string[]): (number | bigint)[] {
+  return texts.flatMap((text) => {
+    if (!/^(0|-?[1-9]\d{0,18})$/.test(text)) return [];
+    const long = BigInt(text);
+    if (BigInt.asIntN(64, long) !== long) return [];
+    return [Number.isSafeInteger(Number(text)) ? Number(text) : long];
+  });
+}
