@@ -1,6 +1,6 @@
 /** The two levels of the density alert and their thresholds. */
 
-import { DAY_MS } from '../../core/time.ts';
+import { DAY_MS, HOUR_MS } from '../../core/time.ts';
 import type { BaselineGrade } from './baseline.ts';
 import {
   type CombinedState,
@@ -10,7 +10,7 @@ import {
   stepCombinedDetector,
 } from './e-detector.ts';
 import { type PooledDensity, pooledDensity, type Scope, type WindowTotals } from './pooled-density.ts';
-import { MIN_SESSIONS } from './query-density.ts';
+import { CONFIDENCE, MIN_SESSIONS } from './query-density.ts';
 import type { SessionScores } from './sessions.ts';
 
 export type AlertLevel = 'page' | 'ticket';
@@ -67,6 +67,8 @@ export interface AlertState {
   readonly calmMs: { readonly global: number; readonly regions: readonly number[] };
   readonly silentUntilMs: number | null;
   readonly incident: AlertIncident | null;
+  /** End of the window that resolved the last incident; null if there was none. */
+  readonly resolvedMs: number | null;
 }
 
 interface AlertIncident {
@@ -76,6 +78,8 @@ interface AlertIncident {
   readonly raisedMs: number;
   /** Upper bound of the 95 % CI of the density when the alert fired. */
   readonly raisedHigh: number;
+  /** True if the alert fired again soon after it was resolved. Only a full day resolves it now, so that it does not flap. */
+  readonly hasReturned: boolean;
 }
 
 export type AlertEvent =
@@ -118,6 +122,13 @@ const SILENCE_MS = DAY_MS;
 /** Longest period of a density, which is also the history that a step needs. */
 export const MAX_POOL_MS = 7 * DAY_MS;
 const MIN_RESOLVE_MS = DAY_MS;
+/** An early resolution needs at least this much time and this many sessions. */
+const MIN_EARLY_MS = 2 * HOUR_MS;
+const MIN_EARLY_SESSIONS = 100;
+/** Confidence of the interval of an early resolution: there is one for each window and each start of a period. */
+const EARLY_CONFIDENCE = 0.999;
+/** An alert that fires again this soon after its resolution has returned. */
+const RETURN_MS = 2 * DAY_MS;
 /** Maximum logarithm; e^700 is near the largest double. */
 const MAX_LOG = 700;
 
@@ -129,6 +140,7 @@ export function newAlert({ detectors }: AlertPolicy, nowMs: number): AlertState 
     calmMs: { global: nowMs, regions: detectors.regions.map(() => nowMs) },
     silentUntilMs: null,
     incident: null,
+    resolvedMs: null,
   };
 }
 
@@ -138,9 +150,7 @@ export function newAlert({ detectors }: AlertPolicy, nowMs: number): AlertState 
  * The alert fires if the combined e-value reaches its threshold and the 95 % upper bound of a density is below the
  * density threshold. The density covers the time since the detector was last calm (at least 200 sessions, at most 7
  * days), of all traffic or of the leading region. A day without tests follows, so that a drop that has been fixed does
- * not fire again; then the test starts over. An open incident is resolved when the density of at least a day after the
- * alert, with at least 200 sessions, is above the threshold, and its lower bound is above the upper bound at which the
- * alert fired.
+ * not fire again; then the test starts over. `resolution` ends an open incident, and the silence with it.
  *
  * @param scores of the sessions in the window
  * @param history totals of the windows of the last 7 days in order; the closed window is last
@@ -157,15 +167,18 @@ export function stepAlert(
     throw new RangeError('Each window must be tested exactly once, in the order of time.');
   }
   const nowMs = closed.endMs;
+  const resolved = resolution(policy, state.incident, history, nowMs);
   if (state.silentUntilMs !== null && nowMs <= state.silentUntilMs) {
-    const calmMs = newAlert(policy, nowMs).calmMs;
-    return {
-      state: { ...state, calmMs, closedMs: nowMs },
-      event: null,
-      status: { kind: 'silent' },
-      evidenceRatio: 0,
-      leading: state.incident?.scope ?? 'global',
-    };
+    const calm = newAlert(policy, nowMs);
+    const silent = { evidenceRatio: 0, leading: state.incident?.scope ?? 'global' } as const;
+    return resolved === null
+      ? {
+          ...silent,
+          state: { ...state, calmMs: calm.calmMs, closedMs: nowMs },
+          event: null,
+          status: { kind: 'silent' },
+        }
+      : { ...silent, state: { ...calm, resolvedMs: nowMs }, event: resolved, status: { kind: 'calm' } };
   }
   const step = stepCombinedDetector(policy.detectors, state.detectors, scores);
   const next = {
@@ -178,10 +191,9 @@ export function stepAlert(
   const logRatio = step.logEvidence - Math.log(policy.threshold);
   const leading = scopes[0] ?? 'global';
   const reading = { evidenceRatio: Math.exp(Math.min(logRatio, MAX_LOG)), leading };
-  const resolved = resolution(policy, state.incident, history, nowMs);
   const notRaised: AlertStep = {
     ...reading,
-    state: resolved === null ? next : { ...next, incident: null },
+    state: resolved === null ? next : { ...next, incident: null, resolvedMs: nowMs },
     event: resolved,
     status: { kind: 'calm' },
   };
@@ -190,12 +202,19 @@ export function stepAlert(
   for (const { scope, size } of sizes) {
     if (size === null || size.sessions < MIN_SESSIONS || size.high >= floorOf(policy, scope)) continue;
     const openedMs = state.incident?.openedMs ?? nowMs;
+    const { resolvedMs } = state;
     return {
       ...reading,
       state: {
         ...newAlert(policy, nowMs),
         silentUntilMs: nowMs + SILENCE_MS,
-        incident: { scope, openedMs, raisedMs: nowMs, raisedHigh: size.high },
+        incident: {
+          scope,
+          openedMs,
+          raisedMs: nowMs,
+          raisedHigh: size.high,
+          hasReturned: state.incident?.hasReturned ?? (resolvedMs !== null && nowMs - resolvedMs <= RETURN_MS),
+        },
       },
       event: { kind: 'raised', scope, leading, size, renewed: state.incident !== null },
       status: { kind: 'raised' },
@@ -233,27 +252,43 @@ function sizeSinceCalm(
   return pooledDensity(history, scope, Math.max(calmMs, nowMs - MAX_POOL_MS), phiOf(policy, scope));
 }
 
+/**
+ * The alert is resolved by a day whose density is above the threshold, with a lower bound above the upper bound at which
+ * the alert fired; or by a few hours that show it with more certainty, unless the alert has returned.
+ */
 function resolution(
   policy: AlertPolicy,
   incident: AlertIncident | null,
   history: readonly WindowTotals[],
   nowMs: number,
 ): AlertEvent | null {
-  if (incident === null || nowMs - incident.raisedMs < MIN_RESOLVE_MS) return null;
-  const { scope, raisedHigh } = incident;
+  if (incident === null) return null;
+  const { scope, raisedHigh, hasReturned } = incident;
+  const floor = floorOf(policy, scope);
+  /** Sizes of periods from `minMs` to `maxMs` before now, but after the alert; the shortest period first. */
+  function* sizes(minMs: number, maxMs: number, confidence: number): Generator<PooledDensity> {
+    for (const { startMs } of history.toReversed()) {
+      if (startMs < Math.max(incident?.raisedMs ?? 0, nowMs - maxMs)) return;
+      if (startMs > nowMs - minMs) continue;
+      const size = pooledDensity(history, scope, startMs, phiOf(policy, scope), confidence);
+      if (size !== null) yield size;
+    }
+  }
   // A small region may have too few sessions in a day. In that case, earlier windows are added as needed, back to the
-  // alert.
-  const starts = history
-    .map(({ startMs }) => startMs)
-    .filter((startMs) => startMs >= incident.raisedMs && startMs <= nowMs - MIN_RESOLVE_MS)
-    .toReversed();
-  for (const startMs of starts) {
+  // alert. A lower bound above the threshold would rarely be reached on a healthy small site: 1,200 sessions a day
+  // determine a density to 5 %, and a ticket's threshold is 3 % below the healthy value.
+  for (const size of sizes(MIN_RESOLVE_MS, MAX_POOL_MS, CONFIDENCE)) {
+    if (size.sessions < MIN_SESSIONS) continue;
+    if (size.density > floor && size.low > raisedHigh) return { kind: 'resolved', scope, size };
+    break;
+  }
+  if (hasReturned) return null;
+  // Nearer to the threshold than to the level at which the alert fired, so that half a fix does not pass for a fix.
+  const healthy = raisedHigh ** (1 / 3) * floor ** (2 / 3);
+  for (const { sessions, density, low, startMs } of sizes(MIN_EARLY_MS, MIN_RESOLVE_MS, EARLY_CONFIDENCE)) {
+    if (sessions < MIN_EARLY_SESSIONS || density <= floor || low <= healthy) continue;
     const size = pooledDensity(history, scope, startMs, phiOf(policy, scope));
-    if (size === null || size.sessions < MIN_SESSIONS) continue;
-    // A lower bound above the threshold would rarely be reached on a healthy small site: 1,200 sessions a day determine
-    // a density to 5 %, and a ticket's threshold is 3 % below the healthy value.
-    const isRecovered = size.density > floorOf(policy, scope) && size.low > raisedHigh;
-    return isRecovered ? { kind: 'resolved', scope, size } : null;
+    return size && { kind: 'resolved', scope, size };
   }
   return null;
 }

@@ -8,6 +8,7 @@
 
 import { DAY_MS } from '../../core/time.ts';
 import {
+  CONFIDENCE,
   densityInterval,
   densityOf,
   MIN_SESSIONS,
@@ -78,7 +79,13 @@ export type PooledDensity = NonNullable<ReturnType<typeof pooledDensity>>;
  * @param phi overdispersion of the scope in the baseline
  * @returns null without sessions
  */
-export function pooledDensity(windows: readonly WindowTotals[], scope: Scope, fromMs: number, phi: number) {
+export function pooledDensity(
+  windows: readonly WindowTotals[],
+  scope: Scope,
+  fromMs: number,
+  phi: number,
+  confidence = CONFIDENCE,
+) {
   const pooled = windows.filter(({ startMs }) => startMs >= fromMs);
   let sessions = 0;
   let sumX = 0;
@@ -94,8 +101,8 @@ export function pooledDensity(windows: readonly WindowTotals[], scope: Scope, fr
     endMs: Math.max(...pooled.map(({ endMs }) => endMs)),
     sessions,
     density,
-    /** 95 % confidence interval of the density. */
-    ...densityInterval(density, surpriseVariance(phi), sessions, Number.POSITIVE_INFINITY),
+    /** Confidence interval of the density. */
+    ...densityInterval(density, surpriseVariance(phi), sessions, Number.POSITIVE_INFINITY, confidence),
   };
 }
 

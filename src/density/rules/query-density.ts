@@ -35,7 +35,7 @@ export function coverageTitle(share: number): string {
 /** Variance of min(-ln u, ln 100) for uniform u, rounded. */
 const SURPRISE_VARIANCE = 0.9;
 
-const CONFIDENCE = 0.95;
+export const CONFIDENCE = 0.95;
 
 /**
  * Query density of one window. With w = 1 / (queries of the session in the window) and the surprises x of `surpriseOf`:
@@ -109,15 +109,21 @@ export function surpriseVariance(phi: number): number {
 }
 
 /**
- * 95 % confidence interval of a density: D exp(-+ 1.96 sqrt(s^2 (1/n + 1/N))), for n sessions ranked among N.
+ * Confidence interval of a density: at 95 %, D exp(-+ 1.96 sqrt(s^2 (1/n + 1/N))), for n sessions ranked among N.
  *
  * @param variance s^2 of X between sessions
  * @param sessions n, >= 1
  * @param baselineSessions N; infinity when comparing densities of one baseline, because they share its error
  */
-export function densityInterval(density: number, variance: number, sessions: number, baselineSessions: number): Bounds {
+export function densityInterval(
+  density: number,
+  variance: number,
+  sessions: number,
+  baselineSessions: number,
+  confidence = CONFIDENCE,
+): Bounds {
   const error = Math.sqrt(variance * (1 / sessions + 1 / baselineSessions));
-  const reach = normalQuantile((1 + CONFIDENCE) / 2) * error;
+  const reach = normalQuantile((1 + confidence) / 2) * error;
   return { low: density * Math.exp(-reach), high: density * Math.exp(reach) };
 }
 

@@ -15,7 +15,7 @@ import { aMeasurement, hours, latestAt } from '../../../support/measurements.ts'
 const noEvents = { events: async () => [] };
 
 async function observed(value: number, scope: 'global' | number) {
-  const incident = { scope, openedMs: NOON.getTime(), raisedMs: NOON.getTime(), raisedHigh: 0.9 };
+  const incident = { scope, openedMs: NOON.getTime(), raisedMs: NOON.getTime(), raisedHigh: 0.9, hasReturned: false };
   const phase = { kind: 'watching', alerts: { page: { incident } } };
   const stored = { state: { phase }, revision: 1, updatedAt: NOON } as unknown as StoredDensityState;
   const density = { measure: 'query_density', value, ciLow: value - 0.1, ciHigh: value + 0.1 };

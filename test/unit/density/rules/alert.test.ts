@@ -109,14 +109,32 @@ describe('the density alert', () => {
     for (const [i, hour] of hours.slice(1).entries()) expect(hour - (hours[i] ?? 0)).toBeGreaterThanOrEqual(24);
   });
 
-  it('resolves only after a well-covered day', () => {
+  it('resolves after a few well-covered hours, and then stays resolved', () => {
+    for (let seed = 1; seed <= 10; seed += 1) {
+      const { run, state } = stream(POLICY, seed);
+      const [raised] = eventsOf(run(24, 75, everywhere(0.3)));
+      const [resolved, ...more] = eventsOf(run(24 * 3, 75, none));
+      expect([raised?.kind, resolved?.kind, more.length], `seed ${seed}`).toEqual(['raised', 'resolved', 0]);
+      expect((resolved?.hour ?? 99) - 24, `seed ${seed}`).toBeLessThan(6);
+      expect(resolved?.size.density).toBeGreaterThan(0.95);
+      expect(resolved?.size.low).toBeGreaterThan(raised?.size.high ?? 1);
+      expect(state().incident).toBeNull();
+    }
+  });
+
+  it('does not resolve within a week while a small drift goes on', () => {
+    for (let seed = 1; seed <= 20; seed += 1) {
+      const events = eventsOf(stream(POLICY, seed).run(24 * 7, 30, everywhere(0.12)));
+      expect(new Set(kindsOf(events)), `seed ${seed}`).toEqual(new Set(['raised']));
+    }
+  });
+
+  it('resolves at most once a drift that pauses every night, because its return then needs a whole good day', () => {
     const { run, state } = stream(POLICY);
-    const [raised] = eventsOf(run(24, 75, everywhere(0.3)));
-    const [resolved, ...more] = eventsOf(run(24 * 5, 75, none));
-    expect([raised?.kind, resolved?.kind, more.length]).toEqual(['raised', 'resolved', 0]);
-    expect((resolved?.hour ?? 0) - (raised?.hour ?? 0)).toBeGreaterThanOrEqual(24);
-    expect(resolved?.size.density).toBeGreaterThan(0.95);
-    expect(resolved?.size.low).toBeGreaterThan(raised?.size.high ?? 1);
+    const daily = Array.from({ length: 10 }, () => [...run(12, 75, none), ...run(12, 75, everywhere(0.4))]).flat();
+    expect(kindsOf(eventsOf(daily)).filter((kind) => kind === 'resolved')).toHaveLength(1);
+    expect(state().incident).toMatchObject({ hasReturned: true });
+    run(48, 75, none);
     expect(state().incident).toBeNull();
   });
 
