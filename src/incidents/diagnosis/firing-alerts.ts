@@ -53,7 +53,17 @@ export function alertsOf(pipeline: WatchedPipeline, facts: AlertFacts, now: Date
     ...indexAlerts(facts.measurements, now),
     ...liveAlerts(facts, now),
   ];
-  return alerts.toSorted((a, b) => (rankOf(a) < rankOf(b) ? -1 : 1));
+  return alerts
+    .map((alert) => ({ ...alert, ...dataOf(alert, facts.measurements) }))
+    .toSorted((a, b) => (rankOf(a) < rankOf(b) ? -1 : 1));
+}
+
+/** Returns the start of the window in which the measure of an alert was last measured; nothing for a golden score. */
+function dataOf({ measured }: Alert, measurements: AlertFacts['measurements']): Pick<Alert, 'from'> {
+  const found = measurements.find(
+    ({ measure, segment }) => measure === measured?.measure && segment === measured.segment,
+  );
+  return found?.newest == null ? {} : { from: found.newest.windowStart };
 }
 
 function rankOf({ severity, name }: Alert): string {

@@ -18,10 +18,9 @@ import {
   type ClosingReason,
   type Diagnosis,
   describesRepair,
-  ECHO_MS,
   type Incident,
+  isEcho,
   isFinal,
-  looksBack,
   type Recoveries,
   replacesLast,
   type Said,
@@ -127,13 +126,13 @@ export function createIncidents(pool: Pool, scope: Scope = null) {
      * one.
      */
     async isEcho(pipeline: string, firing: readonly Alert[], at: Date): Promise<boolean> {
-      if (!firing.every(looksBack)) return false;
-      const { rows } = await pool.query(
-        `select from incidents
-          where pipeline = $1::text and closed_because = 'resolved' and closed_at > $2::timestamptz limit 1`,
-        [pipeline, new Date(at.getTime() - ECHO_MS)],
+      const last = await queryRow<{ readonly closedAt: Date }>(
+        pool,
+        `select closed_at from incidents
+          where pipeline = $1::text and closed_because = 'resolved' order by closed_at desc limit 1`,
+        [pipeline],
       );
-      return rows.length > 0;
+      return last !== null && firing.every((alert) => isEcho(alert, last.closedAt, at));
     },
 
     /**

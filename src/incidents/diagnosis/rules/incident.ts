@@ -1,7 +1,6 @@
 /** The record of an incident: alerts that fired on a pipeline, their diagnoses, and the resolution. */
 import type { Severity } from '../../../core/model.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../core/time.ts';
-import { MEASURE_CHANGED } from '../../../measures/rules/measure-change.ts';
 import { type Cause, confidences } from './cause.ts';
 import type { Findings } from './diagnose.ts';
 import type { Sign } from './signs.ts';
@@ -25,6 +24,8 @@ export interface Alert {
   readonly comparedWith?: string | null | undefined;
   /** The stored measure of the alert, for its chart; absent if it has none. */
   readonly measured?: Measured | undefined;
+  /** Start of the data behind the alert, such as of a live window; absent for a golden score or a state. */
+  readonly from?: Date | undefined;
 }
 
 /** A golden score such as `ndcg@10`, or a measure of the measure table, in one segment. */
@@ -212,46 +213,50 @@ function isSameBaseline(comparedWith: Alert['comparedWith'], than: AlertTimeline
 
 export type Trend = 'worse' | 'steady' | 'recovering';
 
-/** Time after a fault during which the window of a look-back alert still contains the fault. */
-export const ECHO_MS = 2 * HOUR_MS;
+/** How long after a recovery alerts on earlier data are ignored, even if their window is longer. */
+const ECHO_MS = 2 * HOUR_MS;
+
+/** A density alert rests on all windows since coverage dropped. */
+const isDensity = ({ rule }: Pick<Alert, 'rule'>): boolean => rule.startsWith('RecalldDensity');
+
+/** Returns true if an alert rests on data from before a recovery, which may still contain the fault. */
+function looksBack(alert: Pick<Alert, 'rule' | 'from'>, recoveredAt: Date): boolean {
+  return isDensity(alert) || (alert.from !== undefined && alert.from < recoveredAt);
+}
 
 /**
- * Returns true for alerts on windows of hours and on differences from earlier runs. Such alerts may start firing after
- * the fault has ended.
+ * Returns true if an alert only covers an incident that has resolved, and therefore does not open a new one. No page on
+ * live traffic is held back, because the fault may have returned.
  */
-export function looksBack({ rule }: Pick<Alert, 'rule'>): boolean {
-  return rule === MEASURE_CHANGED || rule === 'RecalldFeedbackFell' || rule.startsWith('RecalldDensity');
+export function isEcho(alert: Pick<Alert, 'rule' | 'severity' | 'from'>, resolvedAt: Date, at: Date): boolean {
+  if (at.getTime() - resolvedAt.getTime() > ECHO_MS || (alert.severity === 'critical' && !isDensity(alert)))
+    return false;
+  return looksBack(alert, resolvedAt);
 }
 
 /**
  * Trend of the firing alerts. `worse`: an alert is worse than ever before. `recovering`: all alerts have data and are
- * better than at their worst, so new signs come from the repair, not from the fault. Echoes are ignored for a time
- * after an earlier alert has resolved.
+ * better than at their worst, so new signs come from the repair, not from the fault. Soon after an earlier alert
+ * resolved, alerts on earlier data and known alerts on live traffic are ignored.
  */
 export function trendOf(timeline: readonly AlertTimeline[], firing: readonly Alert[], at: Date): Trend {
-  const hasNews = firing.some((alert) => !looksBack(alert) && timeline.every(({ name }) => name !== alert.name));
+  const isKnown = (alert: Alert): boolean => timeline.some(({ name }) => name === alert.name);
+  const ends = timeline
+    .filter(({ name }) => firing.every((alert) => alert.name !== name))
+    .map(({ endedAt }) => endedAt ?? at);
+  const recoveredAt = new Date(Math.max(...ends.map((end) => end.getTime())));
+  const hasRecovered = ends.length > 0 && at.getTime() - recoveredAt.getTime() <= ECHO_MS;
+  const hasNews = firing.some((alert) => !isKnown(alert) && !looksBack(alert, ends.length > 0 ? recoveredAt : at));
   if (timeline.length > 0 && !hasNews && timeline.every((known) => isFixed(known, firing, at))) return 'recovering';
-  const hasResolved = timeline.some(
-    ({ name, endedAt }) =>
-      firing.every((alert) => alert.name !== name) && (endedAt === null || at.getTime() - endedAt.getTime() <= ECHO_MS),
-  );
-  const heard = hasResolved ? firing.filter((alert) => !isEcho(timeline, alert)) : firing;
+  const heard = hasRecovered
+    ? firing.filter((alert) => !looksBack(alert, recoveredAt) && (alert.goldenSet !== null || !isKnown(alert)))
+    : firing;
   const trends = new Set(heard.map((alert) => trendOfAlert(timeline, alert)));
   if (trends.has('worse')) return 'worse';
   return trends.has('steady') ? 'steady' : 'recovering';
 }
 
-/**
- * Returns true for alerts whose window may still contain the fault after its repair: look-back alerts, and known alerts
- * on live traffic.
- */
-function isEcho(timeline: readonly AlertTimeline[], alert: Alert): boolean {
-  return looksBack(alert) || (alert.goldenSet === null && timeline.some(({ name }) => name === alert.name));
-}
-
-/**
- * Returns true if an alert resolved recently, or still fires because of hysteresis although its value is good again.
- */
+/** Returns true if an alert resolved recently, or still fires because of hysteresis although its value is good again. */
 function isFixed({ name, endedAt, worst }: AlertTimeline, firing: readonly Alert[], at: Date): boolean {
   const alert = firing.find((one) => one.name === name);
   if (alert === undefined) return endedAt === null || at.getTime() - endedAt.getTime() <= ECHO_MS;

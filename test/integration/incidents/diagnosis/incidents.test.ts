@@ -32,7 +32,7 @@ describe('incidents in PostgreSQL', () => {
     expect(await incidents().list({ pipeline, limit: 10 })).toHaveLength(1);
   });
 
-  it('are not opened by look-back alerts on a fault that was fixed less than two hours ago', async () => {
+  it('are not opened by alerts on data from before the end of an incident that resolved less than two hours ago', async () => {
     const pipeline = aPipeline();
     const echo = [anAlert({ name: 'density drift', rule: 'RecalldDensityDriftTicket', severity: 'warning' })];
     expect(await incidents().isEcho(pipeline, echo, hours(2))).toBe(false);
@@ -40,6 +40,10 @@ describe('incidents in PostgreSQL', () => {
     await incidents().close(pipeline, hours(1));
     expect(await incidents().isEcho(pipeline, echo, hours(2))).toBe(true);
     expect(await incidents().isEcho(pipeline, [...echo, anAlert()], hours(2))).toBe(false);
+    const feedback = (from: Date) =>
+      anAlert({ name: 'feedback', rule: 'RecalldCheckWarning', severity: 'warning', from });
+    expect(await incidents().isEcho(pipeline, [...echo, feedback(hours(0.5))], hours(1.5))).toBe(true);
+    expect(await incidents().isEcho(pipeline, [...echo, feedback(hours(1))], hours(2))).toBe(false);
     expect(await incidents().isEcho(pipeline, echo, hours(4))).toBe(false);
   });
 

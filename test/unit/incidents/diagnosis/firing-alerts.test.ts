@@ -142,6 +142,7 @@ describe('the firing alerts of a pipeline', () => {
       /^22 % of traffic poorly covered, 5 % in the baseline\. .*: drift confirmed\.$/,
     );
     expect(alertWith(0.03)?.headline).toBe('live queries are covered worse than in the baseline');
+    expect(alertWith(0.22)?.from).toEqual(aMeasurement().windowStart);
   });
 
   it('include a golden set whose runs are overdue by three intervals, but not one that is run manually', () => {

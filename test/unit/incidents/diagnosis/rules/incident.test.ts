@@ -4,6 +4,7 @@ import {
   type Alert,
   type AlertTimeline,
   describesRepair,
+  isEcho,
   isFinal,
   replacesLast,
   trendOf,
@@ -106,6 +107,13 @@ describe('the trend', () => {
     expect(trendOf(looks([floor(0.04)], []), [{ ...echo, rule: 'RecalldCheckWarning' }], hours(2))).toBe('worse');
   });
 
+  it('is recovering if a new alert rests on live traffic from before another alert resolved', () => {
+    const opinions = (from: Date) => anAlert({ name: 'feedback', severity: 'warning', goldenSet: null, from });
+    const timeline = looks([floor(0.04)], []);
+    expect(trendOf(timeline, [opinions(hours(0.5))], hours(1.5))).toBe('recovering');
+    expect(trendOf(timeline, [opinions(hours(1))], hours(2))).toBe('worse');
+  });
+
   it('is recovering if a look-back alert follows while one earlier alert has resolved and the others get better', () => {
     const echo = anAlert({ name: 'drift', rule: 'RecalldDensityDrift', severity: 'warning' });
     const empty = (value: number) => anAlert({ name: 'zero results', value, threshold: 0.05 });
@@ -192,4 +200,20 @@ it('a later diagnosis of the same run that only lowers the confidence describes 
   expect(describesRepair(weaker, last, minutes(0), minutes(60))).toBe(false);
   expect(describesRepair(last, { ...weaker, runId: 'run-2' }, minutes(0), minutes(60))).toBe(false);
   expect(describesRepair(last, { ...weaker, cause: 'ranking' }, minutes(0), minutes(60))).toBe(false);
+});
+
+describe('an alert after an incident has resolved', () => {
+  const feedback = anAlert({ rule: 'RecalldCheckWarning', severity: 'warning', goldenSet: null });
+
+  it('is an echo while its window reaches back to before the recovery, for at most two hours', () => {
+    expect(isEcho({ ...feedback, from: hours(0.4) }, hours(1), hours(1.4))).toBe(true);
+    expect(isEcho({ ...feedback, from: hours(1) }, hours(1), hours(2))).toBe(false);
+    expect(isEcho({ ...feedback, from: hours(-21) }, hours(1), hours(3))).toBe(true);
+    expect(isEcho({ ...feedback, from: hours(-20) }, hours(1), hours(4))).toBe(false);
+  });
+
+  it('is no echo if it is a page on live traffic, or rests on a golden run', () => {
+    expect(isEcho({ ...feedback, severity: 'critical', from: hours(0.4) }, hours(1), hours(1.4))).toBe(false);
+    expect(isEcho(feedback, hours(1), hours(1.4))).toBe(false);
+  });
 });
