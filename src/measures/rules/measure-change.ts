@@ -74,8 +74,12 @@ const minEpisodeChanges: Readonly<Record<string, { readonly absolute: number; re
   episode_retrievals: { absolute: 0, relative: 0.2 },
   episode_repeats: { absolute: 0.05, relative: 0.35 },
 };
-/** Smallest relative change of a duration that matters. A busy machine may double latencies. */
+/**
+ * Smallest change of a duration that matters, relative and in seconds. A busy machine may double latencies, and users who
+ * wait for a generated answer do not notice a fifth of a second.
+ */
 const MIN_RELATIVE_DELAY = 1;
+const MIN_DELAY_SECONDS = 0.2;
 /** Standard deviation of a normal distribution per median absolute deviation. */
 const PER_MAD = 1.4826;
 /** Width of a 95 % interval in standard deviations. */
@@ -136,7 +140,8 @@ function materialChange(measure: string, scale: MeasureScale, normal: number): n
   if (scale === 'share' || scale === 'score') return MIN_SHARE_CHANGE;
   const episode = minEpisodeChanges[measure];
   if (episode !== undefined) return Math.max(episode.absolute, episode.relative * normal);
-  return (scale === 'seconds' ? MIN_RELATIVE_DELAY : MIN_RELATIVE_CHANGE) * Math.abs(normal);
+  if (scale === 'seconds') return Math.max(MIN_DELAY_SECONDS, MIN_RELATIVE_DELAY * normal);
+  return MIN_RELATIVE_CHANGE * Math.abs(normal);
 }
 
 /**

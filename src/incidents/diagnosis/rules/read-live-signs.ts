@@ -159,10 +159,15 @@ function readTopQuery({ value, ciLow, n, before }: ObservedValue): Sign[] {
 
 /** Minimum drop in the share of the usual language, as a fraction. */
 const OTHER_LANGUAGE = 0.08;
+/**
+ * How much further than its 95 % bound a share must be from its normal value: three standard errors. Where users write in
+ * two languages, chance moves their shares beyond the bound in one of forty windows.
+ */
+const THREE_SIGMA = 3 / 1.96;
 
 function readLanguage({ value, ciHigh, n, before }: ObservedValue): Sign[] {
   const sentence = `${percentage(value)} of live queries are in the usual language (${n} recognized), ${percentage(before)} before.`;
-  if (ciHigh < before && value <= before - OTHER_LANGUAGE)
+  if (value + THREE_SIGMA * (ciHigh - value) < before && value <= before - OTHER_LANGUAGE)
     return [sign('language', 'changed', sentence, { before, now: value, unit: 'share' })];
   return value > before - OTHER_LANGUAGE
     ? [sign('language', 'as_before', sentence, { before, now: value, unit: 'share' })]

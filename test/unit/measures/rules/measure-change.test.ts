@@ -35,7 +35,7 @@ describe('the normal range of a measure', () => {
   it.each([
     ['a context at a quarter of its length', 'context_characters', 4000, 1000],
     ['3 results per query instead of 10', 'results_per_answer', 10, 3],
-    ['a tripled latency', 'retriever_latency_p95_seconds', 0.1, 0.3],
+    ['a latency of four times the normal value', 'retriever_latency_p95_seconds', 0.1, 0.4],
     ['a lower candidate recall', 'candidates_recall', 0.95, 0.7],
     ['a context with new repetitions', 'context_repeated_ratio', 0.0002, 0.5],
     ['an agent that makes every call twice', 'episode_retrievals', 1.8, 3.6],
@@ -56,7 +56,8 @@ describe('the normal range of a measure', () => {
     const measure = 'candidates_recall';
     expect(changed(valueAt(0, 0.95, measure), past(0.7, { measure }))).toBe(false);
     const latency = 'retriever_latency_p95_seconds';
-    expect(changed(valueAt(0, 0.19, latency), past(0.1, { measure: latency }))).toBe(false);
+    expect(changed(valueAt(0, 1.9, latency), past(1, { measure: latency }))).toBe(false);
+    expect(changed(valueAt(0, 2.1, latency), past(1, { measure: latency }))).toBe(true);
   });
 
   it.each([
@@ -71,6 +72,12 @@ describe('the normal range of a measure', () => {
     const before = past(0.98, { measure: 'rbo' }).map((one) => against(one, 'run-1'));
     expect(changed(against(valueAt(0, 0.6, 'rbo'), 'run-1'), before)).toBe(true);
     expect(changed(against(valueAt(0, 0.6, 'rbo'), 'run-2'), before)).toBe(null);
+  });
+
+  it('includes a delay of a fifth of a second, which users do not notice', () => {
+    const latency = 'latency_p95_seconds';
+    expect(changed(valueAt(0, 0.17, latency), past(0.04, { measure: latency }))).toBe(false);
+    expect(changed(valueAt(0, 0.3, latency), past(0.04, { measure: latency }))).toBe(true);
   });
 
   it('widens with the scatter of earlier values', () => {

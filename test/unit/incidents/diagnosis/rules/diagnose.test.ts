@@ -430,6 +430,16 @@ describe('a diagnosis', () => {
     expect(diagnose(observing(parts))).toMatchObject({ cause });
   });
 
+  it('does not name another language for a share that chance moves where users write in two languages', () => {
+    const share = (value: number, reach: number) => ({
+      ...nothingLive,
+      mainLanguage: { value, ciLow: value - reach, ciHigh: value + reach, n: 85, before: 0.5 },
+    });
+    const named = (live: ReturnType<typeof share>) => diagnose(observing({ firing: ['feedback'], live })).cause;
+    expect(named(share(0.38, 0.1))).not.toBe('other_language');
+    expect(named(share(0.3, 0.1))).toBe('other_language');
+  });
+
   const notRetrieved = { kind: 'unretrievable', value: 0.3, ciLow: 0.22, n: 120, known: 36 } as const;
   const foreign = { kind: 'other_model', value: 0.3, ciLow: 0.2, n: 96, known: 29 } as const;
   const whole = { kind: 'missing', value: 0, ciLow: 0, n: 20_000, known: 0 } as const;
