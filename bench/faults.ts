@@ -123,6 +123,7 @@ function summariseFiles(): void {
     writeResult(out, {
       provenance: made,
       split,
+      truth: 'text',
       seal: split === 'test' ? readFileSync(sealFile, 'utf8').split(' ')[0] : null,
       summary,
     });

@@ -2,7 +2,7 @@
 import type { Call, Condition, GoldenLine, LiveAsk, ManifestLine, Since } from './fault.ts';
 import type { Front } from './rag-service.ts';
 import { createSearch, type Hit, type Search } from './search.ts';
-import type { Material, Query, Row } from './shape.ts';
+import { type Material, type Query, type Row, shownDocument } from './shape.ts';
 import type { ServiceStore } from './stores.ts';
 import type { VectorOf } from './vectors.ts';
 
@@ -114,8 +114,8 @@ export function createService(
         const reply = call(asked);
         return reply.kind === 'hits'
           ? ndcg(
-              reply.hits.map(({ id }) => id),
-              query.relevant,
+              reply.hits.map((hit) => shownDocument(material, query, hit)),
+              query.relevant.length,
             )
           : 0;
       });
@@ -132,15 +132,21 @@ function replyOf(search: Search): Call {
   return (asked) => ({ kind: 'hits', hits: search(asked), latencyMs: 0 });
 }
 
-/** Of binary grades, at 10; a document counts once. */
-function ndcg(ids: readonly string[], relevant: readonly string[]): number {
+/**
+ * Of binary grades, at 10; a document counts once.
+ *
+ * @param shown the relevant document that each hit shows
+ * @param relevant number of relevant documents
+ */
+function ndcg(shown: readonly (string | null)[], relevant: number): number {
   const seen = new Set<string>();
   let gain = 0;
-  for (const [at, id] of ids.slice(0, 10).entries()) {
-    if (relevant.includes(id) && !seen.has(id)) gain += 1 / Math.log2(at + 2);
+  for (const [at, id] of shown.slice(0, 10).entries()) {
+    if (id === null || seen.has(id)) continue;
+    gain += 1 / Math.log2(at + 2);
     seen.add(id);
   }
   let ideal = 0;
-  for (let at = 0; at < Math.min(10, relevant.length); at++) ideal += 1 / Math.log2(at + 2);
+  for (let at = 0; at < Math.min(10, relevant); at++) ideal += 1 / Math.log2(at + 2);
   return ideal === 0 ? 0 : gain / ideal;
 }

@@ -47,6 +47,8 @@ export interface Material {
   readonly embed: VectorOf;
   /** What the store holds. */
   readonly rows: readonly Row[];
+  /** Text of each document of the corpus, by its first id. */
+  readonly texts: ReadonlyMap<string, string>;
   /** Sources that are not yet written, and queries about them. */
   readonly unwritten: readonly Row[];
   readonly unwrittenQueries: readonly Query[];
@@ -96,6 +98,7 @@ export function materialOf(shape: Shape): Material {
     shape,
     embed,
     rows: rows.filter(({ source }) => !unwritten.has(source)),
+    texts: new Map(rows.map(({ id, text }) => [id, text])),
     unwritten: rows.filter(({ source }) => unwritten.has(source)),
     unwrittenQueries: queries.filter(isAbout).map(withTopic),
     golden: golden.map(withTopic),
@@ -103,4 +106,21 @@ export function materialOf(shape: Shape): Material {
   };
   made.set(name, material);
   return material;
+}
+
+/** Share of a document's text that a chunk must hold to stand for the document. */
+const SAME_DOCUMENT = 0.25;
+
+/**
+ * The relevant document that a hit shows: that with its id, or that whose text it has, whole or in part, under another id,
+ * because users lose nothing by a new id; null if there is none.
+ */
+export function shownDocument({ texts }: Material, { relevant }: CorpusQuery, hit: Pick<Row, 'id' | 'text'>) {
+  if (relevant.includes(hit.id)) return hit.id;
+  return (
+    relevant.find((id) => {
+      const text = texts.get(id) ?? '';
+      return text.includes(hit.text) && hit.text.length >= SAME_DOCUMENT * text.length;
+    }) ?? null
+  );
 }

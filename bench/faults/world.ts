@@ -12,7 +12,7 @@ import { GOLDEN_SET, PIPELINE, TIMEOUT_MS, worldConfig } from './config.ts';
 import { type Condition, type LiveAsk, type Reply, together } from './fault.ts';
 import type { RagServer, SentMessage } from './rag-service.ts';
 import { createService, goldenLines, type Service, segmentsOf } from './service.ts';
-import type { Material } from './shape.ts';
+import { type Material, shownDocument } from './shape.ts';
 import type { ServiceStore } from './stores.ts';
 
 /** The first hour of every history, a Monday. */
@@ -242,7 +242,8 @@ function createTraffic({ material, service, random, nextId }: TrafficSettings): 
       queries.push(toLiveQuery({ id, session, occurredAt, ask, reply, segments, random }));
       if (random.uniform() >= material.shape.rated) continue;
       const found =
-        reply.kind === 'hits' && reply.hits.slice(0, SEEN).some((hit) => ask.query.relevant.includes(hit.id));
+        reply.kind === 'hits' &&
+        reply.hits.slice(0, SEEN).some((hit) => shownDocument(material, ask.query, hit) !== null);
       feedback.push(toFeedback(id, random.uniform() < chance(found), occurredAt));
     }
     return { queries, feedback };

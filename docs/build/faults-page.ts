@@ -8,6 +8,8 @@ import { code, generatedPage, type Page, table } from './page.ts';
 interface FaultsResult {
   readonly provenance: Provenance;
   readonly split: string;
+  /** What the true nDCG@10 counts as a relevant document: that with its text, or, before, only that with its id. */
+  readonly truth?: 'text';
   /** SHA-256 of the test split; null for training. */
   readonly seal: string | null;
   readonly summary: Summary;
@@ -49,7 +51,7 @@ function countsText(counts: Readonly<Record<string, number>>): string {
     .join(', ');
 }
 
-function sectionOf(title: string, { provenance, split, seal, summary }: FaultsResult): string[] {
+function sectionOf(title: string, { provenance, split, truth, seal, summary }: FaultsResult): string[] {
   const { quiet } = summary;
   const sealed = seal === null ? '' : ` SHA-256 of the split: ${code(seal)}.`;
   const opened = `${quiet.pages} critical of ${quiet.incidents} incidents in ${quiet.worlds} worlds, ${quiet.days} days`;
@@ -78,6 +80,9 @@ function sectionOf(title: string, { provenance, split, seal, summary }: FaultsRe
   return [
     `## ${title}`,
     run,
+    truth === 'text'
+      ? 'nDCG@10 counts a relevant document by its text, also under a new id, because users lose nothing by new ids.'
+      : 'nDCG@10 counts a relevant document by its id in this version, so a new id of the same text counts as a drop.',
     table(['What', 'Result'], rows),
     '### Calibration',
     table(

@@ -192,6 +192,13 @@ describe('kinds of fault', () => {
     expect(await ndcgUnder('traffic-level')).toBe(healthy);
   });
 
+  it('keep the true score if users get the same texts under other ids', async () => {
+    const healthy = await ndcgUnder('quiet');
+    expect(await ndcgUnder('ids-renamed')).toBeCloseTo(healthy, 9);
+    expect(await ndcgUnder('answer-ids-changed')).toBeCloseTo(healthy, 9);
+    expect(await ndcgUnder('duplicated-results')).toBeLessThan(healthy);
+  });
+
   it('are applied one after the other if two are combined', async () => {
     const kinds = await readKinds();
     const both = ['fewer-results', 'answer-ids-changed'].flatMap((name) => kinds.get(name) ?? []);
