@@ -87,7 +87,7 @@ export function nextTurn(): Promise<void> {
   });
 }
 
-/** A caller's wait that others can end early. */
+/** A wait that another caller can end early. */
 export class Pause {
   #end: (() => void) | undefined;
 

@@ -223,8 +223,8 @@ async function runIncidents({ port, scenarios, output, signal }: DemoParts, rag:
 
 /**
  * Chooses the simulated start, so that the simulation ends with the last full hour. To make the simulation nearly the
- * same at any time of day, it begins in the middle of one of the eight-hour blocks (UTC) by which a density baseline is
- * tested against itself, or up to an hour later if golden runs require it. The first 25 hours then have as many even
+ * same at any time of day, it begins in the middle of an eight-hour block (UTC), or up to an hour later if golden runs
+ * require it. By such blocks, a density baseline is tested against itself. The first 25 hours then have as many even
  * blocks as odd blocks.
  */
 function timesOf(scenarios: readonly Scenario[]): {

@@ -42,7 +42,7 @@ const goldenLineSchema = z
     text: z
       .string({ error: 'must be text' })
       .optional()
-      .describe('The text of the query. If omitted, `steps` joined by ` / `.'),
+      .describe('The text of the query. Default: the `steps`, joined by ` / `.'),
     question: z.string({ error: 'must be text' }).optional().describe('Alias for `text`.'),
     steps: z
       .array(z.string({ error: 'must be text in double quotes' }), { error: 'must be a list of texts' })

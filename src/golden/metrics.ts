@@ -41,7 +41,7 @@ export const goldenMetrics = {
     scored,
   ),
   recalld_golden_stale_labels_ratio: storedGauge(
-    'Share of judged documents that are superseded: their text has another id in the vector store, or the manifest deleted them. Absent if the store could not be probed.',
+    'Share of judged documents that are superseded: their text has another id in the vector store, or the manifest marks them as deleted. Absent if the store could not be probed.',
     golden,
   ),
   recalld_golden_lost_documents_ratio: storedGauge(

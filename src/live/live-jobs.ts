@@ -92,7 +92,7 @@ const eraseLateArrivalsJob = defineCronJob({
 
 const maintainPartitionsJob = defineJob({
   name: 'maintain-partitions',
-  does: 'Creates upcoming partitions of live queries, feedback and measurements, and deletes data past its retention: partitions, sentinel runs, incidents, check history, expired console sessions, audit log, erasure records.',
+  does: 'Creates upcoming partitions of live queries, feedback and measurements, and deletes data past its retention: partitions, sentinel runs, incidents, check history, expired console sessions, the audit log and erasure records.',
   payload: z.strictObject({}),
   concurrency: 1,
   attempts: 5,

@@ -32,7 +32,7 @@ export interface RegressionCheck {
   readonly runs: number;
 }
 
-/** A check that cannot detect this multiple of its configured drop is blind: its OK means little. */
+/** A check that cannot detect this multiple of its configured drop is blind, and its OK is weak evidence. */
 const BLIND_FROM = 2;
 
 /**

@@ -33,7 +33,7 @@ const sentences = [
   ],
   [
     'apostrophe_removed',
-    'Cells from which the apostrophe that golden export writes before formulas was removed: {n} (first: {first}).',
+    'Cells whose apostrophe before a formula, which golden export adds, was removed: {n} (first: {first}).',
   ],
   ['document_absent', 'Judged documents that are not in corpus.jsonl: {n} (first: {first}).'],
   [

@@ -208,7 +208,7 @@ function commonest(found: ReadonlyMap<string, FoundDifference>): IdDifference | 
   return [...found.values()].toSorted((a, b) => b.count - a.count)[0]?.pair ?? null;
 }
 
-/** Decodes percent-encoding, and `+` as a blank as in form data. */
+/** Decodes percent-encoding, and `+` as a space, as in form data. */
 function decodePercents(id: string): string {
   const spaced = id.replaceAll('+', ' ');
   try {

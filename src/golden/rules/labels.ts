@@ -89,8 +89,8 @@ function anchor(
 }
 
 /**
- * Why a judged document is missing from the store. `superseded`: its text has another id, or the manifest deleted it,
- * so the judgment is out of date. `lost`: nothing replaced it, so retrieval became worse.
+ * Why a judged document is missing from the store. `superseded`: its text has another id, or the manifest marks it as
+ * deleted, so the judgment is out of date. `lost`: nothing replaced it, so retrieval became worse.
  */
 export type DocumentFate = 'superseded' | 'lost';
 

@@ -93,7 +93,7 @@ export function measureRepresentativeness(input: {
       /** Kish's effective number of sampled sessions. */
       effectiveSessions: sessions,
     },
-    /** Topics with the largest share first; only clusters that contain queries. */
+    /** Topics with live queries, largest share first. */
     topics: topics.filter((_, label) => (members[label]?.length ?? 0) > 0).toSorted((a, b) => b.share - a.share),
     /**
      * Weighted share of the live queries whose cluster has a golden query. The reweighted scores cover this traffic.

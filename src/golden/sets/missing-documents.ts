@@ -73,8 +73,8 @@ const SEARCHED = 100;
 const SEED = 1;
 
 /**
- * Classifies missing documents as superseded (deleted from the manifest, or a stored chunk has their text) or lost.
- * Rejects only with the reason of `signal`; for documents that cannot be looked up, `fateOf` decides.
+ * Classifies missing documents as superseded (the manifest marks them as deleted, or a stored chunk has their text) or
+ * lost. Rejects only with the reason of `signal`; for documents that cannot be looked up, `fateOf` decides.
  *
  * @param missing ids of judged documents that the store does not have
  * @param judged number of judged documents in the set

@@ -26,7 +26,7 @@ export interface ReplayRequest {
   /** Selects runs that ended at or after `from` and before `until`. */
   readonly from: Date;
   readonly until: Date;
-  /** Number of completed runs before `from` to start with. */
+  /** Number of completed runs before `from` that are yielded first. */
   readonly earlier: number;
   /** Names of the measures, without cutoffs. */
   readonly scored: readonly string[];

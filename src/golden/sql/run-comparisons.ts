@@ -107,8 +107,8 @@ export async function readComparedWithBaseline(
 }
 
 /**
- * Accepted differences from a baseline: each day, or each index generation, counts with its last clean run, if that run
- * was not a clear regression. The current period is excluded, and so is the baseline's own generation.
+ * Selects the accepted differences from a baseline: one for each day, or for each index generation, from its last clean
+ * run, unless that run was a clear regression. Excludes the current period and the baseline's own generation.
  */
 const acceptedSql = (periods: string): string => `
   with periods as (${periods}), last_runs as (

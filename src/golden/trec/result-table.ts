@@ -159,7 +159,7 @@ export class ResultTable {
       duplicates,
       /** Number of results with the same score as the previous, different document. */
       scoreTies,
-      /** Neighbors by score of which the better one also has the better rank, or the worse one has. */
+      /** Number of neighbors in the order of scores whose ranks have the same order, or the reverse order. */
       ranksAgree,
       ranksDisagree,
     };

@@ -12,7 +12,7 @@ export interface RunLayout {
   readonly document: number;
   /** Index of the rank column; null if there is none. */
   readonly rank: number | null;
-  /** Index of the score column; null if there is none, so that the score of a result is its negated rank. */
+  /** Index of the score column; null if there is none. The score of a result is then its negated rank. */
   readonly score: number | null;
   /** Number of the header line, from 1; null if there is none. */
   readonly headerLine: number | null;
@@ -214,7 +214,7 @@ function headerOf(path: string, { line, text }: RunLine): RunLayout | null {
   for (const [role, own] of Object.entries(found)) {
     if (own.length < 2) continue;
     const both = own.map((place) => quoted(columns[place] ?? '')).join(' and ');
-    throw malformed(path, line, `The header has ${both}, which both may be the ${role}; rename or remove one.`);
+    throw malformed(path, line, `The header has ${both}, and both may be the ${role}; rename or remove one.`);
   }
   const [rank = null, score = null] = [found.rank[0], found.score[0]];
   if (columns.length > MAX_COLUMNS) {

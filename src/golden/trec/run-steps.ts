@@ -66,13 +66,13 @@ export class RunSteps {
   }
 
   /**
-   * Yields the rankings of each query with steps, in step order. A step without results is not in a run file, which does
-   * not change any score.
+   * Yields the rankings of each query with steps, in step order. A step without results does not appear in a run file;
+   * this does not change any score.
    *
    * @param answered 1 for each judged query that has results of its own
    * @param qrelsPath named in errors
-   * @throws RecalldError file_malformed for a query with results of its own and of steps, and for a query id that could
-   * be a step while the judgments have another step-like id of the same query
+   * @throws RecalldError file_malformed for a query with results of its own and of steps, and for a query id that
+   *   could be a step while the judgments have another step-like id of the same query
    */
   *queries(answered: Uint8Array, ids: readonly string[], qrelsPath: string): Generator<readonly [number, Ranking[]]> {
     const judgedLikeSteps = new Map(ids.flatMap((id) => (STEP.test(id) ? [[STEP.exec(id)?.[1], id] as const] : [])));

@@ -205,8 +205,8 @@ async function removeFragments(client: PoolClient, traces: readonly ErasedSubjec
 }
 
 /**
- * Removes data derived from queries: baseline queries, examples of topics, judgments. The words that name a topic come
- * from the texts of its examples, so the next search names the topic again.
+ * Removes data derived from queries: baseline queries, examples of topics, and judgments. The words that name a topic
+ * come from the texts of its examples, so the next search names the topic again.
  */
 async function removeDerived(client: PoolClient, queries: readonly ErasedQuery[]): Promise<void> {
   if (queries.length === 0) return;

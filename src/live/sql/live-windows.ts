@@ -227,7 +227,10 @@ export function createLiveWindows(pool: Pool) {
       return rows.length > 0;
     },
 
-    /** Returns the counted opinions except clicks on these queries that were received since a time; see `OpinionTally`. */
+    /**
+     * Returns the counted opinions on these queries, except clicks, that were received since a time; see
+     * `OpinionTally`.
+     */
     async opinions(
       pipeline: string,
       queryIds: readonly string[],

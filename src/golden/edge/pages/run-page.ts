@@ -132,7 +132,7 @@ export function runPage(data: RunPageData): PageContent {
       section(
         'trend',
         'Trend',
-        { lead: 'Completed runs of this set; numbered lines are deployments.' },
+        { lead: 'Completed runs of this set; numbered lines show deployments.' },
         group(
           'charts',
           chartedOfRun.map(({ measure }) =>

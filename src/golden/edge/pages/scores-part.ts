@@ -25,7 +25,7 @@ function setScores(set: ReportedSet, id: string, marks: readonly TrendMark[]): S
     id,
     `Scores of ${goldenSet}${k === 0 ? '' : ` at ${k}`}`,
     {
-      lead: `${plural(completed, 'run')} completed${ended === 0 ? '' : `, ${ended} void or failed`}. ${marks.length === 0 ? 'No deployments.' : 'Numbered lines are deployments.'}`,
+      lead: `${plural(completed, 'run')} completed${ended === 0 ? '' : `, ${ended} void or failed`}. ${marks.length === 0 ? 'No deployments.' : 'Numbered lines show deployments.'}`,
     },
     last === null ? empty('No run completed in this period, so there are no scores.') : lastScores(set, last, k),
     group(

@@ -37,7 +37,7 @@ function floors(measure: GoldenMeasure): PromQuery {
   };
 }
 
-/** Measures of unions of steps, beside the measures that they equal for a single step. */
+/** Maps a measure to the measure of unions that equals it for a query with one step. */
 const unionOf: Readonly<Partial<Record<GoldenMeasure, GoldenMeasure>>> = {
   recall: 'union_recall',
   hit_rate: 'all_found',

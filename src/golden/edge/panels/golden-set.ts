@@ -234,7 +234,7 @@ function labelsAndRuns(): Builder<Panel>[] {
     graph({
       title: 'Judged documents missing from the store',
       description:
-        'Superseded: the text has another id, or the manifest deleted it, so the judgment is out of date. Lost: no other document has its text, so retrieval got worse.',
+        'Superseded: the text has another id, or the manifest marks it as deleted, so the judgment is out of date. Lost: no other document has its text, so retrieval got worse.',
       unit: 'percentunit',
       min: 0,
       width: 8,

@@ -26,7 +26,7 @@ export function repeatedAnswers(
   now: ComparedSide,
 ): RepeatedAnswers | null {
   const [good, first, second] = [listsOf(reference), listsOf(previous), listsOf(now)];
-  // An empty result list does not come from another index.
+  // An empty result list is no evidence of another index.
   const shared = [...second.keys()].filter((id) =>
     [good, first, second].every((lists) => (lists.get(id) ?? []).length > 0),
   );

@@ -209,7 +209,10 @@ export function canExplain(cause: NamedCause, effect: Effect, failedShare: numbe
   return explains(cause, effect, failedShare) >= MIN_EXPLAINED;
 }
 
-/** A second effect needs at least this share of the effect, and at least this drop if it is a score. */
+/**
+ * The unexplained part of an effect counts if it is at least this share of the effect. For a score, the part must also
+ * be at least MIN_SCORE_LEFT.
+ */
 const MIN_LEFT = 0.25;
 const MIN_SCORE_LEFT = 0.02;
 

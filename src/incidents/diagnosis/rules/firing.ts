@@ -80,7 +80,7 @@ export function summarizeFiring(pipeline: string, checks: readonly CheckState[],
     effects: [...new Set(effects)],
     /** The failing measure of a golden run; if there are several, a critical one; null if none fails. */
     key: worst === undefined ? null : keyOf(worst.measure),
-    /** The threshold if the measure is below its threshold; otherwise null. */
+    /** The threshold of the check if the measure is below it; otherwise null. */
     floor: worst?.kind === 'floor' ? worst.threshold : null,
   };
 }

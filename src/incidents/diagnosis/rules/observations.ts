@@ -50,7 +50,7 @@ export interface Observations {
   readonly live: ObservedLive;
   /** Judged relevance of live queries; null if they are not judged, or if there is no trusted value now. */
   readonly relevance: ObservedRelevance | null;
-  /** True if the judge of live queries grades as before; null if there is no judge, or if this is uncertain. */
+  /** Whether the judge of live queries grades as before; null if there is no judge, or if the answer is uncertain. */
   readonly judge: 'same' | 'changed' | null;
   readonly store: { readonly before: number | null; readonly now: number } | null;
   readonly annRecall: ObservedRecall | null;

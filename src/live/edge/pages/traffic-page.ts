@@ -268,7 +268,7 @@ export function liveStagesSection(measured: readonly MeasuredStage[], queries: n
     'stages',
     'Stages of the retriever',
     {
-      lead: `Of ${plural(queries, 'sampled query', 'sampled queries')} of the trailing window, weighted, with 95 % CI. Golden runs show how many relevant documents each stage loses.`,
+      lead: `Weighted values over ${plural(queries, 'sampled query', 'sampled queries')} in the trailing window, with 95 % CI. Golden runs show how many relevant documents each stage loses.`,
     },
     table('Stages of live queries', measured, [
       ['Stage', ({ name }) => name.replaceAll('_', ' ')],

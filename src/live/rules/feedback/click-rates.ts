@@ -125,7 +125,7 @@ const MIN_SESSIONS = 2;
  *
  *     m / (m - 1)  sum over sessions of (sum of (numerator - value * denominator) / probability)^2 / denominator^2
  *
- * This is the linearised variance of a ratio (Särndal, Swensson and Wretman, Model Assisted Survey Sampling, 1992,
+ * This is the linearized variance of a ratio (Särndal, Swensson and Wretman, Model Assisted Survey Sampling, 1992,
  * section 5.6) between ultimate clusters (Hansen, Hurwitz and Madow 1953), close to a bootstrap over sessions. Queries
  * within a session may depend on each other in any way. The variance does not vanish if every query was sampled,
  * because user behavior is still random.

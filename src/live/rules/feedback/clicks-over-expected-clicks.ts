@@ -155,7 +155,7 @@ const UPPER = 0.975;
  * Clicks on the sampled queries divided by the sum of the baseline CTR of every shown rank, each weighted by 1 /
  * inclusion probability, over the ranks that the baseline covers.
  *
- * This is a standardised ratio, like the standardised mortality ratio: 1 if users click as in the baseline, regardless
+ * This is a standardized ratio, like the standardized mortality ratio: 1 if users click as in the baseline, regardless
  * of how many documents they are shown. The ratio does not separate position bias from the usual relevance of a rank,
  * and it changes if a new page layout makes users view more or fewer ranks. Queries without results do not count; they
  * affect `clickedQueryRate` and the share of queries without results.

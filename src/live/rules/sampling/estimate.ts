@@ -190,7 +190,7 @@ export interface Arrivals {
 type Calibration = Readonly<Record<QueryOutcome, number>>;
 
 /**
- * Calibrates weights by post-stratification on the outcome: counted / estimated. This is the generalised regression
+ * Calibrates weights by post-stratification on the outcome: counted / estimated. This is the generalized regression
  * estimator with one indicator per outcome (Deville and Särndal, Calibration estimators in survey sampling, 1992).
  * Weighted numbers of queries then equal the counted numbers. The share of failures then has no sampling error, and
  * does not have the bias of a ratio in small windows: if failures are always sampled and other queries are sampled at

@@ -21,7 +21,9 @@ it('shows latency, documents and losses of each retriever stage with bounds, and
     1234,
   );
   const text = terminalText(shown, NOON).replaceAll(/\s+/g, ' ');
-  expect(text).toContain('Of 1\u202f234 sampled queries of the trailing window'.replaceAll('\u202f', ' '));
+  expect(text).toContain(
+    'Weighted values over 1\u202f234 sampled queries in the trailing window'.replaceAll('\u202f', ' '),
+  );
   expect(text).toMatch(/first pass 40 ms \(20-60 ms\) 31\.5 .* 2 % \(1-3 %\) 40 % /);
   expect(text).toMatch(/rerank unknown unknown unknown unknown 900/);
 });
