@@ -16,7 +16,7 @@ export const judgedMeasures = {
     every: HOURLY,
     gauge: {
       name: 'recalld_live_ndcg',
-      help: 'Mean nDCG at k of live queries in the trailing window, from model grades (0 to 3) that are calibrated by human judgments. The ideal order contains only graded documents, so the value is higher than nDCG on full judgments; recalld_live_ndcg_pool_gap estimates the difference. It reflects only part of the loss when an answer is no longer retrieved; precision and hit rate reflect all of it (docs/explanation/judging.md).',
+      help: 'Mean nDCG at k of live queries in the trailing window, from model grades (0 to 3) that are calibrated by human judgments. The ideal order contains only graded documents, so the value is higher than nDCG on full judgments; recalld_live_ndcg_pool_gap estimates the difference. The value reflects only part of the loss when an answer is no longer retrieved; precision and hit rate reflect all of it (docs/explanation/judging.md).',
       labels,
       bounds: 'jackknife over sessions',
     },
@@ -166,12 +166,12 @@ export const judgedMeasures = {
   rewrite_gain: {
     title: 'Gain of query rewriting',
     subject: 'the gain of query rewriting (judge model only)',
-    note: 'Mean nDCG of the first rewritten query of a turn minus the nDCG of the original text. recalld sends the original text to the retriever itself. Below 0, rewriting makes results worse.',
+    note: 'Mean nDCG of the first rewritten query of a turn minus the nDCG of the original text. recalld itself sends the original text to the retriever. A value below 0 means that rewriting makes results worse.',
     scale: 'score',
     every: HOURLY,
     gauge: {
       name: 'recalld_rewrite_gain',
-      help: 'Mean nDCG at k of the first query of an episode minus the nDCG of the original text, over episodes in the trailing window whose first query was rewritten. recalld sends both texts to the retriever at the time of grading. The judge model grades the documents of both against the original text, and the ideal order contains both. Below 0, rewriting makes results worse.',
+      help: 'Mean nDCG at k of the first query of an episode minus the nDCG of the original text, over episodes in the trailing window whose first query was rewritten. recalld sends both texts to the retriever at the time of grading. The judge model grades the documents of both against the original text, and the ideal order contains both. A value below 0 means that rewriting makes results worse.',
       labels,
       bounds: 'jackknife over sessions, or over episodes without a session',
     },

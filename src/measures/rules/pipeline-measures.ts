@@ -30,7 +30,7 @@ export const pipelineMeasures = {
   store_agreement: {
     title: 'Agreement with the store',
     subject: 'the share of golden results that are among the nearest chunks in the store',
-    note: 'Share of the documents in golden results that are among the nearest chunks in the store. The level depends on the retriever; a change shows that something between the store and the results changed.',
+    note: 'Share of the documents in golden results that are among the nearest chunks in the store. The level depends on the retriever; a change shows that a component between the store and the results changed.',
     scale: 'score',
     every: 86_400,
     gauge: {
