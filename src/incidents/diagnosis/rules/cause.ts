@@ -115,7 +115,8 @@ export const causeTexts = {
   },
   corpus_changed: {
     title: 're-chunked documents, outdated judgments',
-    action: 'Transfer the judgments to the new ids with `recalld golden check`, then pin a new baseline.',
+    action:
+      'Scores are invalid; retrieval may be fine. Transfer the judgments to the new ids with `recalld golden check`, then pin a new baseline.',
     shows: 'the new ids contain parts of the old texts',
   },
   ids_renamed: {
@@ -176,7 +177,8 @@ export const causeTexts = {
   },
   embedding_model: {
     title: 'the embedding models differ',
-    action: 'Embed queries and documents with the same model and revision.',
+    action:
+      'Compare the model and revision that embed queries with those that embedded the documents, and roll back the one that changed.',
     shows: 'a stored text gets a different vector when embedded again',
   },
   uncovered_topic: {

@@ -161,7 +161,14 @@ function summarise(
     return joined([`Likely cause: ${either}.`, tellApart(cause, beside.cause), ...others]);
   }
   const evidence = ranked[0]?.supporting.slice(0, 2).map(({ sentence }) => sentence) ?? [];
-  return joined([`Likely cause: ${title} (${trust}).`, ...others, ...evidence, action]);
+  // Evidence gives way to the action, which a reader needs most.
+  const texts = [2, 1, 0].map((count) => [
+    `Likely cause: ${title} (${trust}).`,
+    ...others,
+    ...evidence.slice(0, count),
+    action,
+  ]);
+  return joined(texts.find((one) => one.join(' ').length <= MAX_SUMMARY_LENGTH) ?? texts[0] ?? []);
 }
 
 /** Sentence for alerts that have several causes. */

@@ -82,7 +82,7 @@ const MOVE = 0.85;
 /** Reads whether queries still get the surviving documents, as is the case if documents were deleted. */
 function readSurvivingDocuments({ kept, keptOfThere }: ChangedAnswers): Sign[] {
   if (kept === null || keptOfThere === null || kept >= INTACT) return [];
-  const sentence = `Queries still get ${percentage(keptOfThere)} of those earlier documents that are still returned for some query.`;
+  const sentence = `Of their earlier documents that any query still gets, queries keep ${percentage(keptOfThere)}.`;
   if (keptOfThere >= STAY) return [sign('surviving_documents', 'stay', sentence)];
   return keptOfThere < MOVE ? [sign('surviving_documents', 'move', sentence)] : [];
 }

@@ -114,7 +114,8 @@ function readLabels(labels: ObservedLabels | null, goneBefore: number | null): S
   const { probed, stale, lost } = labels;
   const gone = stale + lost;
   const before = goneBefore === null ? '' : `, ${goneBefore} before`;
-  const sentence = `${gone} of ${probed} judged documents (${percentage(gone / probed)}) are missing from the store${before}.`;
+  const fateWords = stale > lost ? 'no longer in the store under their ids' : 'missing from the store';
+  const sentence = `${gone} of ${probed} judged documents (${percentage(gone / probed)}) are ${fateWords}${before}.`;
   // Documents that were already missing are not a change.
   const news = Math.max(0, gone - (goneBefore ?? 0)) / probed;
   const values = {

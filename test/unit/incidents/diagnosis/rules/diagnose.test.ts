@@ -798,4 +798,11 @@ describe('a diagnosis', () => {
     expect(summary).toContain('100 of 100 golden queries failed: http://rag:9000/search failed with http_503.');
     expect(summary).toContain('Check the retriever');
   });
+
+  it('has the action even if no evidence fits beside it', () => {
+    const failure = { ...failedWith('http_503'), message: `http://rag:9000/${'search/'.repeat(25)} failed.` };
+    const { summary } = diagnose(observing({ run: { outcomes: outcomes(100, 0), failure } }));
+    expect(summary.length).toBeLessThanOrEqual(MAX_SUMMARY_LENGTH);
+    expect(summary).toMatch(/^Likely cause: the retriever is down .* Check the retriever/);
+  });
 });
