@@ -2,11 +2,12 @@
  * Content about the firing alerts of a pipeline, in the order in which an on-call engineer needs it: what broke, since
  * when, why, and what to do.
  */
-import { diagnosisOf } from '../../incidents/diagnosis/edge/pages/diagnosis.ts';
+import { alertSince } from '../../checks/rules/alert-text.ts';
+import { diagnosisOf, shownBy } from '../../incidents/diagnosis/edge/pages/diagnosis.ts';
 import { type Incident, worstAlert } from '../../incidents/diagnosis/rules/incident.ts';
-import { incidentPath, runQueries } from '../console/links.ts';
+import { incidentPath } from '../console/links.ts';
 import type { Content, ContentNode } from '../model/content.ts';
-import { age, group, link, quiet, strong, styledParagraph, time } from '../model/show.ts';
+import { age, group, link, quiet, strong, styledParagraph, time, verdictBadge } from '../model/show.ts';
 import { healthySentence, type PipelineStatus } from './pipeline-status.ts';
 
 /**
@@ -26,9 +27,14 @@ function headlinesOf(status: PipelineStatus, incident: Incident | null): readonl
   return firing.length > 0 ? firing : status.reasons.map(({ sentence, headline }) => headline ?? sentence);
 }
 
-/** When the pipeline started to fail; null if unknown. */
-function firingSince({ checks }: PipelineStatus, incident: Incident | null): Date | null {
-  if (incident !== null) return incident.openedAt;
+/** When the failure of the headline was first measured; null if unknown. */
+function firingSince(status: PipelineStatus, incident: Incident | null): Date | null {
+  const { checks } = status;
+  const [leading] = firingAlerts(status, incident);
+  const check = checks.find(({ name }) => name === leading?.name);
+  // The text of the alert and of its messages has this time too. The incident opens after the confirmation.
+  const measured = check === undefined ? null : alertSince(check);
+  if (measured !== null || incident !== null) return measured ?? incident?.openedAt ?? null;
   const times = checks.flatMap(({ verdict, isQuiet, since }) => (verdict === 'ok' || isQuiet ? [] : (since ?? [])));
   return times.length === 0 ? null : new Date(Math.min(...times.map((at) => at.getTime())));
 }
@@ -56,9 +62,26 @@ export function firingPanel(status: PipelineStatus, incident: Incident | null, w
       since !== null && [withHeadline ? 'since ' : 'Since ', time(since), ' ', quiet(age(since))],
       others.length > 0 && quiet(withHeadline ? ` and ${others.length} more` : ` and ${others.length} more below`),
     ),
+    withHeadline && noDataLine(status),
     diagnosisOf(state, incident, 'card'),
     actions(status, incident),
   ];
+}
+
+/** Explains the verdict "no data" of a pipeline whose headline is a firing alert. */
+function noDataLine({ state, alerts, reasons }: PipelineStatus): ContentNode | null {
+  if (state !== 'no_data' || alerts.length === 0) return null;
+  const [first, ...others] = reasons.filter(({ verdict }) => verdict === 'no_data');
+  if (first === undefined) return null;
+  return styledParagraph('quiet', `No data: ${first.sentence}`, others.length > 0 && ` And ${others.length} more.`);
+}
+
+/** Verdicts of a pipeline: that of its firing alerts, and that of its data if some is missing. */
+export function verdictBadges({ state, alerts }: PipelineStatus): Content {
+  const firing = alerts.some(({ severity }) => severity === 'critical') ? 'critical' : 'warning';
+  return state === 'no_data' && alerts.length > 0
+    ? [verdictBadge(firing), ' ', verdictBadge(state)]
+    : verdictBadge(state);
 }
 
 /** Links to the pages that an engineer opens next. */
@@ -69,9 +92,7 @@ function actions(status: PipelineStatus, incident: Incident | null): ContentNode
     'links',
     incident !== null && link('Incident', incidentPath(incident.id)),
     alert !== undefined && link('Runbook', `/runbooks/${alert.rule}`),
-    incident !== null &&
-      incident.runId !== null &&
-      runQueries('Queries that show it', incident.runId, 'regressed', incident.referenceRunId),
+    incident !== null && shownBy(incident),
     link('Deployments', '/deployments', { pipeline: status.pipeline }),
   );
 }

@@ -33,9 +33,8 @@ import {
   table,
   tonedList,
   value,
-  verdictBadge,
 } from '../model/show.ts';
-import { firingPanel, headlineOf } from './firing.ts';
+import { firingPanel, headlineOf, verdictBadges } from './firing.ts';
 import type { readOverviewPage } from './overview-reads.ts';
 import type { GoldenSetStatus, MeasurementStatus, PipelineStatus } from './pipeline-status.ts';
 import { qualityCharts } from './quality-charts.ts';
@@ -50,11 +49,11 @@ export function overviewPage(data: OverviewData): PageContent {
     title: headlineOf(status, incident) ?? 'Overview',
     pipeline,
     section: 'overview',
-    aside: verdictBadge(state),
+    aside: verdictBadges(status),
     content: [
       section(
         'state',
-        state === 'ok' ? 'Status' : state === 'no_data' ? 'No data' : 'Firing',
+        state === 'ok' ? 'Status' : status.alerts.length === 0 && state === 'no_data' ? 'No data' : 'Firing',
         { tone: state },
         firingPanel(status, incident, false),
         silencePanel(pipeline, data.silences, data.now, pipelinePath(pipeline)),

@@ -122,11 +122,11 @@ export function openIncidentOf<Stored extends { readonly pipeline: string }>(
   return state === 'ok' ? null : (open.find((one) => one.pipeline === pipeline) ?? null);
 }
 
-/** Sentence shown for a pipeline without reasons. */
-export function healthySentence(unknowns: readonly string[]): string {
-  return unknowns.length === 0
-    ? 'All checks pass; all data is fresh.'
-    : 'No alert is firing, but some data is missing:';
+/** Describes a pipeline without reasons, with the first missing data. */
+export function healthySentence([first, ...others]: readonly string[]): string {
+  if (first === undefined) return 'All checks pass; all data is fresh.';
+  const rest = others.length === 0 ? '' : ` And ${others.length} more.`;
+  return `No alert is firing, but some data is missing. ${first}${rest}`;
 }
 
 const noChecks: Reason = {

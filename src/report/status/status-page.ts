@@ -3,9 +3,10 @@ import { causeTexts } from '../../incidents/diagnosis/rules/cause.ts';
 import type { Incident } from '../../incidents/diagnosis/rules/incident.ts';
 import { silenceNotice } from '../../incidents/notifications/edge/silence-panel.ts';
 import { incidentPath, pipelinePath } from '../console/links.ts';
+import type { TrendChart } from '../model/charts.ts';
 import type { Content, PageContent, Section } from '../model/content.ts';
 import { age, empty, group, lead, link, list, section, styledParagraph, time, verdictBadge } from '../model/show.ts';
-import { firingPanel } from './firing.ts';
+import { firingPanel, verdictBadges } from './firing.ts';
 import { type readStatusPage, verdictsWorstFirst } from './overview-reads.ts';
 import type { PipelineStatus } from './pipeline-status.ts';
 import { qualityCharts } from './quality-charts.ts';
@@ -74,12 +75,17 @@ function cardOf(
   return section(
     `p-${pipeline}`,
     link(pipeline, pipelinePath(pipeline)),
-    { tone: state, aside: verdictBadge(state) },
+    { tone: state, aside: verdictBadges(status) },
     silenced !== null && silenceNotice(silenced),
     firingPanel(status, incident, true),
-    group('small-charts', qualityCharts(status, quality, range, { size: 'small' })),
+    group('small-charts', qualityCharts(status, quality, range, { size: 'small' }).filter(isInformative)),
     styledParagraph('quiet', lastRun(status), incident === null && lastIncident(last)),
   );
+}
+
+/** Returns false for a chart without values and without a threshold, which would only take space. */
+function isInformative({ series, levels = [] }: TrendChart): boolean {
+  return levels.length > 0 || series.some(({ points }) => points.length > 0);
 }
 
 function lastRun({ pipeline, golden }: PipelineStatus): Content {

@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { shownBy } from '../../../../src/incidents/diagnosis/edge/pages/diagnosis.ts';
 import { updateTimelines } from '../../../../src/incidents/diagnosis/rules/incident.ts';
-import { headlineOf } from '../../../../src/report/status/firing.ts';
+import { hrefOf } from '../../../../src/report/console/links.ts';
+import { firingPanel, headlineOf, verdictBadges } from '../../../../src/report/status/firing.ts';
+import { terminalText } from '../../../../src/report/terminal.ts';
 import { anAlert, anIncident, NOON } from '../../../support/builders.ts';
+import { aCheckState } from '../../../support/check-states.ts';
 
 describe('the headline of a firing pipeline', () => {
   const scores = anAlert({ name: 'a score', headline: 'nDCG@10 on faq 0, below 0.7' });
@@ -30,5 +34,64 @@ describe('the headline of a firing pipeline', () => {
 
   it('is that of a critical alert even if the incident began with a warning', () => {
     expect(headlineOf(status, incidentOf(slow))).not.toContain('p95 latency');
+  });
+});
+
+describe('the card of a firing pipeline', () => {
+  const late = { verdict: 'no_data', sentence: 'Live traffic has not been measured yet.' } as const;
+  const slow = anAlert({ name: 'a delay', severity: 'warning', headline: 'p95 latency 900 ms, above 500 ms' });
+  const status = {
+    pipeline: 'docs',
+    state: 'no_data',
+    reasons: [late, { verdict: 'warning', sentence: 'a delay: too long.' }],
+    unknowns: [],
+    alerts: [slow],
+    checks: [],
+    golden: [],
+    measurements: [],
+  } as const;
+  const incident = anIncident({ severity: 'warning', timeline: updateTimelines([], [slow], NOON) });
+  const at = new Date(NOON.getTime() + 60_000);
+
+  it('says that a warning fires and which data is missing, since either alone would mislead', () => {
+    expect(terminalText(verdictBadges(status), at)).toMatch(/Warning.*No data/);
+    expect(terminalText(firingPanel(status, incident, true), at)).toContain(`No data: ${late.sentence}`);
+    expect(terminalText(verdictBadges({ ...status, state: 'warning' }), at)).not.toContain('No data');
+  });
+
+  it('has the time of the first bad measurement, as the message has, and not that of the confirmation', () => {
+    const breachedSince = new Date(NOON.getTime() - 3_600_000);
+    const check = aCheckState({ name: slow.name, verdict: 'warning', since: NOON, breachedSince });
+    const text = terminalText(firingPanel({ ...status, checks: [check] }, incident, true), at);
+    expect(text).toContain('since 2026-11-20 11:00');
+    expect(terminalText(firingPanel(status, incident, true), at)).toContain('since 2026-11-20 12:00');
+  });
+});
+
+describe('the link to what shows an incident', () => {
+  const ofAlert = (parts: Parameters<typeof anAlert>[0], rest: Parameters<typeof anIncident>[0] = {}) => {
+    const found = shownBy(anIncident({ ...rest, timeline: updateTimelines([], [anAlert(parts)], NOON) }));
+    return found === null ? null : hrefOf(found, undefined);
+  };
+  const score = { measured: { measure: 'ndcg@10', segment: 'golden_set=faq' } };
+
+  it('leads to the queries that dropped, failed, or have outdated judgments', () => {
+    expect(ofAlert(score)).toContain('view=regressed');
+    expect(ofAlert({ measured: { measure: 'retriever_error_ratio', segment: 'all' } })).toContain('view=failed');
+    const signs = [{ name: 'gone_documents', state: 'superseded', sentence: '', from: null, n: null }] as const;
+    expect(ofAlert(score, { cause: 'corpus_changed', signs })).toContain('view=stale');
+  });
+
+  it('leads to topics, live queries and answers where no golden query shows the incident', () => {
+    expect(ofAlert({ goldenSet: null }, { cause: 'uncovered_topic' })).toContain('/density#topics');
+    expect(ofAlert({ goldenSet: null, measured: { measure: 'live_hit_rate', segment: 'all' } })).toContain(
+      '/incidents/7#live-queries',
+    );
+    expect(ofAlert({ goldenSet: null, rule: 'RecalldIsolationViolated' })).toContain('/traffic#isolation');
+  });
+
+  it('is absent if no page lists such queries', () => {
+    expect(ofAlert({ measured: { measure: 'retriever_latency_p95_seconds', segment: 'all' } })).toBeNull();
+    expect(ofAlert({ goldenSet: null })).toBeNull();
   });
 });

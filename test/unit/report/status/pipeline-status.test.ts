@@ -219,7 +219,10 @@ describe('pipelineStatus', () => {
       [samplesRead, { ...old, windowStart: old.measuredAt, windowEnd: old.measuredAt }],
     );
     expect(status).toMatchObject({ state: 'ok', reasons: [] });
-    expect(healthySentence(status.unknowns)).toBe('No alert is firing, but some data is missing:');
+    expect(healthySentence(status.unknowns)).toBe(
+      `No alert is firing, but some data is missing. ${status.unknowns[0]}`,
+    );
+    expect(healthySentence(['One.', 'Two.', 'Three.'])).toMatch(/ One\. And 2 more\.$/);
     expect(healthySentence([])).toBe('All checks pass; all data is fresh.');
     expect(status.unknowns).toEqual([expect.stringMatching(/ was measured too long ago to trust\.$/)]);
   });

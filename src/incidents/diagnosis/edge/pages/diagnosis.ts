@@ -26,9 +26,10 @@ import {
   verdictBadge,
   why,
 } from '../../../../report/model/show.ts';
+import { ISOLATION_ALERT } from '../../firing-alerts.ts';
 import { effectsText } from '../../rules/also-causes.ts';
 import { type Cause, causeTexts, probabilityText, tellApart } from '../../rules/cause.ts';
-import type { Diagnosis, Incident } from '../../rules/incident.ts';
+import { type Diagnosis, type Incident, worstAlert } from '../../rules/incident.ts';
 import { besideOf } from '../../rules/rank-causes.ts';
 import type { Sign } from '../../rules/signs.ts';
 
@@ -161,6 +162,14 @@ const measures = onPage('', 'measures', 'Latest measures');
 const runs = onPage('golden', 'runs', 'Golden runs');
 const changes: Place = ({ pipeline }) => link('Deployments', '/deployments', { pipeline });
 
+/** Lost documents lower the scores of their queries; superseded ones make the judgments of their queries stale. */
+const goneDocuments: Place = (diagnosis) =>
+  isSuperseded(diagnosis) ? onRun('stale', 'Queries with stale labels')(diagnosis) : regressed(diagnosis);
+
+function isSuperseded({ signs }: Diagnosis): boolean {
+  return signs.some(({ name, state }) => name === 'gone_documents' && state === 'superseded');
+}
+
 /** The page that shows the data behind each sign. */
 export const places: Record<Sign['name'], Place> = {
   failures: onRun('failed', 'Failed queries'),
@@ -200,8 +209,8 @@ export const places: Record<Sign['name'], Place> = {
   level: runs,
   opinions: measures,
   judged: onRun('worst', 'Queries of the run'),
-  labels: onRun('stale', 'Queries with stale labels'),
-  gone_documents: onRun('regressed', 'Most regressed queries'),
+  labels: goneDocuments,
+  gone_documents: goneDocuments,
   forbidden: onPartOfRun('forbidden', 'Forbidden documents'),
   stage: onPartOfRun('stages', 'Loss by stage'),
   golden_set: runs,
@@ -223,6 +232,32 @@ export const places: Record<Sign['name'], Place> = {
   sentinel: runs,
   own_work: runs,
 };
+
+/** Link to the queries that show an incident; null if no page lists them. */
+export function shownBy(incident: Incident): Link | null {
+  const { id, pipeline, cause, timeline, runId } = incident;
+  const worst = worstAlert(incident);
+  if (worst?.rule === ISOLATION_ALERT)
+    return link('Answers that show it', pipelinePath(pipeline, 'traffic'), {}, 'isolation');
+  if (cause === 'uncovered_topic') return link('Uncovered topics', pipelinePath(pipeline, 'density'), {}, 'topics');
+  if (timeline.every(({ goldenSet }) => goldenSet === null))
+    return worst?.measured?.measure.startsWith('live_') === true
+      ? link('Queries that show it', incidentPath(id), {}, 'live-queries')
+      : null;
+  const view =
+    outdatedJudgments.has(cause) && isSuperseded(incident)
+      ? 'stale'
+      : (viewsOfMeasures.get(worst?.measured?.measure) ?? 'regressed');
+  return runId === null || view === 'none' ? null : onRun(view, 'Queries that show it')(incident);
+}
+
+const outdatedJudgments: ReadonlySet<Cause> = new Set(['corpus_changed', 'ids_renamed', 'golden_labels']);
+
+/** Queries of a run that show a failing measure, unless their scores do. The list of queries has no latencies. */
+const viewsOfMeasures = new Map<string | undefined, QueryView | 'none'>([
+  ['retriever_error_ratio', 'failed'],
+  ['retriever_latency_p95_seconds', 'none'],
+]);
 
 /** Links to the examined run, the good run and the deployments around that time. */
 function further({ runId, referenceRunId, pipeline }: Incident): ContentNode {

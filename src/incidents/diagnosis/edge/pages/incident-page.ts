@@ -38,11 +38,10 @@ import {
 } from '../../../../report/model/show.ts';
 import type { WeeklyReport } from '../../../../report/status/weekly-report.ts';
 import { silencePanel } from '../../../notifications/edge/silence-panel.ts';
-import { ISOLATION_ALERT } from '../../firing-alerts.ts';
 import { causeTexts, tellApart } from '../../rules/cause.ts';
 import { BRIEF_MS, type Incident, pageStatistics, worstAlert } from '../../rules/incident.ts';
 import { besideOf } from '../../rules/rank-causes.ts';
-import { alsoLine, causeLine, others } from './diagnosis.ts';
+import { alsoLine, causeLine, others, shownBy } from './diagnosis.ts';
 import { evidenceTable } from './evidence-table.ts';
 import { incidentActs } from './incident-acts.ts';
 import type { IncidentPageData, ShownQuery } from './incident-reads.ts';
@@ -113,7 +112,7 @@ function summary({ incident, golden, live }: IncidentPageData): Content {
   return [
     worst !== undefined && paragraph(worst.worst.text),
     facts(
-      fact('Since', time(openedAt), closedAt === null ? age(openedAt) : null),
+      fact('Opened', time(openedAt), closedAt === null ? age(openedAt) : null),
       closedAt === null
         ? null
         : fact('Lasted', duration((closedAt.getTime() - openedAt.getTime()) / 1000), worst?.recovered ?? null),
@@ -128,10 +127,11 @@ function summary({ incident, golden, live }: IncidentPageData): Content {
       'links',
       [
         worst !== undefined && link('Runbook', `/runbooks/${worst.rule}`),
-        golden !== null && link('Queries that show it', incidentPath(incident.id), {}, 'queries'),
-        worst?.rule === ISOLATION_ALERT &&
-          link('Answers that show it', pipelinePath(pipeline, 'traffic'), {}, 'isolation'),
-        golden === null && live !== null && link('Queries that show it', incidentPath(incident.id), {}, 'live-queries'),
+        golden !== null
+          ? link('Queries that show it', incidentPath(incident.id), {}, 'queries')
+          : live !== null && live.texts.length > 0
+            ? link('Queries that show it', incidentPath(incident.id), {}, 'live-queries')
+            : shownBy(incident),
         runId !== null &&
           runQueries(
             referenceRunId === null ? 'Failing run' : 'Failing run against the last good run',
@@ -140,7 +140,7 @@ function summary({ incident, golden, live }: IncidentPageData): Content {
             referenceRunId,
           ),
         link('Deployments', '/deployments', { pipeline }),
-      ].filter((one) => one !== false),
+      ].filter((one) => one !== false && one !== null),
     ),
   ];
 }
