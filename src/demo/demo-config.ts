@@ -68,6 +68,7 @@ const JUDGED = {
  * @param folder that contains the data folder
  * @param cron schedule of golden runs
  * @param hasAgent whether an agent retrieves for the users
+ * @param isJudged whether live queries are graded; a check on grades would otherwise have no data
  */
 export function demoConfig(
   rag: { readonly url: string; readonly storeUrl: string },
@@ -76,7 +77,14 @@ export function demoConfig(
     folder,
     cron,
     hasAgent,
-  }: { readonly port: number; readonly folder: string; readonly cron: string; readonly hasAgent: boolean },
+    isJudged,
+  }: {
+    readonly port: number;
+    readonly folder: string;
+    readonly cron: string;
+    readonly hasAgent: boolean;
+    readonly isJudged: boolean;
+  },
 ) {
   return {
     server: { port },
@@ -110,7 +118,7 @@ export function demoConfig(
         sampling: { rate: 1 },
         isolation: [{ name: ISOLATION_RULE, segment: 'tenant', field: 'tenant', allow: ['{{tenant}}', PUBLIC] }],
         live: { window: '1h' },
-        judged: { judge: { kind: 'llm' }, ...JUDGED },
+        ...(isJudged ? { judged: { judge: { kind: 'llm' }, ...JUDGED } } : {}),
         density: {
           max_per_second: MAX_PER_SECOND,
           baseline: { days: BASELINE_DAYS, sessions: BASELINE_SESSIONS },
@@ -129,7 +137,9 @@ export function demoConfig(
             min_n: MIN_LIVE_QUERIES,
             confirm: 1,
           },
-          { measure: `live_hit_rate@${JUDGED.depth}`, below: MIN_LIVE_HITS, severity: 'critical' },
+          ...(isJudged
+            ? [{ measure: `live_hit_rate@${JUDGED.depth}`, below: MIN_LIVE_HITS, severity: 'critical' }]
+            : []),
           ...(hasAgent
             ? [
                 {

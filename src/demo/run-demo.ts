@@ -175,7 +175,8 @@ async function runIncidentsAndStay(demo: DemoParts, rag: DemoRagService, folder:
   const { rows, traffic, port, ...found } = await runIncidents(demo, rag, folder);
   // Keeps the port, so that links printed earlier still work.
   const hasAgent = usesAgent(demo.scenarios);
-  const command = await writeConfig(rag, { port, folder, cron: EVERY_MINUTE, hasAgent }, signal);
+  const isJudged = isGraded(demo.scenarios);
+  const command = await writeConfig(rag, { port, folder, cron: EVERY_MINUTE, hasAgent, isJudged }, signal);
   const causes = rows.flatMap(({ cause }) => cause ?? []);
   let isAsExpected = false;
   await continueLive(command, rag.url, traffic, hasAgent, causes, async (url, liveProblems) => {
@@ -196,7 +197,8 @@ async function runIncidents({ port, scenarios, output, signal }: DemoParts, rag:
   const { start, healthyHours, judgedAfter } = timesOf(scenarios);
   const cron = `0 ${start.getUTCHours() % GOLDEN_HOURS}-23/${GOLDEN_HOURS} * * *`;
   const hasAgent = usesAgent(scenarios);
-  const command = await writeConfig(rag, { port, folder, cron, hasAgent }, signal);
+  const isJudged = isGraded(scenarios);
+  const command = await writeConfig(rag, { port, folder, cron, hasAgent, isJudged }, signal);
   const firstHour = FIRST_FAULT_HOUR - healthyHours;
   return withWorld(command, rag, questions, { start, firstHour, judgedAfter, hasAgent }, async (world) => {
     output.print(
@@ -251,6 +253,11 @@ function timesOf(scenarios: readonly Scenario[]): {
 /** True if one of the incidents is about the agent. The others are about one retrieval for each question. */
 function usesAgent(scenarios: readonly Scenario[]): boolean {
   return scenarios.some(({ name }) => name === 'agent');
+}
+
+/** True if one of the incidents is found in grades of live queries. */
+function isGraded(scenarios: readonly Scenario[]): boolean {
+  return scenarios.some(({ judgedHours }) => judgedHours !== null);
 }
 
 function hoursOf(scenarios: readonly Scenario[]): number {

@@ -148,7 +148,7 @@ function shownSet(pipeline: string, shown: NonNullable<GoldenPageData['shown']>)
       `Scores of ${goldenSet}${k === 0 ? '' : ` at ${k}`}`,
       {
         lead: [
-          cron === null ? 'Runs only manually.' : `Runs on the schedule ${cron}.`,
+          cron === null ? 'Runs only manually.' : `Runs on the schedule \`${cron}\`.`,
           ' Bands show 95 % confidence intervals; numbered lines show deployments. ',
           baseline === null
             ? 'No baseline is pinned. Open a completed run to pin it.'

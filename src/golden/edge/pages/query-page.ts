@@ -104,7 +104,7 @@ export function queryPage(data: QueryPageData): PageContent {
 function inStore(fate: DocumentFate | undefined): Content {
   if (fate === undefined) return 'yes, as far as known';
   return fate === 'superseded'
-    ? badge('missing: the label is stale', 'warning')
+    ? badge('missing: its judgment is outdated', 'warning')
     : badge('missing from the store', 'critical');
 }
 
@@ -113,30 +113,25 @@ function missed(documents: readonly Judgment[], { fates, explained, words }: Que
   return [
     explained === null &&
       ask('missed', 'Explain now', 'Sends about five requests for this query to the retriever and the store.'),
-    table(
-      'Relevant documents that were not retrieved',
-      documents,
-      [
-        ['Document', ({ documentId: id }) => named(id, words)],
-        ['Grade', ({ grade }) => grade, 'number'],
-        ['In the store', ({ documentId: id }) => inStore(fates.get(id))],
-        explained === null
-          ? null
-          : [
-              'Explanation',
-              ({ documentId: id }) => {
-                const found = explained.filter(({ document }) => document === id);
-                if (found.length === 0) return missing('not explained');
-                return found.map((one) => [
-                  one.question.step !== undefined && `Step ${one.question.step}: `,
-                  badge(verdictWords(one), one.verdict === 'returned' ? 'ok' : 'warning'),
-                  ` ${one.evidence.join(' ')} ${one.action} `,
-                ]);
-              },
-            ],
-      ],
-      'compact',
-    ),
+    table('Relevant documents that were not retrieved', documents, [
+      ['Document', ({ documentId: id }) => named(id, words)],
+      ['Grade', ({ grade }) => grade, 'number'],
+      ['In the store', ({ documentId: id }) => inStore(fates.get(id))],
+      explained === null
+        ? null
+        : [
+            'Explanation',
+            ({ documentId: id }) => {
+              const found = explained.filter(({ document }) => document === id);
+              if (found.length === 0) return missing('not explained');
+              return found.map((one) => [
+                one.question.step !== undefined && `Step ${one.question.step}: `,
+                badge(verdictWords(one), one.verdict === 'returned' ? 'ok' : 'warning'),
+                ` ${one.evidence.join(' ')} ${one.action} `,
+              ]);
+            },
+          ],
+    ]),
   ];
 }
 

@@ -114,7 +114,7 @@ export function queryTable(run: GoldenRun, data: QueryTableData): Section {
       lead:
         against === null
           ? 'Score of each query.'
-          : `Score of each query, and its score in ${against} unless its labels are stale.`,
+          : `Score of each query, before (${against}) and now. A query with outdated judgments has no score before.`,
     },
     group(
       'filters',
@@ -163,11 +163,15 @@ function listed(
           query: { against: chosenAgainst },
         }),
       ],
-      [
-        'Outcome',
-        ({ outcome }) =>
-          outcome === null ? missing('not yet') : badge(outcome === 'ok' ? 'answered' : outcome, outcomeTones[outcome]),
-      ],
+      rows.every(({ outcome }) => outcome === 'ok')
+        ? null
+        : [
+            'Outcome',
+            ({ outcome }) =>
+              outcome === null
+                ? missing('not yet')
+                : badge(outcome === 'ok' ? 'answered' : outcome, outcomeTones[outcome]),
+          ],
       against === null
         ? null
         : [`${by} before`, ({ before }) => (before === null ? missing('none') : value(before, 'score')), 'number'],
@@ -175,7 +179,9 @@ function listed(
       against === null
         ? null
         : ['Difference', ({ before, score }) => before !== null && difference(score - before), 'number'],
-      ['Stale labels', ({ staleDocuments }) => staleDocuments !== 0 && staleDocuments, 'minor number'],
+      rows.every(({ staleDocuments }) => staleDocuments === 0)
+        ? null
+        : ['Stale labels', ({ staleDocuments }) => staleDocuments !== 0 && staleDocuments, 'minor number'],
     ]),
     {
       kind: 'pager',

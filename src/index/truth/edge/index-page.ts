@@ -83,7 +83,7 @@ export function indexPage(data: IndexPageData, trends: ReadonlyMap<string, reado
               measureChart(measure, trends.get(measure) ?? [], {
                 marks: deployments.map(deploymentMark).toReversed(),
                 hasMarkList: index === 0,
-                limits: [0, measureRow(measure).scale === 'share' ? 1 : null],
+                limits: [0, ['share', 'score'].includes(measureRow(measure).scale) ? 1 : null],
                 empty: '',
               }),
             ),

@@ -27,7 +27,9 @@ export function TrendFigure({
     <figcaption>
       <span>
         {title}
-        {chart.from === undefined && from > page.from ? <span class="of"> no data before {minute(from)}</span> : null}
+        {chart.from === undefined && from > page.from ? (
+          <span class="of"> no data before {minute(new Date(Math.min(...all.map(({ at }) => at.getTime()))))}</span>
+        ) : null}
       </span>
       {isEmpty ? null : <Latest series={series} unit={unit} />}
       {isEmpty || levels.length === 0 ? null : (
