@@ -146,7 +146,7 @@ async function listen(config: Config, cleanups: CleanupStack, deps: HttpParts): 
 }
 
 /**
- * True for a daemon with an embedded database that only listens on loopback, without a proxy and without users of a
+ * True for a daemon with an embedded database that listens only on loopback, without a proxy and without users of a
  * provider. A daemon without keys trusts every caller.
  */
 function keysAreOptional({ server, storage }: Config): boolean {

@@ -171,7 +171,7 @@ function createManualQueue(queue: JobQueue) {
   };
 }
 
-/** Drops the error that a daemon logs for each page of a person, because the caller reports pages. */
+/** Drops the error that a daemon logs for each page, because the caller reports pages itself. */
 function withoutPages(logger: Logger): Logger {
   return {
     ...logger,

@@ -110,7 +110,7 @@ const commands: Readonly<Record<string, TopCommand>> = {
     load: async () => (await import('../checks/edge/checks-command.ts')).checksCommand,
   },
   report: {
-    does: 'Write one HTML file for the weekly review: scores, incidents and their causes, density drift, topics to write about, golden set health.',
+    does: 'Write one HTML file for the weekly review: scores, incidents and their causes, density drift, topics to write about, and golden set health.',
     load: async () => (await import('../report/status/report-command.ts')).reportCommand,
   },
   export: {

@@ -190,7 +190,7 @@ export const errorTable = {
   },
   database_read_only: {
     kind: 'unreachable',
-    meaning: 'PostgreSQL responds but only accepts reads, as a standby does.',
+    meaning: 'PostgreSQL responds but accepts only reads, as a standby does.',
   },
   pooler_unsuitable: {
     kind: 'conflict',

@@ -208,7 +208,7 @@ and on (queue) ${maxBy(['queue'], 'recalld_queue_jobs', { state: 'active' })} ==
     dashboard: 'itself',
     summary: 'recalld: jobs failed permanently',
     description:
-      '{{ printf "%.0f" $value }} jobs {{ $labels.task }} failed within an hour and will not be retried. The log states the reason.',
+      '{{ printf "%.0f" $value }} {{ $labels.task }} jobs failed within an hour and will not be retried. The log states the reason.',
   },
   {
     alert: 'RecalldNotificationLost',

@@ -98,7 +98,10 @@ const unknownSubject = {
   incident: 'incident_unknown',
 } as const satisfies Record<AnnotationSubject, ErrorCode>;
 
-/** Adds the actions of the pages, which need scope admin: pin a baseline, add a note, acknowledge, mark a cause, grade. */
+/**
+ * Adds the actions of the pages, which need scope admin: pin a baseline, add a note, acknowledge an incident, mark a
+ * cause, and grade documents.
+ */
 function addActions(app: FastifyInstance, contextOf: ContextOf, { clock, config }: Context, sessions: Sessions): void {
   void app.register(async (scope) => {
     await acceptFormsOf(scope, config.alerts.console_base_url, async (request, reply) => {

@@ -168,7 +168,7 @@ export function allOf(variable: QueryVariableBuilder): QueryVariableBuilder {
   return variable.multi(true).includeAll(true).current({ text: 'All', value: '$__all' });
 }
 
-/** Variables that select one deployment at a time, so that no panel mixes two, and its instances. */
+/** Variables that select a deployment and its instances: one deployment at a time, so that no panel mixes two. */
 function targets(settings: DashboardSettings): QueryVariableBuilder[] {
   const labels = [...placesOf(settings), 'job'];
   const apart = labels.map((label, index) => {

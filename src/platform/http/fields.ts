@@ -180,7 +180,7 @@ export function pageOf<Item extends z.ZodType>(item: Item) {
 
 export const nextCursor = z.string().nullable().describe('`cursor` for the next page; null on the last page.');
 
-/** Makes a page of items. The cursor of a full page is its last item's cursor. */
+/** Builds a page of items. The cursor of a full page is its last item's cursor. */
 export function toPage<Item, Shown>(
   items: readonly Item[],
   limit: number,

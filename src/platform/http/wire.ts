@@ -89,7 +89,7 @@ export interface Endpoint {
 
 /** The Retry-After value of a refused request. */
 export const RETRY_AFTER_SECONDS = 2;
-/** The Retry-After value above a rate limit, unless the limiter has set one. */
+/** The Retry-After value when a rate limit is exceeded, unless the limiter has set one. */
 const WINDOW_SECONDS = 60;
 
 const statusOfKind: Record<ErrorKind, number> = {

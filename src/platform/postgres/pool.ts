@@ -12,7 +12,9 @@ import { isOutage, unreachable } from './outage.ts';
 
 const CLOCK_TIMEOUT_MS = 5000;
 
-/** Compares this process's clock with the database clock. @throws driver errors, also after five seconds */
+/**
+ * Compares this process's clock with the database clock. @throws driver errors, including a timeout after five seconds
+ */
 export async function compareClocks(pool: Pool, clock: Clock): Promise<ClockLook> {
   // Connects first, so that the measured round trip excludes connecting.
   const client = await pool.connect();
@@ -136,7 +138,9 @@ const STATE_CACHE_MS = 5000;
 /** Timeout for the state query; a slower replica counts as unreachable. */
 const STATE_TIMEOUT_MS = 1000;
 
-/** Errors that are not retried on the primary: a statement timeout, which would occur there too, and a write. */
+/**
+ * Errors that are not retried on the primary: a statement timeout, which would occur there too, and a refused write.
+ */
 const NOT_RETRIED = new Set(['57014', '25006']);
 
 type Query = (...asked: unknown[]) => Promise<unknown>;

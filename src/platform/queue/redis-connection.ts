@@ -100,8 +100,8 @@ export function createRedisConnection(
 }
 
 /**
- * Creates a direct connection to the first sentinel, because sentinel errors are lost when connecting through it. The
- * connection is not connected yet. Returns null if there are no sentinels.
+ * Creates a direct connection to the first sentinel, because the errors of a sentinel are lost when connecting through
+ * it. The connection is not connected yet. Returns null if there are no sentinels.
  */
 export function createSentinelConnection(settings: RedisSettings, manner: RetryPolicy): Redis | null {
   const { topology } = settings;

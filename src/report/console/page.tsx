@@ -1,4 +1,4 @@
-/** The frame of every page: head, skip link, navigation, time range picker, signed-in user. */
+/** The frame of every page: head, skip link, navigation, time range picker, and signed-in user. */
 import type { ComponentChildren } from 'preact';
 import { minute } from '../../core/format.ts';
 import type { PageContent } from '../model/content.ts';

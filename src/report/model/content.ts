@@ -1,7 +1,7 @@
 /**
- * Content for people, independent of its output: sentences, facts, tables and charts, whose values are times and numbers
- * with a unit. The edge of each subject builds it from the results of its use cases. One renderer makes pages of it,
- * another makes text for a terminal. JSON output does not use it: that is the wire format of the API.
+ * Content for people, independent of its output: sentences, facts, tables and charts, whose values are times and
+ * numbers with a unit. The edge of each subject builds it from the results of its use cases. One renderer turns it into
+ * pages, and another into text for a terminal. JSON output does not use it; that is the wire format of the API.
  */
 import type { Unit } from '../../core/format.ts';
 import type { Verdict } from '../../core/model.ts';

@@ -217,7 +217,7 @@ function goldenFindings(
 /**
  * Returns the measures that a pipeline with this config always has, with or without traffic.
  *
- * @returns each measure with what it covers, as the subject of a sentence
+ * @returns each measure, and the subject of a sentence about it
  */
 function requiredMeasures({ store, embedder }: WatchedPipeline): { readonly measure: string; readonly part: string }[] {
   return [

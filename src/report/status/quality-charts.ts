@@ -51,7 +51,7 @@ function isFiring(verdict: CheckState['verdict']): boolean {
 
 /**
  * Returns the measure of the check that fails. If none fails, returns the measure that has a threshold, because the
- * team agreed on it, or otherwise nDCG.
+ * team agreed on it. Without a threshold, returns nDCG.
  */
 function goldenMeasure(checks: readonly CheckState[], set: string | null): Measure {
   const own = checks.filter(({ kind, goldenSet }) => (kind === 'floor' || kind === 'regression') && goldenSet === set);

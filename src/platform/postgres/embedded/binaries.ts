@@ -131,7 +131,7 @@ async function versionOf(packageFolder: string): Promise<string> {
 /**
  * Returns the programs at a path from which the account can run them.
  * @param places folders for a copy; the first that works is used.
- * @throws RecalldError `embedded_database_failed` if the account can run them from none of the folders.
+ * @throws RecalldError `embedded_database_failed` if the account can run them from no folder.
  */
 export async function reachableBinaries(
   binaries: PostgresBinaries,
@@ -149,7 +149,7 @@ export async function reachableBinaries(
     };
     if (!(await canEnter(place, account)) || !(await provideCopy(binaries.root, root))) continue;
     if (await canRun(copy, account)) return copy;
-    // The file system may not allow programs to run. Another process may also be removing the copy.
+    // The file system may forbid running programs, or another process may be removing the copy.
     await rm(root, { recursive: true, force: true }).catch(() => undefined);
   }
   throw new RecalldError(

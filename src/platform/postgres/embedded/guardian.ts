@@ -176,7 +176,7 @@ export async function processState(pid: number): Promise<ProcessState> {
   }
 }
 
-/** Returns true if the process with this id and start time is still running, or may be. */
+/** Returns true if the process with this id and start time is still running, or if that is unknown. */
 export async function isRunning(pid: number, startTime: string | null): Promise<boolean> {
   const state = await processState(pid);
   if (!state.running) return false;

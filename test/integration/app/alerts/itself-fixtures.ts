@@ -139,7 +139,7 @@ export const itselfFixtures: readonly AlertFixture[] = [
     breaching: [ended('dead', from(90, 1))],
     healthy: [ended('completed', growing(1)), ended('dead', always(1))],
     minutes: 120,
-    says: '2 jobs run-golden-set failed within an hour and will not be retried. The log states the reason.',
+    says: '2 run-golden-set jobs failed within an hour and will not be retried. The log states the reason.',
   },
   {
     alert: 'RecalldNotificationLost',
