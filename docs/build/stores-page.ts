@@ -1,7 +1,8 @@
 /** docs/reference/tested-stores.md: the vector stores that recalld has met, from the recordings of the contract suite. */
 import { readFileSync } from 'node:fs';
 import { vectorStoreSchema } from '../../src/connectors/stores/config.ts';
-import { collectionsRecording, realStores, retrieverRecording } from '../../test/interop/stores/real-stores.ts';
+import { courseFiles, courseVariable, published, readCourseResults } from '../../test/interop/stores/course.ts';
+import { otherSuites, realStores, recordingName } from '../../test/interop/stores/real-stores.ts';
 import { readStoreRecordings, type StoreRecording } from '../../test/interop/stores/recording.ts';
 import { generatedPage, type Page, table } from './page.ts';
 
@@ -45,11 +46,13 @@ export function storesPage(): Page {
   const unmet = kinds.filter((kind) => stores[kind].unmet !== undefined);
   return generatedPage(
     'docs/reference/tested-stores.md',
-    ['test/fixtures/interop/stores'],
+    ['test/fixtures/interop'],
     [
       '# Tested vector stores',
       'One [contract suite](../how-to/test-a-store.md) tests every store adapter. The stores below were installed and run; the suite passed against them. For stores with an HTTP API, the test suite replays what they answered.',
       table(['store', 'versions', 'from', 'date', 'tests passed', 'replayed'], met),
+      'Rows with *monitoring* change documents in the store. The tests then check what `recalld explain`, index checks, store snapshots, ANN recall and the embedding canary report.',
+      ...courseParagraphs(),
       '## Not yet met',
       'The suite passes against a stand-in that implements the documented API of each store below. The official client of the vendor fills and queries the stand-in, and recalld sends the same requests as the client. The store itself has not been run. [Run the suite](../how-to/test-a-store.md) against your server before you rely on it.',
       table(
@@ -63,6 +66,28 @@ export function storesPage(): Page {
   );
 }
 
+/** Compares recalld with results that a course published. */
+function courseParagraphs(): string[] {
+  const rows = readCourseResults().map(({ engine, versions, date, queries, hitRate, mrr, ties, mrrBounds }) => {
+    const version = Object.entries(versions).map(([product, one]) => `${product} ${one}`);
+    const bounds = mrrBounds.map((bound) => bound.toFixed(4)).join('-');
+    const scores = [hitRate, mrr].map((score) => score.toFixed(4));
+    return [version[0] ?? engine, date, String(queries), ...scores, String(ties), bounds];
+  });
+  if (rows.length === 0) return [];
+  const [hitRate, mrr] = [published.hitRate, published.mrr].map((score) => score.toFixed(4));
+  return [
+    '## A published result',
+    `The course [llm-zoomcamp](https://github.com/DataTalksClub/llm-zoomcamp/tree/main/cohorts/2025/03-evaluation/search_evaluation) published a hit rate of ${hitRate} and an MRR of ${mrr} at 5 for a search in Elasticsearch 8.4. recalld's retrievers send the same query:`,
+    table(
+      ['retriever of', 'date', 'queries', 'hit rate@5', 'MRR@5', 'queries with ties', 'MRR by order of ties'],
+      rows,
+    ),
+    'Documents with equal scores have no defined order, so the MRR depends on the order in which the engine stored them. To measure it again, download two files of the course:',
+    `\`\`\`sh\n${courseVariable}=FOLDER npx vitest run --project interop test/interop/stores/course.test.ts  # FOLDER contains ${Object.values(courseFiles).join(' and ')}\n\`\`\``,
+  ];
+}
+
 function metRows(kind: StoreKind, recordings: readonly StoreRecording[]): string[][] {
   const { name, everyRun } = stores[kind];
   const rows =
@@ -70,17 +95,14 @@ function metRows(kind: StoreKind, recordings: readonly StoreRecording[]): string
       ? []
       : [[name, `${everyRun} ${installedVersion(everyRun)}`, 'npm', 'every test run', 'all', 'no']];
   for (const { name: recorded, date, versions, tests } of recordings) {
-    const suitesOf = (real: string) => ({
-      [real]: name,
-      [retrieverRecording(real)]: `${name}, retriever`,
-      [collectionsRecording(real)]: `${name}, collections`,
-    });
-    const store = realStores.find((real) => recorded in suitesOf(real.name));
+    const suiteOf = (real: string) => otherSuites.find((suite) => recorded === recordingName(real, suite));
+    const store = realStores.find((real) => real.name === recorded || suiteOf(real.name) !== undefined);
     if (store?.product !== name) continue;
+    const suite = suiteOf(store.name);
     const named = Object.entries(versions).map(([product, version]) => `${product} ${version}`);
-    const tested = suitesOf(store.name)[recorded] ?? name;
+    const tested = suite === undefined ? name : `${name}, ${suite}`;
     const passed =
-      store.unmet === undefined || recorded !== store.name ? String(tests) : `${tests}; not met: ${store.unmet}`;
+      store.unmet === undefined || suite !== undefined ? String(tests) : `${tests}; not met: ${store.unmet}`;
     rows.push([tested, named.join(', '), store.source, date, passed, store.speaksHttp ? 'yes' : 'no']);
   }
   return rows;

@@ -12,6 +12,8 @@ export interface StoreAbilities {
   readonly seededSample: boolean;
   /** Left out: any. `plain`: a filter language without escapes, which must refuse what it cannot write. */
   readonly filterValues?: 'plain';
+  /** Left out: no. The id of a document is a key, so that it has one chunk. */
+  readonly oneChunk?: true;
   /** Left out: yes. Whether it lists the ids of all documents; without it that must be `unsupported`. */
   readonly lists?: false;
   /** Left out: no. It runs in this process, so that no connection can fail. */
@@ -30,8 +32,12 @@ export interface StoreAccess {
 
 /** An index that a test has made. Only tests write. */
 export interface TestIndex {
+  /** Its name in the store; left out where no test needs it. */
+  readonly name?: string;
   /** Returns when a search finds them. */
   add(documents: readonly VectorDocument[]): Promise<void>;
+  /** Returns when no search finds documents with these ids; left out of stand-ins. */
+  remove?(ids: readonly string[]): Promise<void>;
   /** Builds the index anew, with other settings; left out where a store cannot. */
   rebuild?(): Promise<void>;
   /** The adapter, with `content` and the fields `topic` and `language` of the documents in reach; `language` is their version. */

@@ -1,6 +1,7 @@
 /** Virtual environments of Python with distributions from PyPI, in their newest versions. */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -17,7 +18,7 @@ export async function virtualEnvironment(names: readonly string[]): Promise<stri
   const folder = path.join(workshop, createHash('sha256').update(distributions.join(' ')).digest('hex').slice(0, 12));
   const python = path.join(folder, 'bin/python');
   await mkdir(workshop, { recursive: true });
-  await run('python3', ['-m', 'venv', folder]);
+  if (!existsSync(path.join(folder, 'bin/pip'))) await run('python3', ['-m', 'venv', folder]);
   await run(python, ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', ...distributions]);
   return python;
 }

@@ -110,6 +110,7 @@ function collectionIndex(server: ChromaServer, name: string, space: string): Tes
         await addRecords(server, name, toRecords(documents.slice(start, start + batch)));
       }
     },
+    remove: (ids) => deleteRecords(server, name, ids),
     async rebuild() {
       await dropCollection(server, name);
       await createCollection(server, name, { hnsw: { space } });

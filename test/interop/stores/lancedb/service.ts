@@ -14,7 +14,7 @@ export function lanceDbService(folder: string, python: string): StoreService {
     async createIndex({ metric, dimensions }) {
       made += 1;
       const table = `recalld_test_${made}`;
-      const write = async (action: string, rows: readonly object[] = []): Promise<void> => {
+      const write = async (action: string, rows: readonly unknown[] = []): Promise<void> => {
         const script = path.join(import.meta.dirname, 'write.py');
         const args = [script, folder, table, metric, String(dimensions), action];
         const writer = spawn(python, args, { stdio: ['pipe', 'inherit', 'inherit'] });
@@ -30,6 +30,7 @@ export function lanceDbService(folder: string, python: string): StoreService {
           });
           if (rows.length > 0) await write('add', rows);
         },
+        remove: (ids) => write('remove', ids),
         rebuild: () => write('index'),
         open: ({ url: uri, timeoutMs }) =>
           openStore({

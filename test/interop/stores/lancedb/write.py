@@ -1,4 +1,4 @@
-"""Writes a table with LanceDB for Python: write.py FOLDER TABLE METRIC DIMENSIONS create|add|index|drop, rows as JSON on stdin."""
+"""Writes a table with LanceDB for Python: write.py FOLDER TABLE METRIC DIMENSIONS create|add|remove|index|drop, rows or ids as JSON on stdin."""
 
 import json
 import sys
@@ -22,6 +22,9 @@ if action == "create":
     database.create_table(name, schema=schema)
 elif action == "add":
     database.open_table(name).add(pa.Table.from_pylist(json.load(sys.stdin), schema=schema))
+elif action == "remove":
+    ids = ", ".join("'" + id.replace("'", "''") + "'" for id in json.load(sys.stdin))
+    database.open_table(name).delete(f"id in ({ids})")
 elif action == "index":
     database.open_table(name).create_index(metric=metric, index_type="IVF_FLAT", num_partitions=2, vector_column_name="vector")
 elif action == "drop":

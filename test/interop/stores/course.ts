@@ -1,0 +1,36 @@
+/** Results of a public course's search, which published them, through recalld's retrievers. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+
+export interface CourseResult {
+  readonly engine: string;
+  readonly versions: Readonly<Record<string, string>>;
+  readonly date: string;
+  readonly queries: number;
+  readonly hitRate: number;
+  readonly mrr: number;
+  /** Queries whose relevant document has the same score as another one, so that the engine may order them either way. */
+  readonly ties: number;
+  /** MRR if the relevant document were the last or the first of its ties. */
+  readonly mrrBounds: readonly [number, number];
+}
+
+/** By the course, at 5, with Elasticsearch 8.4. */
+export const published = { hitRate: 0.7395720769397017, mrr: 0.6032418413658963 };
+
+/** Folder with the files of the course, which have no licence and are therefore not in this repository. */
+export const courseVariable = 'RECALLD_TEST_COURSE';
+export const courseFiles = { documents: 'documents-with-ids.json', queries: 'ground-truth-data.csv' };
+
+const file = path.resolve(import.meta.dirname, '../../fixtures/interop/course.json');
+
+export function readCourseResults(): readonly CourseResult[] {
+  return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as CourseResult[]) : [];
+}
+
+/** Replaces the earlier result of the engine. */
+export function writeCourseResult(result: CourseResult): void {
+  const others = readCourseResults().filter(({ engine }) => engine !== result.engine);
+  const all = [...others, result].toSorted((a, b) => (a.engine < b.engine ? -1 : 1));
+  writeFileSync(file, `${JSON.stringify(all, null, 2)}\n`);
+}

@@ -1,0 +1,184 @@
+/** What `recalld explain` must report about documents of a real store that a golden query does not return. */
+import { beforeAll, describe, expect, it } from 'vitest';
+import { createDb } from '../../../src/app/database.ts';
+import { retrieverSchema } from '../../../src/connectors/retrievers/config.ts';
+import { bruteForce } from '../../../src/connectors/stores/store-tests/subject.ts';
+import type { VectorStore } from '../../../src/connectors/stores/vector-store.ts';
+import { systemClock } from '../../../src/core/system-clock.ts';
+import { answerRequest, type Explained } from '../../../src/incidents/explain/answers.ts';
+import { createExplainTurns } from '../../../src/incidents/explain/explain-turns.ts';
+import { never, type TestIndex } from '../../contract/vector-store-bench.ts';
+import { aWatchedPipeline, NOON } from '../../support/builders.ts';
+import { openRetriever } from '../../support/connectors.ts';
+import { contextOf } from '../../support/context.ts';
+import type { UsedDatabase } from '../../support/database.ts';
+import { silentLogger } from '../../support/log.ts';
+import { limitsOfOne } from '../../support/throttle.ts';
+import { uniforms } from '../../support/uniforms.ts';
+import type { VectorDocument } from '../../support/vector-documents.ts';
+
+/** An index that a test may change. */
+export type ChangeableIndex = TestIndex & Required<Pick<TestIndex, 'remove'>>;
+
+export interface FilledIndex {
+  readonly index: ChangeableIndex;
+  readonly store: VectorStore;
+  readonly url: string;
+}
+
+const K = 5;
+const uniform = uniforms(5);
+/** A vector near to another one, or anywhere. */
+const around = (spread: number, vector: Float32Array = new Float32Array(16)) =>
+  vector.map((value) => value + spread * (uniform() - 0.5));
+const textOf = (place: number) => Array.from({ length: 12 }, (_, word) => `w${place}x${word}`).join(' ');
+const documents = Array.from({ length: 200 }, (_, place): VectorDocument => {
+  const fields = { topic: 'a', language: place % 4 === 3 ? 'de' : 'en' };
+  return { id: `doc-${place}`, vector: around(1), content: textOf(place), fields };
+});
+const documentAt = (place: number) => documents[place] as VectorDocument;
+/** Texts of documents, and golden queries: one about each document. */
+const vectors = new Map([
+  ...documents.map(({ content, vector }) => [content, vector] as const),
+  ...documents.map(({ id, vector }) => [`about ${id}`, around(0.02, vector)] as const),
+]);
+const vectorOf = (text: string) => vectors.get(text) ?? new Float32Array(16);
+
+const embedder = {
+  identity: 'test',
+  embed: async (texts: readonly string[]) => ({ kind: 'vectors' as const, vectors: texts.map(vectorOf), latencyMs: 1 }),
+};
+
+interface Case {
+  readonly name: string;
+  /** Place of the document that the query is about. */
+  readonly about: number;
+  /** Document to explain; by default, the one that the query is about. */
+  readonly document?: string;
+  readonly tags?: Readonly<Record<string, string>>;
+  readonly change?: (index: ChangeableIndex) => Promise<void>;
+  /** Recalld has seen the document's text in the store. */
+  readonly isKnown?: true;
+  readonly expected: Partial<Pick<Explained, 'verdict' | 'outrankedBy' | 'rank'>> & { readonly evidence: RegExp };
+}
+
+const copies = Array.from({ length: 8 }, (_, copy) => {
+  return { ...documentAt(60), id: `copy-${copy}`, vector: around(0.001, vectorOf('about doc-60')) };
+});
+const ninth = bruteForce(documents, vectorOf('about doc-10'), 9, 'cosine').at(-1)?.id ?? '';
+
+/** Ordered: a later case does not change what an earlier one finds. */
+const cases: readonly Case[] = [
+  { name: 'it is returned', about: 1, expected: { verdict: 'returned', rank: 1, evidence: /rank 1 of 5/ } },
+  {
+    name: 'others are nearer',
+    about: 10,
+    document: ninth,
+    expected: { verdict: 'below_k', rank: 9, evidence: /ranks the document 9, with score/ },
+  },
+  {
+    name: 'the filter removes it',
+    about: 3,
+    tags: { language: 'en' },
+    expected: { verdict: 'filtered', evidence: /Without the tags of the query, .* rank 1/ },
+  },
+  {
+    name: 'it was never indexed',
+    about: 20,
+    document: 'doc-900',
+    expected: { verdict: 'not_indexed', evidence: /never had one/ },
+  },
+  {
+    name: 'it was deleted',
+    about: 30,
+    isKnown: true,
+    change: (index) => index.remove(['doc-30']),
+    expected: { verdict: 'gone', evidence: /missing from the store; it was there/ },
+  },
+  {
+    name: 'it has another id',
+    about: 40,
+    isKnown: true,
+    async change(index) {
+      await index.remove(['doc-40']);
+      await index.add([{ ...documentAt(40), id: 'renamed' }]);
+    },
+    expected: { verdict: 'gone', evidence: /renamed has the same text/ },
+  },
+  {
+    name: 'its vector is of another model',
+    about: 50,
+    async change(index) {
+      await index.remove(['doc-50']);
+      await index.add([{ ...documentAt(50), vector: documentAt(50).vector.map((value) => -value) }]);
+    },
+    expected: { verdict: 'not_indexed', evidence: /Its vector was not computed by this embedder/ },
+  },
+  {
+    name: 'copies of it are nearer',
+    about: 60,
+    change: (index) => index.add(copies),
+    expected: { verdict: 'outranked', outrankedBy: 'near_duplicates', rank: 9, evidence: /the document 9/ },
+  },
+];
+
+/** @param engine search engine whose own retriever is also asked */
+export function describeExplain(
+  database: UsedDatabase,
+  fill: (documents: readonly VectorDocument[]) => Promise<FilledIndex>,
+  engine?: 'elasticsearch' | 'opensearch',
+): void {
+  const filter = { language: '{{tags.language}}' };
+  const configOf = (kind: 'vector_store' | 'elasticsearch' | 'opensearch', { url, index }: FilledIndex) => {
+    const fields = { id: 'doc_id', content: 'text', embedding: 'embedding' };
+    const search = { url, retries: 0, index: index.name, mode: 'knn', num_candidates: 100, ...fields };
+    return retrieverSchema.parse({ kind, filter, timeout_ms: 60_000, ...(kind === 'vector_store' ? {} : search) });
+  };
+
+  describe.each(engine === undefined ? (['vector_store'] as const) : (['vector_store', engine] as const))(
+    'a document that the retriever %s misses',
+    (kind) => {
+      const name = `explained with ${kind}`;
+      let filled: FilledIndex;
+      beforeAll(async () => {
+        filled = await fill(documents);
+      });
+
+      it.each(cases)('is explained if $name', async ({ about, document = `doc-${about}`, tags = {}, ...one }) => {
+        const { store, index } = filled;
+        const db = createDb(database.pool);
+        if (one.isKnown === true)
+          await db.golden.documents.record(name, [{ documentId: document, content: textOf(about) }], NOON);
+        await one.change?.(index);
+        const config = configOf(kind, filled);
+        const retriever = openRetriever(config, { embedder, store });
+        const context = contextOf({
+          db: { ...db, limits: limitsOfOne(systemClock) },
+          clock: systemClock,
+          logger: silentLogger,
+          pipelines: [aWatchedPipeline({ name, retriever, store, embedder })],
+          config: { pipelines: [{ name, retriever: config }] },
+          explainTurns: createExplainTurns(),
+        });
+        const request = { pipeline: name, query: `about doc-${about}`, document, tag: tags, k: K, limit: 1 };
+        const { explained } = await answerRequest(context, request, never);
+        await retriever.close?.();
+        expect(
+          explained.map(({ verdict, outrankedBy, rank, evidence }) => ({
+            verdict,
+            outrankedBy,
+            rank,
+            evidence: evidence.join(' '),
+          })),
+        ).toEqual([
+          {
+            outrankedBy: null,
+            rank: null,
+            ...one.expected,
+            evidence: expect.stringMatching(one.expected.evidence) as string,
+          },
+        ]);
+      });
+    },
+  );
+}
