@@ -21,6 +21,8 @@ const SAMPLED_QUERIES = 1000;
 /** Number of sampled vectors that are searched for duplicates. */
 const DUPLICATE_CHECKS = 100;
 const DUPLICATE_SIMILARITY = 1 - 1e-6;
+/** An approximate search for two vectors may miss one of two equal vectors. */
+const DUPLICATE_NEIGHBOURS = 10;
 
 /**
  * Measures `store_sample_vectors`; `store_centroid_shift` and `store_length_ratio` against the previous snapshot;
@@ -115,7 +117,8 @@ async function countDuplicates(
   for (let row = 0; row < tried; row += 1) {
     const vector = vectors.data.slice(row * vectors.columns, (row + 1) * vectors.columns);
     if (vector.every((number) => number === 0)) continue;
-    const found = await store.nearest({ vector, k: 2, filter: {}, exact: false, withContent: false }, signal);
+    const request = { vector, k: DUPLICATE_NEIGHBOURS, filter: {}, exact: false, withContent: false };
+    const found = await store.nearest(request, signal);
     if (found.kind === 'unsupported') return { reason: 'unsupported', message: found.reason };
     if (found.kind === 'failed') return { reason: 'store_failed', message: found.message };
     if (found.value.neighbours.filter(({ similarity }) => similarity >= DUPLICATE_SIMILARITY).length > 1)

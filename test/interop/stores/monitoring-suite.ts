@@ -153,16 +153,23 @@ export function describeMonitoring(
       const pipeline = aWatchedPipeline({ name: 'snapshots', store });
       const traffic = createLiveTraffic(database.pool, 'a');
       await traffic.createPartitions(NOON);
-      const samples = queriesLike(shape, 20).map((embedding, place) => {
-        return aLiveSample({ pipeline: pipeline.name, id: `q${place}`, embedding });
-      });
+      const searched = aWatchedPipeline({ name: 'searched', store });
+      const queries = queriesLike(shape, 20);
+      const samples = [
+        ...queries.map((embedding, place) => aLiveSample({ pipeline: pipeline.name, id: `q${place}`, embedding })),
+        // Queries are drawn at random, and a store without exact search is asked only the first one.
+        ...queries
+          .slice(0, exactSearch ? 20 : 1)
+          .map((embedding, place) => aLiveSample({ pipeline: searched.name, id: `q${place}`, embedding })),
+      ];
       await traffic.record({ samples, counts: [], levels: [] });
       const probe = async () => {
         await clock.advance(6 * HOUR_MS);
         await probeStore(context, pipeline.name, store, never);
         await snapshotStore(context, pipeline.name, store, never);
-        await measureAnnRecall(context, pipeline, never);
-        const own = (await db.measurements.latest(clock.now())).filter((one) => one.pipeline === pipeline.name);
+        await measureAnnRecall(context, searched, never);
+        const names = [pipeline.name, searched.name];
+        const own = (await db.measurements.latest(clock.now())).filter((one) => names.includes(one.pipeline));
         return Object.fromEntries(own.map(({ measure, newest, gap }) => [measure, gap?.reason ?? newest?.value]));
       };
       const recall = exactSearch ? (expect.closeTo(1, 1) as number) : 'unsupported';
