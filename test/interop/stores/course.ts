@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-export interface CourseResult {
+interface CourseResult {
   readonly engine: string;
   readonly versions: Readonly<Record<string, string>>;
   readonly date: string;

@@ -18,7 +18,7 @@ import { uniforms } from '../../support/uniforms.ts';
 import type { VectorDocument } from '../../support/vector-documents.ts';
 
 /** An index that a test may change. */
-export type ChangeableIndex = TestIndex & Required<Pick<TestIndex, 'remove'>>;
+type ChangeableIndex = TestIndex & Required<Pick<TestIndex, 'remove'>>;
 
 export interface FilledIndex {
   readonly index: ChangeableIndex;
