@@ -46,8 +46,11 @@ const folder = path.resolve(import.meta.dirname, '../runbooks');
 /** Reads the first sentence and the first action of a runbook. */
 function runbookOf(alert: string): { readonly meaning: string; readonly action: string } {
   const text = readFileSync(path.join(folder, `${alert}.md`), 'utf8');
-  const [, meaning = ''] = /## What it means\n\n(.+)\n/.exec(text) ?? [];
+  const [, meaning = ''] = /## What it means\n\n([\s\S]+?)\n\n/.exec(text) ?? [];
   const [, section = ''] = /## What to do\n\n([\s\S]+?)\n\n## /.exec(text) ?? [];
   const numbered = [...section.matchAll(/^\d+\. (.+)$/gm)].map(([, step = '']) => step);
-  return { meaning, action: numbered.length > 0 ? numbered.join(' ') : section.replaceAll(/\s+/g, ' ') };
+  return {
+    meaning: meaning.replaceAll(/\s+/g, ' '),
+    action: numbered.length > 0 ? numbered.join(' ') : section.replaceAll(/\s+/g, ' '),
+  };
 }
