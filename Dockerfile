@@ -1,5 +1,5 @@
 # recalld for a fleet, without the embedded PostgreSQL.
-# A release sets the base with the digest of the tag.
+# A release pins the base image by the digest of the tag.
 ARG BASE=node:24.21.0-bookworm-slim
 FROM ${BASE} AS build
 WORKDIR /app
@@ -36,10 +36,10 @@ COPY deploy/postgres ./deploy/postgres
 COPY src/demo/data ./src/demo/data
 COPY docs/runbooks ./docs/runbooks
 COPY src/report/console/assets ./src/console/assets
-# Numeric, so that Kubernetes can verify that it is not root.
+# A numeric id, so that Kubernetes can verify that the user is not root.
 USER 1000:1000
 EXPOSE 8321
-# Every role answers here, unless server.metrics_port is set.
+# Every role serves /livez on this port, unless server.metrics_port is set.
 HEALTHCHECK --interval=15s --timeout=5s --start-period=30s --retries=3 \
   CMD ["node", "-e", "fetch('http://127.0.0.1:8321/readyz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 # tini forwards signals and reaps children; recalld stops cleanly on SIGTERM.

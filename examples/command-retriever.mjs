@@ -40,5 +40,5 @@ async function answer(line) {
   }
 }
 
-// Queries overlap and may be answered in any order; each answer repeats the id of its request.
+// recalld may send a query before the previous one is answered. Answers may be in any order: each has its request's id.
 createInterface({ input: process.stdin }).on('line', (line) => void answer(line));

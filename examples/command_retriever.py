@@ -2,7 +2,7 @@
 
     retriever: {kind: command, command: [python3, examples/command_retriever.py, corpus.jsonl]}
 
-The corpus has one JSON object with `_id` and `text` per line. Replace `search` by your own.
+The corpus has one JSON object with `_id` and `text` per line. Replace `search` with your own search.
 Write only answers to standard output, and messages to standard error.
 """
 
@@ -35,7 +35,7 @@ def main():
         except Exception as error:
             # Never include query text in the message.
             answer = {"error": {"code": "search_failed", "message": type(error).__name__}}
-        # Without a flush, the answer would wait in a buffer.
+        # Without the flush, the answer would stay in the buffer.
         print(json.dumps({"id": request["id"], **answer}), flush=True)
 
 

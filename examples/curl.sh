@@ -39,7 +39,7 @@ post /v1/queries <<JSON
 }
 JSON
 
-# Sends several queries at once, as a list of up to 1,000.
+# Sends several feedback items at once, as a list of up to 1,000.
 post /v1/feedback <<JSON
 [
   {"id": "$(new_id)", "query_id": "$query_id", "pipeline": "$pipeline", "kind": "click", "document_id": "password-reset", "rank": 1},

@@ -1,5 +1,5 @@
--- Creates the role of the PostgreSQL panels. Run it after `recalld migrate`; it can be run again. The role reads runs,
--- comparisons, verdicts, deployments and measures, but no query texts, live queries or feedback.
+-- Creates the role for Grafana's PostgreSQL panels. Run it after `recalld migrate`; it is idempotent. The role reads
+-- runs, comparisons, verdicts, deployments and measures, but no query texts, live queries or feedback.
 do $$
 begin
   if not exists (select from pg_roles where rolname = 'recalld_grafana') then

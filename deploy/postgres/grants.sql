@@ -1,6 +1,6 @@
--- Grants that need existing tables. `recalld migrate --grant` runs this as recalld_owner after each migration.
+-- Grants that need existing tables. `recalld migrate --grant` runs this file as recalld_owner after each migration.
 
--- PostgreSQL lets only owners attach and drop partitions. Tables that already changed owner are not locked again.
+-- In PostgreSQL, only owners can attach and drop partitions. Tables that recalld_app already owns are not locked again.
 do $$
 declare
   owned regclass;
@@ -18,7 +18,7 @@ begin
 end
 $$;
 
--- These tables form a ring and are truncated one by one.
+-- The daemon truncates these tables one at a time, in rotation.
 grant truncate on trace_fragments_0, trace_fragments_1, trace_fragments_2 to recalld_app;
 
 -- Only migrations set the schema version.

@@ -2,8 +2,7 @@
 # Copies all data from an embedded recalld into another PostgreSQL in one transaction.
 #
 #   deploy/postgres/move-embedded.sh .recalld postgres://recalld:PASSWORD@db.internal/recalld
-#
-# Requires any psql version that the target accepts. The embedded daemon must run but receive no traffic. The target
+# Requires a psql version that the target accepts. The embedded daemon must run but receive no traffic. The target
 # must be empty and must have the same schema from `recalld migrate`. See deploy/README.md.
 set -eu
 [ $# -eq 2 ] || { echo 'usage: move-embedded.sh DATA_DIR TARGET_URL' >&2; exit 2; }
@@ -32,12 +31,12 @@ begin isolation level repeatable read read only;
 \echo '\\o /dev/null'
 \echo 'begin; set local client_min_messages = warning;'
 
--- Partitions of days and months that the target does not have yet.
+-- Creates the daily and monthly partitions that the target does not have yet.
 select format('create table if not exists %I partition of %I %s;', c.relname, p.relname, pg_get_expr(c.relpartbound, c.oid))
   from pg_inherits i join pg_class c on c.oid = i.inhrelid join pg_class p on p.oid = i.inhparent
  where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace order by 1;
 
--- The tables, with referenced tables first.
+-- Copies the tables, with referenced tables first.
 with recursive referring as (
   select conrelid as table_id, confrelid as other from pg_constraint where contype = 'f' and conparentid = 0 and conrelid <> confrelid
 ), depth as (

@@ -17,7 +17,7 @@ begin
 end
 $$;
 
--- Migrations change tables with their partitions, which the daemon's role owns.
+-- Migrations change tables together with their partitions, which the daemon's role owns.
 grant recalld_app to recalld_owner;
 
 alter schema public owner to recalld_owner;
@@ -25,7 +25,7 @@ revoke all on schema public from public;
 -- Creating a partition means creating a table.
 grant usage, create on schema public to recalld_app;
 
--- Objects that migrations create, now and later; the job queue has its own schema.
+-- These grants cover the objects that migrations create, now and later. The job queue has its own schema.
 alter default privileges for role recalld_owner grant usage on schemas to recalld_app;
 alter default privileges for role recalld_owner grant select, insert, update, delete on tables to recalld_app;
 alter default privileges for role recalld_owner grant usage on sequences to recalld_app;

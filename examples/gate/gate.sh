@@ -1,5 +1,5 @@
 #!/bin/sh
-# Rejects changes that make retrieval worse. Exit code 1 means a regression, and 2 a mistake in the files.
+# Rejects changes that make retrieval worse. Exit code 1 means a regression, and 2 means an error in the files.
 #
 #   sh examples/gate/gate.sh qrels.txt main.run branch.run
 #

@@ -22,13 +22,13 @@ _SHUTDOWN_SECONDS = 2.0
 
 
 class RecalldMiddleware:
-    """Gives the queries of a request their shared fields, and sends buffered items when the server shuts down, because
-    uvicorn ends its process with a signal, after which no other code runs.
+    """Gives the queries of a request their shared fields. Also sends buffered items when the server shuts down, because
+    uvicorn ends its process with a signal, and no other code runs then.
 
-    context: returns fields of `recalld.context` for an ASGI scope, such as the session; it is called at the first query of a
-    request. The trace id is that of the header `traceparent`.
-    response_header: name of a response header with the ids of the queries that were tracked before the response started,
-    for feedback from the browser; default: none.
+    context: a function that returns fields of `recalld.context` for an ASGI scope, such as the session. It is called at
+    the first query of a request. The trace id comes from the header `traceparent`.
+    response_header: name of a response header with the ids of the queries that were tracked before the response
+    started, for feedback from the browser; default: none.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class RecalldMiddleware:
         return send_with_header
 
     async def _live(self, scope: _Scope, receive: _Receive, send: _Send) -> None:
-        """Runs the lifespan of the application; answers in its place if it has none, as Django."""
+        """Runs the application's lifespan, or answers in its place if the application has none, like Django."""
         has_started = is_over = False
 
         async def send_after_flush(message: _Message) -> None:

@@ -29,9 +29,9 @@ _QUERIES, _FEEDBACK = "/v1/queries", "/v1/feedback"
 
 
 class Client:
-    """Reports queries and feedback; use one client per process, also in asynchronous code. Calls whose arguments match the
-    signature never raise and never wait for the network. Items that cannot be delivered are dropped, oldest first, and
-    counted. The client also works in forked processes, such as those of gunicorn and Celery.
+    """Reports queries and feedback. Use one client per process, also in asynchronous code. Calls whose arguments match
+    the signature never raise and never wait for the network. The client drops items that it cannot deliver, oldest
+    first, and counts them. The client also works in forked processes, such as those of gunicorn and Celery.
 
     url: address of recalld. api_key: a key with the scope `ingest`. pipeline: name of a pipeline in recalld's config.
     max_queue, max_queue_bytes: maximum of buffered and in-flight items. batch_size: items per request, at most 1,000.
@@ -124,8 +124,8 @@ class Client:
         return self.track_fields(own, current())
 
     def track_fields(self, own: Mapping[str, Any], context: Optional[Context]) -> str:
-        """Reports a query as `track` does, for the parts of this package. `results` may be a function, which is called
-        where its errors are counted."""
+        """Reports a query as `track` does, for this package's integrations. `results` may be a function, whose errors
+        are then counted."""
         try:
             name = identifier(own.get("id"), "id") or str(uuid.uuid4())
         except InvalidField:
@@ -251,7 +251,7 @@ class Client:
             item = make()
         except InvalidField as error:
             self._delivery.refuse("invalid", str(error))
-        except Exception:  # The message of another error comes from the host and may quote personal data.
+        except Exception:  # The message of any other error comes from the host and may quote personal data.
             self._delivery.refuse("invalid", "the item is malformed")
         else:
             if item is None:
@@ -271,7 +271,7 @@ def _address(url: object, api_key: object) -> Tuple[Optional[str], Dict[str, str
         is_usable = False
     if not is_usable:
         problems.append("url must be an http or https address without user name and password; nothing is sent.")
-    # Keys read from a file may end with a line feed.
+    # A key that was read from a file may end with a line feed.
     key = str(api_key or "").strip()
     if not all("!" <= character <= "~" for character in key):
         problems.append("api_key must be visible ASCII characters; nothing is sent.")

@@ -1,4 +1,4 @@
-"""Fields that every query of a request shares, so that a retriever need not know its session."""
+"""Fields that every query of a request shares, so that the retriever does not need to know the session."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def entered(read: Callable[[], Mapping[str, Any]]) -> Iterator[Context]:
     finally:
         try:
             _current.reset(token)
-        except ValueError:  # The block belongs to a generator that another task closes.
+        except ValueError:  # The block is in a generator that another task closes.
             pass
 
 

@@ -101,7 +101,7 @@ class Delivery:
             self._drop("overflow", self._push(path, item), "the buffer was full")
 
     def refuse(self, reason: str, detail: str) -> None:
-        """Counts a call whose item is dropped at once."""
+        """Counts a call, and drops its item at once."""
         with self._changed:
             self._offered += 1
         self._drop(reason, 1, detail)
@@ -281,7 +281,7 @@ class Delivery:
 
     def _settle(self, batch: List[bytes], reason: str, lost: int, detail: str, duplicates: int = 0) -> None:
         with self._changed:
-            if self._stopped:  # close() has already counted these items.
+            if self._stopped:  # close() has already counted these items as dropped.
                 return
             self._under_way -= len(batch)
             self._under_way_bytes -= sum(map(len, batch))
@@ -308,7 +308,7 @@ def _verdict(answer: str, items: int) -> Tuple[List[str], int]:
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """Prevents redirects: urllib would follow one with GET and treat its response as ours."""
+    """Prevents redirects: urllib would follow them with GET and return the response of the target."""
 
     def redirect_request(self, *_: Any) -> None:
         return None

@@ -30,7 +30,7 @@ def middleware(get_response: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
     def fields(request: Any) -> Mapping[str, Any]:
         own: Dict[str, Any] = {"trace_id": trace_id_of(request.headers.get("traceparent"))}
-        # The key itself would let its reader take over the session.
+        # Anyone who reads the key itself could take over the session.
         key = getattr(getattr(request, "session", None), "session_key", None)
         if key:
             own["session_id"] = hashlib.sha256(str(key).encode()).hexdigest()[:32]
@@ -56,6 +56,6 @@ def middleware(get_response: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return synchronous
 
 
-# What Django asks of a middleware that takes both kinds of requests.
+# Django requires these attributes of a middleware that handles both kinds of requests.
 middleware.sync_capable = True  # type: ignore[attr-defined]
 middleware.async_capable = True  # type: ignore[attr-defined]

@@ -8,7 +8,7 @@ from typing import Any, Iterable, List, Mapping, Optional
 
 from .records import MOST_RESULTS, Document, InvalidField
 
-# The daemon reads ids of traced documents in the same order.
+# The daemon looks for the ids of traced documents in the same order.
 _ID_KEYS = ("chunk_id", "document_id", "doc_id", "id", "file_id", "doc_uri", "source")
 _TEXT_KEYS = ("page_content", "text", "content")
 _METADATA = ("metadata", "meta", "payload")
@@ -22,7 +22,7 @@ def documents_of(answer: Any) -> List[Document]:
         return []
     if isinstance(answer, (str, bytes, Mapping)) or not isinstance(answer, Iterable):
         raise InvalidField("the retriever's answer is not a list of documents; pass results= to the decorator")
-    # One more than allowed, so that a longer list is rejected rather than cut.
+    # One more than allowed, so that a longer list is rejected rather than truncated.
     return [document_of(one) for one in itertools.islice(answer, MOST_RESULTS + 1)]
 
 
@@ -86,7 +86,7 @@ def _number(value: Any) -> Optional[float]:
     if value is None or isinstance(value, (bool, str)):
         return None
     try:
-        return float(value)  # also numbers of NumPy
+        return float(value)  # includes NumPy numbers
     except (TypeError, ValueError):
         return None
 

@@ -1,4 +1,5 @@
-"""Sends what is left when a process ends, however it was started, and starts over in a forked process."""
+"""Sends the buffered items when a process ends, however it was started, and starts with an empty buffer in a forked
+process."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ def forget(delivery: Delivery) -> None:
 
 def watch_this_process() -> None:
     """Registers for the ends of a process at which atexit does not run. Children of multiprocessing and of Celery's prefork
-    pool end with os._exit. Looks only at modules that the host has loaded."""
+    pool end with os._exit. Uses only modules that the host has already imported."""
     global _watched_pid
     if _watched_pid == os.getpid():
         return
@@ -43,7 +44,7 @@ def watch_this_process() -> None:
         if signals is not None:
             signals.worker_process_shutdown.connect(_on_celery_shutdown, weak=False)
     except Exception:
-        pass  # atexit remains.
+        pass  # The atexit handler still runs.
 
 
 def _on_celery_shutdown(**_: object) -> None:

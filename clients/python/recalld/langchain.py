@@ -16,11 +16,11 @@ from .runs import RetrieverRuns
 
 
 class RecalldCallbackHandler(BaseCallbackHandler):
-    """Reports each outermost retriever run with its documents, latency and error. Retrievers inside another one, such as
-    those of an ensemble, are a stage of it. The session is `session_id` or `thread_id` in the metadata of the call, the
-    user is `user_id`."""
+    """Reports each outermost retriever run with its documents, latency and error. Retrievers inside another one, such
+    as those of an ensemble, are reported as a stage of it. The session is `session_id` or `thread_id` in the call's
+    metadata, and the user is `user_id`."""
 
-    # Without it, LangChain runs the methods of asynchronous calls in a thread, out of order.
+    # Otherwise, LangChain runs the methods of asynchronous calls in a thread, out of order.
     run_inline = True
     ignore_llm = True
     ignore_chat_model = True

@@ -19,9 +19,9 @@ from .runs import RetrieverRuns
 
 
 def instrument(client: Client, *, pipeline: Optional[str] = None) -> None:
-    """Reports each outermost retrieval of the process with its nodes, latency and error. Retrievers inside another one, such
-    as those of a fusion retriever, are a stage of it. Postprocessors of a query engine run after the retrieval, so their
-    order is not reported."""
+    """Reports each outermost retrieval of the process with its nodes, latency and error. Retrievers inside another one,
+    such as those of a fusion retriever, are reported as a stage of it. Postprocessors of a query engine run after the
+    retrieval, so the order that they produce is not reported."""
     get_dispatcher().add_span_handler(RecalldSpanHandler(client, pipeline=pipeline))
 
 
@@ -45,7 +45,7 @@ class RecalldSpanHandler(BaseSpanHandler[BaseSpan]):
         tags: Optional[Dict[str, Any]] = None,
         **_: Any,
     ) -> None:
-        # A span is named after the class and the method.
+        # LlamaIndex names a span after the class and the method.
         method = id_.split("-", 1)[0].rsplit(".", 1)[-1]
         if isinstance(instance, BaseRetriever) and method in ("retrieve", "aretrieve"):
             query = bound_args.arguments.get("str_or_query_bundle")

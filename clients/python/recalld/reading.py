@@ -1,4 +1,4 @@
-"""Reads results of recalld, for notebooks and scripts. Unlike the client, it waits for the answer and raises errors."""
+"""Reads recalld's results for notebooks and scripts. Unlike the client, it waits for the response and raises errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ _PAGE = 100
 
 
 class RecalldError(Exception):
-    """A request that failed. `code` is the code of the error (docs/reference/errors.md), None if recalld did not answer."""
+    """A request that failed. `code` is the code of the error (docs/reference/errors.md), None if recalld did not
+    respond."""
 
     def __init__(self, message: str, code: Optional[str] = None, status: Optional[int] = None) -> None:
         super().__init__(message)

@@ -59,7 +59,7 @@ class _NamedEpisode(TypedDict):
 class Episode(_NamedEpisode, total=False):
     """A turn of an agent: one need of a user, for which the agent may retrieve several times. `id` is the same for all
     retrievals of the turn. `step` is the position of the retrieval; by default they are ordered by `occurred_at`.
-    `original_text` is what the user asked, before the agent rewrote it into `text`."""
+    `original_text` is the user's question before the agent rewrote it into `text`."""
 
     step: Optional[int]
     original_text: Optional[str]
@@ -184,7 +184,7 @@ def _stages(given: Optional[Iterable[Stage]]) -> Optional[List[Dict[str, object]
 
 
 def _documents(given: Any, field: str) -> List[Dict[str, object]]:
-    # The list may be endless.
+    # The iterable may be infinite.
     documents = [_document(one, f"{field}[].id") for one in itertools.islice(given, MOST_RESULTS + 1)]
     if len(documents) > MOST_RESULTS:
         raise InvalidField(f"{field} has more than {MOST_RESULTS} documents")
@@ -221,7 +221,7 @@ def _vector(given: Optional[Sequence[float]]) -> Optional[str]:
     values = array.array("f", itertools.islice(given, _MOST_DIMENSIONS + 1))
     if not 0 < len(values) <= _MOST_DIMENSIONS:
         raise InvalidField(f"embedding must have 1 to {_MOST_DIMENSIONS} numbers")
-    # The sum in double precision overflows for no vector in single precision.
+    # In double precision, the sum of single-precision values cannot overflow.
     if not math.isfinite(sum(values)):
         raise InvalidField("embedding contains a number that is not finite in single precision")
     if sys.byteorder == "big":

@@ -23,13 +23,13 @@ def reported(
 ) -> Function:
     try:
         signature: Optional[inspect.Signature] = inspect.signature(function)
-    except (TypeError, ValueError):  # Functions of C have none.
+    except (TypeError, ValueError):  # Functions written in C have no signature.
         signature = None
 
     def begin(args: Any, options: Mapping[str, Any]) -> _Call:
         try:
             fields = _arguments(signature, query, args, options)
-        except Exception:  # An argument of the host has a method that fails.
+        except Exception:  # A method of the host's argument failed.
             fields = {}
         return _Call(track, results, fields)
 
@@ -55,7 +55,7 @@ def reported(
             call = begin(args, options)
             with call:
                 answer = function(*args, **options)
-            # A function may also return what only its caller may consume.
+            # The function may also return an iterator that only its caller may consume.
             if inspect.isawaitable(answer):
                 return call.wait(answer)
             if isinstance(answer, collections.abc.AsyncIterator):
@@ -77,7 +77,7 @@ class _Call:
         self, track: Track, results: Optional[Callable[[Any], Any]], fields: Dict[str, Any]
     ) -> None:
         self._track, self._results, self._fields = track, results, fields
-        # A generator may run in another context than its call.
+        # A generator may run in a context other than that of its call.
         self._context = current()
         self._seconds = self._started_at = 0.0
         self._is_reported = False
@@ -87,7 +87,7 @@ class _Call:
 
     def __exit__(self, _: Any, error: Optional[BaseException], __: Any) -> None:
         self._seconds += time.perf_counter() - self._started_at
-        # A cancelled retrieval is a failed one: a timeout cancels what it waits for.
+        # A cancelled retrieval counts as failed, because timeouts cancel calls.
         if isinstance(error, (Exception, asyncio.CancelledError)) and not isinstance(
             error, (StopIteration, StopAsyncIteration)
         ):

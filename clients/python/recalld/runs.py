@@ -1,4 +1,4 @@
-"""Joins the starts and ends of retriever runs that a framework reports: an ensemble is one query."""
+"""Matches the starts and ends of retriever runs that a framework reports, so that an ensemble is one query."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .records import Document
 if TYPE_CHECKING:
     from .client import Client
 
-# The same name as in traces.
+# Traces use the same stage name.
 _INNER = "retrieval"
 _MOST_OPEN = 10_000
 
@@ -36,12 +36,14 @@ class _Inner:
 
 
 class RetrieverRuns:
-    """Open runs. Reports the outermost retriever run; all retriever runs inside are one stage of it. Never raises."""
+    """Tracks open runs. Reports the outermost retriever run, with all retriever runs inside it as one stage. Never
+    raises."""
 
     def __init__(self, client: Client, pipeline: Optional[str]) -> None:
         self._client, self._pipeline = client, pipeline
         self._lock = threading.Lock()
-        # By run: its outermost retriever run. The oldest run gives way, because a framework may never end one.
+        # Maps each run to its outermost retriever run. The oldest runs are evicted, because a
+        # framework may never end a run.
         self._around: Dict[Hashable, _Run] = {}
         self._inner: Dict[Hashable, _Inner] = {}
 
