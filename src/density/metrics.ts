@@ -8,7 +8,7 @@ export const densityMetrics = {
     'E-value of a drop in the coverage of live queries below the baseline, relative to the threshold of the alert level. The alert fires at 1.',
     ['pipeline', 'level'],
   ),
-  recalld_density_incident: storedGauge('1 while a density alert of this level is not resolved, otherwise 0.', [
+  recalld_density_incident: storedGauge('1 while a density alert of this level is firing, otherwise 0.', [
     'pipeline',
     'level',
   ]),

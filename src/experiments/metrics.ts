@@ -6,7 +6,7 @@ const shadow = ['pipeline', 'shadow'] as const;
 
 export const experimentMetrics = {
   recalld_experiment_verdict: storedGauge(
-    'Verdict on a shadow or an arm by one measure: exactly one of regression, improvement, no_change, inconclusive and no_data is 1. Absent for arms while the session split is off. The probability that an equal candidate is ever reported as a regression or an improvement is 0.01, over all its measures.',
+    'Verdict on a shadow or an arm for one measure: exactly one of regression, improvement, no_change, inconclusive and no_data is 1. Absent for arms while the session split differs from the declared shares. If a candidate is equal to its baseline, the probability that any measure ever reports a regression or an improvement is 0.01.',
     [...compared, 'verdict'],
   ),
   ...boundedGauges(
@@ -42,7 +42,7 @@ export const experimentMetrics = {
     source: 'process',
   },
   recalld_variant_split: storedGauge(
-    'Whether sessions are split as declared: exactly one of as_declared, mismatch and no_data is 1. If sessions are missing (mismatch), the arms cannot be compared.',
+    'State of the session split: exactly one of as_declared, mismatch and no_data is 1. If sessions are missing (mismatch), the arms cannot be compared.',
     ['pipeline', 'verdict'],
   ),
   recalld_variant_sessions: storedGauge('Number of randomly sampled sessions in an arm, over all days.', [

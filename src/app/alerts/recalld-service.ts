@@ -147,7 +147,7 @@ const snapshotAlerts: readonly AlertRule[] = [
     dashboard: 'itself',
     summary: 'recalld: clock ahead of Prometheus',
     description:
-      'By the clock of Prometheus, the latest run of {{ $labels.golden_set }} on {{ $labels.pipeline }} started {{ $value | humanizeDuration }} in the future. Alerts on the age of runs fire late. Synchronize the clocks with NTP.',
+      'According to Prometheus, the latest run of {{ $labels.golden_set }} on {{ $labels.pipeline }} started {{ $value | humanizeDuration }} in the future. Alerts on the age of runs fire late. Synchronize the clocks with NTP.',
   },
   {
     alert: 'RecalldClockWrong',
@@ -168,9 +168,9 @@ const snapshotAlerts: readonly AlertRule[] = [
     keepFiringFor: '15m',
     by: ['instance'],
     dashboard: 'itself',
-    summary: 'recalld: short of processor time',
+    summary: 'recalld: short of CPU time',
     description:
-      'A tenth of the timers of {{ $labels.instance }} fire more than {{ $value | humanizeDuration }} late. The latencies that it measures are too long, and are withheld from the diagnosis. Give it more processor time.',
+      'A tenth of the timers of {{ $labels.instance }} fire more than {{ $value | humanizeDuration }} late. The latencies that it measures are too high, so the diagnosis ignores them. Give it more CPU time.',
   },
 ];
 
@@ -241,7 +241,7 @@ or
     dashboard: 'itself',
     summary: 'recalld: jobs keep failing',
     description:
-      '{{ printf "%.0f" $value }} attempts of the job {{ $labels.task }} failed within an hour, or within 13 hours without a success. The log line `a job failed` names the pipelines and the reason.',
+      '{{ printf "%.0f" $value }} attempts of the job {{ $labels.task }} failed within an hour, or within 13 hours in which no attempt succeeded. The log line `a job failed` names the pipelines and the reason.',
   },
   {
     alert: 'RecalldJobsExhausted',
@@ -253,7 +253,7 @@ or
     dashboard: 'itself',
     summary: 'recalld: jobs ran out of attempts',
     description:
-      '{{ $value }} jobs in the queue {{ $labels.queue }} have run out of attempts, more than there were an hour ago. The log states the reason.',
+      '{{ $value }} jobs in the queue {{ $labels.queue }} have run out of attempts, more than an hour ago. The log states the reason.',
   },
 ];
 
@@ -268,7 +268,7 @@ const ingestAlerts: readonly AlertRule[] = [
     dashboard: 'itself',
     summary: 'recalld: ingest requests are refused',
     description:
-      'recalld answered {{ printf "%.0f" $value }} ingest requests within 10 minutes with 429 or 503 because of {{ $labels.reason }}. Clients retry, then drop their samples.',
+      'recalld answered {{ printf "%.0f" $value }} ingest requests within 10 minutes with 429 or 503 because of {{ $labels.reason }}. Clients retry and eventually drop their samples.',
   },
   {
     alert: 'RecalldIngestRejected',
@@ -306,7 +306,7 @@ const watchdog: AlertRule = {
   by: [],
   dashboard: 'itself',
   summary: 'The alerting path works',
-  description: 'This alert always fires. A dead-man receiver pages when it stops.',
+  description: "This alert always fires. A dead man's switch pages when it stops.",
 };
 
 export function recalldServiceGroup(settings: RuleSettings): RuleGroup {

@@ -63,7 +63,7 @@ export function checksGroup({ holdSeconds, groupLabels }: RuleSettings): RuleGro
       by: check,
       silentWhile: silentWhileCritical,
       dashboard: 'health',
-      summary: `${name}: a check is at warning`,
+      summary: `${name}: a check is at warning level`,
       description: `${numbers}. ${theCheck} is at warning.`,
     },
     {
@@ -75,7 +75,7 @@ export function checksGroup({ holdSeconds, groupLabels }: RuleSettings): RuleGro
       silentWhile: unmeasured,
       dashboard: 'health',
       summary: `${name}: a check has no data`,
-      description: `${numbers}. ${theCheck} has had no data for 30 minutes. Until it has data, it cannot fail.`,
+      description: `${numbers}. ${theCheck} has had no data for 30 minutes. A check without data cannot fail.`,
     },
     {
       alert: 'RecalldCheckBlind',

@@ -45,7 +45,7 @@ const alertsFor = (groupLabels: readonly string[]): readonly AlertRule[] => [
     by: pipeline,
     dashboard: 'judge',
     summary: `${name}: judge returns no grades`,
-    description: `The judge refused or gave a malformed answer twice for {{ $value | humanize }} documents of ${name} within 6 hours. Each of these documents counts as grade 0 in uncorrected scores.`,
+    description: `The judge returned no valid grade for {{ $value | humanize }} documents of ${name} within 6 hours. Each of these documents counts as grade 0 in uncorrected scores.`,
   },
   {
     alert: 'RecalldJudgeDisagrees',
@@ -67,7 +67,7 @@ const alertsFor = (groupLabels: readonly string[]): readonly AlertRule[] => [
     by: pipeline,
     dashboard: 'judged',
     summary: `${name}: judged live nDCG dropped`,
-    description: `Judged nDCG of live queries of ${name} is {{ $value | printf "%.2g" }} below the preceding weeks. Model grades show a drop beyond chance, and human judgments confirm it. The judge itself has not changed.`,
+    description: `Judged nDCG of live queries of ${name} is {{ $value | printf "%.2g" }} below the preceding weeks. Model grades show a drop that is not due to chance, and human judgments confirm it. The judge itself has not changed.`,
   },
   {
     alert: 'RecalldLiveRelevanceFellTicket',
@@ -87,7 +87,7 @@ const alertsFor = (groupLabels: readonly string[]): readonly AlertRule[] => [
     by: pipeline,
     dashboard: 'judge',
     summary: `${name}: judge changed`,
-    description: `The judge of ${name} changed {{ $value | humanizeDuration }} ago: it now grades fixed query-document pairs differently, beyond chance. Uncorrected scores restart; human-corrected scores remain valid.`,
+    description: `The judge of ${name} changed {{ $value | humanizeDuration }} ago: its grades for a fixed set of query-document pairs differ from before, and not by chance. Uncorrected scores restart; human-corrected scores remain valid.`,
   },
   {
     alert: 'RecalldJudgedMeasuresStopped',

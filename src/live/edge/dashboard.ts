@@ -22,7 +22,7 @@ function isolation(): Builder<Panel>[] {
     graph({
       title: 'Isolation violations',
       description:
-        'Live answers of the last hour with a document that an isolation rule does not allow. Every answer is checked, sampled or not. A single violation is too many.',
+        'Live answers of the last hour with a document that an isolation rule does not allow. Every answer is checked, sampled or not. There should be none.',
       unit: 'short',
       min: 0,
       width: 8,
@@ -83,7 +83,7 @@ function traffic(): Builder<Panel>[] {
     heatmap({
       title: 'Score of the top document',
       description:
-        'Number of live queries by top document score, if the retriever returns scores from -1 to 1. A separate cluster of low scores suggests a topic that the store does not cover.',
+        'Number of live queries by top document score, if the retriever returns scores from -1 to 1. A separate group of low scores suggests a topic that the store does not cover.',
       unit: 'none',
       width: 24,
       expr: bucketsOf('recalld_query_top1_similarity'),

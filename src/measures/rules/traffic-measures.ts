@@ -208,7 +208,7 @@ export const trafficMeasures = {
   episode_new_documents_ratio: {
     title: 'New documents of later retrievals',
     subject: 'the share of documents of later retrievals that are new in their episode',
-    note: 'Share of documents that no earlier retrieval of the turn had returned. The documents of the first retrieval are not counted.',
+    note: 'Share of the documents in later retrievals that no earlier retrieval of the turn had returned.',
     scale: 'share',
     every: 'live',
     gauge: trafficGauge(
@@ -251,18 +251,18 @@ export const trafficMeasures = {
   query_density: {
     title: 'Query density',
     subject: 'query density',
-    note: 'How well the store covers live queries: 1 means that the baseline is matched, and lower values are worse.',
+    note: 'How well the store covers live queries: 1 means as well as in the baseline; lower values are worse.',
     scale: 'score',
     gauge: trafficGauge(
       'recalld_query_density',
-      'How well the store covers live queries: 1 means that the baseline is matched, and lower values are worse. Computed as exp(0.99 - mean surprise over sessions) of the latest windows with 200 sessions.',
+      'How well the store covers live queries: 1 means as well as in the baseline; lower values are worse. Computed as exp(0.99 - mean surprise over sessions) of the latest windows with 200 sessions.',
     ),
     thresholdPolicy: { worse: 'below', unit: 'multiple', minN: 200, confirm: 2, scope: 'traffic' },
   },
   query_uncovered_ratio: {
     title: 'Uncovered traffic',
     subject: 'the share of poorly covered sessions',
-    note: 'Share of sessions that the store covers worse than 95 % of the baseline; 5 % matches the baseline.',
+    note: 'Share of sessions that the store covers worse than 95 % of the baseline; 5 % is the value of the baseline.',
     scale: 'share',
     gauge: trafficGauge(
       'recalld_query_uncovered_ratio',

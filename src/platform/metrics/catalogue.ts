@@ -213,7 +213,7 @@ export const metricCatalogue = {
   ...boundedGauges(
     {
       recalld_feedback_positive_ratio:
-        'Positive opinions as a share of positive and negative opinions in the trailing window (live.window); only the latest opinion per user and query counts. Absent below 10 opinions. Measured every 5 minutes.',
+        'Share of positive feedback among positive and negative feedback in the trailing window (live.window); only the latest opinion per user and query counts. Absent below 10 opinions. Measured every 5 minutes.',
     },
     ['pipeline', 'segment', 'basis'],
     'Wilson',

@@ -70,7 +70,7 @@ function glance(): Builder<Panel>[] {
     stat({
       title: 'Checks without data, or blind',
       description:
-        'Checks that cannot detect a problem now: checks without data (except those that are only waiting for traffic) and blind regression checks (which have too few queries to detect a drop of twice their threshold).',
+        'Checks that cannot currently detect a problem: checks without data (except those that are only waiting for traffic) and blind regression checks (which have too few queries to detect a drop of twice their threshold).',
       unit: 'short',
       width: 4,
       steps: anyIsDoubtful,

@@ -222,7 +222,7 @@ export function schedulePanels(): Builder<Panel>[] {
   return [
     graph({
       title: 'Planned runs that did not start',
-      description: 'Skipped runs between two points of the graph, by reason.',
+      description: 'Skipped runs per graph interval, by reason.',
       unit: 'short',
       min: 0,
       width: 8,

@@ -169,7 +169,7 @@ function stageGraphs(): Builder<Panel>[] {
     graph({
       title: 'Recall by stage',
       description:
-        'Mean share of the relevant documents that each stage passes on, with its 95 % CI. The first stage limits all later stages.',
+        'Mean share of the relevant documents that each stage returns, with its 95 % CI. The first stage limits all later stages.',
       unit: 'percentunit',
       min: 0,
       max: 1,
@@ -182,7 +182,8 @@ function stageGraphs(): Builder<Panel>[] {
     }),
     graph({
       title: 'Queries moved by a stage',
-      description: 'Queries that a stage, such as a reranker, moved into or out of a hit in the first k.',
+      description:
+        'Queries that gained or lost a relevant document in the first k through a stage, such as a reranker.',
       unit: 'short',
       min: 0,
       width: 8,

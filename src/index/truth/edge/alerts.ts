@@ -36,7 +36,7 @@ const alerts: readonly AlertRule[] = [
     alert: 'RecalldIndexSuperseded',
     ...above('superseded'),
     summary: `${name}: outdated document versions in the index`,
-    description: `At least {{ $value | humanizePercentage }} (lower bound of the 95 % CI) of the documents of ${name} have chunks of several versions in the vector store.`,
+    description: `At least {{ $value | humanizePercentage }} (lower bound of the 95 % CI) of the documents of ${name} have chunks from more than one version in the vector store.`,
   },
   {
     alert: 'RecalldIndexModelsMixed',
@@ -53,7 +53,7 @@ const alerts: readonly AlertRule[] = [
     by: pipeline,
     dashboard: 'store',
     summary: `${name}: index updates are late`,
-    description: `In the last day, 5 % of the changes took at least {{ $value | humanizeDuration }} (lower bound of the 95 % CI) to reach the vector store of ${name}. This is longer than late_after allows, and some changes have not arrived yet.`,
+    description: `In the last day, 5 % of the changes took at least {{ $value | humanizeDuration }} (lower bound of the 95 % CI) to reach the vector store of ${name}. This is longer than late_after allows, and there are changes that have not arrived yet.`,
   },
   {
     alert: 'RecalldIndexCheckStopped',

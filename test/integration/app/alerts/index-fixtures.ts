@@ -32,7 +32,7 @@ export const indexFixtures: readonly AlertFixture[] = [
   share(
     'RecalldIndexSuperseded',
     'superseded',
-    'At least 1.25% (lower bound of the 95 % CI) of the documents of docs have chunks of several versions in the vector store.',
+    'At least 1.25% (lower bound of the 95 % CI) of the documents of docs have chunks from more than one version in the vector store.',
   ),
   share(
     'RecalldIndexModelsMixed',
@@ -56,7 +56,7 @@ export const indexFixtures: readonly AlertFixture[] = [
       signal('recalld_index_changes_overdue', docs, always(3)),
     ],
     minutes: 30,
-    says: 'In the last day, 5 % of the changes took at least 2h 0m 0s (lower bound of the 95 % CI) to reach the vector store of docs. This is longer than late_after allows, and some changes have not arrived yet.',
+    says: 'In the last day, 5 % of the changes took at least 2h 0m 0s (lower bound of the 95 % CI) to reach the vector store of docs. This is longer than late_after allows, and there are changes that have not arrived yet.',
   },
   {
     alert: 'RecalldIndexCheckStopped',

@@ -101,7 +101,7 @@ export const itselfFixtures: readonly AlertFixture[] = [
     labels: faq,
     breaching: [signal('recalld_golden_run_last_attempt_timestamp_seconds', faq, (m) => 60 * m + 600)],
     healthy: hourlyRuns,
-    says: 'By the clock of Prometheus, the latest run of faq on docs started 10m 0s in the future. Alerts on the age of runs fire late. Synchronize the clocks with NTP.',
+    says: 'According to Prometheus, the latest run of faq on docs started 10m 0s in the future. Alerts on the age of runs fire late. Synchronize the clocks with NTP.',
   },
   {
     alert: 'RecalldClockWrong',
@@ -117,7 +117,7 @@ export const itselfFixtures: readonly AlertFixture[] = [
     breaching: lag(0.25),
     replicas: [first],
     healthy: lag(0.1),
-    says: 'A tenth of the timers of a:8321 fire more than 220ms late. The latencies that it measures are too long, and are withheld from the diagnosis. Give it more processor time.',
+    says: 'A tenth of the timers of a:8321 fire more than 220ms late. The latencies that it measures are too high, so the diagnosis ignores them. Give it more CPU time.',
   },
   {
     alert: 'RecalldQueueNotWorked',
@@ -160,7 +160,7 @@ export const itselfFixtures: readonly AlertFixture[] = [
       ended('completed', growing(1), 'evaluate-density'),
       ended('failed', (m) => Math.floor(m / 12), 'evaluate-density'),
     ],
-    says: '120 attempts of the job run-golden-set failed within an hour, or within 13 hours without a success. The log line `a job failed` names the pipelines and the reason.',
+    says: '120 attempts of the job run-golden-set failed within an hour, or within 13 hours in which no attempt succeeded. The log line `a job failed` names the pipelines and the reason.',
   },
   {
     // Due every six hours, so that it never fails five times within one.
@@ -177,7 +177,7 @@ export const itselfFixtures: readonly AlertFixture[] = [
     ],
     minutes: 1200,
     step: 10,
-    says: '2 attempts of the job snapshot-stores failed within an hour, or within 13 hours without a success. The log line `a job failed` names the pipelines and the reason.',
+    says: '2 attempts of the job snapshot-stores failed within an hour, or within 13 hours in which no attempt succeeded. The log line `a job failed` names the pipelines and the reason.',
   },
   {
     alert: 'RecalldJobsExhausted',
@@ -190,14 +190,14 @@ export const itselfFixtures: readonly AlertFixture[] = [
       signal('recalld_queue_jobs', { queue: 'probe-stores', state: 'failed' }, (m) => (m < 80 ? 0 : 1)),
     ],
     minutes: 120,
-    says: '3 jobs in the queue run-golden-set have run out of attempts, more than there were an hour ago. The log states the reason.',
+    says: '3 jobs in the queue run-golden-set have run out of attempts, more than an hour ago. The log states the reason.',
   },
   {
     alert: 'RecalldIngestShedding',
     labels: { reason: 'overload' },
     breaching: [signal('recalld_ingest_shed_total', { reason: 'overload' }, growing(30))],
     healthy: [signal('recalld_ingest_shed_total', { reason: 'overload' }, (m) => (m < 30 ? 0 : 4))],
-    says: 'recalld answered 600 ingest requests within 10 minutes with 429 or 503 because of overload. Clients retry, then drop their samples.',
+    says: 'recalld answered 600 ingest requests within 10 minutes with 429 or 503 because of overload. Clients retry and eventually drop their samples.',
   },
   {
     alert: 'RecalldIngestRejected',
@@ -222,6 +222,6 @@ export const itselfFixtures: readonly AlertFixture[] = [
     breaching: [],
     healthy: [],
     firesWithoutSeries: true,
-    says: 'This alert always fires. A dead-man receiver pages when it stops.',
+    says: "This alert always fires. A dead man's switch pages when it stops.",
   },
 ];

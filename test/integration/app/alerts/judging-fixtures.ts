@@ -28,7 +28,7 @@ export const judgingFixtures: readonly AlertFixture[] = [
     breaching: [signal('recalld_judge_failures_total', failures('malformed'), growing(1))],
     healthy: [signal('recalld_judge_failures_total', failures('unreachable'), growing(1))],
     minutes: 420,
-    says: 'The judge refused or gave a malformed answer twice for 720 documents of docs within 6 hours. Each of these documents counts as grade 0 in uncorrected scores.',
+    says: 'The judge returned no valid grade for 720 documents of docs within 6 hours. Each of these documents counts as grade 0 in uncorrected scores.',
   },
   {
     alert: 'RecalldJudgeDisagrees',
@@ -54,7 +54,7 @@ export const judgingFixtures: readonly AlertFixture[] = [
     breaching: [aDrop, signal('recalld_live_drop_state', { ...docs, state: 'confirmed' }, always(1))],
     healthy: [aDrop, signal('recalld_live_drop_state', { ...docs, state: 'rejected' }, always(1))],
     minutes: 60,
-    says: 'Judged nDCG of live queries of docs is 0.08 below the preceding weeks. Model grades show a drop beyond chance, and human judgments confirm it. The judge itself has not changed.',
+    says: 'Judged nDCG of live queries of docs is 0.08 below the preceding weeks. Model grades show a drop that is not due to chance, and human judgments confirm it. The judge itself has not changed.',
   },
   {
     alert: 'RecalldLiveRelevanceFellTicket',
@@ -70,7 +70,7 @@ export const judgingFixtures: readonly AlertFixture[] = [
     breaching: [signal('recalld_judge_changed_timestamp_seconds', docs, always(0))],
     healthy: [signal('recalld_judge_changed_timestamp_seconds', docs, always(-90_000))],
     minutes: 60,
-    says: 'The judge of docs changed 1h 0m 0s ago: it now grades fixed query-document pairs differently, beyond chance. Uncorrected scores restart; human-corrected scores remain valid.',
+    says: 'The judge of docs changed 1h 0m 0s ago: its grades for a fixed set of query-document pairs differ from before, and not by chance. Uncorrected scores restart; human-corrected scores remain valid.',
   },
   {
     alert: 'RecalldJudgedMeasuresStopped',
