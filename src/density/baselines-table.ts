@@ -18,10 +18,13 @@ export interface StoredBaseline {
   /** Why the baseline was built, as shown to users. */
   readonly reason: string;
   readonly baseline: FrozenBaseline;
-  /** Mean direction of the chunks; scores subtract half of it; empty if unknown. */
+  /**
+   * Mean direction of the chunks; empty if unknown. It determines the mean cosine of a query to the store, half of
+   * which is subtracted from its score.
+   */
   readonly storeMean: Float64Array;
   /**
-   * Sessions of the period that the retained tail represents; fewer than all sessions if only a part of the tail is
+   * Number of sessions that the retained tail represents. It is lower than the total if only a share of the tail is
    * retained.
    */
   readonly tailSessions: number;
@@ -35,7 +38,7 @@ export interface RetainedQuery {
   readonly session: string;
   readonly score: number;
   readonly surprise: number;
-  /** Ids and cosines of the nearest chunks at that time. */
+  /** Ids and cosines of the nearest chunks when the baseline was built. */
   readonly nearest: readonly (readonly [string, number])[];
   readonly vector: Float32Array;
 }
@@ -100,7 +103,7 @@ export function baselinesTable(pool: Pool) {
       return retainedOf(rows);
     },
 
-    /** Cosine of the nearest chunk for each sample query, ascending; -1 if no chunk was found. */
+    /** Returns the cosine of each sample query to its nearest chunk, in ascending order; -1 if no chunk was found. */
     async similarities(pipeline: string, version: number): Promise<Float64Array> {
       const rows = await queryRows<{ similarity: number }>(
         pool,
@@ -111,7 +114,9 @@ export function baselinesTable(pool: Pool) {
       return Float64Array.from(rows, ({ similarity }) => similarity);
     },
 
-    /** Sample queries not replayed since `since`; the longest waiting come first. */
+    /**
+     * Returns the sample queries that have not been replayed since `since`; those that have waited longest come first.
+     */
     async dueForReplay(pipeline: string, version: number, since: Date, limit: number): Promise<RetainedQueries> {
       const rows = await queryRows<RetainedRow>(
         pool,
@@ -124,7 +129,10 @@ export function baselinesTable(pool: Pool) {
       return retainedOf(rows);
     },
 
-    /** Records replayed scores; null for a query that can no longer be measured. Ignores erased queries. */
+    /**
+     * Records the scores of replayed queries. A score is null if the query can no longer be measured. Ignores erased
+     * queries.
+     */
     async recordReplays(
       pipeline: string,
       version: number,
@@ -139,7 +147,7 @@ export function baselinesTable(pool: Pool) {
       );
     },
 
-    /** Scores of sample queries in the baseline and after a replay since `since`. */
+    /** Returns the scores of the sample queries replayed after `since`: in the baseline, and in the replay. */
     async replayed(pipeline: string, version: number, since: Date): Promise<readonly ScorePair[]> {
       return queryRows<ScorePair>(
         pool,
@@ -167,7 +175,7 @@ function retainedOf(rows: readonly RetainedRow[]) {
       const { vector: _, ...query } = row;
       return query;
     }),
-    /** Arrays of values are in query order. */
+    /** One row per query, in the same order. */
     vectors: matrixOf(rows.map(({ vector }) => vectorOfBytes(vector))),
   };
 }
@@ -183,7 +191,7 @@ async function insertBaseline(
     shape: arrayShape({ regions, scores, storeMean }),
     tailSessions,
   };
-  // Two workers that build at the same time get two versions, one of which is never used.
+  // If two workers build a baseline at the same time, they create two versions, and only one of them is used.
   await lockInTransaction(client, 'density baseline', pipeline);
   const rows = await queryRows<{ version: number }>(
     client,

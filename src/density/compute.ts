@@ -44,8 +44,8 @@ export interface VectorisedComplaints {
 }
 
 /**
- * Runs computations over query vectors in worker threads. Every call rejects with the reason of `signal` when it
- * aborts, and with RecalldError overloaded if too many are waiting.
+ * Runs computations over query vectors in worker threads. Every call rejects with the reason of `signal` if it is
+ * aborted, and with RecalldError overloaded if too many calls are waiting.
  */
 export function createDensityCompute(pool: ThreadPool<typeof densityTasks>) {
   return {
@@ -56,7 +56,10 @@ export function createDensityCompute(pool: ThreadPool<typeof densityTasks>) {
     measureWindow: (traffic: VectorisedQueries, baseline: WindowBaseline, signal: AbortSignal) =>
       pool.run('measureWindow', { traffic, baseline }, signal),
 
-    /** Familiarity of each query with the baseline, and the novelty threshold; null if the baseline is too small. */
+    /**
+     * Returns the familiarity of each query with the baseline, and the novelty threshold; null if the baseline is too
+     * small.
+     */
     compareWithBaseline: (queries: Matrix, baseline: Matrix, signal: AbortSignal) =>
       pool.run('compareWithBaseline', { queries, baseline }, signal),
 
@@ -77,7 +80,7 @@ export function createDensityCompute(pool: ThreadPool<typeof densityTasks>) {
 
 export type DensityCompute = ReturnType<typeof createDensityCompute>;
 
-/** Computes in the calling thread, for commands that do nothing else meanwhile. */
+/** Runs the computations in the calling thread, for commands that do nothing else at the same time. */
 export const computeOfCommands = createDensityCompute({
   run: async (task, input) => densityTasks[task](input as never) as never,
   close: async () => undefined,

@@ -18,16 +18,21 @@ export const densitySchema = z
       .max(10_000)
       .default(20)
       .describe(
-        'Maximum vector store searches per second. If there are more live queries, recalld measures a random share of them.',
+        'Maximum number of vector store searches per second. If more live queries arrive, recalld measures a random share of them.',
       ),
     baseline: z
       .strictObject({
-        days: z.int().min(2).max(90).default(14).describe('Minimum number of days in a baseline before it can page.'),
+        days: z
+          .int()
+          .min(2)
+          .max(90)
+          .default(14)
+          .describe('Minimum number of days that a baseline must cover before its alerts can page.'),
         sessions: z
           .int()
           .min(500)
           .default(2000)
-          .describe('Minimum number of sampled sessions in a baseline before it can page.'),
+          .describe('Minimum number of sampled sessions in a baseline before its alerts can page.'),
       })
       .prefault({})
       .describe(

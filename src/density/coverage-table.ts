@@ -82,7 +82,7 @@ function receivedBetween(table: 'c' | 'q'): string {
    and ${table}.received_on <= ($3::timestamptz at time zone 'utc')::date`;
 }
 
-/** Samples received in the period that have no row, found with the time index. */
+/** Samples received in the period that have no coverage row. The condition on `received_at` uses its index. */
 const withoutRow = `
   from live_queries q
  where q.pipeline = $1::text and q.received_at >= $2::timestamptz and q.received_at < $3::timestamptz
@@ -102,9 +102,9 @@ export function coverageTable(pool: Pool) {
       namingOutage(pool, () => readBacklog(pool, pipeline, from, until)),
 
     /**
-     * Records and applies an admission decision. Among queries without a row, rejects sessions whose draw is not below
-     * the admission probability; the other queries wait with that probability. Retries and replicas reject the same
-     * queries.
+     * Records an admission decision and applies it to the queries without a row. Rejects sessions whose random draw is
+     * not below the admission probability, and queues the other queries with this probability. Retries and replicas
+     * reject the same queries.
      *
      * @returns the number of rejected queries; null if another decision was made in the meantime
      */
@@ -139,7 +139,9 @@ export function coverageTable(pool: Pool) {
 
     tally: (period: CoveragePeriod): Promise<PeriodTally> => namingOutage(pool, () => tallyPeriod(pool, period)),
 
-    /** Measured queries by id, in batches, for sessions whose draw is below `chance`. */
+    /**
+     * Returns the measured queries of sessions whose random draw is below `chance`, in batches, ordered by day and id.
+     */
     read: (period: CoveragePeriod, chance: number): AsyncIterable<readonly CoveredQuery[]> =>
       readPeriod(pool, period, chance),
 
@@ -170,8 +172,8 @@ export function coverageTable(pool: Pool) {
 export type CoverageTable = ReturnType<typeof coverageTable>;
 
 /**
- * Claims queries that were claimed before and then deferred or abandoned. Usually there are no such queries, and
- * checking this first is faster than the full statement.
+ * Claims queries that were claimed before and then deferred or abandoned. There are usually none, and checking for them
+ * first is faster than the full statement.
  */
 async function retake(pool: Pool, { pipeline, limit, now, leaseUntil }: ClaimRequest): Promise<ClaimedRow[]> {
   const due = `query_coverage where pipeline = $1::text and status = 'open' and due_at <= $2::timestamptz`;
@@ -284,11 +286,11 @@ async function readBacklog(pool: Pool, pipeline: string, from: Date, until: Date
   return {
     /** The last decision, and the time of receipt up to which it applies; null before the first decision. */
     decided: stored && decisionOf(stored),
-    /** Queries without a row, for which nothing has been decided. */
+    /** Number of queries without a row, for which no decision has been made. */
     arrived: arrived?.n ?? 0,
-    /** Queries admitted but never claimed. */
+    /** Number of queries admitted but never claimed. */
     admitted: admitted?.n ?? 0,
-    /** Time of receipt of the oldest query among both. */
+    /** When the oldest of these queries was received. */
     oldest: times.length === 0 ? null : new Date(Math.min(...times)),
   };
 }

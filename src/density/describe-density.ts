@@ -66,7 +66,7 @@ export async function describeDensity(
 
 const pointOf = (one: Measurement) => ({ ...one, sessions: one.n });
 
-/** True if density has outgrown its baseline, using the last density of each full day (UTC). */
+/** Returns true if density has outgrown its baseline, based on the last density of each full day (UTC). */
 async function hasOutgrown(
   { measurements }: Context['db'],
   phase: DensityPhase | null,

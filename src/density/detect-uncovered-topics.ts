@@ -1,6 +1,6 @@
 /**
- * Searches for uncovered topics: topics that users ask about and the store does not cover. Searches every hour, and at
- * once when an alert fires.
+ * Searches for uncovered topics: topics that users ask about and the store does not cover. Runs every hour, and
+ * immediately when an alert fires.
  */
 
 import type { Context } from '../core/context.ts';
@@ -28,7 +28,7 @@ import { readTraffic, sessionsOf, type Traffic, timeOf } from './traffic.ts';
 /** A topic that has not been found for this long is closed. */
 const CLOSE_AFTER_MS = DAY_MS;
 const MAX_QUERIES = 20_000;
-/** Maximum number of texts per side when a topic is labeled. */
+/** Maximum number of texts from the topic, and of other texts, from which a label is derived. */
 const MAX_TEXTS = 500;
 const CONFIDENCE = 0.95;
 const SEED = 1;
@@ -40,7 +40,7 @@ export function searchIntervalMs({ windowMs }: DensityPlan): number {
 
 /**
  * Searches for uncovered topics in every pipeline whose search is due. Several workers may run this concurrently: if
- * two searches follow the same earlier search, only one is stored, so that a topic keeps its identity.
+ * two searches follow the same earlier search, only one of them is stored, so that a topic keeps its id.
  *
  * @throws as forEachPipeline
  */
@@ -183,15 +183,16 @@ async function describe(
  * topic.
  */
 const LENGTHS_DAYS = [1, 2, 4, 7] as const;
-/** Minimum number of sessions, which suffices to find a topic with 5 % of the traffic. */
+/** Minimum number of sessions: enough to find a topic with 5 % of the traffic. */
 const MIN_SESSIONS = 500;
-/** Minimum number of sessions while an alert fires, which suffices to measure the size of a drop. */
+/** Minimum number of sessions while an alert is firing: enough to measure the size of a drop. */
 const MIN_SESSIONS_FIRING = 200;
 const MAX_EVENTS = 20;
 
 /**
- * Chooses the fewest recent days with 500 sessions, at most 7, excluding the baseline period. While an alert fires,
- * chooses the time since the drop if that is shorter, so that a topic of a few hours is not diluted.
+ * Chooses the shortest recent period with 500 sessions: at most 7 days, excluding the baseline period. While an alert
+ * is firing, chooses the time since the drop if it is shorter than a day and has 200 sessions, so that a topic that is
+ * only a few hours old is not diluted.
  */
 async function topicPeriod(
   context: Context,
@@ -218,7 +219,10 @@ async function topicPeriod(
   }
 }
 
-/** Start of the drop according to the firing alert, or the later start if two alerts fire; null if none fires. */
+/**
+ * Returns when the drop started according to the firing alert, or the later start if two alerts are firing; null if no
+ * alert is firing.
+ */
 async function dropStart({ db }: Context, pipeline: string, { alerts }: WatchingPhase): Promise<number | null> {
   const raised = Object.values(alerts).flatMap(({ incident }) => incident?.raisedMs ?? []);
   if (raised.length === 0) return null;

@@ -45,7 +45,7 @@ const MAX_COMPARED_QUERIES = 1_000;
  * If the queries resemble the baseline queries, or golden scores dropped, the store is suspected. Chunks that baseline
  * queries found are then looked up in it.
  *
- * @param sinceMs earlier measurements are not comparable; null if all are
+ * @param sinceMs measurements before this time are not comparable; null if all are comparable
  * @returns the event that reports the alert and its likely cause
  */
 async function investigateAlert(
@@ -93,7 +93,7 @@ function uncoveredOf(windows: readonly ClosedWindow[], { baseline }: StoredBasel
   return uncoveredShareOf(share, Math.max(1, sessions), UNCOVERED_PERCENTILE, baseline.global.sessions);
 }
 
-/** A session with queries in several regions counts in each region, so shares are relative to the sum. */
+/** A session with queries in several regions counts in each of them, so shares are relative to the sum over regions. */
 function regionsOf(windows: readonly ClosedWindow[], { baseline }: StoredBaseline): readonly RegionRow[] {
   const sums = new Map<number, { sessions: number; sumX: number }>();
   let all = 0;
@@ -142,8 +142,8 @@ const LATE_SAMPLES_MS = DAY_MS;
 const WRITING_MS = MINUTE_MS;
 
 /**
- * Measures the next window that is due to close; null if none is due or if its queries are still being measured. Writes
- * nothing; equal samples produce equal measurements.
+ * Measures the next window that is due to close. Returns null if no window is due, or if the queries of the window are
+ * still being measured. Writes nothing; equal samples produce equal measurements.
  */
 async function observeWindow(
   context: Context,
@@ -189,7 +189,9 @@ async function isAwaited(
   return open + untouched > 0;
 }
 
-/** @param scoredSince excludes queries that were measured before this time in another way; null excludes none */
+/**
+ * @param scoredSince excludes queries measured before this time, whose scores are not comparable; null excludes none
+ */
 async function measureWindow(
   context: Context,
   plan: DensityPlan,
@@ -262,8 +264,9 @@ function notMeasurable({ tally, otherDimension }: Traffic, { dropped }: WindowMe
 const MAX_STEPS = 48;
 
 /**
- * Takes all due steps in every pipeline, and then evaluates its check. Several workers may run this concurrently: each
- * step starts from a revision of the state, and if two steps start from the same revision, only one is stored.
+ * Takes all due steps of every pipeline, then evaluates the check of the pipeline. Several workers may run this
+ * concurrently: each step starts from a revision of the state, and if two steps start from the same revision, only one
+ * is stored.
  *
  * @throws as forEachPipeline
  */
@@ -294,7 +297,7 @@ async function firstState(context: Context, plan: DensityPlan): Promise<StoredDe
   return { state: learningState(fields, null), revision: 0, updatedAt: context.clock.now() };
 }
 
-/** Next observation for the monitor; null if no step is due. */
+/** Returns the next observation for the monitor; null if no step is due. */
 async function observe(
   context: Context,
   plan: DensityPlan,

@@ -9,7 +9,7 @@ import { vectorOfBytes } from '../platform/postgres/values.ts';
 import type { RatedQuery } from './rules/complaint-topics.ts';
 import { distinctExamples, isOneByLabel, labelTopic } from './rules/topic-description.ts';
 
-/** Maximum number of queries with negative feedback, and the same maximum for queries without it. */
+/** Maximum number of queries with negative feedback, and of queries without it. */
 const MAX_QUERIES = 2000;
 const MAX_DOCUMENTS = 3;
 
@@ -88,8 +88,9 @@ const vectorSql = 'case when c.from_text then c.embedding else coalesce(q.embedd
 export function complaintsTable(pool: Pool) {
   return {
     /**
-     * Selects up to `most` random queries that have a vector, both with and without negative feedback, in proportion to
-     * the queries that they represent (Efraimidis and Spirakis 2006, with a hash of their ids).
+     * Selects up to `most` random queries with negative feedback, and as many without, among the queries that have a
+     * vector. Weights each query by the number of queries that it represents (Efraimidis and Spirakis 2006; a hash of
+     * the id serves as the random number).
      */
     async rated(
       pipeline: string,
@@ -124,7 +125,7 @@ export function complaintsTable(pool: Pool) {
       return rows.map(({ vector, ...query }) => ({ ...query, vector: vectorOfBytes(vector) }));
     },
 
-    /** Queries by id; omits deleted queries. */
+    /** Returns queries by id; omits deleted queries. */
     async queries(pipeline: string, since: Date, ids: readonly string[]): Promise<ReadonlyMap<string, ComplaintQuery>> {
       const rows = await queryRows<ComplaintQuery>(
         pool,
@@ -138,7 +139,10 @@ export function complaintsTable(pool: Pool) {
       return new Map(rows.map((row) => [row.id, row]));
     },
 
-    /** Documents that users clicked or rated positively in the results of these queries, most frequent first. */
+    /**
+     * Returns the documents that users clicked or rated positively in the results of these queries, most frequent
+     * first.
+     */
     async liked(pipeline: string, since: Date, ids: readonly string[], most: number): Promise<readonly string[]> {
       const rows = await queryRows<{ readonly documentId: string }>(
         pool,

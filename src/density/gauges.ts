@@ -15,7 +15,8 @@ import type { StoredDensityState } from './watch-table.ts';
 
 const DAY_SECONDS = 86_400;
 /**
- * How long an admission decision is trusted. Admission is decided every minute, for queries that are four minutes old.
+ * Maximum age of an exported admission decision. Admission is decided every minute, for queries that are four minutes
+ * old.
  */
 const ADMISSION_TRUST_MS = 10 * MINUTE_MS;
 
@@ -99,7 +100,7 @@ function isDensity(measure: string): measure is DensityMeasure {
   return (densityMeasures as readonly string[]).includes(measure);
 }
 
-/** Number of open topics per pipeline; absent if the latest search is stale or had too little traffic. */
+/** Returns the number of open topics per pipeline; absent if the latest search is stale or had too little traffic. */
 export async function readTopicGauges({ densityPlans: plans, db }: Context): Promise<GaugesAt> {
   if (plans.length === 0) return () => [];
   const latest = await db.density.topics.latestSearches();

@@ -15,7 +15,7 @@ import {
 
 export const densityQuery = z.strictObject({
   pipeline: identifier.describe('Configured pipeline.'),
-  segment: z.string().min(1).max(300).default('all').describe('`all`, or a tag as `key=value`.'),
+  segment: z.string().min(1).max(300).default('all').describe('`all`, or a segment as `key=value`.'),
   from: timestamp.optional().describe('Start of the series; default: 7 days ago.'),
   until: timestamp.optional().describe('End of the series; default: now.'),
 });

@@ -41,8 +41,8 @@ const MAX_REPLAY_MS = DAY_MS;
 const NOTHING: BaselineProgress = { days: 0, sessions: 0 };
 
 /**
- * Builds a baseline from the queries measured so far, over at least the configured days. Without a baseline, builds one
- * of any grade; a provisional baseline is only replaced by one of page grade.
+ * Builds a baseline from the queries measured so far, over at least the configured number of days. If there is no
+ * baseline, its grade may be provisional. A provisional baseline is replaced only by one of page grade.
  *
  * @returns null if the store did not respond
  */
@@ -127,7 +127,10 @@ export async function observeReplay(
   return { kind: 'baseline_built', baseline, version, reason: `after ${reason}`, closedMs, details };
 }
 
-/** Density of the retained queries before and after the change, both with the percentiles of the old baseline. */
+/**
+ * Computes the density of the retained queries before and after the change, both with the percentiles of the old
+ * baseline.
+ */
 async function effectOfChange(
   { db }: Context,
   { pipeline }: DensityPlan,
@@ -164,7 +167,7 @@ type BuiltBaseline =
       readonly traffic: Traffic;
     }
   | { readonly kind: 'insufficient'; readonly progress: BaselineProgress }
-  /** Error thrown if the store did not respond. */
+  /** The store did not respond. */
   | { readonly kind: 'unknown' };
 
 /**
@@ -211,7 +214,10 @@ function tooLittle(progress: BaselineProgress): BuiltBaseline {
   return { kind: 'insufficient', progress };
 }
 
-/** Retains the worst-covered query of each tail session, or a random share of these queries. */
+/**
+ * Retains the worst-covered query of each session in the tail, or a random share of these queries if there are too
+ * many.
+ */
 function retainedTail(
   { tail }: Baseline,
   traffic: Traffic,

@@ -74,11 +74,13 @@ async function measurePipeline(
     try {
       await measureBatch(context, plan, claimed, turn, outcomes, signal);
     } finally {
-      // A worker that stops returns the queries it did not search, so that others need not wait for the lease to end.
+      // A worker that stops returns the queries it has not searched, so that other workers need not wait until the
+      // lease ends.
       const recorded = [...outcomes, ...unfinished(claimed, outcomes, clock.now())];
       await coverage.record(pipeline, recorded, { fingerprint, now: clock.now() });
     }
-    // If a service is down, the next round retries it, so that the waiting queries are not all tried.
+    // If all searches failed, a service is probably down. The next round tries again, so that the other waiting queries
+    // do not lose an attempt.
     if (outcomes.every(({ kind }) => kind === 'later')) return;
   }
 }
@@ -96,8 +98,8 @@ function unfinished(
 }
 
 /**
- * Density and topics describe what users need, so the original text of an agent's turn replaces a rewritten query. It
- * must be embedded; without an embedder, the vector of the rewritten query remains.
+ * Density and topics describe what users need, so the text that a user sent to an agent replaces the query that the
+ * agent wrote. This text must be embedded; without an embedder, the vector of the rewritten query is used.
  */
 function asAsked(query: ClaimedQuery, { embedder }: DensityPlan): ClaimedQuery {
   const { text, originalText } = query;
@@ -105,7 +107,7 @@ function asAsked(query: ClaimedQuery, { embedder }: DensityPlan): ClaimedQuery {
   return { ...query, text: originalText, vector: null };
 }
 
-/** Adds the outcome of each query to `outcomes`, also if it is aborted. */
+/** Adds the outcome of each searched query to `outcomes`, even if the batch is aborted. */
 async function measureBatch(
   context: Context,
   plan: DensityPlan,
@@ -198,7 +200,7 @@ async function measureOne(
   return later('store_failed');
 }
 
-/** Delay before queries are admitted, because until then sampling may still drop queries of a minute. */
+/** Delay before queries are admitted: during this time, sampling may still drop queries of the same minute. */
 const SAMPLING_DELAY_MS = 4 * MINUTE_MS;
 /** Maximum waiting time; queries that have not been measured by then are abandoned. */
 const MAX_WAIT_MS = 6 * HOUR_MS;
@@ -208,10 +210,10 @@ const MAX_QUEUE_MS = 5 * MINUTE_MS;
 const PATIENCE_MS = 2 * MAX_QUEUE_MS;
 
 /**
- * Decides for every pipeline how many of the newly arrived queries are admitted. Of several concurrent decisions, only
- * one takes effect.
+ * Decides for every pipeline how many of the newly arrived queries are admitted. If decisions are made concurrently,
+ * only one of them takes effect.
  *
- * @throws the first failure, after all pipelines were tried
+ * @throws the first failure, after trying all pipelines
  */
 export async function admitLiveQueries(context: Context): Promise<void> {
   const results = await Promise.allSettled(context.densityPlans.map((plan) => admit(context, plan)));

@@ -47,11 +47,11 @@ export async function currentFingerprint({ db }: Context, { pipeline }: DensityP
 }
 
 /**
- * Detects changes of the index or embedder. A new index with the same model keeps the baseline if retained baseline
- * queries find the same chunks in it. Otherwise the baseline queries are reopened for a new search, from their texts if
- * the embedding changed, and monitoring pauses until they have been searched.
+ * Detects changes of the index or embedder. Keeps the baseline for a new index with the same model if retained baseline
+ * queries find the same chunks in it. Otherwise reopens the baseline queries for a new search (from their texts if the
+ * embedding changed), and pauses monitoring until they have been searched.
  *
- * @returns null without a change; `unknown` if the store did not respond, so that coverage cannot be evaluated
+ * @returns null if nothing changed; `unknown` if the store did not respond, so that coverage cannot be evaluated
  */
 export async function observeChange(
   context: Context,
@@ -133,8 +133,8 @@ async function searchRetained(
 }
 
 /**
- * Period of the queries to replay: the baseline period if its queries are still stored; otherwise the last days, unless
- * an incident is open.
+ * Returns the period of the queries to replay: the baseline period if its queries are still stored; otherwise the
+ * latest days, as many as a baseline requires, unless an incident is open.
  */
 async function replayPeriod(
   { db }: Context,

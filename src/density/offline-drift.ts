@@ -167,7 +167,7 @@ async function readInputs(request: OfflineDriftRequest) {
   return { store, reference, current, sessions };
 }
 
-/** How queries are scored from their nearest chunks, and how many chunks this requires. */
+/** Returns the function that scores a query by its nearest chunks, and the number of chunks that this requires. */
 function scoreFor(chunks: Matrix, choice: ScoreChoice) {
   const isMean = choice.name === 'mean-top-k';
   const storeMean = isMean ? new Float64Array(0) : meanDirection(chunks);
@@ -193,7 +193,7 @@ async function scoreQueries(
   return scores;
 }
 
-/** Searches the neighbors of all queries in slices, so that the search can be interrupted. */
+/** Searches for the neighbors of all queries in slices, so that the search can be interrupted. */
 async function searchInSlices(
   rows: Matrix,
   queries: Matrix,
@@ -217,8 +217,8 @@ interface SurprisedQueries {
 }
 
 /**
- * Excess of each query's surprise over the surprise of the most similar reference queries. Each half of the reference
- * is compared with the other half, and the current queries are compared with both halves in turn.
+ * Computes by how much the surprise of each query exceeds the surprise of the most similar reference queries. Each half
+ * of the reference is compared with the other half, and the current queries are compared with both halves in turn.
  */
 async function excessSurprises(
   reference: SurprisedQueries,

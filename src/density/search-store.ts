@@ -40,8 +40,8 @@ const SECOND_SEARCH = 16 * KEPT_CHUNKS;
 
 /**
  * Searches the store with its own index, before any rerank or fusion, for five distinct chunks. Requests four times as
- * many, or sixteen times as many if duplicates took their places. Chunks are equal if their texts are equal or, without
- * texts, if their similarities are equal to the last digit.
+ * many, or sixteen times as many if too many of the results are duplicates. Chunks are equal if their texts are equal
+ * or, without texts, if their similarities are equal to the last digit.
  */
 export async function searchCoverage(
   store: VectorStore,
@@ -74,7 +74,7 @@ export async function searchCoverage(
   };
 }
 
-/** Sample size for the mean direction, whatever the size of the store. */
+/** Sample size for the mean direction, independent of the size of the store. */
 const SAMPLED_VECTORS = 2000;
 const SAMPLE_SEED = 1;
 
@@ -146,10 +146,10 @@ export function searchRateLimit(
 
 const MEASURE = 'repeat_density';
 
-/** Interval between replay rounds of five minutes, which together replay about a hundred queries per hour. */
+/** Interval between replay rounds. Together, they replay about a hundred queries per hour. */
 const ROUND_MS = 5 * MINUTE_MS;
 const PER_ROUND = 9;
-/** Tolerance for a job that starts early after a late run. */
+/** Tolerance for a job that starts on time after a run that started late. */
 const LATE_MS = MINUTE_MS / 2;
 
 /**

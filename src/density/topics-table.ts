@@ -66,7 +66,7 @@ const upsert = `
 export function topicsTable(pool: Pool, scope: Scope = null) {
   const seen = scope?.pipelines ?? null;
   return {
-    /** All topics of a pipeline that are not part of another topic, for matching. */
+    /** Returns all topics of a pipeline that are not part of another topic, for matching. */
     async known(pipeline: string): Promise<readonly KnownTopic[]> {
       const rows = await queryRows<{ id: string; centroid: Buffer }>(
         pool,
@@ -76,7 +76,7 @@ export function topicsTable(pool: Pool, scope: Scope = null) {
       return rows.map(({ id, centroid }) => ({ id, centroid: numbersOfBytes(centroid) }));
     },
 
-    /** The latest search of every pipeline, with the number of its topics that are not closed. */
+    /** Returns the latest search of every pipeline, with the number of topics that are not closed. */
     async latestSearches() {
       return queryRows<TopicSearch & { readonly unclosed: number }>(
         pool,
@@ -95,7 +95,7 @@ export function topicsTable(pool: Pool, scope: Scope = null) {
      *
      * @param showed `parts` maps the id of a part to the id of the whole
      * @param after end of the search that this one follows; null for the first search
-     * @returns false if another worker's search came first; then nothing is stored
+     * @returns false, without storing anything, if another worker stored a search first
      */
     record: (
       search: TopicSearch,
@@ -117,7 +117,7 @@ export function topicsTable(pool: Pool, scope: Scope = null) {
       return rowCount ?? 0;
     },
 
-    /** Topics, largest excess first. */
+    /** Returns topics, largest excess first. */
     async list({
       pipeline,
       states,
@@ -147,7 +147,7 @@ export function topicsTable(pool: Pool, scope: Scope = null) {
       return rows[0] === undefined ? null : toTopic(rows[0]);
     },
 
-    /** Current topic names by id. */
+    /** Returns the current names of topics by id. */
     async names(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
       if (ids.length === 0) return new Map();
       const rows = await queryRows<{ id: string; label: readonly string[] }>(
@@ -159,8 +159,8 @@ export function topicsTable(pool: Pool, scope: Scope = null) {
     },
 
     /**
-     * Number of judged queries among these, and the share of their documents with grade 2 or 3. Uses human judgments
-     * or, if there are none, model judgments; failed judgments count as 0.
+     * Returns the number of judged queries among these, and the share of their documents with grade 2 or 3. Uses human
+     * judgments or, if there are none, model judgments; failed judgments count as 0.
      */
     async judged(pipeline: string, ids: readonly string[]) {
       const rows = await queryRows<{ judgedQueries: number; relevantShare: number | null }>(
@@ -178,7 +178,7 @@ export function topicsTable(pool: Pool, scope: Scope = null) {
       return rows[0] ?? { judgedQueries: 0, relevantShare: null };
     },
 
-    /** Windows, oldest first. */
+    /** Returns the windows of a topic, oldest first. */
     async windows(id: string): Promise<readonly TopicWindow[]> {
       return queryRows<TopicWindow>(
         pool,
@@ -217,7 +217,7 @@ export function topicsTable(pool: Pool, scope: Scope = null) {
         return true;
       }),
 
-    /** Stored texts of live queries, by id: the original text if known, else the query. */
+    /** Returns the stored texts of live queries, by id: the original text if known, otherwise the query. */
     async texts(pipeline: string, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
       const rows = await queryRows<{ id: string; text: string }>(
         pool,
@@ -261,8 +261,7 @@ async function record(
 }
 
 /**
- * The row of the search is written first: a second worker waits for this row and then sees that another search came
- * first.
+ * The row of the search is written first. A second worker waits for this row, then sees that another search was stored.
  */
 async function isTaken(client: PoolClient, search: TopicSearch, after: Date | null): Promise<boolean> {
   const { rowCount } = await client.query(

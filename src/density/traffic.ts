@@ -10,10 +10,11 @@ import { equalChance } from './rules/sessions.ts';
 export type Traffic = Awaited<ReturnType<typeof readTraffic>>;
 
 /**
- * Reads the traffic of a period. Deterministic: the same rows result in the same traffic.
+ * Reads the traffic of a period. Equal rows produce equal traffic.
  *
  * @param most maximum expected number of queries
- * @param storeMean mean direction of the chunks; scores subtract half of it; empty if unknown
+ * @param storeMean mean direction of the chunks; empty if unknown. It determines the mean cosine of a query to the
+ * store, half of which is subtracted from its score.
  */
 export async function readTraffic(
   context: Context,
@@ -40,7 +41,7 @@ export async function readTraffic(
     columns,
   );
   let row = 0;
-  // The session hash of a query without a session is made from its id.
+  // The session hash of a query without a session is derived from its id.
   const queries = usable.map(({ id, occurredAt, similarity, vector, sessionHash, userHash }): ScoredQuery => {
     const named = sessionHash !== userIdHmac(id, context.hashKey);
     const user = userHash === null ? null : `user ${userHash}`;
@@ -55,7 +56,7 @@ export async function readTraffic(
   return {
     queries,
     vectors,
-    /** Details of each query, in the same order as the vectors, which are held only once. */
+    /** Details of each query, in the order of the vectors, which are stored only once. */
     covered: usable.map(({ vector: _vector, ...query }) => query),
     tally,
     /** Number of skipped queries with different vector dimensions. */

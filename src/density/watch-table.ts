@@ -32,7 +32,7 @@ export interface NextState {
   readonly at: Date;
 }
 
-/** How long windows are kept. Windows are pooled over at most a week; older windows remain for reference. */
+/** Retention of windows. Windows are pooled over at most a week; older windows are kept for reference. */
 const KEPT_MS = 30 * DAY_MS;
 
 export function watchTable(pool: Pool) {
@@ -45,7 +45,7 @@ export function watchTable(pool: Pool) {
     return new Map(rows.map(({ pipeline: name, ...stored }) => [name, stored]));
   };
   return {
-    /** States of all pipelines. */
+    /** Returns the states of all pipelines. */
     all: (): Promise<ReadonlyMap<string, StoredDensityState>> => read(null),
 
     find: async (pipeline: string): Promise<StoredDensityState | null> => (await read(pipeline)).get(pipeline) ?? null,
@@ -53,11 +53,11 @@ export function watchTable(pool: Pool) {
     /**
      * Stores one step atomically: state, windows and events.
      *
-     * @returns false if another worker advanced the same revision; then nothing is stored
+     * @returns false, without storing anything, if another worker advanced the same revision
      */
     advance: (step: NextState): Promise<boolean> => inTransaction(pool, (client) => advance(client, step)),
 
-    /** Closed windows that started at `from` or later, in order. */
+    /** Returns the closed windows that started at `from` or later, in order. */
     async windows(pipeline: string, from: Date): Promise<readonly ClosedWindow[]> {
       const rows = await queryRows<{ totals: ClosedWindow }>(
         pool,
@@ -68,7 +68,7 @@ export function watchTable(pool: Pool) {
       return rows.map(({ totals }) => totals);
     },
 
-    /** The latest events of a pipeline, newest first. */
+    /** Returns the latest events of a pipeline, newest first. */
     async events({
       pipeline,
       limit,
@@ -88,7 +88,7 @@ export function watchTable(pool: Pool) {
 
 export type WatchTable = ReturnType<typeof watchTable>;
 
-/** The state row is written first: a second worker waits for it and then sees that the revision has advanced. */
+/** The state row is written first. A second worker waits for this row, then sees that the revision has advanced. */
 async function advance(client: PoolClient, step: NextState): Promise<boolean> {
   const { pipeline, revision, state, windows, events, acts = [], at } = step;
   const { rowCount } = await client.query(

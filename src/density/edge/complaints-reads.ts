@@ -8,9 +8,9 @@ import { findPipeline, type WatchedPipeline } from '../../golden/watched-pipelin
 import { type Explained, explainAll, filtersOf, type MissedQuestion } from '../../incidents/explain/answers.ts';
 import { findComplaints, type NamedComplaint } from '../find-complaints.ts';
 
-/** Number of explained queries per topic; each takes about five requests. */
+/** Number of queries explained per topic. Each explanation takes about five requests. */
 const EXPLAINED = 3;
-/** Number of topics with explained queries, largest first. */
+/** Number of topics, largest first, whose queries are explained. */
 const EXPLAINED_TOPICS = 10;
 /** Maximum number of explained queries per report. */
 export const MAX_COMPLAINTS_EXPLAINED = EXPLAINED * EXPLAINED_TOPICS;
@@ -54,7 +54,7 @@ export function readComplaintsInTime(context: Context, name: string, days: numbe
   return readComplaints(context, pipeline, days, filters, AbortSignal.timeout(TIMEOUT_MS));
 }
 
-/** Documents that a query of the topic missed and that users with similar queries liked. */
+/** Returns queries of the topic with the documents that they missed and that users with similar queries liked. */
 function missedOf({ shown, liked }: NamedComplaint): MissedQuestion[] {
   return shown
     .flatMap(({ text, tags, topK, documentIds }): MissedQuestion[] => {

@@ -79,7 +79,7 @@ export function densityCommand(command: Command, signal: AbortSignal): CommandUn
       'recalld density show --pipeline support-docs',
     )
       .requiredOption('--pipeline <name>', 'configured pipeline')
-      .option('--segment <segment>', '`all`, or key=value of a tag', 'all')
+      .option('--segment <segment>', '`all`, or a segment as key=value', 'all')
       .action(
         async ({ pipeline, segment, config, json }: ConfiguredOptions & Record<'pipeline' | 'segment', string>) => {
           const found = await showDensity(commandSettings(config, signal), pipeline, segment);
@@ -95,7 +95,7 @@ export function densityCommand(command: Command, signal: AbortSignal): CommandUn
       'recalld density rebaseline --pipeline support-docs --since 2026-11-20T00:00:00Z --reason "the old product line was removed"',
     )
       .requiredOption('--pipeline <name>', 'configured pipeline')
-      .option('--reason <text>', 'short reason')
+      .option('--reason <text>', 'reason, shown with the event')
       .option('--since <time>', 'ignore traffic from before this time (default: use the latest traffic)', parseTime)
       .action(async ({ config, json, ...options }: ConfiguredOptions & Partial<RebaselineRequest>) => {
         const { pipeline = '', reason = null, since = null } = options;
@@ -105,7 +105,7 @@ export function densityCommand(command: Command, signal: AbortSignal): CommandUn
           printLine(`${pipeline} has not been measured yet. Its first baseline is learned automatically.`);
         else
           printLine(
-            `The daemon starts a new baseline of ${pipeline} within a minute, or as soon as there is enough traffic.`,
+            `The daemon starts a new baseline for ${pipeline} within a minute, or as soon as there is enough traffic.`,
           );
       }),
   );

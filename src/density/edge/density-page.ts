@@ -63,7 +63,7 @@ export function densityPage(data: Awaited<ReturnType<typeof readDensityPage>>): 
       ),
       topicsSection(topics, showsText, phase === 'watching'),
       complaintsSection(data.complaints, showsText),
-      section('details', 'Details', {}, more('Density, statistic of the alert, similarity and events', details(data))),
+      section('details', 'Details', {}, more('Density, alert statistic, similarity and events', details(data))),
     ],
   };
 }
@@ -116,7 +116,7 @@ function coverageChart(
   });
 }
 
-/** Statistics for experts; some are only descriptive, and others determine the verdict. */
+/** Statistics for experts: the alert statistic, which determines the verdict, and descriptive ones. */
 function details(data: DensityPageData): Content {
   const { density, distributions, currentQueries } = data;
   return [
@@ -171,7 +171,7 @@ export function densityContent(density: DensityAnswer): Content {
 }
 
 function outgrownText(pipeline: string): string {
-  return `For two weeks coverage has been better than in the baseline. Losing this gain would go unnoticed. Make it the new baseline with \`recalld density rebaseline --pipeline ${pipeline}\`.`;
+  return `Coverage has been better than in the baseline for two weeks. The current baseline would not detect a loss of this gain. Create a new baseline with \`recalld density rebaseline --pipeline ${pipeline}\`.`;
 }
 
 function events({ events: all }: DensityAnswer): Content {
@@ -186,7 +186,7 @@ function state({ phase, baseline, progress, closed_until: closedUntil }: Density
   if (phase === 'unwatched') {
     return empty(
       'The density of this pipeline is not monitored.',
-      'Configure its `vector_store`, and its `embedder` unless live queries are sent with vectors. Then send live queries.',
+      'Configure its `vector_store`. Unless live queries include vectors, also configure its `embedder`. Then send live queries.',
     );
   }
   const shown = [
@@ -194,7 +194,7 @@ function state({ phase, baseline, progress, closed_until: closedUntil }: Density
       fact('Baseline', `version ${baseline.version}`, [
         `${plural(baseline.sessions, 'session')} of ${Math.round(baseline.days)} days until `,
         time(new Date(baseline.until)),
-        baseline.grade !== 'page' && '; provisional: too short for pages',
+        baseline.grade !== 'page' && '; provisional: too little traffic for pages',
       ]),
     progress !== null &&
       fact(

@@ -57,7 +57,7 @@ export function driftCommand(
     .option('--k <number>', 'for mean-top-k: number of nearest chunks whose mean cosine is the score (default: 5)')
     .option(
       '--regions <number>',
-      'groups of similar reference queries within which scores are ranked; 0 = a single group ' +
+      'number of groups of similar reference queries within which scores are ranked; 0 = one group ' +
         '(default: reference queries / 300, at most 32, 1 below 600)',
     )
     .option('--alpha <level>', 'false positive rate of "worse_covered"', '0.05')
@@ -103,12 +103,13 @@ Scores, by exact search among distinct chunks (equal vectors count once):
 Query density ranks each current score among the reference scores of its region: 1 = as well covered as the reference,
 lower = worse. A query is uncovered if its score is among the lowest 5 % there. Each session has equal weight.
 
-The density against similar reference queries compares each query with the five most similar ones, so that a topic that
-becomes more frequent changes nothing. It is more sensitive to new, uncovered queries. It uses at most 10000 of them.
+The density against similar reference queries compares each query with the five most similar reference queries, so a topic
+that becomes more frequent does not change it. It is more sensitive to new, uncovered queries. It uses at most 10000
+reference queries.
 
 Verdict: "worse_covered" (exit code 1) if the one-sided upper limit of the query density, or of the density against
-similar reference queries, is below 0.95. Each uses half of alpha and covers the sampling noise of both files. Otherwise
-"not_worse" (exit code 0). Test a window only once: repeating the test every hour causes false alarms.
+similar reference queries, is below 0.95. Each limit uses half of alpha and accounts for the sampling noise of both
+files. Otherwise "not_worse" (exit code 0). Test a window only once: repeating the test every hour causes false alarms.
 
 The other measures are descriptive. MMD uses gamma = 1 / median squared distance of the pooled queries; its p-value comes
 from 199 permutations with gamma and 6 gamma. MMD and energy distance use a random sample of at most 2000 queries per file.

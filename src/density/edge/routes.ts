@@ -130,7 +130,7 @@ const reportSchema = z.object({
   lacking: z
     .object({ of: z.enum(['negative', 'others']), have: z.int(), need: z.int() })
     .nullable()
-    .describe('States which data is insufficient; null if there is enough data.'),
+    .describe('Describes which data is insufficient; null if there is enough data.'),
   topics: z.array(
     z.object({
       label: z.array(z.string()),

@@ -79,8 +79,8 @@ export function overdispersion(
 }
 
 /**
- * Upper bound of the true mean of x in the baseline: max(0.99, mean) + z sqrt(phi variance / sessions). The bound
- * passes the uncertainty of the baseline on to the detectors.
+ * Upper bound of the true mean of x in the baseline: max(0.99, mean) + z sqrt(phi variance / sessions). Through this
+ * bound, the detectors account for the uncertainty of the baseline.
  *
  * @param pooled mean and variance of the session means of x over the whole baseline
  */
@@ -164,8 +164,8 @@ export function assignRegions(vectors: Matrix, regions: Regions, lengths?: Float
 export type RegionRow = ReturnType<typeof regionTable>[number];
 
 /**
- * Contribution of each region to a drop in density, largest first. If all queries are in regions, they add up to -ln D
- * of all traffic.
+ * Contribution of each region to a drop in density, largest first. If all queries are in regions, the contributions add
+ * up to -ln D of all traffic.
  *
  * @param baselineShares by region number
  */

@@ -35,7 +35,7 @@ export interface BaselineSettings {
 /** Queries at or below this percentile form the tail, which is searched for uncovered topics. */
 const TAIL_PERCENTILE = 0.1;
 
-/** True if a query is in the tail. If tied ranks span the limit, the larger part decides. */
+/** True if a query is in the tail. If its tied ranks span the limit, the larger share of them decides. */
 export function isInTail(ranks: TiedRanks): boolean {
   return tailShare(ranks, TAIL_PERCENTILE) >= 0.5;
 }
@@ -45,8 +45,8 @@ export function isInTail(ranks: TiedRanks): boolean {
  * count. Equal queries and settings produce equal baselines, in any order.
  *
  * @param vectors matrix whose rows the queries refer to
- * @returns `insufficient_data` if the period has no queries, or has queries only in alternate blocks of hours, so that
- *   they cannot be compared
+ * @returns `insufficient_data` if the period has no queries, or has queries only in every other block of hours, so that
+ * there is nothing to compare them with
  */
 export function buildBaseline(queries: readonly ScoredQuery[], vectors: Matrix, settings: BaselineSettings) {
   const period = wholeWeeks(settings.period);
@@ -125,8 +125,8 @@ const PROVISIONAL_NEEDS: BaselineNeeds = { days: 3, sessions: 500 };
 const WEEK_MS = 7 * DAY_MS;
 
 /**
- * The last whole weeks of a period of at least two weeks; a shorter period is unchanged. Parts of weeks would give more
- * weight to some weekdays, in any time zone of the users.
+ * The last whole weeks of a period of at least two weeks; a shorter period is unchanged. An incomplete week would give
+ * more weight to some weekdays.
  */
 export function wholeWeeks({ from, until }: TimeSpan): TimeSpan {
   const weeks = Math.floor((until.getTime() - from.getTime()) / WEEK_MS);
@@ -162,8 +162,8 @@ interface DatedScore {
 }
 
 /**
- * Length of a block: a third of a day, so that each hour changes sides daily and no time of day is only compared with
- * itself.
+ * Length of a block: a third of a day. With an odd number of blocks per day, each hour of the day alternates between
+ * odd and even blocks, so that no hour is compared only with itself.
  */
 const BLOCK_MS = 8 * HOUR_MS;
 

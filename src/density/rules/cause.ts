@@ -104,7 +104,8 @@ export function novelBelow(baseline: Matrix): number | null {
     const own = similarities.subarray(row * k, (row + 1) * k);
     const itself = indices.subarray(row * k, (row + 1) * k).indexOf(row);
     const sum = own.reduce((total, similarity) => total + similarity, 0);
-    // Among many duplicates, the search may not return the query itself; then a duplicate takes its place.
+    // If a query has many duplicates, the search may return only duplicates; one of them then takes the place of the
+    // query.
     return (sum - (own[Math.max(0, itself)] ?? 0)) / NEIGHBOURS;
   }).toSorted();
   return values[Math.floor(NOVEL_SHARE * values.length)] ?? null;
@@ -114,7 +115,8 @@ export type Novelty = ReturnType<typeof noveltyOf>;
 
 /**
  * Tests whether uncovered queries are new. If the store never had the content, queries are both uncovered and novel. If
- * content was lost, old queries become uncovered. Other times or users bring other, covered topics.
+ * content was lost, old queries become uncovered. At other times, or from other users, new queries are about topics
+ * that the store covers.
  *
  * @param values familiarity of one query per session, at least one
  * @param uncoveredExcess share of traffic uncovered beyond the baseline, see `UncoveredShare`

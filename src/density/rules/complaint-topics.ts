@@ -75,7 +75,7 @@ export function complaintTopics(queries: readonly RatedQuery[], vectors: Matrix,
         othersShare: cluster.baselineShare,
         /** p-value, adjusted for all tested clusters. */
         adjustedP: Math.min(1, granularities.length * cluster.adjustedP),
-        /** All days with negative feedback: sessions with it, in total and in the topic. */
+        /** For each day with negative feedback: the number of sessions with it, in total and in the topic. */
         days: daysOf(negative, members),
       },
     ];

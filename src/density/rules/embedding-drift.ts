@@ -46,8 +46,7 @@ const NARROW = 6;
 
 /**
  * Permutation test of the unbiased squared discrepancy with two bandwidths: the mean of the kernels with gamma and 6
- * gamma. Evaluates (n + m)^2 / 2 kernels, and takes half the square of the smaller sample in operations per
- * permutation.
+ * gamma. Evaluates (n + m)^2 / 2 kernels. Each permutation takes min(n, m)^2 / 2 operations.
  *
  * @param assignments for each permutation, the indices of the n pooled rows (x first) that act as x, in any order
  * @throws RangeError if a sample has fewer than two rows
@@ -125,7 +124,7 @@ function othersThan(rows: Uint32Array, size: number): Uint32Array {
   return Uint32Array.from({ length: size }, (_, row) => row).filter((row) => isGiven[row] === 0);
 }
 
-/** Sum over the pairs of each pooled row, and over all pairs. */
+/** Sums the values over the pairs of each pooled row, and over all pairs. */
 function marginalsOf({ n, m, values }: PairTable): { totals: Float64Array; total: number } {
   const size = n + m;
   const totals = new Float64Array(size);

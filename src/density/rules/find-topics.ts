@@ -11,18 +11,18 @@ import { measureWindow, type WindowMeasurement } from './measure-window.ts';
 import type { BaselineScores, ScoredQuery } from './query-score.ts';
 import { type BaselineTail, type TailQuery, tailClusters } from './tail-clusters.ts';
 
-/** Number of parts into which a cluster is split: enough to separate a mix of subjects. */
+/** Number of parts into which a cluster is split, which is enough to separate a mix of subjects. */
 const PARTS = 4;
 const STARTS = 2;
 const ITERATIONS = 20;
 /**
- * Two parts share a subject if the similarity between them is at least this share of the similarity within them. Both
- * are measured above the similarity of any two queries.
+ * Two parts share a subject if the similarity between them is at least this share of the similarity within them. The
+ * mean similarity of any two queries is subtracted from both first.
  */
 const MIN_SIMILARITY = 0.5;
 /**
- * Minimum tightness: parts must be tighter than random pairs of queries by this share of the distance to identical
- * queries.
+ * Minimum tightness of the parts: the share by which their mean cosine must exceed that of random pairs, relative to
+ * identical queries (cosine 1).
  */
 const MIN_TIGHT = 0.05;
 /** Minimum share of queries with one subject for a topic. */
@@ -32,7 +32,7 @@ const MIN_SHARE = 2 / 3;
  */
 const APART = 0.25;
 
-/** `unclear`: the vectors do not decide; the words may. */
+/** `unclear`: the vectors are inconclusive; the words may decide. */
 export type Subjects = 'one' | 'several' | 'unclear';
 
 /**

@@ -40,12 +40,11 @@ export function expectedSurprises({ k, indices }: Neighbours, queries: number, s
 /**
  * Density matched by similarity. With the excess of a query, its surprise minus its expected surprise:
  *
- * d = mean excess of the sessions - mean excess of the reference
- * upper limit = exp(-d) exp(z s sqrt(1/sessions + 1/N))
+ * d = mean excess of the sessions - mean excess of the reference upper limit = exp(-d) exp(z s sqrt(1/sessions + 1/N))
  *
  * z is the 1 - alpha quantile of the normal distribution and s^2 the variance of the N reference excesses. A change of
- * topics has no effect, since expectations change with it, and its noise is removed. The mean excess of the reference
- * is not 0, because many queries have the same few neighbors.
+ * topics has no effect and adds no noise, because the expected surprises change with it. The mean excess of the
+ * reference is not 0, because many queries have the same few neighbors.
  *
  * @param excess of the current queries, at least one
  * @param sessions their session numbers

@@ -1,6 +1,6 @@
 /**
- * Decides when a baseline becomes invalid: because of another embedding model, another index, or a store that grew. A
- * canary detects changes: fixed texts and queries that are embedded and searched again.
+ * Decides when a baseline becomes invalid: because of another embedding model, another index, or a store that grew.
+ * Changes are detected with a canary: fixed texts and queries that are embedded and searched repeatedly.
  */
 import { mean, median } from '../../math/stats/descriptive.ts';
 import { binomialUpperTail } from '../../math/stats/distributions.ts';
@@ -118,7 +118,10 @@ export type MeasurementFingerprint = Readonly<ReturnType<typeof measurementFinge
 
 export type FingerprintField = keyof MeasurementFingerprint;
 
-/** A change in one of these fields makes vectors or scores incomparable, so a replay cannot save the baseline. */
+/**
+ * If one of these fields changes, vectors or scores are no longer comparable, and a replay cannot keep the baseline
+ * valid.
+ */
 const INCOMPARABLE: ReadonlySet<FingerprintField> = new Set([
   'embeddingModel',
   'embeddingRevision',
@@ -188,7 +191,7 @@ const OF_CONTENT: ReadonlySet<string> = new Set(['size_class']);
 const NAMED: ReadonlySet<string> = new Set(['metric', 'dimensions']);
 
 /**
- * Everything except queries and content that scores depend on. Values are short texts; unknown values are empty.
+ * Everything that scores depend on, except queries and content. Values are short texts; unknown values are empty.
  *
  * Traits are null before the first probe.
  */

@@ -73,8 +73,8 @@ export type PooledDensity = NonNullable<ReturnType<typeof pooledDensity>>;
 
 /**
  * Density of the windows that start at or after `fromMs`, with equal weight for each session in each window. The
- * interval is for windows of one baseline, compared with each other and with a threshold that already allows for the
- * baseline's error.
+ * interval is valid for comparing windows of one baseline with each other, and with a threshold that already accounts
+ * for the error of the baseline.
  *
  * @param phi overdispersion of the scope in the baseline
  * @returns null without sessions

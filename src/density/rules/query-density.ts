@@ -21,7 +21,7 @@ export type QueryDensity = NonNullable<ReturnType<typeof queryDensity>>;
 /** Mean surprise of the baseline queries, E[min(-ln u, ln 100)] for uniform u. */
 export const BASELINE_MEAN_X = 0.99;
 
-/** Number of sessions that determine a density to about 13 %. */
+/** Number of sessions with which a density is accurate to about 13 %. */
 export const MIN_SESSIONS = 200;
 
 /** Queries at or below this percentile of the baseline are uncovered. */
@@ -173,14 +173,14 @@ export function tooFewSessions(have: number) {
     : { kind: 'insufficient_data' as const, of: 'sessions' as const, have, need: MIN_SESSIONS };
 }
 
-/** Lowest acceptable density. A smaller drop does not deserve an alert, however certain it is. */
+/** Lowest acceptable density. A smaller drop does not justify an alert, even if it is certain. */
 export const DENSITY_THRESHOLD = 0.95;
 
 /**
  * `worse_covered` if the one-sided upper limit D / D0 exp(z sqrt(0.9 (1/sessions + e))) of the density is below the
  * threshold; z is the 1 - alpha quantile of the normal distribution. D0 is the density of queries whose coverage equals
- * the coverage of the reference queries. D0 is slightly above 1, because few reference queries leave few ranks below
- * them.
+ * the coverage of the reference queries. D0 is slightly above 1, because the mean surprise of ranks among few queries
+ * is below 0.99.
  *
  * e = sum share^2 / N over the score lists of the percentiles. e is the error of percentiles estimated from N reference
  * queries: the mean surprise is a linear rank statistic, to whose variance both samples contribute equally (Hajek
@@ -232,11 +232,11 @@ export interface ScorePair {
 const MIN_CHANGES = 5;
 
 /**
- * Density of replayed baseline queries. Each query is its own control: an unchanged store results in exactly 1,
- * whatever the traffic, and a loss shows as soon as an affected query is replayed. The interval is for the mean change
- * over all queries that the baseline sample represents. With fewer than five changed queries, the interval is at least
- * as wide as Wilson's interval of the share that changed, at the maximum surprise: values that are nearly all 0 would
- * claim certainty.
+ * Density of replayed baseline queries. Each query is its own control: if the store did not change, the density is
+ * exactly 1, regardless of the traffic, and a loss is visible as soon as an affected query is replayed. The interval is
+ * for the mean change over all queries that the baseline sample represents. With fewer than five changed queries, the
+ * interval is at least as wide as Wilson's interval of the share that changed, at the maximum surprise, because values
+ * that are nearly all 0 would make the interval too narrow.
  *
  * @param pairs of queries from different sessions, sampled at random from the baseline
  * @param scores of the whole baseline, in which both scores are ranked

@@ -25,7 +25,8 @@ export function nearestSimilarity(found: readonly { readonly similarity: number 
 
 /**
  * Score of a query, `top-1-less-mean`: the cosine to its nearest chunk minus half of its mean cosine to the store. Some
- * queries are close to everything and others to nothing; the mean removes this part, which does not depend on coverage.
+ * queries are close to all chunks and others to none; subtracting the mean removes this effect, which does not depend
+ * on coverage.
  *
  * @param storeMean mean direction of the chunks, from `meanDirection`; if it is empty (unknown), nothing is subtracted
  */
@@ -35,7 +36,7 @@ export function coverageScore(similarity: number, vector: ArrayLike<number>, sto
   return length === 0 ? similarity : similarity - (MEAN_WEIGHT * dotProduct(vector, storeMean)) / length;
 }
 
-/** Scores of queries with exact nearest chunks; the similarity is -1 for an empty store. */
+/** Returns the scores of queries from the similarities of their nearest chunks; -1 if the store is empty. */
 export function coverageScores(
   { k, similarities }: Neighbours,
   queries: Matrix,
@@ -57,7 +58,9 @@ export interface ScoredQuery {
   readonly occurredAt: Date;
 }
 
-/** Queries and the matrix of their vectors, which is shared with the worker and must not change in the meantime. */
+/**
+ * Queries and the matrix of their vectors. Worker threads share the matrix, so it must not change during a computation.
+ */
 export interface VectorisedQueries {
   readonly queries: readonly ScoredQuery[];
   readonly vectors: Matrix;
@@ -100,7 +103,7 @@ export const NO_REGION = -1;
  */
 export const MIN_IN_REGION = 50;
 
-/** Maximum surprise: -ln u at the worst 1 %, within which all queries count equally. */
+/** Maximum surprise: -ln 0.01. All queries in the worst 1 % count equally. */
 export const MAX_SURPRISE = Math.log(100);
 
 export type BaselineScores = ReturnType<typeof baselineScores>;

@@ -192,7 +192,7 @@ const MAX_WEIGHT = 16;
  * Finds a common sampling probability for traffic that was sampled at different rates. Session draws are uniform and
  * stored, so sessions whose draw is below a common probability are exactly the sessions that sampling everything at
  * that rate would have selected. Their unweighted means estimate the means of all traffic, as inverse-probability
- * weights would, and their number is an honest count of independent votes.
+ * weights would, and their number is the number of independent votes.
  *
  * The common probability is the smallest among the groups. Groups with tiny probabilities are skipped while they make
  * up less than 5 % of all traffic (Horvitz-Thompson estimate) or would weigh more than 16 times as much as the rest.

@@ -61,7 +61,7 @@ export function storeShift(before: StoreCenter, after: StoreCenter) {
   return {
     /** 1 - cosine between the two centroids, 0 to 2; 1 if one of them has no direction. */
     centroidCosineDistance: lengths === 0 ? 1 : 1 - dotProduct(before.centroid, after.centroid) / lengths,
-    /** Mean length now divided by mean length before. */
+    /** Current mean length divided by the previous mean length. */
     lengthRatio: before.meanLength === 0 ? 1 : after.meanLength / before.meanLength,
   };
 }
@@ -118,8 +118,8 @@ export function compareStoreWithTraffic(
       })
       .toSorted((a, b) => (b.densityRatio ?? -1) - (a.densityRatio ?? -1) || a.cluster - b.cluster),
     /**
-     * Jensen-Shannon divergence between query shares and chunk shares, 0 to 1 bit. Queries and chunks always differ
-     * somewhat.
+     * Jensen-Shannon divergence between query shares and chunk shares, 0 to 1 bit. Not 0 even for a well-used store,
+     * because queries and chunks differ in kind.
      */
     divergenceBits: shareDivergence(queryWeights, shares).jensenShannonBits,
     /** Share of sampled queries outside the neighborhoods of all sampled chunks. */

@@ -10,7 +10,7 @@ import { dotProduct, inverseLengths, lengthOf, type Matrix, rowOf, selectRows } 
 import { type Clustering, seededSphericalKMeans } from '../../math/vector/spherical-k-means.ts';
 import { densityOf } from './query-density.ts';
 
-/** A query at or below the 10 % percentile. */
+/** A query at or below the 10th percentile of the baseline. */
 export interface TailQuery {
   readonly id: string;
   /** Index of the query's row in the vectors of its side. */
@@ -200,7 +200,7 @@ interface ClusterCounts {
 }
 
 /**
- * Tests each cluster in the union of both tails: with A and B members in total, p = P(H >= a) for H ~ Hypergeometric( A
+ * Tests each cluster in the union of both tails: with A and B members in total, p = P(H >= a) for H ~ Hypergeometric(A
  * + B, a + b, A), adjusted over the clusters. Exact for the given clusters, provided that clustering did not use the
  * sides.
  *

@@ -124,8 +124,8 @@ export interface TopicMatch<Found extends FoundTopic> {
 const SAME_TOPIC = 0.8;
 
 /**
- * Minimum cosine between a known topic and a found topic. If the queries of the topic are less similar to each other
- * than `SAME_TOPIC`, as with sparse vectors, the cohesion of the topic is sufficient, as when clusters are merged.
+ * Minimum cosine between a known topic and a found topic. If the cohesion of the topic is lower, as with sparse
+ * vectors, the minimum is the cohesion. Clusters are merged by the same rule.
  */
 function minSimilarity({ cohesion }: FoundTopic): number {
   return Math.min(SAME_TOPIC, cohesion);

@@ -117,7 +117,7 @@ export interface BuiltBaseline {
 
 /** What happened since the last step. */
 export type WatchObservation =
-  /** The way of measuring did not change, but more fields of the fingerprint became known. */
+  /** The fingerprint did not change, but more of its fields became known. */
   | { readonly kind: 'measurement_identified'; readonly fingerprint: MeasurementFingerprint }
   | {
       readonly kind: 'measurement_changed';

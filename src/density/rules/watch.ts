@@ -163,7 +163,7 @@ const NO_TRAFFIC: BaselineProgress = { days: 0, sessions: 0 };
 /** How long a window waits for unmeasured queries after its grace period. */
 export const MEASURING_PATIENCE_MS = HOUR_MS;
 
-/** Initial state, also after the baseline is lost. Uses measurements since `sinceMs`. */
+/** Initial state, also used after a baseline becomes invalid. Uses only measurements since `sinceMs`. */
 export function learningState(fingerprint: MeasurementFingerprint, sinceMs: number | null): DensityState {
   const phase: DensityPhase = { kind: 'learning', progress: NO_TRAFFIC };
   return { phase, closedMs: sinceMs ?? 0, sinceMs, fingerprint };

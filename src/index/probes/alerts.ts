@@ -50,7 +50,7 @@ const alerts: readonly AlertRule[] = [
     by: pipeline,
     dashboard: 'density',
     summary: `${name}: vector store lost content that users ask for`,
-    description: `Baseline queries were replayed. The store's coverage of them is at most {{ $value | humanizePercentage }} of what it was (upper bound of the 95 % CI), although the queries are the same: content is missing.`,
+    description: `The store covers replayed baseline queries at most {{ $value | humanizePercentage }} as well as before (upper bound of the 95 % CI). The queries are the same, so content is missing.`,
   },
   {
     alert: 'RecalldEmbedderChanged',

@@ -32,8 +32,8 @@ export interface AnsweredRun {
 const MAX_QUERIES = 32;
 const MIN_QUERIES = 5;
 /**
- * The store returns this many times as many documents as the retriever. This distinguishes near replacements from
- * distant ones.
+ * Number of documents requested from the store, as a multiple of the retriever's documents. The additional documents
+ * show whether a replacement was near or distant.
  */
 const DEEPER = 4;
 const MAX_MISSED = 16;
@@ -93,7 +93,7 @@ export async function compareWithStore(
   ]);
 }
 
-/** The reason why a comparison has no value. */
+/** Thrown with the reason why a comparison has no value. */
 class NoValue extends Error {
   readonly reason: string;
 

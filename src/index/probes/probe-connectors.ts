@@ -179,7 +179,7 @@ export async function probeStore(
   await context.db.measurements.record([valueNow(pipeline, 'store_vectors', now, { value: count, n: 1, details })]);
 }
 
-/** Returns the last size class while the count is near a class boundary; empty for a store without a size class. */
+/** Returns the previous size class while the count is near a class boundary; empty for a store without a size class. */
 async function steadySize(
   { db }: Context,
   pipeline: string,

@@ -80,7 +80,7 @@ export async function snapshotStore(
   ]);
 }
 
-/** Vectors of random live queries of the last day that have the dimension of the store, with their weights. */
+/** Returns vectors of random live queries of the last day that have the dimension of the store, with their weights. */
 async function drawQueries(
   { db }: Context,
   pipeline: string,
@@ -105,7 +105,8 @@ function queryShares({ clusters }: StoreTraffic): Float64Array {
 }
 
 /**
- * Counts sampled vectors with a duplicate in the store, or returns why the count is unknown; null for an empty sample.
+ * Counts the sampled vectors that have a duplicate in the store, or returns why the count is unknown; null if the
+ * sample is empty.
  */
 async function countDuplicates(
   store: VectorStore,

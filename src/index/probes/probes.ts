@@ -31,7 +31,7 @@ export function canariesTable(pool: Pool) {
       return rows.length === 0 ? null : rows.map(({ vector }) => vectorOfBytes(vector));
     },
 
-    /** Stores the vectors unless some are already stored. */
+    /** Stores the vectors if none are stored yet. */
     async save(pipeline: string, embedder: string, vectors: readonly Float32Array[], now: Date): Promise<void> {
       await pool.query(
         `insert into embedding_canaries (pipeline, embedder, position, vector, stored_at)
@@ -49,7 +49,7 @@ export function canariesTable(pool: Pool) {
   };
 }
 
-/** A stored snapshot. The result contains chunk ids instead of sample rows. */
+/** A stored snapshot, with chunk ids instead of sample rows. */
 export interface StoredSnapshot extends Pick<StoreSnapshot, 'centroid' | 'meanLength' | 'clusters' | 'shares'> {
   readonly pipeline: string;
   readonly takenAt: Date;

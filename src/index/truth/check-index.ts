@@ -39,7 +39,7 @@ async function compareModels(run: PhaseRun): Promise<void> {
   const last = await context.db.index.rounds.lastTally(pipeline, 'other_model');
   if (last !== null && round.startedAt.getTime() - last.getTime() < 0.9 * HOUR_MS) return;
   let seed = Math.floor(context.clock.now().getTime() / 1000);
-  // All samples count, because the measure combines a whole day.
+  // The chunks of both stages count, because the measure combines all checks of a day.
   const documents: ProbedDocument[] = [];
   const check = async (n: number) => {
     const chunks = await drawChunks(run, n, seed);
@@ -75,7 +75,9 @@ async function drawChunks({ plan, throttled, signal }: PhaseRun, n: number, seed
   return drawn;
 }
 
-/** Returns chunks that look foreign in two separate embeddings: a single mismatch may be a glitch. */
+/**
+ * Returns chunks whose vectors differ from two separate embeddings of their texts: a single mismatch may be accidental.
+ */
 async function confirmForeign(
   run: PhaseRun,
   embedder: Embedder,
@@ -117,7 +119,7 @@ const MAX_ARRIVALS = 200;
 
 /**
  * @param keep stores the progress
- * @throws RecalldError as ManifestSource, and manifest_unreadable for a manifest without documents
+ * @throws the errors of ManifestSource, and RecalldError manifest_unreadable if the manifest has no documents
  */
 async function readManifest(
   { db, clock, logger }: Context,
@@ -162,7 +164,7 @@ async function readManifest(
   logger.info('read an index manifest', { pipeline, ...change });
 }
 
-/** Position of a round. */
+/** Stored position of a round, from which another worker can resume it. */
 interface RoundPosition {
   /** True if the store lists its ids, so that all documents are checked. */
   readonly all: boolean;
@@ -177,7 +179,7 @@ const LEASE_MS = 5 * MINUTE_MS;
  * Continues the round of a pipeline, or starts one. Skips phases that the store does not support. If the store fails or
  * slows down, defers the round; the next call continues it. Nothing is checked twice.
  *
- * @returns `busy` while another process holds the round
+ * @returns `busy` if another process is running the round
  * @throws the reason of `signal` when it aborts, and RecalldError for an unreadable manifest or the database
  */
 export async function checkIndex(
@@ -263,7 +265,7 @@ async function doPhase(run: PhaseRun, phase: Phase, all: boolean): Promise<boole
   switch (phase) {
     case 'suspects': {
       if (round.readAt !== null) return findOrphans(run);
-      // Before the first manifest, every document would be a suspect.
+      // Before a manifest has been read, every stored document would look like an orphan.
       await readManifest(context, plan, round, keep, signal);
       return findOrphans({ ...run, round: { ...round, position: null } });
     }

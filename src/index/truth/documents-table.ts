@@ -168,8 +168,8 @@ export function createDocumentsTable(pool: Pool) {
     },
 
     /**
-     * Documents after a position in the random order that should be in the store because they have not changed since
-     * `until`.
+     * Returns documents after a position in the random order. They should be in the store, because they have not
+     * changed since `until`.
      */
     async after(
       pipeline: string,
@@ -187,7 +187,7 @@ export function createDocumentsTable(pool: Pool) {
       );
     },
 
-    /** Ids that should be in the store, or that were deleted only after `since`. */
+    /** Returns the ids that should be in the store, or that were deleted only after `since`. */
     async expected(pipeline: string, ids: readonly string[], since: Date): Promise<ReadonlySet<string>> {
       const rows = await queryRows<{ id: string }>(
         pool,
@@ -198,7 +198,7 @@ export function createDocumentsTable(pool: Pool) {
       return new Set(rows.map(({ id }) => id));
     },
 
-    /** Number of chunks per document, according to the manifest. */
+    /** Returns the number of chunks of each document according to the manifest. */
     async chunkCounts(pipeline: string, ids: readonly string[]): Promise<ReadonlyMap<string, number | null>> {
       const rows = await queryRows<{ id: string; chunks: number | null }>(
         pool,
@@ -217,7 +217,7 @@ export function createDocumentsTable(pool: Pool) {
       return new Map(rows.map(({ id, segment }) => [id, segment]));
     },
 
-    /** Segments of documents that should be in the store, largest first. */
+    /** Returns the segments of documents that should be in the store, largest first. */
     async segments(pipeline: string): Promise<readonly string[]> {
       const rows = await queryRows<{ segment: string }>(
         pool,
@@ -228,7 +228,7 @@ export function createDocumentsTable(pool: Pool) {
       return rows.map(({ segment }) => segment);
     },
 
-    /** Documents in a segment that should be in the store, after a position in the random order. */
+    /** Returns documents of a segment that should be in the store, after a position in the random order. */
     async afterInSegment(
       pipeline: string,
       segment: string,
@@ -245,8 +245,8 @@ export function createDocumentsTable(pool: Pool) {
     },
 
     /**
-     * The smallest and the largest id in a segment by bytes, including deleted ids, the number of ids, and some of
-     * them.
+     * Returns the smallest and the largest id of a segment in byte order, the number of ids, and up to `limit` of them.
+     * Includes deleted ids.
      */
     async idsOf(pipeline: string, segment: string, limit: number) {
       const rows = await queryRows<{ first: string; last: string; count: number; some: readonly string[] }>(
@@ -271,7 +271,7 @@ export function createDocumentsTable(pool: Pool) {
       return rows[0]?.own ?? false;
     },
 
-    /** Changes that have not arrived yet, least recently checked first. */
+    /** Returns the changes that have not arrived yet, least recently checked first. */
     async waiting(pipeline: string, limit: number): Promise<readonly WaitingChange[]> {
       return queryRows<WaitingChange>(
         pool,
@@ -281,7 +281,9 @@ export function createDocumentsTable(pool: Pool) {
       );
     },
 
-    /** Documents whose tracked change has been waiting since `until` or longer, oldest first, and their number. */
+    /**
+     * Returns documents whose tracked change has been waiting since `until` or longer, oldest first, and their number.
+     */
     async late(pipeline: string, until: Date, limit: number) {
       const rows = await queryRows<NamedDocument & { count: string }>(
         pool,
@@ -308,7 +310,7 @@ export function createDocumentsTable(pool: Pool) {
       );
     },
 
-    /** Arrival times of changes tracked since `from`, including changes that are still waiting. */
+    /** Returns the arrival times of changes tracked since `from`, including changes that are still waiting. */
     async arrivals(pipeline: string, from: Date): Promise<readonly FollowedChange[]> {
       return queryRows<FollowedChange>(
         pool,

@@ -16,7 +16,7 @@ function above(measure: string): Pick<AlertRule, 'expr' | 'for' | 'keepFiringFor
   };
 }
 
-/** The lower bound. If there is no interval, the value is a lower bound already. */
+/** The lower bound. If there is no interval, the value itself is a lower bound. */
 const late = `(${maxBy(pipeline, 'recalld_index_lag_seconds_ci_low', { segment: 'all' })} or ${maxBy(pipeline, 'recalld_index_lag_seconds', { segment: 'all' })})`;
 
 const alerts: readonly AlertRule[] = [

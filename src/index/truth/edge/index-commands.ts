@@ -65,7 +65,7 @@ async function hubs(options: HubsOptions, signal: AbortSignal): Promise<void> {
   else printLine(terminalText(hubsSection(report, options, deadChunks(report)), systemClock.now()));
 }
 
-/** Maximum number of live queries. For a busy service, this limit covers less than `--days`. */
+/** Maximum number of live queries. For a busy service, this many queries span less than `--days`. */
 const MAX_QUERIES = 20_000;
 
 function tooFew(queries: number, days: number): string {

@@ -41,7 +41,7 @@ export const partsFixtures: readonly AlertFixture[] = [
     labels: docs,
     breaching: [signal('recalld_repeat_density_ci_high', docs, always(0.81))],
     healthy: [signal('recalld_repeat_density_ci_high', docs, always(0.97))],
-    says: "Baseline queries were replayed. The store's coverage of them is at most 81% of what it was (upper bound of the 95 % CI), although the queries are the same: content is missing.",
+    says: 'The store covers replayed baseline queries at most 81% as well as before (upper bound of the 95 % CI). The queries are the same, so content is missing.',
   },
   {
     alert: 'RecalldEmbedderChanged',
