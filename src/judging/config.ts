@@ -105,7 +105,7 @@ export const judgedSchema = z
       .max(1)
       .default(0.4)
       .describe(
-        'Minimum agreement between the judge and people: the lower bound of their weighted kappa, tested once both have graded 40 sessions in the window.',
+        'Minimum agreement between the judge and people: the lower bound of their weighted kappa, tested when both have graded at least 40 sessions in the window.',
       ),
   })
   .describe(

@@ -59,7 +59,7 @@ export function isCorrected(
   );
 }
 
-/** A later window without a value replaces an older one with a value. */
+/** If a later window has no value, the value of an older window is not exported. */
 function isTrusted({ newest, gap, measure }: LatestMeasurement, now: Date): boolean {
   if (newest === null || gap !== null) return false;
   return ageSeconds(newest.measuredAt, now) <= measurementTrustSeconds({ ...newest, measure }, 0);

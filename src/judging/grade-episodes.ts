@@ -41,7 +41,7 @@ export async function gradeEpisodes(
 ): Promise<void> {
   const { episodes } = context.db.judging;
   const { pipeline, depth: k } = plan;
-  const message = 'turns of agents expired: they could not be graded within a day';
+  const message = 'agent turns expired: they could not be graded within a day';
   await expire(context, pipeline, message, (before) => episodes.expire(pipeline, before));
   if (plan.episodeShare === 0) return;
   // Opened for the first episode, because most pipelines have none.
@@ -188,7 +188,7 @@ async function gradeNow(
   );
 }
 
-/** Reads texts that the retriever does not return. @returns the error message if the store is unreachable */
+/** Reads texts that the retriever does not return. Returns the error message if the store is unreachable. */
 async function textsFromStore(
   plan: JudgingPlan,
   text: string,

@@ -140,8 +140,8 @@ export async function expire(
 /**
  * Grades open queries one by one, starting with queries selected for people. Unreachable queries wait for the next
  * round and expire after a day. If the judge cannot grade a document, the document counts as failed with grade 0, so
- * that it never leaves the estimate silently. Each grade is stored at once, so that a killed worker loses only the call
- * in flight, whose cost still counts.
+ * that the estimate never omits it silently. Each grade is stored at once, so that a killed worker loses only its
+ * current call, whose cost still counts.
  *
  * @throws the reason of `signal` when it aborts, and RecalldError database_unreachable
  */

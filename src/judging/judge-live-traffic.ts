@@ -53,7 +53,7 @@ export async function judgePipeline(
       await gradeEpisodes(context, plan, current.judge, signal);
     }
   } finally {
-    // Grades stored before an error count as well.
+    // Measures even after an error, because the grades stored before it count.
     await measureJudged(context, plan, current);
     await measureDrop(context, plan, current);
     await sendEvaluations(context, plan);
@@ -62,24 +62,27 @@ export async function judgePipeline(
   return drawn;
 }
 
-/** Time for users to give negative feedback; the sampling rate of a minute is final by then. */
+/**
+ * Delay before a query can be selected, so that users can give feedback first. The sampling rate of its minute is then
+ * final.
+ */
 const FEEDBACK_DELAY_MS = 30 * MINUTE_MS;
 /**
- * Minimum time between rounds. This time is shorter than the hourly schedule, because a job may start early after a
- * late job.
+ * Minimum time between rounds. It is shorter than the hourly schedule, because a job that starts on time may follow one
+ * that started late.
  */
 const MIN_ROUND_MS = 50 * MINUTE_MS;
-/** Failed and empty queries selected per round. Grading these queries costs nothing, and this number is enough. */
+/** Maximum number of failed and empty queries selected per round. They score 0 without being graded. */
 const KNOWN_PER_ROUND = 200;
 /**
- * Empty queries compared with shadows, per query with documents. Shadow results for an empty query must all be graded,
- * because no document was graded before.
+ * Number of empty queries compared with shadows, per query with documents. All shadow results of an empty query must be
+ * graded, because none of them has been graded yet.
  */
 const SHADOWED_EMPTY_SHARE = 0.2;
 
 /**
  * Selects gradable queries from those sampled since the last round, at a rate of `queries_per_day`. Their number is
- * prorated to the length of the round and capped by what is left of the daily budget. Failed and empty queries score 0
+ * prorated to the length of the round and limited by the rest of the daily budget. Failed and empty queries score 0
  * without being graded. An answered query whose text is not stored cannot be selected.
  *
  * @param minRoundMs minimum length of a round
@@ -111,7 +114,7 @@ async function drawQueries(
   return drawn;
 }
 
-/** Number of queries that the round's share of the remaining daily budget covers. */
+/** Returns the number of queries that the round's share of the remaining daily budget covers. */
 function affordable(budget: number, costOfQuery: number, roundMs: number, now: Date): number {
   if (costOfQuery === 0) return Number.POSITIVE_INFINITY;
   const dayLeftMs = Math.max(HOUR_MS, DAY_MS - (now.getTime() % DAY_MS));
@@ -133,7 +136,7 @@ function drawFrom(
 
 /**
  * @param shadowShares share of selected queries, by outcome, that are also compared with shadows; failed queries are
- * not, because they reveal nothing
+ * not, because a comparison would show nothing
  */
 function drawSome(
   plan: JudgingPlan,

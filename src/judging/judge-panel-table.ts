@@ -31,7 +31,7 @@ const readable = `
 
 export function createJudgePanelTable(pool: Pool) {
   return {
-    /** Today's panel (UTC). A judge with a new fingerprint starts with an empty panel. */
+    /** Returns today's panel (UTC). A judge with a new fingerprint starts with an empty panel. */
     current: (pipeline: string, fingerprint: string, now: Date): Promise<JudgePanel> =>
       inTransaction(pool, async (client) => {
         await lockInTransaction(client, 'judging', pipeline);

@@ -123,8 +123,8 @@ const drawnColumns = {
 export function createJudgedTable(pool: Pool) {
   return {
     /**
-     * Selects from the queries sampled since the last round. Several replicas may try, but only one selects in each
-     * round, because the rows and the end of the round are committed together. The first round selects no queries.
+     * Selects from the queries sampled since the last round. Several replicas may try, but only one of them succeeds
+     * per round, because the rows and the end of the round are committed together. The first round selects no queries.
      *
      * @param draw chooses among all queries of the round
      * @returns the number of selected queries; null if no round is due
@@ -239,7 +239,7 @@ export function createJudgedTable(pool: Pool) {
         [by.textHash, by.contentHash, by.fingerprint],
       ),
 
-    /** Ids of the documents that a model has already graded for a query. */
+    /** Returns the ids of the documents that a model has already graded for a query. */
     async gradedDocuments(pipeline: string, id: string): Promise<ReadonlySet<string>> {
       const { rows } = await pool.query<{ document_id: string }>(
         `select document_id from judgments where pipeline = $1::text and query_id = $2::text and judge = 'model'`,

@@ -25,7 +25,7 @@ export interface ShownDocument {
   readonly grade: number | null;
 }
 
-/** The inputs of pool scores other than the query. */
+/** Everything except the query that determines pool scores. */
 export interface PoolKind {
   readonly fingerprint: string;
   readonly k: number;
@@ -34,8 +34,8 @@ export interface PoolKind {
 }
 
 /**
- * Inserts a row for each selected query that has a probability, into a table of work that belongs to selected queries,
- * within the transaction that selects them.
+ * Inserts a row into a work table for each selected query that has a probability, in the transaction that selects the
+ * queries.
  */
 export async function insertSelected(
   client: PoolClient,

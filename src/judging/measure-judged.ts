@@ -31,7 +31,7 @@ export const POOL_GAP = 'live_ndcg_pool_gap';
 export const EPISODE_HIT_RATE = 'episode_hit_rate';
 export const REWRITE_GAIN = 'rewrite_gain';
 
-/** Measures the queries selected in the trailing window, or in its retained part. */
+/** Measures the queries selected in the trailing window, or in the retention period if it is shorter. */
 export async function measureJudged(
   { db, clock }: Context,
   plan: JudgingPlan,
@@ -112,7 +112,7 @@ export async function measureJudged(
   }
   if (judge !== null && plan.episodeShare > 0) {
     const graded = await db.judging.episodes.graded(window, { fingerprint: judge, k: depth });
-    // Most pipelines have no episodes, so a gap would be noise.
+    // Most pipelines have no episodes, so no gap is recorded without them.
     const measured = Object.keys(graded.states).length === 0 ? [] : judgedEpisodeMeasures(graded.episodes, plan);
     outcomes.push(
       ...measured.map(
@@ -166,7 +166,7 @@ export const LIVE_DROP = 'live_ndcg_drop';
 
 /** Number of days that are measured again, because late grades may have arrived. */
 const LATE_DAYS = 2;
-/** Number of days that are read as the baseline, including extra days, because some may be missing. */
+/** Number of days read for the baseline. This is more than needed, because days may be missing. */
 const BASELINE_DAYS = 70;
 
 /**

@@ -1,4 +1,4 @@
-/** How to judge the live traffic of a pipeline, with the connectors it needs. */
+/** Settings and connectors for judging the live traffic of a pipeline. */
 import type { Config, PipelineConfig } from '../app/config/schema.ts';
 import { createChatModel } from '../connectors/models/chat-model.ts';
 import { createReranker } from '../connectors/models/reranker.ts';

@@ -41,8 +41,8 @@ export interface ListedJudgment {
 }
 
 /**
- * Readable queries for people: `j` with its live query `q`, looked up by key. Queries received before $3, the start of
- * the longest window, no longer count in any score.
+ * Readable queries for people: `j` is the selected query and `q` its live query, looked up by key. Queries received
+ * before $3, the start of the longest window, no longer count in any score.
  */
 const readable = `
   judged_queries j
@@ -119,7 +119,7 @@ export function createReviewQueue(pool: Pool) {
       return found ?? null;
     },
 
-    /** @param person the grader; null for any first person */
+    /** @param person the grader; null to count only first judgments */
     async progress(pipeline: string, person: string | null, now: Date) {
       const { rows } = await pool.query<{ drawn: number; open: number; lately: number }>(
         `select count(*)::integer as drawn, count(*) filter (where ${isOpen})::integer as open,

@@ -20,7 +20,7 @@ import { deadChunks, findHubs, type ReturnedDocuments } from './rules/hubs.ts';
 export type HubsReport = Awaited<ReturnType<typeof readHubs>>;
 
 const OTHER_IDS =
-  'None of the chunks sampled from the store was ever retrieved. The retriever seems to return other ids.';
+  'None of the chunks sampled from the store was ever retrieved. The retriever probably returns ids that differ from those in the store.';
 
 /**
  * @param chunks number of chunks sampled from the store to find dead chunks; 0 for none
@@ -44,7 +44,7 @@ export async function readHubs(
     hubs,
     /**
      * Chunks that are never retrieved; null if no chunks were sampled, if the store cannot be sampled, or if its ids
-     * differ from the ids in results. `why` explains which.
+     * differ from the ids in results. `why` states the reason.
      */
     dead,
     why,
@@ -84,9 +84,9 @@ export function createReturnedReads(pool: pg.Pool) {
   return {
     /**
      * Distinguishes queries by their text, or by the text hash if texts are not stored. Golden queries come from the
-     * latest complete run of each golden set, whatever its age.
+     * latest complete run of each golden set, regardless of its age.
      *
-     * @param ids also returns which of these were retrieved
+     * @param ids ids to check; the result lists those that were retrieved
      */
     async documents(
       { pipeline, since, k, limit }: ReturnedWindow,
@@ -201,7 +201,7 @@ export async function readIndexPage(context: Context, pipeline: string, isIndexe
     isIndexed,
     /** Forbidden documents returned in the latest golden runs and sentinel runs. */
     leaks: await readLeaks(db.golden.runs, pipeline),
-    /** Hub documents of the last days. */
+    /** Hub documents of the last 7 days. */
     returned: await readHubs(reads.index.returned, store, window, AbortSignal.timeout(DRAW_LIMIT_MS)),
     /** True if chunks were sampled from the store to find dead chunks. */
     isDrawn,
@@ -214,8 +214,8 @@ export async function readIndexPage(context: Context, pipeline: string, isIndexe
 const SEARCHED_RUNS = 50;
 
 /**
- * Reads the leaks in the latest run of each golden set with forbidden documents. Sentinel runs also request all
- * forbidden documents.
+ * Reads the forbidden documents that the latest run of each golden set returned. Sentinel runs count too, because they
+ * send every query with forbidden documents.
  */
 async function readLeaks(runs: GoldenRuns, pipeline: string) {
   const recent = await Promise.all(

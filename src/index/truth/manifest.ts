@@ -14,7 +14,7 @@ import { at, createJsonApi, type HttpServiceConfig, textOf } from '../../platfor
 import type { ManifestConfig } from './config.ts';
 
 /**
- * Creates a manifest source. The manifest opens nothing until it is read.
+ * Creates a manifest source. Opens nothing until the manifest is read.
  *
  * @param configField config field of the manifest: `pipelines[0].index.manifest`
  * @throws RecalldError config_invalid for an unusable address or TLS file
@@ -40,12 +40,12 @@ export function createManifestSource(config: ManifestConfig, configField: string
 
 export interface ManifestPart {
   readonly lines: readonly SourceLine[];
-  /** Position from which to continue reading; null if reading can only start over. */
+  /** Position from which reading can continue; null if it can only start over. */
   readonly next: string | null;
 }
 
 /**
- * Reads the manifest in bounded memory: requests the next part once the previous part is stored.
+ * Reads the manifest in bounded memory: requests the next part only after the previous part is stored.
  *
  * @param from position to continue from; an unknown or expired position starts over
  * @throws RecalldError manifest_unreadable, file_unreadable, file_malformed; and the reason of `signal`

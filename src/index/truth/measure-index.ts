@@ -1,6 +1,6 @@
 /**
- * Converts the tallies of a round to measurements, in total and by segment, and these to gauges. Stale values are
- * withheld.
+ * Converts the tallies of a round to measurements, in total and by segment, and the measurements to gauges. Stale
+ * values are withheld.
  */
 
 import type { Context } from '../../core/context.ts';
@@ -36,7 +36,7 @@ export const indexMeasureNames: readonly string[] = [
   INDEX_LAG,
 ];
 
-/** Measures that pool the last day, whatever the round interval. */
+/** Measures that pool the last day, regardless of the round interval. */
 export const dailyIndexMeasures: ReadonlySet<string> = new Set([
   ...findingKinds.flatMap((kind) => (shareOfKind[kind].ofDay ? [shareOfKind[kind].measure] : [])),
   INDEX_LAG_MEDIAN,
@@ -99,7 +99,7 @@ async function pooledSince(db: Context['db'], pipeline: string, kind: FindingKin
 
 type Frame = Pick<MeasurementOutcome, 'pipeline' | 'windowStart' | 'windowEnd' | 'measuredAt'>;
 
-/** Lags in total and by segment, if there are enough changes. */
+/** Computes the lags in total and by segment, if there are enough changes. */
 function lagsOf(
   arrivals: readonly FollowedChange[],
   maxSegments: number,
@@ -168,7 +168,7 @@ export function isTooOld({ newest, gap, measure }: LatestMeasurement, now: Date)
   return ageSeconds(last.measuredAt, now) > measurementTrustSeconds({ ...last, measure }, 0);
 }
 
-/** Latest trusted shares over all documents. */
+/** Returns the latest shares over all documents that are not stale. */
 export function wrongShares(latest: readonly LatestMeasurement[], now: Date): WrongShare[] {
   return findingKinds.flatMap((kind) => {
     const newest = ofAllDocuments(latest, shareOfKind[kind].measure, now);
@@ -178,7 +178,7 @@ export function wrongShares(latest: readonly LatestMeasurement[], now: Date): Wr
   });
 }
 
-/** Latest trusted lag over all documents; null if there is none. */
+/** Returns the latest lag over all documents; null if there is none or if it is stale. */
 export function arrivalLag(latest: readonly LatestMeasurement[], now: Date): ArrivalLag | null {
   const newest = ofAllDocuments(latest, INDEX_LAG, now);
   if (newest === null) return null;

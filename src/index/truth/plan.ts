@@ -1,4 +1,4 @@
-/** How to compare the index of a pipeline with its manifest, and with which connectors. */
+/** Settings and connectors for comparing the index of a pipeline with its manifest. */
 
 import type { Config } from '../../app/config/schema.ts';
 import type { Embedder } from '../../connectors/embedders/embedder.ts';

@@ -13,7 +13,7 @@ import { type ProbedDocument, type Round, type Step, tallyBySegment } from './ro
 import { isSuperseded, queryTextOf, segmentTags } from './rules/findings.ts';
 import { FIRST_PLACE, hasSlowedDown, randomPlace, twoStageSample } from './rules/probe-estimates.ts';
 
-/** The reason why a phase cannot continue now, or not at all if the store lacks a capability. */
+/** Thrown if a phase cannot continue now, or cannot run at all because the store lacks a capability. */
 export class DeferredError extends Error {
   readonly reason: 'unsupported' | 'store_failed' | 'store_slow' | 'retriever_failed' | 'embedder_failed';
   /** Error code if the store failed. */
@@ -52,7 +52,7 @@ export function createThrottledStore(context: Context, { pipeline, callsPerSecon
   };
 }
 
-/** What a phase needs while it runs. */
+/** The context of a running phase. */
 export interface PhaseRun {
   readonly context: Context;
   readonly plan: IndexPlan;
@@ -274,7 +274,7 @@ async function orphansAmong(run: PhaseRun, ids: readonly string[]): Promise<Read
 
 /** Number of documents per call for chunks. */
 const DOCUMENTS_PER_CALL = 20;
-/** Depth at which a search for a document must find it. */
+/** A search for a document must find it among this many results. */
 const K = 10;
 
 type Chunks = ReadonlyMap<string, readonly StoredChunk[]>;
@@ -322,7 +322,7 @@ async function chunksOf(
   return found;
 }
 
-/** Checks documents that are in the store and whose chunks reveal their version. */
+/** Checks the versions of documents that are in the store. Omits documents whose chunks do not show their version. */
 function superseded(
   documents: readonly Pick<ExpectedDocument, 'id' | 'chunks' | 'segment'>[],
   chunks: Chunks,

@@ -58,7 +58,7 @@ export interface Step {
     readonly documents: readonly ProbedDocument[];
     readonly uncounted?: true;
   }[];
-  /** Additional tallies, for measures whose documents become known later or not at all. */
+  /** Additional tallies, for measures whose documents are identified later or not at all. */
   readonly counted?: readonly SegmentTally[];
   /** Ids in the store that are not in the manifest, and how often each occurred. */
   readonly suspects?: ReadonlyMap<string, number>;
@@ -72,7 +72,7 @@ const roundColumns = 'pipeline, started_at, phase, position, read_at';
 export function createRoundsTable(pool: Pool) {
   return {
     /**
-     * Leases the open round, or starts a new one; null while another worker holds it.
+     * Leases the open round, or starts a new one; null if another worker is running it.
      *
      * @param until end of the lease
      */
@@ -178,7 +178,7 @@ export function createRoundsTable(pool: Pool) {
       );
     },
 
-    /** Tallies by segment, over all rounds since `from`. */
+    /** Returns the tallies of all rounds since `from`, by segment. */
     async tallies(pipeline: string, kind: FindingKind, from: Date): Promise<ReadonlyMap<string, Tally>> {
       const rows = await queryRows<{ segment: string; n: string; found: string }>(
         pool,
@@ -189,7 +189,7 @@ export function createRoundsTable(pool: Pool) {
       return new Map(rows.map(({ segment, n, found }) => [segment, { n: Number(n), found: Number(found) }]));
     },
 
-    /** Tallies of each round since `from` over all segments, oldest first. */
+    /** Returns the tallies of each round since `from` over all segments, oldest first. */
     async talliesByRound(pipeline: string, kind: FindingKind, from: Date): Promise<readonly RoundTally[]> {
       const rows = await queryRows<{ round: Date; n: string; found: string }>(
         pool,
@@ -211,7 +211,7 @@ export function createRoundsTable(pool: Pool) {
       );
     },
 
-    /** Time of the last round with a tally of this kind. */
+    /** Returns when the last round with a tally of this kind started. */
     async lastTally(pipeline: string, kind: FindingKind): Promise<Date | null> {
       const rows = await queryRows<{ round: Date | null }>(
         pool,
@@ -229,7 +229,7 @@ export function createRoundsTable(pool: Pool) {
       );
     },
 
-    /** Findings of a kind, oldest first. */
+    /** Returns the findings of a kind, oldest first. */
     async findings(pipeline: string, kind: FindingKind, limit: number): Promise<readonly NamedDocument[]> {
       return queryRows<NamedDocument>(
         pool,

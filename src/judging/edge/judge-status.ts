@@ -14,7 +14,7 @@ import { measuresOfScore } from '../rules/judged-measures.ts';
 
 export type JudgeStatus = Awaited<ReturnType<typeof readJudgeStatus>>;
 
-/** @param person person whose queue is read; null for any first person */
+/** @param person person whose queue is read; null for the queue of first judgments */
 export async function readJudgeStatus({ db, clock }: Context, pipeline: string, person: string | null) {
   const now = clock.now();
   const latest = (await db.measurements.latest(now)).filter((one) => one.pipeline === pipeline);

@@ -20,7 +20,7 @@ const newJudgment = z.strictObject({
   judge: z
     .literal('person')
     .default('person')
-    .describe('Kind of judge: always `person`, because model grades cannot be posted.'),
+    .describe('Kind of judge. Only `person` is accepted, because model grades cannot be posted.'),
 });
 
 const newJudgments = z.union([newJudgment, z.array(newJudgment).min(1).max(1000)]);

@@ -15,7 +15,7 @@ export interface EpisodeScores {
 
 /** A graded episode with its probability of being sampled, selected and graded. */
 export interface ScoredEpisode extends EpisodeScores {
-  /** Identifies what was sampled: the session, else the episode. */
+  /** Identifies the sampled unit: the session, or the episode if it has no session. */
   readonly cluster: number;
   readonly probability: number;
   readonly tags: Readonly<Record<string, string>>;

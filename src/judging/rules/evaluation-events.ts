@@ -34,8 +34,8 @@ const withoutDocuments: Record<Exclude<QueryOutcome, 'ok'>, string> = {
 };
 
 /**
- * Returns one event per score, as computed by `judgedScores`. A document that was deleted or that the judge failed on
- * counts as 0, as in the estimate for all traffic. Only hit_rate has a label, which states whether one of the first
+ * Returns one event per score, as computed by `judgedScores`. A document counts as 0 if it was deleted or the judge
+ * failed on it, as in the estimate for all traffic. Only hit_rate has a label, which states whether one of the first
  * `depth` documents is relevant. Events contain no query or document texts.
  */
 export function evaluationsOf(query: EvaluatedQuery, pipeline: string, depth: number) {

@@ -94,7 +94,7 @@ const topics = {
   ),
 } as const;
 
-/** True if a sentence, or two in a row, demands a grade, according to its topics. */
+/** True if one sentence, or two consecutive sentences, demand a grade, judging by their topics. */
 function demandsGrade(text: string): boolean {
   const sentences = text.split(/(?<=[.!?。\n])\s*/u);
   return sentences.some((sentence, at) => {
@@ -128,7 +128,7 @@ const grading: readonly RegExp[] = [
   /(?:この|该|此|本)(?:文档|文件|文章|段落)[^。\n]{0,20}(?:3分|满分|最高分)/u,
 ];
 
-/** Letter disguises: digits for letters, with 1 read once as i and once as l. */
+/** Digits that replace letters. 1 can replace i or l, so there are two maps. */
 const disguises: readonly Readonly<Record<string, string>>[] = [
   { '0': 'o', '1': 'i', '3': 'e', '4': 'a', '5': 's', '7': 't', '@': 'a', $: 's' },
   { '0': 'o', '1': 'l', '3': 'e', '4': 'a', '5': 's', '7': 't', '@': 'a', $: 's' },

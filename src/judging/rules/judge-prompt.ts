@@ -46,7 +46,7 @@ export interface StoredText {
   readonly content: string;
 }
 
-/** The query and document as the judge receives them, truncated to the maximum length. */
+/** Returns the query and the document as the judge receives them, truncated to the maximum length. */
 export function readTexts(query: string, document: string): { readonly query: string; readonly document: string } {
   return { query: query.slice(0, MAX_QUERY_CHARACTERS), document: document.slice(0, MAX_DOCUMENT_CHARACTERS) };
 }
@@ -77,7 +77,7 @@ export function repairMessages(asked: readonly PromptMessage[], answer: string):
   ];
 }
 
-/** Everything that is the same in all calls. Any change to the prompt means a new judge. */
+/** Returns everything that is the same in all calls. Any change to the prompt makes it a different judge. */
 export function promptIdentity(): string {
   return JSON.stringify([instructions, gradeSchema, MAX_DOCUMENT_CHARACTERS]);
 }

@@ -1,6 +1,6 @@
 /**
- * Mean live relevance over all sessions, estimated from a few graded sessions, and drops in it: detected by model
- * grades, confirmed or rejected by human judgments.
+ * Mean live relevance over all sessions, estimated from a few graded sessions. Drops are detected by model grades, and
+ * confirmed or rejected by human judgments.
  */
 import { normalQuantile, studentTQuantile } from '../../math/stats/distributions.ts';
 import { effectiveNumber, jackknifeVariance } from '../../math/stats/effective-number.ts';
@@ -54,7 +54,7 @@ const MIN_SESSIONS = 2;
  *
  * Y is the weighted mean of human judgments, F1 the weighted mean of model grades over all queries that the model
  * graded, and F2 the same mean over the queries that people graded too. The weights are inverse probabilities. F1 and
- * F2 estimate the same quantity, whatever the bias of the model, so their difference adds no bias to theta and removes
+ * F2 estimate the same quantity, however biased the model is, so their difference adds no bias to theta and removes
  * noise that Y shares with F2. This is the difference estimator of two-phase sampling (Särndal, Swensson and Wretman,
  * Model Assisted Survey Sampling, 1992, chapter 9), and prediction-powered inference with a tuned lambda (Angelopoulos,
  * Duchi and Zrnic, PPI++, 2023).
@@ -92,7 +92,7 @@ export function studentBounds({ value, standardError, degreesOfFreedom }: Judged
 }
 
 /**
- * Spread below which it is due to rounding or coincidence. The interval then relies only on the number of human-graded
+ * A smaller spread is due to rounding or coincidence. The interval then depends only on the number of human-graded
  * sessions.
  */
 const NO_SPREAD = 1e-9;
@@ -278,9 +278,9 @@ const ALPHA = FALSE_DROPS_PER_YEAR / 365 / spans.length;
 /** Minimum number of baseline days: two weeks, so that every weekday is included. */
 const MIN_BASELINE_DAYS = 14;
 const MAX_BASELINE_DAYS = 42;
-/** Minimum drop; a smaller drop is not reported, however certain it is. */
+/** Minimum drop; a smaller drop is not reported, even if it is certain. */
 const MIN_DROP = 0.02;
-/** Number of days after which human judgments that exclude the detected drop reject it. */
+/** Number of days after which a drop is rejected if human judgments exclude it. */
 const MAX_UNDECIDED_DAYS = 10;
 /** Minimum number of human-graded sessions on each side. */
 const MIN_DROP_SESSIONS = 8;
@@ -293,7 +293,7 @@ const MIN_CONFIRMED_SHARE = 0.5;
  * Compares the last 1, 2, 3, 5, 7, 10 and 14 days with up to 42 days before them and returns the most significant span.
  * Each day counts once. The standard deviation of a span is the larger of the sampling error and the spread between
  * baseline days, so that good and bad weekdays are not reported as a drop. Uses Student's t, with degrees of freedom
- * one below the number of baseline days. The bounds hold for all spans and all daily tests of a year together (union
+ * one below the number of baseline days. The bounds cover all spans and all daily tests of a year together (union
  * bound), with 0.5 false detections per year.
  *
  * @param days ascending, all from one judge
@@ -324,10 +324,10 @@ function dropOf(days: readonly JudgedDay[], span: number): (RelevanceDrop & { re
 }
 
 /**
- * Estimates the drop from human judgments. Applies the estimator of judged live relevance, which works with any judge,
- * separately to the periods before and after the drop. The interval of the difference combines the intervals of both
- * sides (Zou and Donner 2008), which allow for scores clustered at one end, because a small sample may miss a fault
- * that affects few queries.
+ * Estimates the drop from human judgments. Applies the estimator of judged live relevance, which is valid for any
+ * judge, separately to the periods before and after the drop. The interval of the difference combines the intervals of
+ * both sides (Zou and Donner 2008), which account for scores clustered at one end, because a small sample may miss a
+ * fault that affects few queries.
  *
  * @returns null with fewer than 8 human-graded sessions on either side
  */

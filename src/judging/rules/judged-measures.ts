@@ -1,7 +1,7 @@
 /**
- * Estimates scores of all live traffic from the graded queries of a window: from human judgments where there are
- * enough, else from the model alone. Also estimates how much of nDCG is due to an ideal order that contains only
- * documents that users got.
+ * Estimates scores of all live traffic from the graded queries of a window: from human judgments if there are enough,
+ * otherwise from the model alone. Also estimates how much of nDCG is due to an ideal order that contains only documents
+ * that users got.
  */
 
 import { ALL_SEGMENT, type QueryOutcome } from '../../core/model.ts';
@@ -32,10 +32,10 @@ export interface GradedQuery {
   /** Probability that the query is sampled and selected. */
   readonly probability: number;
   /**
-   * True if the query was selected for people. Human judgments of other queries are not a random part of the traffic.
+   * True if the query was selected for people. Human judgments of other queries are not a random sample of the traffic.
    */
   readonly needsHuman: boolean;
-  /** Judges that graded the query's documents; several if the judge changed meanwhile. */
+  /** Judges that graded the documents of the query. There are several if the judge changed during grading. */
   readonly judges: readonly string[];
   /** Documents, best first; empty for a failed or empty query. */
   readonly documents: readonly GradedDocument[];
@@ -120,11 +120,11 @@ interface ScoredQuery extends GradedQuery {
 
 /**
  * Estimates the measures of all traffic and of each segment. Weights are inverse probabilities, calibrated to the
- * counted arrivals of each outcome, separately for model-graded and human-graded queries. This assumes that an
- * ungradable query is like the other queries with its outcome. A document that was deleted or that the judge failed on
- * has grade 0.
+ * counted arrivals of each outcome, separately for model-graded and human-graded queries. This assumes that ungradable
+ * queries resemble the other queries with the same outcome. A document that was deleted or that the judge failed on has
+ * grade 0.
  *
- * Corrected scores use the grades of every judge in the window, because they are valid whatever the judge's bias.
+ * Corrected scores use the grades of every judge in the window, because they are valid however biased the judges are.
  * Uncorrected scores use the current judge only, so that a change of the judge does not look like a change of the
  * score.
  */
@@ -229,7 +229,7 @@ function measureSegment(segment: string, queries: readonly ScoredQuery[], weigh:
   });
 }
 
-/** Treats model grades as human ones, so that `judgedMean` estimates the model's mean. */
+/** Passes model grades as human judgments, so that `judgedMean` estimates the model's mean. */
 function modelAsHuman(
   { cluster, outcome, probability, now }: ScoredQuery,
   measure: ScoredMeasure,
@@ -309,8 +309,8 @@ export interface PooledQuery {
 }
 
 /**
- * Mean over all live queries of the nDCG lost when the ideal order includes the pool. Uses model grades only. Weights
- * are inverse probabilities, calibrated to the counted arrivals of each outcome.
+ * Estimates, as a mean over all live queries, by how much nDCG decreases when the ideal order includes the pool. Uses
+ * model grades only. Weights are inverse probabilities, calibrated to the counted arrivals of each outcome.
  *
  * @param counted live queries in the window by outcome, whether sampled or not
  * @returns null with fewer than 2 pooled sessions; `n` is the number of pooled queries

@@ -68,7 +68,7 @@ export function indexPage(data: IndexPageData, trends: ReadonlyMap<string, reado
       section(
         'index',
         'Store and manifest',
-        { lead: 'The vector store compared with the manifest of the documents that it should hold.' },
+        { lead: 'The vector store compared with the manifest of the documents that should be in it.' },
         status(data),
       ),
       leaks.length > 0 && leaked(leaks),
@@ -173,7 +173,7 @@ export function hubsSection(
 const MAX_DEAD = 50;
 
 export function deadChunks({ dead, why, queries }: HubsReport): Content {
-  if (dead === null) return empty(why ?? 'No chunks were drawn.');
+  if (dead === null) return empty(why ?? 'No chunks were sampled.');
   const { share, low, high, sampled, ids: all } = dead;
   const summary = all.length > MAX_DEAD ? `The first ${MAX_DEAD} of ${count(all.length)}` : 'Ids';
   return [

@@ -143,7 +143,8 @@ async function probesOf(
       queries.push(tenantProbe(`probe-${sha256(`${asked}\0${id}`).slice(0, 16)}`, text, asked, forbidden));
     }
   }
-  // `prefix`: forbidden id prefix; null if the segment's ids have no unique prefix. `ids` then lists some ids.
+  // `prefix`: forbidden id prefix; null if the ids of the segment have no unique prefix. Then `ids` is the number of
+  // forbidden ids.
   return { segment, queries, prefix, ids: prefix === null ? Math.min(range.some.length + 1, range.count) : 0 };
 }
 

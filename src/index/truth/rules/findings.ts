@@ -152,7 +152,7 @@ const TIMES_NOISE = 4;
 
 /**
  * @param vectors of a chunk: the stored vector, and two new embeddings of its text
- * @param minCosine minimum cosine to the stored vector; stores with 8-bit vectors change it little
+ * @param minCosine minimum cosine to the stored vector; storing vectors in 8 bits hardly changes it
  */
 export function isOfOtherModel(
   { stored, again, repeated }: Readonly<Record<'stored' | 'again' | 'repeated', Float32Array>>,
@@ -166,15 +166,15 @@ export function isOfOtherModel(
 /** Maximum length of a query text, in characters. */
 const QUESTION_CHARACTERS = 300;
 
-/** The beginning of the first non-empty text, as a query; null if there is none. */
+/** Returns the beginning of the first non-empty text, to be used as a query; null if there is none. */
 export function queryTextOf(contents: readonly (string | null)[]): string | null {
   const text = contents.find((content) => content !== null && content.trim() !== '');
   return text?.trim().slice(0, QUESTION_CHARACTERS).trim() ?? null;
 }
 
 /**
- * The common prefix of all ids in a segment, up to the last character that is neither a letter nor a digit, so that it
- * fits future ids: `tenant-b/` for `tenant-b/10` to `tenant-b/17`; null if there is none.
+ * Returns the common prefix of all ids in a segment, up to the last character that is neither a letter nor a digit, so
+ * that it also matches future ids: `tenant-b/` for `tenant-b/10` to `tenant-b/17`; null if there is none.
  *
  * @param first smallest id, by bytes
  * @param last largest id: a common prefix of both is a prefix of all ids

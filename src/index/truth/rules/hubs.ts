@@ -44,7 +44,7 @@ export function findHubs({ queries, documents, results, top }: ReturnedDocuments
   const mean = results / documents / queries;
   return top
     .map((one) => {
-      // The confidence interval of the share holds for all documents together.
+      // The confidence intervals are simultaneous: they cover all documents together.
       const share = one.queries / queries;
       return { ...one, share, ...wilsonInterval(share, queries, 1 - ERROR / documents) };
     })
@@ -53,7 +53,7 @@ export function findHubs({ queries, documents, results, top }: ReturnedDocuments
 
 /**
  * Returns the share of chunks that are never retrieved; null if none of the sampled chunks was ever retrieved, because
- * the retriever then returns other ids than the store.
+ * the ids that the retriever returns then differ from those in the store.
  *
  * @param sampled ids sampled uniformly from the store
  * @param retrieved the sampled ids that any query retrieved

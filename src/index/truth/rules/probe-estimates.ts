@@ -18,7 +18,7 @@ export const SECOND_STAGE = 5;
  * the new sample. An alert therefore does not wait for several rounds, and rounds without problems stay cheap. The
  * second sample is independent of the first, so its confidence interval is valid.
  *
- * @param look checks a new random sample of the given size
+ * @param check checks a new random sample of the given size
  */
 export async function twoStageSample<Seen extends { readonly tally: Tally }>(
   first: number,
@@ -45,7 +45,7 @@ export interface RoundTally extends Tally {
   readonly round: Date;
 }
 
-/** Probability that rounds which measure one share are split, for each call. */
+/** Probability, per call, that rounds with the same share are split. */
 const SPLIT_ALPHA = 0.01;
 
 /**
