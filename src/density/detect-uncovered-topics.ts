@@ -42,7 +42,7 @@ export function searchIntervalMs({ windowMs }: DensityPlan): number {
  * Searches for uncovered topics in every pipeline whose search is due. Several workers may run this concurrently: if
  * two searches follow the same earlier search, only one of them is stored, so that a topic keeps its id.
  *
- * @throws as forEachPipeline
+ * @throws the errors of forEachPipeline
  */
 export async function detectUncoveredTopics(context: Context, signal: AbortSignal): Promise<void> {
   const searches = await context.db.density.topics.latestSearches();

@@ -268,7 +268,7 @@ const MAX_STEPS = 48;
  * concurrently: each step starts from a revision of the state, and if two steps start from the same revision, only one
  * is stored.
  *
- * @throws as forEachPipeline
+ * @throws the errors of forEachPipeline
  */
 export async function evaluateDensity(context: Context, signal: AbortSignal): Promise<void> {
   await forEachPipeline(context.densityPlans, signal, async (plan) => {

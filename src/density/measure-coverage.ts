@@ -25,7 +25,7 @@ const MAX_RETRY_MS = 600_000;
  *
  * @param endsAt no query is claimed after this time
  * @param request called at most once, if there is work for another worker
- * @throws as forEachPipeline
+ * @throws the errors of forEachPipeline
  */
 export async function measureCoverage(
   context: Context,

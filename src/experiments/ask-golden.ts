@@ -1,4 +1,4 @@
-/** Starts shadow runs after a completed run of their pipeline, and adds a test after a completed shadow run. */
+/** Starts shadow runs when a run of their pipeline completes, and adds a test when a shadow run completes. */
 import type { Context } from '../core/context.ts';
 import type { AnsweredPair } from '../golden/golden-statistics.ts';
 import { judgedQueries } from '../golden/rules/golden-set.ts';
@@ -28,7 +28,9 @@ export async function followWithShadows(
   if (shadowed !== undefined && shadow !== undefined) await testShadow(context, run, shadowed, shadow, signal);
 }
 
-/** Starts each version at most once a day (UTC), so that an hourly set does not send more queries to the shadow. */
+/**
+ * Runs each version of a set at most once a day (UTC), so that an hourly set does not send all its runs to the shadow.
+ */
 async function startBeside(
   context: Context,
   run: GoldenRun,
@@ -37,7 +39,7 @@ async function startBeside(
 ): Promise<void> {
   const { goldenSet, goldenSetVersion: version } = run;
   if (pipeline.golden.every(({ set }) => set !== goldenSet)) return;
-  // Starts no shadow run, because any shadow would look better during an outage of the pipeline.
+  // Starts no shadow run during an outage of the pipeline, because any shadow would then look better.
   if (failedShare(await context.db.golden.runs.outcomes(run.id)) > ERRORS_SHARE) return;
   const today = startOfUtcDay(context.clock.now());
   let calls = 0;
@@ -54,7 +56,7 @@ async function startBeside(
     return;
   }
   const naming = chunkSeparator === null ? {} : { chunkSeparator };
-  // An outage of the shadow is no evidence about its results.
+  // An outage of the shadow shows nothing about the quality of its results.
   const settings = { ...run.settings, ...limits, ...naming, onError: 'void' } as const;
   const id = await createGoldenRun(context, asked, { ...scheduleOf(pipeline, goldenSet), settings }, version, {
     trigger: 'schedule',

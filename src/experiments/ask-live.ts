@@ -11,16 +11,16 @@ import type { UnaskedQuery } from './sql/shadow-answers.ts';
 
 /** Time limit of a round over all shadows; a round starts every five minutes. */
 const TURN_MS = 200_000;
-/** Maximum age of a query; later, the index may differ from the index that answered the user. */
+/** Maximum age of a query. For older queries, the index may differ from the index that answered the user. */
 const PATIENCE_MS = HOUR_MS;
 const MAX_PER_TURN = 500;
 /** Assumed number of documents if the service does not report top_k. */
 const USUAL_K = 10;
 
 /**
- * Runs one round over all shadows; the next round continues where the time limit stopped the previous one.
+ * Runs one round over all shadows. If the time limit stops a round, the next round continues where it stopped.
  *
- * @throws as forEachPipeline, with the name of the shadow's target
+ * @throws the errors of forEachPipeline, with the name of the shadow's target
  */
 export async function askShadows(context: Context, signal: AbortSignal): Promise<void> {
   const turn = AbortSignal.any([signal, AbortSignal.timeout(TURN_MS)]);

@@ -9,7 +9,7 @@ import type { Shadow, WatchedPipeline } from '../golden/watched-pipeline.ts';
 import { keyOf } from './context.ts';
 import type { ShadowAnswer, UnaskedQuery } from './sql/shadow-answers.ts';
 
-/** Consecutive failures after which the rest waits for the next round. */
+/** Number of consecutive failures after which the remaining queries wait for the next round. */
 const MAX_FAILURES = 5;
 
 export function startOfUtcDay(now: Date): Date {
@@ -17,7 +17,8 @@ export function startOfUtcDay(now: Date): Date {
 }
 
 /**
- * Maximum live queries per day for a shadow: its call limit minus the queries of all golden sets, whether run or not.
+ * Returns the maximum number of live queries per day for a shadow: its call limit minus the queries of all golden sets,
+ * even of sets that are not run.
  */
 export async function liveCallsPerDay(
   sets: GoldenSets,
@@ -47,7 +48,7 @@ interface Asking {
   readonly shadow: Shadow;
   readonly queries: readonly UnaskedQuery[];
   readonly lanes: number;
-  /** Name that distinguishes this work from other work of the same worker. */
+  /** Name that distinguishes this task from other tasks of the same worker. */
   readonly work: string;
   readonly withText: boolean;
   depth(query: UnaskedQuery): number;

@@ -1,6 +1,6 @@
 /**
- * `pipelines[].shadow`: retrievers that may replace the pipeline's own; `pipelines[].variants`: variants that the
- * service serves to some users.
+ * `pipelines[].shadow`: retrievers that may replace the pipeline's own. `pipelines[].variants`: variants that the
+ * service serves to a share of its users.
  */
 import { z } from 'zod';
 import { embedderSchema } from '../connectors/embedders/embedder.ts';
@@ -23,17 +23,17 @@ const shadow = z.strictObject({
     .min(0)
     .max(1)
     .default(0.05)
-    .describe('Share of the sampled live queries that are sent to the shadow; 0 sends none.'),
+    .describe('Share of the sampled live queries that is sent to the shadow; 0 sends none.'),
   max_calls_per_day: z
     .int()
     .min(1)
     .max(10_000_000)
     .default(2000)
     .describe(
-      'Maximum queries per day (UTC). recalld first sends each golden set of the pipeline once, and then live queries.',
+      'Maximum number of queries per day (UTC). recalld first sends each golden set of the pipeline once, and then live queries.',
     ),
-  max_per_second: z.number().positive().max(10_000).default(2).describe('Maximum queries per second.'),
-  concurrency: z.int().min(1).max(64).default(2).describe('Maximum concurrent queries.'),
+  max_per_second: z.number().positive().max(10_000).default(2).describe('Maximum number of queries per second.'),
+  concurrency: z.int().min(1).max(64).default(2).describe('Maximum number of concurrent queries.'),
   cost_per_call: z.number().min(0).max(1000).default(0).describe('Cost per query in US dollars, for the report.'),
   difference: z
     .number()
@@ -48,7 +48,7 @@ const shadow = z.strictObject({
     .nullable()
     .default(null)
     .describe(
-      'Separator after the document id in a chunk id, such as "#" in "kb-17#3". If set, results and judgments are compared by document, because a re-chunked index has other chunk ids. If null, ids are compared unchanged.',
+      'Separator after the document id in a chunk id, such as "#" in "kb-17#3". If set, results and judgments are compared by document, because re-chunking an index changes its chunk ids. If null, ids are compared unchanged.',
     ),
 });
 

@@ -1,4 +1,4 @@
-/** Members that experiments add to the context. */
+/** Tables and plans for experiments in the context. */
 
 import type { Pool } from 'pg';
 import type { Shadow, WatchedPipeline } from '../golden/watched-pipeline.ts';

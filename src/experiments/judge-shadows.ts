@@ -16,17 +16,17 @@ import { judgedSeries } from './sql/interim-analyses.ts';
 import type { ShadowAnswer, UnaskedQuery } from './sql/shadow-answers.ts';
 
 /**
- * Maximum age of a query. Queries are selected hourly, half an hour after they arrive; later, the index may differ from
- * the index that answered.
+ * Maximum age of a query. Queries are selected hourly, half an hour after they arrive. For older queries, the index may
+ * differ from the index that answered the user.
  */
 const PATIENCE_MS = 4 * HOUR_MS;
 
 /**
  * Runs one round for every shadow. A query selected for judging is sent to the shadow once the results of users are
- * graded. The round stays within the shadow's call budget and the judge's remaining daily budget. The round relies only
- * on stored grades, no matter when they were stored. Repeating a round sends no query twice.
+ * graded. The round stays within the shadow's call budget and the judge's remaining daily budget. The round uses all
+ * stored grades, including grades from earlier rounds. Repeating a round sends no query twice.
  *
- * @throws as forEachPipeline, with the name of the shadow's target
+ * @throws the errors of forEachPipeline, with the name of the shadow's target
  */
 export async function judgeShadows(context: Context, signal: AbortSignal): Promise<void> {
   const work = context.judgingPlans.flatMap((plan) =>
@@ -113,7 +113,7 @@ function contentsOf(
   found: readonly FoundDocument[],
   k: number,
 ) {
-  // Another index may have different texts under the same chunk ids.
+  // If the shadow has another index, its texts may differ for the same chunk ids.
   const same = chunkSeparator === null ? documents : [];
   const best = [...new Map(found.map((one) => [one.id, one])).values()].slice(0, k);
   const contents = best.flatMap(({ id, text }) => {

@@ -24,7 +24,7 @@ export const experimentMetrics = {
   ...boundedGauges(
     {
       recalld_shadow_overlap:
-        "Mean rank-biased overlap of the shadow's results with the results of users, for live queries in the last seven days.",
+        "Mean rank-biased overlap of the shadow's results with the results that users got, for live queries in the last seven days.",
       recalld_shadow_changed_ratio:
         'Share of live queries for which the shadow returns different results, over seven days.',
     },

@@ -8,7 +8,7 @@ import type { ExperimentKey } from './sql/interim-analyses.ts';
 
 /** `experiment` is the tag whose value identifies the arm. */
 export interface VariantPlan extends ArmsDesign, ExperimentKey {
-  /** Start of the comparison; null for as far back as live queries are stored. */
+  /** Start of the comparison; null to include all stored live queries. */
   readonly since: Date | null;
   readonly rates: SamplingPolicy['rates'];
   readonly retentionDays: number;

@@ -20,7 +20,7 @@ const explanations: Readonly<Record<ExperimentVerdict, string>> = {
   regression: 'The candidate is worse.',
   improvement: 'The candidate is better.',
   no_change: 'The candidate is as good: any difference is too small to matter.',
-  inconclusive: 'Undecided: a difference that matters is neither shown nor excluded.',
+  inconclusive: 'Undecided: a relevant difference is neither shown nor excluded.',
   no_data: 'There is too little data.',
 };
 

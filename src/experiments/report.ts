@@ -27,7 +27,7 @@ const comparisonSchema = z.object({
   ),
   ci_high: number,
   n: z.int().describe('Golden queries, judged live queries, or sessions of the candidate.'),
-  baseline_n: z.int().describe('The same number for the baseline; for `traffic`, sessions of the baseline.'),
+  baseline_n: z.int().describe('Golden queries, judged live queries, or sessions of the baseline.'),
   measured_until: z.iso.datetime().nullable().describe('End of the latest data.'),
   smallest_detectable_difference: number.describe(
     'Smallest difference that the current data detects with 80 % probability; null for `traffic`.',
@@ -119,8 +119,8 @@ export const variantsReportSchema = z.object({
       .describe('Number of sessions that saw more than one arm. They are excluded from every arm.'),
     unnamed_sessions: z.int().describe('Sessions whose tag value is not an arm in the config.'),
   }),
-  difference: z.number().describe('Smallest difference that matters.'),
-  confidence: z.number().describe('Joint confidence of all bounds at all interim analyses.'),
+  difference: z.number().describe('Smallest relevant difference.'),
+  confidence: z.number().describe('Confidence that all bounds are valid at all interim analyses.'),
   arms: z.array(z.object(candidateShape)),
 });
 

@@ -10,7 +10,7 @@ import type { VariantPlan } from './plan.ts';
 import { type GradedQuery, sumArms, type UsedQuery } from './rules/arms.ts';
 import { trafficSeries } from './sql/interim-analyses.ts';
 
-/** How long after a day its clicks, feedback and grades are included, equally for every arm. */
+/** Time after the end of a day during which its clicks, feedback and grades still count, equally for every arm. */
 const PATIENCE_MS = 6 * HOUR_MS;
 /** Maximum number of samples per day; if there are more, sessions are subsampled. */
 const MAX_SAMPLES = 50_000;

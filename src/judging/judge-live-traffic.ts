@@ -23,7 +23,7 @@ import { evaluationsOf } from './rules/evaluation-events.ts';
  * measures again. An unreachable judge, retriever or store is counted (`recalld_judge_failures_total`), and the
  * deferred queries wait for the next round.
  *
- * @throws as forEachPipeline
+ * @throws the errors of forEachPipeline
  */
 export function judgeLiveTraffic(context: Context, plans: readonly JudgingPlan[], signal: AbortSignal): Promise<void> {
   return forEachPipeline(plans, signal, (plan) => judgePipeline(context, plan, signal, MIN_ROUND_MS));

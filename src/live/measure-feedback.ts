@@ -40,7 +40,7 @@ export interface DropDetails extends Readonly<Record<string, unknown>> {
 /**
  * Measures the feedback on every pipeline. Idempotent, apart from feedback that arrives in between.
  *
- * @throws as forEachPipeline
+ * @throws the errors of forEachPipeline
  */
 export async function measureFeedback(context: Context, signal: AbortSignal): Promise<void> {
   const latest = await context.db.measurements.latest(context.clock.now());

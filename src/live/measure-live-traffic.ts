@@ -29,7 +29,7 @@ export interface StagesDetails {
  * Measures every pipeline, several at a time. Idempotent, apart from data that arrives in between. Pipelines with the
  * oldest measurement come first, so that a timeout does not skip the same pipeline twice.
  *
- * @throws as forEachPipeline
+ * @throws the errors of forEachPipeline
  */
 export async function measureLiveTraffic(context: Context, signal: AbortSignal): Promise<void> {
   const latest = await context.db.measurements.latest(context.clock.now());

@@ -50,7 +50,7 @@ it('reports what each test observed, and exits with 0 if everything supported wo
   expect(stdout).toMatch(
     /^ok +search\.exact +For 12 queries, the results equal those of brute force over 200 vectors/m,
   );
-  expect(stdout).toMatch(/^ok +search\.filter +5 neighbours for the value of topic/m);
+  expect(stdout).toMatch(/^ok +search\.filter +5 neighbors for the value of topic/m);
   expect(stdout).toMatch(/^ok +sample\.uniform +20 samples of 50/m);
   expect(code).toBe(0);
 });

@@ -23,13 +23,16 @@ export type EmbedderAnswer =
 /** Converts texts into vectors of equal length. */
 export interface Embedder {
   /**
-   * Kind of API, model and requested dimension in one line. Embedders with different identities return different
+   * Kind of API, model and requested dimension, in one line. Embedders with different identities may return different
    * vectors.
    */
   readonly identity: string;
-  /** Splits a large request into several. Fails as a whole. Rejects only with the reason of `signal`. */
+  /**
+   * Splits a large request into several requests. If one of them fails, the call fails. Rejects only with the reason of
+   * `signal`.
+   */
   embed(texts: readonly string[], signal: AbortSignal): Promise<EmbedderAnswer>;
-  /** Closes connections; missing if there are none. */
+  /** Closes connections; absent if there are none. */
   close?(): Promise<void>;
 }
 

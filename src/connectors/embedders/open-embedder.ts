@@ -28,8 +28,8 @@ type EmbedderOf<Kind extends EmbedderConfig['kind']> = Extract<EmbedderConfig, {
  * OpenAI-compatible embedders: OpenAI, Azure, vLLM, Text Embeddings Inference, Ollama and gateways.
  *
  * `POST {base}/embeddings {model, input, encoding_format: "float", dimensions?}`. Vectors are sorted by their `index`.
- * Azure's `api-version` is a parameter of the base address. Some gateways answer in base64 no matter what was
- * requested, so that form is accepted too.
+ * Azure's `api-version` is a parameter of the base address. Some gateways always return base64, so base64 is accepted
+ * too.
  */
 function createOpenAiEmbedder(
   { model, dimensions, batch_size: batchSize }: EmbedderOf<'openai'>,
@@ -101,7 +101,7 @@ function createTeiEmbedder(
   api: JsonApi,
 ): Embedder {
   return {
-    // The service runs one model, chosen when it starts, and requests do not name it.
+    // The service runs a single model, which is chosen at its start, and requests do not name the model.
     identity: `tei${promptName === undefined ? '' : ` ${promptName}`}`,
     embed: (texts, signal) =>
       embedInBatches(
@@ -143,15 +143,15 @@ function readRows(json: unknown): VectorReading {
   return { kind: 'vectors', vectors };
 }
 
-/** The vectors in one response, in the order of the texts, or the problem with the response. */
+/** Vectors of one response, in the order of the texts, or the problem with the response. */
 type VectorReading =
   | { readonly kind: 'vectors'; readonly vectors: readonly Float32Array[] }
   | { readonly kind: 'broken'; readonly code: string; readonly problem: string };
 
 /**
  * Embeds the texts in batches. Returns all vectors, or the first failure. The latency is summed over the batches. In
- * addition to connection codes, failures have the codes `wrong_count`, `missing_index`, `no_vector`, `not_a_number`,
- * `length_mismatch`, `dimension_mismatch` and `zero_vector`, because a vector without a direction has no neighbours.
+ * addition to connection errors, failures have the codes `wrong_count`, `missing_index`, `no_vector`, `not_a_number`,
+ * `length_mismatch`, `dimension_mismatch` and `zero_vector`, because a vector without a direction has no neighbors.
  */
 async function embedInBatches(
   settings: {

@@ -32,7 +32,7 @@ export const llmSchema = z
   })
   .optional()
   .describe(
-    'The chat model that generates queries for `golden generate` and grades documents for pipelines with `judged`.',
+    'The chat model that generates queries for `golden generate` and grades documents of pipelines with `judged`.',
   );
 
 type LlmConfig = NonNullable<z.infer<typeof llmSchema>>;
@@ -148,7 +148,7 @@ export type ChatAnswer =
   | {
       readonly kind: 'text';
       readonly text: string;
-      /** True if the model finished; truncated text is not JSON. */
+      /** True if the model finished its answer. A truncated answer is not valid JSON. */
       readonly isWhole: boolean;
       /** Number of tokens used; null if the service does not report it. */
       readonly usage: TokenUsage | null;
@@ -159,7 +159,7 @@ export type ChatAnswer =
 export interface ChatModel {
   /** Name of the model, for the record. */
   readonly model: string;
-  /** Closes connections; missing if there are none. */
+  /** Closes connections; absent if there are none. */
   close?(): void;
   /** Rejects only with the reason of `signal`. */
   answer(request: ChatRequest, signal: AbortSignal): Promise<ChatAnswer>;

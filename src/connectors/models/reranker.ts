@@ -3,7 +3,7 @@ import type { RerankerConfig } from '../retrievers/config.ts';
 
 type RerankerOf<Kind extends RerankerConfig['kind']> = Extract<RerankerConfig, { kind: Kind }>;
 
-/** The service's batch size, unless it was started with another `--max-client-batch-size`. */
+/** Default batch size of the service, which its option `--max-client-batch-size` can change. */
 const BATCH_SIZE = 32;
 
 /**
@@ -63,7 +63,7 @@ export interface Reranker {
     request: { readonly text: string; readonly candidates: readonly RerankCandidate[]; readonly k: number },
     signal: AbortSignal,
   ): Promise<RerankerAnswer>;
-  /** Closes connections; missing if there are none. */
+  /** Closes connections; absent if there are none. */
   close?(): Promise<void>;
 }
 
@@ -104,7 +104,7 @@ function readScores(results: unknown, scoreKey: string, count: number): ScoreRea
   return { kind: 'scores', scores: [...scores.values()] };
 }
 
-/** Sorts the candidates by score, best first; equal scores keep the first stage's order. */
+/** Sorts the candidates by score, best first; equal scores keep the order of the first stage. */
 function rankCandidates(
   candidates: readonly RerankCandidate[],
   scores: readonly CandidateScore[],

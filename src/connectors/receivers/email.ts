@@ -108,7 +108,7 @@ function problemIn({ code, responseCode, message }: SmtpError, host: string, fie
       return `${server} could not be reached (${message}): check ${field}.url.`;
     case undefined:
     default:
-      return `${server} did not take the message${reply}${reply === '' ? ` (${message})` : ''}.`;
+      return `${server} did not accept the message${reply}${reply === '' ? ` (${message})` : ''}.`;
   }
 }
 

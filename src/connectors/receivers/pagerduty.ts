@@ -19,7 +19,7 @@ export const pagerdutySchema = z
       .meta({ secret: 'all' }),
     ...commonKeys,
   })
-  .describe('A service of PagerDuty.');
+  .describe('A PagerDuty service.');
 
 export function createPagerduty(config: z.infer<typeof pagerdutySchema>, field: string): Receiver {
   return createPostReceiver(config, field, {
@@ -35,7 +35,7 @@ export function createPagerduty(config: z.infer<typeof pagerdutySchema>, field: 
 const MAX_SUMMARY = 1024;
 const MAX_KEY = 255;
 
-/** A second trigger with the same `dedup_key` is added to the log of the incident and pages no one again. */
+/** A second trigger with the same `dedup_key` is added to the log of the incident and does not page again. */
 export function pagerdutyBody(message: Message, routingKey: string | null): object {
   const { event, key, pipeline, severity, openedAt, summary, lines, diagnosis, link, chartLink } = message;
   const common = {

@@ -5,7 +5,7 @@ import { parseBoundedJson } from '../../core/text/json.ts';
 import { createExchange, type ExchangeResult, proxyFor } from '../../platform/outbound/exchange.ts';
 import type { CommonConfig, Receiver } from './receiver.ts';
 
-/** The parts that differ between products. */
+/** Properties that differ between products. */
 interface Product {
   readonly kind: string;
   /** Name of the product in error messages, such as `Slack`. The host is added. */

@@ -10,7 +10,7 @@ export const slackSchema = z
     url: urlSchema.describe('URL of the incoming webhook.').meta({ secret: 'all' }),
     ...commonKeys,
   })
-  .describe('A channel of Slack.');
+  .describe('A Slack channel.');
 
 export function createSlack(config: z.infer<typeof slackSchema>, field: string): Receiver {
   return createPostReceiver(config, field, {
@@ -26,9 +26,9 @@ const MAX_HEADER = 150;
 const MAX_SECTION = 3000;
 
 /**
- * Slack shows the blocks, and the text in notifications; services without support for blocks show the text. The chart
- * is a link, since Slack refuses a message whose image it cannot fetch, for example from a console that is reachable
- * only in an internal network.
+ * Slack shows the blocks in the channel and the text in notifications; services without support for blocks show only
+ * the text. The chart is a link, because Slack refuses a message whose image it cannot fetch, such as an image from a
+ * console that is reachable only in an internal network.
  */
 export function slackBody(message: Message): object {
   const { lines, diagnosis } = message;

@@ -12,7 +12,7 @@ export const teamsSchema = z
       .meta({ secret: 'all' }),
     ...commonKeys,
   })
-  .describe('A channel of Microsoft Teams.');
+  .describe('A Microsoft Teams channel.');
 
 export function createTeams(config: z.infer<typeof teamsSchema>, field: string): Receiver {
   return createPostReceiver(config, field, {
@@ -23,7 +23,7 @@ export function createTeams(config: z.infer<typeof teamsSchema>, field: string):
   });
 }
 
-/** Teams refuses messages of more than 28 kB; with texts of these lengths they stay below it in any script. */
+/** Teams refuses messages of more than 28 kB. Texts of these lengths stay below this limit in any script. */
 const MAX_TEXT = 3000;
 const MAX_TITLE = 300;
 
@@ -31,7 +31,10 @@ function paragraph(text: string, style: object = {}): object {
   return { type: 'RichTextBlock', inlines: [{ type: 'TextRun', text: clipped(text, MAX_TEXT), ...style }] };
 }
 
-/** An Adaptive Card in version 1.4. Text runs show their text unchanged, so names with `_` or `*` are not formatted. */
+/**
+ * Returns an Adaptive Card, version 1.4. Text runs show their text unchanged, so names with `_` or `*` are not
+ * formatted.
+ */
 export function teamsBody(message: Message): object {
   const { event, severity, lines, diagnosis } = message;
   const title = clipped(titleOf(message), MAX_TITLE);

@@ -51,14 +51,14 @@ export type Program = ReturnType<typeof startProgram>;
 
 const GRACE_MS = 2000;
 /**
- * Maximum time to read the pipes of a program that has exited, because a process that left its group may still hold
- * them open.
+ * Maximum time to read the pipes of a program that has exited. A process that left the program's group may keep them
+ * open.
  */
 const DRAIN_MS = 1000;
 
 /**
- * Starts the program in its own process group, so that Ctrl-C in a terminal reaches only recalld, and the program's
- * child processes end with it. If recalld dies, the program's standard input is closed.
+ * Starts the program in its own process group, so that Ctrl-C in a terminal reaches only recalld, and the child
+ * processes of the program end with the program. If recalld dies, the program's standard input is closed.
  *
  * @throws a system error for an immediate failure, such as arguments that are too long
  */
@@ -117,7 +117,7 @@ export function startProgram(
     if (!hasComplained) events.onComplaint();
     hasComplained = true;
   });
-  // The program may have exited or closed its input; its exit then decides the result of the query.
+  // Ignored: if the program exits or closes its input, the handler of its exit completes the queries.
   for (const stream of [child.stdin, child.stdout, child.stderr]) stream?.on('error', () => undefined);
 
   return {
@@ -145,7 +145,7 @@ function spawnGroup({ command, directory, environment }: RetrieverConfigOf<'comm
     ...(directory === undefined ? {} : { cwd: directory }),
     env: { ...process.env, ...environment },
     stdio: 'pipe',
-    // Otherwise Windows would open a console window for the program.
+    // On Windows, `detached` would open a console window for the program.
     detached: process.platform !== 'win32',
     windowsHide: true,
   });

@@ -23,7 +23,7 @@ type Outcome =
 
 type AnswerLine =
   | { readonly kind: 'answer'; readonly id: string; readonly outcome: Outcome }
-  /** The line does not belong to a known query. */
+  /** The line cannot be matched to a query. */
   | { readonly kind: 'broken'; readonly code: string; readonly problem: string };
 
 /** Returns `{"id","text","k","tags"}`. JSON escapes line breaks, so no text can end the line. */
@@ -36,7 +36,7 @@ function requestLine(id: string, { text, k, tags }: RetrieverRequest): string {
 /**
  * Reads `{"id","documents":[{"id","score"?,"text"?}]}`, best first, or `{"id","error":{"code","message"}}`.
  *
- * A document without an id turns the response into the error `missing_id`, as for other retrievers.
+ * If a document has no id, the result is the error `missing_id`, as with other retrievers.
  */
 function readAnswerLine(line: string): AnswerLine {
   let json: unknown;
@@ -93,7 +93,8 @@ function readOutcome(fields: Readonly<Record<string, unknown>>): Outcome {
 const MAX_MESSAGE = 300;
 
 /**
- * Returns the program's message in a form that may be shown: short, on one line, and replaced if it repeats the query.
+ * Returns the program's message in a form that can be shown: short, on one line, and without the query. A message that
+ * repeats the query is replaced.
  */
 function shownMessage(message: string, queryText: string): string {
   const query = queryText.trim().toLowerCase();
@@ -106,7 +107,10 @@ function shownMessage(message: string, queryText: string): string {
     .slice(0, MAX_MESSAGE);
 }
 
-/** `backoffMs`: wait before the first restart; it doubles with each start that produces no response, up to 30 s. */
+/**
+ * `backoffMs`: delay before the first restart. The delay doubles after each start that produces no response, up to 30
+ * s.
+ */
 const defaultLimits = { backoffMs: 200, maxLineBytes: 8 * 1024 * 1024 };
 const MAX_BACKOFF_MS = 30_000;
 
@@ -194,7 +198,7 @@ export function createCommandRetriever(
             command: name,
           }),
         onEnd: ({ code, reason }) =>
-          abandon(started, code, `${reason}; run the command by hand, and check retriever.command`),
+          abandon(started, code, `${reason}; run the command manually, and check retriever.command`),
       }),
       questions: new Map(),
       hasAnswered: false,
@@ -236,7 +240,7 @@ export function createCommandRetriever(
         complete({ kind: 'timeout', message: `The command ${name} did not respond within ${limitMs} ms.` });
         countSilence(asked, sentMs);
       }, limitMs);
-      // Many queries share one signal.
+      // Many queries listen to the same signal.
       setMaxListeners(0, signal);
       signal.addEventListener('abort', abort, { once: true });
       asked.questions.set(id, { request, complete });

@@ -72,7 +72,7 @@ const http = z.strictObject({
         )
         .default({})
         .describe(
-          'Locations of the results of earlier stages in the response, such as `candidates`, in order. Golden runs then report how many relevant documents each stage loses, and `recalld explain` reports which stage lost a document.',
+          'Where the response contains the results of earlier stages, such as `candidates`, in order. Golden runs then report how many relevant documents each stage loses, and `recalld explain` reports which stage lost a document.',
         ),
     })
     .prefault({})
@@ -119,10 +119,10 @@ const searchEngineShape = {
     .min(1)
     .max(10_000)
     .default(100)
-    .describe('Vector candidates per shard; `hybrid` combines this many results from each side.'),
+    .describe('Number of vector candidates per shard. `hybrid` also combines this many results of each search.'),
   filter: z.record(z.string(), z.string()).default({}).describe('Field values that a document must have.'),
-  id: z.string().min(1).default('_id').describe('Field that holds the document id.'),
-  content: z.string().min(1).optional().describe('Field that holds the text; only a reranker needs it.'),
+  id: z.string().min(1).default('_id').describe('Field that contains the document id.'),
+  content: z.string().min(1).optional().describe('Field that contains the text; only a reranker needs it.'),
   rank_constant: z.int().min(1).default(60).describe('Rank constant of reciprocal rank fusion.'),
 };
 

@@ -113,7 +113,7 @@ interface Found {
   readonly results: FoundResults;
 }
 
-/** Adds the count parameter that the service respects, if any. */
+/** Adds the count parameter that the service supports, if there is one. */
 async function withCount(
   attempt: Attempt,
   { results }: Found,

@@ -21,10 +21,10 @@ const reservedNames = new Set([
 ]);
 
 /**
- * Compiles `retriever.headers`. Values are percent-encoded where they are not printable ASCII (also `%` and leading or
- * trailing spaces), so every text fits and none can add a header. A value that consists of one placeholder for a
- * missing tag removes its header. By default, `accept` and, with a body, `content-type` are `application/json`. Header
- * names become lower case.
+ * Compiles `retriever.headers`. In values, percent-encodes `%`, leading and trailing spaces, and characters that are
+ * not printable ASCII, so that every text is valid and none can add a header. A value that consists of one placeholder
+ * for a missing tag removes its header. By default, `accept` and, with a body, `content-type` are `application/json`.
+ * Header names become lower case.
  *
  * @throws RecalldError `config_invalid` for a name or value that HTTP does not allow. The message never contains the
  * value.
@@ -88,11 +88,11 @@ const defaultBody = { query: '{{text}}', k: '{{k}}' };
  * placeholders.
  *
  * Retries a failed connection, 429 and every 5xx after a back-off with full jitter that respects Retry-After. Does not
- * retry a timeout, so that a hung service costs one `timeout_ms` per query, or responses that a retry would not change.
- * Error codes are `http_<status>`, `http_redirect`, `connection_refused`, `connection_reset`, `connection_failed`,
- * `host_unreachable`, `dns_not_found`, `dns_failed`, `tls_error`, `not_http`, `bad_encoding`, `too_large`, `not_json`,
- * `no_result_list`, `missing_id` and `path_changed`. Messages name the host and the path, never a header, a parameter
- * or the query text.
+ * retry a timeout, so that a hung service delays each query by a single `timeout_ms`. Does not retry responses that a
+ * retry would not change. Error codes are `http_<status>`, `http_redirect`, `connection_refused`, `connection_reset`,
+ * `connection_failed`, `host_unreachable`, `dns_not_found`, `dns_failed`, `tls_error`, `not_http`, `bad_encoding`,
+ * `too_large`, `not_json`, `no_result_list`, `missing_id` and `path_changed`. Messages name the host and the path,
+ * never a header, a parameter or the query text.
  *
  * @throws RecalldError `config_invalid`, with the name of the field, if a query could never be sent.
  */

@@ -11,7 +11,7 @@ import {
 
 /**
  * Gets candidates with their texts from the first stage and returns the reranker's best k. Failures keep the code from
- * their stage. A candidate without a text is the error `missing_text`, because omitting it would change the
+ * their stage. A candidate without a text results in the error `missing_text`, because omitting it would change the
  * measurement.
  *
  * @param depth number of candidates
@@ -54,7 +54,10 @@ export function createRerankRetriever(
   };
 }
 
-/** If the first stage has candidates of its own, its results get another name. */
+/**
+ * Returns the results of the first stage as `candidates`, or as `first_stage` if the first stage has `candidates` of
+ * its own.
+ */
 function candidatesOf(
   { stages = [], latencyMs }: Extract<RetrieverAnswer, { kind: 'documents' }>,
   documents: readonly FoundDocument[],

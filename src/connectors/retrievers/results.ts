@@ -41,7 +41,7 @@ type Expression = ReturnType<typeof compile>;
  * - readId defines valid ids; without an id expression, ids are derived from the texts.
  * - One result without an id turns the whole response into the error `missing_id`. Dropping that result would move
  *   later results up, and the score would be better than what users saw.
- * - A score is a finite number or a string with one; anything else is null.
+ * - A score is a finite number, or a string that contains one; anything else is null.
  * - A text is a string; anything else is null. Texts are read only if needed.
  *
  * @param field path of the retriever's config section

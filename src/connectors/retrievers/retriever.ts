@@ -25,8 +25,9 @@ export interface RetrieverRequest {
 }
 
 /**
- * Number of results to read from a response to a request for k: with several chunks per document, there are more than
- * k. A longer response is cut as early as possible, because each result costs time and memory at every step.
+ * Maximum number of results to read from a response to a request for k. It is larger than k, because several chunks may
+ * belong to one document. A longer response is truncated as early as possible, because each result costs time and
+ * memory at every step.
  */
 export function keptDepth(k: number): number {
   return Math.min(10_000, Math.max(1000, 10 * k));
@@ -44,7 +45,7 @@ export interface RetrieverStage {
   /** True for one of several parallel stages whose results are merged afterwards. */
   readonly isSide?: boolean;
   readonly documents: readonly FoundDocument[];
-  /** Duration of the stage; missing if unknown. */
+  /** Duration of the stage; absent if unknown. */
   readonly latencyMs?: number;
 }
 
@@ -57,7 +58,7 @@ export type RetrieverAnswer =
   | {
       readonly kind: 'documents';
       readonly documents: readonly FoundDocument[];
-      /** Stages before the last stage, in order; present only if they were requested and the retriever has some. */
+      /** Stages before the last stage, in order; present only if they were requested and the retriever has stages. */
       readonly stages?: readonly RetrieverStage[];
       readonly latencyMs: number;
       readonly attempts: number;
@@ -84,7 +85,7 @@ export type RetrieverAnswer =
  */
 export interface Retriever {
   retrieve(request: RetrieverRequest, signal: AbortSignal): Promise<RetrieverAnswer>;
-  /** Releases open resources, such as connections or a process; missing if there are none. */
+  /** Releases open resources, such as connections or a process; absent if there are none. */
   close?(): Promise<void>;
 }
 
@@ -118,7 +119,7 @@ export async function withinDeadline(
 }
 
 /**
- * Converts a stage failure into a retriever failure: the code stays, and a timeout stays a timeout.
+ * Converts a stage failure into a retriever failure: keeps the code, and a timeout remains a timeout.
  *
  * @param earlierMs duration of the earlier stages
  */

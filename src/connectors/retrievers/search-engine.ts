@@ -30,7 +30,7 @@ interface NearestQuery {
 /** The name of an engine, and the vector search part of a search body. */
 interface Dialect {
   readonly name: 'Elasticsearch' | 'OpenSearch';
-  /** OpenSearch expects a token where Elasticsearch expects an API key. */
+  /** Elasticsearch expects an API key, and OpenSearch a bearer token. */
   readonly keyScheme: 'ApiKey' | 'Bearer';
   nearest(query: NearestQuery): Readonly<Record<string, JsonValue>>;
 }
@@ -53,7 +53,7 @@ const elasticsearch: Dialect = {
 /**
  * The `knn` query of the k-NN plugin. Its `k` is the number of results per graph and `size` the number of returned
  * results, so `k` corresponds to the candidates. The filter is inside the query, so it applies during the search
- * (Lucene engine since 2.4, Faiss since 2.9); outside, it would leave fewer than k results.
+ * (Lucene engine since 2.4, Faiss since 2.9); applied afterwards, it could leave fewer than k results.
  */
 const opensearch: Dialect = {
   name: 'OpenSearch',
@@ -76,10 +76,10 @@ const MAX_CANDIDATES = 10_000;
 
 /**
  * Sends `POST {index}/_search`. Scores come from the engine. With `hybrid`, keyword and vector search run concurrently,
- * each for `candidates` results and at least k, and scores come from reciprocal rank fusion. recalld does the fusion
+ * each for `candidates` results, but at least k, and scores come from reciprocal rank fusion. recalld does the fusion
  * because the engines support it only in some versions and licenses.
  *
- * Failures keep the codes from the embedder and the engine; for others, see readHits.
+ * Failures keep the codes from the embedder and the engine; for other codes, see readHits.
  *
  * @throws RecalldError `config_invalid` for an unknown placeholder
  */

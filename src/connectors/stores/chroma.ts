@@ -75,7 +75,7 @@ interface Stored extends Entry {
 
 type ChromaConfig = StoreConfigOf<'chroma'>;
 
-/** Reads the records in a response, which has one list for each part of a record; null if it is malformed. */
+/** Reads the records in a response, which contains a separate list for each property; null if it is malformed. */
 function readRecords(answer: unknown, { id: idKey, version: versionKey }: ChromaConfig): Stored[] | null {
   const { ids, embeddings, documents, metadatas } = fieldsOf(answer);
   if (!Array.isArray(ids) || !ids.every((id) => typeof id === 'string')) return null;
@@ -89,7 +89,8 @@ function readRecords(answer: unknown, { id: idKey, version: versionKey }: Chroma
 }
 
 /**
- * Reads the response to a query with one vector, in which each part has one list per vector; null if it is malformed.
+ * Reads the response to a query with one vector, in which each property has one list per vector; null if it is
+ * malformed.
  */
 function readHits(answer: unknown, keys: ChromaConfig): Hit[] | null {
   const parts = ['ids', 'embeddings', 'documents', 'metadatas', 'distances'].map((part) => [part, at(answer, part, 0)]);
@@ -133,7 +134,7 @@ const CLOUD_QUOTA = 300;
 /** Maximum number of values in one condition. */
 const VALUES_PER_REQUEST = 250;
 
-/** Parts that a hit may lack, by their names in a query response. */
+/** Names, in a query response, of the properties that a hit may lack. */
 const placeOf = { score: 'ids with distances', id: 'ids with distances', vector: 'embeddings' };
 
 /**

@@ -2,13 +2,13 @@
 import { z } from 'zod';
 import { httpServiceShape, keySchema, timeoutSchema } from '../../platform/config/connection.ts';
 
-const content = z.string().min(1).optional().describe("Field that holds a chunk's text, if it is stored.");
+const content = z.string().min(1).optional().describe("Field that contains a chunk's text, if it is stored.");
 
 const version = z
   .string()
   .min(1)
   .optional()
-  .describe("Field that holds the version, hash or time of a chunk's document, if it is stored.");
+  .describe("Field that contains the version, hash or time of a chunk's document, if it is stored.");
 
 const basicAuth = {
   username: z.string().min(1).optional().describe('User name for basic authentication.'),
@@ -18,11 +18,11 @@ const basicAuth = {
 const pgvector = z.strictObject({
   kind: z.literal('pgvector').describe('PostgreSQL with pgvector.'),
   url: z.string().min(1).describe('postgres:// address.').meta({ secret: 'url' }),
-  table: z.string().min(1).describe('Table that holds the chunks, optionally with its schema.'),
-  id: z.string().min(1).default('id').describe('Column that holds the document id.'),
-  embedding: z.string().min(1).default('embedding').describe('Column that holds the vector.'),
-  content: content.describe("Column that holds a chunk's text, if it is stored."),
-  version: version.describe("Column that holds the version, hash or time of a chunk's document."),
+  table: z.string().min(1).describe('Table that contains the chunks, optionally with its schema.'),
+  id: z.string().min(1).default('id').describe('Column that contains the document id.'),
+  embedding: z.string().min(1).default('embedding').describe('Column that contains the vector.'),
+  content: content.describe("Column that contains a chunk's text, if it is stored."),
+  version: version.describe("Column that contains the version, hash or time of a chunk's document."),
   metric: z.enum(['cosine', 'l2', 'dot']).default('cosine').describe('Distance metric of the index.'),
   timeout_ms: timeoutSchema,
 });
@@ -31,9 +31,9 @@ const qdrant = z.strictObject({
   kind: z.literal('qdrant').describe('Qdrant.'),
   ...httpServiceShape,
   api_key: keySchema,
-  collection: z.string().min(1).describe('Collection that holds the chunks.'),
+  collection: z.string().min(1).describe('Collection that contains the chunks.'),
   vector_name: z.string().min(1).optional().describe('Named vector; default: the unnamed vector.'),
-  id: z.string().min(1).optional().describe('Payload key that holds the document id; default: the point id.'),
+  id: z.string().min(1).optional().describe('Payload key that contains the document id; default: the point id.'),
   content,
   version,
 });
@@ -45,7 +45,7 @@ const chroma = z.strictObject({
   tenant: z.string().min(1).default('default_tenant').describe('Tenant.'),
   database: z.string().min(1).default('default_database').describe('Database.'),
   collection: z.string().min(1).describe('Name of the collection.'),
-  id: z.string().min(1).optional().describe('Metadata key that holds the document id; default: the record id.'),
+  id: z.string().min(1).optional().describe('Metadata key that contains the document id; default: the record id.'),
   version,
 });
 
@@ -54,8 +54,8 @@ const searchEngineShape = {
   ...basicAuth,
   api_key: keySchema,
   index: z.string().min(1).describe('Index or alias.'),
-  embedding: z.string().min(1).default('embedding').describe('Field that holds the vector.'),
-  id: z.string().min(1).default('_id').describe('Field that holds the document id.'),
+  embedding: z.string().min(1).default('embedding').describe('Field that contains the vector.'),
+  id: z.string().min(1).default('_id').describe('Field that contains the document id.'),
   content,
   version,
 };
@@ -82,10 +82,10 @@ const weaviate = z.strictObject({
   kind: z.literal('weaviate').describe('Weaviate.'),
   ...httpServiceShape,
   api_key: keySchema,
-  collection: z.string().min(1).describe('Collection that holds the chunks.'),
+  collection: z.string().min(1).describe('Collection that contains the chunks.'),
   tenant: z.string().min(1).optional().describe('Tenant in a multi-tenant collection.'),
   vector_name: z.string().min(1).optional().describe('Named vector; default: the only vector.'),
-  id: z.string().min(1).optional().describe('Property that holds the document id; default: the UUID of the object.'),
+  id: z.string().min(1).optional().describe('Property that contains the document id; default: the UUID of the object.'),
   content,
   version,
 });
@@ -95,9 +95,9 @@ const milvus = z.strictObject({
   ...httpServiceShape,
   token: keySchema,
   database: z.string().min(1).optional().describe('Database; default: the default database.'),
-  collection: z.string().min(1).describe('Collection that holds the chunks.'),
-  embedding: z.string().min(1).default('embedding').describe('Field that holds the vector.'),
-  id: z.string().min(1).default('id').describe('Field that holds the document id.'),
+  collection: z.string().min(1).describe('Collection that contains the chunks.'),
+  embedding: z.string().min(1).default('embedding').describe('Field that contains the vector.'),
+  id: z.string().min(1).default('id').describe('Field that contains the document id.'),
   content,
   version,
 });
@@ -108,8 +108,8 @@ const pinecone = z.strictObject({
   url: httpServiceShape.url.describe('Host of the index, `https://NAME-PROJECT.svc.REGION.pinecone.io`.'),
   api_key: keySchema,
   namespace: z.string().default('').describe('Namespace.'),
-  id: z.string().min(1).optional().describe('Metadata key that holds the document id; default: the vector id.'),
-  content: content.describe("Metadata key that holds a chunk's text, if it is stored."),
+  id: z.string().min(1).optional().describe('Metadata key that contains the document id; default: the vector id.'),
+  content: content.describe("Metadata key that contains a chunk's text, if it is stored."),
   version,
 });
 
@@ -126,7 +126,7 @@ const redisVectorSet = z.strictObject({
   kind: z.literal('redis_vector_set').describe('A vector set of Redis 8.'),
   ...redisShape,
   key: z.string().min(1).describe('Key of the vector set.'),
-  content: content.describe("Attribute that holds a chunk's text, if it is stored."),
+  content: content.describe("Attribute that contains a chunk's text, if it is stored."),
   version,
 });
 
@@ -134,8 +134,12 @@ const redisSearch = z.strictObject({
   kind: z.literal('redis_search').describe('A Redis query engine index.'),
   ...redisShape,
   index: z.string().min(1).describe('Name of the index.'),
-  embedding: z.string().min(1).default('embedding').describe('Field that holds the vector.'),
-  id: z.string().min(1).optional().describe('Field that holds the document id; default: the key without the prefix.'),
+  embedding: z.string().min(1).default('embedding').describe('Field that contains the vector.'),
+  id: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Field that contains the document id; default: the key without the prefix.'),
   content,
   version,
 });
@@ -150,11 +154,11 @@ const lancedb = z.strictObject({
       'Credentials and settings for the object store, such as `aws_region`. Reference them from the environment as ${VAR}.',
     )
     .meta({ secret: 'all' }),
-  table: z.string().min(1).describe('Table that holds the chunks.'),
-  id: z.string().min(1).default('id').describe('Column that holds the document id.'),
-  embedding: z.string().min(1).default('vector').describe('Column that holds the vector.'),
-  content: content.describe("Column that holds a chunk's text, if it is stored."),
-  version: version.describe("Column that holds the version, hash or time of a chunk's document."),
+  table: z.string().min(1).describe('Table that contains the chunks.'),
+  id: z.string().min(1).default('id').describe('Column that contains the document id.'),
+  embedding: z.string().min(1).default('vector').describe('Column that contains the vector.'),
+  content: content.describe("Column that contains a chunk's text, if it is stored."),
+  version: version.describe("Column that contains the version, hash or time of a chunk's document."),
   metric: z
     .enum(['cosine', 'l2', 'dot'])
     .default('cosine')

@@ -33,7 +33,7 @@ import {
   type VectorStore,
 } from './vector-store.ts';
 
-/** The parts of the package that the adapter uses. */
+/** The functions of the package that the adapter uses. */
 export interface LanceDbPackage {
   readonly connect: typeof connect;
 }

@@ -53,7 +53,7 @@ import {
 const WINDOW = 16_383;
 const IDS_PER_CALL = 1000;
 const MAX_DRAWS = 5;
-/** Maximum expected sample size per call, so that chance never makes the sample larger than the window. */
+/** Maximum expected sample size per call. It leaves a margin, so that a random sample never exceeds the window. */
 const MAX_DRAW = 14_000;
 
 /**
@@ -61,10 +61,10 @@ const MAX_DRAW = 14_000;
  *
  * For a collection of up to 16,383 entities, a sample reads all primary keys in one call and chooses with the seed. A
  * larger collection is sampled by RANDOM_SAMPLE (Milvus 2.6), without a seed: the server returns the same share of each
- * segment, and at least one entity, so that only segments with few entities are favoured. The adapter requests a
- * quarter more than needed and uses a random part of the result; if there were too few, it requests again. Then it
- * reads up to 1,000 vectors per call. Reading by ranges of the primary key is impossible, because REST guarantees no
- * order.
+ * segment, and at least one entity, so only segments with few entities are favored. The adapter requests a quarter more
+ * than needed and uses a random subset of the result. If the result is too small, the adapter requests another sample.
+ * Then it reads up to 1,000 vectors per call. Reading by ranges of the primary key is impossible, because REST
+ * guarantees no order.
  *
  * @throws RecalldError config_invalid for an address that cannot be called
  */
@@ -315,7 +315,7 @@ async function readMilvusCollection(
     throw failed('vector_unknown', `Milvus collection ${collectionName} has no field ${embedding}; ${fix}.`);
   }
   if (textOf(vector['type']) !== 'FloatVector') {
-    throw unsupported(`The Milvus field ${embedding} is of type ${textOf(vector['type'])}instead of FloatVector.`);
+    throw unsupported(`The Milvus field ${embedding} is of type ${textOf(vector['type'])} instead of FloatVector.`);
   }
   const index = listOf(collection['indexes'])
     .map(fieldsOf)

@@ -1,4 +1,4 @@
-/** Builds a vector store from one product's operations and the parts that all products share. */
+/** Builds a vector store from the operations of one product and the code that all products share. */
 
 import { createHash } from 'node:crypto';
 import { sizeClass } from '../../math/vector/size-class.ts';
@@ -44,7 +44,7 @@ export interface StoreOperations<S extends StoreShape> {
   readonly noExactSearch?: string;
   /** Best first, in the order of the store; null if nothing can match. */
   search(shape: S, request: NearestRequest, attempt: Attempt): Promise<readonly Hit[] | null>;
-  /** Where a search response should contain what a hit lacks, for `unexpected`. */
+  /** Names of the properties that a hit may lack, for the message of `unexpected`. */
   readonly placeOf: Readonly<Record<'score' | 'id' | 'vector', string>>;
   /** Returns the error for a response that does not have the documented form. */
   unexpected(purpose: string, lacking: string): Error;
@@ -121,9 +121,9 @@ export interface RememberedShape<S extends Shape> {
   /** Reads the shape again. */
   fresh(attempt: Attempt): Promise<S>;
   /**
-   * Runs a search with the remembered shape. A vector with the wrong length is rejected before anything is sent. The
-   * store may have been rebuilt, so the shape is read again first. The shape is also read again after a search that
-   * failed for a reason other than the connection.
+   * Runs a search with the remembered shape. If the vector has another length, reads the shape again, because the store
+   * may have been rebuilt, and rejects the vector if the lengths still differ. Also reads the shape again after the
+   * store rejected a search.
    */
   search<Value>(
     vector: Float32Array,
@@ -197,7 +197,7 @@ export async function unlessForbidden(call: Promise<unknown>): Promise<unknown> 
   }
 }
 
-/** @throws RecalldError config_invalid; see createJsonApi */
+/** @throws the errors of createJsonApi */
 export function createStoreCalls(config: HttpServiceConfig, identity: ServiceIdentity) {
   const { service, configField } = identity;
   const api = createJsonApi(config, identity);

@@ -1,5 +1,5 @@
 /**
- * Converts a product's rows, requested in bounded portions, into the port's neighbours, samples and known ids, and
+ * Converts a product's rows, requested in bounded portions, into the port's neighbors, samples and known ids, and
  * exceptions into the port's outcomes.
  */
 import { cosineOfScore, cosineSimilarity, matrixOf } from '../../math/vector/matrix.ts';
@@ -34,8 +34,7 @@ export function needsVectors(kind: ScoreKind): boolean {
 
 /**
  * @param hits best first, in the order of the store
- * @returns the first part that a hit lacks although a neighbour needs it; the vector is needed only if the score is not
- * a cosine
+ * @returns the first required property that a hit lacks; the vector is required only if the score is not a cosine
  */
 export function toNearest(
   hits: readonly Hit[],
@@ -87,7 +86,7 @@ export async function readSample<Key>(
   return toSample(entries, withContent, isSeeded);
 }
 
-/** Omits rows without an id or a vector: they were deleted after sampling, or cannot be neighbours anyway. */
+/** Omits rows without an id or a vector: they were deleted after sampling, or no search can return them. */
 export function toSample(entries: readonly Entry[], withContent: boolean, isSeeded: boolean): SampledVectors {
   const stored = entries.flatMap(({ id, vector, content }) =>
     id === null || vector === null ? [] : [{ id, vector, content: withContent ? content : null }],
@@ -106,9 +105,9 @@ export function toChunks(entries: readonly Entry[]): StoredChunk[] {
 }
 
 /**
- * Finds which of many ids are in a store where several chunks may have the same id. Requests them in portions. Requests
- * missing ids again while a response was at its limit, because the chunks of one document may have filled it. Each
- * further call finds at least one more id, so the number of calls is bounded by the number of ids.
+ * Finds which of many ids are in a store where several chunks may have the same id. Requests them in portions. If a
+ * response reaches its limit, requests the remaining ids again, because the chunks of one document may have filled the
+ * response. Each further call finds at least one more id, so the number of calls is bounded by the number of ids.
  *
  * @param ask returns the ids found among `wanted`, one per chunk, at most `limit`
  */

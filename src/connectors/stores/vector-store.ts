@@ -42,14 +42,14 @@ export interface NearestRequest {
   readonly filter: Readonly<Record<string, string>>;
   /** Compares with every vector instead of using the index, to measure the index's recall. */
   readonly exact: boolean;
-  /** `digest`: texts only need to be distinguishable, so a store may return something short instead of each text. */
+  /** `digest`: texts only need to be distinguishable, so a store may return a short hash instead of each text. */
   readonly withContent: boolean | 'digest';
 }
 
 export interface Nearest {
   /**
    * At most k chunks, best first by the store's score. An id occurs once for each chunk of its document, so there may
-   * be fewer documents than neighbours.
+   * be fewer documents than neighbors.
    */
   readonly neighbours: readonly Neighbour[];
   /** True if fewer than k were returned: the store is small, or a filter or an approximate index lost some. */
@@ -80,7 +80,7 @@ export interface SampledVectors {
 
 /** A page of document ids. */
 export interface ListedIds {
-  /** In no meaningful order. The id of a document with several chunks may occur again, here or on a later page. */
+  /** The order is arbitrary. The id of a document with several chunks may occur again, on this page or a later one. */
   readonly ids: readonly string[];
   /** Position of the next page in the store's own format; null after the last page. */
   readonly next: string | null;
@@ -140,7 +140,7 @@ export interface VectorStore {
   /** `pgvector`, `qdrant`, ...: used in messages and labels. */
   readonly kind: string;
   /**
-   * Returns the k nearest neighbours of a vector. A vector with the wrong length is `failed` with code
+   * Returns the k nearest neighbors of a vector. A vector with the wrong length is `failed` with code
    * `dimension_mismatch`.
    */
   nearest(request: NearestRequest, signal: AbortSignal): Promise<StoreOutcome<Nearest>>;

@@ -7,7 +7,7 @@
 export const WINDOW = 20;
 const SLOWEST = 1 / 4;
 const STEP_UP = 1 / 8;
-/** A 95th percentile that is at most this far above the usual value is noise, whatever the ratio. */
+/** A 95th percentile that exceeds the usual value by at most this much is noise, regardless of the ratio. */
 const NOISE_MS = 20;
 
 export interface Backoff {
@@ -19,7 +19,7 @@ export interface Backoff {
   readonly recent: readonly number[];
 }
 
-/** @param reference 95th percentile in the last completed run; null uses the first responses in this run */
+/** @param reference 95th percentile in the last completed run; null to use the first responses of this run */
 export function startBackoff(reference: number | null): Backoff {
   return { factor: 1, reference, recent: [] };
 }
@@ -63,9 +63,9 @@ interface ShareClaim {
 }
 
 /**
- * Divides the concurrency equally. The first processes get the remainder, and no share exceeds what the others leave. A
- * process that uses more than its share counts with all that it uses until it has reduced it, so that the total in use
- * never exceeds the concurrency limit.
+ * Divides the concurrency equally. The first processes get the remainder, and no share exceeds what the other processes
+ * leave unused. A process that exceeds its share counts with its actual use until it has reduced this use, so that the
+ * total never exceeds the concurrency limit.
  */
 export function shareOf({ concurrency, using, others, rank }: ShareClaim) {
   const askers = others.length + 1;

@@ -1,19 +1,19 @@
 /** A rate limit shared by all processes that call the same target: PostgreSQL assigns evenly spaced time slots. */
 import type { Context } from '../../core/context.ts';
 
-/** Duration for which slots are reserved at a time, so that reserving them does not limit the rate. */
+/** Slots are reserved for this duration at a time, so that reserving them does not limit the rate. */
 const RESERVED_SECONDS = 0.25;
 
 /**
- * Slots closer than this are served together, because a timer cannot separate them. A late slot is still used, because
- * rescheduling each slot would cost more.
+ * If slots are closer than this, a late slot is still used, because a timer cannot separate such slots and rescheduling
+ * each slot would cost more.
  */
 const CLOSE_MS = 5;
 const MAX_LATE_MS = 50;
 
 /**
- * Returns a function that waits for the next slot. Unused slots expire, so that a wait is never followed by a burst,
- * except for a burst of at most 50 ms if slots are close. After that, fewer slots are reserved at a time.
+ * Returns a function that waits for the next slot. Unused slots expire, so that no burst follows a pause. If slots are
+ * close together, a burst may contain the slots of 50 ms. After slots have expired, fewer are reserved at a time.
  *
  * @param name the target, such as a pipeline's retriever; processes that use the same name share the rate
  * @param perSecond calls per second; may change from one reservation to the next

@@ -114,7 +114,7 @@ export function densityCommand(command: Command, signal: AbortSignal): CommandUn
 
 const WEEK_MS = 7 * DAY_MS;
 
-/** @throws RecalldError pipeline_unknown, and as withCommandStore */
+/** @throws RecalldError pipeline_unknown, and the errors of withCommandStore */
 async function showDensity(settings: CommandSettings, pipeline: string, segment: string): Promise<DensityAnswer> {
   assertConfiguredPipeline(settings.config, pipeline);
   return withCommandStore(settings, async (store) => {
@@ -124,7 +124,7 @@ async function showDensity(settings: CommandSettings, pipeline: string, segment:
   });
 }
 
-/** @throws RecalldError pipeline_unknown, and as withCommandStore */
+/** @throws RecalldError pipeline_unknown, and the errors of withCommandStore */
 async function rebaselineDensity(settings: CommandSettings, request: RebaselineRequest): Promise<RebaselineAnswer> {
   assertConfiguredPipeline(settings.config, request.pipeline);
   return withCommandStore(settings, (store) => requestRebaseline(store, { ...request, by: commandUser() }));

@@ -57,7 +57,10 @@ export function variantsCommand(command: Command, signal: AbortSignal): CommandU
   return command;
 }
 
-/** @param find resolves the request before anything is opened; the returned function reads and prints the report */
+/**
+ * @param find checks the request before any connection is opened, and returns a function that reads and prints the
+ * report
+ */
 async function withReports(
   file: string | undefined,
   name: string,

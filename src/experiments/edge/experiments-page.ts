@@ -1,4 +1,4 @@
-/** Page with the evidence on the shadows and variants of a pipeline, for the person who decides. */
+/** Page that compares the shadows and variants of a pipeline with its retriever, for the person who decides. */
 import type { Context } from '../../core/context.ts';
 import { DAY_MS } from '../../core/time.ts';
 import type { Content, PageContent } from '../../report/model/content.ts';
@@ -58,7 +58,7 @@ function changed(shadow: string, answers: readonly ChangedAnswer[]): Content {
   if (answers.length === 0) return null;
   return section(
     `changed-${shadow}`,
-    'Live queries that it answers most differently',
+    'Live queries with the most different results',
     { lead: 'The first documents of both lists. The least similar lists come first.' },
     table('Lists that differ most', answers, [
       ['Query', ({ text }) => verbatim(text)],

@@ -156,6 +156,8 @@ function notesOf({ tag, split, arms, confidence, first_day: first, last_day: las
     ...(first === null ? [] : [`Whole days from ${first} to ${last ?? first} (UTC).`]),
     ...(arms.length === 0
       ? []
-      : [`All bounds hold together with ${percentage(confidence)} confidence, no matter how often you check them.`]),
+      : [
+          `All bounds are valid together with ${percentage(confidence)} confidence, no matter how often you check them.`,
+        ]),
   ];
 }

@@ -24,7 +24,7 @@ interface ArmQuery {
 
 /** A live query with its feedback and clicks. */
 export interface UsedQuery extends ArmQuery {
-  /** The session is sampled by chance in every arm if its random number is below this value. */
+  /** If the random number of the session is below this value, it would be sampled in every arm. */
   readonly leastProbability: number;
   readonly isClicked: boolean;
   /** Number of positive feedback items, excluding clicks. */
@@ -101,7 +101,7 @@ export interface ArmsDesign {
   /** The first arm is the baseline. */
   readonly arms: readonly { readonly name: string; readonly share: number }[];
   readonly measures: readonly ArmMeasure[];
-  /** Smallest difference that matters. */
+  /** Smallest relevant difference. */
   readonly difference: number;
 }
 
@@ -109,12 +109,12 @@ export const splitVerdicts = ['as_declared', 'mismatch', 'no_data'] as const;
 
 type SplitVerdict = (typeof splitVerdicts)[number];
 
-/** Prior for deviating shares: the shares of two equal arms would deviate by about 0.016. */
+/** Concentration of the prior for the shares: the shares of two equal arms would deviate by about 0.016. */
 const CONCENTRATION = 1000;
 
 /**
- * Tests the split, and compares each arm with the first. With a mismatch, no arms are compared, because whatever
- * removed the missing sessions may also have removed sessions with bad results.
+ * Tests the split, and compares each arm with the first. With a mismatch, no arms are compared, because the cause of
+ * the missing sessions may also have removed sessions with bad results.
  *
  * @param days in order
  */

@@ -6,14 +6,17 @@ import type { ComparisonVerdict } from '../../golden/rules/verdict.ts';
 import { pairedTSampleSize, smallestDetectableDifference } from '../../math/stats/paired-tests.ts';
 import { type Evidence, type ExperimentVerdict, isCalled, levelOf, PLANNED_POWER } from './verdict.ts';
 
-/** Maximum number of tests. A further test would follow after four months, at a level that cannot detect anything. */
+/**
+ * Maximum number of tests. With daily runs, a further test would follow after four months, at a level too strict to
+ * detect anything.
+ */
 const MAX_TESTS = 7;
 /** Number of runs at the last test. */
 export const MAX_RUNS = 2 ** (MAX_TESTS - 1);
 
 /**
  * Returns the level of a test. The first test of a golden set gets half of its share of the false positive rate, and
- * each further test half of the rest (alpha spending; Lan and DeMets, Biometrika 70, 1983), so that the sum stays
+ * each further test gets half of the rest (alpha spending; Lan and DeMets, Biometrika 70, 1983), so that the sum stays
  * within the share.
  *
  * @param test from 1
@@ -63,7 +66,7 @@ export interface GoldenTest {
 }
 
 /**
- * Returns the verdict of the first decisive test, else of the latest test.
+ * Returns the verdict of the first decisive test or, if there is none, of the latest test.
  *
  * @param tests in order
  */

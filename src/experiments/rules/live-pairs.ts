@@ -47,7 +47,7 @@ export interface LivePair extends GradedPair {
 /**
  * Sums the differences and the scores of both lists. A session counts once a day.
  *
- * @param leftOut queries that the shadow failed, or with a document that could not be read or graded
+ * @param leftOut number of queries for which the shadow failed, or with a document that could not be read or graded
  */
 export function sumPairs(day: string, pairs: readonly LivePair[], leftOut: number): SummedDay {
   const sum = (score: (pair: LivePair) => number) =>
@@ -67,14 +67,17 @@ export function sumPairs(day: string, pairs: readonly LivePair[], leftOut: numbe
 
 /** Minimum effect; a smaller difference does not matter in practice. */
 const MIN_EFFECT = defaultMinEffect('ndcg');
-/** Probability that the variance is below the planned variance; rare large losses may not have occurred yet. */
+/**
+ * Probability that the variance is below the planned variance. A margin is needed, because rare large losses may not
+ * have occurred yet.
+ */
 const PLANNED_VARIANCE = 0.95;
 /** Longest forecast. */
 const MAX_DAYS = 36_500;
 
 /**
  * Computes the verdict after each day from the mean difference over all live traffic. On a day with too little data to
- * estimate the variance, the bounds of the day before remain.
+ * estimate the variance, the bounds of the previous day remain.
  *
  * @param days in order
  * @param difference difference to detect, > 0
@@ -109,7 +112,7 @@ function detectable(variance: number, scale: number, alpha: number, power: numbe
 
 /**
  * Forecasts when a true difference will be detected with 80 % power, planned with 90 % and a variance that is unlikely
- * to be too small. If future days resemble past days, the variance falls with their number.
+ * to be too small. If future days resemble past days, the variance is inversely proportional to their number.
  *
  * @param days ascending
  * @param difference difference to detect, > 0

@@ -1,6 +1,6 @@
 /**
- * Interim analyses after each day of live traffic: sums over sessions, and a verdict with bounds that are valid however
- * often people check the results. Days are summed once; the verdict is recomputed from the sums.
+ * Interim analyses after each day of live traffic: sums over sessions, and a verdict with bounds that are valid no
+ * matter how often people check the results. Days are summed once; the verdict is recomputed from the sums.
  */
 import { normalMixtureInterval } from '../../math/stats/sequential.ts';
 import { addSums, ratioOf, type SessionSums, type SummedRatio } from '../../math/stats/session-sums.ts';
@@ -21,7 +21,7 @@ export function totalOf(days: readonly SummedDay[], name: string): number {
 
 type Estimate = Omit<SummedRatio, 'sessions'>;
 
-/** The ratio of two sums after each day; null before the first session. */
+/** Computes the ratio of two sums after each day; null before the first session. */
 export function ratiosOver(days: readonly SummedDay[], name: string): (SummedRatio | null)[] {
   let sums = addSums([]);
   return days.map((day) => {
@@ -30,7 +30,7 @@ export function ratiosOver(days: readonly SummedDay[], name: string): (SummedRat
   });
 }
 
-/** The difference of two independent ratios. The difference has the smaller degrees of freedom of the two ratios. */
+/** Computes the difference of two independent ratios. Its degrees of freedom are the smaller of the two. */
 export function differenceOf(candidate: SummedRatio | null, baseline: SummedRatio | null): Estimate | null {
   if (candidate === null || baseline === null) return null;
   return {

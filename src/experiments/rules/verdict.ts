@@ -6,7 +6,7 @@ import { comparisonVerdicts } from '../../golden/rules/verdict.ts';
 import type { Bounds } from '../../math/stats/intervals.ts';
 
 /**
- * `no_change`: any difference is too small to matter. `inconclusive`: a difference that matters is neither shown nor
+ * `no_change`: any difference is too small to matter. `inconclusive`: a relevant difference is neither shown nor
  * excluded. `no_data`: there is too little data.
  */
 export const experimentVerdicts = [...comparisonVerdicts, 'no_data'] as const;
@@ -14,17 +14,17 @@ export const experimentVerdicts = [...comparisonVerdicts, 'no_data'] as const;
 export type ExperimentVerdict = (typeof experimentVerdicts)[number];
 
 /**
- * Probability that an equal candidate is ever reported as a regression or an improvement, however long and often people
- * check the results.
+ * Probability that an equal candidate is ever reported as a regression or an improvement, no matter how long and how
+ * often people check the results.
  */
 export const FALSE_CALLS = 0.01;
 /**
- * Planned power, so that the actual power is 0.8: if a few large losses have not occurred yet, spread and difference
- * look small.
+ * Planned power. It exceeds the target of 0.8, because spread and difference look too small while a few large losses
+ * have not occurred yet.
  */
 export const PLANNED_POWER = 0.9;
 
-/** Significance level of one of several comparisons, which share the false positive rate evenly. */
+/** Returns the significance level of one comparison. All comparisons share the false positive rate evenly. */
 export function levelOf(comparisons: number): number {
   return FALSE_CALLS / Math.max(1, comparisons);
 }
@@ -43,8 +43,9 @@ export interface ComparisonStatus {
 }
 
 /**
- * The verdict on a shadow: any regression makes it a regression; an improvement waits while a golden set is
- * inconclusive. Judged live queries take long, so they count only once they are decided, or if there is no golden set.
+ * The verdict on a shadow: any regression makes it a regression; an improvement is not reported while a golden set is
+ * inconclusive. Judged live queries accumulate slowly, so they count only when their verdict is decided, or if there is
+ * no golden set.
  *
  * @param judged null if live queries are not judged
  */

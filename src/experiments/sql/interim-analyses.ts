@@ -1,6 +1,6 @@
 /**
  * Interim analyses of experiments in PostgreSQL: tests of shadows on golden sets, and daily sums of live traffic. Each
- * analysis is written once, so that a verdict rests on the data of its time.
+ * analysis is written once, so that later data does not change a verdict.
  */
 import type { Pool } from 'pg';
 import { DAY_MS } from '../../core/time.ts';

@@ -93,7 +93,7 @@ export function createShadowAnswers(pool: Pool) {
 
     /**
      * Returns judged queries that were not sent to the shadow yet, in the random order of their sessions, so that a
-     * limited budget excludes a random part.
+     * limited budget excludes a random subset.
      */
     async unjudged(
       { pipeline, experiment }: ExperimentKey,

@@ -34,7 +34,7 @@ const RECENT = 5;
  * run, and the size of the returned texts. Completed runs add each stage's recall and the false answer ratio. Cancelled
  * runs are skipped.
  *
- * @throws as forEachPipeline
+ * @throws the errors of forEachPipeline
  */
 export async function measureRetrievers(context: Context): Promise<void> {
   const now = context.clock.now();

@@ -110,7 +110,7 @@ const comparisons: Readonly<Record<string, Comparison>> = {
   uuid: { castTo: 'uuid', couldBe: (id) => /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(id) },
 };
 
-/** Number of rows below which sorting all rows costs less than the risk of sampling too few. */
+/** For tables with fewer rows, sorting all rows costs less than sampling again after a sample that was too small. */
 const SMALL_TABLE = 5000;
 
 interface SampleRow {
@@ -122,7 +122,7 @@ interface SampleRow {
 /**
  * Samples more rows than needed, each independently with the same probability (TABLESAMPLE BERNOULLI, which reads the
  * whole table but not vectors that are stored out of line). Returns the n rows with the smallest seeded hash of their
- * position, because cutting in table order would favour the rows inserted first. If the row estimate was too high and
+ * position, because truncating in table order would favor the rows inserted first. If the row estimate was too high and
  * fewer than n rows were sampled, samples again with a higher probability.
  */
 export async function sampleRows(
@@ -140,7 +140,7 @@ export async function sampleRows(
   }
 }
 
-/** Percentage of rows to sample: n plus six standard deviations, by the row estimate. */
+/** Percentage of rows to sample: n plus six standard deviations, based on the row estimate. */
 function firstPercent({ estimate, hasRowPlaces }: Table, n: number): number {
   if (!hasRowPlaces || estimate === null || estimate < SMALL_TABLE) return 100;
   const wanted = n + 6 * Math.sqrt(n) + 20;
@@ -187,8 +187,8 @@ const scoreKinds: Readonly<Record<VectorMetric, ScoreKind>> = {
 };
 
 /**
- * Disables index scans. If the user has disabled the other two methods, the planner would choose between disabled
- * methods.
+ * Disables index scans and enables the other two methods. If the user had disabled these, the planner could still
+ * choose an index scan.
  */
 const withoutIndex = 'set local enable_indexscan = off; set local enable_seqscan = on; set local enable_sort = on';
 
@@ -211,7 +211,7 @@ export async function searchNearest(
     throw dimensionMismatch('pgvector', table.dimensions, length);
   }
   const { vectorSchema: schema, vectorType } = table;
-  // A distance in another metric does not determine the angle, so the vectors are compared.
+  // A distance in another metric does not determine the angle, so the cosine is computed from the vectors.
   const readsVectors = metric !== 'cosine';
   const asked = `$1::${schema}.vector${vectorType === 'vector' ? '' : `::${schema}.${vectorType}`}`;
   const distance = `${quoted(settings.embedding)} operator(${schema}.${distanceOperators[metric]}) ${asked}`;

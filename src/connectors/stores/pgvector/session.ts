@@ -8,7 +8,7 @@ import { Refused } from '../store-rows.ts';
 
 interface Failure {
   readonly code: string;
-  /** Completes the sentence `pgvector search failed: `. */
+  /** Completes a sentence such as `pgvector search failed: ...`. */
   readonly problem: string;
 }
 
@@ -155,7 +155,8 @@ const IDLE_CONNECTION_MS = 60_000;
 /**
  * Sets the time limit in each transaction, because poolers reject it as a connection option.
  *
- * @param route the two ways to connect; if the first way fails and the second may work, the second is used from then on
+ * @param route the two ways to connect; if the first one fails and the second one succeeds, the second is used from
+ * then on
  */
 export function createSession(route: DatabaseRoute, connectTimeoutMs: number): Session {
   const sockets = new Set<Socket>();

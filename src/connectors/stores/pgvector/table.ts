@@ -5,7 +5,10 @@ import type { StoreConfigOf } from '../config.ts';
 import type { StoreDescription, VectorMetric } from '../vector-store.ts';
 import { CallFailure, type Query } from './session.ts';
 
-/** For larger tables PostgreSQL's estimate replaces the count, because counting reads the whole table. */
+/**
+ * Maximum number of rows to count. For larger tables, PostgreSQL's estimate is used, because counting reads the whole
+ * table.
+ */
 const COUNTED_ROWS = 100_000;
 
 interface IndexRow {
@@ -92,7 +95,8 @@ async function lengthOfOne(query: Query, table: Table, { embedding }: TableSetti
 }
 
 /**
- * Returns the approximate indexes on the column with the files of their partitions: a rebuilt index has another file.
+ * Returns the approximate indexes on the column with the files of their partitions. A rebuilt index has a different
+ * file.
  */
 function vectorIndexes(query: Query, table: Table, { embedding }: TableSettings): Promise<IndexRow[]> {
   return query<IndexRow>(
@@ -118,7 +122,7 @@ async function tableFile(query: Query, { oid }: Table): Promise<string> {
   return row?.file ?? '';
 }
 
-/** These settings exist once the library is loaded, which the cast does. */
+/** These settings exist only after the library is loaded. The cast loads it. */
 async function searchSettings(query: Query, { vectorSchema }: Table): Promise<Record<string, string>> {
   await query(`select '[1]'::${vectorSchema}.vector`);
   const [row] = await query<Record<string, string | null>>(
@@ -168,7 +172,7 @@ interface ColumnRow {
   readonly modifier: number;
 }
 
-/** @throws CallFailure if part of the table is missing or cannot be searched */
+/** @throws CallFailure if the table or one of its columns is missing or cannot be searched */
 export async function lookUpTable(query: Query, settings: TableSettings): Promise<Table> {
   const relation = await lookUpRelation(query, settings);
   const columns = await query<ColumnRow>(

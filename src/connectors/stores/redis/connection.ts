@@ -18,7 +18,7 @@ export interface RedisCommand {
 
 export type RedisConnection = ReturnType<typeof createRedisConnection>;
 
-/** Maximum time that an unresponsive server may take to close its end. */
+/** Maximum time for an unresponsive server to close its side of the connection. */
 const MAX_GOODBYE_MS = 1000;
 
 /** @throws RecalldError config_invalid for anything but an absolute redis or rediss URL */
@@ -64,7 +64,7 @@ export function createRedisConnection(
   };
   const refused = (error: unknown, purpose: string, { name, needs }: RedisCommand, limitMs: number): Refused => {
     const place = { label, purpose, configField, command: name, needs };
-    // After a failed connection, only the event has the reason.
+    // After a failed connection, only the event contains the reason.
     const cause = isReplyError(error) || lastError === undefined ? error : lastError;
     if (isReplyError(cause)) return refusalOfReply(cause.message, place);
     if (error instanceof Error && error.message === 'Command timed out') return timedOut(place, limitMs);
@@ -134,7 +134,7 @@ async function connect(redis: Redis, forget: () => void): Promise<void> {
 
 function orAborted<Value>(signal: AbortSignal, work: () => Promise<Value>): Promise<Value> {
   return new Promise((resolve, reject) => {
-    // Many commands share one signal.
+    // Many commands listen to the same signal.
     setMaxListeners(0, signal);
     const stop = () => reject(signal.reason as Error);
     signal.addEventListener('abort', stop, { once: true });

@@ -198,7 +198,7 @@ async function pageOfKeys(
     });
   const following = replyText(next);
   return {
-    /** Includes the document id if a field holds it. */
+    /** Includes the document id if it is stored in a field. */
     rows,
     /** Cursor of the next page; Redis forgets it after a minute without a request. */
     cursor: following === '0' ? null : following,

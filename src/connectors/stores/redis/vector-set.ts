@@ -47,9 +47,9 @@ const VECTORS_PER_CALL = 250;
  *
  * A sample reads all element names with VRANGE, 1,000 per call and up to 5,000,000 (all at once and up to 200,000 in
  * older Redis versions), through a seeded reservoir, then calls VEMB for each chosen element. A single VRANDMEMBER call
- * with the wanted number would suffice, but it walks the graph at random from its entry point, which favours
- * well-connected elements. Vectors are returned as they are stored, by default quantized to 8 bits. A missing key is an
- * empty store, because Redis keeps no empty sets.
+ * with the wanted number would suffice, but it walks the graph at random from its entry point, which favors
+ * well-connected elements. Vectors are returned as they are stored, by default quantized to 8 bits. A missing key
+ * counts as an empty store, because Redis does not store empty sets.
  *
  * @throws RecalldError config_invalid for an address that cannot be called
  */

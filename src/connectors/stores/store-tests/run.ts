@@ -56,7 +56,7 @@ function verdictOf(error: unknown): StoreVerdict | null {
   return error instanceof Away ? 'unreachable' : null;
 }
 
-/** Number of vectors to sample from a store that others filled; a smaller store is read completely. */
+/** Number of vectors to sample from an existing store; a smaller store is read completely. */
 const KNOWN = 1000;
 const QUERIES = 6;
 
@@ -339,5 +339,5 @@ const sampleTests: readonly StoreTest[] = [
   { name: 'sample.uniform', does: 'samples every chunk with the same probability', run: uniform },
 ];
 
-/** What every store must do. recalld's own test suite runs the same list on stores that it fills. */
+/** Requirements for every store. recalld's test suite tests the same requirements on stores that it fills. */
 export const storeTests: readonly StoreTest[] = [...contentTests, ...searchTests, ...sampleTests];

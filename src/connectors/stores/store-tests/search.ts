@@ -34,7 +34,7 @@ async function nearest(subject: StoreSubject, vector: Float32Array, more?: Parti
  */
 function mustBeTrue(subject: StoreSubject, query: Float32Array, { neighbours, isShort }: Nearest, k: number): number {
   const { byId, isWhole, tolerance } = subject;
-  must(neighbours.length <= k, `The store returned ${neighbours.length} neighbours instead of ${k}.`);
+  must(neighbours.length <= k, `The store returned ${neighbours.length} neighbors instead of ${k}.`);
   must(
     isShort === neighbours.length < k,
     'The store reports a short result as complete, or a complete result as short.',
@@ -49,14 +49,15 @@ function mustBeTrue(subject: StoreSubject, query: Float32Array, { neighbours, is
       'A score is not finite, or a similarity is not a cosine.',
     );
     const badness = lowIsBetter.has(scoreKind) ? score : -score;
-    must(badness >= last, 'Neighbours are not sorted best first.');
+    must(badness >= last, 'Neighbors are not sorted best first.');
     last = badness;
     times.set(id, (times.get(id) ?? 0) + 1);
     const found = chunkOf(neighbour, query, byId);
-    must(found !== null || !isWhole, 'A neighbour is not a document in the store.');
+    must(found !== null || !isWhole, 'A neighbor is not a document in the store.');
     if (found !== null) offs.push(found.off);
   }
-  // If the store is not completely known, a neighbour may be another chunk of a known document. Not all neighbours are.
+  // If the store is not completely known, a neighbor may be an unknown chunk of a known document, so only one of the
+  // similarities must match.
   const near = offs.filter((off) => off <= tolerance);
   const isTrue = near.length === offs.length || (!isWhole && near.length > 0);
   must(isTrue, `A similarity differs from the cosine of the stored vector by ${decimal(Math.max(...offs))}.`);
@@ -93,7 +94,7 @@ async function recall(subject: StoreSubject): Promise<string> {
     must(truth.length > 0, 'An exact search returns nothing.');
     sum += recallOf(ids, truth) / queries.length;
   }
-  const sentence = `The index finds ${percentage(sum)} of the ${K} nearest neighbours for ${queries.length} queries.`;
+  const sentence = `The index finds ${percentage(sum)} of the ${K} nearest neighbors for ${queries.length} queries.`;
   must(sum >= minRecall, sentence);
   return sentence;
 }
@@ -101,18 +102,18 @@ async function recall(subject: StoreSubject): Promise<string> {
 async function exact(subject: StoreSubject): Promise<string> {
   const { known, byId, isWhole, queries, description, tolerance } = subject;
   const { all } = await trueSearches(subject, true);
-  if (!isWhole) return 'The neighbours are valid and sorted; the store is too large for a comparison with all vectors.';
+  if (!isWhole) return 'The neighbors are valid and sorted; the store is too large for a comparison with all vectors.';
   for (const [place, query] of queries.entries()) {
     const truth = bruteForce(known, query, K, description.metric);
     const found = all[place]?.neighbours ?? [];
-    must(found.length === truth.length, `It returned ${found.length} neighbours; the store has ${truth.length}.`);
+    must(found.length === truth.length, `It returned ${found.length} neighbors; the store has ${truth.length}.`);
     for (const [rank, neighbour] of found.entries()) {
       const best = truth[rank]?.goodness ?? 0;
       const vector = chunkOf(neighbour, query, byId)?.chunk.vector ?? new Float32Array(query.length);
       const lost = best - goodness(vector, query, description.metric);
       must(
         lost <= tolerance * Math.max(1, Math.abs(best)),
-        `The neighbour at rank ${rank + 1} of an exact search is not the nearest that remains.`,
+        `The neighbor at rank ${rank + 1} of an exact search is not the nearest that remains.`,
       );
     }
   }
@@ -124,12 +125,12 @@ async function short(subject: StoreSubject): Promise<string> {
   const [query] = queries;
   if (query === undefined || !isWhole) throw new NotTried('The store is too large to request more than it contains.');
   const one = await nearest(subject, query, { k: 1 });
-  must(one.neighbours.length === 1 && !one.isShort, 'A search for one neighbour does not return exactly one.');
+  must(one.neighbours.length === 1 && !one.isShort, 'A search for one neighbor does not return exactly one.');
   const k = known.length + 50;
   const compared = await ask(subject, query, { k, exact: true });
   const all = compared.kind === 'unsupported' ? await nearest(subject, query, { k }) : valueOf(compared);
   mustBeTrue(subject, query, all, k);
-  // Without an exact search, an approximate index may lose some neighbours.
+  // Without an exact search, an approximate index may lose some neighbors.
   must(
     all.neighbours.length >= known.length / 2,
     `A search for ${k} returned ${all.neighbours.length} of ${known.length}.`,
@@ -153,11 +154,11 @@ async function texts(subject: StoreSubject): Promise<string> {
       if (known === undefined) continue;
       compared += 1;
       const isThere = known.some(({ content }) => content === neighbour.content) || !subject.isWhole;
-      must(isThere && neighbour.content !== null, 'A neighbour has the text of another chunk.');
+      must(isThere && neighbour.content !== null, 'A neighbor has the text of another chunk.');
     }
   }
-  must(compared > 0, 'No neighbour had a text.');
-  return `${compared} neighbours had their own texts.`;
+  must(compared > 0, 'No neighbor had a text.');
+  return `${compared} neighbors had their own texts.`;
 }
 
 async function filtered(subject: StoreSubject): Promise<string> {
@@ -175,10 +176,7 @@ async function filtered(subject: StoreSubject): Promise<string> {
     mustBeTrue(subject, other, found, 5);
   }
   must(found.neighbours.length > 0, `No query found a chunk with the given value of ${name}.`);
-  must(
-    ids === null || found.neighbours.every(({ id }) => ids.has(id)),
-    "A neighbour does not have the filter's value.",
-  );
+  must(ids === null || found.neighbours.every(({ id }) => ids.has(id)), "A neighbor does not have the filter's value.");
   let refused = 0;
   for (const hostile of [`' or ''='`, '*', '" || true || "', '', `it's "${name}"`]) {
     const outcome = await ask(subject, query, { filter: { [name]: hostile } });
@@ -186,7 +184,7 @@ async function filtered(subject: StoreSubject): Promise<string> {
     else must(valueOf(outcome).neighbours.length === 0, 'A filter interprets its value as syntax.');
   }
   const refusals = refused === 0 ? '' : `; ${refused} values that its language cannot express are refused`;
-  return `${found.neighbours.length} neighbours for the value of ${name}, and none for values that no chunk has${refusals}.`;
+  return `${found.neighbours.length} neighbors for the value of ${name}, and none for values that no chunk has${refusals}.`;
 }
 
 async function otherLength(subject: StoreSubject): Promise<string> {
@@ -232,21 +230,21 @@ async function aborted(subject: StoreSubject): Promise<string> {
 export const searchTests: readonly StoreTest[] = [
   {
     name: 'search.order',
-    does: 'returns the nearest neighbours best first, with their cosine for any index distance',
+    does: 'returns the nearest neighbors best first, with their cosine for any index distance',
     run: async (subject) => {
       const { all, off } = await trueSearches(subject, false);
       const given = all.reduce((sum, { neighbours }) => sum + neighbours.length, 0);
-      must(given > 0, 'No search returned a neighbour.');
-      return `${given} neighbours; similarities differ from the cosines of the stored vectors by at most ${decimal(off)}.`;
+      must(given > 0, 'No search returned a neighbor.');
+      return `${given} neighbors; similarities differ from the cosines of the stored vectors by at most ${decimal(off)}.`;
     },
   },
   {
     name: 'search.recall',
-    does: 'finds the same neighbours through its index as by a comparison with all vectors',
+    does: 'finds the same neighbors through its index as by a comparison with all vectors',
     run: recall,
   },
   { name: 'search.exact', does: 'compares the query with all vectors in an exact search', run: exact },
-  { name: 'search.short', does: 'reports a short result when it has fewer neighbours than requested', run: short },
+  { name: 'search.short', does: 'reports a short result when it has fewer neighbors than requested', run: short },
   { name: 'search.texts', does: 'returns the text of a chunk only on request', run: texts },
   { name: 'search.filter', does: 'applies a filter, and never interprets its value as syntax', run: filtered },
   { name: 'search.length', does: 'refuses a vector with another length, and does not show it', run: otherLength },

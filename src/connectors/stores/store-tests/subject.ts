@@ -25,7 +25,7 @@ export interface StoreSubject {
   readonly filter: { readonly name: string; readonly value: string; readonly ids: ReadonlySet<string> | null } | null;
   /** Maximum accepted error of a similarity, because stores that quantize are inexact. */
   readonly tolerance: number;
-  /** Minimum share of the true ten nearest neighbours that an index search must find. */
+  /** Minimum share of the true ten nearest neighbors that an index search must find. */
   readonly minRecall: number;
   readonly signal: AbortSignal;
 }
@@ -76,7 +76,7 @@ export function chunksById(known: readonly KnownChunk[]): ReadonlyMap<string, re
 }
 
 /**
- * Finds a neighbour's chunk. If a document has several chunks, returns the chunk whose cosine is closest to the
+ * Finds a neighbor's chunk. If a document has several chunks, returns the chunk whose cosine is closest to the
  * reported similarity.
  */
 export function chunkOf(
