@@ -34,8 +34,8 @@ const ofOthers: readonly Fault[] = [
     breakIt: (_, random) => ({ newTopic: between(random, 0.08, 0.25) }),
   },
   {
-    name: 'wrong labels',
-    does: 'a new version of the golden set has 10 to 40 % wrong labels',
+    name: 'wrong judgments',
+    does: 'in a new version of the golden set, 10 to 40 % of the judgments are wrong',
     cause: 'golden_labels',
     breakIt: (_, random) => {
       const share = between(random, 0.1, 0.4);

@@ -48,7 +48,7 @@ export const ingest: MeasureRow = (quick) =>
       const send = (seconds: number) => (profiled: Daemon) => sendLoad({ ...singles, url: profiled.url, seconds });
       const profile = await profileDaemon(liveConfig(0.1), send(quick ? 0.1 : 2), send(seconds));
       const inBatches = figure(`recalld, batches of ${BATCH}, 32 connections`, 'queries/s', rates.batches);
-      const single = figure('recalld, one query a request, 256 connections', 'requests/s', rates.singles);
+      const single = figure('recalld, one query per request, 256 connections', 'requests/s', rates.singles);
       const leastSingle = figure(
         'the minimal server for the same work, one query per request',
         'requests/s',
@@ -62,8 +62,8 @@ export const ingest: MeasureRow = (quick) =>
           figure(`bare Fastify, batches of ${BATCH}`, 'queries/s', rates.bareBatches),
           single,
           leastSingle,
-          figure('bare Fastify, one query a request', 'requests/s', rates.bareSingles),
-          figure('processor time of recalld, one query a request', 'µs', costs.singles),
+          figure('bare Fastify, one query per request', 'requests/s', rates.bareSingles),
+          figure('CPU time of recalld, one query per request', 'µs', costs.singles),
           figure('processor time of the minimal server, one query per request', 'µs', costs.leastSingles),
         ],
         bars: [

@@ -70,7 +70,7 @@ function densityParagraphs(result: DensityResult): string[] {
       '- If traffic repeats few queries, density starts above 1, because equal scores share their ranks. recalld then detects changes later, but causes no more false alerts.',
       '- A new mix of covered topics almost never pages (factors exp(0.5 z), z normal). A very different mix (factors exp(z)) can page, mostly at high volume.',
       '- The embedding canary detects another embedding model in the first hour, before any page.',
-      '- Queries about a near topic usually resemble known queries; queries about a far topic do so in a third of the alerts. Unless chunks are missing, recalld reports such an alert as a content gap with low confidence.',
+      '- In most alerts about a near topic, and in a third of the alerts about a far topic, the queries resemble known queries. Unless chunks are missing, recalld reports such an alert as a content gap with low confidence.',
     ].join('\n'),
     measuredBy(result.provenance),
   ];

@@ -51,7 +51,7 @@ export function storesPage(): Page {
       '# Tested vector stores',
       'One [contract suite](../how-to/test-a-store.md) tests every store adapter. The stores below were installed and run; the suite passed against them. For stores with an HTTP API, the test suite replays what they answered.',
       table(['store', 'versions', 'from', 'date', 'tests passed', 'replayed'], met),
-      'Rows with *monitoring* change documents in the store. The tests then check what `recalld explain`, index checks, store snapshots, ANN recall and the embedding canary report.',
+      'For rows marked *monitoring*, the tests change documents in the store, and then check what `recalld explain`, index checks, store snapshots, ANN recall and the embedding canary report.',
       ...courseParagraphs(),
       '## Not yet met',
       'The suite passes against a stand-in that implements the documented API of each store below. The official client of the vendor fills and queries the stand-in, and recalld sends the same requests as the client. The store itself has not been run. [Run the suite](../how-to/test-a-store.md) against your server before you rely on it.',
@@ -102,7 +102,7 @@ function metRows(kind: StoreKind, recordings: readonly StoreRecording[]): string
     const named = Object.entries(versions).map(([product, version]) => `${product} ${version}`);
     const tested = suite === undefined ? name : `${name}, ${suite}`;
     const passed =
-      store.unmet === undefined || suite !== undefined ? String(tests) : `${tests}; not met: ${store.unmet}`;
+      store.unmet === undefined || suite !== undefined ? String(tests) : `${tests}; not tested: ${store.unmet}`;
     rows.push([tested, named.join(', '), store.source, date, passed, store.speaksHttp ? 'yes' : 'no']);
   }
   return rows;

@@ -1,4 +1,4 @@
-/** Sends judged live queries to shadows, judges their results, and compares them daily with the results of users. */
+/** Sends judged live queries to shadows, judges the shadows' results, and compares them daily with what users got. */
 
 import type { FoundDocument } from '../connectors/retrievers/retriever.ts';
 import type { Context } from '../core/context.ts';

@@ -217,7 +217,9 @@ export function findShadow({ name: pipeline, shadows }: WatchedPipeline, name: s
   const names = shadows.map((shadow) => shadow.name).join(', ');
   throw new RecalldError(
     'shadow_unknown',
-    `The pipeline ${pipeline} has no shadow "${name}"; it has ${names === '' ? 'none, add one under `shadow` of the pipeline' : names}.`,
+    names === ''
+      ? `The pipeline ${pipeline} has no shadows; add "${name}" under its \`shadow\` key.`
+      : `The pipeline ${pipeline} has no shadow "${name}"; its shadows are ${names}.`,
   );
 }
 

@@ -254,7 +254,7 @@ async function readLatest(pool: Pool, now: Date): Promise<LatestMeasurement[]> {
   for (const row of gaps) {
     const gap = { ...row, ageSeconds: ageSeconds(row) };
     const newest = series.get(seriesKey(row))?.newest ?? null;
-    // Two concurrent writers may leave behind a gap that a value has filled.
+    // Concurrent writers can leave the row of a gap although a newer value has filled it.
     if (newest !== null && newest.windowEnd >= gap.windowEnd) continue;
     series.set(seriesKey(row), { ...seriesOf(row), newest, gap });
   }

@@ -164,7 +164,7 @@ async function examineSample(store: VectorStore, say: Say, signal: AbortSignal):
     });
   } else {
     const shown = lengths.map((length) => decimal(length)).join(', ');
-    say({ status: 'ok', ms, message: `A sample of ${vectors.rows} vectors has the lengths ${shown}.` });
+    say({ status: 'ok', ms, message: `L2 norms of ${vectors.rows} sampled vectors: ${shown}.` });
   }
 }
 

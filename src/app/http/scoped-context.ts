@@ -15,8 +15,8 @@ export type OpenTables = (scope: Scope) => Pick<Context, 'db' | 'reads' | 'dbBy'
 const MAX_SCOPES = 1000;
 
 /**
- * Returns a function that also guards the route: it refuses routes that affect all pipelines, and pipelines that the
- * key may not see, in the path, the query or the body.
+ * Returns a function that limits the context of a request to the pipelines of its key. The function rejects routes that
+ * affect all pipelines, and requests whose path, query string or body names a pipeline that the key may not see.
  *
  * @throws RecalldError key_limited, pipeline_unknown
  */

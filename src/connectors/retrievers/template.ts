@@ -89,7 +89,7 @@ function compileString(value: string, field: string): (request: RetrieverRequest
   return (request) => renderText(parts, request, (text) => text);
 }
 
-// Array.isArray does not narrow a readonly array away from an object.
+// Where Array.isArray returns false, TypeScript does not exclude readonly arrays from the type.
 function isList(value: JsonValue): value is readonly JsonValue[] {
   return Array.isArray(value);
 }

@@ -136,7 +136,7 @@ function uncoveredShare(ranks: readonly TiedRanks[], weights: Float64Array, sess
     total += w;
     uncovered += w * tailShare(rank, threshold);
   }
-  // Sums in another order may exceed 1 in the last digit.
+  // Rounding errors can make the quotient exceed 1 in the last digit.
   return uncoveredShareOf(Math.min(1, uncovered / total), sessions, threshold, Number.POSITIVE_INFINITY);
 }
 

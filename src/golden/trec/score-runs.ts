@@ -300,7 +300,7 @@ function scoreSteps(
   }
 }
 
-/** Number of ids, in total and per query, that show how ids in the judgments and in the run differ. */
+/** Maximum number of example ids, in total and per query, that show how ids in the judgments and in the run differ. */
 const [SAMPLED_IDS, SAMPLED_OF_QUERY] = [2000, 100] as const;
 
 function sampleIds(

@@ -43,7 +43,7 @@ export const pipelineMeasures = {
   missed_foreign_ratio: {
     title: 'Missed documents with a wrong vector',
     subject: 'the share of missed relevant documents whose stored vector does not match their text',
-    note: 'Of the stored relevant documents that the latest golden run missed, the share whose stored vector does not match the embedding of their text.',
+    note: 'Share of the missed relevant documents in the store whose vector does not match the embedding of their text, in the latest golden run.',
     scale: 'share',
     every: 86_400,
     gauge: {

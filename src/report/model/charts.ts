@@ -81,7 +81,7 @@ export interface DistributionChart {
   readonly kind: 'distribution';
   readonly id: string;
   readonly title: string;
-  /** The two distributions; null if there are no values yet, for the reason in `empty`. */
+  /** The two distributions; null if there are no values yet (`empty` states the reason). */
   readonly distributions: Distributions | null;
   readonly empty: string;
 }

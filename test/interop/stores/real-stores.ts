@@ -120,7 +120,7 @@ export const realStores: readonly RealStore[] = [
     product: 'Elasticsearch',
     source: 'Maven Central',
     speaksHttp: true,
-    unmet: 'its HTTP module and its script language (exact search), which Maven Central does not have',
+    unmet: 'its HTTP module and its script language (exact search), which are not on Maven Central',
     abilities: { ...searchEngineAbilities, exactSearch: false, manyDocuments },
     retriever: 'elasticsearch',
     async start() {
@@ -176,7 +176,7 @@ export const realStores: readonly RealStore[] = [
     source: 'PyPI',
     speaksHttp: true,
     hasCollections: true,
-    unmet: 'its server (HTTP, aliases, API keys), which PyPI does not have',
+    unmet: 'its server (HTTP, aliases, API keys), which is not on PyPI',
     abilities: { ...qdrantAbilities, manyDocuments },
     async start() {
       const python = await pythonPackages('qdrant-edge-py');

@@ -21,7 +21,7 @@ const distances: Readonly<Record<string, ScoredMetric>> = {
   Euclid: { metric: 'l2', scoreKind: 'l2' },
 };
 
-/** Makes calls for the collection, the aliases and the version; the last two may be forbidden. */
+/** Reads the collection, its aliases and the server version. The key may lack access to the last two. */
 export async function readCollection(
   calls: StoreCalls,
   collection: string,

@@ -128,7 +128,7 @@ function baseline(): Builder<Panel>[] {
     }),
     graph({
       title: 'Queries compared',
-      description: 'Number of queries in the differences (queries without a stale label), and in the result stability.',
+      description: 'Number of queries behind the differences (only queries whose judgments are current) and behind the result stability.',
       unit: 'short',
       min: 0,
       width: 12,

@@ -64,7 +64,7 @@ export async function probeTenants(
       contentHash: sha256(JSON.stringify(['tenant probes', queries])),
       format: 'generated',
       origin: 'generated',
-      note: `Added ${probes.length} queries sent as ${options.segment} to ${latest === null ? 'a new set' : `version ${latest.version}`}.`,
+      note: `Added ${probes.length} queries to ${latest === null ? 'a new set' : `version ${latest.version}`}; each is sent as ${options.segment}.`,
       queries,
     },
     clock.now(),

@@ -32,8 +32,8 @@ const SMOOTHING = 1;
  * Rates are computed down to the last rank, at most `cutoff`, that 100 sessions saw. The covariance between the
  * weighted shares at two ranks is computed as in `sessionRatio`.
  *
- * @param queries queries of the baseline with complete clicks (see `clicksCompleteUntil`), attributed like later
- * windows
+ * @param queries queries of the baseline whose clicks are complete (see `clicksCompleteUntil`); clicks must be attributed
+ * as in later windows
  * @throws RangeError for a probability outside (0, 1], or so small that weights overflow
  */
 export function baselineCtr(queries: readonly ClickedQuery[], cutoff = DEFAULT_CLICK_CUTOFF) {
@@ -165,7 +165,8 @@ const UPPER = 0.975;
  * clicks. The quantile is Student's t with one degree of freedom less than sessions. If sessions show no spread, clicks
  * are treated as independent.
  *
- * @param queries queries of the window with complete clicks (see `clicksCompleteUntil`), attributed like the baseline
+ * @param queries queries of the window whose clicks are complete (see `clicksCompleteUntil`); clicks must be attributed
+ * as in the baseline
  * @throws RangeError for a probability outside (0, 1], or so small that weights overflow
  */
 export function clicksOverExpectedClicks(queries: readonly ClickedQuery[], baseline: BaselineCtr) {
