@@ -53,7 +53,7 @@ export const oidcSchema = z
       .min(1)
       .default('groups')
       .describe(
-        'Claim that contains the user\'s groups, as a list or a single name. recalld reads it from the ID token, or from the userinfo endpoint if the token does not contain it. A path with dots reads a nested claim, such as `realm_access.roles`.',
+        "Claim that contains the user's groups, as a list or a single name. recalld reads it from the ID token, or from the userinfo endpoint if the token does not contain it. A path with dots reads a nested claim, such as `realm_access.roles`.",
       ),
     roles: rolesSchema,
     session_minutes: z

@@ -128,7 +128,8 @@ function baseline(): Builder<Panel>[] {
     }),
     graph({
       title: 'Queries compared',
-      description: 'Number of queries behind the differences (only queries whose judgments are current) and behind the result stability.',
+      description:
+        'Number of queries behind the differences (only queries whose judgments are current) and behind the result stability.',
       unit: 'short',
       min: 0,
       width: 12,
