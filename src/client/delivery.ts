@@ -33,7 +33,10 @@ type Verdict =
 
 const RETRYABLE = new Set([429, 502, 503, 504]);
 
-/** Maximum number of codes that are counted separately. The daemon has fewer; further codes are counted together. */
+/**
+ * Maximum number of codes that are counted separately. The daemon uses fewer codes; any further codes are counted
+ * together.
+ */
 const MAX_CODES = 32;
 
 /** Classifies the reply to a batch of `items` items. */
@@ -106,7 +109,7 @@ const BASE_DELAY_MS = 500;
 /**
  * Exponential back-off with full jitter: uniform in [0, min(60 s, 0.5 s x 2^(attempt - 1))], added to the daemon's
  * Retry-After, and at most 60 s. Jitter is added to Retry-After too; otherwise, all hosts that were rejected together
- * would return together.
+ * would retry together.
  *
  * @param attempt number of attempts made so far, from 1
  * @param random uniform in [0, 1)
@@ -195,7 +198,7 @@ export class Delivery {
   /** True if the daemon requested the current wait (Retry-After). */
   #isRetryAfter = false;
   #underWay: readonly ClientRecord[] = [];
-  /** Batches are sent without waiting until they are full, until the outbox has completed this many records. */
+  /** Until the outbox has completed this many records, batches are sent without waiting to fill up. */
   #flushTarget = 0;
   readonly #waiters = new Set<Waiter>();
 

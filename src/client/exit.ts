@@ -1,6 +1,6 @@
 /**
- * Sends queued items for a short time when the host's process ends, and reports undelivered items. Until then, nothing
- * in this file keeps the process alive unless its comment says so.
+ * Sends queued items for a short time when the host's process ends, and reports undelivered items. Before that, nothing
+ * in this file keeps the process alive unless a comment says so.
  */
 import process from 'node:process';
 import { clearTimeout, setImmediate, setTimeout } from 'node:timers';
@@ -78,8 +78,8 @@ export function waitAtMost(promise: Promise<unknown>, delayMs: number): Promise<
 }
 
 /**
- * Resolves after the host had a turn of the event loop: input, output and expired timers. Keeps the process alive for
- * that turn, because an unreferenced timer would not wake the event loop.
+ * Resolves after the host has had one turn of the event loop: input, output and expired timers. Keeps the process alive
+ * for that turn, because an unreferenced timer would not wake the event loop.
  */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => {

@@ -1,5 +1,5 @@
 /**
- * Queue of records that are waiting or being sent, limited in items and in bytes. If it is full, the oldest waiting
+ * Queue of records that are waiting or being sent, limited by number and by bytes. If it is full, the oldest waiting
  * record is dropped. Counts the outcomes of each kind of record.
  */
 import type { DeliveryStats, Drop, DropReason } from './types.ts';

@@ -106,7 +106,7 @@ export function createQueryRecord(query: Readonly<Record<string, unknown>>, cont
   return createRecord(fields, copyEmbedding(query['embedding']));
 }
 
-/** @param value for a query that belongs to no agent turn: null or undefined */
+/** @param value null or undefined for a query that belongs to no agent turn */
 function readEpisode(value: unknown) {
   const episode = readObject(value, 'episode');
   if (episode === undefined) return undefined;

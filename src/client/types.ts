@@ -31,7 +31,7 @@ export interface TrackedStage {
   readonly side?: Optional<boolean>;
 }
 
-/** An agent turn: one question of a user, for which the agent may retrieve several times. */
+/** An agent turn: one question from a user, for which the agent may retrieve several times. */
 export interface TrackedEpisode {
   /** Id of the turn: the same for all its retrievals, and different for each turn. */
   readonly id: Identifier;
@@ -72,7 +72,7 @@ export interface TrackedQuery {
   readonly stages?: Optional<readonly TrackedStage[]>;
   /** Why the retrieval failed. Only an Error's message is sent. */
   readonly error?: Optional<string | Error>;
-  /** At most 16 short labels, such as tenant or language. */
+  /** At most 16 short tags, such as tenant or language. */
   readonly segments?: Optional<Readonly<Record<string, Optional<string | number | boolean>>>>;
   /** recalld stores only a keyed hash of the user id. */
   readonly userId?: Optional<Identifier>;
@@ -128,7 +128,9 @@ export interface ClientOptions {
    * Default: 10,000.
    */
   readonly maxQueue?: number;
-  /** Maximum estimated size of the queued queries in bytes; the same limit applies to queued feedback. Default: 16 MiB. */
+  /**
+   * Maximum estimated size of the queued queries in bytes; the same limit applies to queued feedback. Default: 16 MiB.
+   */
   readonly maxQueueBytes?: number;
   /** Items per request, at most 1,000. Default: 100. */
   readonly batchSize?: number;

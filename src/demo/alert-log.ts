@@ -5,7 +5,7 @@ import type { Cause } from '../incidents/diagnosis/rules/cause.ts';
 import { PIPELINE } from './demo-config.ts';
 import { type Output, WIDTH, wrapped } from './output.ts';
 
-/** Simulated time and data that the daemon processed since the demo began. */
+/** Simulated time, and data that the daemon has processed, since the demo began. */
 export interface Elapsed {
   readonly hours: number;
   readonly goldenRuns: number;
@@ -36,7 +36,7 @@ export function createAlertLog() {
     /**
      * Records the alerts that are currently firing.
      *
-     * @param isHealthy true if there is no fault, nor a consequence of an earlier fault
+     * @param isHealthy true if there is neither a fault nor a consequence of an earlier one
      * @returns alerts that were not firing at the last call; a ticket that becomes a page counts as a new alert
      */
     record(firing: readonly FiringAlert[], elapsed: Elapsed, isHealthy: boolean): readonly RaisedAlert[] {

@@ -63,7 +63,7 @@ async function continueLive(
 }
 
 /**
- * Starts users who send one query after the other. The RAG service reports each query with the recalld client; an agent
+ * Starts users who send one query after another. The RAG service reports each query with the recalld client; an agent
  * exports the spans of each turn.
  */
 function startUsers(
@@ -139,7 +139,7 @@ interface DemoParts {
   readonly output: Output;
 }
 
-/** Time after the end of an hour at which its results are available. */
+/** Time from the end of an hour until its results are available. */
 const RESULT_DELAY_MS = 15 * MINUTE_MS;
 const BLOCK_MS = 8 * HOUR_MS;
 /** The first day is the baseline for query density. The later healthy hours are compared with it. */
@@ -226,7 +226,7 @@ async function runIncidents({ port, scenarios, output, signal }: DemoParts, rag:
 /**
  * Chooses the simulated start, so that the simulation ends with the last full hour. To make the simulation nearly the
  * same at any time of day, it begins in the middle of an eight-hour block (UTC), or up to an hour later if golden runs
- * require it. By such blocks, a density baseline is tested against itself. The first 25 hours then have as many even
+ * require it. A density baseline is tested against itself in such blocks. The first 25 hours then have as many even
  * blocks as odd blocks.
  */
 function timesOf(scenarios: readonly Scenario[]): {
@@ -250,7 +250,7 @@ function timesOf(scenarios: readonly Scenario[]): {
   return { start: new Date(startMs), healthyHours, judgedAfter };
 }
 
-/** True if one of the incidents is about the agent. The others are about one retrieval for each question. */
+/** True if one of the incidents is about the agent. The other incidents are about one retrieval per question. */
 function usesAgent(scenarios: readonly Scenario[]): boolean {
   return scenarios.some(({ name }) => name === 'agent');
 }

@@ -61,7 +61,7 @@ type Diagnosis = NonNullable<Awaited<ReturnType<SimulatedDaemon['db']['incidents
 /**
  * @param alertsBefore number of alerts up to the end of the previous fault
  * @param place of the scenario, such as `1 of 7`
- * @returns a row of the summary, and problems as one sentence each
+ * @returns a row of the summary, and one sentence per problem
  */
 export async function runScenario(
   stage: Stage,
@@ -164,7 +164,7 @@ async function recover(stage: Stage, scenario: Scenario, place: string): Promise
   await passHours(stage, scenario.recoveryHours, `${place}, recovery, `, async () => {
     hours += 1;
     const firing = await world.daemon.alerts(PIPELINE);
-    // Alerts that still fire because of the fault after its fix are not false.
+    // Alerts that the fault keeps firing after its fix are not false.
     log.record(firing, world.elapsed(), resolvedAfter !== null);
     if (firing.length > 0) resolvedAfter = null;
     else resolvedAfter ??= hours;
@@ -194,7 +194,7 @@ export async function runHealthyHours(stage: Stage, hours: number): Promise<read
   printLabeled(
     output,
     'live',
-    `${liveQueries} queries; the first ${baseline ?? 'no'} sessions are the baseline of query density`,
+    `${liveQueries} queries; ${baseline === null ? 'query density has no baseline large enough for pages' : `the first ${baseline} sessions are the baseline of query density`}`,
   );
   const alerts = log.raised.map(({ name }) => name);
   printLabeled(output, 'alerts', alerts.length === 0 ? 'none' : alerts.join(', '));

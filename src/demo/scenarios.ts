@@ -174,7 +174,7 @@ export const scenarios: readonly Scenario[] = [
 ];
 
 /**
- * The demo's incidents in order. Two incidents run only on request: the isolation violation changes no measure, and the
- * agent incident needs an agent, which the other incidents do not have.
+ * The demo's incidents in order. Two incidents run only on request: the isolation violation, which changes no measure,
+ * and the agent incident, which needs an agent that the other incidents do not have.
  */
 export const story: readonly Scenario[] = scenarios.filter(({ name }) => name !== 'isolation' && name !== 'agent');

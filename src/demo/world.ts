@@ -21,7 +21,7 @@ import {
 } from './traffic.ts';
 
 const DAY_HOURS = 24;
-/** Time after the end of an hour at which the sampling of its last minute is complete. */
+/** Time from the end of an hour until the sampling of its last minute is complete. */
 const SAMPLED_MS = 5 * MINUTE_MS;
 /** A density window closes ten minutes after its end, so its result is known after a quarter of an hour. */
 const WINDOW_CLOSED_MS = 15 * MINUTE_MS;

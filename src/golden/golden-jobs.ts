@@ -76,7 +76,7 @@ function untilDeadline({ clock }: Context, run: GoldenRun): AbortSignal {
   return AbortSignal.timeout(Math.max(0, run.deadlineAt.getTime() - clock.now().getTime()));
 }
 
-/** Enqueues one small job at a time, so that a large run does not block the others. */
+/** Enqueues one small job at a time, so that a large run does not block other runs. */
 function enqueueBatch({ queue }: Context, runId: string, lane: string, step: number): Promise<void> {
   const payload = { run_id: runId, lane, step };
   return queue.enqueue(askGoldenBatchJob.name, payload, `${runId}-${lane}-${step}`);
@@ -109,8 +109,8 @@ async function followUp(
   else await advanceRotation(context, run, pipeline, signal);
   // Compares only runs of the first set with the store, so that the values are comparable.
   const isCompared = run.purpose !== 'sentinel' && run.goldenSet === pipeline.golden[0]?.set;
-  // Runs after the checks, so that a slow store does not delay them. The diagnosis uses the comparison but does not
-  // need it.
+  // Runs after the checks, so that a slow store does not delay them. The diagnosis uses the comparison if it is
+  // available.
   await attemptEach(
     [
       () => context.hooks.evaluateChecks([pipeline.name]),
@@ -144,7 +144,7 @@ const recordGoldenDocumentsJob = defineCronJob({
 
 const measureGoldenRepresentativenessJob = defineCronJob({
   name: 'measure-golden-representativeness',
-  does: 'Measures how well each golden set represents live traffic, and its scores in the live traffic mix.',
+  does: 'Measures how well each golden set represents live traffic, and computes its scores in the live traffic mix.',
   cron: '23 */6 * * *',
   timeoutMs: 3_000_000,
   retainSeconds: 3600,

@@ -55,7 +55,7 @@ const goldenLineSchema = z
     tags: z
       .record(
         z.string(),
-        z.union([z.string(), z.number(), z.boolean()], { error: 'must be text, a number or true or false' }),
+        z.union([z.string(), z.number(), z.boolean()], { error: 'must be text, a number, true or false' }),
         { error: 'must be an object such as {"language": "en"}' },
       )
       .optional()

@@ -131,7 +131,7 @@ export function createGoldenStatistics(pool: ThreadPool<typeof goldenTasks>) {
   };
 }
 
-/** Computes in the same process, for commands, because no other work waits. */
+/** Computes in the same process, for commands, which have no other work to delay. */
 export const statisticsOfCommands: GoldenStatistics = {
   scoreRun: async (queries, answers, settings, dead) => scoreRun(queries, answers, settings, dead),
   summarizeStages: async (queries, k) => summarizeStages(queries, k),

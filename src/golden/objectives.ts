@@ -34,7 +34,7 @@ export function burnRates(target: number, windowDays: number) {
     return { ...pair, factor, ratio: round(factor * (1 - target)) };
   });
   return {
-    /** Multiples of the allowed rate at which the error budget is spent, with their windows. */
+    /** Burn rates, as multiples of the rate that spends exactly the error budget, with their windows. */
     possible: rates.flatMap(({ ratio, ...rate }) => (ratio < 1 ? [rate] : [])),
     /** One sentence for each pair of windows that could never fire. */
     refused: rates
@@ -77,7 +77,7 @@ export function objectiveProblems({ pipelines, latencyBuckets }: Pick<RuleSettin
       const { possible, refused } = burnRates(objective.target, objective.windowDays);
       const notes = refused.map((reason) => `${where}: ${reason}`);
       if (possible.some(({ severity }) => severity === 'critical')) omitted.push(...notes);
-      else impossible.push(...notes.map((sentence) => `${sentence} Raise it, or remove it from slo.`));
+      else impossible.push(...notes.map((sentence) => `${sentence} Raise the objective, or remove it from slo.`));
       if (objective.slo === 'latency' && !latencyBuckets.includes(objective.withinSeconds)) {
         impossible.push(
           `${where} counts queries within ${objective.withinSeconds} s, but the histogram recalld_query_latency_seconds has no such bucket. Use one of ${latencyBuckets.join(', ')}, or add it to metrics.latency_buckets.`,

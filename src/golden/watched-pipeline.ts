@@ -105,7 +105,9 @@ export function findPipeline<Named extends { readonly name: string }>(
   const names = pipelines.map((pipeline) => pipeline.name).join(', ');
   throw new RecalldError(
     'pipeline_unknown',
-    `The config has no pipeline "${name}". It has ${names === '' ? 'none: add one under `pipelines`' : names}.`,
+    names === ''
+      ? 'The config has no pipelines; add one under `pipelines`.'
+      : `The config has no pipeline "${name}". Its pipelines: ${names}.`,
   );
 }
 
@@ -117,7 +119,7 @@ export function findAskedPipeline(pipelines: readonly WatchedPipeline[], name: s
 
 /** Returns the hint for a set that no configured pipeline uses. */
 export function unwatchedSet(set: string): string {
-  return `No pipeline in the config uses the golden set ${set}, so it is not scheduled and has no checks. Add \`{set: ${set}}\` to \`golden\` of its pipeline.`;
+  return `No pipeline in the config uses the golden set ${set}, so it is not scheduled and has no checks. Add \`{set: ${set}}\` to \`golden\` of a pipeline.`;
 }
 
 /** Returns the schedule of a set from the config, or the defaults for a set that is not in the config. */

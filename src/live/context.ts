@@ -50,7 +50,7 @@ declare module '../core/context.ts' {
      * checks run every minute anyway.
      */
     reportViolations(pipelines: readonly string[]): void;
-    /** Starts an export to the configured folder, which removes erased data from its files. Never throws. */
+    /** Starts an export to the configured folder. The export removes erased data from the files there. Never throws. */
     refreshExport(): void;
   }
   interface Context {

@@ -1,4 +1,6 @@
-/** Ingests live queries: validates, samples, anonymizes and stores them. Reports only after the database has committed. */
+/**
+ * Ingests live queries: validates, samples, anonymizes and stores them. Reports only after the database has committed.
+ */
 
 import type { Context } from '../core/context.ts';
 import type { Rejection } from '../core/errors.ts';

@@ -5,8 +5,8 @@ import { unknownPipeline } from './rules/live-query.ts';
 type Ingest = Pick<IngestDeps, 'ingestQueries' | 'ingestFeedback'>;
 
 /**
- * Returns an ingestion that rejects items of other pipelines, with the same rejection as for pipelines that do not
- * exist, and stores the others.
+ * Returns an ingestion that stores the items of these pipelines, and rejects all other items as if their pipelines did
+ * not exist.
  *
  * @param pipelines null for all
  */

@@ -240,7 +240,7 @@ const MAX_KINDS = 1000;
 
 /**
  * Records retriever spans that did not produce a live query, for `recalld doctor`. Stores repeated records of the same
- * kind at most once a minute. Never rejects, because these records contain no user data.
+ * kind at most once a minute. Never rejects, because the loss of these records is harmless: they contain no user data.
  */
 function createUnreadableRecorder({ db, clock, logger }: Context) {
   const waiting = new Map<string, UnreadableRetriever>();

@@ -125,7 +125,7 @@ const maintainPartitionsJob = defineJob({
 
 export const measureLiveTrafficJob = defineCronJob({
   name: 'measure-live-traffic',
-  does: 'Estimates failures, zero results, clicks and episodes of live traffic from samples in the trailing window. Also measures feedback and detects a drop.',
+  does: 'Estimates failures, zero results, clicks and episodes of live traffic from samples in the trailing window. Also measures feedback and detects drops in it.',
   cron: '*/5 * * * *',
   timeoutMs: 240_000,
   handle: (context: Context, signal) =>

@@ -70,7 +70,7 @@ function gapReason(measure: EpisodeMeasure, have: number, episodes: number): str
 }
 
 interface TaggedEpisode extends SampledEpisode {
-  /** Configured segments only, from the first step. */
+  /** Uses only configured segments, from the first step. */
   readonly tags: Readonly<Record<string, string>>;
 }
 

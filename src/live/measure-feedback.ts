@@ -184,7 +184,7 @@ function readBaseline({ details, windowEnd }: { details: Readonly<Record<string,
   return { positive, negative, phi, untilMs: windowEnd.getTime() };
 }
 
-/** Keeps the most frequent segments by name, and merges all others into one. */
+/** Keeps the segments with the most feedback, and merges all others into one. */
 export function withinSegments(tallies: readonly OpinionTally[], { maxSegments }: LivePlan): OpinionTally[] {
   const sizes = new Map<string, number>();
   for (const { segments, feedback } of tallies) {

@@ -140,8 +140,8 @@ async function readHalved(
   const calibration = calibrationOf(arrivals);
   const arrived = Object.values(arrivals).reduce((sum, { counted }) => sum + counted, 0);
   /**
-   * `notShown`: clicks on documents that were not shown, or clicks without a document and rank. `late`: clicks that
-   * arrived too long after their query.
+   * `notShown`: clicks on documents that were not shown, or clicks with neither a document nor a rank. `late`: clicks
+   * that arrived too long after their query.
    */
   const clicks = { counted: 0, notShown: 0, late: 0 };
   const tagsOf = createTagReader(segmentKeys);

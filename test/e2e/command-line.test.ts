@@ -101,7 +101,7 @@ describe('the command line', () => {
       name: 'a pipeline that is not there',
       line: 'golden run --pipeline dogs --set faq',
       code: 2,
-      says: /^recalld: The config has no pipeline "dogs"\. It has docs\.$/m,
+      says: /^recalld: The config has no pipeline "dogs"\. Its pipelines: docs\.$/m,
     },
     {
       name: 'a golden file that is not there',

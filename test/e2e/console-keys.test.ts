@@ -189,7 +189,7 @@ describeWithBrowser('the pages of a daemon that needs keys, in hash mode', () =>
 
   it('let an administrator accept repaired labels as a new version', async () => {
     const page = await signIn(await aKey('admin'), '/pipelines/docs/golden/faq/labels');
-    expect(await page.locator('main').textContent()).toContain('1 label of 1 query');
+    expect(await page.locator('main').textContent()).toContain('1 judgment of 1 query');
     await page.getByRole('button', { name: 'Search the store now' }).click();
     expect(await page.locator('main').textContent()).toContain('the same text');
     expect(await accessibilityProblems(page)).toEqual([]);

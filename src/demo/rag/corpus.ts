@@ -34,7 +34,10 @@ export async function readDemoQuestions(): Promise<DemoQuestion[]> {
   return rows.map((row) => JSON.parse(row) as BeirRow).map(({ _id: id, text }) => ({ id, text }));
 }
 
-/** Reads the id of the document that answers each question, keyed by question id. @throws RecalldError file_unreadable */
+/**
+ * Reads the id of the document that answers each question, keyed by question id.
+ * @throws RecalldError file_unreadable
+ */
 export async function readDemoAnswers(): Promise<ReadonlyMap<string, string>> {
   const [, ...rows] = await readDemoLines('qrels.tsv');
   return new Map(rows.map((row) => row.split('\t')).map(([question = '', document = '']) => [question, document]));
@@ -72,8 +75,8 @@ const KEY_BYTES = 8;
 const ENTRY_BYTES = KEY_BYTES + SENTENCE_DIMENSIONS;
 
 /**
- * Packs vectors, scaled so that the largest component is 127. The lengths of the vectors, which have no meaning, are
- * lost.
+ * Packs vectors, scaled so that the largest component is 127. The norms of the vectors are lost, because they have no
+ * meaning.
  */
 export function packSentenceVectors(texts: readonly string[], vectorOf: (row: number) => ArrayLike<number>): Buffer {
   const entries = [...new Map(texts.map((text, row) => [keyOf(text), row]))];
@@ -89,7 +92,7 @@ export function packSentenceVectors(texts: readonly string[], vectorOf: (row: nu
   );
 }
 
-/** Returns the vector of a text, of length 1; null for unknown texts. */
+/** Returns the unit vector of a text; null for unknown texts. */
 type SentenceVectors = (text: string) => Float32Array | null;
 
 /** @throws RecalldError file_unreadable */
@@ -145,7 +148,7 @@ export function sentenceEmbedder(
   return { dimensions: SENTENCE_DIMENSIONS, embed: (text) => vectors(text) ?? standIn(text) };
 }
 
-/** Scales a vector to length 1; the zero vector is unchanged. */
+/** Scales a vector to norm 1; the zero vector is unchanged. */
 function normalize(vector: ArrayLike<number>): Float32Array {
   const length = lengthOf(vector);
   return Float32Array.from(vector, (value) => (length === 0 ? 0 : value / length));

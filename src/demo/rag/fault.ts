@@ -14,8 +14,8 @@ export const ragFaults = ['none', 'index', 'stale', 'embedding', 'slow', 'outage
 export type RagFault = (typeof ragFaults)[number];
 
 /**
- * Documents that can be missing from the store, as if they were never written: a whole article, or passages of several
- * articles.
+ * Documents that can be missing from the store, as if they had never been written: a whole article, or passages of
+ * several articles.
  */
 export const gaps = ['article', 'answers'] as const;
 
@@ -59,8 +59,8 @@ export const SLOW_ONE_IN = 8;
 export const SLOW_MS = 800;
 
 /**
- * Returns the third of the ids (rounded down) that the `index` fault drops: those with the lowest seeded hash. The result
- * depends only on the set of ids, not on their order.
+ * Returns the third of the ids (rounded down) that the `index` fault drops: those with the lowest seeded hashes. The
+ * result depends only on the set of ids, not on their order.
  */
 export function chooseDroppedIds(ids: readonly string[], seed = 1): string[] {
   return ids

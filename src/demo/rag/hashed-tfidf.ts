@@ -1,4 +1,4 @@
-/** A lexical embedder: hashed TF-IDF over stemmed English words. The wrong model in the `embedding` fault. */
+/** A lexical embedder: hashed TF-IDF over stemmed English words. It is the wrong model in the `embedding` fault. */
 
 /** English function words and question words. */
 const stopWords = new Set(
@@ -92,7 +92,7 @@ export function hashedTfidfEmbedder(
 
   return {
     dimensions,
-    /** Returns a vector of length 1, or the zero vector for a text without content words. */
+    /** Returns a unit vector, or the zero vector for a text without content words. */
     embed(text: string): Float32Array {
       const vector = new Float64Array(dimensions);
       for (const [feature, { count, weight }] of countFeatures(text)) {
@@ -124,8 +124,8 @@ function countFeatures(text: string): Map<string, { count: number; weight: numbe
 }
 
 /**
- * Returns an unsigned 32-bit hash: FNV-1a over the UTF-16 code units, then the finalizer of MurmurHash3, because the low
- * bits of FNV alone are too regular for short texts.
+ * Returns an unsigned 32-bit hash: FNV-1a over the UTF-16 code units, then the finalizer of MurmurHash3, because the
+ * low bits of FNV alone are too regular for short texts.
  */
 export function hashText(text: string, seed: number): number {
   let hash = (0x811c9dc5 ^ seed) >>> 0;

@@ -50,7 +50,7 @@ const schema = (dimensions: number) => `
 export async function startPglite(settings: string[] = []) {
   const database = await PGlite.create({
     extensions: { vector },
-    // The result of initdb, which would take longer than the rest of the startup.
+    // The stored result of initdb, because running initdb would take longer than the rest of the startup.
     loadDataDir: await dataDir(),
     postgresqlconf: settings,
   });

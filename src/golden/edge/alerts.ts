@@ -57,7 +57,7 @@ export function goldenGroup({ holdSeconds, groupLabels }: RuleSettings): RuleGro
       by: set,
       dashboard: 'runs',
       summary: `${name}: a golden set has never run`,
-      description: `${where} has a schedule but has never run. Three of its intervals are {{ $value | humanizeDuration }}. Import the golden set, or start a process with the role scheduler.`,
+      description: `${where} has a schedule but has never run (three intervals: {{ $value | humanizeDuration }}). Import the golden set, or start a process with the role scheduler.`,
     },
     {
       alert: 'RecalldGoldenNotSucceeding',
@@ -100,8 +100,8 @@ unless ${onSet} ${isRunning}`,
     {
       alert: 'RecalldRetrieverErrors',
       severity: 'warning',
-      // Suppressed while the page fires, because an outage that began during the run also fails only part of its
-      // queries.
+      // Suppressed while the page fires, because an outage that begins during a run also makes only part of its queries
+      // fail.
       expr: `${failedShare}\n>= ${ERRORS_SHARE} < ${OUTAGE_SHARE}`,
       for: '1m',
       keepFiringFor: hold,

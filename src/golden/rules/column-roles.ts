@@ -1,6 +1,9 @@
 /** Recognizes the columns of a table of judgments by name. */
 
-/** Content of a column. `document_text` names a document by its text; `no_answer` marks a query that no document answers. */
+/**
+ * Content of a column. `document_text` names a document by its text; `no_answer` marks a query that no document
+ * answers.
+ */
 export type ColumnRole =
   | 'query'
   | 'query_id'

@@ -108,7 +108,7 @@ export function runsOfPair(
   { noise, means, accepted }: BaselineStatistics,
 ): RunsToCompare {
   const { segments } = groupBySegment(queries, settings.segmentKeys, settings.maxSegments);
-  // If the relevance level differs, other documents counted as hits in the baseline means.
+  // If the relevance level differs, the documents that counted as hits in the baseline means also differ.
   const isScoredAlike = side.settings.relevanceLevel === settings.relevanceLevel;
   return {
     keys,

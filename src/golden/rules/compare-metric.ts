@@ -233,8 +233,8 @@ function widen({ low, high }: Bounds, centre: number, noisy: NoisyVariance | nul
 }
 
 /**
- * Two-sided p that an unchanged retriever differs by as much, given the noise of its reruns; 0 if the reruns did not
- * differ.
+ * Two-sided p of a difference of at least this size for an unchanged retriever, given the noise of its reruns; 0 if the
+ * reruns did not differ.
  *
  * This p is the larger of two values: p with the variance from `noisyVariance`, and p with sd^2 / n plus the upper 95 %
  * bound of the shared variance. Runs are compared with one baseline for months, so a noise estimate that is too low by
@@ -252,7 +252,7 @@ export function rerunNoiseP(test: PairedT, noise: RerunNoise): number {
   );
 }
 
-/** Upper 95 % bound of the shared variance: chi-square with one degree of freedom less than the number of reruns. */
+/** Upper 95 % bound of the shared variance: chi-square with one degree of freedom fewer than there are reruns. */
 function sharedVarianceBound({ sharedVariance, reruns }: RerunNoise): number {
   const freedom = reruns - 1;
   return (sharedVariance * freedom) / chiSquareQuantile(1 - CONFIDENCE, freedom);

@@ -18,7 +18,7 @@ function exportTrec(queries: readonly GoldenQuery[]): ExportFile[] {
   refuseUnjudged('TREC', queries);
   for (const query of queries) refuseTrec(query);
   const rows = queries.map(({ id, text }) => `${id}\t${text}`);
-  // Without a header, an import would take a first query that resembles a header for the header.
+  // Without a header, an import would mistake a first query that resembles a header for the header.
   const header = readsLikeHeader(queries[0]) ? ['query_id\ttext'] : [];
   const judgments = queries.flatMap(({ id, judgments: judged }) =>
     judged.map(({ documentId, grade }) => `${id}\t0\t${documentId}\t${grade}`),
@@ -199,7 +199,9 @@ function exportBeir(queries: readonly GoldenQuery[]): ExportFile[] {
   ];
 }
 
-/** Quotes an id that begins with a double quote as Python's csv does, with which BEIR reads its judgments. */
+/**
+ * Quotes an id that begins with a double quote in the way of Python's csv module, which BEIR uses to read judgments.
+ */
 function tabCell(id: string): string {
   return id.startsWith('"') ? `"${id.replaceAll('"', '""')}"` : id;
 }

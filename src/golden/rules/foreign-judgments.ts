@@ -67,7 +67,8 @@ function numberOf(rating: unknown, place: SourcePlace): number {
 }
 
 /**
- * Adds a pair from a Quepid book, in the format of its export and its API; a pair without a usable rating adds nothing.
+ * Adds a pair from a Quepid book, in the format of Quepid's export and API; a pair without a usable rating adds
+ * nothing.
  */
 export function addQuepidPair({ value, place }: Placed, byText: QueriesByText, builder: GoldenSetBuilder): void {
   const pair = fieldsOf(value) ?? {};
@@ -75,7 +76,7 @@ export function addQuepidPair({ value, place }: Placed, byText: QueriesByText, b
   const document = idOf(pair['doc_id']);
   const judgements = pair['judgements'];
   if (typeof text !== 'string' || document === null || !Array.isArray(judgements)) {
-    throw malformed(place, 'is not a pair of a Quepid book; it has query_text, doc_id and a list of judgements');
+    throw malformed(place, 'is not a pair of a Quepid book; a pair has query_text, doc_id and a list of judgements');
   }
   const ratings = judgements.map(fieldsOf).map((one) => (one?.['unrateable'] === true ? null : one?.['rating']));
   addRated(byText, builder, { text, document, ratings }, place);
@@ -168,7 +169,7 @@ function listOf(value: unknown): unknown[] | null {
   return Array.isArray(value) ? value : null;
 }
 
-/** Returns the list of judged queries in a workbench request or response; null if it contains no such list, or several. */
+/** Returns the judged queries in a workbench request or response; null unless it contains exactly one list of them. */
 export function judgedQueriesOf(
   value: unknown,
 ): { readonly queries: readonly unknown[]; readonly ofClicks: boolean } | null {
@@ -308,7 +309,7 @@ export function addRreGroups(
   for (const member of members) {
     const text = textOfPlaceholders(fieldsOf(fieldsOf(member)?.['placeholders']) ?? {});
     if (text === null) {
-      throw malformed(place, 'has relevant_documents without the query text in placeholders; call it "$query" there');
+      throw malformed(place, 'has relevant_documents without the query text in placeholders; add it there as "$query"');
     }
     for (const [document, value] of Object.entries(relevant)) {
       const rating = fieldsOf(value);

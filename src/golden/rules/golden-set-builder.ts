@@ -42,7 +42,7 @@ interface Entry extends Required<TaggedText> {
 
 export type FinishedSet = ReturnType<GoldenSetBuilder['finish']>;
 
-/** Summary of an import, with which the user can check that the file was read correctly. */
+/** Summary of an import, which lets the user check that the file was read correctly. */
 export type ImportSummary = FinishedSet['summary'];
 
 /** Queries and judgments per step. */
@@ -193,7 +193,7 @@ export class GoldenSetBuilder {
    *
    * @param source name of the file or folder, for error messages
    * @param isUnjudged keeps all queries
-   * @throws RecalldError `golden_set_empty` if there are no queries, no judgments, or none that belong together, and
+   * @throws RecalldError `golden_set_empty` if there are no queries, no judgments, or no judgment of these queries, and
    * `file_malformed` for a relevant document that is forbidden, or a relevant document of a query without an answer
    */
   finish(source: string, isUnjudged = false) {
@@ -287,7 +287,7 @@ export class GoldenSetBuilder {
     const difference = describeIdDifference(unknown, queries);
     const [judged, asked] = shownIds(difference.judged, difference.returned);
     return (
-      `: judgments have the query id ${judged}, but queries ${asked}; they ${differenceInWords(difference.differences)}. ` +
+      `: judgments have the query id ${judged}, but queries have ${asked}; they ${differenceInWords(difference.differences)}. ` +
       'Use the same query ids for both.'
     );
   }

@@ -5,7 +5,7 @@ import { at, type SourcePlace } from '../../core/text/source-line.ts';
 const sentences = [
   [
     'document_empty',
-    'Skipped rows without a document: {n} (first: {first}). Mark a query without an answer as true in the column no_answer.',
+    'Skipped rows without a document: {n} (first: {first}). To mark a query as having no answer, write true in the column no_answer.',
   ],
   ['grade_missing', 'Skipped judgments with an empty grade, which means unjudged: {n} (first: {first}).'],
   ['own_document', 'Skipped judgments whose document id equals the query id: {n} (first: {first}).'],
@@ -22,7 +22,7 @@ const sentences = [
     'row_joined',
     'Merged rows with the query and tags of an earlier row: {n} (first: {first}). Use --rows-as-queries to treat each row as a query.',
   ],
-  ['query_all_zero', 'Queries whose grades are all 0, so that they always score 0: {n} (first: {first}).'],
+  ['query_all_zero', 'Queries that always score 0, because their grades are all 0: {n} (first: {first}).'],
   [
     'document_separators',
     'Document cells with a comma or a semicolon that were read as one id: {n} (first: {first}). Use --documents-separator "," to split them.',
@@ -33,7 +33,7 @@ const sentences = [
   ],
   [
     'apostrophe_removed',
-    'Cells whose apostrophe before a formula, which golden export adds, was removed: {n} (first: {first}).',
+    'Apostrophes removed from cells with a formula, where golden export adds them: {n} (first: {first}).',
   ],
   ['document_absent', 'Judged documents that are not in corpus.jsonl: {n} (first: {first}).'],
   [

@@ -176,7 +176,9 @@ interface Part {
 const affixOf = ({ id, side, kept }: Part): string =>
   side === 'prefix' ? id.slice(0, id.length - kept.length) : id.slice(kept.length);
 
-/** Returns every prefix and suffix of the ids that ends at a separator or between letters and digits, by canonical form. */
+/**
+ * Returns every prefix and suffix of the ids that ends at a separator or between letters and digits, by canonical form.
+ */
 function partsOf(ids: readonly string[]): Map<string, Part> {
   const parts = new Map<string, Part>();
   for (const id of ids) {

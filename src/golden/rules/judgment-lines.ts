@@ -56,7 +56,9 @@ export function parseQueryRow(line: SourceLine): QueryDraft | null {
   return { id, text, tags: {} };
 }
 
-/** Splits columns and removes CSV quotes from a text that contains quotes, or if all columns have them. */
+/**
+ * Splits columns. Removes CSV quotes if all columns have them; otherwise, only from a column that also contains quotes.
+ */
 function cellsOf(text: string): string[] {
   const cells = text.split('\t');
   const isOfCsv = cells.every((cell) => QUOTED.test(cell));

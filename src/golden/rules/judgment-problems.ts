@@ -8,8 +8,8 @@ export const NEAR_TEXT = 0.9;
 
 /**
  * Finds duplicates, contradictions and queries without a relevant document. Duplicates have the same tags, and their
- * texts are equal except for case and punctuation or share at least 0.9 of their words (Jaccard). Contradictions are
- * equal queries of which one judges a document relevant and the other irrelevant.
+ * texts are equal except for case and punctuation or share at least 0.9 of their words (Jaccard). A contradiction is a
+ * pair of equal queries, one of which judges a document relevant and the other irrelevant.
  *
  * @param relevanceLevel minimum grade that counts as relevant
  */

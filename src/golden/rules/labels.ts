@@ -44,7 +44,7 @@ const MAX_PARTS = 5;
 /**
  * Returns the chunks that may replace a missing text, best first. If chunks have an equal text, returns only those
  * chunks. Otherwise, returns the best chunk that contains at least 0.8 of the missing text's three-word sequences. If
- * there is none, returns the chunks of which at least 0.8 comes from the missing text, longest first, because the
+ * there is none, returns the chunks with at least 0.8 of their text from the missing text, longest first, because the
  * document may have been split. Returns nothing if no chunk is similar enough, because a proposal would be a guess.
  */
 export function findAnchors(lost: string, candidates: readonly ChunkCandidate[]): Anchor[] {

@@ -81,7 +81,7 @@ export function measureRepresentativeness(input: {
   const { low: ciLow, high: ciHigh } = wilsonInterval(share, sessions, 0.95);
   return {
     /**
-     * Weighted share of live queries with a similar golden query and its 95 % Wilson interval, in which n is the
+     * Weighted share of live queries with a similar golden query, and the 95 % Wilson interval of the share for the
      * effective number of sessions; null if there are no live queries.
      */
     covered: {
@@ -120,7 +120,10 @@ function unknownRepresentativeness(golden: number) {
   };
 }
 
-/** Returns the median cosine of random pairs of each cluster; clusters without pairs get the median of the others. */
+/**
+ * Returns the median cosine of random pairs of each cluster; clusters without pairs get the median of the other
+ * clusters.
+ */
 function similarityBounds(vectors: Matrix, members: readonly (readonly number[])[]): number[] {
   const random = createRandom(SEED);
   const draw = new Uint32Array(2);
@@ -136,7 +139,7 @@ function similarityBounds(vectors: Matrix, members: readonly (readonly number[])
     return median(cosines);
   });
   const known = medians.flatMap((one) => one ?? []);
-  // With a single live query, only an equal direction is similar.
+  // If there is a single live query, only a golden query in the same direction is similar.
   const fallback = known.length === 0 ? 1 - 1e-6 : median(known);
   return medians.map((one) => one ?? fallback);
 }

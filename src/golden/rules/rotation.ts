@@ -83,11 +83,11 @@ export function describeLevels(levels: Levels, key: string): string {
  * A score threshold shifts by the difference between the levels of the two versions, so that its distance from the
  * scores stays the same. The threshold for the upper bound of the interval shifts by the difference between the upper
  * bounds if that is lower, because a larger set has a narrower interval. With several overlapping runs, the lowest
- * difference is used, so that the new version's threshold is never stricter than the old one on any of them.
+ * difference is used, so that the threshold of the new version is not stricter than the old threshold on any of them.
  *
- * A regression check shifts if the new version is lower against the baseline than the old version, and the old version
- * showed no regression. After the new version has taken over, only a further drop counts. The new version may be lower
- * without a new drop if the queries that it shares with the baseline dropped by more than all queries did.
+ * A regression check shifts if the new version scores lower against the baseline than the old version, and the old
+ * version showed no regression. After the new version has taken over, only a further drop counts. The new version may
+ * score lower without a new drop if the queries that it shares with the baseline dropped by more than all queries did.
  */
 export function rotationShifts(
   checks: readonly GoldenCheck[],

@@ -56,14 +56,16 @@ function codeOf({ outcome, errorCode }: AnswerEnd): string {
   return errorCode ?? outcome;
 }
 
-/** Returns a sentence such as `http://rag/search refused the connection (28 of 200 queries, 172 more were not sent).` */
+/**
+ * Returns a sentence such as `http://rag/search refused the connection (28 of 200 queries; 172 more were not sent).`
+ */
 export function describeFailure({ message, queries, others, notAsked, total }: RunFailure): string {
   const how = [
     `${queries} of ${total} queries`,
     ...(others === 0 ? [] : [`${others} failed in other ways`]),
     ...(notAsked === 0 ? [] : [`${notAsked} more were not sent`]),
   ];
-  return `${message.replace(/\.$/, '')} (${how.join(', ')}).`;
+  return `${message.replace(/\.$/, '')} (${how.join('; ')}).`;
 }
 
 /** Returns the config option that caused an answer to be misread; null for every other failure. */
@@ -116,7 +118,7 @@ function idWarning(queries: readonly GoldenQuery[], answers: readonly QueryAnswe
     const [ofSet, ofRetriever] = shownIds(pair.judged, pair.returned);
     const count = answers.reduce((sum, { documents }) => sum + documents.length, 0);
     return (
-      `None of the ${count} returned documents is judged: the set has ${ofSet}, the retriever returned ${ofRetriever}; ` +
+      `None of the ${count} returned documents is judged: the set has ${ofSet}, and the retriever returned ${ofRetriever}; ` +
       `they ${differenceInWords(pair.differences)}. ${fix}`
     );
   }
@@ -124,14 +126,14 @@ function idWarning(queries: readonly GoldenQuery[], answers: readonly QueryAnswe
   if (pair === null || count < Math.max(MIN_ALIKE, MIN_ALIKE_SHARE * Math.min(judged.size, COMPARED_IDS))) return null;
   const [ofSet, ofRetriever] = shownIds(pair.judged, pair.returned);
   return (
-    `${count} judged documents were never returned, but similar ids were: the set has ${ofSet}, the retriever ` +
+    `${count} judged documents were never returned, but similar ids were: the set has ${ofSet}, and the retriever ` +
     `returned ${ofRetriever}; they ${differenceInWords(pair.differences)}. ${fix}`
   );
 }
 
 /**
- * Returns the ids of the judged documents: those of the first answered query, then those of all queries. Within a
- * query, the order is by descending grade.
+ * Returns the ids of the judged documents: first the ids of the first answered query, then those of all queries. Within
+ * a query, the order is by descending grade.
  */
 function relevantFirst(queries: readonly GoldenQuery[], answers: readonly QueryAnswer[]): Set<string> {
   const first = answers.find(({ documents }) => documents.length > 0)?.queryId;
@@ -145,5 +147,5 @@ function depthWarning(answers: readonly QueryAnswer[], k: number): string | null
   const lengths = answered.flatMap(({ documents }) => rankingsOf(documents).map(({ length }) => length));
   const max = Math.max(0, ...lengths);
   if (answered.length < MIN_ANSWERS || max >= k) return null;
-  return `recalld requested ${k} documents, but the retriever never returned more than ${max}. Check that {{k}} is in its request and that it has no limit of its own, or lower golden[].cutoffs.`;
+  return `recalld requested ${k} documents, but the retriever never returned more than ${max}. Check that the request contains {{k}} and that the retriever has no limit of its own, or lower golden[].cutoffs.`;
 }

@@ -157,11 +157,10 @@ export function rerunVariance(noise: RerunNoise, n: number): number {
  * variance of reruns, or of accepted days if it is larger, because reruns can be alike by chance.
  *
  * @param minEffect smallest difference that matters
- * @returns null if the variance is unknown: if the index generation differs from the baseline's, or if the scores
- *   vary from day to day by more than between reruns and by at least `minEffect`, which indicates unnoticed rebuilds.
- *   Only the paired test can determine what changed in such an index. If all reruns scored the same, half of
- *   `minEffect` is enough, because only days then show the variation, and a few days reveal little about the largest
- *   drop.
+ * @returns null if the variance is unknown: if the index generation differs from the baseline's, or if the scores vary
+ *   from day to day by more than between reruns and by at least `minEffect`, which indicates unnoticed rebuilds. Only
+ *   the paired test can determine what changed in such an index. If all reruns scored the same, half of `minEffect` is
+ *   enough, because then only the days show the variation, and a few days reveal little about the largest drop.
  */
 export function knownVariance(
   noise: RerunNoise,
@@ -301,7 +300,7 @@ const REACH = 12;
  *
  * A run counts as a drop if it is below the mean of the K reruns by at least the drop of the check, and by at least z
  * sd, with sd^2 from `rerunVariance`. The true variance of a run is assumed to be the estimate W / n + S (see
- * `rerunVariance`), and the variance of the rerun mean to be a K-th of it. Because all runs are compared with the same
+ * `rerunVariance`), and the variance of the rerun mean to be 1 / K of it. Because all runs are compared with the same
  * mean, the probability is averaged over it.
  *
  * @param n number of queries in the set
@@ -330,7 +329,9 @@ export function detectableDrop(noise: RerunNoise, n: number, check: DropCheck, r
   return high;
 }
 
-/** Returns the probability of at least one streak of `length` hits in `trials` trials, each a hit with probability p. */
+/**
+ * Returns the probability of at least one streak of `length` hits in `trials` trials, each a hit with probability p.
+ */
 export function chanceOfStreak(p: number, streak: number, trials: number): number {
   const states = new Float64Array(streak);
   states[0] = 1;

@@ -32,7 +32,10 @@ export interface StageStep {
    * documents that it never finds.
    */
   readonly lost: MetricSummary;
-  /** Queries that this step moved into or out of a hit in the first k; null for the first step, and after parallel stages. */
+  /**
+   * Queries that this step moved into or out of a hit in the first k; null for the first step, and after parallel
+   * stages.
+   */
   readonly moved: MovedQueries | null;
   /** p95 of the stage's own time, over the answers that report it; null if no answer does. */
   readonly latencyP95Ms: number | null;
@@ -195,8 +198,8 @@ export interface GoldenRun extends NewRun {
 }
 
 /**
- * Number of judged documents that were looked up in the store, and of those that are missing, by reason. The numbers
- * are null without a probe.
+ * Number of judged documents that were looked up in the store, and the numbers of missing documents by reason. The
+ * numbers are null without a probe.
  */
 export interface RunLabels {
   readonly probed: number | null;

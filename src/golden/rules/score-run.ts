@@ -20,8 +20,8 @@ export type RunScores = ReturnType<typeof scoreRun>;
  * Scores a run: means over all judged queries and over each segment. Failed and empty queries count as 0.
  *
  * @param answers in any order; answers to queries outside the set are ignored
- * @param dead ids of queries whose relevant documents are all missing; the segment `alive` contains the other queries
- *   and shows the scores without them
+ * @param dead ids of queries whose relevant documents are all missing; the segment `alive` contains all other queries,
+ * and thus shows the scores without the dead ones
  */
 export function scoreRun(
   queries: readonly GoldenQuery[],

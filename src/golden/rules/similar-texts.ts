@@ -12,7 +12,10 @@ export function normalisedText(text: string): string {
     .trim();
 }
 
-/** Splits a text into words. In scripts without spaces (Han, Hiragana, Katakana, Thai, Lao, Khmer, Myanmar), each letter is a word. */
+/**
+ * Splits a text into words. In scripts without spaces (Han, Hiragana, Katakana, Thai, Lao, Khmer, Myanmar), each letter
+ * is a word.
+ */
 export function wordsOf(text: string): string[] {
   const unspaced = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]\p{M}*/gu;
   const spaced = normalisedText(text).replaceAll(unspaced, ' $& ');

@@ -68,9 +68,9 @@ const ROUNDING = 1e-12;
  * Classifies a difference of one metric:
  *
  * - `regression` if the mean dropped by at least the minimum effect, and p < alpha;
- * - `improvement` if the mean rose by at least as much, and p < alpha;
+ * - `improvement` if the mean rose by at least the minimum effect, and p < alpha;
  * - `no_change` if no query changed, or if the whole interval is within the minimum effect and the sign test (exact,
- *   two-sided) shows no common direction: a mean can hide that 43 queries score worse and none better;
+ *   two-sided) shows no common direction: a mean can hide the fact that 43 queries score worse and none scores better;
  * - `inconclusive` otherwise.
  *
  * `unjudged` is never a regression or an improvement, because documents without a judgment may or may not be relevant.
@@ -102,8 +102,8 @@ export function isOneSided(
 
 /**
  * Returns the metric that decides a comparison: the first metric with a direction. Only one metric decides, so that
- * metrics that measure nearly the same, or that cannot change, do not reduce the power. `unjudged` decides only if it
- * is the only metric.
+ * metrics that measure nearly the same thing, or that cannot change, do not reduce the power. `unjudged` decides only
+ * if it is the only metric.
  */
 export function primaryOf<Metric extends { readonly key: { readonly measure: Measure } }>(
   metrics: readonly Metric[],

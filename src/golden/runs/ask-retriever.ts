@@ -13,7 +13,9 @@ import { askInSteps } from '../rules/steps.ts';
 import type { GoldenRuns } from '../sql/golden-runs.ts';
 import { scheduleOf, type WatchedPipeline } from '../watched-pipeline.ts';
 
-/** Maximum age of a batch of answers before it is stored, so that a crash loses at most the answers of this time. */
+/**
+ * Maximum age of a batch of answers before it is stored, so that a crash loses at most the answers from this period.
+ */
 const FLUSH_MS = 500;
 
 /**
@@ -117,9 +119,10 @@ const OUTAGE_MAX_WAIT_MS = 4000;
 export type AskEnd = 'asked_all' | 'gave_up';
 
 /**
- * Sends every query once, with its steps in order, and passes each answer, including failures, to `onAnswer`. After 20 consecutive failures,
- * counted over all callers of the retriever, it waits before each query. After 8 more, it records the remaining queries
- * as `error` with code `not_asked`, so that an outage is reported in seconds whatever the size of the set.
+ * Sends every query once, with its steps in order, and passes each answer, including failures, to `onAnswer`. After 20
+ * consecutive failures, counted over all callers of the retriever, it waits before each query. After 8 more, it records
+ * the remaining queries as `error` with code `not_asked`, so that an outage is reported in seconds whatever the size of
+ * the set.
  *
  * Rejects with the reason of `signal` when it aborts; answers passed on before that remain valid.
  */
@@ -169,7 +172,7 @@ export async function askRetriever(
   try {
     await Promise.all(Array.from({ length: settings.concurrency }, work));
   } finally {
-    // If one of the concurrent loops fails, the others stop too.
+    // If one of the concurrent loops fails, the other loops stop too.
     isOver = true;
   }
   return hasGivenUp ? 'gave_up' : 'asked_all';

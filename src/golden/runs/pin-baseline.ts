@@ -24,8 +24,8 @@ export interface PinRequest {
  * Pins a completed run with the noise of its retriever, measured only on clean runs (`chooseCleanRuns`). With fewer
  * than three clean runs, the noise remains unknown.
  *
- * @throws RecalldError baseline_has_failures if queries of the run failed; answers_deleted because later runs could not
- * be compared with it
+ * @throws RecalldError baseline_has_failures if queries of the run failed; answers_deleted if its answers were deleted,
+ * because later runs could not be compared with them
  */
 export async function pinRun(
   context: Context,

@@ -140,12 +140,12 @@ export function queriesOfBatch(sets: GoldenSets, run: GoldenRun, batch: number):
 export type RunsCompared = Awaited<ReturnType<typeof compareRunsById>>;
 
 /**
- * Compares two completed runs over the queries whose labels were not stale in the second run, with the noise of the
- * first run if it is pinned.
+ * Compares two completed runs over the queries without stale labels in the second run, with the noise of the first run
+ * if it is pinned.
  *
  * @param measure the metric by which queries are ordered, such as `ndcg@10`
- * @param extent `computed`: all segments, which takes seconds; `as_stored`: the comparison that is stored with the
- *   second run if it is with the first run; otherwise a comparison over all queries without segments
+ * @param extent `computed`: all segments, which takes seconds; `as_stored`: the comparison stored with the second run,
+ * if that comparison is with the first run; otherwise a comparison over all queries without segments
  * @throws RecalldError run_unknown, run_not_completed, answers_deleted, runs_not_comparable
  */
 export async function compareRunsById(
@@ -166,7 +166,7 @@ export async function compareRunsById(
   if (differences === null) {
     throw new RecalldError(
       'runs_not_comparable',
-      `The runs ${baselineId} and ${candidateId} share no cutoff, or no query whose labels are not stale.`,
+      `The runs ${baselineId} and ${candidateId} share no cutoff, or no query without stale labels.`,
     );
   }
   const [before, after] = await Promise.all([
@@ -231,7 +231,10 @@ export async function findRun(runs: GoldenRuns, id: string): Promise<GoldenRun> 
   throw new RecalldError('run_unknown', `There is no golden run ${id}. \`recalld runs list\` shows the existing runs.`);
 }
 
-/** Returns a completed run that still has its answers. @throws RecalldError run_unknown, run_not_completed, answers_deleted */
+/**
+ * Returns a completed run that still has its answers.
+ * @throws RecalldError run_unknown, run_not_completed, answers_deleted
+ */
 export async function findCompleted({ db }: Context, id: string): Promise<GoldenRun> {
   const run = await findRun(db.golden.runs, id);
   if (run.status !== 'completed') {
@@ -243,7 +246,8 @@ export async function findCompleted({ db }: Context, id: string): Promise<Golden
 }
 
 /**
- * Compares all measures of the queries, at the largest cutoff that all runs have; nDCG decides the verdict. Excludes queries with a stale label in any of the runs. If one run compares by document, all runs do.
+ * Compares all measures of the queries, at the largest cutoff that all runs have; nDCG decides the verdict. Excludes
+ * queries with a stale label in any of the runs. If one run compares by document, all runs do.
  *
  * @throws RecalldError run_unknown, run_not_completed, runs_not_comparable
  */
@@ -265,7 +269,7 @@ export async function compareManyRuns(context: Context, ids: readonly string[], 
     sides.every(({ settings: asked }) => asked.cutoffs.includes(k)),
   );
   if (first === undefined || queries.length === 0 || cutoffs.length === 0) {
-    const message = `The runs ${ids.join(', ')} share no cutoff, or no query whose labels are not stale.`;
+    const message = `The runs ${ids.join(', ')} share no cutoff, or no query without stale labels.`;
     throw new RecalldError('runs_not_comparable', message);
   }
   const computed = measuresOf(queries);

@@ -1,4 +1,7 @@
-/** Handles the ticks of a golden schedule: starts runs, records skipped ticks, and escalates failed sentinels to full runs. */
+/**
+ * Handles the ticks of a golden schedule: starts runs, records skipped ticks, and escalates failed sentinels to full
+ * runs.
+ */
 import type { Context } from '../../core/context.ts';
 import { DAY_MS } from '../../core/time.ts';
 import { type Cron, latestOccurrence, occurrencesBetween } from '../../math/schedule/occurrences.ts';
@@ -75,7 +78,7 @@ async function startOfFailures({ db }: Context, sentinel: GoldenRun): Promise<Da
 
 /** Maximum age of missed ticks that are recorded one by one. Of older ticks, only the last one is recorded. */
 const LOOK_BACK_MS = DAY_MS;
-/** Maximum number of runs in progress that are read. A series never has as many. */
+/** Maximum number of runs in progress that are read. A series never has that many. */
 const MAX_RUNNING = 20;
 /** Number of full runs whose scores determine the choice of sentinel queries. */
 const HISTORY_RUNS = 5;
@@ -236,7 +239,7 @@ async function sentinelQueries(context: Context, full: GoldenRun, count: number)
   return [...chooseSentinel(queries, history, stale, settings, wanted), ...forbidding];
 }
 
-/** Records ticks between the last handled tick and this one as missed; they are never made up for. */
+/** Records ticks between the last handled tick and this one as missed. No run is started for them. */
 async function noteMissed(context: Context, series: TickSeries, cron: Cron | null, plannedAt: Date): Promise<void> {
   const last = cron === null ? null : await context.db.golden.ticks.last(series);
   if (cron === null || last === null) return;

@@ -1,4 +1,6 @@
-/** Checks a golden set: stale labels, duplicates, contradictions, coverage of live traffic, and the drops it can detect. */
+/**
+ * Checks a golden set: stale labels, duplicates, contradictions, coverage of live traffic, and the drops it can detect.
+ */
 
 import { ofKind } from '../../checks/rules/golden-checks.ts';
 import type { Context } from '../../core/context.ts';

@@ -103,7 +103,10 @@ function quoteCount(text: string): number {
   return count;
 }
 
-/** Returns the delimiter with the most known column names, then the most columns. @throws RecalldError file_malformed for a tie */
+/**
+ * Returns the delimiter with the most known column names, then the most columns.
+ * @throws RecalldError file_malformed for a tie
+ */
 function delimiterOf(header: SourceLine): string {
   const [best, other] = delimiters
     .map((delimiter) => {

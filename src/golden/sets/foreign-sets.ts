@@ -1,4 +1,5 @@
 /** Reads judgments from files of other tools: Quepid, Ragas, LlamaIndex and OpenSearch's Search Relevance Workbench. */
+import { plural } from '../../core/format.ts';
 import { malformed, type SourceLine } from '../../core/text/source-line.ts';
 import type { ColumnReading } from '../rules/column-roles.ts';
 import {
@@ -54,7 +55,7 @@ export async function readForeign(
       }
       if (rows.ids > 0 && rows.texts > 0) {
         builder.warnings.note(
-          `${rows.ids} rows name documents by reference_context_ids and ${rows.texts} rows by their texts, but a retriever returns only one of the two.`,
+          `Documents are named by reference_context_ids in ${plural(rows.ids, 'row')} and by their texts in ${plural(rows.texts, 'row')}, but a retriever returns either ids or texts.`,
         );
       }
       return rows.generated > 0 ? 'generated' : 'human';

@@ -52,7 +52,7 @@ export type FinishedChunk = Readonly<z.infer<typeof finishedChunkSchema>>;
 
 /**
  * Why a generation ended. `failing`: the model or the retriever failed repeatedly; `never_retrieved`: the retriever
- * returned no chunk for its query.
+ * never returned the source chunk of a query.
  */
 type GenerationEnd =
   | { readonly kind: 'complete' | 'cost_cap' | 'no_more_chunks' | 'never_retrieved' }
@@ -77,7 +77,7 @@ export interface GenerateRequest {
 const AT_ONCE = 4;
 /** Number of consecutive failures after which the generation stops. */
 const FAILURES = 5;
-/** If none of this many queries retrieved its chunk, the retriever and the store must use different ids. */
+/** If none of this many queries retrieved its source chunk, the retriever and the store evidently use different ids. */
 const NEVER_RETRIEVED = 20;
 
 /**

@@ -45,7 +45,10 @@ export class SourceFiles {
     return sourceLines(path, this.seeing(role));
   }
 
-  /** Returns a function that must be called with every byte of a file, in order. @throws the reason of the signal when it aborts */
+  /**
+   * Returns a function that must be called with every byte of a file, in order.
+   * @throws the reason of the signal when it aborts
+   */
   seeing(role: SourceRole): (bytes: Uint8Array) => void {
     const hash = createHash('sha256');
     this.#read.push({ role, hash });
@@ -290,7 +293,7 @@ export async function importGoldenQueries(
   return { ...(await sets.add(set, now)), warnings, summary };
 }
 
-/** Number of queries and judgments that take a few milliseconds of the event loop. */
+/** Number of queries and judgments per turn of the event loop, which takes a few milliseconds. */
 const TURN = 500;
 
 function contentOf({ id, text, steps, tags, judgments, forbidden, noAnswer }: GoldenQuery): string {

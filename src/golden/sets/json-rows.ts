@@ -11,7 +11,8 @@ import { type TableRow, tableRoleOf } from '../rules/table-columns.ts';
 type Lines = AsyncIterable<readonly SourceLine[]>;
 
 /**
- * Yields objects written one per line or in one list, regardless of the file name. @throws RecalldError file_malformed
+ * Yields objects written one per line or in one list, regardless of the file name.
+ * @throws RecalldError file_malformed
  */
 export async function* jsonRows(lines: Lines, path: string): AsyncGenerator<Placed> {
   const batches = lines[Symbol.asyncIterator]();
@@ -69,7 +70,10 @@ export function isTableRow(value: unknown): boolean {
   });
 }
 
-/** Returns the rows of a table whose columns are the keys of the objects, the header first. @throws RecalldError file_malformed */
+/**
+ * Returns the rows of a table whose columns are the keys of the objects, the header first.
+ * @throws RecalldError file_malformed
+ */
 export function tableOfObjects(objects: readonly Placed[]): TableRow[] {
   const rows = objects.map(({ value, place }) => {
     const fields = fieldsOf(value);

@@ -1,4 +1,4 @@
-/** Measures how well golden sets represent live traffic, and their scores in the live traffic mix. */
+/** Measures how well golden sets represent live traffic, and computes their scores in the live traffic mix. */
 
 import { embedTexts } from '../../connectors/embedders/embedder.ts';
 import type { Context } from '../../core/context.ts';
@@ -22,7 +22,7 @@ type LiveMix = Extract<RepresentativenessOutcome, { readonly kind: 'measured' }>
 
 /** Maximum number of live queries, sampled at random. */
 const LIVE_QUERIES = 2000;
-/** Maximum number of golden queries; Larger sets are not embedded, because the cost would exceed the benefit. */
+/** Maximum number of golden queries. Larger sets are not embedded, because the cost would exceed the benefit. */
 const GOLDEN_QUERIES = 2000;
 
 /** Rejects only with the reason of `signal` and on database errors. */

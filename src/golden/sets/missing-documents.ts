@@ -66,8 +66,8 @@ export async function findLostDocuments(
 }
 
 /**
- * Maximum number of missing documents that are searched for per run. The others are classified like the majority of
- * these.
+ * Maximum number of missing documents that are searched for per run. All further documents are classified like the
+ * majority of these.
  */
 const SEARCHED = 100;
 const SEED = 1;

@@ -5,7 +5,7 @@ import { DAY_MS } from '../../core/time.ts';
 import type { ProbedPipeline } from '../../index/probes/probes.ts';
 import type { SeenDocument } from '../sql/golden-sets.ts';
 
-/** Number of documents read in one pass; later passes read the others. */
+/** Number of documents read in one pass; later passes read the remaining documents. */
 const READ = 2000;
 const BATCH = 500;
 
@@ -50,7 +50,7 @@ export async function recordJudgedDocuments(
   };
 }
 
-/** Starts at a different document each day, so that documents without a text do not block the others. */
+/** Starts at a different document each day, so that documents without a text do not block other documents. */
 function passOf(ids: readonly string[], day: number): readonly string[] {
   if (ids.length <= READ) return ids;
   const start = (day * READ) % ids.length;

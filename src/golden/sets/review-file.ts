@@ -159,7 +159,7 @@ export async function importReview(
       contentHash: sha256(JSON.stringify(['review', merged])),
       format: 'review',
       origin: originOf(kept, path),
-      note: `${queries.length} reviewed queries added to ${latest === null ? 'a new set' : `version ${latest.version}`}.`,
+      note: `${plural(queries.length, 'reviewed query', 'reviewed queries')} added to ${latest === null ? 'a new set' : `version ${latest.version}`}.`,
       queries: merged,
       origins: originsOf(kept.filter(({ id }) => reviewed.has(id))),
     },

@@ -100,7 +100,7 @@ function isJsonLines(text: string): boolean {
   }
 }
 
-/** True if the first line may be a judgment, or is a line for which the judgment reader has an error message. */
+/** True if the first line may be a judgment, or if the judgment reader has an error message for it. */
 function isJudgmentLike(head: string): boolean {
   const lines = head.replaceAll('\uFEFF', '').split('\n').map(trimBlanks);
   const first = lines.find((line) => line !== '' && !line.startsWith('#')) ?? '';
@@ -163,7 +163,7 @@ export async function inspectPath(path: string) {
       folder: path,
       /** The files in the folder, without folders, sorted. */
       names: await fileNames(path),
-      /** Tables in the subfolder `qrels`, in which BEIR stores one per split, sorted. */
+      /** Sorted tables in the subfolder `qrels`, in which BEIR stores one table per split. */
       splits,
       /** The beginning of the file; empty for a folder. */
       head: '',

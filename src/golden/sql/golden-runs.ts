@@ -287,7 +287,10 @@ function runAct(
   };
 }
 
-/** Inserts the run with its batches in one statement, so that no worker sees one without the other. */
+/**
+ * Inserts the run with its batches in one statement, so that no worker sees a run without batches or batches without a
+ * run.
+ */
 async function insertRun(client: pg.PoolClient, run: NewRun): Promise<boolean> {
   const { rowCount } = await client.query(
     `with made as (

@@ -1,6 +1,6 @@
 /**
- * Golden sets by name and version, the origins of their queries, and the texts of their judged documents. A version never
- * changes, except for erasures.
+ * Golden sets by name and version, the origins of their queries, and the texts of their judged documents. A version
+ * never changes, except for erasures.
  */
 
 import type pg from 'pg';

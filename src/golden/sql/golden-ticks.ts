@@ -6,8 +6,8 @@ import type { RunPurpose } from '../rules/run.ts';
 import { requestsOfQuery } from './golden-sets.ts';
 
 /**
- * `still_running`: the previous run had not ended. `missed`: no scheduler was running, or the run could not be stored in
- * time. `no_full_run`: a sentinel has no full run to be compared with yet.
+ * `still_running`: the previous run had not ended. `missed`: no scheduler was running, or the run could not be stored
+ * in time. `no_full_run`: a sentinel has no full run to be compared with yet.
  */
 export const skipReasons = ['quiet_hours', 'daily_budget', 'still_running', 'missed', 'no_full_run'] as const;
 

@@ -17,7 +17,7 @@ export interface ScoreTrendRequest {
   readonly k?: number | null;
 }
 
-/** Number of time buckets, each of which contributes its lowest and highest score. */
+/** Number of time buckets. Each contributes its lowest and its highest score. */
 const BUCKETS = 96;
 
 const ofRun = (k = 'null') => `

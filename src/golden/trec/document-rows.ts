@@ -299,7 +299,7 @@ export class DocumentSet {
     }
   }
 
-  /** Returns the number of the row's document, a new number if the document is not in the set. */
+  /** Returns the number of the row's document, or a new number if the document is not in the set. */
   add(documents: DocumentRows, row: number): number {
     const { slots, rows, hashes, owners, stamp } = this;
     const hash = documents.hashes[row] ?? 0;

@@ -19,7 +19,7 @@ import { JudgmentTable } from './tables.ts';
 const [TAB, LINE_FEED, CARRIAGE_RETURN, QUOTE, NUMBER_SIGN] = [0x09, 0x0a, 0x0d, 0x22, 0x23] as const;
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf] as const;
 
-/** Maximum number of lines and bytes from which the format of a file is detected. */
+/** Maximum number of lines, and of bytes, that are read to detect the format of a file. */
 const [HEAD_LINES, HEAD_BYTES] = [200, 64 * 1024] as const;
 
 /** Amount of parsed text that is collected before it becomes a block. */
@@ -49,7 +49,7 @@ export async function readQrels(path: string): Promise<JudgmentTable> {
  * Reads relevance judgments in the format detected from the first lines of the file: TREC (`query-id 0 document-id
  * grade`, separated by spaces or tabs), BEIR (three columns, usually with a header), the same columns separated by
  * tabs, commas or semicolons, or one JSON object per line. Empty lines are ignored; in files without a header, lines
- * that start with `#` are too.
+ * that start with `#` are ignored too.
  *
  * Grades are whole numbers (`3.0` is 3, true is 1); a negative grade means that the document was not judged.
  *

@@ -11,7 +11,7 @@ import type { JudgmentTable } from './tables.ts';
 const [FIRST_MOVES, MAX_MOVES] = [1, 8] as const;
 const NO_ROWS: QueryRows = { ranges: [] };
 const SPACE = 0x20;
-/** The separator if tabs are the only one. */
+/** The separator if only tabs separate columns. */
 const TAB = 0x09;
 
 /** Scores and ranks by query and document id. */

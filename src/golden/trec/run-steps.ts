@@ -29,7 +29,7 @@ export class RunSteps {
   readonly #rankings = new Map<number, Map<number, Ranking>>();
   readonly #path: string;
   readonly #places: ReadonlyMap<string, number>;
-  /** The first query id with a `#` after a judged query id that is neither judged nor a step. */
+  /** The first query id that starts with a judged query id and `#`, but is itself neither judged nor a step. */
   unread: string | null = null;
   count = 0;
 

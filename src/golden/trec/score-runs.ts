@@ -39,7 +39,7 @@ export interface EvaluationCounts {
   readonly judgedDocumentsFound: number;
   /** Queries of the run without judgments, which are ignored. */
   readonly ignoredUnjudgedQueries: number;
-  /** Judged queries whose results are those of steps, with query ids such as `q1#2`. */
+  /** Judged queries whose results are the results of their steps, which have query ids such as `q1#2`. */
   readonly queriesWithSteps: number;
   /** Results that repeat a document in the same ranking, over judged queries. */
   readonly duplicateDocuments: number;
@@ -50,7 +50,7 @@ export interface EvaluationCounts {
   readonly scoreTies: number;
 }
 
-/** Mismatch of query ids: how the ids differ if a document is judged for one query but returned for another. */
+/** If a document is judged for one query but returned for another, the difference between the two query ids. */
 export const OTHER_QUERY = 'query';
 
 /** Explains why a run shares no document with the judgments. */
@@ -278,7 +278,10 @@ function scorer(
   };
 }
 
-/** Scores the queries whose results are those of steps, once all steps are read. @throws RecalldError file_malformed */
+/**
+ * Scores the queries whose results are the results of their steps, once all steps have been read.
+ * @throws RecalldError file_malformed
+ */
 function scoreSteps(
   { judgments, ids }: JudgedQueries,
   qrelsPath: string,
@@ -343,8 +346,8 @@ export interface OfflineEvaluationRequest extends ScoringSettings {
 export type OfflineEvaluation = Awaited<ReturnType<typeof evaluateTrecFiles>>;
 
 /**
- * Scores a TREC run against judgments as `trec_eval -c` does: documents are ordered by score and id, the means are over all
- * judged queries, and a judged query without results scores 0.
+ * Scores a TREC run against judgments as `trec_eval -c` does: documents are ordered by score and id, the means are over
+ * all judged queries, and a judged query without results scores 0.
  *
  * @throws RecalldError `file_unreadable` or `file_malformed`, with the file and the line
  */

@@ -34,7 +34,10 @@ export type ConfiguredItems = ReturnType<typeof createConfiguredItems>;
 
 export function createConfiguredItems(pool: Pool) {
   return {
-    /** Records that the config of a scheduler contains these items. A removed item counts as configured again. */
+    /**
+     * Records that the config of a scheduler contains these items. An item that was removed earlier counts as
+     * configured again.
+     */
     async recordSeen(items: readonly ConfiguredItem[], now: Date): Promise<void> {
       const columns = {
         pipeline: 'text',
@@ -76,7 +79,8 @@ export function createConfiguredItems(pool: Pool) {
 
     /**
      * Deletes pipelines and checks that were removed so long ago that none of their live queries remain. Also deletes
-     * the baseline queries of a removed pipeline, which outlive live queries only while the pipeline is configured.
+     * the baseline queries of a removed pipeline, because baseline queries outlive live queries only while their
+     * pipeline is configured.
      */
     async prune(now: Date): Promise<void> {
       await pool.query(

@@ -1,5 +1,6 @@
 /**
- * Alerts on live traffic and feedback. Each requires a minimum number of queries, so that it does not fire by chance.
+ * Alerts on live traffic and feedback. Each alert requires a minimum number of queries, so that it does not fire by
+ * chance.
  */
 import {
   type AlertRule,

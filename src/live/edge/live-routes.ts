@@ -101,7 +101,7 @@ function answer(
 
 export type ShedReason = 'database' | 'disk_full' | 'overload' | 'rate_limit';
 
-/** Returns the shed reason under which a retryable error is counted. */
+/** Returns the load-shedding reason under which a retryable error is counted. */
 export function shedReason(code: ErrorCode): ShedReason {
   if (code === 'overloaded') return 'overload';
   if (code === 'rate_limited') return 'rate_limit';

@@ -1,4 +1,4 @@
-/** Decodes OTLP/HTTP bodies to spans and log records. An unreadable item does not affect the others. */
+/** Decodes OTLP/HTTP bodies to spans and log records. An unreadable item does not affect other items. */
 import type { RejectionCode } from '../../core/errors.ts';
 import type {
   Attributes,
@@ -164,7 +164,7 @@ class Decoding {
     return { items: found, rejected: this.rejected, flaws: this.flaws, misnamed: this.misnamed };
   }
 
-  /** Yields the readable messages of a list; rejects the others. */
+  /** Yields the readable messages of a list; rejects all other messages. */
   private *within(message: object, [name, type]: readonly [string, MessageName]): Generator<object> {
     const list = this.orRejected(() => elements(message, name, 'span_malformed')) ?? [];
     if (list.length === 0) this.misnamed ??= Object.keys(message).find((key) => OTHER_NAMES.test(key)) ?? null;
@@ -194,7 +194,7 @@ class Decoding {
     this.flaws[code] = (this.flaws[code] ?? 0) + 1;
   };
 
-  /** Returns the readable elements of a list; drops and counts the others. */
+  /** Returns the readable elements of a list; drops and counts all other elements. */
   parts<T>(message: object, name: string, type: MessageName, read: (part: object) => T): readonly T[] {
     const found: T[] = [];
     for (const element of this.orLeftOut(() => elements(message, name, 'attribute_malformed')) ?? []) {

@@ -1,4 +1,6 @@
-/** Reads live queries and feedback from OTLP requests: small bodies on the main thread, large ones in a worker thread. */
+/**
+ * Reads live queries and feedback from OTLP requests: small bodies on the main thread, large ones in a worker thread.
+ */
 import { createByteLimit, createThreadPool, movable } from '../../platform/threads/thread-pool.ts';
 import type { RetrievalToolConfig } from '../config.ts';
 import { ITEM_WEIGHT, pack, splitByWeight, unpackEach, weightOfFeedback, weightOfQuery } from '../item-batches.ts';

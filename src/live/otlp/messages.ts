@@ -1,6 +1,6 @@
 /**
- * Opens the messages of an OTLP body one by one, so that an unreadable message does not affect the others. Reads only
- * the fields that recalld uses.
+ * Opens the messages of an OTLP body one by one, so that an unreadable message does not affect other messages. Reads
+ * only the fields that recalld uses.
  */
 import protobuf from 'protobufjs/light.js';
 import { RecalldError } from '../../core/errors.ts';
@@ -98,8 +98,8 @@ function protobufMessages(bytes: Uint8Array, type: MessageName, limits: OtlpLimi
   };
 }
 
-// Field numbers of opentelemetry-proto v1 (collector, trace, logs, common and resource). Nested messages are declared as
-// bytes, so that each can be opened separately.
+// Field numbers of opentelemetry-proto v1 (collector, trace, logs, common and resource). Nested messages are declared
+// as bytes, so that each can be opened separately.
 const messages = (id: number) => ({ rule: 'repeated', type: 'bytes', id });
 const message = (id: number) => ({ type: 'bytes', id });
 

@@ -137,7 +137,7 @@ type EntityAnalysis =
 /** Returns null for a text that could not be analyzed and therefore must not be stored. Rejects if `redact` does. */
 type RedactText = (text: string) => Promise<string | null>;
 
-/** Minimum interval between log lines, because a failing service fails for every text. */
+/** Minimum interval between log lines. A failing service fails for every text. */
 const LOG_EVERY_MS = 60_000;
 
 /**
@@ -217,7 +217,7 @@ export type PersonalData = ReturnType<typeof createPersonalData>;
 export function createPersonalData({ privacy, key, thread, ...deps }: PersonalDataParts) {
   const patterns = privacy.patterns.map(({ name, regex }) => ({ name, source: regex }));
   const redactHere = createRedactor({ patterns });
-  // Avoids a promise for short texts, which would cost as much as the redaction.
+  // Avoids a promise for short texts, because the promise would cost as much as the redaction.
   const redact = (text: string): Promise<string> | string => {
     if (text.length > MAX_HERE) return thread.redact({ text, patterns });
     const turn = takeTurn(text.length);

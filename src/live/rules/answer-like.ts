@@ -1,5 +1,5 @@
 /**
- * Detects rewritten queries that look like an answer, because the model answered the question instead of rewriting it.
+ * Detects rewritten queries that look like an answer: the model answered the question instead of rewriting it.
  */
 
 /** Minimum share of words that are not in the original text; answers introduce new words. */

@@ -36,7 +36,7 @@ export type EpisodeStep<Retrieval extends EpisodeRetrieval = EpisodeRetrieval> =
 
 /** Minimum rank-biased overlap at which a retrieval counts as a repeat of an earlier retrieval. */
 export const REPEATED_OVERLAP = 0.8;
-/** Maximum rank in the overlap; later ranks contribute less than 1 % of its weight. */
+/** Maximum rank in the overlap; ranks beyond it contribute less than 1 % of the weight. */
 const OVERLAP_DEPTH = 50;
 /**
  * Maximum number of recent distinct rankings with which a retrieval is compared, so that a long loop takes linear time.

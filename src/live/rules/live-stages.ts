@@ -1,4 +1,4 @@
-/** Measures that need no judgments: those of retriever stages, and the size of the retrieved context. */
+/** Measures that need no judgments: the measures of retriever stages, and the size of the retrieved context. */
 
 import type { ContextSize } from '../../core/text/context-size.ts';
 import { studentTQuantile } from '../../math/stats/distributions.ts';
@@ -61,8 +61,8 @@ export interface StagedQuery extends CalibratedMember {
 }
 
 /**
- * Maximum number of measured stages. Those with the most samples are measured. The number is limited because services
- * choose the names.
+ * Maximum number of measured stages. The stages with the most samples are measured. The number is limited, because
+ * services choose the names.
  */
 const MAX_NAMES = 12;
 /** Minimum number of samples. With fewer samples, the 95th percentile is the largest value. */
@@ -132,7 +132,7 @@ function documentsBefore(stages: readonly LiveStage[], place: number): number | 
   return joined.length === 0 ? null : Math.max(...joined.map(({ documents }) => documents ?? 0));
 }
 
-/** Drops the parallel stages at the end. */
+/** Drops the parallel stages at the end of the list if `drops` is true. */
 function withoutSides(stages: readonly LiveStage[], drops: boolean): readonly LiveStage[] {
   return drops ? stages.slice(0, stages.findLastIndex(({ isSide }) => !isSide) + 1) : stages;
 }

@@ -98,7 +98,9 @@ async function removeErased(client: PoolClient, subjects: readonly ErasedSubject
     feedback += await removeFeedback(client, ofId(column, true), newIds, null);
   }
   return {
-    /** Erased queries, and traces and episodes of erased users. Data about them that arrives later must be erased too. */
+    /**
+     * Erased queries, and traces and episodes of erased users. Data about them that arrives later must be erased too.
+     */
     found: [...newIds, ...newTraces, ...newEpisodes],
     queries: queries.length,
     feedback,

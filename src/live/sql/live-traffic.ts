@@ -109,7 +109,7 @@ export function createLiveTraffic(pool: Pool, replica: string) {
     /** Raises the inclusion probability of today's samples. Ignores missing and erased samples. */
     raiseProbabilities: (samples: readonly LiveSample[]): Promise<void> => explained(raiseProbabilities(pool, samples)),
     /**
-     * Stores feedback in the way in which `record` stores samples. A repeated item may be an opinion that changed back;
+     * Stores feedback in the same way as `record` stores samples. A repeated item may be an opinion that changed back;
      * it then becomes the latest opinion.
      */
     async recordFeedback(feedback: readonly StoredFeedback[]): Promise<{ readonly isNew: readonly boolean[] }> {

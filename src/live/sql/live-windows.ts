@@ -40,7 +40,7 @@ export function createLiveWindows(pool: Pool) {
   const read = <Row extends object>(sql: string, values: readonly unknown[]): Promise<Row[]> =>
     namingOutage(pool, () => queryRows<Row>(pool, sql, values));
   return {
-    /** Returns the number of samples in the window, and of those that belong to an episode. */
+    /** Returns the number of samples in the window, and the number of those that belong to an episode. */
     async count({ pipeline, from, until }: LiveWindow): Promise<{ readonly samples: number; readonly steps: number }> {
       const [row] = await read<{ samples: number; steps: number }>(
         `select count(*)::integer as samples, count(episode)::integer as steps from live_queries where ${windowSql}`,
@@ -50,8 +50,8 @@ export function createLiveWindows(pool: Pool) {
     },
 
     /**
-     * Yields the samples of episodes in the window in order of occurrence, in batches. Skips samples that the draw of
-     * their episode did not select, because the other steps of a sample that only a rule selected are missing.
+     * Yields the samples of episodes in the window in order of occurrence, in batches. Skips samples that only a rule
+     * selected and the draw of their episode did not, because the other steps of these episodes are missing.
      *
      * @param halvings as for `queries`
      */
@@ -73,7 +73,10 @@ export function createLiveWindows(pool: Pool) {
       }
     },
 
-    /** Returns the highest sampling level of each minute of receipt, in minutes since 1970; minutes at level 0 are omitted. */
+    /**
+     * Returns the highest sampling level of each minute of receipt, in minutes since 1970; minutes at level 0 are
+     * omitted.
+     */
     async levels({ pipeline, from, until }: LiveWindow): Promise<ReadonlyMap<number, number>> {
       const rows = await read<{ minute: number; level: number }>(
         `select floor(extract(epoch from received_at) / 60)::integer as minute, max(level)::integer as level

@@ -39,7 +39,10 @@ export async function pruneLive(pool: Pool, retentionDays: ReadonlyMap<string, n
 /** Days with counts per minute; `live.window` is at most 31 days. */
 const MINUTE_DAYS = 32;
 
-/** Merges the per-minute counts from before a given day (UTC) into hourly counts, so that charts over months read 60 times fewer rows. */
+/**
+ * Merges the per-minute counts from before a given day (UTC) into hourly counts, so that charts over months read 60
+ * times fewer rows.
+ */
 const countByHourSql = `
   with minutes as (
     delete from live_query_counts

@@ -26,7 +26,7 @@ describe('an objective', () => {
     const { impossible } = problemsOf({ slo: 'results', target: 0.8, windowDays: 30 });
     expect(impossible).toHaveLength(2);
     expect(impossible[1]).toContain(
-      'A burn rate alert requires an objective above 83.4 %. Raise it, or remove it from slo.',
+      'A burn rate alert requires an objective above 83.4 %. Raise the objective, or remove it from slo.',
     );
   });
 

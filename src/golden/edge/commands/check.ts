@@ -43,8 +43,8 @@ function checkLines({ set, queries, check, answers, power }: CheckedSet): string
       ...(labels.stale === 0
         ? []
         : [
-            `Superseded: ${labels.stale} of ${labels.probed} judged documents, in ${labels.touched.size} queries; ` +
-              `${labels.dead.size} of them have no other relevant document.`,
+            `Superseded: ${labels.stale} of ${labels.probed} judged documents, in ${plural(labels.touched.size, 'query', 'queries')}. ` +
+              `Queries without another relevant document: ${labels.dead.size}.`,
           ]),
       ...(labels.lost === 0
         ? []
@@ -236,7 +236,7 @@ export function checkCommand(signal: AbortSignal): CommandUnknownOpts {
     .requiredOption('--set <name>', 'name of the golden set', parseSetName)
     .option('--fix', 'add a set version with the accepted proposals for stale labels', false)
     .option('--accept <which>', '`all`, or a file: the --json output with the accepted proposals')
-    .addHelpText('after', '\nExit code 1: the labels, judgments, queries or result ids have problems.')
+    .addHelpText('after', '\nExit code 1: the judgments, queries or result ids have problems.')
     .action(({ pipeline, set, fix, accept, json, config }) =>
       check(commandSettings(config, signal), pipeline, set, fix, accept, json === true),
     );

@@ -67,8 +67,8 @@ function describeVerdict({ primary, verdict, metrics }: RunComparison, settings:
   const context = others.filter((name) => name !== primary);
   return [
     `Verdict on ${primary}: ${verdict}.`,
-    `A regression is a drop of at least ${minEffects.join(' or ')} (see --min-effect) with p < ${settings.alpha}, ` +
-      'an improvement is a rise of at least as much.',
+    `A regression is a drop of at least ${minEffects.join(' or ')} (see --min-effect) with p < ${settings.alpha}; ` +
+      'an improvement is a rise of at least the same size.',
     ...(metrics.length === 1
       ? []
       : ['The first metric in --metrics decides; the others are context, each tested at the same level.']),
@@ -89,7 +89,9 @@ function describeQueries({ comparison, baseline, candidate }: OfflineComparison)
   ];
 }
 
-/** Reports on the first metric that regressed; if none did, on the first metric in which any query scored lower. */
+/**
+ * Reports on the first metric that regressed; if none regressed, on the first metric in which any query scored lower.
+ */
 function tableOfLosses({ comparison, queryIds, baseline, candidate }: OfflineComparison): string | null {
   const { metrics } = comparison;
   const regressed = metrics.findIndex(({ verdict }) => verdict === 'regression');
@@ -205,8 +207,7 @@ const hasMismatch = (runs: readonly TrecScores[]): boolean => runs.some(({ misma
 const HELP = `${TREC_HELP}
 A metric is a regression (improvement) if its mean drops (rises) by at least the smallest difference that matters and
 p < alpha. It is no_change if no query changed, or if the 95 % CI is within the smallest difference that matters.
-Otherwise it is inconclusive. p comes from the sign-flip randomization test, which is exact, or uses seeded random
-samples for many queries. The first metric in --metrics decides the verdict and the exit code; the others are context,
+Otherwise it is inconclusive. p comes from the sign-flip randomization test, which is exact for few queries and uses seeded random samples for many. The first metric in --metrics decides the verdict and the exit code; the others are context,
 each tested at the same level. unjudged@k is compared, but decides only if it is the only metric.
 
 The 95 % CI of the mean difference is Newcombe's for hit_rate and all_found, otherwise BCa bootstrap or t. "detectable" is the smallest
@@ -238,7 +239,7 @@ function asNumber(text: string): number {
 
 /** @param names names of the configurations, in order */
 export function formatMany(names: readonly string[], { n, measures, primary }: ManyComparison): string {
-  const unbeaten = primary.unbeaten.map((place) => letterOf(place)).join(', ');
+  const unbeaten = primary.unbeaten.map((place) => letterOf(place)).join(' or ');
   const by = formatMetricKey(primary.key);
   return [
     ...names.map((name, place) => `${letterOf(place)}  ${name}`),

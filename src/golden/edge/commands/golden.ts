@@ -122,9 +122,9 @@ function endLine({ end }: GenerationReport): string | null {
     case 'cost_cap':
       return 'Stopped: the next query could exceed --max-cost.';
     case 'no_more_chunks':
-      return 'Stopped: all sampled chunks are used up. Use another --seed to sample others.';
+      return 'Stopped: all sampled chunks are used up. Use another --seed to sample other chunks.';
     case 'never_retrieved':
-      return 'Stopped: the retriever never returned the source chunk of a query. Check that the retriever returns the ids of the store.';
+      return 'Stopped: the retriever never returned the source chunk of any query. Check that the retriever returns the ids of the store.';
     case 'complete':
     case 'failing':
       return null;
@@ -279,7 +279,7 @@ async function promote(settings: CommandSettings, options: PromoteOptions): Prom
   );
   if (report.failed > 0)
     printLine(
-      `The retriever failed for ${report.failed} of these queries; the file lists only the documents that users saw for them.`,
+      `The retriever failed for ${report.failed} of these queries; for the failed queries, the file lists only the documents that users saw.`,
     );
   printLine(`Edit keep and grades, then: recalld golden import ${options.out} --set ${options.set} --format review`);
 }

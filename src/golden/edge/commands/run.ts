@@ -46,7 +46,7 @@ export function runCommand(signal: AbortSignal): CommandUnknownOpts {
   )
     .requiredOption('--pipeline <name>', 'name of a pipeline in the config')
     .requiredOption('--set <name>', 'name of the golden set')
-    .option('--wait', 'run the set in this process and wait until it ends', true)
+    .option('--wait', 'run the set in this process and wait until the run ends', true)
     .option('--no-wait', 'enqueue the run for a running daemon and return immediately')
     .option(
       '--debug <query-id>',

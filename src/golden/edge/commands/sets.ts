@@ -308,7 +308,10 @@ async function exportSet(settings: CommandSettings, options: ExportOptions): Pro
     exportGoldenSetTo(db.golden.sets, options, settings.signal),
   );
   if (options.json === true) printJson({ ...goldenSetVersionJson(set), files });
-  else printLine(`Exported ${set.name} version ${set.version}: ${set.queries} queries to ${files.join(', ')}.`);
+  else
+    printLine(
+      `Exported ${set.name} version ${set.version}: ${plural(set.queries, 'query', 'queries')} to ${files.join(', ')}.`,
+    );
 }
 
 export function usesOf({ pipelines }: Config, name: string): SetUse[] {

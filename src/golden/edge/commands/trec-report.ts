@@ -85,7 +85,7 @@ function sentenceOf(qrels: string, run: string, documents: number, mismatch: Run
   }
   const nothing = mismatch.ids === 'query' ? `No query of ${run} is judged in ${qrels}` : none;
   return (
-    `${nothing}: ${qrels} has the ${mismatch.ids} ${judged}, ${run} has ${returned}; they ${differenceInWords(mismatch.differences)}. ` +
+    `${nothing}: ${qrels} has the ${mismatch.ids} ${judged}, and ${run} has ${returned}; they ${differenceInWords(mismatch.differences)}. ` +
     `Use the same ${mismatch.ids} ids in both files.`
   );
 }

@@ -123,8 +123,8 @@ async function otherRun(context: Context, run: GoldenRun, incident: Incident | n
 }
 
 /**
- * Chooses the default run to compare with: during an incident, the last good run; otherwise the first that exists of
- * the baseline, the last run before a change, and the previous run.
+ * Chooses the default run to compare with: during an incident, the last good run; otherwise the baseline, the last run
+ * before a change or the previous run, whichever of these exists first.
  */
 export async function comparedWith(
   { db }: Context,

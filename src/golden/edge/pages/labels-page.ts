@@ -61,13 +61,13 @@ export function labelsPage({ pipeline, goldenSet, known, found }: LabelsPageData
 }
 
 function stale(known: LabelsPageData['known']): Content {
-  if (known === null) return empty('No run of this set has completed yet, so its labels have not been checked.');
+  if (known === null) return empty('No run of this set has completed yet, so its judgments have not been checked.');
   const { runId, labels, gap } = known;
   if (gap !== null) return empty(gap);
   if (labels.length === 0) return lead('None, as of ', link(runId, runPath(runId)), '.');
   const queries = new Set(labels.map(({ queryId }) => queryId)).size;
   return lead(
-    `${plural(labels.length, 'label')} of ${plural(queries, 'query', 'queries')}, as of `,
+    `${plural(labels.length, 'judgment')} of ${plural(queries, 'query', 'queries')}, as of `,
     link(runId, runPath(runId), { view: 'stale' }),
     '.',
   );

@@ -114,7 +114,7 @@ export function queryTable(run: GoldenRun, data: QueryTableData): Section {
       lead:
         against === null
           ? 'Score of each query.'
-          : `Score of each query, before (${against}) and now. A query with outdated judgments has no score before.`,
+          : `Score of each query, before (${against}) and now. A query with outdated judgments has no earlier score.`,
     },
     group(
       'filters',

@@ -34,7 +34,7 @@ import { queryTable, readQueryTable } from './query-table.ts';
 import { baselineNote, checksSection, forbiddenSection, noAnswerSection, scoresSection } from './run-sections.ts';
 import { stagesSection } from './stages.ts';
 
-/** Maximum number of explained queries, because each explanation takes about five requests to the retriever. */
+/** Maximum number of explained queries. Each explanation takes about five requests to the retriever. */
 export const QUERIES_EXPLAINED = 20;
 
 /** The two most informative measures of a run. */

@@ -47,7 +47,7 @@ export function runReport(run: RunSummaryJson): Content {
     labels.stale !== null &&
       labels.stale > 0 &&
       paragraph(
-        `${labels.stale} of ${labels.probed} judged documents of ${set} are superseded${queries.stale === 0 ? '' : `, and ${queries.stale} queries have no other relevant document`}. Update the judgments with \`recalld golden check --fix\`.`,
+        `${labels.stale} of ${labels.probed} judged documents of ${set} are superseded${queries.stale === 0 ? '' : `, and ${queries.stale === 1 ? '1 query has' : `${queries.stale} queries have`} no other relevant document`}. Update the judgments with \`recalld golden check --fix\`.`,
       ),
     checksSection(run),
     forbiddenSection(run),
@@ -157,7 +157,7 @@ function scores(summary: RunSummaryJson, previous: PreviousRun | null): Content 
   return [
     scoreTable(`Scores at ${largest}`, atLargest, against, previous),
     against === null
-      ? lead('No baseline to compare with. Pin a good run to see what has changed since then.')
+      ? lead('No baseline to compare with. Pin a good run to see what changes after it.')
       : comparedWith(summary.baseline === null ? BEFORE_CHANGE : 'the pinned baseline', against),
     summary.baseline !== null &&
       summary.deployment !== null &&
@@ -324,7 +324,7 @@ export function baselineNote({ noise, excludedRuns }: GoldenBaseline): Content {
       'This run is the pinned baseline: later runs are compared with it. ',
       reruns === null
         ? 'The noise of the retriever is unknown: fewer than three clean runs.'
-        : `The noise of the retriever comes from ${reruns} clean runs.`,
+        : `The noise of the retriever was measured on ${reruns} clean runs.`,
     ),
     excludedRuns.length > 0 &&
       table('Runs excluded from the noise measurement', excludedRuns, [

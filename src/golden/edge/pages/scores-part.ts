@@ -142,7 +142,9 @@ function staleLabels({ last }: ReportedSet): Content {
   const { probed, stale, lost, deadQueries, gap } = last.run.labels;
   if (probed === null || stale === null || lost === null) return missing(gap ?? 'unknown');
   const dead =
-    deadQueries === null || deadQueries === 0 ? '' : `; ${plural(deadQueries, 'query', 'queries')} without any`;
+    deadQueries === null || deadQueries === 0
+      ? ''
+      : `; ${plural(deadQueries, 'query', 'queries')} without any relevant document`;
   return [
     value(probed === 0 ? 0 : (stale + lost) / probed, 'share'),
     note(`${count(stale + lost)} of ${count(probed)} missing, ${count(lost)} lost${dead}`),

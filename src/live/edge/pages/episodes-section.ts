@@ -24,7 +24,7 @@ import { isWasted, type readTrafficPage } from './traffic-reads.ts';
 type Episode = Awaited<ReturnType<typeof readTrafficPage>>['episodes'][number];
 type Step = Episode['steps'][number];
 
-/** Number of documents of a step whose ids are shown. */
+/** Number of documents per step whose ids are shown. */
 const SHOWN_DOCUMENTS = 5;
 
 /** @param latest latest measures of all traffic; null for a pipeline without episodes */

@@ -184,8 +184,8 @@ const cardScheme = /^(?:[2-6]|8[12]|9792)/;
 const digitRun = /\d+(?:[ -]\d+)*/g;
 
 /**
- * Detects card numbers of 13 to 19 digits that satisfy the Luhn formula (ISO/IEC 7812-1), without separators or in groups
- * separated by single spaces or dashes. A number consists of whole groups and may be surrounded by other groups.
+ * Detects card numbers of 13 to 19 digits that satisfy the Luhn formula (ISO/IEC 7812-1), without separators or in
+ * groups separated by single spaces or dashes. A number consists of whole groups and may be surrounded by other groups.
  */
 export const card: Detector = {
   kind: 'card',
@@ -197,7 +197,7 @@ export const card: Detector = {
   },
 };
 
-/** Finds the longest number that starts at each group, over at most 19 digits. */
+/** Finds the longest number of at most 19 digits that starts at each group. */
 function cardsOfRun(run: string, offset: number): Span[] {
   const spans: Span[] = [];
   const groups = [...run.matchAll(/\d+/g)].map((group) => ({ digits: group[0], start: group.index }));
@@ -219,7 +219,9 @@ function cardsOfRun(run: string, offset: number): Span[] {
   return spans;
 }
 
-/** Luhn: doubles every second digit from the right, subtracts 9 from results above 9; the sum must be a multiple of 10. */
+/**
+ * Luhn: doubles every second digit from the right, subtracts 9 from results above 9; the sum must be a multiple of 10.
+ */
 function satisfiesLuhn(digits: string): boolean {
   let sum = 0;
   for (let i = 0; i < digits.length; i++) {
@@ -247,8 +249,8 @@ const ibanStart = /(?<![\p{L}\p{N}_])[A-Z]{2}\d{2}(?=[ -]?[A-Z0-9])/giu;
 const letterOrDigit = /^[\p{L}\p{N}_]$/u;
 
 /**
- * Detects IBANs with the length of their country and remainder 1 modulo 97 (ISO 13616, ISO 7064), without separators or in
- * groups separated by single spaces or dashes.
+ * Detects IBANs with the length of their country and remainder 1 modulo 97 (ISO 13616, ISO 7064), without separators or
+ * in groups separated by single spaces or dashes.
  */
 export const iban: Detector = {
   kind: 'iban',

@@ -106,7 +106,7 @@ const secretRules: readonly Rule[] = [
     accepts: looksRandom,
   },
   {
-    // After a space only: values that cannot be words.
+    // After only a space: values that cannot be words.
     pattern: new RegExp(`(?:${passwordWord}|${keyWord})[ \\t]{1,3}${quote}?(?<value>[A-Za-z0-9+/=_]{20,})`, 'dgiu'),
     accepts: looksRandom,
   },

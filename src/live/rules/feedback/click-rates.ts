@@ -1,7 +1,7 @@
 /**
  * Raw click rates. Unlike `clicksOverExpectedClicks`, click-through rates depend on the ranks at which documents are
- * shown. No click measure reliably reflects retrieval quality: of the eight that Radlinski, Kurup and Joachims (CIKM
- * 2008) tested, none did in absolute terms. Click measures show that user behavior changed; golden runs show whether
+ * shown. No click measure reliably reflects retrieval quality: none of the eight that Radlinski, Kurup and Joachims
+ * (CIKM 2008) tested did so in absolute terms. Click measures show that user behavior changed; golden runs show whether
  * retrieval got worse.
  */
 
@@ -138,7 +138,7 @@ export function sessionRatio(terms: readonly RatioTerm[]) {
   let denominator = 0;
   for (const member of members) {
     if (!(member.probability > 0 && member.probability <= 1)) {
-      throw new RangeError(`An inclusion probability must lie in (0, 1], not be ${member.probability}.`);
+      throw new RangeError(`An inclusion probability must be in (0, 1], not ${member.probability}.`);
     }
     numerator += member.numerator / member.probability;
     denominator += member.denominator / member.probability;
@@ -182,8 +182,8 @@ export type ClickRateOutcome = ReturnType<typeof rateOver>;
 
 const CONFIDENCE = 0.95;
 /**
- * Limits the claimed precision: if the spread implies an effective sample size of more than this many times the number
- * of sessions, it is due to rounding or chance.
+ * Limits the claimed precision: if a small spread implies an effective sample size of more than this many times the
+ * number of sessions, the small spread is due to rounding or chance.
  */
 const MAX_GAIN = 1e6;
 

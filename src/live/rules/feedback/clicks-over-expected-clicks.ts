@@ -1,6 +1,6 @@
 /**
- * Clicks over expected clicks (COEC): a click measure that corrects for the positions at which documents were shown. The
- * expected clicks come from the click-through rate (CTR) at each rank in the baseline of the pipeline.
+ * Clicks over expected clicks (COEC): a click measure that corrects for the positions at which documents were shown.
+ * The expected clicks come from the click-through rate (CTR) at each rank in the baseline of the pipeline.
  *
  * Zhang and Jones, Comparing click logs and editorial labels for training query rewriting, WWW 2007 workshop on query
  * log analysis; Chapelle and Zhang, A dynamic Bayesian network click model for web search ranking, WWW 2009.
@@ -39,7 +39,7 @@ const SMOOTHING = 1;
 export function baselineCtr(queries: readonly ClickedQuery[], cutoff = DEFAULT_CLICK_CUTOFF) {
   for (const { probability } of queries) {
     if (!(probability > 0 && probability <= 1)) {
-      throw new RangeError(`An inclusion probability must lie in (0, 1], not be ${probability}.`);
+      throw new RangeError(`An inclusion probability must be in (0, 1], not ${probability}.`);
     }
   }
   const ranks = shownRanks(queries, cutoff);
@@ -162,8 +162,8 @@ const UPPER = 0.975;
  *
  * The bounds are the `weightedCountInterval` of the clicks, divided by the expected clicks. The variance is the
  * variance of `sessionRatio` plus, because the baseline is also an estimate, value^2 times the variance of the expected
- * clicks. The quantile is Student's t with one degree of freedom less than sessions. If sessions show no spread, clicks
- * are treated as independent.
+ * clicks. The quantile is Student's t with one degree of freedom fewer than there are sessions. If sessions show no
+ * spread, clicks are treated as independent.
  *
  * @param queries queries of the window whose clicks are complete (see `clicksCompleteUntil`); clicks must be attributed
  * as in the baseline
@@ -187,7 +187,10 @@ export function clicksOverExpectedClicks(queries: readonly ClickedQuery[], basel
   const bounds = weightedCountInterval(numerator, variance, weight, studentTQuantile(UPPER, sessions - 1));
   return {
     kind: 'coec' as const,
-    /** 1: as many clicks as in the baseline at the same ranks; below 1: fewer. With a 95 % confidence interval. */
+    /**
+     * 1 for as many clicks as in the baseline at the same ranks, less for fewer clicks. With a 95 % confidence
+     * interval.
+     */
     value,
     low: Math.min(value, bounds.low / denominator),
     high: Math.max(value, bounds.high / denominator),
@@ -211,7 +214,7 @@ function cumulative(rates: readonly number[]): number[] {
 function clickVariance({ variance, denominator }: SessionRatio, terms: readonly RatioTerm[]): number {
   const spread = variance * denominator ** 2;
   const independent = terms.reduce((sum, { numerator, probability }) => sum + numerator / probability ** 2, 0);
-  // A smaller spread is 0 with a rounding error.
+  // A smaller spread is 0 up to rounding.
   return spread > 1e-9 * independent ? spread : independent;
 }
 
@@ -233,10 +236,10 @@ function expectedVariance(queries: readonly ClickedQuery[], { rates, covariance 
  * distribution with the same ratio of mean to variance, where the upper limit includes one more event of the largest
  * weight. The chi-square quantiles use the approximation of Wilson and Hilferty (1931); for equal weights this is
  * Byar's approximation of the exact Poisson limits (Breslow and Day, Statistical Methods in Cancer Research II, 1987,
- * chapter 2), accurate to 0.2 % from 10 events on.
+ * chapter 2), accurate to 0.2 % for 10 or more events.
  *
- * The bounds are never negative, and are wider above a small count than below it. If there are no events, the bounds
- * are 0 and about 3.7.
+ * The bounds are never negative, and for a small count the upper bound is further from the count than the lower bound.
+ * If there are no events, the bounds are 0 and about 3.7.
  *
  * @param count sum of the weights of the events, >= 0
  * @param variance variance of the count, >= 0; 0 means certainty, except for the additional event

@@ -41,8 +41,8 @@ const MIN_SPANS = 8;
 const MEDIAN_CHI_SQUARE = 0.4549;
 
 /**
- * Computes the baseline from buckets. `phi` is the median squared deviation from the median share relative to chance,
- * so that a few bad hours do not widen it.
+ * Computes the baseline from buckets. `phi` is the median squared deviation from the median share, relative to chance,
+ * so that a few bad hours do not inflate it.
  */
 export function feedbackBaseline(buckets: readonly OpinionBucket[]) {
   const { positive, negative } = sumOf(buckets);

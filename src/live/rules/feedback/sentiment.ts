@@ -196,7 +196,7 @@ export function feedbackId(feedback: Feedback, author: string | null, hash: Keye
 }
 
 /**
- * Within this time, identical feedback without an id and time counts as a retry; later, it counts as an opinion that
+ * Within this time, identical feedback without an id or a time counts as a retry; later, it counts as an opinion that
  * changed back. HTTP clients stop retrying sooner.
  */
 export const FEEDBACK_RETRY_MS = 60_000;

@@ -2,9 +2,8 @@
  * Caps how much feedback of one user counts per hour and per day, to prevent click spam. Feedback beyond the cap is
  * stored but not counted.
  *
- * Hours and days (UTC) are those in which the feedback occurred, not those in which it arrived. Late feedback therefore
- * counts in its own hour: the decision is repeatable, and no window counts more feedback of one user than the caps of
- * its hours allow.
+ * Feedback counts in the hour and the day (UTC) in which it occurred, not in which it arrived. The decision is
+ * therefore repeatable, and no window counts more feedback of one user than the caps of its hours allow.
  */
 import { DAY_MS, HOUR_MS } from '../../../core/time.ts';
 import { type FeedbackKind, feedbackKinds, type OpinionKind } from '../live-query.ts';

@@ -1,4 +1,6 @@
-/** Parses the shapes in which retrievers return documents: lists, columns, pairs with a score, and wrappers of these. */
+/**
+ * Parses the shapes in which retrievers return documents: lists, columns, pairs with a score, and wrappers of these.
+ */
 import { endsEarly, parseLooseJson } from '../../../core/text/loose-json.ts';
 import {
   type Attributes,
@@ -195,7 +197,7 @@ const scoreNames = [
   'certainty',
 ];
 
-/** Names of content fields. The last names contain little text, but still distinguish documents. */
+/** Names of content fields. The fields named last contain little text, but still distinguish documents. */
 const contentNames = [
   'document.content',
   'content',

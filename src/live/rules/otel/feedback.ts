@@ -24,8 +24,8 @@ import type { TraceIndex } from './trace-index.ts';
 const EVALUATION_EVENT = 'gen_ai.evaluation.result';
 
 /**
- * Reads OpenInference's `annotations.N.annotation.*` and `evaluations.N.evaluation.*`, with an optional prefix `trace.` or
- * `session.`. An annotation that appears in both forms counts once.
+ * Reads OpenInference's `annotations.N.annotation.*` and `evaluations.N.evaluation.*`, with an optional prefix `trace.`
+ * or `session.`. An annotation that appears in both forms counts once.
  */
 function readAnnotations(attributes: Attributes): readonly Annotation[] {
   const found = new Map<string, Annotation>();
@@ -86,8 +86,8 @@ function readAnnotation(
 export interface TracedFeedback extends Feedback {
   readonly traceId: string;
   /**
-   * True if `queryId` is a live query of the same export. Otherwise the annotated span may belong to another export, or may
-   * not be a retriever; the feedback is then about the live query of `traceId`, if there is only one.
+   * True if `queryId` is a live query of the same export. Otherwise the annotated span may belong to another export, or
+   * may not be a retriever; the feedback is then about the live query of `traceId`, if there is only one.
    */
   readonly isResolved: boolean;
 }
@@ -176,8 +176,8 @@ function annotationFeedbackId(annotation: Annotation, queryId: string): string |
 
 /**
  * Extracts feedback from `gen_ai.evaluation.result` events (OTel GenAI) in log records, as feedback on the span of the
- * record. The live query is unknown here: see `TracedFeedback.isResolved`. Events with only a `gen_ai.response.id` cannot
- * be assigned.
+ * record. The live query is unknown here: see `TracedFeedback.isResolved`. Events with only a `gen_ai.response.id`
+ * cannot be assigned.
  */
 export function extractLogFeedback(records: readonly OtlpLogRecord[], options: Pick<ExtractionOptions, 'pipelineOf'>) {
   const feedback: TracedFeedback[] = [];

@@ -18,7 +18,7 @@ const MLFLOW_INPUT = 'mlflow.spanInputs';
 
 /**
  * Attributes that contain the query, or JSON with the query. `gen_ai.prompt` is from the LangSmith exporter,
- * `db.vector.query.content` from Spring AI. The attributes after those of Langfuse are from OpenLLMetry.
+ * `db.vector.query.content` from Spring AI. The attributes listed after the Langfuse attributes are from OpenLLMetry.
  */
 const inputs = [
   'gen_ai.retrieval.query.text',

@@ -146,8 +146,8 @@ export const readShortText = readTextUpTo(MAX_SHORT_TEXT);
 const wrappedIds = ['$oid', '$numberLong', '$uuid'];
 
 /**
- * Reads an id: a string of at most 1024 characters without control characters, or a safe integer. Fractions are scores, and
- * rounded integers would be the ids of other documents.
+ * Reads an id: a string of at most 1024 characters without control characters, or a safe integer. Fractions are scores,
+ * and rounded integers would be the ids of other documents.
  */
 export function readId(value: Value): string | null {
   if (isObject(value)) return readFirst(value, wrappedIds, (wrapped) => (isObject(wrapped) ? null : readId(wrapped)));
@@ -163,7 +163,7 @@ export function readNumber(value: Value): number | null {
   return typeof number === 'number' && Number.isFinite(number) ? number : null;
 }
 
-/** Reads a number of requested documents: an integer >= 1, capped at 10,000. */
+/** Reads the number of requested documents: an integer >= 1, capped at 10,000. */
 export function readCount(value: Value): number | null {
   const number = readNumber(value);
   return number !== null && Number.isInteger(number) && number >= 1 ? Math.min(number, MAX_COUNT) : null;
@@ -224,8 +224,8 @@ function parseNumbers(text: string): Value {
 }
 
 /**
- * Returns the objects that were flattened to `prefix.<index>.<field>`, ordered by index without gaps; null if no attribute
- * has the prefix.
+ * Returns the objects that were flattened to `prefix.<index>.<field>`, ordered by index without gaps; null if no
+ * attribute has the prefix.
  */
 export function readFlattened(attributes: Attributes, prefix: string): readonly Attributes[] | null {
   const objects = flattenedObjects(attributes, prefix);

@@ -1,4 +1,6 @@
-/** Completes live queries with data from other spans in the same trace: vectors, reranked order, user, session, episode. */
+/**
+ * Completes live queries with data from other spans in the same trace: vectors, reranked order, user, session, episode.
+ */
 
 import type { RetrievedDocument } from '../../../core/model.ts';
 import { type LiveQuery, type LiveStage, liveStage, type VersionStamps, withResults } from '../live-query.ts';
@@ -81,18 +83,18 @@ export interface Completable
  *   the only fragment of a trace, if the trace has one query (the text may have been rewritten before embedding) or the
  *   query has no text. A query without a text gets the text of the fragment, because some retrievers receive only the
  *   vector, such as the vector half of a hybrid search in Haystack.
- * - **Rerank**: the results become those of the last reranker whose documents are all among the results and whose text
- *   does not differ, in its order and length. Scores remain the retriever's (null if missing), because reranker scores
+ * - **Rerank**: the results take the order and the length of the last reranker whose documents are all among the
+ *   results and whose texts do not differ. Scores remain the retriever's (null if missing), because reranker scores
  *   have another scale, and mixing them would look like drift. A reranker inside the retriever span changes nothing,
  *   because the results of the span already reflect it. A reranker that merges several retrievers changes nothing
  *   either.
  * - **Stages**: a reranked query gets two stages, the retrieval and the reranker. A query gets only the reranker stage
- *   if the reranker is inside the retriever span, or has no documents and the trace has one query. Stages that the
- *   service reported are not replaced.
+ *   if the reranker is inside the retriever span, or if the reranker has no documents and the trace has one query.
+ *   Stages that the service reported are not replaced.
  * - **Person**: the query gets the session and the user if all fragments of the trace agree on them.
  * - **Episode**: if a query's episode is only known to lie within its trace, the episode becomes the shortest agent
- *   span that was running when the query started; if there is none, the shortest workflow, then the outermost chain. Of
- *   two spans of one kind, the one that arrived first applies, because an inner agent ends first.
+ *   span that was running when the query started; if there is none, the shortest workflow, then the outermost chain. If
+ *   there are two spans of one kind, the first to arrive applies, because an inner agent ends first.
  *
  * Works across exports: pass the stored queries of a trace with all its fragments, ordered by the end of their spans.
  * Idempotent.

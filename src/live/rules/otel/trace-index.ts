@@ -76,7 +76,8 @@ const queryOperations = new Set(['hybrid_search', 'query', 'search']);
  * Determines the role of a span. In order of precedence: OpenInference's `openinference.span.kind` (whose SDKs also
  * translate spans of other conventions), LangSmith's `langsmith.span.kind`, OTel GenAI's `gen_ai.operation.name`,
  * Langfuse's `langfuse.observation.type`, MLflow's `mlflow.spanType`, OpenLLMetry's vector store spans, retrievers of
- * Langfuse's LangChain.js handler, which have the type `span`, and LlamaIndex retrievers of OpenLLMetry, which have none.
+ * Langfuse's LangChain.js handler, which have the type `span`, and LlamaIndex retrievers of OpenLLMetry, which have
+ * none.
  */
 function roleOf(span: OtlpSpan): SpanRole {
   const { attributes } = span;
@@ -193,8 +194,8 @@ function classOf(message: string | null): string | null {
 }
 
 /**
- * LangChain prints the message, an empty line, and the stack, which starts with the class and the same message. Requiring
- * the same message avoids matching an exception that a user pasted into the query.
+ * LangChain prints the message, an empty line, and the stack, which starts with the class and the same message.
+ * Requiring the same message avoids matching an exception that a user pasted into the query.
  */
 function classOfStack(text: string): string | null {
   for (const match of text.matchAll(/\n\n([A-Za-z_$][\w.$]{0,90}): /g)) {

@@ -7,8 +7,8 @@
  * - The level rises immediately, as far as needed for the queue to fit.
  * - It also rises by one if the oldest query waits too long and the queue does not shrink, because the workers then
  *   process less than the capacity allows.
- * - It drops by one after `CALM_MS` in which the lower level would have filled at most half of the capacity. Then the
- *   waiting time restarts.
+ * - It drops by one after a period of `CALM_MS` in which the lower level would have filled at most half of the
+ *   capacity. Then the waiting time restarts.
  *
  * Levels depend only on the number and age of queries, never on their draw.
  */
@@ -22,7 +22,7 @@ export interface Admission {
   readonly waiting: number;
   /** True if the oldest query had waited too long. */
   readonly isOverdue: boolean;
-  /** Time since which a lower level would suffice, in milliseconds since the epoch; null while it would not. */
+  /** Time since which a lower level would have sufficed, in milliseconds since the epoch; null while none would. */
   readonly calmSinceMs: number | null;
 }
 

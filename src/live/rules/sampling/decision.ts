@@ -26,7 +26,7 @@ export interface MinuteLoad {
   readonly minute: number;
   /** Expected number of samples before halving: the sum of the rates of the queries that no rule selects. */
   readonly expected: number;
-  /** Rates of this minute are multiplied by 2^-level. Never decreases within a minute. */
+  /** Rates of this minute are multiplied by 2^-level. The level never decreases within a minute. */
   readonly level: number;
 }
 
@@ -141,7 +141,7 @@ function uint32(bytes: string, from: number): number {
   return ((a << 24) | (b << 16) | (c << 8) | d) >>> 0;
 }
 
-/** Samples every matching query, outside the rate and the cap. */
+/** Samples every matching query, regardless of the rate and the cap. */
 export type AlwaysKeepRule =
   /** The retrieval failed or timed out. */
   | { readonly kind: 'error' }
@@ -240,7 +240,7 @@ function probabilityBy(
   rateProbability: number,
 ): number {
   if (!(upstream > 0 && upstream <= 1)) {
-    throw new RangeError(`An upstream sampling probability must lie in (0, 1], not be ${upstream}.`);
+    throw new RangeError(`An upstream sampling probability must be in (0, 1], not ${upstream}.`);
   }
   return rule === null ? upstream * rateProbability : upstream;
 }
@@ -279,5 +279,5 @@ export function rateFor(segments: Readonly<Record<string, string>>, rates: Sampl
 
 function checkedRate(rate: number): number {
   if (rate >= 0 && rate <= 1) return rate;
-  throw new RangeError(`A sampling rate must lie in [0, 1], not be ${rate}.`);
+  throw new RangeError(`A sampling rate must be in [0, 1], not ${rate}.`);
 }

@@ -144,7 +144,7 @@ function estimate(
   const standardError = Math.sqrt(variance);
   if (!Number.isFinite(value) || !Number.isFinite(standardError)) {
     throw new RangeError(
-      'An estimate is not finite; a value is not a number or too large, or its probability is too small.',
+      'An estimate is not finite; a value is not a number or is too large, or its probability is too small.',
     );
   }
   const reach = variance === 0 ? 0 : studentTQuantile(1 - TAIL, degreesOfFreedom) * standardError;
@@ -170,7 +170,7 @@ function insufficient(have: number, need: number) {
 function checkMembers(members: readonly ClusterMember[], window: SampledWindow): void {
   for (const { probability } of members) {
     if (!(probability > 0 && probability <= 1)) {
-      throw new RangeError(`An inclusion probability must lie in (0, 1], not be ${probability}.`);
+      throw new RangeError(`An inclusion probability must be in (0, 1], not ${probability}.`);
     }
     if (window.isComplete && probability < 1) {
       throw new RangeError(`A complete window has no sample of probability ${probability}.`);
@@ -192,9 +192,9 @@ type Calibration = Readonly<Record<QueryOutcome, number>>;
 /**
  * Calibrates weights by post-stratification on the outcome: counted / estimated. This is the generalized regression
  * estimator with one indicator per outcome (Deville and Särndal, Calibration estimators in survey sampling, 1992).
- * Weighted numbers of queries then equal the counted numbers. The share of failures then has no sampling error, and
- * does not have the bias of a ratio in small windows: if failures are always sampled and other queries are sampled at
- * random, the ratio is too large by about the variance of the others.
+ * Weighted numbers of queries then equal the actual numbers. The share of failures then has no sampling error, and does
+ * not have the bias of a ratio in small windows: if failures are always sampled and other queries are sampled at
+ * random, the ratio is too large by about the relative variance of the number of other queries.
  *
  * An outcome without counts or samples keeps its weights.
  */

@@ -62,7 +62,7 @@ export const goldenFixtures: readonly AlertFixture[] = [
     labels: faq,
     breaching: [interval(600)],
     healthy: hourlyRuns,
-    says: 'faq on docs has a schedule but has never run. Three of its intervals are 30m 0s. Import the golden set, or start a process with the role scheduler.',
+    says: 'faq on docs has a schedule but has never run (three intervals: 30m 0s). Import the golden set, or start a process with the role scheduler.',
   },
   {
     alert: 'RecalldGoldenNotSucceeding',

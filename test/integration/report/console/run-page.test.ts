@@ -46,7 +46,7 @@ async function shown(end: Parameters<typeof anEnd>[0], explained: ExplainedRun |
 }
 
 it('shows doubts about the golden set above the scores of the run', async () => {
-  const doubt = 'None of the 40 returned documents is judged: the set has d1, the retriever returned kb-1.';
+  const doubt = 'None of the 40 returned documents is judged: the set has d1, and the retriever returned kb-1.';
   const html = await shown({ warnings: [doubt] }, null);
   expect(html).toContain(doubt);
   expect(html.indexOf(doubt)).toBeLessThan(html.indexOf('id="scores"'));

@@ -20,7 +20,7 @@ describe('the failure of a golden run', () => {
   it('is the first real error and its count, never the queries skipped after it', () => {
     const spared = goldenQueries(40).slice(28).map(notAsked);
     expect(messageOf([...Array.from({ length: 28 }, (_, at) => refused(`q${at}`)), ...spared])).toBe(
-      'http://127.0.0.1:9000/search refused the connection; check that the service is running and the port is correct (28 of 40 queries, 12 more were not sent).',
+      'http://127.0.0.1:9000/search refused the connection; check that the service is running and the port is correct (28 of 40 queries; 12 more were not sent).',
     );
   });
 

@@ -97,7 +97,7 @@ describe('an import without queries or judgments is refused', () => {
       'ids that do not meet',
       { 'queries.jsonl': beirQueries, 'qrels.tsv': 'Q1\td1\t1\n' },
       '.',
-      'FOLDER has no judgment for any of its queries: judgments have the query id "Q1", but queries "q1"; they differ in case. Use the same query ids for both.',
+      'FOLDER has no judgment for any of its queries: judgments have the query id "Q1", but queries have "q1"; they differ in case. Use the same query ids for both.',
     ],
     ['empty qrels', { 'queries.jsonl': beirQueries, 'qrels.tsv': '' }, '.', 'has no judgment for any of its queries'],
   ])('%s', async (_, files, name, message) => {
@@ -248,7 +248,7 @@ describe('TREC', () => {
       'Skipped judgments of unknown queries: 2 (first: line 6 of qrels.txt).',
       'Skipped judgments with a negative grade, which means unjudged: 2 (first: line 2 of qrels.txt).',
       'Merged judgments that repeat an earlier one: 1 (first: line 3 of qrels.txt).',
-      'Queries whose grades are all 0, so that they always score 0: 1 (first: line 4 of queries.tsv).',
+      'Queries that always score 0, because their grades are all 0: 1 (first: line 4 of queries.tsv).',
     ]);
   });
 });

@@ -114,7 +114,7 @@ it('rows of Ragas with document ids are distinguished from rows with document te
   const { warnings } = await read(fixture('field/ragas-ids-mixed/t.jsonl'));
   expect(warnings).toEqual([
     expect.stringContaining(
-      '1 rows name documents by reference_context_ids and 1 rows by their texts, but a retriever returns only one of the two.',
+      'Documents are named by reference_context_ids in 1 row and by their texts in 1 row, but a retriever returns either ids or texts.',
     ),
   ]);
 });

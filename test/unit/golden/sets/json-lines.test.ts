@@ -62,7 +62,7 @@ describe('a bad JSONL file is refused with its line number and a fix', () => {
     [
       'a nested tag',
       '{"text": "a", "tags": {"b": {}}, "relevant": []}',
-      '"tags.b" must be text, a number or true or false.',
+      '"tags.b" must be text, a number, true or false.',
     ],
     [
       'tags in a list',

@@ -198,7 +198,7 @@ describe('pipelineStatus', () => {
   it('includes the error of the retriever, for a void run and for a completed one', async () => {
     const ended = endedWith('ok').ended;
     if (ended === null) throw new Error('the builder makes a run that ended');
-    const error = 'http://rag/search refused the connection (28 of 40 queries, 12 more were not sent).';
+    const error = 'http://rag/search refused the connection (28 of 40 queries; 12 more were not sent).';
     const failed = { ...ended, failure, outcomes: { ok: 0, empty: 0, error: 40, timeout: 0 } };
     const before = aCompletedRun({ finishedAt: new Date(NOON.getTime() - 60_000) });
     const run = await statusAt(60, [aLatestRun({ ended: failed, completed: before })]);

@@ -79,7 +79,7 @@ const others = documents([
   { id: 'kb-other', score: 0.8 },
 ]);
 const byOtherIds =
-  'None of the 12 returned documents is judged: the set has "d1", the retriever returned "kb-reset-router"; they have nothing in common. If both ids name the same document, fix the ids in the set or retriever.results.id.';
+  'None of the 12 returned documents is judged: the set has "d1", and the retriever returned "kb-reset-router"; they have nothing in common. If both ids name the same document, fix the ids in the set or retriever.results.id.';
 
 describe('document ids that the retriever never returns', () => {
   it('are reported by the run and stored with it', async () => {
@@ -137,7 +137,7 @@ describe('results at an unexpected path of the response', () => {
 });
 
 const usedByNoPipeline =
-  'No pipeline in the config uses the golden set faq, so it is not scheduled and has no checks. Add `{set: faq}` to `golden` of its pipeline.';
+  'No pipeline in the config uses the golden set faq, so it is not scheduled and has no checks. Add `{set: faq}` to `golden` of a pipeline.';
 
 describe('a set that no pipeline uses', () => {
   it('is reported by the doctor', async () => {
