@@ -123,6 +123,7 @@ function summariseFiles(): void {
     writeResult(out, {
       provenance: made,
       split,
+      planned: readSplit(split).worlds.length,
       truth: 'text',
       seal: split === 'test' ? readFileSync(sealFile, 'utf8').split(' ')[0] : null,
       summary,

@@ -8,6 +8,8 @@ import { code, generatedPage, type Page, table } from './page.ts';
 interface FaultsResult {
   readonly provenance: Provenance;
   readonly split: string;
+  /** Number of worlds in the split; absent if all of them ran. */
+  readonly planned?: number;
   /** What the true nDCG@10 counts as a relevant document: that with its text, or, before, only that with its id. */
   readonly truth?: 'text';
   /** SHA-256 of the test split; null for training. */
@@ -51,11 +53,16 @@ function countsText(counts: Readonly<Record<string, number>>): string {
     .join(', ');
 }
 
-function sectionOf(title: string, { provenance, split, truth, seal, summary }: FaultsResult): string[] {
+/** Returns how many worlds ran, also if the run was stopped before all of them had run. */
+function worldsText(run: number, planned = run): string {
+  return run < planned ? `${run} of ${planned} worlds (the run was stopped)` : `${run} worlds`;
+}
+
+function sectionOf(title: string, { provenance, split, planned, truth, seal, summary }: FaultsResult): string[] {
   const { quiet } = summary;
   const sealed = seal === null ? '' : ` SHA-256 of the split: ${code(seal)}.`;
   const opened = `${quiet.pages} critical of ${quiet.incidents} incidents in ${quiet.worlds} worlds, ${quiet.days} days`;
-  const run = `${code(provenance.command)}, ${provenance.date}, ${summary.worlds} worlds, ${provenance.machine}, Node.js ${provenance.node}.${sealed}`;
+  const run = `${code(provenance.command)}, ${provenance.date}, ${worldsText(summary.worlds, planned)}, ${provenance.machine}, Node.js ${provenance.node}.${sealed}`;
   if (split === 'quiet') return [`## ${title}`, run, `${opened}. The worlds have the shapes of the test split.`];
   const rows: [string, string][] = [
     ['correct diagnoses among those with high confidence', percent(summary.byConfidence.high)],
