@@ -4,7 +4,7 @@ import { httpServiceShape, keySchema } from '../../platform/config/connection.ts
 
 /**
  * Result of a call to an embedding model. A failure is returned and never thrown. `code` is short and stable; `message`
- * names the service, the call and the fix, and contains no secret and no text.
+ * names the service, the call and the fix, and contains neither a secret nor an embedded text.
  */
 export type EmbedderAnswer =
   | {
@@ -23,7 +23,7 @@ export type EmbedderAnswer =
 /** Converts texts into vectors of equal length. */
 export interface Embedder {
   /**
-   * Kind of API, model and requested dimension, in one line. Embedders with different identities may return different
+   * API kind, model and requested dimensions, on one line. Embedders with different identities may return different
    * vectors.
    */
   readonly identity: string;
@@ -72,7 +72,7 @@ const openai = z.strictObject({
   ...service,
   api_key: keySchema,
   model: z.string().min(1).describe('Name of the model.'),
-  dimensions: z.int().min(1).optional().describe('Length of the vectors, if the model supports several lengths.'),
+  dimensions: z.int().min(1).optional().describe('Number of dimensions, if the model supports several.'),
   batch_size: batch,
 });
 

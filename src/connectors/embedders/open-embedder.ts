@@ -101,7 +101,7 @@ function createTeiEmbedder(
   api: JsonApi,
 ): Embedder {
   return {
-    // The service runs a single model, which is chosen at its start, and requests do not name the model.
+    // The service runs a single model, chosen when it starts, so requests do not name a model.
     identity: `tei${promptName === undefined ? '' : ` ${promptName}`}`,
     embed: (texts, signal) =>
       embedInBatches(
@@ -151,7 +151,7 @@ type VectorReading =
 /**
  * Embeds the texts in batches. Returns all vectors, or the first failure. The latency is summed over the batches. In
  * addition to connection errors, failures have the codes `wrong_count`, `missing_index`, `no_vector`, `not_a_number`,
- * `length_mismatch`, `dimension_mismatch` and `zero_vector`, because a vector without a direction has no neighbors.
+ * `length_mismatch`, `dimension_mismatch` and `zero_vector` (a vector without a direction has no neighbors).
  */
 async function embedInBatches(
   settings: {

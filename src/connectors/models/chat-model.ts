@@ -37,7 +37,7 @@ export const llmSchema = z
 
 type LlmConfig = NonNullable<z.infer<typeof llmSchema>>;
 
-/** How the response format is requested; not every service supports the stricter form. */
+/** Ways to request the response format; not every service supports the stricter one. */
 type ResponseForm = 'json_schema' | 'json_object';
 
 /** HTTP statuses with which services reject an unsupported `response_format`. */
@@ -142,7 +142,7 @@ interface TokenUsage {
 
 /**
  * Result of a call. A failure is returned and never thrown. `message` names the service, the call and the fix, and
- * contains no secret and nothing from the request.
+ * contains neither a secret nor any part of the request.
  */
 export type ChatAnswer =
   | {

@@ -78,7 +78,7 @@ type ScoreReading =
   | { readonly kind: 'broken'; readonly code: string; readonly problem: string };
 
 /**
- * Each result must name a candidate by `index`, no candidate twice, and have a finite number in `scoreKey`. Codes:
+ * Each result must name a different candidate by `index` and have a finite number in `scoreKey`. Codes:
  * `no_result_list`, `missing_index`, `missing_score`.
  */
 function readScores(results: unknown, scoreKey: string, count: number): ScoreReading {

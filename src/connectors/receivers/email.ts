@@ -23,12 +23,12 @@ export const emailSchema = z
       .string()
       .min(1)
       .optional()
-      .describe('User name at the SMTP server. By default, recalld does not sign in.'),
+      .describe('User name for the SMTP server. By default, recalld does not sign in.'),
     password: z
       .string()
       .min(1)
       .optional()
-      .describe('Password at the SMTP server; keep it in the environment as ${VAR}. recalld sends it only over TLS.')
+      .describe('Password for the SMTP server; keep it in the environment as ${VAR}. recalld sends it only over TLS.')
       .meta({ secret: 'all' }),
     from: address.describe('Address of the sender.'),
     to: z.array(address).min(1).describe('Addresses of the recipients.'),
@@ -114,7 +114,7 @@ function problemIn({ code, responseCode, message }: SmtpError, host: string, fie
 
 const CHART = 'chart@recalld';
 
-/** All messages of an incident are one thread: each refers to the first one. */
+/** All messages of an incident form one thread, because each refers to the first one. */
 export function emailBody(message: Message) {
   const { event, id, key, lines, diagnosis, chartPng } = message;
   const title = titleOf(message);

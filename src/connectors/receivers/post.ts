@@ -73,7 +73,7 @@ function problemIn(result: ExchangeResult, label: string): string | null {
   }
 }
 
-/** Slack and services with its API may answer 200 with `{"ok": false, "error": ...}` without delivering the message. */
+/** Slack and compatible services may answer 200 with `{"ok": false, "error": ...}` without delivering the message. */
 function refusalIn(body: string, label: string): string | null {
   let answer: unknown;
   try {

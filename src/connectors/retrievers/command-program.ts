@@ -57,8 +57,8 @@ const GRACE_MS = 2000;
 const DRAIN_MS = 1000;
 
 /**
- * Starts the program in its own process group, so that Ctrl-C in a terminal reaches only recalld, and the child
- * processes of the program end with the program. If recalld dies, the program's standard input is closed.
+ * Starts the program in its own process group. Ctrl-C in a terminal then reaches only recalld, and the program's child
+ * processes end with the program. If recalld dies, the program's standard input is closed.
  *
  * @throws a system error for an immediate failure, such as arguments that are too long
  */

@@ -72,7 +72,7 @@ const http = z.strictObject({
         )
         .default({})
         .describe(
-          'Where the response contains the results of earlier stages, such as `candidates`, in order. Golden runs then report how many relevant documents each stage loses, and `recalld explain` reports which stage lost a document.',
+          'Paths of the results of earlier stages, such as `candidates`, in the order of the stages. Golden runs then report how many relevant documents each stage loses, and `recalld explain` reports which stage lost a document.',
         ),
     })
     .prefault({})

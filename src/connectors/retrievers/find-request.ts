@@ -1,4 +1,6 @@
-/** Discovers how to query an undocumented service: the request that it answers with a list of results. */
+/**
+ * Discovers how to query an undocumented service: finds a request to which the service responds with a list of results.
+ */
 
 import { contentId } from '../../core/text/content-id.ts';
 import { parseExactJson } from '../../core/text/json.ts';
@@ -262,7 +264,7 @@ const textNames = ['text', 'content', 'page_content', 'pageContent', 'body', 'pa
 const holders = ['', 'metadata', 'document', 'payload', 'node', '_source', 'fields', 'doc', 'properties'];
 
 const DEEPEST = 6;
-/** Number of results in a list that are examined; each is tried with every name. */
+/** Number of results in a list that are examined; every name is tried on each result. */
 const EXAMINED = 100;
 
 /**

@@ -22,9 +22,9 @@ const reservedNames = new Set([
 
 /**
  * Compiles `retriever.headers`. In values, percent-encodes `%`, leading and trailing spaces, and characters that are
- * not printable ASCII, so that every text is valid and none can add a header. A value that consists of one placeholder
- * for a missing tag removes its header. By default, `accept` and, with a body, `content-type` are `application/json`.
- * Header names become lower case.
+ * not printable ASCII, so that every text becomes a valid value and no text can add a header. A value that consists of
+ * one placeholder for a missing tag removes its header. By default, `accept` and, with a body, `content-type` are
+ * `application/json`. Header names become lower case.
  *
  * @throws RecalldError `config_invalid` for a name or value that HTTP does not allow. The message never contains the
  * value.
@@ -129,7 +129,7 @@ export function createHttpRetriever(
     async retrieve(request, signal) {
       const url = address.render(request);
       if (url === null) {
-        const message = `${address.label} would change its path, because a value in it is "." or "..".`;
+        const message = `The path of ${address.label} would change, because one of its values is "." or "..".`;
         return { kind: 'error', code: 'path_changed', message, latencyMs: 0, attempts: 0 };
       }
       const text = renderBody === null ? null : JSON.stringify(renderBody(request));

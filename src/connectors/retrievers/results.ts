@@ -36,11 +36,11 @@ type Expression = ReturnType<typeof compile>;
 
 /**
  * Compiles `retriever.results`. The reader returns results in the order of the response, including duplicates, up to
- * ten times as many as requested (at least 1,000). The evaluation later cuts off the list and collapses duplicates.
+ * ten times as many as requested (at least 1,000). The evaluation later truncates the list and collapses duplicates.
  *
  * - readId defines valid ids; without an id expression, ids are derived from the texts.
  * - One result without an id turns the whole response into the error `missing_id`. Dropping that result would move
- *   later results up, and the score would be better than what users saw.
+ *   later results up, and the score would overstate the quality that users got.
  * - A score is a finite number, or a string that contains one; anything else is null.
  * - A text is a string; anything else is null. Texts are read only if needed.
  *
@@ -209,8 +209,8 @@ function describeNonJson({ text, contentType }: AnswerBody): string {
 }
 
 /**
- * Describes the shape of a JSON value, never its content. Keys are shown because they reveal a wrong expression, but
- * only keys that look like names and do not equal the query.
+ * Describes the shape of a JSON value, never its content. Shows keys, because they reveal a wrong expression, but only
+ * keys that look like names and do not equal the query.
  */
 function describeShape(value: unknown, namesKeys: boolean, queryText = ''): string {
   if (value === null || value === undefined) return 'null';
@@ -224,8 +224,8 @@ function describeShape(value: unknown, namesKeys: boolean, queryText = ''): stri
 }
 
 /**
- * Reads an id: a non-empty string, unchanged, or an integer, in digits; null for anything else: a number with a
- * fraction is a score, and text with a NUL character cannot be stored.
+ * Reads an id: a non-empty string, returned unchanged, or an integer, returned as digits. Returns null for anything
+ * else, because a number with a fraction is a score, and text with a NUL character cannot be stored.
  */
 export function readId(value: unknown): string | null {
   if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value) : null;

@@ -25,15 +25,17 @@ export interface RetrieverRequest {
 }
 
 /**
- * Maximum number of results to read from a response to a request for k. It is larger than k, because several chunks may
- * belong to one document. A longer response is truncated as early as possible, because each result costs time and
- * memory at every step.
+ * Maximum number of results to read from a response to a request for k. This maximum is larger than k, because several
+ * chunks may belong to one document. A longer response is truncated as early as possible, because each result costs
+ * time and memory at every step.
  */
 export function keptDepth(k: number): number {
   return Math.min(10_000, Math.max(1000, 10 * k));
 }
 
-/** A document as returned by the retriever. The text is present only if it was requested and the retriever has it. */
+/**
+ * A document as returned by the retriever. The text is present only if it was requested and the retriever returned it.
+ */
 export interface FoundDocument extends RetrievedDocument {
   readonly text?: string | null;
 }
@@ -119,7 +121,7 @@ export async function withinDeadline(
 }
 
 /**
- * Converts a stage failure into a retriever failure: keeps the code, and a timeout remains a timeout.
+ * Converts a stage failure into a retriever failure with the same code; a timeout remains a timeout.
  *
  * @param earlierMs duration of the earlier stages
  */
@@ -135,5 +137,5 @@ export function failureOf(
  * Rejects a config that was built in code. For a config file, the schema reports the same problem with its position.
  */
 export function missingPart(part: 'vector_store' | 'embedder', configField: string): RecalldError {
-  return new RecalldError('config_invalid', `${configField}: it requires the ${part} of its pipeline.`);
+  return new RecalldError('config_invalid', `${configField}: this retriever requires the ${part} of its pipeline.`);
 }

@@ -51,9 +51,9 @@ const elasticsearch: Dialect = {
 };
 
 /**
- * The `knn` query of the k-NN plugin. Its `k` is the number of results per graph and `size` the number of returned
- * results, so `k` corresponds to the candidates. The filter is inside the query, so it applies during the search
- * (Lucene engine since 2.4, Faiss since 2.9); applied afterwards, it could leave fewer than k results.
+ * The `knn` query of the k-NN plugin. Its `k` is the number of results per graph and its `size` is the number of
+ * returned results, so `k` corresponds to the candidates. The filter is inside the query, so it applies during the
+ * search (Lucene engine since 2.4, Faiss since 2.9); applied afterwards, it could leave fewer than k results.
  */
 const opensearch: Dialect = {
   name: 'OpenSearch',
@@ -76,8 +76,8 @@ const MAX_CANDIDATES = 10_000;
 
 /**
  * Sends `POST {index}/_search`. Scores come from the engine. With `hybrid`, keyword and vector search run concurrently,
- * each for `candidates` results, but at least k, and scores come from reciprocal rank fusion. recalld does the fusion
- * because the engines support it only in some versions and licenses.
+ * and scores come from reciprocal rank fusion. Each search requests `candidates` results, but at least k. recalld does
+ * the fusion because the engines support it only in some versions and licenses.
  *
  * Failures keep the codes from the embedder and the engine; for other codes, see readHits.
  *

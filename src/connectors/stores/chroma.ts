@@ -103,7 +103,8 @@ type Where = Readonly<Record<string, unknown>>;
 
 /**
  * Returns a condition that requires each field to have its value. Chroma does not compare texts with numbers, so a
- * value that looks like a number or a boolean is searched as both. Returns nothing for an empty filter.
+ * value that looks like a number or a boolean is searched both as text and as that type. Returns nothing for an empty
+ * filter.
  */
 export function whereOf(filter: Readonly<Record<string, string>>): { readonly where?: Where } {
   const conditions = Object.entries(filter).map(([name, value]) => {
@@ -134,7 +135,7 @@ const CLOUD_QUOTA = 300;
 /** Maximum number of values in one condition. */
 const VALUES_PER_REQUEST = 250;
 
-/** Names, in a query response, of the properties that a hit may lack. */
+/** Names of the properties that a hit in a query response may lack. */
 const placeOf = { score: 'ids with distances', id: 'ids with distances', vector: 'embeddings' };
 
 /**
@@ -293,7 +294,9 @@ async function withIds(
   return (await getPage(store, asked, purpose, attempt)) ?? (await getPage(store, shorter(), purpose, attempt)) ?? [];
 }
 
-/** Returns the records with these ids that exist, in the server's order, with parts such as `embeddings`. */
+/**
+ * Returns the existing records with these ids, in the server's order, with the requested parts, such as `embeddings`.
+ */
 async function get(
   store: Chroma,
   ids: readonly string[],

@@ -291,7 +291,9 @@ function equals({ types }: TableShape, name: string, values: readonly string[]):
   return `${/^(Large)?Utf8$/.test(type) ? column : `CAST(${column} AS STRING)`} IN (${texts})`;
 }
 
-/** Ends a call that takes too long or was cancelled. LanceDB continues in the background, and its result is dropped. */
+/**
+ * Ends a call that takes too long or was cancelled. LanceDB continues in the background, but its result is discarded.
+ */
 async function bounded<Value>(
   { timeout_ms: timeoutMs, configField }: Place,
   { signal, stopwatch, patience }: Attempt,

@@ -59,12 +59,12 @@ const MAX_DRAW = 14_000;
 /**
  * Creates the store. Nothing is sent before the first call.
  *
- * For a collection of up to 16,383 entities, a sample reads all primary keys in one call and chooses with the seed. A
- * larger collection is sampled by RANDOM_SAMPLE (Milvus 2.6), without a seed: the server returns the same share of each
- * segment, and at least one entity, so only segments with few entities are favored. The adapter requests a quarter more
- * than needed and uses a random subset of the result. If the result is too small, the adapter requests another sample.
- * Then it reads up to 1,000 vectors per call. Reading by ranges of the primary key is impossible, because REST
- * guarantees no order.
+ * For a collection of up to 16,383 entities, a sample reads all primary keys in one call and chooses among them with
+ * the seed. A larger collection is sampled by RANDOM_SAMPLE (Milvus 2.6), without a seed: the server returns the same
+ * share of each segment, and at least one entity, so only segments with few entities are favored. The adapter requests
+ * a quarter more than needed and uses a random subset of the result. If the result is too small, the adapter requests
+ * another sample. Then it reads up to 1,000 vectors per call. Reading by ranges of the primary key is impossible,
+ * because REST guarantees no order.
  *
  * @throws RecalldError config_invalid for an address that cannot be called
  */
@@ -299,7 +299,7 @@ const metrics: Readonly<Record<string, ScoredMetric>> = {
   L2: { metric: 'l2', scoreKind: 'squared_l2' },
 };
 
-/** Makes two calls: for the collection and for the vector index. */
+/** Reads the collection and its vector index, with one call each. */
 async function readMilvusCollection(
   calls: MilvusCalls,
   collectionName: string,

@@ -72,8 +72,8 @@ const metrics: Readonly<Record<string, ScoredMetric>> = {
  * Creates the store. Nothing is sent before the first call.
  *
  * Pinecone cannot return random vectors. A sample reads the ids of the whole namespace, 100 per call and up to
- * 1,000,000, through a seeded reservoir, then fetches up to 100 vectors per call: 1 read unit for each page and for
- * each 10 vectors. Pod-based indexes cannot list ids. There is no exact search. Counts and lists lag behind writes by
+ * 1,000,000, through a seeded reservoir, then fetches up to 100 vectors per call. This costs 1 read unit per page and 1
+ * per 10 vectors. Pod-based indexes cannot list ids. There is no exact search. Counts and lists lag behind writes by
  * seconds.
  *
  * @throws RecalldError config_invalid for an address that cannot be called

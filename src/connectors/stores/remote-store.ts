@@ -140,7 +140,8 @@ export function rememberShape<S extends Shape>(
   let remembered: S | undefined;
   const fresh = async (attempt: Attempt): Promise<S> => {
     remembered = undefined;
-    // Reading the shape is fast, so a store that hangs is noticed without the longer timeout for a scan.
+    // Reading the shape is fast, so it does not get the longer timeout for a scan, and a store that hangs is noticed
+    // earlier.
     remembered = await ask({ ...attempt, patience: 1 });
     return remembered;
   };

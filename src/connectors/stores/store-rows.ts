@@ -1,6 +1,6 @@
 /**
- * Converts a product's rows, requested in bounded portions, into the port's neighbors, samples and known ids, and
- * exceptions into the port's outcomes.
+ * Converts a product's rows, which are requested in bounded portions, into the port's neighbors, samples and known ids.
+ * Converts exceptions into the port's outcomes.
  */
 import { cosineOfScore, cosineSimilarity, matrixOf } from '../../math/vector/matrix.ts';
 import type {

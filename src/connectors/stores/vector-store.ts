@@ -106,8 +106,8 @@ export interface StoreDescription {
   readonly dimensions: number | null;
   readonly metric: VectorMetric;
   /**
-   * Properties of the store by name: version, index and its settings, mapping. Writing a document changes none of them;
-   * a rebuilt index, a changed setting or another embedding model does.
+   * Properties of the store by name: version, index and its settings, mapping. Writing a document changes none of them.
+   * Rebuilding the index, changing a setting or using another embedding model changes at least one.
    */
   readonly traits: Readonly<Record<string, string>>;
 }
@@ -154,8 +154,8 @@ export interface VectorStore {
   existing(ids: readonly string[], signal: AbortSignal): Promise<StoreOutcome<ReadonlySet<string>>>;
   /**
    * Lists the ids of all documents, page by page. If a write occurs during the listing, an id may be missing or
-   * returned twice. The store may forget a position after a minute, which is `failed`; then start again from the first
-   * page.
+   * returned twice. The store may forget a position after a minute. The call then returns `failed`; start again from
+   * the first page.
    *
    * @param from null for the first page, then `next` from the previous page
    */

@@ -1,6 +1,6 @@
 /**
- * Divides a retriever's concurrency limit among the processes that call it, and reduces it when the retriever slows
- * down.
+ * Divides a retriever's concurrency limit among the processes that call the retriever, and reduces the limit when the
+ * retriever slows down.
  */
 
 /** Number of latencies that are evaluated together. */
@@ -26,9 +26,9 @@ export function startBackoff(reference: number | null): Backoff {
 
 /**
  * Adds one latency. After every 20 responses, compares their 95th percentile with the usual value. Above twice the
- * usual value, the factor is halved, down to a quarter. At or below one and a half times, the factor rises by an
- * eighth, up to 1 (additive increase, multiplicative decrease: Chiu and Jain 1989). In between, the factor does not
- * change, to avoid oscillation.
+ * usual value, the factor is halved, down to a quarter. At or below one and a half times the usual value, the factor
+ * rises by an eighth, up to 1 (additive increase, multiplicative decrease: Chiu and Jain 1989). In between, the factor
+ * does not change, to avoid oscillation.
  */
 export function observeLatency({ factor, reference, recent }: Backoff, latencyMs: number): Backoff {
   const seen = [...recent, latencyMs];

@@ -1,5 +1,6 @@
 /**
- * Limits the concurrency and rate of calls to a retriever across all processes, and slows down when the retriever does.
+ * Limits the concurrency and rate of calls to a retriever across all processes, and slows the calls down when the
+ * retriever slows down.
  */
 
 import type { Context } from '../../core/context.ts';

@@ -110,7 +110,7 @@ const comparisons: Readonly<Record<string, Comparison>> = {
   uuid: { castTo: 'uuid', couldBe: (id) => /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(id) },
 };
 
-/** For tables with fewer rows, sorting all rows costs less than sampling again after a sample that was too small. */
+/** Below this number of rows, sorting all rows costs less than sampling again after a sample that was too small. */
 const SMALL_TABLE = 5000;
 
 interface SampleRow {

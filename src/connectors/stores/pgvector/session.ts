@@ -51,7 +51,7 @@ const authentication: Sentence = ({ address, user, configField }) => ({
 
 const missing: Sentence = ({ table, configField }) => ({
   code: 'not_found',
-  problem: `a table, column or operator it names does not exist; check ${configField} and the table ${table}.`,
+  problem: `a table, column or operator in the statement does not exist; check ${configField} and the table ${table}.`,
 });
 
 /** Keyed by SQLSTATE; see appendix A of the PostgreSQL manual. */
@@ -81,7 +81,7 @@ const sentences = new Map<string, Sentence>([
     '42501',
     ({ table, user }) => ({
       code: 'permission_denied',
-      problem: `the user ${user} may not read it; run GRANT SELECT ON ${table} TO that user, and GRANT USAGE on its schema.`,
+      problem: `the user ${user} may not read ${table}; run GRANT SELECT ON ${table} TO that user, and GRANT USAGE on its schema.`,
     }),
   ],
   [
@@ -127,7 +127,7 @@ function stateOf(error: unknown): string | null {
   return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && 'severity' in (error as Error) ? code : null;
 }
 
-/** The driver has no error codes for these errors. */
+/** The driver assigns no code to these errors. */
 function isTimeout(error: unknown): boolean {
   return error instanceof TimeOver || (error instanceof Error && /^timeout |connection timeout$/.test(error.message));
 }
@@ -259,7 +259,7 @@ async function inTransaction<Value>(
   try {
     const value = await work(query);
     await begun;
-    // Nothing was written, so the connection's next user waits for the transaction to end.
+    // Nothing was written, so the caller need not wait for the commit; the connection's next user waits for it.
     client.query('commit').catch(() => undefined);
     return value;
   } catch (error) {

@@ -1,4 +1,4 @@
-/** What recalld reads about a Qdrant collection. */
+/** Reads the properties of a Qdrant collection. */
 import { at, type Fields, fieldsOf, listOf, numberOf, textOf } from '../../../platform/outbound/json-api.ts';
 import { type StoreCalls, type StoreShape, settingsHash, unlessForbidden } from '../remote-store.ts';
 import { type Attempt, failed, unsupported } from '../store-rows.ts';
@@ -9,7 +9,7 @@ export interface CollectionShape extends StoreShape {
   readonly dimensions: number;
   /** Number of points; the server's estimate is inexact while segments are merged. */
   readonly count: number;
-  /** Shards by a user-defined key, which may differ in size and content. */
+  /** True if points are assigned to shards by a user-defined key; such shards may differ in size and content. */
   readonly hasCustomShards: boolean;
   /** Types of payload indexes by their paths, such as `keyword` or `integer`. */
   readonly indexes: Indexes;

@@ -1,7 +1,7 @@
 /**
  * Qdrant conditions on payload keys. Qdrant does not compare texts with numbers or booleans, so the type of the payload
- * index decides how a value is read. Without an index, a value is searched in every possible reading. In strict mode,
- * Qdrant rejects a reading that differs from the type of the index.
+ * index decides how a value is interpreted. Without an index, a value is searched under every type that it could have.
+ * In strict mode, Qdrant rejects a value whose type differs from the type of the index.
  */
 
 type Condition = Readonly<Record<string, unknown>>;
@@ -26,7 +26,7 @@ export function equals(name: string, value: string, indexes: Indexes): Condition
   const isExact = Number.isInteger(number) ? Number.isSafeInteger(number) : Number.isFinite(number);
   const float = isExact ? [{ key, range: { gte: number, lte: number } }] : [];
   const bool = value === 'true' || value === 'false' ? [{ key, match: { value: value === 'true' } }] : [];
-  // A range finds 7 and 7.0, of which a match finds only 7.
+  // A range finds both 7 and 7.0, but a match finds only 7.
   const any = [text, ...(isExact ? float : integer), ...bool];
   return oneOf(fitting({ text, integer, float, bool, any }, indexes.get(key)));
 }

@@ -47,16 +47,16 @@ import { type CollectionShape, readCollection } from './collection.ts';
 import { equals, isAnyOf, mayBeIntegers, payloadPath } from './filter.ts';
 
 const IDS_PER_CALL = 1000;
-/** Maximum number of calls for listing a collection with user-defined shards: five million points. */
+/** Maximum number of calls for listing a collection with user-defined shards, enough for five million points. */
 const MAX_PAGES = 5000;
 
 /**
  * Creates the store. Nothing is sent before the first call.
  *
  * A sample takes one call for random ids and one call per portion of up to 1,000 vectors. The server samples each
- * segment in proportion to its size, and default shards split by the hash of the point id, so no topic is preferred;
- * there is no seed. User-defined shards can differ in size, and the server does not compensate for this. All ids are
- * then read in pages of 1,000, up to 5,000,000, through a seeded reservoir.
+ * segment in proportion to its size, and points are assigned to default shards by the hash of their ids, so no topic is
+ * preferred; there is no seed. User-defined shards can differ in size, and the server does not compensate for this. For
+ * such shards, all ids are read in pages of 1,000, up to 5,000,000, through a seeded reservoir.
  *
  * @throws RecalldError config_invalid for an address that cannot be called
  */
@@ -256,7 +256,7 @@ function withVector({ vector_name: vectorName = '' }: Qdrant): readonly string[]
   return [vectorName];
 }
 
-/** A point without the named vector is not a neighbour. The unnamed vector is returned without its name. */
+/** A point without the named vector is not a neighbor. The unnamed vector is returned without its name. */
 function entryOf({ id, content, version, vector_name: vectorName }: Qdrant, point: unknown): Entry {
   const { payload, vector } = fieldsOf(point);
   return {

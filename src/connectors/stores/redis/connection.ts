@@ -64,7 +64,7 @@ export function createRedisConnection(
   };
   const refused = (error: unknown, purpose: string, { name, needs }: RedisCommand, limitMs: number): Refused => {
     const place = { label, purpose, configField, command: name, needs };
-    // After a failed connection, only the event contains the reason.
+    // After a failed connection attempt, only the event contains the reason.
     const cause = isReplyError(error) || lastError === undefined ? error : lastError;
     if (isReplyError(cause)) return refusalOfReply(cause.message, place);
     if (error instanceof Error && error.message === 'Command timed out') return timedOut(place, limitMs);

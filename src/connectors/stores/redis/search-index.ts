@@ -17,8 +17,8 @@ export interface SearchQuery {
 export const DISTANCE = '__recalld_distance';
 
 /**
- * Returns `(@topic:{$f0})=>[KNN 10 @embedding $vector AS ...]`; null if nothing can match: a TAG has no empty values
- * unless it was created with INDEXEMPTY.
+ * Returns `(@topic:{$f0})=>[KNN 10 @embedding $vector AS ...]`; null if nothing can match, because a TAG has no empty
+ * values unless it was created with INDEXEMPTY.
  *
  * @throws Refused for a field that is not indexed as TAG or NUMERIC
  */

@@ -47,7 +47,7 @@ const VECTORS_PER_CALL = 250;
  *
  * A sample reads all element names with VRANGE, 1,000 per call and up to 5,000,000 (all at once and up to 200,000 in
  * older Redis versions), through a seeded reservoir, then calls VEMB for each chosen element. A single VRANDMEMBER call
- * with the wanted number would suffice, but it walks the graph at random from its entry point, which favors
+ * with the wanted number would suffice, but it walks the graph at random from its entry point, and such a walk favors
  * well-connected elements. Vectors are returned as they are stored, by default quantized to 8 bits. A missing key
  * counts as an empty store, because Redis does not store empty sets.
  *
@@ -184,12 +184,15 @@ async function pageAfter(store: VectorSet, last: Buffer | null, purpose: string,
   }
 }
 
-/** A command blocks all other clients. This many names take Redis a few tens of milliseconds. */
+/**
+ * Maximum number of names per command, because a command blocks all other clients. Redis takes a few tens of
+ * milliseconds for this many.
+ */
 const MAX_AT_ONCE = 200_000;
 
 /**
- * For versions without VRANGE: VRANDMEMBER does not walk the graph if more elements are requested than the set has, but
- * returns the whole set.
+ * Reads all names in versions without VRANGE. VRANDMEMBER does not walk the graph if more elements are requested than
+ * the set has; it then returns the whole set.
  */
 async function allNames({ key, connection }: VectorSet, purpose: string, attempt: Attempt): Promise<readonly Reply[]> {
   const [card] = await connection.send([command(key, 'VCARD', [])], purpose, attempt);
@@ -228,7 +231,7 @@ async function existing(
   return known;
 }
 
-/** Omits `vset-uid` and `hnsw-max-node-uid`, because a restart and a write change them. */
+/** Omits `vset-uid` and `hnsw-max-node-uid`, because restarts and writes change them. */
 function readShape(key: string, info: readonly Reply[]): SetShape {
   const kept = replyNumber(valueAfter(info, 'vector-dim'));
   const input = replyNumber(valueAfter(info, 'projection-input-dim')) ?? 0;

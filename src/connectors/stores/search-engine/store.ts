@@ -61,7 +61,7 @@ interface IndexShape extends VectorField {
 const DEFAULT_WINDOW = 10_000;
 
 /**
- * Makes two calls: for the mapping and for the settings.
+ * Reads the mapping and the settings, with one call each.
  *
  * @param field name of the vector field
  */
@@ -112,8 +112,8 @@ async function readIndex(
 }
 
 /**
- * Returns the mapping of one field, possibly within objects. Dynamic mapping adds other fields with documents, so only
- * this field counts.
+ * Returns the mapping of one field, which may be nested in objects. Dynamic mapping adds other fields as documents
+ * arrive, so only this field counts.
  */
 function fieldMapping(properties: unknown, name: string): Fields | null {
   let inner: unknown = properties;

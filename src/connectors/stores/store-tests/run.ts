@@ -67,7 +67,7 @@ export interface TestedStore {
 }
 
 /**
- * Learns about a store by sampling it: all vectors if there are fewer than 1,000, or else 1,000 vectors. Queries are
+ * Learns about a store by sampling it: all vectors if there are fewer than 1,000, otherwise 1,000 vectors. Queries are
  * some of those vectors and sums of two of them. Returns a finding if the store cannot even be described.
  */
 export async function knownSubject(
@@ -101,7 +101,7 @@ async function knowStore({ store, filter, signal }: TestedStore): Promise<StoreS
     isWhole: known.length < KNOWN && known.length >= Math.min(1, description.count),
     queries: [...some, ...sums],
     filter: filter === null ? null : { ...filter, ids: null },
-    // Stores with 8 bits per number are off by about 0.01.
+    // Similarities from stores with 8 bits per number are off by about 0.01.
     tolerance: 0.05,
     minRecall: 0.5,
     signal,
@@ -235,7 +235,7 @@ function mustBeDrawn({ byId, isWhole, description }: StoreSubject, sample: Sampl
     const same = byId.get(id);
     must(same !== undefined || !isWhole, 'It sampled a document that does not exist.');
     if (same === undefined || !isWhole) continue;
-    // Some stores only store vectors of length 1.
+    // Some stores only store vectors of norm 1.
     const vector = rowOf(vectors, row);
     const isKnown = same.some((chunk) => isAlike(chunk.vector, vector));
     must(isKnown, 'A sampled vector does not belong to its document.');
@@ -259,7 +259,7 @@ async function distinct(subject: StoreSubject): Promise<string> {
   const all = await draw(subject, known.length + 400);
   must(
     all.ids.length === known.length,
-    `When more vectors were requested than it has, it sampled ${all.ids.length} of ${known.length}.`,
+    `When asked for more vectors than it has, the store returned ${all.ids.length} of ${known.length}.`,
   );
   mustBeDrawn(subject, all);
   return `${n} vectors, and all ${known.length} when more were requested.`;

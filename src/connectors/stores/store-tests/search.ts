@@ -169,7 +169,7 @@ async function filtered(subject: StoreSubject): Promise<string> {
   const { name, value, ids } = filter;
   let found = await nearest(subject, query, { filter: { [name]: value }, k: 5 });
   mustBeTrue(subject, query, found, 5);
-  // An index that filters its results afterwards may lose all chunks whose value is far from the query.
+  // An index that filters only after the search may lose all matching chunks that are far from the query.
   for (const other of queries.slice(1)) {
     if (found.neighbours.length > 0) break;
     found = await nearest(subject, other, { filter: { [name]: value }, k: 5 });
@@ -183,7 +183,7 @@ async function filtered(subject: StoreSubject): Promise<string> {
     if (outcome.kind === 'unsupported') refused += 1;
     else must(valueOf(outcome).neighbours.length === 0, 'A filter interprets its value as syntax.');
   }
-  const refusals = refused === 0 ? '' : `; ${refused} values that its language cannot express are refused`;
+  const refusals = refused === 0 ? '' : `; the store refuses ${refused} values that its filter language cannot express`;
   return `${found.neighbours.length} neighbors for the value of ${name}, and none for values that no chunk has${refusals}.`;
 }
 
@@ -194,12 +194,12 @@ async function otherLength(subject: StoreSubject): Promise<string> {
     const outcome = await ask(subject, new Float32Array(length).fill(0.123456789));
     const isRefused = outcome.kind === 'failed' && outcome.code === 'dimension_mismatch';
     if (!isRefused)
-      must(outcome.kind !== 'ok' && valueOf(outcome) === null, 'It accepts a vector with another length.');
+      must(outcome.kind !== 'ok' && valueOf(outcome) === null, 'The store accepts a vector with another length.');
     const sentence = outcome.kind === 'failed' ? outcome.message : '';
     const says = new RegExp(`\\b${length}\\b.*\\b${dimensions}\\b`).test(sentence);
     must(says && !sentence.includes('0.1234'), 'The error message does not name both lengths, or shows the vector.');
   }
-  return `Vectors with ${dimensions - 1} and ${dimensions + 1} numbers are rejected; its vectors have ${dimensions}.`;
+  return `Vectors with ${dimensions - 1} and ${dimensions + 1} numbers are rejected; the store's vectors have ${dimensions}.`;
 }
 
 async function manyCallers(subject: StoreSubject): Promise<string> {

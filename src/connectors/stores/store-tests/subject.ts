@@ -125,13 +125,13 @@ export function recallOf(found: readonly string[], truth: readonly { readonly id
   return truth.filter(({ id }) => ids.has(id)).length / truth.length;
 }
 
-/** Limit for `unevenness` that chance exceeds in 1 of a million runs, on both sides together. */
+/** Limit for `unevenness`. By chance, 1 run in a million exceeds it, on either side. */
 export const MAX_UNEVEN = 4.9;
 
 /**
  * Distance of counts from equal shares as a standard normal deviate: the chi-square statistic for samples without
- * replacement, corrected for the finite population, through the cube root of Wilson and Hilferty 1931. Probability
- * beyond 4.9 on either side: 1 in a million.
+ * replacement, corrected for the finite population and transformed by the cube root of Wilson and Hilferty (1931). A
+ * deviate beyond 4.9, on either side, has a probability of 1 in a million.
  *
  * @param samples how often each of the equally large groups was sampled, one list per sample
  * @param drawnShare share of the population in each sample

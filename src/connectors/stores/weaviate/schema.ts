@@ -23,7 +23,10 @@ const distances: Readonly<Record<string, ScoredMetric>> = {
   'l2-squared': { metric: 'l2', scoreKind: 'squared_l2' },
 };
 
-/** Makes one call. Traits exclude the properties, because documents add properties under automatic schema. */
+/**
+ * Reads the schema with one call. Traits exclude the properties, because under Weaviate's automatic schema, documents
+ * add properties.
+ */
 export async function readSchema(
   calls: StoreCalls,
   collection: string,
