@@ -210,7 +210,7 @@ async function assertMigrated(pool: pg.Pool, logger: Logger): Promise<void> {
     );
   }
   if (newer.length > 0) {
-    logger.warn('a newer recalld migrated the database; this version works with it until it is upgraded', {
+    logger.warn('a newer recalld migrated the database; this version works with the new schema until you upgrade', {
       migrations: newer,
     });
   }

@@ -28,7 +28,7 @@ import { version } from './version.ts';
 /** Uses one thread, which leaves the second core of a small machine to requests. */
 const THREADS = 1;
 const MAX_WAITING = 16;
-/** How often the queue's store is checked for full memory and evictions. */
+/** Interval at which the queue's store is checked for full memory and evictions. */
 const QUEUE_CHECK_MS = 30_000;
 
 /** The threads start with their first task and end during cleanup. */

@@ -1,4 +1,4 @@
-/** The daemon's HTTP servers: health and metrics always, the API only in the `api` role. */
+/** The daemon's HTTP servers: health and metrics in every role, the API only in the `api` role. */
 
 import type { CleanupStack } from '../core/cleanup-stack.ts';
 import { messageOf, rejectionTable } from '../core/errors.ts';
@@ -206,7 +206,7 @@ async function dependenciesReady(
 }
 
 /**
- * Shares a running read between its callers. A caller may get a state from before its call, so use this only for
+ * Shares a running read between its callers. A caller may get a state that predates its call, so use this only for
  * snapshots such as readiness, not for reads after a write.
  */
 export function sharedReading<T>(read: () => Promise<T>): () => Promise<T> {

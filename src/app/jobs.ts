@@ -152,7 +152,7 @@ export interface Ticked {
   readonly what: string;
   /** The job that a tick starts. */
   readonly job: string;
-  /** True if the latest tick, when missed, is run at startup and when a wrong clock becomes correct. */
+  /** True if a missed latest tick runs at startup, or when a wrong clock becomes correct. */
   readonly madeUpFor: boolean;
   /**
    * Begins a tick. The returned function stores the tick; if called again after a failure, it continues where it

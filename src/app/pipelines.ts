@@ -79,8 +79,8 @@ function createParts(
 }
 
 /**
- * A shadow has no separate store for stale labels, because documents missing from the shadow's index are the shadow's
- * fault.
+ * Stale judgments are not looked up in a shadow's store, because documents missing from the shadow's index are the
+ * shadow's fault.
  */
 function createShadow(shadow: ShadowConfig, pipeline: PipelineConfig, logger: Logger): Shadow {
   const { name, retriever, vector_store = pipeline.vector_store, embedder = pipeline.embedder } = shadow;
@@ -162,7 +162,8 @@ export function createGoldenSchedule(golden: GoldenConfig, pipeline: PipelineCon
 
 /** Returns the checks that use golden runs. */
 export function goldenChecks({ checks, isolation }: PipelineConfig): GoldenCheck[] {
-  // Isolation rules also apply to golden queries. A forbidden document in their results pages without a separate check.
+  // Isolation rules also apply to golden queries. A forbidden document in their results triggers a page without a
+  // separate check.
   const isImplied = isolation.length > 0 && !checks.some((check) => 'forbidden_results' in check);
   const implied = isImplied
     ? [{ forbidden_results: true as const, name: undefined, severity: 'critical' as const }]

@@ -158,8 +158,8 @@ export function sendMetrics(
 }
 
 /**
- * Maximum heap growth above the live objects before a collection. By default, V8 lets the heap grow to a multiple, so a
- * process under load keeps hundreds of megabytes of garbage.
+ * Maximum heap growth above the live objects before a collection. By default, V8 lets the heap grow to a multiple of
+ * the live objects, so a process under load keeps hundreds of megabytes of garbage.
  */
 const HEAP_GROWING_PERCENT = 50;
 

@@ -83,7 +83,7 @@ async function check(
 
 function blindInWords({ pipeline, name, smallestDetectableDrop: smallest, threshold }: CheckState): string {
   return (
-    `${pipeline}: the check "${name}" is blind: it can only detect a drop of ${decimal(smallest ?? Number.NaN)} or more, but its threshold is ` +
+    `${pipeline}: the check "${name}" is blind. It can only detect a drop of ${decimal(smallest ?? Number.NaN)} or more, but its threshold is ` +
     `${decimal(Math.abs(threshold))}. Pin a baseline with \`--reruns 9\`, add queries, or raise \`drop\`.`
   );
 }

@@ -1,6 +1,6 @@
 /**
- * How the program ends: exit codes for all commands, error output, and signals such as Ctrl-C. The first signal stops
- * the program in order; the second ends it immediately.
+ * Exit codes of all commands, error output, and signals such as Ctrl-C. The first signal stops the program in order;
+ * the second signal ends it immediately.
  */
 
 import { readFileSync } from 'node:fs';
@@ -26,7 +26,7 @@ export const exitCodeOfKind: Record<ErrorKind, number> = {
   interrupted: 130,
 };
 
-/** What the optional packages are for. */
+/** Purposes of the optional packages, for error messages. */
 const purposes: Readonly<Record<string, string>> = {
   '@electric-sql/pglite': "the demo's vector store",
   '@electric-sql/pglite-pgvector': "the demo's vector store",

@@ -59,7 +59,10 @@ export function verdictText(verdict: string): string {
 
 const bars = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'] as const;
 
-/** Draws one bar per value between minimum and maximum; equal values are in the middle, and null is a space. */
+/**
+ * Draws one bar per value, scaled from the minimum to the maximum. If all values are equal, bars have half the height;
+ * null is a space.
+ */
 export function sparkline(values: readonly (number | null)[]): string {
   const known = values.filter((value) => value !== null);
   const [minimum, maximum] = [Math.min(...known), Math.max(...known)];

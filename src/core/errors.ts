@@ -168,7 +168,7 @@ export const errorTable = {
   form_expired: { kind: 'forbidden', meaning: 'A form is older than the session that submitted it.' },
   query_unknown: { kind: 'not_found', meaning: 'The golden set has no such query, or the run did not include it.' },
   deployment_unknown: { kind: 'not_found', meaning: 'No deployment has that id.' },
-  port_in_use: { kind: 'conflict', meaning: 'Another process is using the address to listen on.' },
+  port_in_use: { kind: 'conflict', meaning: 'Another process is already listening on the configured address.' },
   database_denied: {
     kind: 'conflict',
     meaning: 'The role in storage.url lacks a privilege in the database, for example to create partitions.',
@@ -256,7 +256,7 @@ export const rejectionTable = {
   embedding_wrong_dimension: "The length of the embedding differs from the pipeline's vectors.",
   occurred_in_future: "occurred_at is in the future; the service's clock is wrong.",
   occurred_too_long_ago: "occurred_at is older than the pipeline's retention.",
-  span_without_id: 'A span has no valid trace id and span id, which are 32 and 16 hexadecimal digits in JSON.',
+  span_without_id: 'A span lacks a valid trace id or span id; in JSON, these ids have 32 and 16 hexadecimal digits.',
   span_malformed: 'A span, a log record or a list of either does not conform to OTLP.',
   resource_malformed: 'The resource of some spans or log records is malformed; they were accepted without it.',
   attribute_malformed:

@@ -106,7 +106,7 @@ export function compact(value: number): string {
   return size < 1000 ? decimal(value) : count(value);
 }
 
-/** What a number counts or measures, which decides how the number is written. */
+/** Unit or kind of a number, which determines how the number is formatted. */
 export type Unit = 'score' | 'difference' | 'share' | 'points' | 'count' | 'seconds' | 'ms' | 'ratio' | 'p' | 'other';
 
 const units: Readonly<Record<Unit, (value: number) => string>> = {

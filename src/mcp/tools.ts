@@ -53,7 +53,7 @@ export const mcpTools: readonly Tool[] = [
   }),
   aTool({
     name: 'diagnose',
-    does: 'Returns the likely causes of firing alerts, with the evidence for and against each cause and the fix, and the latest incident per pipeline.',
+    does: 'Returns the likely causes of firing alerts, each with its fix and the evidence for and against it, and the latest incident per pipeline.',
     pipelines: 'list',
     input: z.strictObject({ pipeline: pipeline.optional() }),
     answer: async (context, { pipeline: only }) => {

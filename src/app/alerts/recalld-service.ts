@@ -32,7 +32,7 @@ const RARE_JOBS = '13h';
  */
 const retriedJobs = jobCatalogue.filter(({ attempts }) => attempts > 1).map(({ name }) => name);
 
-/** How long a deployment that has disappeared counts as missing. */
+/** Time for which a deployment that has disappeared counts as missing. */
 const MISSED = '1d';
 
 function exporterAlerts(settings: RuleSettings): readonly AlertRule[] {
@@ -253,7 +253,7 @@ or
     dashboard: 'itself',
     summary: 'recalld: jobs ran out of attempts',
     description:
-      '{{ $value }} jobs in the queue {{ $labels.queue }} have run out of attempts, more than an hour ago. The log states the reason.',
+      '{{ $value }} jobs in the queue {{ $labels.queue }} have run out of attempts, and the number has grown within the last hour. The log states the reason.',
   },
 ];
 
@@ -306,7 +306,7 @@ const watchdog: AlertRule = {
   by: [],
   dashboard: 'itself',
   summary: 'The alerting path works',
-  description: "This alert always fires. A dead man's switch pages when it stops.",
+  description: "This alert always fires. Route it to a dead man's switch, which pages when the alert stops.",
 };
 
 export function recalldServiceGroup(settings: RuleSettings): RuleGroup {

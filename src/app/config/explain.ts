@@ -1,6 +1,6 @@
 /**
- * Converts zod issues in a config into sentences with the field and its fix. Walks the JSON Schema in parallel with the
- * value.
+ * Converts zod issues in a config into sentences that name the field and the fix. Walks the JSON Schema in parallel
+ * with the value.
  */
 import type { z } from 'zod';
 import { closest } from '../../core/text/spelling.ts';

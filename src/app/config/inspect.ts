@@ -22,7 +22,7 @@ function redactAll(value: unknown): unknown {
 
 /**
  * Returns a URL without user info that could be a credential, without query values and without a fragment. Placeholders
- * such as `{{text}}` stay. Redacts a value that is not a URL completely, because it may be a password with a slash.
+ * such as `{{text}}` stay. Completely redacts a value that is not a URL, because it may be a password with a slash.
  */
 function redactUrl(text: string): string {
   if (['embedded', 'environment'].includes(text)) return text;
@@ -77,8 +77,8 @@ function mapScalars(value: unknown, replace: (scalar: string | number) => string
 }
 
 /**
- * Replaces every secret in the config. In a URL, only credentials are replaced; in a request body, fields whose names
- * suggest a secret.
+ * Replaces every secret in the config. In a URL, only credentials are replaced; in a request body, only fields whose
+ * names suggest a secret are replaced.
  */
 export function redactConfig(config: Config): unknown {
   return redact(config, [configJsonSchema()]);

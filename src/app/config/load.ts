@@ -39,8 +39,8 @@ export function readConfig(path: string | undefined, env: NodeJS.ProcessEnv = pr
 const databaseVariables = ['RECALLD_STORAGE_URL', 'RECALLD_STORAGE_URL_FILE', 'RECALLD_STORAGE_DATA_DIR'];
 
 /**
- * Like loadConfig, for commands that open a database: the defaults alone would create a database in any working
- * directory.
+ * Like loadConfig, but for commands that open a database. Refuses to use the defaults alone, because they would create
+ * a database in any working directory.
  *
  * @throws RecalldError config_not_found, config_invalid
  */

@@ -206,7 +206,10 @@ function readAs(types: readonly string[], text: string): unknown {
   }
 }
 
-/** Sets a value. Returns false if the file has something other than a mapping on the path, which validation reports. */
+/**
+ * Sets a value. Returns false if the file has something other than a mapping on the path; validation reports that
+ * problem.
+ */
 function setAt(tree: Record<string, unknown>, path: readonly string[], value: unknown): boolean {
   const [key, ...rest] = path;
   if (key === undefined) return false;

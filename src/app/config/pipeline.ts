@@ -70,7 +70,7 @@ const goldenSchema = z.strictObject({
     .max(50)
     .default(3)
     .describe(
-      'Number of completed scheduled runs in which a new version runs alongside the old version before replacing it; 0 replaces the old version immediately.',
+      'Number of completed scheduled runs in which both versions run before a new version replaces the old one; 0 replaces the old version immediately.',
     ),
   cutoffs: z
     .array(z.int().min(1).max(1000))

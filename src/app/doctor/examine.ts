@@ -89,14 +89,14 @@ async function examineGoldenSets(
     if (ids !== null) report({ service, status: 'wrong', ms: null, message: ids });
     if (depth !== null) report({ service, status: 'warning', ms: null, message: depth });
     if (ids !== null || depth !== null || empty > 0) continue;
-    const message = `The retriever returns documents that appear in ${set}, and as many as requested.`;
+    const message = `The retriever returns as many documents as requested, and their ids match ${set}.`;
     report({ service, status: 'ok', ms: null, message });
   }
 }
 
 /**
- * Reports retriever spans and gRPC exporters of the last day that produced no live query. For a pipeline without live
- * queries, also reports searches without a retriever span.
+ * Reports retriever spans and gRPC exporters from the last day that produced no live queries. For a pipeline without
+ * live queries, also reports searches without a retriever span.
  */
 async function examineSpans({ pipelines }: Config, { db }: CommandStore, now: Date, report: Report): Promise<void> {
   const names = new Set(pipelines.map(({ name }) => name));

@@ -80,7 +80,7 @@ export async function withDatabase(
         message: `${where} ${rows[0]?.version ?? ''} responds${through}, and its schema ${newer.length === 0 ? 'matches this version' : 'is newer than this version'}.`,
       });
       if (newer.length > 0) {
-        const message = `A newer recalld migrated the database (${newer.join(', ')}); this version is compatible with it.`;
+        const message = `A newer recalld migrated the database (${newer.join(', ')}); this version is compatible with the new schema.`;
         report({ service: 'database', status: 'warning', ms: null, message });
       }
       await examineWrites(store.storage.pool, report);
@@ -137,7 +137,7 @@ async function examineReplica({ config, logger }: CommandSettings, primary: Pool
         'The database in storage.read_url does not have the tables of recalld; point it to a replica of storage.url.';
       report({ service, status: 'wrong', ms, message });
     } else if (behindSeconds !== null) {
-      const message = `PostgreSQL ${version} responds but lags by ${Math.round(behindSeconds)} s, and so do the pages that read from it; check its replication.`;
+      const message = `PostgreSQL ${version} responds but lags by ${Math.round(behindSeconds)} s, so pages that read from it show old data; check its replication.`;
       report({ service, status: 'warning', ms, message });
     } else {
       const message = `PostgreSQL ${version} responds and is up to date with the primary.`;
@@ -148,7 +148,7 @@ async function examineReplica({ config, logger }: CommandSettings, primary: Pool
     const ms = performance.now() - startedMs;
     if (!known.retryable) report({ service, status: 'wrong', ms, message: known.message });
     else
-      report({ service, status: 'unreachable', ms, message: `${known.message} Until then, reads go to storage.url.` });
+      report({ service, status: 'unreachable', ms, message: `${known.message} Meanwhile, reads go to storage.url.` });
   } finally {
     await pool.end();
   }

@@ -88,7 +88,7 @@ function emptyAnswer(text: string | null): string {
     'check that its index is not empty, that retriever.results.list is the path of the list in a response, and that filters do not exclude all documents';
   return text === null
     ? `The retriever returned no documents for a golden query; ${fix}.`
-    : `The retriever returned no documents for "${text}". If your documents do not cover this topic, import a golden set and run doctor again; else ${fix}.`;
+    : `The retriever returned no documents for "${text}". If your documents do not cover this topic, import a golden set and run doctor again; otherwise, ${fix}.`;
 }
 
 /** @returns the vector of the probe, or null if there is none */

@@ -28,7 +28,7 @@ export const routeAccess: readonly RouteAccess[] = [
 
 const byRoute = new Map(routeAccess.map((one) => [anonymous(one.route), one]));
 
-/** Parameters have other names in the documentation than in the code. */
+/** Parameter names in the documentation differ from those in the code. */
 function anonymous(route: string): string {
   return route.replaceAll(/:\w+/g, ':');
 }
@@ -46,6 +46,6 @@ export function accessOf(method: string, path: string): RouteAccess {
 export function refuseLimitedKey(route: string): never {
   throw new RecalldError(
     'key_limited',
-    `${route} affects all pipelines, and the API key is limited to some: use a key without \`--pipelines\`.`,
+    `${route} affects all pipelines, and the API key is limited to some of them; use a key without \`--pipelines\`.`,
   );
 }

@@ -11,7 +11,7 @@ import { accessOf, refuseLimitedKey } from './route-access.ts';
 /** Opens the tables of a scope. */
 export type OpenTables = (scope: Scope) => Pick<Context, 'db' | 'reads' | 'dbBy'>;
 
-/** Maximum number of sets of pipelines whose contexts are cached. Above it, the oldest is dropped. */
+/** Maximum number of sets of pipelines whose contexts are cached. Above it, the oldest context is dropped. */
 const MAX_SCOPES = 1000;
 
 /**
@@ -43,7 +43,7 @@ function guard(request: FastifyRequest, { pipelines }: Context): void {
   const shown = pipelines.flatMap(({ name, shadows }) => [{ name }, ...shadows.map(({ asked }) => asked)]);
   for (const fields of [request.params, request.query, request.body]) {
     const name = (fields as { readonly pipeline?: unknown } | null | undefined)?.pipeline;
-    // The forms of the console send an empty name for all pipelines.
+    // In forms of the console, an empty name means all pipelines.
     if (typeof name === 'string' && name !== '' && !shown.some((one) => one.name === name))
       findPipeline(pipelines, name);
   }

@@ -127,7 +127,7 @@ export async function startHttpServer(deps: HttpParts, address: HttpAddress, set
     addOtlp(app, otlpReceiver, authentication, deps.onShed, bodies, RETRY_AFTER_SECONDS);
     void app.register(async (scope) => {
       acceptJson(scope, bodies);
-      // Guards routes that do not use the context too.
+      // Also guards routes that do not use the context.
       scope.addHook('preHandler', (request, _reply, done) => {
         contextOf(request);
         done();
@@ -253,7 +253,7 @@ function pathOf(url: string): string {
 }
 
 /**
- * Checks that the address is free, so that a slow start fails early.
+ * Checks that the address is free, so that a daemon that starts slowly fails early.
  *
  * @param setting config key of the port
  * @throws RecalldError port_in_use

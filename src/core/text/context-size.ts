@@ -9,8 +9,8 @@ export interface ContextSize {
 
 const RUN_WORDS = 5;
 /**
- * Maximum number of code units that are searched for repeats, which takes a few milliseconds. `characters` counts every
- * code unit.
+ * Maximum number of code units that are searched for repeats; the search takes a few milliseconds. `characters` counts
+ * every code unit.
  */
 const MAX_COMPARED = 200_000;
 

@@ -24,7 +24,7 @@ const LFS_POINTER = 'version https://git-lfs.github.com/spec/';
 export const SIGNATURE_BYTES = 64;
 
 /**
- * Returns the problem with a file that starts with these bytes and the fix, worded to follow the file name; null for
+ * Returns a file's problem and its fix, recognized from the first bytes and worded to follow the file name; null for
  * UTF-8 text. UTF-16 without a byte order mark has a NUL in every other byte.
  */
 export function signatureProblem(first: Uint8Array): string | null {

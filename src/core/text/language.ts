@@ -19,8 +19,8 @@ const known = new Map<string, string | null>();
 /**
  * Returns the ISO 639-3 code of the language, such as `eng`; null if it cannot be determined from the text.
  *
- * @param minLetters shorter texts return null; a low minimum is acceptable when two shares are compared, because errors
- * cancel out
+ * @param minLetters texts with fewer letters return null; a low minimum is acceptable when two shares are compared,
+ * because errors cancel out
  */
 export function languageOf(text: string, minLetters = MIN_LETTERS): string | null {
   const key = `${minLetters} ${createHash('sha256').update(text).digest('base64')}`;

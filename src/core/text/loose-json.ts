@@ -242,7 +242,7 @@ class Reader {
     return values;
   }
 
-  /** Reads parentheses: a single value is that value; with a trailing comma, it is a tuple. */
+  /** Reads a value in parentheses: a single value stands for itself, and a trailing comma makes it a tuple. */
   private tuple(): JsonValue {
     const values = this.list('(');
     const isGroup = values.length === 1 && !/,\s*\)$/.test(this.text.slice(Math.max(0, this.at - 20), this.at));

@@ -32,8 +32,8 @@ export type GradeByDocument = ReadonlyMap<string, number>;
 export type Evaluator = (ranking: Ranking, judgments: GradeByDocument) => number[];
 
 /**
- * Scores a ranking by the grades at its first `length` ranks, negative if there is no judgment, and by all judged
- * grades.
+ * Scores a ranking from the grades at its first `length` ranks (negative for a document without a judgment) and from
+ * all judged grades.
  */
 export type GradeEvaluator = (grades: Float64Array, length: number, judged: Float64Array) => number[];
 
@@ -234,7 +234,7 @@ function harmonicMean(a: number, b: number): number {
 
 /**
  * 2^grade - 1, divided by 2^shift. The ratio of two sums of gains does not depend on the shift, which is positive only
- * if 2^grade would not fit a double.
+ * if 2^grade would not fit in a double.
  */
 function exponentialGain(grade: number, shift: number): number {
   return 2 ** (grade - shift) - 2 ** -shift;

@@ -1,6 +1,6 @@
 /**
  * Difference between two clocks, measured by reading the local clock before and after a request for the time of the
- * other.
+ * other clock.
  */
 
 export interface ClockLook {

@@ -27,7 +27,7 @@ const SEED = 1;
  *
  * For identical values the interval is a point; for one value it is the whole line.
  *
- * @param values in any order, which does not change the interval
+ * @param values in any order; the order does not change the interval
  * @throws RangeError without values
  */
 export function meanInterval(values: ArrayLike<number>, confidence: number) {

@@ -79,7 +79,7 @@ const SERIES_LIMIT = 3;
 /**
  * P(Z <= z), to about 1e-15 in the middle and with a relative error below 1e-12 in the tails.
  *
- * Uses the series Abramowitz and Stegun 26.2.11 near zero, and their continued fraction 26.2.14 in the tails.
+ * Uses the series 26.2.11 of Abramowitz and Stegun near zero, and their continued fraction 26.2.14 in the tails.
  */
 export function normalCdf(z: number): number {
   if (z > SERIES_LIMIT) return 1 - upperTail(z);
@@ -134,7 +134,7 @@ export function normalMean(valueAt: (z: number) => number): number {
   return (total * step) / Math.sqrt(2 * Math.PI);
 }
 
-/** P(Z > z) for z well above zero: density(z) / (z + 1/(z + 2/(z + 3/(z + ...)))), from the inside out. */
+/** P(Z > z) for z well above zero: density(z) / (z + 1/(z + 2/(z + 3/(z + ...)))), evaluated from the inside out. */
 function upperTail(z: number): number {
   let fraction = z;
   for (let n = 100; n >= 1; n--) fraction = z + n / fraction;
@@ -142,8 +142,8 @@ function upperTail(z: number): number {
 }
 
 /**
- * P(X > value) of the chi-square distribution with a whole number of degrees of freedom, by the finite sums Abramowitz
- * and Stegun 26.4.4 and 26.4.5. All terms are positive, so that the far tail keeps its digits.
+ * P(X > value) of the chi-square distribution with a whole number of degrees of freedom, by the finite sums 26.4.4 and
+ * 26.4.5 of Abramowitz and Stegun. All terms are positive, so that the far tail keeps its digits.
  *
  * @param value >= 0
  * @param df whole number >= 1; the sum has df / 2 terms
@@ -239,7 +239,8 @@ interface Urn {
 
 /**
  * P(H >= minimum), where H is the number of marked balls among the draws. The terms are summed from `minimum` away from
- * the mean, each from the previous term, so that a tail of 1e-300 keeps its digits; its relative error is below 1e-11.
+ * the mean, each computed from the previous term, so that a tail of 1e-300 keeps its digits; its relative error is
+ * below 1e-11.
  *
  * @param minimum a whole number; returns 1 at or below the smallest possible H, and 0 above the largest
  */

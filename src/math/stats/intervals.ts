@@ -75,7 +75,7 @@ export interface PairedHits {
 /**
  * Confidence interval of the difference candidate - baseline between two paired proportions: method 10 in Newcombe,
  * Statistics in Medicine 17, 1998, 2635-2650. It combines the Wilson intervals of both rates with their correlation
- * phi, which is corrected for continuity if positive, and 0 if a margin is empty.
+ * phi. A positive phi is corrected for continuity; phi is 0 if a margin is empty.
  *
  * @throws RangeError without queries
  */

@@ -101,7 +101,7 @@ export function noncentralTUpperTail(t: number, df: number, noncentrality: numbe
   return sum / weights;
 }
 
-/** How far the log density of ln S is below its peak at 0: df/2 (e^(2x) - 1 - 2x). */
+/** Distance of the log density of ln S below its peak at 0: df/2 (e^(2x) - 1 - 2x). */
 function fallAt(x: number, df: number): number {
   return (df / 2) * (Math.expm1(2 * x) - 2 * x);
 }
@@ -152,7 +152,8 @@ export function pairedTSampleSize(difference: number, standardDeviation: number,
 
 /**
  * The mean difference that the paired t test detects with the planned power. For many pairs and the usual plan
- * (two-sided alpha 0.05, power 0.8), it is 2.8 sd / sqrt(n). Null for one pair, because one pair detects nothing.
+ * (two-sided alpha 0.05, power 0.8), it is 2.8 sd / sqrt(n). Null for one pair, because one pair can detect no
+ * difference.
  *
  * @param standardDeviation standard deviation of the differences, >= 0; if it is 0, every difference is detected, so
  * the result is 0

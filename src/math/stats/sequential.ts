@@ -111,7 +111,7 @@ export function normalMixtureInterval(estimate: number, variance: number, scale:
  * 2022).
  *
  * @param counts count of each kind
- * @param shares share of each kind, positive, with the sum 1
+ * @param shares share of each kind; shares are positive and sum to 1
  * @param concentration concentration of the distribution: a share p has the variance p (1 - p) / (concentration + 1)
  */
 export function logShareEvidence(counts: readonly number[], shares: readonly number[], concentration: number): number {

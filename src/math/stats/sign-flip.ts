@@ -142,16 +142,16 @@ const SEED = 1;
 const MIN_DRAWS = 9_999;
 const MAX_DRAWS = 99_999;
 /**
- * Maximum number of sign flips; a few thousand differences then take about 0.1 s. 20,000 draws distinguish a p of 0.05
- * from 0.045.
+ * Maximum number of sign flips over all draws, so that a test of a few thousand differences takes about 0.1 s. 20,000
+ * draws suffice to distinguish p = 0.05 from p = 0.045.
  */
 const MAX_FLIPS = 2e8;
 
 /**
  * The sign-flip randomization test, Fisher 1935; for retrieval runs Smucker, Allan and Carterette 2007. If baseline and
- * candidate are exchangeable, each difference is equally likely to have the opposite sign. Of all 2^m choices of signs
- * for the m nonzero differences, p is the share whose sum is at least as far from 0 as the observed sum: p = #{s : |sum
- * s_i d_i| >= |sum d_i|} / 2^m.
+ * candidate are exchangeable, each difference is equally likely to have the opposite sign. The m nonzero differences
+ * have 2^m choices of signs, and p is the share of these choices whose sum is at least as far from 0 as the observed
+ * sum: p = #{s : |sum s_i d_i| >= |sum d_i|} / 2^m.
  *
  * Exact if `exactSignFlipTail` can count all choices. Otherwise uses 9,999 to 99,999 seeded draws, fewer for more
  * differences, and p = (count + 1) / (draws + 1) (Davison and Hinkley 1997, 4.2.5). p is never 0, is 1 if there are no

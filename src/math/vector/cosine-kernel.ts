@@ -1,6 +1,6 @@
 /**
  * Computes cosines for many pairs of vectors in float32, by WebAssembly with SIMD. These cosines have a strict error
- * bound. Cosines in float32 exclude most pairs before the remaining pairs are computed in float64.
+ * bound. They exclude most pairs, so that only the remaining pairs are computed in float64.
  */
 
 /** The parts of the WebAssembly API that are used here; every supported Node.js version has them, with SIMD. */

@@ -12,7 +12,7 @@ export function matrixOf(rows: readonly ArrayLike<number>[]): Matrix {
   const data = new Float32Array(rows.length * columns);
   for (const [index, row] of rows.entries()) {
     if (row.length !== columns) {
-      throw new RangeError(`Row ${index} has ${row.length} numbers, row 0 has ${columns}.`);
+      throw new RangeError(`Row ${index} has ${row.length} numbers, but row 0 has ${columns}.`);
     }
     data.set(row, index * columns);
   }
@@ -168,7 +168,7 @@ export function cosineSimilarity(a: Float32Array, b: Float32Array): number {
 
 /**
  * Converts a cosine index's score to a cosine, clipped to [-1, 1]. Scores from indexes with dot products or Euclidean
- * distances do not determine the angle unless every vector has length 1; for those indexes, compare the vectors.
+ * distances do not determine the angle unless every vector has norm 1; for those indexes, compare the vectors.
  */
 export function cosineOfScore(score: number, kind: 'cosine' | 'cosine_distance' | 'shifted_cosine'): number {
   switch (kind) {
@@ -188,8 +188,8 @@ function clamp(cosine: number): number {
 /**
  * All dot products of the rows in `a` with the rows in `b`, in float64: `out[i * bRows + j] = a_i . b_j`.
  *
- * Works on tiles of 2 x 4 rows whose eight sums stay in registers, which is several times faster than one pair at a
- * time.
+ * Works on tiles of 2 x 4 rows whose eight sums stay in registers, which is several times faster than computing one
+ * pair at a time.
  *
  * @param columns length of every row; rows are stored consecutively in `a` and `b`
  */

@@ -43,8 +43,8 @@ export interface Neighbours {
 /** Number of queries that are compared with the store in one pass over it. */
 const QUERY_PANEL = 2048;
 /**
- * Number of queries in a block, chosen so that a block of queries and a block of store rows fit the second-level cache
- * together with their cosines.
+ * Number of queries in a block, chosen so that a block of queries and a block of store rows fit in the second-level
+ * cache together with their cosines.
  */
 const QUERY_BLOCK = 32;
 const STORE_BLOCK = 96;
@@ -53,8 +53,8 @@ const STORE_BLOCK = 96;
 const TIE_SCALE = 1e13;
 
 /**
- * Finds the k rows in the store with the largest cosine to each query. Uses float32 rows of any length and float64
- * sums. A row without a direction (zero or not finite) has cosine 0 with everything.
+ * Finds the k rows in the store with the largest cosine to each query. Uses float32 rows of any norm and float64 sums.
+ * A row without a direction (zero or not finite) has cosine 0 with everything.
  *
  * All pairs are first compared in float32, and the pairs that may be among the best in float64, so the result equals a
  * comparison entirely in float64. Takes 2 * queries * store * columns floating-point operations. Besides the result,

@@ -4,8 +4,8 @@ const BAND = 0.25;
 /**
  * Order of magnitude of the size of a store: floor(log4(count)), or `empty` for 0.
  *
- * A store that grows by a few documents per day stays in its class for months. A store that lost three quarters of its
- * documents, or was refilled, changes class.
+ * A store that grows by a few documents per day stays in its class for months. A store that loses three quarters of its
+ * documents, or is refilled, changes class.
  */
 export function sizeClass(count: number): string {
   if (count < 1) return 'empty';

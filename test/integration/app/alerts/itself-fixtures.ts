@@ -190,7 +190,7 @@ export const itselfFixtures: readonly AlertFixture[] = [
       signal('recalld_queue_jobs', { queue: 'probe-stores', state: 'failed' }, (m) => (m < 80 ? 0 : 1)),
     ],
     minutes: 120,
-    says: '3 jobs in the queue run-golden-set have run out of attempts, more than an hour ago. The log states the reason.',
+    says: '3 jobs in the queue run-golden-set have run out of attempts, and the number has grown within the last hour. The log states the reason.',
   },
   {
     alert: 'RecalldIngestShedding',
@@ -222,6 +222,6 @@ export const itselfFixtures: readonly AlertFixture[] = [
     breaching: [],
     healthy: [],
     firesWithoutSeries: true,
-    says: "This alert always fires. A dead man's switch pages when it stops.",
+    says: "This alert always fires. Route it to a dead man's switch, which pages when the alert stops.",
   },
 ];

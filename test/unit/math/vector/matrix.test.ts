@@ -77,7 +77,7 @@ describe('a matrix', () => {
   });
 
   it('rejects rows of different length, with their numbers', () => {
-    expect(() => matrixOf([[1, 2], [3]])).toThrow('Row 1 has 1 numbers, row 0 has 2.');
+    expect(() => matrixOf([[1, 2], [3]])).toThrow('Row 1 has 1 numbers, but row 0 has 2.');
   });
 
   it('reports rows without direction, and scales the others to length 1', () => {
