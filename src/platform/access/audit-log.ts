@@ -40,7 +40,7 @@ export interface Act {
   readonly act: (typeof acts)[number];
   /** Changed pipeline; null if the change affects none. */
   readonly pipeline: string | null;
-  /** The changed object. Never a user id or a live query id, because erasure must remove those. */
+  /** The changed object. Never contains a user id or a live query id, because erasure must remove those ids. */
   readonly subject: string;
   /** State before the change; null if the change created the object. */
   readonly before: Readonly<Record<string, unknown>> | null;
@@ -78,8 +78,7 @@ export interface AuditFilter {
 export function createAuditLog(pool: Pool, scope: Scope = null) {
   return {
     /**
-     * Returns entries, newest first. A scope also includes the changes of its golden sets, which do not name a
-     * pipeline.
+     * Returns entries, newest first. A scope also includes changes to its golden sets, which do not name a pipeline.
      */
     async list({ pipeline, since, beforeId, limit }: AuditFilter): Promise<readonly RecordedAct[]> {
       return queryRows<RecordedAct>(

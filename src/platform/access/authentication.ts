@@ -39,7 +39,7 @@ const KEY_CACHE_MS = 10_000;
 const MAX_COUNTED = 10_000;
 
 export interface AuthenticationSettings {
-  /** True if calls without a key have full access, which requires an embedded daemon on loopback. */
+  /** True if calls without a key have full access, which requires a daemon on loopback with an embedded database. */
   readonly optional: boolean;
   /** Looks up an API key by its text. A revoked key stays valid for a few seconds. */
   readonly checkKey: Check<ApiKey>;
@@ -137,7 +137,7 @@ export async function identifyCallers(
 
 /**
  * Returns a hook that accepts a request if its key has the scope. A key that was sent must be valid even if the route
- * needs none. The hook runs before the body is read.
+ * needs no key. The hook runs before the body is read.
  */
 export function requireScope(scope: ApiScope, { optional }: AuthenticationSettings): preParsingHookHandler {
   return ({ apiKey }, _reply, payload, done) => {
@@ -172,7 +172,7 @@ function lacks({ name }: ApiKey, scope: ApiScope, needs: string): RecalldError {
 
 /**
  * Returns the pipelines to which the API key of a request for metrics is limited; null if it is not limited, or if no
- * API key was sent and metrics need none.
+ * API key was sent and metrics need no key.
  *
  * @throws RecalldError key_missing, key_invalid, key_lacks_scope, attempts_limited
  */
@@ -236,7 +236,7 @@ function refusalOf(headers: IncomingHttpHeaders): RecalldError | undefined {
   if (host !== undefined && !isLocalHost(host)) {
     return new RecalldError(
       'host_refused',
-      'This daemon accepts calls without a key only from its own machine, and the Host header names another one:' +
+      'This daemon accepts calls without a key only from its own machine, and the Host header names another machine:' +
         ' call it as 127.0.0.1, or set server.host and use API keys.',
     );
   }

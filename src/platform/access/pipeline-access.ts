@@ -6,7 +6,7 @@ import type { Context } from '../../core/context.ts';
 export const pipelineAccess = {
   named: 'Only for a pipeline of the key. Any other name gets the response for an unknown pipeline.',
   id: 'Only for ids of its pipelines. Any other id gets the response for an unknown id.',
-  golden_set: 'Only for golden sets that its pipelines use, and changes only those that no other pipeline uses.',
+  golden_set: 'Only for golden sets that its pipelines use; only those that no other pipeline uses can be changed.',
   list: 'Only what belongs to its pipelines.',
   items: 'Items of its pipelines are stored. Any other item is rejected like an item of an unknown pipeline.',
   tools: 'Each tool as listed below.',

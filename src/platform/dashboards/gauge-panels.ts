@@ -16,7 +16,7 @@ export interface GaugeGraph {
   readonly isLog?: true;
   /** The watched measure whose normal range is drawn if the panel has only one series. */
   readonly normalOf?: string;
-  /** What the panel shows, in place of the metric's help text. */
+  /** Description of the panel, in place of the metric's help text. */
   readonly description?: string;
   /** How to read the panel, in addition to its description. */
   readonly note?: string;

@@ -1,6 +1,6 @@
 /**
- * Reads and writes text files. Small files are processed as a whole; large files line by line in bounded memory. State
- * files for interruptible work have one JSON line per step.
+ * Reads and writes text files. Small files are processed as a whole; large files are processed line by line in bounded
+ * memory. State files for interruptible work have one JSON line per step.
  */
 
 import { isUtf8 } from 'node:buffer';

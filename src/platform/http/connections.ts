@@ -1,6 +1,6 @@
 /**
- * Limits on connections that have not sent a valid key yet, limits on pipelined requests, and an orderly shutdown:
- * running requests complete, and new requests are refused so that clients retry on another replica.
+ * Limits on connections that have not sent a valid key yet, limits on pipelined requests, and an orderly shutdown, in
+ * which running requests complete and new requests are refused, so that clients retry on another replica.
  */
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';

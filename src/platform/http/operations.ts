@@ -45,7 +45,7 @@ export const operationsEndpoints: readonly Endpoint[] = [
     method: 'get',
     path: '/metrics',
     tag: 'operations',
-    summary: 'Prometheus metrics. With an API key that is limited to pipelines: only their series.',
+    summary: 'Prometheus metrics. An API key that is limited to pipelines gets only the series of its pipelines.',
     scope: null,
     pipelines: 'metrics',
     body: null,

@@ -100,7 +100,7 @@ export function addRequestBodies(app: FastifyInstance, budget: MemoryBudget): Re
   };
 
   // The unread rest of a body is drained, so that the sender reads the response. If the rest is long, the connection is
-  // closed instead: in pieces of one byte, each megabyte takes a second.
+  // closed instead, because a rest in pieces of one byte takes a second per megabyte.
   const giveBack = (request: FastifyRequest): void => {
     const own = request.heldBytes;
     if (own !== null) budget.giveBack(own.bytes, own.isKeyless);
@@ -233,7 +233,7 @@ const SMALL_BYTES = 1024 * 1024;
 
 /**
  * Memory that parsing adds per byte of JSON: text, values, and the rows made from them. Applied to the first
- * SMALL_BYTES only, because a larger body is not a list of small values or comes from the daemon's operator.
+ * SMALL_BYTES only, because a larger body either is not a list of small values or comes from the daemon's operator.
  */
 const PARSED_BYTES = 6;
 

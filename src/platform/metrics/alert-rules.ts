@@ -42,7 +42,7 @@ export interface AlertRule {
   readonly silentWhile?: { readonly alerts: readonly string[]; readonly on: readonly string[] };
   /** Title for a lock screen, identical for all alerts in a group. The title may use no label other than `pipeline`. */
   readonly summary: string;
-  /** What is wrong, with numbers, and what to do. */
+  /** States what is wrong, with numbers, and what to do. */
   readonly description: string;
 }
 
@@ -137,8 +137,9 @@ export function ifSeries(variable: string, metric: string, then: string, otherwi
 export const utcTime = String.raw`{{ . | first | value | humanizeTimestamp | reReplaceAll "^(\\S+) (\\d\\d:\\d\\d).*$" "$2 UTC on $1" }}`;
 
 /**
- * For annotations: when the condition was last true. While an alert only keeps firing, Prometheus does not update its
- * text and Alertmanager may send it again. Without a time, that text would report a fault that has ended.
+ * For annotations: when the condition was last true. While an alert fires only because of `keep_firing_for`, Prometheus
+ * does not update its text, but Alertmanager may send it again. Without a time, that text would report a fault that has
+ * ended.
  */
 export const asOf = `{{ with query "time()" }}As of ${utcTime}.{{ end }}`;
 

@@ -37,7 +37,7 @@ const nanoseconds = (at: Date): string => `${at.getTime()}000000`;
 
 /**
  * Builds an OTLP request with metrics. Uses Prometheus names and sets no unit, so that a backend that writes to
- * Prometheus produces the series that rules and dashboards use. A counter that is stored in the database has no start
+ * Prometheus produces the series that rules and dashboards use. A counter that is stored in the database gets no start
  * time, because it is older than the process.
  */
 export function toOtlpMetrics(readings: readonly MetricReading[], reporter: Reporter, now: Date): object {

@@ -1,8 +1,8 @@
 /**
  * Sends one HTTP request and reads its response, limited in time and bytes, through a proxy if one is configured. Each
- * failure has a short stable code.
- * Uses node:http because fetch has three problems: after an abort it opens another connection that stays idle, an abort
- * while connecting keeps the process alive, and it refuses some ports (such as 6000).
+ * failure has a short stable code. Uses node:http because fetch has three problems: it opens another connection after
+ * an abort and leaves it idle, it keeps the process alive if it is aborted while connecting, and it refuses some ports
+ * (such as 6000).
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import {

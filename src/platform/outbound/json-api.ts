@@ -249,7 +249,7 @@ export function basic(username: string | undefined, password = ''): Record<strin
   return { authorization: `Basic ${Buffer.from(`${username}:${password}`, 'utf8').toString('base64')}` };
 }
 
-/** For services that accept either an API key or a user and password: returns the config key to name in messages. */
+/** Returns the config key to name in messages, for a service that accepts either an API key or a user and password. */
 export function loginKey(login: { readonly api_key?: string | undefined; readonly username?: string | undefined }) {
   return login.api_key === undefined && login.username !== undefined ? 'password' : 'api_key';
 }

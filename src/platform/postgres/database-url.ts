@@ -156,8 +156,8 @@ const systemBundles = [
 ];
 
 /**
- * Returns the authorities that the system trusts, from SSL_CERT_FILE or the usual paths, or else Node.js's built-in
- * authorities.
+ * Returns the authorities that the system trusts, from SSL_CERT_FILE or the usual paths. If there are none, returns
+ * Node.js's built-in authorities.
  */
 function systemAuthorities(): string[] {
   const { getCACertificates } = tls as { getCACertificates?: (type: 'system') => string[] };

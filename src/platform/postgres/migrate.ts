@@ -64,13 +64,13 @@ export async function migrate(pool: pg.Pool, patience: MigrationPatience = patie
     } catch (cause) {
       if ((cause as { code?: unknown }).code !== LOCK_NOT_AVAILABLE) throw cause;
       if (attempt >= patience.attempts) throw tableBusy(attempt, cause);
-      // Gives sessions that were waiting behind this migration time to run.
+      // Gives time to the sessions that were waiting behind this migration.
       await delay(patience.pauseMs * attempt);
     }
   }
 }
 
-/** How long each attempt waits for a table lock, which blocks other sessions, and how many attempts are made. */
+/** Time for which each attempt waits for a table lock, and number of attempts. The wait blocks other sessions. */
 export interface MigrationPatience {
   readonly lockMs: number;
   readonly attempts: number;

@@ -42,7 +42,7 @@ export function unreachable(options: PoolConfig, cause: unknown, field: UrlField
   if (code === READ_ONLY) return readOnly(options, reason, cause);
   if (BUSY_STATES.has(code)) {
     const advice =
-      'try again; if the problem persists, end the session that holds a lock (`recalld doctor`), or raise storage.statement_seconds';
+      'try again; if the problem persists, end the session that holds a lock (`recalld doctor` shows idle transactions), or raise storage.statement_seconds';
     return new RecalldError('database_busy', `${server} could not run a statement in time (${reason}); ${advice}.`, {
       cause,
     });

@@ -48,9 +48,9 @@ interface PoolSettings {
 
 /**
  * Creates a pool that survives broken connections: a running query fails, a broken idle connection is logged, and the
- * next query opens a new connection. Every query has a timeout on the server, and another in the client in case the
- * server does not respond, so that a stuck database causes an error instead of a hang. A process that freezes within a
- * transaction loses the transaction and its locks, so that other processes continue.
+ * next query opens a new connection. Every query has a timeout on the server, and another timeout in the client in case
+ * the server does not respond, so that a stuck database causes an error instead of a hang. A process that freezes
+ * within a transaction loses the transaction and its locks, so that other processes continue.
  */
 export function createPool(settings: PoolSettings): Pool {
   const { connection, size, logger, name = 'recalld', queryLimitMs = 60_000, idleLimitMs = 15_000 } = settings;
@@ -106,7 +106,7 @@ export async function inspectReplica(replica: Pool, primary: Pool) {
     hasSchema,
     /**
      * Age of the last replayed transaction if the replica lags behind the primary; null if it does not lag, or does not
-     * report lag.
+     * report its lag.
      */
     behindSeconds: isReplica ? await readLag(replica, primary) : null,
   };

@@ -2,8 +2,8 @@
 import { DAY_MS } from '../../core/time.ts';
 
 /**
- * Columns with many rows in PostgreSQL's binary array format (`array_send`, `array_recv`). As text, both sides would
- * have to convert each value, and a vector would take twice as many bytes.
+ * Columns with many rows in PostgreSQL's binary array format (`array_send`, `array_recv`). In text format, both sides
+ * would have to convert each value, and a vector would take twice as many bytes.
  */
 
 /** Type object ids, from `pg_type`. */

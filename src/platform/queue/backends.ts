@@ -96,8 +96,8 @@ const MAX_LOST_WORKERS = 10;
 
 /**
  * The store notifies an idle worker about new jobs. The worker also polls, in case a notification is lost. The worker
- * polls rarely, because at BullMQ's default of 5 s, polls would be most of an idle daemon's queries. BullMQ waits at
- * most 10 s on Redis.
+ * polls rarely, because at BullMQ's default interval of 5 s, most queries of an idle daemon would be polls. BullMQ
+ * waits at most 10 s on Redis.
  */
 const IDLE_SECONDS = { redis: 10, postgres: 30 };
 
@@ -118,8 +118,8 @@ const KEEP_ALIVE_MS = 10_000;
 const POOL_SIZE = 5;
 
 /**
- * The connection that all queues and workers in a process share. BullMQ would open one for each, and with it a session
- * per worker for listening, although all of them listen to the same channel.
+ * The connection that all queues and workers in a process share. BullMQ would open a connection for each of them, and a
+ * listening session for each worker, although all workers listen to the same channel.
  */
 class SharedConnection extends PostgresConnection {
   /** Called when one queue or worker closes. The others still need the connection. */

@@ -140,7 +140,7 @@ function createOwnerCheck(
     });
     if (stored.id === owner.id) return null;
     const { prefix = 'recalld' } = store;
-    return `The queue "${prefix}" in ${nameOfRedis(store)} belongs to the deployment with ${stored.name}, not to this one (${owner.name}): each would run the other's jobs. Set queue.prefix to another name. If the other deployment no longer exists, delete the key ${ownerKey(store)} there (docs/how-to/scaling.md).`;
+    return `The queue "${prefix}" in ${nameOfRedis(store)} belongs to the deployment with ${stored.name}, not to this one (${owner.name}). Each deployment would run the other's jobs. Set queue.prefix to another name. If the other deployment no longer exists, delete the key ${ownerKey(store)} there (docs/how-to/scaling.md).`;
   };
 }
 

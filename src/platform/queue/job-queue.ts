@@ -37,8 +37,8 @@ export function defineJob<Schema extends z.ZodType, Deps>(
 const CRON_JOB_RETAIN_SECONDS = 600;
 
 /**
- * Defines a scheduled job without a payload. A process runs one at a time. A failed job is not retried, because the
- * next tick does the same work.
+ * Defines a scheduled job without a payload. A process runs at most one instance at a time. A failed job is not
+ * retried, because the next tick does the same work.
  */
 export function defineCronJob<Deps>(
   job: Pick<JobDefinition<Deps>, 'name' | 'does' | 'timeoutMs'> & {
@@ -59,10 +59,9 @@ export function defineCronJob<Deps>(
 }
 
 /**
- * A durable job queue for any number of processes.
- * Delivery is at least once: a job whose worker dies is assigned to another, so handlers must be idempotent. An id that
- * is still in the queue (waiting, running, or retained after its end) is not enqueued again. Payloads contain ids,
- * never query text.
+ * A durable job queue for any number of processes. Delivery is at least once: a job whose worker dies is assigned to
+ * another worker, so handlers must be idempotent. An id that is still in the queue (waiting, running, or retained after
+ * its end) is not enqueued again. Payloads contain ids, never query text.
  */
 export interface JobQueue {
   /** Resolves when the job is durable. Rejects with RecalldError queue_unreachable within seconds. */
@@ -74,8 +73,8 @@ export interface JobQueue {
   /** Returns the latest retained jobs that failed permanently, up to `limit` per queue. */
   failures(limit: number): Promise<readonly FailedJob[]>;
   /**
-   * Returns the problems that make the store unsafe for jobs, as sentences: it may evict jobs, or is full. Logs when
-   * they begin and end. Rejects with RecalldError queue_unreachable.
+   * Returns the problems that make the store unsafe for jobs, as sentences, such as that it may evict jobs or is full.
+   * Logs when they begin and end. Rejects with RecalldError queue_unreachable.
    */
   problems(): Promise<readonly string[]>;
   /** Names of the jobs that run in this process. */

@@ -150,8 +150,8 @@ export function nameOfRedis({ url, topology }: RedisSettings): string {
 }
 
 /**
- * Returns a queue's key prefix. A cluster keeps keys with the same text in braces on one node, which a queue's scripts
- * need. The queue name in the braces distributes the queues over the nodes.
+ * Returns a queue's key prefix. A cluster keeps keys with the same text in braces on one node, and the scripts of a
+ * queue need all of its keys on one node. The queue name in the braces distributes the queues over the nodes.
  */
 export function keyPrefix({ prefix = 'recalld' }: RedisSettings, queue: string): string {
   return `{${prefix}:${queue}}`;
@@ -230,7 +230,7 @@ export async function inspectRedis(settings: RedisSettings, timeoutMs: number): 
     const error = ((await troubleAtSentinel(settings, options)) ?? trouble ?? cause) as NodeJS.ErrnoException;
     throw new RecalldError(
       'queue_unreachable',
-      `${nameOfRedis(settings)} does not respond (${error.code ?? error.message}); check queue.url and that it is running.`,
+      `${nameOfRedis(settings)} does not respond (${error.code ?? error.message}); check queue.url, and check that Redis is running.`,
       { cause },
     );
   } finally {

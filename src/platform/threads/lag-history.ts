@@ -1,6 +1,6 @@
 /**
- * Records delays that distort the latencies measured by this process: event loop delays, and delays from overloaded
- * processors.
+ * Records delays that distort the latencies measured by this process: event loop delays, and delays caused by
+ * overloaded processors.
  */
 import { type Clock, MINUTE_MS } from '../../core/time.ts';
 

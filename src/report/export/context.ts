@@ -1,4 +1,4 @@
-/** Tables that export adds to the context. */
+/** Tables that the export adds to the context. */
 import type { Pool } from 'pg';
 import { createExportRows } from './sql/export-rows.ts';
 

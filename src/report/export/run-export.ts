@@ -16,7 +16,9 @@ import { type ExportFormat, writeParts } from './part-files.ts';
 import { type ExportTable, exportTables, SCHEMA_VERSION } from './rules/export-tables.ts';
 import { type DayDigest, type DayRange, type ExportedDay, planDays } from './rules/plan-days.ts';
 
-/** Export options. A missing option has its value from the last export to the folder, otherwise its default. */
+/**
+ * Export options. A missing option takes its value from the last export to the folder; if there is none, its default.
+ */
 export interface ExportRequest {
   readonly to: string;
   readonly tables?: readonly string[];

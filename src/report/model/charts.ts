@@ -90,7 +90,7 @@ export interface DistributionChart {
 export interface Distributions {
   /** Edges of the bins, one more than there are bins. */
   readonly edges: readonly number[];
-  /** Shares by bin, with the sum 1; null if there are no values. */
+  /** Share of each bin; the shares sum to 1. Null if there are no values. */
   readonly baseline: readonly number[] | null;
   readonly current: readonly number[] | null;
 }

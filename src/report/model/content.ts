@@ -1,7 +1,8 @@
 /**
- * Content for people, independent of its output: sentences, facts, tables and charts, whose values are times and
+ * Content for people, independent of its output format: sentences, facts, tables and charts, whose values are times and
  * numbers with a unit. The edge of each subject builds it from the results of its use cases. One renderer turns it into
- * pages, and another into text for a terminal. JSON output does not use it; that is the wire format of the API.
+ * pages, and another into text for a terminal. JSON output does not use it, because that output has the wire format of
+ * the API.
  */
 import type { Unit } from '../../core/format.ts';
 import type { Verdict } from '../../core/model.ts';
@@ -153,7 +154,7 @@ export interface Table {
  */
 type TableSize = 'plain' | 'dense' | 'compact';
 
-/** Title of a column, content of its cells, and how it is laid out. */
+/** Title, cell content and layout of a column. */
 export type Column<Row> = readonly [
   title: string,
   cell: (row: Row) => Content,

@@ -32,7 +32,7 @@ function firingSince(status: PipelineStatus, incident: Incident | null): Date | 
   const { checks } = status;
   const [leading] = firingAlerts(status, incident);
   const check = checks.find(({ name }) => name === leading?.name);
-  // The text of the alert and of its messages has this time too. The incident opens after the confirmation.
+  // The alert and its messages show the same time. The incident opens later, once the failure is confirmed.
   const measured = check === undefined ? null : alertSince(check);
   if (measured !== null || incident !== null) return measured ?? incident?.openedAt ?? null;
   const times = checks.flatMap(({ verdict, isQuiet, since }) => (verdict === 'ok' || isQuiet ? [] : (since ?? [])));

@@ -91,7 +91,7 @@ export function overviewPage(data: OverviewData): PageContent {
       section(
         'measures',
         'Latest measures',
-        { lead: 'Values that are too old to trust are withheld. Shaded ranges are normal for the measure.' },
+        { lead: 'Values that are too old to trust are withheld. Shading shows the normal range of a measure.' },
         measures(data),
       ),
       section(
@@ -134,7 +134,7 @@ function incidentIntervals({ within, range }: OverviewData): VerdictInterval[] {
 }
 
 /**
- * Draws one strip for the incidents, one for each check that was not always passing, and one for all other checks
+ * Draws one strip for the incidents, one for each check that did not always pass, and one for all other checks
  * together.
  */
 function strips(

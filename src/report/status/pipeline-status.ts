@@ -114,7 +114,10 @@ function normalRangeOf(
   return ((learned?.details ?? {}) as Readonly<Record<string, NormalRange>>)[measure] ?? null;
 }
 
-/** The pipeline's open incident; null for a healthy pipeline, whose incident is about to be closed. */
+/**
+ * The pipeline's open incident; null for a healthy pipeline, because an incident that is still open then is about to be
+ * closed.
+ */
 export function openIncidentOf<Stored extends { readonly pipeline: string }>(
   { pipeline, state }: PipelineStatus,
   open: readonly Stored[],
@@ -139,7 +142,7 @@ const noChecksWithData: Reason = {
   sentence: 'No check has enough data yet, so the quality of this pipeline is unknown.',
 };
 
-/** True for alerts that have no separate reason, unlike alerts from checks and golden runs. */
+/** True for alerts that no other reason covers; alerts from checks and golden runs have such a reason. */
 function isNotCovered({ name, goldenSet }: Alert, checks: readonly CheckState[]): boolean {
   return goldenSet === null && !checks.some((check) => check.name === name);
 }

@@ -63,8 +63,8 @@ const gaugesOfSubjects: readonly GaugesOfSubject[] = [
 const namesOf = ({ pipelines }: Context): string[] => pipelines.map(({ name }) => name);
 
 /**
- * Returns what the gauges of live traffic need: the pipelines, and the interval of the job that measures them, which
- * determines how long a value is trusted.
+ * Returns the input for the gauges of live traffic: the pipelines, and the interval of the job that measures them. The
+ * interval determines how long a value is trusted.
  */
 const liveOf = (context: Context) => ({ pipelines: namesOf(context), intervalSeconds: context.liveIntervalSeconds });
 

@@ -83,7 +83,7 @@ function cardOf(
   );
 }
 
-/** Returns false for a chart without values and without a threshold, which would only take space. */
+/** Returns false for a chart without values and without a threshold, because such a chart would only take up space. */
 function isInformative({ series, levels = [] }: TrendChart): boolean {
   return levels.length > 0 || series.some(({ points }) => points.length > 0);
 }

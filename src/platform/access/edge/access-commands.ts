@@ -40,7 +40,7 @@ export function keysCommand(command: Command, signal: AbortSignal): CommandUnkno
         else {
           printLine(text);
           note(
-            `Created key ${key.id} (${key.name}) with scope ${key.scopes.join(', ')}${limitOf(key)}. It is not shown again.`,
+            `Created key ${key.id} (${key.name}) with scope ${key.scopes.join(', ')}${limitOf(key)}. Its text is not shown again.`,
           );
         }
       }),

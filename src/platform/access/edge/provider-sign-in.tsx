@@ -12,7 +12,7 @@ import { cookieName, cookieOptions, type Sessions } from './session.ts';
 
 /** Time for entering a password and a second factor at the provider. */
 const ATTEMPT_SECONDS = 600;
-/** How long after the end of a session the browser is still sent to the provider without asking the user. */
+/** Time after the end of a session during which the browser is sent to the provider without asking the user. */
 const REMEMBERED_SECONDS = 30 * 24 * 3600;
 
 const REMEMBERED = 'sign_in_at';
@@ -31,7 +31,7 @@ export function forgetProvider(request: FastifyRequest, reply: FastifyReply): vo
   if (prefersProvider(request)) reply.clearCookie(cookieName(request, REMEMBERED), laxOptions(request));
 }
 
-/** Renders a page that opens `url` immediately, with a link for browsers that do not. */
+/** Renders a page that opens `url` immediately, with a link for browsers that do not open it. */
 export function forwardPage(title: string, url: string, version: string): string {
   return renderDocument(
     <html lang="en">

@@ -11,7 +11,7 @@ import { isRunning, processState } from './guardian.ts';
 // removed by name, because that could remove the claim of a faster successor. Instead, a claimant first links its own
 // claim as the only successor of the dead claim, and then renames it to owner.json.
 
-/** Why a process opens the folder: to run as a daemon, or for a single command. */
+/** Purpose for which a process opens the folder: to run as a daemon, or to run a single command. */
 export type Purpose = 'daemon' | 'command';
 
 export interface Owner {
@@ -158,8 +158,8 @@ export function clusterOf(dataDir: string): string {
 export async function prepareDataDir(dataDir: string): Promise<string> {
   const path = resolve(dataDir);
   try {
-    // When recalld runs as root, the database has another user. On some systems that user must be able to traverse the
-    // folder.
+    // When recalld runs as root, the database runs as another user. On some systems that user must be able to traverse
+    // the folder.
     await makeFolder(path, isRoot() ? 0o711 : 0o700);
     if (!(await stat(path)).isDirectory()) throw Object.assign(new Error('not a folder'), { code: 'ENOTDIR' });
     await access(path, constants.R_OK | constants.W_OK | constants.X_OK);

@@ -125,8 +125,8 @@ export async function runGuarded(program: GuardedProgram, signal?: AbortSignal):
 }
 
 /**
- * Returns the path by which a program reaches its working directory. On Linux, /proc works even if the program's user
- * may not traverse the parent folders, and for any characters in the path.
+ * Returns the path by which a program reaches its working directory. On Linux, /proc works with any characters in the
+ * path, and even if the program's user may not traverse the parent folders.
  */
 export function pathFromInside(folder: string): string {
   const link = '/proc/self/cwd';

@@ -97,9 +97,9 @@ export interface EmbeddedPostgres {
 }
 
 /**
- * Opens the database in the data folder, creating the folder on first use. Starts PostgreSQL, or for a command uses the
- * running daemon's database. Waits while another process's command owns the folder.
- * The server cannot outlive this process, however the process ends, and does not keep the process alive.
+ * Opens the database in the data folder, creating the folder on first use. Starts PostgreSQL; a command instead uses
+ * the database of a running daemon, if there is one. Waits while another process's command owns the folder. The server
+ * cannot outlive this process, however the process ends, and does not keep the process alive.
  *
  * @throws RecalldError `data_dir_in_use`, `data_dir_unusable`, `embedded_database_failed` or `database_unreachable`
  * (the daemon's database does not respond); the signal's reason if it aborts.

@@ -122,7 +122,8 @@ export async function startServer(setup: ServerSetup): Promise<RunningServer> {
       const lastError = await log.lastError();
       // Another program may have taken the port before the server started.
       const portWasTaken = setup.port === undefined && attempt < attempts && portInUse.test(lastError);
-      // A killed server's remaining backends end when they notice, and the next server waits for them.
+      // A killed server's remaining backends end when they notice that the server has ended, and the next server waits
+      // for them.
       const isStillInUse = backendsRemain.test(lastError);
       if (!portWasTaken && !(isStillInUse && Date.now() < leftBackendsDeadline))
         throw await startError(setup.dataDir, log);
@@ -148,8 +149,8 @@ async function startOn(port: number, log: ServerLog, setup: ServerSetup): Promis
     account: setup.account,
     log: log.descriptor,
     // After a crash, the process id in the remaining file may belong to any program, even to the guardian, and
-    // PostgreSQL would refuse to start. This pg_ctl variable makes PostgreSQL accept that id. The check for shared
-    // memory in use remains.
+    // PostgreSQL would refuse to start. This pg_ctl variable makes PostgreSQL accept that id. PostgreSQL still checks
+    // for shared memory that is in use.
     ...(before === null ? {} : { env: { PG_GRANDPARENT_PID: String(before.pid) } }),
   });
   const server = serverOf(postgres, port, log, cluster);

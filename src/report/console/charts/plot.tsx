@@ -1,7 +1,7 @@
 /**
  * The frame of a chart: a plot as wide as its container, with texts in pixels, so that they are as readable on a phone
- * as on a desk and are never cut off. Horizontal positions are in thousandths of the width; values are labeled in the
- * left margin.
+ * as on a desktop and are never cut off. Horizontal positions are in thousandths of the width; values are labeled in
+ * the left margin.
  */
 import type { ComponentChildren } from 'preact';
 import { PLOT_WIDTH, type PlotSize } from './trend-geometry.ts';

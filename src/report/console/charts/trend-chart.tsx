@@ -171,7 +171,7 @@ function Marks({
   );
 }
 
-/** Values from this one on are written as powers of ten on a log axis. */
+/** On a log axis, this value and larger values are written as powers of ten. */
 const POWER = 1e5;
 
 /** Ten with a raised exponent. */

@@ -145,7 +145,7 @@ export const exportTables: readonly ExportTable[] = [
       column(
         'counted',
         'boolean',
-        "False if the feedback exceeds the user's limit, so that it is stored but not counted in rates.",
+        "False if the feedback exceeds the user's limit; such feedback is stored but not counted in rates.",
       ),
       traceId,
     ],
@@ -391,7 +391,7 @@ export const exportTables: readonly ExportTable[] = [
       column('source', 'text', '`annotated` or `detected`.'),
       column('occurred_at', 'timestamp', 'When the change took effect.'),
       column('recorded_at', 'timestamp', 'When the change was recorded.'),
-      column('changes', 'json', 'What changed, as an object or list.'),
+      column('changes', 'json', 'Details of the change, as an object or list.'),
     ],
   },
 ];

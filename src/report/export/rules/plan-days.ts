@@ -22,8 +22,8 @@ export interface ExportedDay extends DayDigest {
 }
 
 /**
- * How long after the end of a day its rows may still change without a new change time, because traces are being
- * completed.
+ * Time after the end of a day during which its rows may still change without a new change time, because traces are
+ * still being completed.
  */
 const COMPLETION_MS = HOUR_MS;
 

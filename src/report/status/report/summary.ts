@@ -1,4 +1,4 @@
-/** The first part of the weekly report: what changed in the period, and what to do now. */
+/** The first part of the weekly report: changes in the period, and what to do now. */
 import { formatValue, plural, signed } from '../../../core/format.ts';
 import { type Cause, causeTexts } from '../../../incidents/diagnosis/rules/cause.ts';
 import { pageStatistics } from '../../../incidents/diagnosis/rules/incident.ts';
@@ -76,7 +76,7 @@ export function whatToDo({ pipeline, sets, incidents, topics, from, until }: Wee
       return missing === 0
         ? []
         : [
-            `Review ${plural(missing, 'judged document')} of ${goldenSet} missing from the store: \`recalld golden check\`.`,
+            `Review ${plural(missing, 'judged document')} of ${goldenSet} missing from the store: run \`recalld golden check\`.`,
           ];
     }),
     ...(topics.length === 0 ? [] : [`Write content for ${plural(topics.length, 'uncovered topic')}, listed below.`]),
