@@ -56,7 +56,7 @@ export interface Nearest {
   readonly isShort: boolean;
 }
 
-/** How a product compares vectors, and what its scores are. */
+/** Metric by which a product compares vectors, and the kind of its scores. */
 export interface ScoredMetric {
   readonly metric: VectorMetric;
   readonly scoreKind: ScoreKind;

@@ -35,7 +35,7 @@ export const acts = [
 
 export interface Act {
   readonly at: Date;
-  /** Who made the change and from where: `keyHolder`, `consoleVisitor` or `commandUser`. */
+  /** Author of the change and its origin: `keyHolder`, `consoleVisitor` or `commandUser`. */
   readonly by: string;
   readonly act: (typeof acts)[number];
   /** Changed pipeline; null if the change affects none. */

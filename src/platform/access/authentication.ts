@@ -31,7 +31,7 @@ declare module 'fastify' {
   }
 }
 
-/** How long a valid key is cached. */
+/** Time for which a valid key is cached. */
 const KEY_CACHE_MS = 10_000;
 /**
  * Maximum number of keys and addresses whose requests are counted. Above it, the least recently used entry is dropped.

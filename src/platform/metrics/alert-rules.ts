@@ -23,11 +23,11 @@ export interface AlertRule {
   readonly alert: string;
   readonly severity: AlertSeverity;
   readonly expr: Expression;
-  /** How long the condition must be true before the alert fires, such as `5m`. */
+  /** Time for which the condition must be true before the alert fires, such as `5m`. */
   readonly for?: string;
   /**
-   * How long the alert keeps firing after the condition was last true, to avoid flapping. Default: the duration of a
-   * restart.
+   * Time for which the alert keeps firing after the condition was last true, to avoid flapping. Default: the duration
+   * of a restart.
    */
   readonly keepFiringFor?: string;
   /** Labels on each alert, in addition to `labels`. */
@@ -69,7 +69,7 @@ export interface RuleSettings {
   readonly groupLabels: readonly string[];
   /** Label `job` of recalld's targets. */
   readonly scrapeJob: string;
-  /** How long an alert on golden scores keeps firing, so that one good run among bad runs does not resolve it. */
+  /** Time for which an alert on golden scores keeps firing, so that one good run among bad runs does not resolve it. */
   readonly holdSeconds: number;
   readonly pipelines: readonly RulePipeline[];
   /** Histogram buckets for the latency of live queries, in seconds. */

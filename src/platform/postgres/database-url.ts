@@ -146,7 +146,7 @@ function tlsOf(mode: SslMode, query: URLSearchParams, field: string): tls.Connec
   };
 }
 
-/** Where common systems store trusted certificates. */
+/** Paths at which common systems store trusted certificates. */
 const systemBundles = [
   '/etc/ssl/certs/ca-certificates.crt',
   '/etc/pki/tls/certs/ca-bundle.crt',

@@ -133,7 +133,7 @@ async function readLag(replica: Pool, primary: Pool): Promise<number | null> {
   }
 }
 
-/** How long the replica's state is cached. */
+/** Time for which the replica's state is cached. */
 const STATE_CACHE_MS = 5000;
 /** Timeout for the state query; a slower replica counts as unreachable. */
 const STATE_TIMEOUT_MS = 1000;

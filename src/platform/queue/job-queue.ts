@@ -110,7 +110,7 @@ export interface JobSpec {
   /** Maximum number of attempts, including the first. The wait doubles after each attempt. */
   readonly attempts: number;
   readonly backoffMs: number;
-  /** How long an ended job's id blocks another job with the same id. */
+  /** Time for which an ended job's id blocks another job with the same id. */
   readonly retainSeconds: number;
 }
 

@@ -5,7 +5,7 @@ import { type ScheduledTask, schedule } from 'node-cron';
 import type { Logger } from '../../core/logger.ts';
 import { type Cron, latestOccurrence } from '../../math/schedule/occurrences.ts';
 
-/** How often recalld checks whether the clock was set back. */
+/** Interval at which recalld checks whether the clock was set back. */
 const CHECK_INTERVAL_MS = 5000;
 
 export function createSchedule(logger: Logger) {

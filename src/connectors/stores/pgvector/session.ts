@@ -27,7 +27,7 @@ export class CallFailure extends Error implements Failure {
 /** No response arrived within the time limit. */
 export class TimeOver extends Error {}
 
-/** Where the store is, worded for messages. */
+/** Location of the store, worded for messages. */
 export interface Place {
   /** Host and port, without user and password. */
   readonly address: string;

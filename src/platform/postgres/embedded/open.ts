@@ -76,7 +76,7 @@ export interface EmbeddedPostgresOptions {
   readonly logger: Logger;
   /** Aborts the start and cleans up; has no effect after the start. */
   readonly signal?: AbortSignal;
-  /** How long to wait for another process to release the folder. */
+  /** Maximum wait for another process to release the folder. */
   readonly waitLimitMs?: number;
 }
 
