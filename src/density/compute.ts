@@ -44,8 +44,8 @@ export interface VectorisedComplaints {
 }
 
 /**
- * Runs computations over query vectors in worker threads. Every call rejects with the reason of `signal` if it is
- * aborted, and with RecalldError overloaded if too many calls are waiting.
+ * Runs computations over query vectors in worker threads. Every call rejects with the reason of `signal` when `signal`
+ * aborts, and with RecalldError overloaded if too many calls are waiting.
  */
 export function createDensityCompute(pool: ThreadPool<typeof densityTasks>) {
   return {

@@ -41,8 +41,8 @@ const MAX_REPLAY_MS = DAY_MS;
 const NOTHING: BaselineProgress = { days: 0, sessions: 0 };
 
 /**
- * Builds a baseline from the queries measured so far, over at least the configured number of days. If there is no
- * baseline, its grade may be provisional. A provisional baseline is replaced only by one of page grade.
+ * Builds a baseline from the queries measured so far, over at least the configured number of days. The first baseline
+ * may be of provisional grade; only a baseline of page grade replaces it.
  *
  * @returns null if the store did not respond
  */

@@ -74,8 +74,8 @@ async function measurePipeline(
     try {
       await measureBatch(context, plan, claimed, turn, outcomes, signal);
     } finally {
-      // A worker that stops returns the queries it has not searched, so that other workers need not wait until the
-      // lease ends.
+      // When a worker stops, it returns the queries that it has not searched, so that others need not wait for the
+      // lease to end.
       const recorded = [...outcomes, ...unfinished(claimed, outcomes, clock.now())];
       await coverage.record(pipeline, recorded, { fingerprint, now: clock.now() });
     }

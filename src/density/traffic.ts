@@ -56,7 +56,7 @@ export async function readTraffic(
   return {
     queries,
     vectors,
-    /** Details of each query, in the order of the vectors, which are stored only once. */
+    /** Details of each query without its vector, in the order of `vectors`. */
     covered: usable.map(({ vector: _vector, ...query }) => query),
     tally,
     /** Number of skipped queries with different vector dimensions. */

@@ -15,7 +15,7 @@ const NPY_PREAMBLE_BYTES: number = NPY_MAGIC.length + 2 + 4;
 const MAX_HEADER_BYTES = 1024 * 1024;
 
 /**
- * Position of the header text, or the problem with the file, which completes the sentence `FILE ...`.
+ * Position of the header text, or the problem with the file, worded to complete the sentence `FILE ...`.
  *
  * @param preamble the first `NPY_PREAMBLE_BYTES` of the file, or all bytes of a shorter file
  */

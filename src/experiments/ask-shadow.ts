@@ -1,4 +1,4 @@
-/** Sends live queries to a shadow within its limits, and compares its results with the users' results. */
+/** Sends live queries to a shadow within its limits, and compares its results with those that users got. */
 
 import type { FoundDocument } from '../connectors/retrievers/retriever.ts';
 import { openThrottle } from '../connectors/throttle/throttle.ts';

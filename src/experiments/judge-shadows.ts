@@ -22,9 +22,9 @@ import type { ShadowAnswer, UnaskedQuery } from './sql/shadow-answers.ts';
 const PATIENCE_MS = 4 * HOUR_MS;
 
 /**
- * Runs one round for every shadow. A query selected for judging is sent to the shadow once the results of users are
- * graded. The round stays within the shadow's call budget and the judge's remaining daily budget. The round uses all
- * stored grades, including grades from earlier rounds. Repeating a round sends no query twice.
+ * Runs one round for every shadow. A query selected for judging is sent to the shadow once the results that users got
+ * are graded. The round stays within the shadow's call budget and the judge's remaining daily budget. The round uses
+ * all stored grades, including grades from earlier rounds. Repeating a round sends no query twice.
  *
  * @throws the errors of forEachPipeline, with the name of the shadow's target
  */
@@ -117,7 +117,7 @@ function contentsOf(
   const same = chunkSeparator === null ? documents : [];
   const best = [...new Map(found.map((one) => [one.id, one])).values()].slice(0, k);
   const contents = best.flatMap(({ id, text }) => {
-    // The text of the same document in the users' results is already graded, by its hash.
+    // If users got the same document, its text is already graded under the same hash.
     const shown = same.find((one) => one.id === id)?.hash;
     if (shown != null) return [{ hash: shown, text: null as string | null }];
     if (text == null || text.trim() === '') return [];

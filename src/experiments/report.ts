@@ -54,7 +54,7 @@ const comparisonSchema = z.object({
       run_id: z.string(),
       baseline_run_id: z.string(),
       latency_p95_ms: number.describe('p95 latency of the shadow run.'),
-      baseline_latency_p95_ms: number.describe('p95 latency of the pipeline run that it is compared with.'),
+      baseline_latency_p95_ms: number.describe('p95 latency of the pipeline run that the shadow run is compared with.'),
     })
     .nullable()
     .describe('For a golden set: the decisive test, or the latest test if none was decisive.'),

@@ -24,8 +24,8 @@ type DocumentTexts =
   | { readonly kind: 'unreachable'; readonly message: string };
 
 /**
- * Reads document texts: queries the retriever again, then looks for missing documents among the nearest stored chunks.
- * Deleted documents have no text. Rejects only with the reason of `signal`.
+ * Reads document texts: sends the query to the retriever again, then looks for missing documents among the nearest
+ * stored chunks. Deleted documents have no text. Rejects only with the reason of `signal`.
  */
 export async function documentTexts(
   plan: JudgingPlan,

@@ -73,7 +73,7 @@ export interface GradedBy {
   readonly fingerprint: string;
 }
 
-/** Share of the queries in a round, by lowest similarity, that are treated as unlike the store. */
+/** Share of the queries in a round, those with the lowest similarity, that are treated as unlike the store. */
 const NOVEL_SHARE = 0.1;
 
 const samplesSql = `

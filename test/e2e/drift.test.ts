@@ -65,7 +65,7 @@ describe('recalld drift', () => {
       'another dimension',
       '[1]\n[2]\n',
       whole,
-      /^recalld: current\.jsonl has 1-dimensional vectors and store\.npy has 2 dimensions; /,
+      /^recalld: current\.jsonl has 1-dimensional vectors, but those in store\.npy have 2 dimensions; /,
     ],
     [
       'a line that was cut',

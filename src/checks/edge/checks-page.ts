@@ -32,7 +32,7 @@ import type { CheckState } from '../rules/check-state.ts';
 import { type FoldedChange, foldFlapping } from '../rules/fold-flapping.ts';
 import { checkTable, unitOf } from './check-table.ts';
 
-/** More checks without data are collapsed, so that the failing ones and the history stay in view. */
+/** If more checks than this have no data, they are collapsed, so that failing checks and the history stay in view. */
 const MAX_OPEN = 10;
 
 export function checksPage(data: ChecksPageData): PageContent {

@@ -144,7 +144,7 @@ export function evaluateRegression(
     return { ...measured, verdict: 'ok', explanation };
   }
   const shown = isOneSided(found, 2 * check.alpha)
-    ? `more queries got ${found.losses > found.wins ? 'worse than better, but' : 'better than worse, and'} the mean shows no drop of ${decimal(check.drop)}`
+    ? `more queries got ${found.losses > found.wins ? 'worse than got better, but' : 'better than got worse, and'} the mean shows no drop of ${decimal(check.drop)}`
     : 'no relevant drop';
   return {
     ...measured,

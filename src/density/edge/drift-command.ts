@@ -94,7 +94,7 @@ export function driftCommand(
 }
 
 const HELP = `
-Files: .npy (2-d; float16, float32 or float64) or JSONL with one array of numbers per line. Vectors may have any length.
+Files: .npy (2-d; float16, float32 or float64) or JSONL with one array of numbers per line. Vectors need not be normalized.
 
 Scores, by exact search among distinct chunks (equal vectors count once):
   top-1-less-mean  cosine to the nearest chunk minus half of the query's mean cosine to the store (used by the daemon)

@@ -78,7 +78,7 @@ interface AlertIncident {
   readonly raisedMs: number;
   /** Upper bound of the 95 % CI of the density when the alert fired. */
   readonly raisedHigh: number;
-  /** True if the alert fired again soon after it was resolved. Only a full day resolves it now, so that it does not flap. */
+  /** True if the alert fired again soon after its resolution. To avoid flapping, only a full day resolves it now. */
   readonly hasReturned: boolean;
 }
 
@@ -253,8 +253,8 @@ function sizeSinceCalm(
 }
 
 /**
- * The alert is resolved by a day whose density is above the threshold, with a lower bound above the upper bound at which
- * the alert fired; or by a few hours that show it with more certainty, unless the alert has returned.
+ * The alert is resolved by a day whose density is above the threshold, with a lower bound above the upper bound at
+ * which the alert fired; or by a few hours that show it with more certainty, unless the alert has returned.
  */
 function resolution(
   policy: AlertPolicy,
@@ -275,8 +275,8 @@ function resolution(
     }
   }
   // A small region may have too few sessions in a day. In that case, earlier windows are added as needed, back to the
-  // alert. A lower bound above the threshold would rarely be reached on a healthy small site: 1,200 sessions a day
-  // determine a density to 5 %, and a ticket's threshold is 3 % below the healthy value.
+  // alert. A lower bound above the threshold would rarely be reached on a healthy small site: 1,200 sessions per day
+  // determine a density to within 5 %, and a ticket's threshold is 3 % below the healthy value.
   for (const size of sizes(MIN_RESOLVE_MS, MAX_POOL_MS, CONFIDENCE)) {
     if (size.sessions < MIN_SESSIONS) continue;
     if (size.density > floor && size.low > raisedHigh) return { kind: 'resolved', scope, size };

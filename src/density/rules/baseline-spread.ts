@@ -149,7 +149,7 @@ export function findRegions(vectors: Matrix, seed: number, count: number = regio
 /**
  * The region with the largest cosine to each row; the lowest number if there is a tie.
  *
- * @param lengths row lengths, if known
+ * @param lengths Euclidean norms of the rows, if known
  * @throws RangeError if the dimensions differ
  */
 export function assignRegions(vectors: Matrix, regions: Regions, lengths?: Float64Array): Int32Array {

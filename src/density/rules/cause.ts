@@ -115,8 +115,8 @@ export type Novelty = ReturnType<typeof noveltyOf>;
 
 /**
  * Tests whether uncovered queries are new. If the store never had the content, queries are both uncovered and novel. If
- * content was lost, old queries become uncovered. At other times, or from other users, new queries are about topics
- * that the store covers.
+ * content was lost, old queries become uncovered. Queries that are new only because of other times or other users are
+ * about topics that the store covers.
  *
  * @param values familiarity of one query per session, at least one
  * @param uncoveredExcess share of traffic uncovered beyond the baseline, see `UncoveredShare`

@@ -15,7 +15,8 @@ import {
 } from './pair-distances.ts';
 
 /**
- * Squared maximum mean discrepancy (Gretton et al. 2012) for the kernel exp(-gamma |a - b|^2): mean within x + mean within y - 2 mean between.
+ * Squared maximum mean discrepancy (Gretton et al. 2012) for the kernel exp(-gamma |a - b|^2): mean within x + mean
+ * within y - 2 mean between.
  *
  * @param gamma > 0; infinity is the kernel that is 1 for equal rows and 0 for others
  * @throws RangeError if a sample has fewer than two rows
@@ -69,7 +70,7 @@ export function twoBandwidthTest(distances: PairTable, gamma: number, assignment
   };
   const observed = statistic(Uint32Array.from({ length: n }, (_, row) => row));
   const permuted = Float64Array.from(assignments, statistic);
-  // Sums in another order differ in the last digits but must count as equal.
+  // Rounding makes equal sums differ in the last digits if their terms are added in another order.
   const least = observed - 1e-12;
   const reached = permuted.reduce((count, value) => count + (value >= least ? 1 : 0), 0);
   return {

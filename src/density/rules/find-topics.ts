@@ -11,7 +11,7 @@ import { measureWindow, type WindowMeasurement } from './measure-window.ts';
 import type { BaselineScores, ScoredQuery } from './query-score.ts';
 import { type BaselineTail, type TailQuery, tailClusters } from './tail-clusters.ts';
 
-/** Number of parts into which a cluster is split, which is enough to separate a mix of subjects. */
+/** Number of parts into which a cluster is split: enough to separate a mix of subjects. */
 const PARTS = 4;
 const STARTS = 2;
 const ITERATIONS = 20;

@@ -21,7 +21,7 @@ import { detectorScores, numberSessions, sessionMeans } from './sessions.ts';
 export type WindowMeasurement = ReturnType<typeof measureWindow>;
 
 /**
- * Measures one window. The result does not depend on the order of the queries, down to the last digit. Takes about 2 *
+ * Measures one window. The result is the same to the last digit, whatever the order of the queries. Takes about 2 *
  * queries * regions * columns floating-point operations.
  *
  * @param vectors matrix whose rows the queries refer to
@@ -66,7 +66,7 @@ export function measureWindow(
 /**
  * Region of each query; `NO_REGION` if the query has no vector or there are no regions.
  *
- * @param lengths of the vectors
+ * @param lengths Euclidean norms of the vectors
  */
 export function regionsOfQueries(
   queries: readonly MeasuredQuery[],

@@ -21,7 +21,7 @@ export type QueryDensity = NonNullable<ReturnType<typeof queryDensity>>;
 /** Mean surprise of the baseline queries, E[min(-ln u, ln 100)] for uniform u. */
 export const BASELINE_MEAN_X = 0.99;
 
-/** Number of sessions with which a density is accurate to about 13 %. */
+/** Number of sessions with which a density is accurate to within about 13 %. */
 export const MIN_SESSIONS = 200;
 
 /** Queries at or below this percentile of the baseline are uncovered. */
@@ -127,7 +127,9 @@ export function densityInterval(
   return { low: density * Math.exp(-reach), high: density * Math.exp(reach) };
 }
 
-/** Weighted share of the queries with a percentile <= `threshold` (ties in part), and its excess over the baseline. */
+/**
+ * Weighted share of queries with a percentile <= `threshold` (ties count in part), and its excess over the baseline.
+ */
 function uncoveredShare(ranks: readonly TiedRanks[], weights: Float64Array, sessions: number, threshold: number) {
   let total = 0;
   let uncovered = 0;

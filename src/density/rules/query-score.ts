@@ -74,7 +74,7 @@ export interface MeasuredQuery extends ScoredQuery {
  * Measurable queries in order, and the number of other queries. Includes queries without a vector: they have no region
  * and are compared with the whole baseline.
  *
- * @param lengths of the vectors, from rowLengths
+ * @param lengths Euclidean norms of the vectors, from rowLengths
  */
 export function measuredQueries(queries: readonly ScoredQuery[], lengths: Float64Array) {
   const measured: MeasuredQuery[] = [];

@@ -149,7 +149,7 @@ export function detectorScores({ all, regions }: SessionMeans) {
 }
 
 function scoresOf(means: Float64Array): ArrayLike<number> {
-  // A mean of several maximum surprises may exceed the maximum in the last digit.
+  // Because of rounding, a mean of maximum surprises may slightly exceed the maximum.
   return means.map((x) => Math.min(1, x / MAX_SURPRISE));
 }
 

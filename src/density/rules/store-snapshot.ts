@@ -61,14 +61,14 @@ export function storeShift(before: StoreCenter, after: StoreCenter) {
   return {
     /** 1 - cosine between the two centroids, 0 to 2; 1 if one of them has no direction. */
     centroidCosineDistance: lengths === 0 ? 1 : 1 - dotProduct(before.centroid, after.centroid) / lengths,
-    /** Current mean length divided by the previous mean length. */
+    /** Current mean norm of the vectors divided by the previous mean norm. */
     lengthRatio: before.meanLength === 0 ? 1 : after.meanLength / before.meanLength,
   };
 }
 
 export type StoreTraffic = NonNullable<ReturnType<typeof compareStoreWithTraffic>>;
 
-/** Maximum number of rows per side that are compared in pairs; all other rows only count in the shares. */
+/** Maximum number of rows per side for pairwise comparisons; the remaining rows count only in the shares. */
 const MAX_PAIRED = 1000;
 /** The neighborhood of a row extends to its fifth nearest row on the same side. */
 const NEIGHBOURS = 5;
@@ -143,8 +143,8 @@ function head(vectors: Matrix): Matrix {
 
 /**
  * Precision, recall, density and coverage of y (the compared sample) with respect to x (the sample to be covered). A
- * ball around each row extends to its k-th neighbor in its own sample, excluding the row; its surface is outside. With k rows or fewer, the radius is the distance to
- * the last neighbor.
+ * ball around each row extends to its k-th neighbor in its own sample, excluding the row; its surface is outside. With
+ * k rows or fewer, the radius is the distance to the last neighbor.
  *
  * @param k >= 1
  * @throws RangeError if a sample has fewer than two rows

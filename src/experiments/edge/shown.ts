@@ -112,7 +112,7 @@ function sentencesOf(one: Comparison): string[] {
     ...(test === null || test.latency_p95_ms === null || test.baseline_latency_p95_ms === null
       ? []
       : [
-          `${title}: 95 % of results within ${duration(test.latency_p95_ms / 1000)}, from the pipeline within ${duration(test.baseline_latency_p95_ms / 1000)}.`,
+          `${title}: 95 % of the shadow's calls take at most ${duration(test.latency_p95_ms / 1000)}, and 95 % of the pipeline's at most ${duration(test.baseline_latency_p95_ms / 1000)}.`,
         ]),
     ...(leftOut === 0 ? [] : [`${title}: ${plural(leftOut, 'query', 'queries')} excluded.`]),
   ];
@@ -130,7 +130,11 @@ function factsOf({ live, calls }: ShadowReport): ContentNode {
       `Live queries sent in ${live.days} days`,
       `${count(live.asked)}${live.failed === 0 ? '' : `, of which ${count(live.failed)} failed`}`,
     ),
-    fact('Rank-biased overlap with the results of users', share(live.overlap, 'score'), '1 means identical results.'),
+    fact(
+      'Rank-biased overlap with the results that users got',
+      share(live.overlap, 'score'),
+      '1 means identical results.',
+    ),
     fact('Queries with different results', share(live.changed, 'share')),
     fact(
       'Latency on live queries, median and p95',

@@ -42,7 +42,7 @@ export interface GoldenTest {
   readonly number: number;
   readonly goldenSetVersion: number;
   readonly runId: string;
-  /** The pipeline run that it is compared with. */
+  /** The pipeline run that the shadow run is compared with. */
   readonly against: string;
   /** Number of run pairs of the version at this test. */
   readonly runs: number;
@@ -79,8 +79,8 @@ export function statusOfTests<Test extends GoldenTest>(
 
 /**
  * Forecasts when a true difference will be detected with 80 % power: at the first future test whose smallest detectable
- * difference is small enough, planned with 90 %. The variance between queries remains, while the noise between runs
- * averages out:
+ * difference is small enough. To be safe, the forecast plans with 90 % power. The variance between queries remains,
+ * while the noise between runs averages out:
  *
  * variance of a query after r runs = sd^2 - noise^2 / runs + noise^2 / r
  *

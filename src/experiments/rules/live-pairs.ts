@@ -1,4 +1,4 @@
-/** Compares the results of users with the results of a shadow, by overlap and by judged nDCG, per query and per day. */
+/** Compares the results that users got with those of a shadow, by overlap and by judged nDCG, per query and per day. */
 
 import { DAY_MS } from '../../core/time.ts';
 import { documentOf } from '../../golden/rules/score-run.ts';
@@ -21,8 +21,8 @@ export type GradedPair = ReturnType<typeof scorePair>;
  * Computes nDCG@k of two lists for one query, against the ideal order of the documents in both. Against its own ideal
  * order, a list of only slightly relevant documents would score 1.
  *
- * @param baseline results of the user, and `candidate` results of the shadow: contents by name, best first, each at
- * most once
+ * @param baseline results that the user got; `candidate`: results of the shadow. Both: contents by name, best first,
+ * each once
  * @param grades of all of these contents
  */
 export function scorePair(
@@ -111,8 +111,9 @@ function detectable(variance: number, scale: number, alpha: number, power: numbe
 }
 
 /**
- * Forecasts when a true difference will be detected with 80 % power, planned with 90 % and a variance that is unlikely
- * to be too small. If future days resemble past days, the variance is inversely proportional to their number.
+ * Forecasts when a true difference will be detected with 80 % power. To be safe, the forecast plans with 90 % power and
+ * a variance that is unlikely to be too small. If future days resemble past days, the variance is inversely
+ * proportional to their number.
  *
  * @param days ascending
  * @param difference difference to detect, > 0

@@ -35,7 +35,7 @@ export interface ShadowAnswer {
   readonly latencyMs: number | null;
   /** Best first. */
   readonly documentIds: readonly string[];
-  /** Comparison with the results of the user; null if they could not be compared. */
+  /** Comparison with the results that the user got; null if they could not be compared. */
   readonly overlap?: { readonly overlap: number; readonly isChanged: boolean } | null;
   /** nDCG of both lists from the grades of their first k documents; null if a document has no grade. */
   readonly judged?: { readonly k: number; readonly scores: GradedPair | null };
@@ -200,7 +200,7 @@ export function createShadowAnswers(pool: Pool) {
       );
     },
 
-    /** Returns the queries whose results overlap least with the users' results. */
+    /** Returns the queries whose shadow results overlap least with those that users got. */
     async mostChanged(
       { pipeline, experiment, fingerprint }: ExperimentKey,
       since: Date,

@@ -1,7 +1,7 @@
 /**
  * Cleans up after pipelines, golden sets and checks that were removed from the config. Each scheduler records what its
  * config contains once a minute. If no scheduler has recorded an item for five minutes, the item counts as removed and
- * its incident is closed. During a rolling deployment, two configs are active, and neither closes or reopens incidents
+ * its incident is closed. During a rolling deployment, two configs are active, and neither closes nor reopens incidents
  * of the other.
  */
 import type { Pool, PoolClient } from 'pg';
@@ -48,7 +48,7 @@ export function partsOfConfig(
 }
 
 /**
- * Records the configured parts, and ends the parts that are no longer in any config.
+ * Records the configured items, and marks items that are no longer in any config as removed.
  *
  * @param since start of this scheduler. A scheduler that has just started may be the first of several replicas to
  *   restart

@@ -73,7 +73,7 @@ export async function pipelinesToDiagnose(
  *
  * @param probeParts runs once per incident, to measure the store, embedder and index at its start
  * @returns null if no alert fires, or if all firing alerts belong to an incident that is already resolved
- * @throws AggregateError with the errors of failed probes, after diagnosing the incident without them
+ * @throws AggregateError with the errors of failed probes; the incident is diagnosed first, without these probes
  */
 export async function updateIncident(
   context: Context,

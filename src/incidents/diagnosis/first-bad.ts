@@ -1,4 +1,4 @@
-/** Finds the onset of a pipeline's firing alerts, which is their first bad measurement. */
+/** Finds the onset of a pipeline's firing alerts: their first bad measurement. */
 
 import { isBreach, thresholdCheckName } from '../../checks/rules/threshold.ts';
 import type { Context } from '../../core/context.ts';

@@ -8,7 +8,7 @@ import { describeDelays, isStarvedForAlert, type OwnDelays } from './rules/own-d
 /** Alert rule for a blocked event loop, which covers every process of recalld. */
 export const STARVED_ALERT = 'RecalldStarved';
 
-/** A shorter shortage does not fire an alert, even if it covers a short run completely. */
+/** A shortage below this limit fires no alert, even if it covers a short run completely. */
 const MIN_STARVED_MS = 10 * MINUTE_MS;
 
 /** @param ownLag null if the process does not record its delays */

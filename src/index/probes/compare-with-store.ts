@@ -47,9 +47,9 @@ type Compared = { readonly reason: string; readonly message: string } | Paramete
 
 /**
  * Measures `store_agreement`: the mean share of returned documents that are also among the nearest chunks (as many
- * chunks as documents) in the store. Measures `missed_foreign_ratio`: among the stored relevant documents that the run
- * missed, the share whose vector does not match what the embedder returns for their text. Records the reason if a value
- * is missing. Rejects with the reason of `signal`, and on database errors.
+ * chunks as documents) in the store. Measures `missed_foreign_ratio`: the share of missed documents (relevant and in
+ * the store) whose vector does not match what the embedder returns for their text. Records the reason if a value is
+ * missing. Rejects with the reason of `signal`, and on database errors.
  */
 export async function compareWithStore(
   context: Context,

@@ -21,7 +21,7 @@ const SAMPLED_QUERIES = 1000;
 /** Number of sampled vectors that are searched for duplicates. */
 const DUPLICATE_CHECKS = 100;
 const DUPLICATE_SIMILARITY = 1 - 1e-6;
-/** An approximate search for two vectors may miss one of two equal vectors. */
+/** Number of requested neighbors. An approximate search for only two may miss one of two equal vectors. */
 const DUPLICATE_NEIGHBOURS = 10;
 
 /**

@@ -197,7 +197,7 @@ export interface ProbedPipeline {
   readonly store: VectorStore | null;
   /** The embedder; null if none is configured. */
   readonly embedder: Embedder | null;
-  /** Maximum number of live queries that are searched twice; 0 for none, because exact searches are expensive. */
+  /** Maximum number of live queries per probe, each of which needs an expensive exact search; 0 disables the probe. */
   readonly annRecall: { readonly queries: number; readonly k: number };
 }
 

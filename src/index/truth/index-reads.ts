@@ -174,7 +174,7 @@ export type IndexPageData = Awaited<ReturnType<typeof readIndexPage>>;
 const LISTED_DOCUMENTS = 50;
 const LISTED_DEPLOYMENTS = 5;
 /**
- * Time range of the hub section on the page, which is shorter than for the command because the page is opened often.
+ * Time range of the hub section on the page; shorter than that of the command, because the page is opened often.
  */
 const HUBS_MS = 7 * DAY_MS;
 const hubsWindow = { k: 10, limit: 5000 };

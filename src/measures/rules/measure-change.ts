@@ -75,8 +75,8 @@ const minEpisodeChanges: Readonly<Record<string, { readonly absolute: number; re
   episode_repeats: { absolute: 0.05, relative: 0.35 },
 };
 /**
- * Smallest change of a duration that matters, relative and in seconds. A busy machine may double latencies, and users who
- * wait for a generated answer do not notice a fifth of a second.
+ * Smallest change of a duration that matters, relative and in seconds. A busy machine may double latencies, and users
+ * who wait for a generated answer do not notice a fifth of a second.
  */
 const MIN_RELATIVE_DELAY = 1;
 const MIN_DELAY_SECONDS = 0.2;
@@ -90,7 +90,7 @@ const EVALUATION_INTERVAL_MS = 5 * MINUTE_MS;
 
 /**
  * Learns the normal range from earlier values: their median, plus and minus as many standard deviations as the false
- * alert budget requires. Excludes values whose window overlaps the newest one, values during an incident, and values
+ * alert budget requires. Excludes values whose window overlaps the newest window, values during an incident, and values
  * that were compared with another pinned run. Once there are enough values since the latest deployment, older values
  * are ignored.
  *

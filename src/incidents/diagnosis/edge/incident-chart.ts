@@ -78,7 +78,7 @@ async function readPoints(
   return trends.get(score) ?? [];
 }
 
-/** Returns the score of the run that a regression check compares with; null for other checks. */
+/** Returns the score of the baseline run of a regression check; null for other checks. */
 async function baselineOf(db: Context['db'], { worst, measured }: AlertTimeline): Promise<number | null> {
   if (worst.comparedWith == null || measured === undefined) return null;
   const { measure, k } = parseMetricKey(measured.measure);

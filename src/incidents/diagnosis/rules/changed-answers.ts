@@ -1,6 +1,6 @@
 /**
- * Compares golden run results with an earlier run: which results changed, what caused a drop in score, and at which
- * retriever stage documents were lost.
+ * Compares the results of a golden run with those of an earlier run: which results changed, what caused a drop in
+ * score, and at which retriever stage documents were lost.
  */
 
 import type { GoldenQuery } from '../../../core/model.ts';
@@ -120,7 +120,7 @@ export function changedAnswers(
   };
 }
 
-/** Default measure for the comparison of runs, unless a failing check has another measure. */
+/** Measure for the comparison of runs if no failing check determines it. */
 export function widestNdcg(before: ComparedSide, after: ComparedSide): RunMetricKey {
   const k = Math.min(Math.max(...before.settings.cutoffs), Math.max(...after.settings.cutoffs));
   return { measure: 'ndcg', k };

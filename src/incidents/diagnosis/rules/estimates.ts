@@ -31,7 +31,7 @@ export function weightOf(sign: Pick<Sign, 'name' | 'state'>, cause: NamedCause, 
 }
 
 /**
- * An edge whose judgment weight is at least this many nats points to a cause by itself. A weaker edge only supports the
+ * An edge whose judged weight is at least this many nats points to a cause by itself. A weaker edge only supports the
  * cause.
  */
 const OWN_SIGN = 2;

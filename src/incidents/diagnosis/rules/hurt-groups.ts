@@ -1,6 +1,6 @@
 /**
- * Finds the group of golden queries that lost most: a segment, from the tags of the golden set, or a kind, from the
- * query texts.
+ * Finds the group of golden queries whose scores dropped most: a segment (from the tags of the golden set) or a kind
+ * (from the query texts).
  */
 
 import type { GoldenQuery } from '../../../core/model.ts';

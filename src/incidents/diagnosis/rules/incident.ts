@@ -24,7 +24,7 @@ export interface Alert {
   readonly comparedWith?: string | null | undefined;
   /** The stored measure of the alert, for its chart; absent if it has none. */
   readonly measured?: Measured | undefined;
-  /** Start of the data behind the alert, such as of a live window; absent for a golden score or a state. */
+  /** Start of the data behind the alert, for example of a live window; absent for a golden score or a state. */
   readonly from?: Date | undefined;
 }
 
@@ -213,7 +213,7 @@ function isSameBaseline(comparedWith: Alert['comparedWith'], than: AlertTimeline
 
 export type Trend = 'worse' | 'steady' | 'recovering';
 
-/** How long after a recovery alerts on earlier data are ignored, even if their window is longer. */
+/** Time after a recovery during which alerts on earlier data are ignored, even if their window is longer. */
 const ECHO_MS = 2 * HOUR_MS;
 
 /** A density alert rests on all windows since coverage dropped. */
@@ -225,8 +225,8 @@ function looksBack(alert: Pick<Alert, 'rule' | 'from'>, recoveredAt: Date): bool
 }
 
 /**
- * Returns true if an alert only covers an incident that has resolved, and therefore does not open a new one. No page on
- * live traffic is held back, because the fault may have returned.
+ * Returns true if an alert only covers an incident that has resolved, and therefore does not open a new one. A critical
+ * alert is an echo only if it is about query density; otherwise the fault may have returned.
  */
 export function isEcho(alert: Pick<Alert, 'rule' | 'severity' | 'from'>, resolvedAt: Date, at: Date): boolean {
   if (at.getTime() - resolvedAt.getTime() > ECHO_MS || (alert.severity === 'critical' && !isDensity(alert)))
@@ -256,7 +256,7 @@ export function trendOf(timeline: readonly AlertTimeline[], firing: readonly Ale
   return trends.has('steady') ? 'steady' : 'recovering';
 }
 
-/** Returns true if an alert resolved recently, or still fires because of hysteresis although its value is good again. */
+/** Returns true if an alert resolved recently, or still fires because of hysteresis with a good value. */
 function isFixed({ name, endedAt, worst }: AlertTimeline, firing: readonly Alert[], at: Date): boolean {
   const alert = firing.find((one) => one.name === name);
   if (alert === undefined) return endedAt === null || at.getTime() - endedAt.getTime() <= ECHO_MS;
@@ -281,7 +281,7 @@ export type Said = Pick<Diagnosis, 'cause' | 'confidence' | 'alerts' | 'runId' |
  * Returns true if a new diagnosis replaces the last one.
  * - The same diagnosis is recorded again, with new numbers, if a run is worse than all earlier runs.
  * - A guess is replaced by a more certain diagnosis.
- * - A trusted cause is replaced by another cause if another alert fires or another run points to it. A trusted cause is never replaced by `unknown`.
+ * - A trusted cause is replaced by another cause (never `unknown`) if another alert fires or another run points to it.
  * - During recovery, only the run that was already examined can change the diagnosis: other changes mean that the fault
  *   is fixed and the remaining alerts have not been evaluated since. A resolved alert also counts as recovery, unless
  *   another alert is worse than before.

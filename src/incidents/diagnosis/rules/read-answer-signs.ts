@@ -82,7 +82,7 @@ const MOVE = 0.85;
 /** Reads whether queries still get the surviving documents, as is the case if documents were deleted. */
 function readSurvivingDocuments({ kept, keptOfThere }: ChangedAnswers): Sign[] {
   if (kept === null || keptOfThere === null || kept >= INTACT) return [];
-  const sentence = `Of their earlier documents that any query still gets, queries keep ${percentage(keptOfThere)}.`;
+  const sentence = `Queries still get ${percentage(keptOfThere)} of those earlier documents that any query still gets.`;
   if (keptOfThere >= STAY) return [sign('surviving_documents', 'stay', sentence)];
   return keptOfThere < MOVE ? [sign('surviving_documents', 'move', sentence)] : [];
 }
@@ -116,7 +116,7 @@ const COLLAPSED = 0.2;
 function readDocuments({ documentsBefore, vanished, appeared, answered, empty }: ChangedAnswers): Sign[] {
   if (documentsBefore === 0) return [];
   const share = vanished / documentsBefore;
-  const sentence = `Of ${documentsBefore} documents that were retrieved before, ${vanished} are no longer retrieved, and ${appeared} are new.`;
+  const sentence = `${vanished} of the ${documentsBefore} documents retrieved before are no longer retrieved; ${appeared} other documents now are.`;
   const state = share < SOME_DOCUMENTS ? 'same' : appeared >= REPLACED * vanished ? 'replaced' : 'vanished';
   const now = documentsBefore - vanished + appeared;
   const isCollapsed = now <= COLLAPSED * documentsBefore && empty < answered / 2;

@@ -70,8 +70,8 @@ function readLiveEmpty({ value, ciLow, n, before }: ObservedShare): Sign[] {
 }
 
 const saidBy = {
-  none: 'within chance',
-  detected: 'by model grades only',
+  none: 'which may be due to chance',
+  detected: 'according to model grades only',
   confirmed: 'confirmed by human judgments',
   rejected: 'not confirmed by human judgments',
 } as const;
@@ -98,7 +98,7 @@ function readJudge(judge: 'same' | 'changed'): Sign {
 }
 
 /**
- * Factor by which p95 must rise. As for golden queries, p95 must at least double, and rise by more than a busy machine
+ * Factor by which p95 must rise. As with golden queries, p95 must at least double, and rise by more than a busy machine
  * explains.
  */
 const SLOWER = 2;
@@ -160,8 +160,8 @@ function readTopQuery({ value, ciLow, n, before }: ObservedValue): Sign[] {
 /** Minimum drop in the share of the usual language, as a fraction. */
 const OTHER_LANGUAGE = 0.08;
 /**
- * How much further than its 95 % bound a share must be from its normal value: three standard errors. Where users write in
- * two languages, chance moves their shares beyond the bound in one of forty windows.
+ * How much further than its 95 % bound a share must be from its normal value: three standard errors. Where users write
+ * in two languages, chance moves their shares beyond the bound in one of forty windows.
  */
 const THREE_SIGMA = 3 / 1.96;
 
@@ -231,7 +231,7 @@ function readAnswerLike({ value, ciLow, n, before }: ObservedValue): Sign[] {
 }
 
 function readRewriteGain({ value, ciHigh, n, before }: ObservedValue): Sign[] {
-  const sentence = `Rewriting a query changes its judged score by ${decimal(value)} (${n} queries), by ${decimal(before)} before.`;
+  const sentence = `Rewriting a query changes its judged score by ${decimal(value)} (${n} queries); before, it changed by ${decimal(before)}.`;
   const values = { before, now: value, unit: 'score' } as const;
   if (ciHigh < before && value <= before - LESS_GAIN) return [sign('rewrite_gain', 'fell', sentence, values)];
   return value > before - LESS_GAIN ? [sign('rewrite_gain', 'as_before', sentence, values)] : [];

@@ -37,7 +37,7 @@ function readFailures({ outcomes, failure }: ObservedRun): Sign[] {
     return [sign('failures', 'none', `${total - error - timeout} of ${total} golden queries were answered.`, values)];
   const extent = share < MOSTLY_FAILING ? 'some' : 'most';
   if (timeout > error) {
-    const sentence = `${timeout} of ${total} golden queries timed out${error === 0 ? '' : `, ${error} failed`}.`;
+    const sentence = `${timeout} of ${total} golden queries timed out${error === 0 ? '' : `, and ${error} failed`}.`;
     return [
       sign('failures', extent, sentence, values),
       sign('failure_kind', 'timeouts', 'Most failures are timeouts.'),
@@ -142,8 +142,9 @@ function readLabels(labels: ObservedLabels | null, goneBefore: number | null): S
 function readForbidden(forbidden: ObservedRun['forbidden']): Sign[] {
   if (forbidden === null || forbidden.asked === 0) return [];
   const { asked, results } = forbidden;
-  if (results === 0) return [sign('forbidden', 'none', `No forbidden document was returned for ${asked} queries.`)];
-  const sentence = `${results} forbidden ${results === 1 ? 'document was' : 'documents were'} returned for ${asked} queries, which were sent twice.`;
+  if (results === 0)
+    return [sign('forbidden', 'none', `No forbidden document was returned for ${plural(asked, 'query', 'queries')}.`)];
+  const sentence = `${results} forbidden ${results === 1 ? 'document was' : 'documents were'} returned for ${plural(asked, 'query', 'queries')}, each sent twice.`;
   return [sign('forbidden', 'some', sentence)];
 }
 
@@ -229,7 +230,7 @@ function readSegments({ names, others }: HurtSegments): Sign {
   return sign(
     'segment',
     'several',
-    `Queries of ${names.length} segments lost (${shown}); queries of ${others} other segments did not.`,
+    `Scores dropped in ${names.length} segments (${shown}), and not in ${others} others.`,
   );
 }
 
@@ -250,7 +251,7 @@ function readGroup(name: 'segment' | 'query_kind', group: HurtGroup | null): Sig
   if (group === null || (isAlone(group) && group.chance > BY_CHANCE)) return [];
   const { n, inside, outside, searched } = group;
   const what = name === 'segment' ? 'segments' : 'kinds';
-  const sentence = `A query ${group.name} lost ${decimal(inside)} (${n} queries), any other query ${decimal(outside)} (${searched} ${what} compared).`;
+  const sentence = `A query ${group.name} lost ${decimal(inside)} on average (${n} queries); any other query lost ${decimal(outside)} (${searched} ${what} compared).`;
   return [sign(name, isAlone(group) ? 'one' : 'spread', sentence)];
 }
 
@@ -284,7 +285,7 @@ function readAgain({ changed, inOne, back, alike, unlike }: RepeatedAnswers): Si
   return isBothWays && inOne >= changed / 4 && unlike <= changed / 5 ? [sign('again', 'alternates', sentence)] : [];
 }
 
-/** For results from an old index, most queries match the old run, far more than match the last good run. */
+/** If the results come from an old index, most queries match the old run, and far fewer match the last good run. */
 const ALIKE = 0.8;
 const FAR_MORE = 0.3;
 /** A run whose similarity to the last good run is below this value comes from another index. */

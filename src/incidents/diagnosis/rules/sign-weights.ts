@@ -6,7 +6,7 @@ export type SignWeights = {
   readonly [Name in SignName]?: Readonly<Partial<Record<(typeof signStates)[Name][number], number>>>;
 };
 
-/** Weights of signs that do not occur while each query gets its own texts, each of them complete and only once. */
+/** Weights of signs that do not occur while each query gets its own texts, complete and without repeats. */
 export const textsAsBefore: SignWeights = {
   foreign_lists: { some: -4 },
   common_document: { rose: -3 },
@@ -34,5 +34,5 @@ export const documentsAsBefore: SignWeights = {
   store_size: { emptied: -5, fell: -2.5, steady: 0.3 },
 };
 
-/** Weights of signs that the retriever answers. A failing retriever hides other faults. */
+/** Weights of signs that do not occur while the retriever answers. A failing retriever hides other faults. */
 export const answered: SignWeights = { failures: { most: -3 } };

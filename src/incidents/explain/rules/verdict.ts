@@ -159,7 +159,9 @@ function lostBetweenStages(
   const { name, rank } = best;
   const next = named.slice(last + 1).find(({ isSide }) => !isSide)?.name ?? null;
   const after = finalRank === null ? 'it is missing' : `it is at rank ${finalRank}`;
-  const evidence = [`The stage ${name} ranked the document ${rank}; after ${next ?? 'the later stages'} ${after}.`];
+  const evidence = [
+    `The document is at rank ${rank} after the stage ${name}; after ${next ?? 'the later stages'}, ${after}.`,
+  ];
   if (next !== null && /filter/.test(next))
     return { verdict: 'filtered', evidence, action: `Find out which rule in ${next} removes the document.` };
   if (rank <= k)
@@ -340,7 +342,7 @@ function searched(
       const setting = store.breadth === null ? 'of the index that determines how much a search scans' : store.breadth;
       if (common < SHARED)
         return unknown(
-          `${evidence[0] ?? ''} The retriever returns other documents than the index, so this may not be the cause.`,
+          `${evidence[0] ?? ''} The retriever and the index return different documents, so this may not be the cause.`,
           'Name the stages of the retriever in `results.stages`.',
         );
       return { verdict: 'index_miss', evidence, action: `Raise the setting ${setting}, or rebuild the index.` };

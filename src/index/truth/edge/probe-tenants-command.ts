@@ -10,6 +10,7 @@ import { type ConfiguredOptions, configuredCommand, parseCount, printJson, print
 import type { VectorStore } from '../../../connectors/stores/vector-store.ts';
 import type { Context } from '../../../core/context.ts';
 import { RecalldError } from '../../../core/errors.ts';
+import { plural } from '../../../core/format.ts';
 import type { GoldenQuery } from '../../../core/model.ts';
 import { parseSetName } from '../../../golden/edge/commands/sets.ts';
 import { goldenSetVersionJson } from '../../../golden/golden-set-schema.ts';
@@ -200,5 +201,5 @@ type ProbedSegment = Awaited<ReturnType<typeof probeTenants>>['probed'][number];
 
 function probedLine({ segment, queries, prefix, ids }: ProbedSegment, asked: string): string {
   const forbidden = prefix === null ? `${ids} of its ids` : `ids starting with ${JSON.stringify(prefix)}`;
-  return `${queries} queries sent as ${asked} with texts of ${segment}. Forbidden: ${forbidden}.`;
+  return `${plural(queries, 'query', 'queries')} with texts of ${segment}, to be sent as ${asked}. Forbidden: ${forbidden}.`;
 }

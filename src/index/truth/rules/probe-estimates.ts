@@ -123,8 +123,8 @@ export interface Arrival {
 
 /**
  * Estimates the time within which a share of all changes arrives, with the Kaplan-Meier estimator, which treats waiting
- * changes as censored. A change arrived between two checks. The lower bound assumes that it arrived right after the
- * first check; the upper bound and the value assume right before the second check. If there are too few changes or
+ * changes as censored. A change arrived between two checks. The lower bound assumes an arrival right after the first
+ * check; the upper bound and the value assume an arrival right before the second check. If there are too few changes or
  * arrivals, there is no upper bound.
  *
  * @param share in (0, 1)

@@ -125,7 +125,7 @@ describe('the regression check', () => {
     const oneWay = { difference: -0.01, ciLow: -0.015, ciHigh: -0.005, p: 0.001, wins: 0, losses: 43, n: 160 };
     const { verdict, explanation } = evaluateRegression(check, aRun(oneWay), []);
     expect(verdict).toBe('ok');
-    expect(explanation).toContain('more queries got worse than better');
+    expect(explanation).toContain('more queries got worse than got better');
   });
 
   it('has no data, with the reason, without a comparison or without its measure in it', () => {

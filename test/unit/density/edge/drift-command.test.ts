@@ -361,7 +361,7 @@ describe('recalld drift rejects', () => {
     await expect(run([STORE, REFERENCE, short])).rejects.toMatchObject({
       code: 'file_malformed',
       message:
-        `${join(folder, 'current.jsonl')} has 7-dimensional vectors and ${join(folder, 'store.npy')} has 8 dimensions; ` +
+        `${join(folder, 'current.jsonl')} has 7-dimensional vectors, but those in ${join(folder, 'store.npy')} have 8 dimensions; ` +
         'use files of one embedding model.',
     });
   });

@@ -253,7 +253,7 @@ export function shownBy(incident: Incident): Link | null {
 
 const outdatedJudgments: ReadonlySet<Cause> = new Set(['corpus_changed', 'ids_renamed', 'golden_labels']);
 
-/** Queries of a run that show a failing measure, unless their scores do. The list of queries has no latencies. */
+/** List of queries that shows a failing measure other than a score. No list shows latencies. */
 const viewsOfMeasures = new Map<string | undefined, QueryView | 'none'>([
   ['retriever_error_ratio', 'failed'],
   ['retriever_latency_p95_seconds', 'none'],

@@ -107,7 +107,7 @@ function reliabilityLine({ confidence, cause }: Incident, known: readonly Reliab
   if (own === undefined || own.marked === 0 || cause === 'unknown') return null;
   return styledParagraph(
     'quiet',
-    `People marked ${plural(own.marked, 'cause')} with ${confidence} confidence; ${own.right} ${own.right === 1 ? 'was' : 'were'} right.`,
+    `People marked ${plural(own.marked, `${confidence}-confidence cause`)}; ${own.right} ${own.right === 1 ? 'was' : 'were'} right.`,
   );
 }
 

@@ -363,7 +363,7 @@ export function pagesPart({ incidents, density, from, until }: WeeklyReport): Se
         : fact(
             'Density pages',
             String(ofDensity),
-            `alerts.false_pages.drift accepts ${acceptedText(budget, until.getTime() - from.getTime())} false ones in this period: ${plural(budget.count, 'page')} in ${duration(budget.periodMs / 1000)}, over all pipelines together`,
+            `alerts.false_pages.drift accepts ${acceptedText(budget, until.getTime() - from.getTime())} false pages in this period (${plural(budget.count, 'page')} in ${duration(budget.periodMs / 1000)}, over all pipelines together)`,
           ),
     ),
     budget === null && lead('Query density is not monitored here, so there is no budget of false pages.'),

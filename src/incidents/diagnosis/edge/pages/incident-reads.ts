@@ -118,7 +118,7 @@ function rankIn(documents: readonly RetrievedDocument[], id: string): number | n
   return index < 0 ? null : index + 1;
 }
 
-/** Returns the relevant documents that either answer has, with their ranks, the highest earlier rank first. */
+/** Returns the relevant documents in either answer with their ranks, best earlier rank first. */
 export function relevantRanks(
   { judgments }: Pick<GoldenQuery, 'judgments'>,
   before: readonly RetrievedDocument[],
@@ -163,5 +163,5 @@ async function readLiveQueries(context: Context, incident: Incident) {
   return { lead: 'Judged queries whose best document has the lowest grade.', page: 'judge', texts } as const;
 }
 
-/** Length of the window before an incident whose judged queries determined the failing measure. */
+/** Length of the window of judged queries, before an incident, that determined the failing measure. */
 const WINDOW_MS = 3 * HOUR_MS;
