@@ -131,7 +131,7 @@ const belowCheck = z
       .describe('The check fails below this value, such as 0.6. Must be above 0, except for `rewrite_gain`.'),
     ...thresholdShape,
   })
-  .describe('A minimum for a measure of live traffic, query density, the index or golden labels.');
+  .describe('A minimum for a measure of live traffic, query density, the index or golden judgments.');
 
 const scoreAtCutoffCheck = z
   .strictObject({

@@ -27,7 +27,7 @@ function isOneOf(...kinds: readonly CheckKind[]): string {
   return `and ${onCheck} ${maxBy(check, 'recalld_check_info', { kind: kinds })}`;
 }
 
-/** Excludes checks that fail only because the retriever is down, which has a separate alert. */
+/** Excludes checks that fail only because of a retriever outage, which has a separate alert. */
 const unlessOutage = `unless ${onCheck} ${maxBy(check, 'recalld_check_outage')} == 1`;
 
 const silentWhileCritical = { alerts: ['RecalldCheckCritical'], on: check };

@@ -26,8 +26,8 @@ export interface RegressionCheck {
   readonly alpha: number;
   readonly severity: Severity;
   /**
-   * The check fails after this number of consecutive runs with the drop, and is resolved after as many consecutive runs
-   * without it.
+   * The check fails after this number of consecutive runs with the drop, and passes again after as many consecutive
+   * runs without it.
    */
   readonly runs: number;
 }

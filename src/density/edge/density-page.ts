@@ -116,7 +116,7 @@ function coverageChart(
   });
 }
 
-/** Statistics for experts: the alert statistic, which determines the verdict, and descriptive ones. */
+/** Statistics for experts: the alert statistic, which determines the verdict, and descriptive statistics. */
 function details(data: DensityPageData): Content {
   const { density, distributions, currentQueries } = data;
   return [

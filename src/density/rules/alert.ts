@@ -127,7 +127,7 @@ const MIN_EARLY_MS = 2 * HOUR_MS;
 const MIN_EARLY_SESSIONS = 100;
 /** Confidence of the interval of an early resolution: there is one for each window and each start of a period. */
 const EARLY_CONFIDENCE = 0.999;
-/** An alert that fires again this soon after its resolution has returned. */
+/** An alert that fires again within this time after its resolution counts as returned. */
 const RETURN_MS = 2 * DAY_MS;
 /** Maximum logarithm; e^700 is near the largest double. */
 const MAX_LOG = 700;
@@ -164,7 +164,7 @@ export function stepAlert(
 ): AlertStep {
   const closed = history.at(-1);
   if (closed === undefined || closed.startMs < state.closedMs) {
-    throw new RangeError('Each window must be tested exactly once, in the order of time.');
+    throw new RangeError('Each window must be tested exactly once, in chronological order.');
   }
   const nowMs = closed.endMs;
   const resolved = resolution(policy, state.incident, history, nowMs);
@@ -253,8 +253,8 @@ function sizeSinceCalm(
 }
 
 /**
- * The alert is resolved by a day whose density is above the threshold, with a lower bound above the upper bound at
- * which the alert fired; or by a few hours that show it with more certainty, unless the alert has returned.
+ * Either of two periods resolves the alert: a day whose density is above the threshold, with a lower bound above the
+ * upper bound at firing; or, unless the alert has returned, a few hours that show this with more certainty.
  */
 function resolution(
   policy: AlertPolicy,

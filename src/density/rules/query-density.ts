@@ -147,8 +147,8 @@ export type UncoveredShare = ReturnType<typeof uncoveredShareOf>;
 
 /**
  * Confidence intervals of an uncovered share and of its excess over the baseline. The intervals are Wilson intervals
- * for 1 / (1/n + 1/N) sessions: the threshold is a percentile estimated from N sessions, whose error is about the error
- * of a share of N.
+ * for 1 / (1/n + 1/N) sessions: the threshold is a percentile estimated from N sessions, with about the same error as a
+ * share of N sessions.
  *
  * @param sessions n, >= 1
  * @param baselineSessions N; infinity when comparing shares of one baseline, because they share its error

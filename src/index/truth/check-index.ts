@@ -316,7 +316,7 @@ function gaps(context: Context, plan: IndexPlan, phase: Phase, reason: string, m
 /** Number of waiting changes checked per round, least recently checked first. */
 const MAX_WAITING = 1000;
 const DOCUMENTS_PER_CALL = 20;
-/** Maximum number of documents whose chunks are read to find a version, which takes one call for a few documents. */
+/** Maximum number of documents whose chunks are read to find a version; one call reads only a few documents. */
 const MAX_VERSIONS = 200;
 
 async function checkArrivals(run: PhaseRun): Promise<void> {

@@ -1,5 +1,5 @@
 /**
- * Alerts on judges: unreachable, failing, disagreeing with people, changed, or no longer measured; and on drops of
+ * Alerts on judges (unreachable, failing, changed, no longer measured, or disagreeing with people) and on drops of
  * judged relevance.
  */
 import {

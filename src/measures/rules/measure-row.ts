@@ -7,11 +7,11 @@ export type MeasureScale = 'count' | 'share' | 'score' | 'seconds' | 'other';
 export interface ThresholdPolicy {
   readonly worse: 'below' | 'above';
   /**
-   * Range of values: `share` lies in [0, 1]; `seconds` is a duration; `multiple` is relative to the baseline, which is 1;
-   * `mean` is a mean count; `difference` of two scores lies in [-1, 1].
+   * Range of values: `share` lies in [0, 1]; `seconds` is a duration; `multiple` is relative to the baseline, which is
+   * 1; `mean` is a mean count; `difference` of two scores lies in [-1, 1].
    */
   readonly unit: 'share' | 'seconds' | 'multiple' | 'mean' | 'difference';
-  /** Default minimum number of queries, opinions or sessions; with fewer, there is no data. */
+  /** Default minimum number of queries, feedback items or sessions; with fewer, there is no data. */
   readonly minN: number;
   /** Default number of consecutive new measurements that must agree before the verdict changes. */
   readonly confirm: number;

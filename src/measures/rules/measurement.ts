@@ -83,7 +83,7 @@ export interface Measurement extends Measuring {
   readonly ciHigh: number | null;
   /** Method of the bounds, such as `wilson`; null if there are no bounds. */
   readonly ciMethod: string | null;
-  /** Number of queries, sessions or opinions that the value is based on. */
+  /** Number of queries, sessions or feedback items that the value is based on. */
   readonly n: number;
 }
 
@@ -99,8 +99,8 @@ export type MeasurementOutcome = Measurement | MeasurementGap;
 /**
  * Rejects outcomes that must never be stored or shown.
  *
- * @throws RangeError for a value or bound that is not finite, bounds that do not contain the value, one bound without the
- * other, an n that is not an integer >= 0, and a window that ends before it starts
+ * @throws RangeError for a value or bound that is not finite, bounds that do not contain the value, one bound without
+ * the other, an n that is not an integer >= 0, and a window that ends before it starts
  */
 export function checkMeasurement(outcome: MeasurementOutcome): void {
   const { pipeline, measure, segment, windowStart, windowEnd } = outcome;

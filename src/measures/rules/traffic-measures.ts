@@ -118,8 +118,8 @@ export const trafficMeasures = {
   },
   feedback_positive_ratio: {
     title: 'Positive feedback',
-    subject: 'the share of positive opinions',
-    note: 'Share of positive opinions, explicit (thumbs, ratings) and implicit (clicks, copies, reformulations), in the window.',
+    subject: 'the share of positive feedback',
+    note: 'Share of positive feedback, explicit (thumbs, ratings) and implicit (clicks, copies, reformulations), in the window.',
     scale: 'share',
     every: 'live',
     thresholdPolicy: { worse: 'below', unit: 'share', minN: 30, confirm: 3, scope: 'traffic' },

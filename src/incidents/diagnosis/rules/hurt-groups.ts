@@ -23,8 +23,8 @@ export interface HurtGroup {
   /** Number of groups that were compared. */
   readonly searched: number;
   /**
-   * Probability that as many hurt queries are in the group by chance (hypergeometric), times `searched` (Bonferroni);
-   * at most 1.
+   * Probability that as many affected queries are in the group by chance (hypergeometric), times `searched`
+   * (Bonferroni); at most 1.
    */
   readonly chance: number;
 }
@@ -39,7 +39,7 @@ interface QueryLoss {
 }
 
 const MIN_IN_GROUP = 5;
-/** Minimum loss of a hurt query; a smaller loss may be normal variation. */
+/** Minimum loss of an affected query; a smaller loss may be normal variation. */
 const HURT = 0.05;
 
 /** Returns null unless at least two segments are large enough. */
@@ -58,19 +58,21 @@ export function hurtSegment(
   );
 }
 
-/** Segments of one key, of which some have nearly all their queries hurt and others almost none. */
+/** Segments of one key: in some, nearly all queries are affected; in others, almost none are. */
 export interface HurtSegments {
   readonly names: readonly string[];
   readonly others: number;
 }
 
-/** A segment is lost if at least LOST_SEGMENT of its queries are hurt, and intact if at most WHOLE_SEGMENT are. */
+/**
+ * A segment is lost if at least LOST_SEGMENT of its queries are affected; it is intact if at most WHOLE_SEGMENT are.
+ */
 const LOST_SEGMENT = 0.7;
 const WHOLE_SEGMENT = 0.1;
 const MIN_SEGMENTS = 4;
 /** Minimum size of a segment; smaller segments may be lost or intact by chance. */
 const MIN_IN_SEGMENT = 2;
-/** Maximum probability of so clear a split if the hurt queries were spread at random. */
+/** Maximum probability of so clear a split if the affected queries were spread at random. */
 const SPLIT_BY_CHANCE = 0.01;
 
 /** Returns null unless at least two segments are lost and two are intact. */
@@ -97,7 +99,7 @@ export function hurtSegments(losses: readonly QueryLoss[], segmentKeys: readonly
   return null;
 }
 
-/** Probability that nearly all or almost none of n queries are hurt, if each is hurt with probability p. */
+/** Probability that nearly all or almost none of n queries are affected, if each is affected with probability p. */
 function chanceOfClear(n: number, p: number): number {
   const atLeast = binomialUpperTail(Math.ceil(LOST_SEGMENT * n), n, p);
   const atMost = 1 - binomialUpperTail(Math.floor(WHOLE_SEGMENT * n) + 1, n, p);

@@ -208,7 +208,7 @@ function parseBaselineCtr({ answers, loss, stages, texts, previous, older }: Obs
 const LOST = 0.02;
 /** A group is the only affected group if all other queries lose at most this share of the group's loss. */
 const ALONE = 0.1;
-/** Probability at or above which a group chosen among several may be hurt by chance alone. */
+/** Probability at or above which a group chosen among several may be affected by chance alone. */
 const BY_CHANCE = 0.05;
 
 /**
@@ -230,7 +230,7 @@ function readSegments({ names, others }: HurtSegments): Sign {
   return sign(
     'segment',
     'several',
-    `Scores dropped in ${names.length} segments (${shown}), and not in ${others} others.`,
+    `Scores dropped in ${names.length} segments (${shown}), but not in ${others} others.`,
   );
 }
 

@@ -159,9 +159,7 @@ function lostBetweenStages(
   const { name, rank } = best;
   const next = named.slice(last + 1).find(({ isSide }) => !isSide)?.name ?? null;
   const after = finalRank === null ? 'it is missing' : `it is at rank ${finalRank}`;
-  const evidence = [
-    `The document is at rank ${rank} after the stage ${name}; after ${next ?? 'the later stages'}, ${after}.`,
-  ];
+  const evidence = [`After ${name}, the document is at rank ${rank}; after ${next ?? 'the later stages'}, ${after}.`];
   if (next !== null && /filter/.test(next))
     return { verdict: 'filtered', evidence, action: `Find out which rule in ${next} removes the document.` };
   if (rank <= k)
