@@ -19,8 +19,8 @@ export interface StoredBaseline {
   readonly reason: string;
   readonly baseline: FrozenBaseline;
   /**
-   * Mean direction of the chunks; empty if unknown. It determines the mean cosine of a query to the store, half of
-   * which is subtracted from its score.
+   * Mean direction of the chunks; empty if unknown. It determines a query's mean cosine to the store, half of which is
+   * subtracted from the query's score.
    */
   readonly storeMean: Float64Array;
   /**

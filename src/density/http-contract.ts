@@ -198,7 +198,7 @@ export const densityEndpoints: readonly Endpoint[] = [
     method: 'get',
     path: '/v1/uncovered-topics',
     tag: 'density',
-    summary: 'Uncovered topics, which users ask about and the store does not cover; largest first.',
+    summary: 'Topics that users ask about and that the store does not cover, largest first.',
     scope: 'read',
     pipelines: 'list',
     query: topicListQuery,

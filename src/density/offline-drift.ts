@@ -52,7 +52,7 @@ export interface OfflineDriftRequest {
 
 const PSI_BINS = 10;
 
-/** Multiplications between two checks of the abort signal: about half a second. */
+/** Number of multiplications between two checks of the abort signal; they take about half a second. */
 const STEPS_PER_SLICE = 1e9;
 
 /**
@@ -167,7 +167,7 @@ async function readInputs(request: OfflineDriftRequest) {
   return { store, reference, current, sessions };
 }
 
-/** Returns the function that scores a query by its nearest chunks, and the number of chunks that this requires. */
+/** Returns the function that scores a query by its nearest chunks, and the number of chunks that it requires. */
 function scoreFor(chunks: Matrix, choice: ScoreChoice) {
   const isMean = choice.name === 'mean-top-k';
   const storeMean = isMean ? new Float64Array(0) : meanDirection(chunks);

@@ -13,8 +13,8 @@ export type Traffic = Awaited<ReturnType<typeof readTraffic>>;
  * Reads the traffic of a period. Equal rows produce equal traffic.
  *
  * @param most maximum expected number of queries
- * @param storeMean mean direction of the chunks; empty if unknown. It determines the mean cosine of a query to the
- * store, half of which is subtracted from its score.
+ * @param storeMean mean direction of the chunks; empty if unknown. It determines a query's mean cosine to the store,
+ * half of which is subtracted from the query's score.
  */
 export async function readTraffic(
   context: Context,

@@ -25,8 +25,8 @@ export function keyOf({ name: pipeline }: WatchedPipeline, { name: experiment, f
 }
 
 /**
- * Counts the comparisons of a shadow, which share the false positive rate: one per golden set, and one for judged live
- * queries.
+ * Counts the comparisons of a shadow: one per golden set, and one for judged live queries. They share the false
+ * positive rate.
  */
 export function comparisonsOf({ golden }: WatchedPipeline, { judgedDepth }: Shadow): number {
   return golden.length + (judgedDepth === null ? 0 : 1);

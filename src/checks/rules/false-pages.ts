@@ -108,9 +108,9 @@ export interface BoundedEvaluations {
  * threshold with probability Phi(-1.96 (1 + margin)), which is 2.5 % without a margin.
  *
  * Evaluations may depend on each other in any way (windows overlap, a golden set runs repeatedly). Each page needs
- * `confirm` evaluations of its own, so there are at most evaluations / confirm chances for a page. Hysteresis only
- * lowers the number, and a breach before and after a gap is one page. Noise that all queries of an evaluation share is
- * neither in the interval nor in this number.
+ * `confirm` evaluations of its own, so there are at most evaluations / confirm chances for a page. Hysteresis can only
+ * lower the number, and a breach that continues after a gap in the data counts as one page. Noise that all queries of
+ * an evaluation share is neither in the interval nor in this number.
  *
  * @param margin >= 0
  */

@@ -268,7 +268,7 @@ const DIFFERENCE_SCALE = 0.1;
 
 /**
  * Returns the base for the margin. For a share, it is the smaller of the share and its complement, so that 0.99 has a
- * margin of 0.001. A difference has the same margin at every threshold, which may be 0.
+ * margin of 0.001. A difference has the same margin at every threshold, because the threshold may be 0.
  */
 function scaleOf({ unit }: ThresholdPolicy, threshold: number): number {
   if (unit === 'difference') return DIFFERENCE_SCALE;

@@ -120,7 +120,9 @@ function draft(name: string, { nearest }: UncoveredTopic, examples: readonly str
     '',
     'Answer these questions:',
     ...examples.map((text) => `- ${text}`),
-    ...(related.length === 0 ? [] : ['', 'Related chunks in the store, which do not answer them:', ...related]),
+    ...(related.length === 0
+      ? []
+      : ['', 'Related chunks in the store that do not answer these questions:', ...related]),
   ];
   return more('Draft of what to write', { kind: 'lines', text: lines.join('\n') });
 }

@@ -265,7 +265,7 @@ function resolution(
   if (incident === null) return null;
   const { scope, raisedHigh, hasReturned } = incident;
   const floor = floorOf(policy, scope);
-  /** Sizes of periods from `minMs` to `maxMs` before now, but after the alert; the shortest period first. */
+  /** Densities of the periods of `minMs` to `maxMs` that end now and start after the alert, shortest period first. */
   function* sizes(minMs: number, maxMs: number, confidence: number): Generator<PooledDensity> {
     for (const { startMs } of history.toReversed()) {
       if (startMs < Math.max(incident?.raisedMs ?? 0, nowMs - maxMs)) return;

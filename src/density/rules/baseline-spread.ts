@@ -25,7 +25,7 @@ export function globalSpread(windows: readonly SessionMeans[]) {
   );
 }
 
-/** Regions with enough sessions for a separate detector; empty if there is only one region, which is all traffic. */
+/** Regions with enough sessions for a separate detector; empty if a single region covers all traffic. */
 export function regionSpreads(windows: readonly SessionMeans[], regionCount: number) {
   return Array.from({ length: regionCount < 2 ? 0 : regionCount }, (_, region) => {
     const own = windows.flatMap(({ regions }) => regions.get(region) ?? []);

@@ -39,7 +39,7 @@ export interface GradedQuery extends ArmQuery {
 
 /** Key for the sums of a measure of an arm. */
 const sumsOf = (arm: string, measure: ArmMeasure): string => `${arm} ${measure}`;
-/** Key for the number of randomly sampled sessions in an arm, whose expected split is known. */
+/** Key for the number of randomly sampled sessions in an arm; their expected split over the arms is known. */
 export const sessionsOf = (arm: string): string => `sessions ${arm}`;
 
 interface Session {

@@ -1,6 +1,6 @@
 /**
- * Actions of users on incidents: acknowledge an incident, mark its cause as right or wrong. Also counts how often
- * marked causes were right.
+ * Actions of users on incidents: acknowledging an incident, and marking its cause as right or wrong. Also counts how
+ * often marked causes were right.
  */
 
 import type { Pool } from 'pg';

@@ -19,7 +19,7 @@ const sign = z.object({
     .object({ before: z.number().nullable(), now: z.number(), unit: z.string() })
     .optional()
     .describe('The measured number before and at the time of the alert; absent for a sign without a number.'),
-  weighed: z.boolean().describe('False for evidence from before the onset, which is ignored.'),
+  weighed: z.boolean().describe('False for evidence from before the onset; such evidence is ignored.'),
 });
 const cause = z
   .enum(causes)

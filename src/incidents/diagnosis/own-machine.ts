@@ -5,7 +5,7 @@ import type { LagHistory } from '../../platform/threads/lag-history.ts';
 import type { Alert } from './rules/incident.ts';
 import { describeDelays, isStarvedForAlert, type OwnDelays } from './rules/own-delays.ts';
 
-/** Alert rule for a blocked event loop, which covers every process of recalld. */
+/** Alert rule for a blocked event loop; the rule covers every process of recalld. */
 export const STARVED_ALERT = 'RecalldStarved';
 
 /** A shortage below this limit fires no alert, even if it covers a short run completely. */

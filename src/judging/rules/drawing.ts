@@ -22,7 +22,7 @@ const MAX_ROUNDS = 50;
  * then equal, which keeps confidence intervals narrow (Särndal, Swensson and Wretman, Model Assisted Survey Sampling,
  * 1992, section 3.6.1). A suspect query is selected twice as often, because its score varies most (Neyman's allocation
  * with twice the spread). Segments get shares in proportion to the square root of their traffic (power allocation,
- * Bankier 1988), which covers small segments without much loss of precision overall.
+ * Bankier 1988). This covers small segments with little loss of overall precision.
  *
  * The probability of a query never depends on its own random number or its grades.
  *

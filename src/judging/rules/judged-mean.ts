@@ -101,7 +101,7 @@ const NO_SKEW = 1e-6;
 
 /**
  * Returns the 95 % confidence interval of a mean of scores in [0, 1], which cluster at one end. On each side, uses the
- * widest bound of:
+ * outermost of these bounds:
  *
  * - `studentBounds`;
  * - Hall's interval for skewed data (On the removal of skewness by transformation, 1992), which inverts T + g T^2 / 3 +
@@ -326,7 +326,7 @@ function dropOf(days: readonly JudgedDay[], span: number): (RelevanceDrop & { re
 /**
  * Estimates the drop from human judgments. Applies the estimator of judged live relevance, which is valid for any
  * judge, separately to the periods before and after the drop. The interval of the difference combines the intervals of
- * both sides (Zou and Donner 2008), which account for scores clustered at one end, because a small sample may miss a
+ * both sides (Zou and Donner 2008). These account for scores clustered at one end, because a small sample may miss a
  * fault that affects few queries.
  *
  * @returns null with fewer than 8 human-graded sessions on either side

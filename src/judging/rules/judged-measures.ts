@@ -124,7 +124,7 @@ interface ScoredQuery extends GradedQuery {
  * queries resemble the other queries with the same outcome. A document that was deleted or that the judge failed on has
  * grade 0.
  *
- * Corrected scores use the grades of every judge in the window, because they are valid however biased the judges are.
+ * Corrected scores are valid however biased the judges are, so they use the grades of every judge in the window.
  * Uncorrected scores use the current judge only, so that a change of the judge does not look like a change of the
  * score.
  */

@@ -22,7 +22,7 @@ export interface Alert {
   readonly threshold: number | null;
   /** The pinned run with which the value was compared; absent for an absolute value. */
   readonly comparedWith?: string | null | undefined;
-  /** The stored measure of the alert, for its chart; absent if it has none. */
+  /** The stored measure of the alert, for its chart; absent if the alert has none. */
   readonly measured?: Measured | undefined;
   /** Start of the data behind the alert, for example of a live window; absent for a golden score or a state. */
   readonly from?: Date | undefined;
@@ -219,7 +219,7 @@ const ECHO_MS = 2 * HOUR_MS;
 /** A density alert rests on all windows since coverage dropped. */
 const isDensity = ({ rule }: Pick<Alert, 'rule'>): boolean => rule.startsWith('RecalldDensity');
 
-/** Returns true if an alert rests on data from before a recovery, which may still contain the fault. */
+/** Returns true if an alert rests on data from before a recovery; such data may still contain the fault. */
 function looksBack(alert: Pick<Alert, 'rule' | 'from'>, recoveredAt: Date): boolean {
   return isDensity(alert) || (alert.from !== undefined && alert.from < recoveredAt);
 }

@@ -1,6 +1,6 @@
 /**
  * Observations of a pipeline around an alert: its latest golden runs, the last good run, much older runs, and whether
- * the fault looks the same each time. Null means that nothing was measured, which is not evidence.
+ * the fault looks the same each time. Null means that nothing was measured; a missing measurement is not evidence.
  */
 
 import type { ContextSize } from '../../../core/text/context-size.ts';

@@ -1,4 +1,4 @@
-/** Delays of recalld itself during a golden run, which make the measured latencies too long. */
+/** Delays of recalld itself during a golden run; they make the measured latencies too long. */
 import { percentage } from '../../../core/format.ts';
 
 /** Shares of a run; 0 if they are unknown. */
