@@ -133,8 +133,8 @@ async function searchRetained(
 }
 
 /**
- * Returns the period of the queries to replay: the baseline period if its queries are still stored; otherwise the
- * latest days, as many as a baseline requires, unless an incident is open.
+ * Returns the period of the queries to replay: the baseline period if its queries are still stored; otherwise as many
+ * of the latest days as a baseline requires, or null if an incident is open.
  */
 async function replayPeriod(
   { db }: Context,

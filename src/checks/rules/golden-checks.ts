@@ -238,7 +238,7 @@ function evaluateForbidden(check: ForbiddenCheck, goldenSet: string, found: Forb
     const explanation =
       unconfirmed > 0
         ? `${plural(unconfirmed, 'forbidden document')} returned once; the retriever failed when recalld repeated the query.`
-        : `The retriever failed for every query with forbidden documents (${plural(failed, 'query', 'queries')}).`;
+        : `The retriever failed for every query that has forbidden documents (${plural(failed, 'query', 'queries')}).`;
     return { ...NO_VALUE, isBeyond: false, verdict: 'no_data', explanation };
   }
   const others = failed === 0 ? '' : `; ${failed} more failed`;

@@ -32,7 +32,7 @@ export function nearestChunks(
  *
  * @param chosen ids of members
  * @param members ids, most typical first
- * @returns as many as were chosen, if there are enough, most typical first
+ * @returns as many ids as `chosen` has, or fewer if too few texts are distinct; most typical first
  */
 export function distinctExamples(
   chosen: readonly string[],

@@ -215,7 +215,7 @@ const SEARCHED_RUNS = 50;
 
 /**
  * Reads the forbidden documents that the latest run of each golden set returned. Sentinel runs count too, because they
- * send every query with forbidden documents.
+ * send every query that has forbidden documents.
  */
 async function readLeaks(runs: GoldenRuns, pipeline: string) {
   const recent = await Promise.all(

@@ -8,7 +8,7 @@ export interface RepeatedAnswers {
   readonly changed: number;
   /** Changed queries whose results changed in only one of the two runs. */
   readonly inOne: number;
-  /** Changed queries whose results changed in the first run and were restored in the second. */
+  /** Changed queries whose results differed in the first run and were restored in the second. */
   readonly back: number;
   /** Changed queries with the same new results in both runs. */
   readonly alike: number;
