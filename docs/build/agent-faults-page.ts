@@ -1,4 +1,4 @@
-/** docs/explanation/agent-faults.md: how faults of a simulated agent are called, from the result file of the benchmark. */
+/** docs/explanation/agent-faults.md: how often recalld detects faults of a simulated agent, from the result file of the benchmark. */
 import path from 'node:path';
 import type { AgentFaultsResult, CalledFault } from '../../bench/agent-faults.ts';
 import { readResult } from '../../bench/result-file.ts';
@@ -20,20 +20,20 @@ function sectionsOf(result: AgentFaultsResult): string[] {
   const better = faults.filter(({ cause }) => cause === null);
   return [
     '# Agent faults',
-    `How often recalld calls a fault of an agent, and names the right cause. A simulated agent answers real questions from real texts (the demo's 240 passages and 1,190 questions): a router chooses one of three sources, a rewriter turns the question into keywords, and a stop rule decides whether to search again. Every stream draws other habits of the agent, and the topics of its users wander. The agent makes ${perHour} episodes an hour, more by day than by night. \`live.window\` has its default of ${window} hours, nothing is judged, and a golden set of 100 queries runs every hour.`,
+    `This page shows how often recalld detects a fault of an agent and names the right cause. A simulated agent answers real questions from real texts (the demo's 240 passages and 1,190 questions): a router chooses one of three sources, a rewriter turns the question into keywords, and a stop rule decides whether to search again. The agent's habits differ between streams, and the topics of its users drift. The agent makes ${perHour} episodes an hour, more by day than by night. \`live.window\` has its default of ${window} hours, no live query is judged, and a golden set of 100 queries runs every hour.`,
     'Rankings are computed once. The estimates, the [watch over changed measures](../runbooks/RecalldMeasureChanged.md), the golden comparison and the [diagnosis](diagnosis.md) are those of the daemon. The watch evaluates every five minutes and learns a normal range twelve times per window.',
     `Measured by ${code(provenance.command)} on ${provenance.date} (seed ${provenance.seed}; ${provenance.machine}; Node.js ${provenance.node}; ${Math.ceil(provenance.seconds / 60)} minutes).`,
     '## Faults',
-    'Each fault starts after 15 healthy days. It is *called* if an alert fires within a day. The cause is right if it is the only cause in the first diagnosis. The last column counts streams in which a cause of the agent was named at once or two hours later.',
+    'Each fault starts after 15 healthy days. It is *detected* if an alert fires within a day. The cause is right if it is the only cause in the first diagnosis. The last column counts streams in which a cause of the agent was named at once or two hours later.',
     table(
       [
         'Fault',
         'Cause',
-        'Called within a day',
+        'Detected within a day',
         'Median hours',
         'Right cause at once',
         'Two hours later',
-        "Named as the agent's",
+        'Named as an agent fault',
       ],
       wrong.map((one) => [
         `${one.name}: ${one.does}`,
@@ -49,7 +49,7 @@ function sectionsOf(result: AgentFaultsResult): string[] {
     `In ${quiet.streams} streams of ${quiet.days} days, ${quiet.false_pages} alerts fired. The budget (\`alerts.false_pages.per_pipeline\`, 1 per 90 days) allows ${quiet.budget}.`,
     ...better.map((one) => sentenceOfBetter(one, result.calls)),
     '## Intervals',
-    'Share of the 95 % intervals of an hour that contain the mean of a long run.',
+    'The table shows the share of hourly 95 % intervals that contain the mean of a long run.',
     table(
       ['Measure', 'Agent', 'Windows', 'Covered'],
       coverage.map(({ measure, agent, windows, covered }) => [
@@ -61,9 +61,9 @@ function sectionsOf(result: AgentFaultsResult): string[] {
     ),
     '## Limits',
     '- The agent, its rewriter and its faults are simulated; the texts and rankings are real. The weights of the two causes were set by judgment and were not fitted to these streams.',
-    '- A change is measured over `live.window`, so a shorter window calls most faults sooner. With 24 hours, an agent that stops after the first call is called only when the window contains almost no second call.',
-    '- A short answer, such as a name or a number, does not look like an answer. Rewritten queries can only be compared where their texts and original texts are stored.',
-    '- A source that is never asked is seen by its consequence: the agent repeats calls to the other sources.',
+    '- A change is measured over `live.window`, so recalld detects most faults sooner with a shorter window. With 24 hours, it detects an agent that stops after the first call only when the window contains almost no second call.',
+    '- A short answer, such as a name or a number, does not look like an answer. Rewritten queries can be compared only if recalld stores their texts and the original texts.',
+    '- If the agent never queries one of its sources, recalld detects only the consequence: repeated calls to the other sources.',
   ];
 }
 

@@ -86,7 +86,7 @@ function denseParagraphs({ provenance, scores, quiet, changed }: DenseResult): s
   const soon = Math.min(...changed.filter(isLarge).map(({ pagedInTwoDays }) => pagedInTwoDays.share));
   return [
     '## Dense vectors',
-    'These worlds use the same queries about Wikipedia articles with a neural sentence encoder of 512 dimensions. In *repeated questions* worlds, each query is repeated many times unchanged; otherwise each query has four wordings. The store lacks six articles. At first, no query asks about six of the articles in the store. Popularity is log-normal with a standard deviation of 0.8.',
+    'These worlds use the same queries about Wikipedia articles with a neural sentence encoder of 512 dimensions. In *repeated questions* worlds, each query is repeated many times unchanged; in the other worlds, each query has four wordings. The store lacks six articles. At first, no query asks about six of the articles in the store. Popularity is log-normal with a standard deviation of 0.8.',
     'The next table shows how well candidate scores separate covered from uncovered queries: the probability that a covered query scores higher (0.5 is chance), averaged over the worlds. recalld uses the cosine to the nearest chunk minus half of the mean cosine to the store ([decision 13](../../decisions/0013-score-of-the-nearest-chunk.md)).',
     table(
       ['World', 'Chunks', ...candidates],
@@ -96,7 +96,7 @@ function denseParagraphs({ provenance, scores, quiet, changed }: DenseResult): s
         ...candidates.map((name) => (auc[name] ?? Number.NaN).toFixed(2)),
       ]),
     ),
-    `${quiet[0]?.queriesPerHour ?? 0} queries an hour for ${quiet[0]?.days ?? 0} days without any loss: popularity changes over two weeks (standard deviation of its logarithm 0.2, or 0.6 if *strong*), and topics have ten-day campaigns with four times the traffic. The goal is no page, and at most ${DENSE_BARS.tickets} tickets a year in each world. There were ${pages} pages. The most tickets, ${worst.alerts.ticket.perYear.toFixed(1)} a year, occurred in ${worst.world} with ${worst.unrest}. The goal was ${met(pages === 0 && worst.alerts.ticket.perYear <= DENSE_BARS.tickets)}.`,
+    `The streams have ${quiet[0]?.queriesPerHour ?? 0} queries an hour for ${quiet[0]?.days ?? 0} days without any loss. Popularity changes over two weeks (standard deviation of its logarithm 0.2, or 0.6 if *strong*), and topics have ten-day campaigns with four times the traffic. The goal is no page, and at most ${DENSE_BARS.tickets} tickets a year in each world. There were ${pages} pages. The most tickets, ${worst.alerts.ticket.perYear.toFixed(1)} a year, occurred in *${worst.world}* with *${worst.unrest}*. The goal was ${met(pages === 0 && worst.alerts.ticket.perYear <= DENSE_BARS.tickets)}.`,
     table(
       ['World', 'Variation', 'Streams', 'Overdispersion', 'False pages a year', 'False tickets a year'],
       quiet.map(({ world, unrest, streams, overdispersion, alerts }) => [
@@ -131,8 +131,8 @@ function denseParagraphs({ provenance, scores, quiet, changed }: DenseResult): s
         hours(levels.page),
       ]),
     ),
-    '**Similarity cannot show a gap within a covered subject**, because queries about the gap are as near to existing chunks as covered queries. Some of the simulated articles are such gaps, so recalld does not always detect a fifth of the traffic. Only judgments show whether the results answer the query ([density](../density.md#what-density-cannot-detect)).',
-    '**Popularity changes cause false tickets**: if a topic that was always covered worse than its region becomes much more popular, it looks like a loss. To accept it, build a new baseline. With other seeds, strong variation also caused a page ([decision 21](../../decisions/0021-how-far-a-region-may-fall.md)).',
+    '**Similarity cannot show a gap within a covered subject**, because queries about the gap are as near to existing chunks as covered queries. Some of the simulated articles are such gaps, so recalld does not always detect a change that affects a fifth of the traffic. Only judgments show whether the results answer the query ([density](../density.md#what-density-cannot-detect)).',
+    '**Popularity changes cause false tickets**: if a topic that was always covered worse than its region becomes much more popular, this looks like a loss. To accept the change, build a new baseline. With other seeds, strong variation also caused a page ([decision 21](../../decisions/0021-how-far-a-region-may-fall.md)).',
     measuredBy(provenance),
   ];
 }
@@ -175,7 +175,7 @@ function strongParagraphs({ provenance, scores, quiet, changed }: DenseResult, l
         `${alerts.ticket.count}: ${rate(alerts.ticket)}`,
       ]),
     ),
-    `The scores that recalld computes separate covered from uncovered queries with these probabilities: ${scores.map(({ world, auc }) => `${world} ${(auc['nearest less half of the mean to the store'] ?? Number.NaN).toFixed(2)}`).join(', ')} (0.5 is chance).`,
+    `The scores that recalld computes separate covered from uncovered queries with these probabilities (0.5 is chance): ${scores.map(({ world, auc }) => `${(auc['nearest less half of the mean to the store'] ?? Number.NaN).toFixed(2)} in *${world}*`).join(', ')}.`,
     measuredBy(provenance),
   ];
 }

@@ -66,7 +66,7 @@ export function goldenCalibrationPage(results: string): Page {
         noiseLevels.map((level) => [level.name, ...describeLevel(level)]),
       ),
       '## False regressions',
-      `**Budget**: at most ${GOLDEN_BUDGET} false regression per check in ${days} days of hourly runs. The worst of ${usual.length} cells (${worst.noise}, ${worst.queries} queries, ${worst.measure}@10) has ${bounded(worst.falseRegressions)} false regressions. \`recalld config check\` cannot measure the noise and expects ${falseRegressions(defaultCheck, days * result.runsPerDay).toFixed(2)} ([alert tuning](../../how-to/alert-tuning.md)). The budget is ${over.length === 0 ? status(worst.falseRegressions.mean, worst.falseRegressions.high, GOLDEN_BUDGET) : `*missed* in ${over.length} cells`}.`,
+      `**Budget**: at most ${GOLDEN_BUDGET} false regression per check in ${days} days of hourly runs. The worst of ${usual.length} cells (${worst.noise}, ${worst.queries} queries, ${worst.measure}@10) has ${bounded(worst.falseRegressions)} false regressions. \`recalld config check\` cannot measure the noise, and therefore expects ${falseRegressions(defaultCheck, days * result.runsPerDay).toFixed(2)} ([alert tuning](../../how-to/alert-tuning.md)). The budget is ${over.length === 0 ? status(worst.falseRegressions.mean, worst.falseRegressions.high, GOLDEN_BUDGET) : `*missed* in ${over.length} cells`}.`,
       `The table shows false nDCG regressions in ${days} days, by the number of queries:`,
       table(
         ['Noise', ...sizes.map((queries) => `${queries} queries`)],
@@ -89,7 +89,7 @@ export function goldenCalibrationPage(results: string): Page {
         '- Most false regressions occur in the few streams whose reruns varied too little by chance. For such a stream, pin another baseline.',
         '- Shared noise as large as the monitored drop hides real drops. Monitor a larger drop, or fix the noise.',
         '- If nightly rebuilds shift all queries together, they cause false pages until recalld has measured five rebuilds. Undetected rebuilds also cause false pages.',
-        '- The hit rate varies a quarter more than nDCG.',
+        '- The hit rate varies about 25 % more than nDCG.',
       ].join('\n'),
       measuredBy(result.provenance),
     ],

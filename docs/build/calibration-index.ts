@@ -30,7 +30,7 @@ export function indexParagraphs({ documents, broken, lags, streams }: IndexCover
   const quietPages = quiet.reduce((sum, { days, share }) => sum + days * share, 0);
   return [
     '## Simulated stores',
-    `Each simulated store has ${documents} documents (or chunks), some of which are wrong. A day has 24 rounds, and the store does not list its ids. The goals are: intervals contain the truth on at least ${percent(MIN_COVERAGE)} of days; a store with ${percent(PAGED_SHARE)} wrong documents pages in the first round with a probe of 200; a correct store never pages. In the worst cell, intervals contain the truth on ${percent(least)} of days (${kept(least >= MIN_COVERAGE)}), and ${percent(first)} paged in the first round (${kept(first >= MIN_PAGED)}). Of ${quietDays} days with correct stores, ${quietPages} paged (${kept(quietPages === 0)}).`,
+    `Each simulated store has ${documents} documents (or chunks), some of which are wrong. A day has 24 rounds, and the store does not list its ids. The goals are: intervals contain the truth on at least ${percent(MIN_COVERAGE)} of days; a store with ${percent(PAGED_SHARE)} wrong documents pages in the first round with a probe of 200; a correct store never pages. In the worst cell, intervals contain the truth on ${percent(least)} of days (${kept(least >= MIN_COVERAGE)}), and ${percent(first)} of stores with ${percent(PAGED_SHARE)} wrong documents paged in the first round (${kept(first >= MIN_PAGED)}). Correct stores paged on ${quietPages} of ${quietDays} days (${kept(quietPages === 0)}).`,
     table(
       [
         'Measure',
@@ -62,7 +62,7 @@ export function indexParagraphs({ documents, broken, lags, streams }: IndexCover
         percent(noUpper),
       ]),
     ),
-    `Of ${sum(({ quietDays: days }) => days)} days on which changes arrived in time, ${sum((stream) => stream.quietPages)} paged. The table shows how soon recalld pages when changes stop arriving, with ${hours(streams[0]?.allowed === undefined ? null : streams[0].allowed / HOUR_SECONDS)} allowed:`,
+    `recalld paged on ${sum((stream) => stream.quietPages)} of ${sum(({ quietDays: days }) => days)} days on which changes arrived in time. The table shows how soon recalld pages when changes stop arriving, with ${hours(streams[0]?.allowed === undefined ? null : streams[0].allowed / HOUR_SECONDS)} allowed:`,
     table(
       ['Changes a day', 'Usual p95', 'Quiet days', 'Paged', 'Stopped', 'Paged after, median', 'in 19 of 20'],
       streams.map((cell) => [
@@ -90,8 +90,8 @@ export function storeParagraphs({ documents, probe, changesPerDay, cells }: Inde
   const names = [...new Set(cells.map(({ store }) => store))];
   return [
     '## Real stores',
-    `The same simulation ran on ${names.join(', ')}, with ${documents} documents. Different documents are wrong every few draws. A draw is one round with a probe of ${probe}, without listing ids. All four faults are present at the same time, each with a separate share. If the intervals of a cell first contained the truth in less than 93 % of draws, the cell was simulated again and the first draws were discarded. A Redis vector set cannot store two versions of a document. The lag covers ${changesPerDay} new documents a day, some of which never arrive; the others take an hour (median) and five hours (95th percentile). Documents that never arrive count as *missing* after \`late_after\`.`,
-    `In the worst cell, intervals contain the truth in ${percent(least)} of the draws (${kept(least >= MIN_COVERAGE)}), and ${percent(first)} of stores with ${percent(PAGED_SHARE)} wrong documents paged in the first round (${kept(first >= MIN_PAGED)}). Of ${sum(({ draws }) => draws, quiet)} rounds or days with correct stores, ${quietPages} paged (${kept(quietPages === 0)}). Of ${sum(({ named }) => named)} reported documents, ${sum(({ wronglyNamed }) => wronglyNamed)} were correct.`,
+    `The same simulation ran on ${names.map((name) => name.replace(', ', ' ')).join(', ')}, with ${documents} documents. Different documents are wrong every few draws. A draw is one round with a probe of ${probe}, without listing ids. All four faults are present at the same time, each with a separate share. If the intervals of a cell first contained the truth in less than 93 % of draws, the cell was simulated again and the first draws were discarded. A Redis vector set cannot store two versions of a document. The lag covers ${changesPerDay} new documents a day, some of which never arrive; the others take one hour (median) or five hours (95th percentile). Documents that never arrive count as *missing* after \`late_after\`.`,
+    `In the worst cell, intervals contain the truth in ${percent(least)} of the draws (${kept(least >= MIN_COVERAGE)}), and ${percent(first)} of stores with ${percent(PAGED_SHARE)} wrong documents paged in the first round (${kept(first >= MIN_PAGED)}). Correct stores paged in ${quietPages} of ${sum(({ draws }) => draws, quiet)} rounds or days (${kept(quietPages === 0)}). Of ${sum(({ named }) => named)} reported documents, ${sum(({ wronglyNamed }) => wronglyNamed)} were correct.`,
     table(
       ['Store', 'Measure', 'Wrong', 'Draws', 'Intervals contain the truth', 'Page in the first round'],
       cells.map((cell) => [

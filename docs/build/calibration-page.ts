@@ -99,7 +99,7 @@ function indexPage(): Page {
     ['bench/results'],
     [
       '# Calibration of index truth',
-      'These simulations show how often the intervals of [index truth](../index-truth.md) contain the truth, and how soon it pages.',
+      'These simulations show how often the intervals of [index truth](../index-truth.md) contain the truth, and how soon recalld pages.',
       ...indexParagraphs(indexes),
       measuredBy(indexes.provenance),
       ...(stores === null ? [] : [...storeParagraphs(stores), measuredBy(stores.provenance)]),
@@ -115,7 +115,7 @@ function boundParagraphs({ provenance, cells, repeated }: CoverageResult): strin
   });
   const short = cells.filter(({ coverage }) => coverage.share < MIN_COVERAGE);
   return [
-    '## How often intervals hold',
+    '## How often intervals contain the truth',
     `The table lists every value that recalld exports with a 95 % interval. For each value, the table shows how often the interval contains the truth in the worst simulated world. ${short.length === 0 ? `None of the ${cells.length} is below ${percent(MIN_COVERAGE)}.` : `Below ${percent(MIN_COVERAGE)}: ${short.map(({ bound, world }) => `${bound} of ${world}`).join('; ')}.`}${repeated.length === 0 ? '' : ` If the coverage of an interval was lower in its first simulations, all worlds of its kind were simulated again with ${TIMES_REPEATED} times as many runs. This applied to: ${repeated.join(', ')}.`} The interval for the number of live queries refers to the queries that arrived; all other intervals refer to the population of queries, users and sessions.`,
     table(['Interval', 'Worlds', 'Contains the truth', 'Worst world'], rows),
     measuredBy(provenance),

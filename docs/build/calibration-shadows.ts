@@ -21,7 +21,7 @@ export function shadowParagraphs({ questions, difference, lookDays, equal, worse
   return [
     '## Shadows',
     `A shadow gets ${questions} golden queries once a day for ${lookDays} days, and its report is read every day. Most queries score the same with both retrievers and a few differ strongly; the first column is the standard deviation of the difference. Both retrievers also vary from run to run; the second column is that standard deviation.`,
-    `The goals are: at most ${percent(MAX_CALLED)} of reports on an equal shadow contain a verdict, and at least ${percent(MIN_IN_TIME)} of shadows that are ${difference} nDCG worse are detected within the announced days. Of ${shadows} equal shadows, ${percent(ever)} ever got a verdict, in ${percent(reports)} of the reports (${kept(reports <= MAX_CALLED)}). Of the worse shadows with announced days, ${percent(inTime)} were detected in time in the worst cell (${kept(inTime >= MIN_IN_TIME)}). If queries differ too much, the report announces the number of queries needed instead of days.`,
+    `The goals are: at most ${percent(MAX_CALLED)} of reports on an equal shadow contain a verdict, and at least ${percent(MIN_IN_TIME)} of shadows that are ${difference} nDCG worse are detected within the number of days that the report announces. ${percent(ever)} of ${shadows} equal shadows got a verdict on any day, and ${percent(reports)} of their reports contained one (${kept(reports <= MAX_CALLED)}). Of the worse shadows with an announced number of days, ${percent(inTime)} were detected in time in the worst cell (${kept(inTime >= MIN_IN_TIME)}). If queries differ too much, the report announces the number of queries needed instead of days.`,
     table(
       ['Equal: between questions', 'From run to run', 'Shadows', 'Ever a verdict', 'Share of reports'],
       equal.map((cell) => [
@@ -74,7 +74,7 @@ export function relevanceParagraphs(result: ShadowRelevanceResult): string[] {
   return [
     '## Shadows on judged live queries',
     `This simulation uses a judge's grades of live queries. The report is read every day for ${lookDays} days, or ${worseDays} days for worse shadows. Both lists score the same for most queries and differ strongly for a few; half of this variance is between sessions. In skewed worlds, a few queries lose much and the others gain a little. Small segments and queries with negative feedback are sampled more often, with known probabilities.`,
-    `Of ${shadows} equal shadows, ${percent(ever)} ever got a verdict, in ${percent(reports)} of the reports (${kept(reports <= MAX_CALLED)}). Of the shadows that are ${difference} nDCG worse and have announced days, ${percent(inTime)} were detected in time in the worst cell (${kept(inTime >= MIN_IN_TIME)}).`,
+    `${percent(ever)} of ${shadows} equal shadows got a verdict on any day, and ${percent(reports)} of their reports contained one (${kept(reports <= MAX_CALLED)}). Of the shadows that are ${difference} nDCG worse and have an announced number of days, ${percent(inTime)} were detected in time in the worst cell (${kept(inTime >= MIN_IN_TIME)}).`,
     table(
       ['Equal: sessions a day', ...worldColumns, 'Ever a verdict', 'Share of reports'],
       equal.map((cell) => [...worldOf(cell), bounded(cell.everCalled), percent(cell.reports)]),

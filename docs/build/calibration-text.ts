@@ -9,7 +9,7 @@ export function measuredBy({ command, seed, date, machine, node, seconds }: Prov
 /** Returns whether a rate is within its budget. */
 export function status(value: number, high: number, budget: number): string {
   if (value > budget) return '*missed*';
-  return high <= budget ? '*met*, also by the upper bound' : '*met*, but not by the upper bound';
+  return high <= budget ? '*met*, even at the upper bound' : '*met*, but not at the upper bound';
 }
 
 /** Returns whether a goal was met. */

@@ -292,14 +292,14 @@ pipelines:
       always_keep: [zero_results, error, negative_feedback]
       low_similarity_below: 0.3   # keeps queries with a lower best cosine
     episodes:
-      idle: 10m               # without a retrieval, the turn of an agent is closed
+      idle: 10m               # an agent's turn is closed after this time without a retrieval
     isolation:                # evaluated on every live answer, before sampling
       - {name: tenants, segment: tenant, allow: ["{{tenant}}/*", "public/*"]}              # ids of documents
       - {name: regions, segment: region, field: region, allow: ["{{region}}", global]}    # their fields
     live:                     # live measures, every 5 minutes
       window: 24h
       baseline: 7d            # before the window, for expected clicks
-    privacy:                  # what is stored of live queries
+    privacy:                  # what recalld stores from live queries
       text: redact            # or hash, or keep
       retention_days: 30
       patterns:

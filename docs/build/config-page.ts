@@ -56,7 +56,7 @@ export function configPage(): Page {
       'This example contains every key, with one kind of retriever, store and model. Most keys have defaults.',
       `\`\`\`yaml\n${configExample}\`\`\``,
       '## Keys',
-      'Each key is listed with its type, its default, its meaning, and the environment variable that sets it. For a mapping with several forms, the keys that all forms have come first.',
+      'Each key is listed with its type, its default, its meaning, and the environment variable that sets it. If a mapping has several forms, the keys shared by all forms are listed first.',
       ...connectionText(sections),
       ...sections
         .filter(({ path }) => !isConnectionSection(path))

@@ -88,7 +88,7 @@ function sectionOf(title: string, { provenance, split, planned, truth, seal, sum
     `## ${title}`,
     run,
     truth === 'text'
-      ? 'nDCG@10 counts a relevant document by its text, also under a new id, because users lose nothing by new ids.'
+      ? 'nDCG@10 counts a relevant document by its text, also under a new id, because new ids do not affect users.'
       : 'nDCG@10 counts a relevant document by its id in this version, so a new id of the same text counts as a drop.',
     table(['What', 'Result'], rows),
     '### Calibration',

@@ -20,11 +20,11 @@ export const labelMeanings: Readonly<Record<string, string>> = {
   judge: '`model` or `person`.',
   rule: 'Name of an isolation rule in the config.',
   check:
-    'Name of a check with its golden set, such as `quality on support-faq`; a check without a name has its measure and threshold, `ndcg@10 below 0.8 on support-faq`.',
+    'Name of a check with its golden set, such as `quality on support-faq`; a check without a name is named after its measure and threshold, such as `ndcg@10 below 0.8 on support-faq`.',
   what: 'Title of the measure that a check evaluates, with the deciding segment if there are several.',
   limit: '`below` or `above`: the side of the threshold on which a check fails.',
   unit: '`seconds`, `share` or `number`.',
-  fingerprint: 'Short hash of the properties of a store, embedder or judge; changes when they change.',
+  fingerprint: 'Short hash of the properties of a store, embedder or judge. The hash changes when the properties change.',
   measure:
     'Golden measure: `hit_rate`, `mrr`, `ndcg`, `ndcg_exp`, `recall`, `precision`, `map`, `f1`, `union_recall` or `all_found`; or measure of live traffic, such as `zero_results_ratio`, or of a probe, such as `ann_recall`.',
   severity: '`critical` or `warning`.',

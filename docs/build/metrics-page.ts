@@ -35,7 +35,7 @@ const groups: readonly Group[] = [
   {
     title: 'Checks',
     about:
-      'Thresholds are exported as metrics, so that they are stated only in the config and alert rules compare series with series.',
+      'Thresholds are exported as metrics, so that alert rules compare series with series and only the config states the thresholds.',
     holds: /^recalld_(check|threshold)/,
   },
   {

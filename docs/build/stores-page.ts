@@ -1,4 +1,4 @@
-/** docs/reference/tested-stores.md: the vector stores that recalld has met, from the recordings of the contract suite. */
+/** docs/reference/tested-stores.md: the vector stores that recalld was tested with, from the recordings of the contract suite. */
 import { readFileSync } from 'node:fs';
 import { vectorStoreSchema } from '../../src/connectors/stores/config.ts';
 import { courseFiles, courseVariable, published, readCourseResults } from '../../test/interop/stores/course.ts';
@@ -14,7 +14,7 @@ interface StoreFacts {
   readonly everyRun?: string;
   /** npm package of the vendor's client, which fills and queries the stand-in. */
   readonly client?: string;
-  /** Why the store itself has not been met. */
+  /** Why the suite has not run against the store itself. */
   readonly unmet?: string;
 }
 
@@ -49,12 +49,12 @@ export function storesPage(): Page {
     ['test/fixtures/interop'],
     [
       '# Tested vector stores',
-      'One [contract suite](../how-to/test-a-store.md) tests every store adapter. The stores below were installed and run; the suite passed against them. For stores with an HTTP API, the test suite replays what they answered.',
+      'One [contract suite](../how-to/test-a-store.md) tests every store adapter. The suite passed against the stores in this table, which were installed and run. For stores with an HTTP API, `npm test` replays their responses.',
       table(['store', 'versions', 'from', 'date', 'tests passed', 'replayed'], met),
       'For rows marked *monitoring*, the tests change documents in the store, and then check what `recalld explain`, index checks, store snapshots, ANN recall and the embedding canary report.',
       ...courseParagraphs(),
-      '## Not yet met',
-      'The suite passes against a stand-in that implements the documented API of each store below. The official client of the vendor fills and queries the stand-in, and recalld sends the same requests as the client. The store itself has not been run. [Run the suite](../how-to/test-a-store.md) against your server before you rely on it.',
+      '## Not yet tested',
+      'For each store below, the suite passes against a stand-in that implements the documented API. The official client of the vendor fills and queries the stand-in, and recalld sends the same requests as the client. The store itself has not been run. [Run the suite](../how-to/test-a-store.md) against your server before you rely on it.',
       table(
         ['store', 'official client', 'reason'],
         unmet.map((kind) => {
@@ -78,7 +78,7 @@ function courseParagraphs(): string[] {
   const [hitRate, mrr] = [published.hitRate, published.mrr].map((score) => score.toFixed(4));
   return [
     '## A published result',
-    `The course [llm-zoomcamp](https://github.com/DataTalksClub/llm-zoomcamp/tree/main/cohorts/2025/03-evaluation/search_evaluation) published a hit rate of ${hitRate} and an MRR of ${mrr} at 5 for a search in Elasticsearch 8.4. recalld's retrievers send the same query:`,
+    `The course [llm-zoomcamp](https://github.com/DataTalksClub/llm-zoomcamp/tree/main/cohorts/2025/03-evaluation/search_evaluation) published a hit rate@5 of ${hitRate} and an MRR@5 of ${mrr} for a search in Elasticsearch 8.4. recalld's retrievers send the same query:`,
     table(
       ['retriever of', 'date', 'queries', 'hit rate@5', 'MRR@5', 'queries with ties', 'MRR by order of ties'],
       rows,

@@ -1,4 +1,4 @@
-/** docs/reference/tracing.md: the tracing programs that recalld has met, from their recordings. */
+/** docs/reference/tracing.md: the tracing programs that recalld was tested with, from their recordings. */
 
 import { contentSettings, GRPC_FIX, spanReasons } from '../../src/live/rules/otel/unreadable-retriever.ts';
 import { readCollectorRecording } from '../../test/interop/collector/recording.ts';
@@ -26,7 +26,7 @@ export function tracingPage(): Page {
             `${instrumentation} does not export failed retrievals of ${framework}, so recalld cannot count them.`,
         ),
       "LangChain retrievers return documents without scores, unless they put a score into the metadata. A reranker that is not part of the retriever changes the order, but recalld stores the retriever's scores.",
-      `Each recording was also sent through an OpenTelemetry Collector ${collector.version} with the [configuration for recalld](../how-to/opentelemetry.md#use-a-collector) on ${collector.date}, half of them over gRPC. recalld stores the same.`,
+      `Each recording was also sent through an OpenTelemetry Collector ${collector.version} with the [configuration for recalld](../how-to/opentelemetry.md#use-a-collector) on ${collector.date}, half of them over gRPC. recalld stored the same data as without the Collector.`,
       '## Tested cases',
       table(
         ['framework', 'instrumentation', 'cases'],
@@ -37,7 +37,7 @@ export function tracingPage(): Page {
         ]),
       ),
       '## Combinations that cannot work',
-      'These programs were recorded, too. Their spans contain no search.',
+      'These programs were also recorded, but their spans contain no search.',
       table(
         ['framework', 'instrumentation', 'versions', 'recorded', 'reason', 'fix'],
         all.flatMap((recording) => {

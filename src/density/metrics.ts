@@ -25,12 +25,12 @@ export const densityMetrics = {
     ['pipeline', 'reason'],
   ),
   recalld_density_admission_ratio: storedGauge(
-    'Share of sampled live queries admitted for measurement. The share is below 1 while more queries arrive than can be searched, and for some minutes afterwards.',
+    'Share of sampled live queries admitted for measurement. The share is below 1 while more queries arrive than recalld can search, and for some minutes afterwards.',
     ['pipeline'],
   ),
   recalld_density_left_out_total: {
     type: 'counter',
-    help: 'Number of sampled live queries not measured because more arrived than could be searched.',
+    help: 'Number of sampled live queries not measured because more arrived than recalld could search.',
     labels: ['pipeline'],
     source: 'process',
   },

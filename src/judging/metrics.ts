@@ -9,7 +9,7 @@ export const judgeFailureReasons = ['unreachable', 'malformed', 'refused', 'with
 
 export const judgingMetrics = {
   recalld_live_judged_queries: storedGauge(
-    'Live queries in the trailing window that were graded by a model, by a person, or also by a second person.',
+    'Graded live queries in the trailing window, by grader: a model, a person, or a second person.',
     ['pipeline', 'judge'],
   ),
   recalld_live_judged_open_queries: storedGauge('Live queries selected for judging that are not graded yet.', pipeline),

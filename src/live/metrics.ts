@@ -21,11 +21,11 @@ export const liveMeasurementMetrics = {
     ['pipeline'],
   ),
   recalld_feedback_baseline_positive_ratio: storedGauge(
-    'Share of positive feedback in the baseline before the trailing window. recalld_feedback_drop_evidence_ratio compares the window with it.',
+    'Share of positive feedback in the baseline before the trailing window. recalld_feedback_drop_evidence_ratio compares the window with this baseline.',
     ['pipeline'],
   ),
   recalld_normal_range: storedGauge(
-    "Limits of a measure's normal range, learned from its earlier values; `bound` is low or high. An alert fires if the measure changes beyond a limit in a direction that is worse.",
+    "Limits of a measure's normal range, learned from its earlier values; `bound` is low or high. An alert fires if the measure moves beyond a limit in the worse direction.",
     ['pipeline', 'measure', 'segment', 'bound'],
   ),
   recalld_measure_changed: storedGauge(

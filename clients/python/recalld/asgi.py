@@ -22,7 +22,7 @@ _SHUTDOWN_SECONDS = 2.0
 
 
 class RecalldMiddleware:
-    """Gives the queries of a request their shared fields. Also sends buffered items when the server shuts down, because
+    """Adds shared fields to the queries of a request. Also sends buffered items when the server shuts down, because
     uvicorn ends its process with a signal, and no other code runs then.
 
     context: a function that returns fields of `recalld.context` for an ASGI scope, such as the session. It is called at

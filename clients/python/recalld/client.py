@@ -177,7 +177,7 @@ class Client:
         query, documents, latency and error. The function returns and raises as before.
 
         query: name of the argument with the text of the query; default: the first argument that is a str.
-        results: returns the documents of what the function returns; default: what it returns is a list of documents.
+        results: extracts the documents from the return value; default: the return value is a list of documents.
         """
         more = {"pipeline": pipeline, "segments": segments, "versions": versions}
 

@@ -17,7 +17,7 @@ from .context import Context, entered, trace_id_of
 
 
 def middleware(get_response: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Gives the queries of a request their shared fields: a hash of the session key, and the trace id of the header
+    """Adds shared fields to the queries of a request: a hash of the session key, and the trace id of the header
     `traceparent`.
 
     Settings in `RECALLD`: CONTEXT, a function or its dotted path, returns more fields of `recalld.context` for a request. It

@@ -29,8 +29,8 @@ def forget(delivery: Delivery) -> None:
 
 
 def watch_this_process() -> None:
-    """Registers for the ends of a process at which atexit does not run. Children of multiprocessing and of Celery's prefork
-    pool end with os._exit. Uses only modules that the host has already imported."""
+    """Registers handlers for the cases in which a process ends without atexit. Children of multiprocessing and of
+    Celery's prefork pool end with os._exit. Uses only modules that the host has already imported."""
     global _watched_pid
     if _watched_pid == os.getpid():
         return

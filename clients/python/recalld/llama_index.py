@@ -20,8 +20,8 @@ from .runs import RetrieverRuns
 
 def instrument(client: Client, *, pipeline: Optional[str] = None) -> None:
     """Reports each outermost retrieval of the process with its nodes, latency and error. Retrievers inside another one,
-    such as those of a fusion retriever, are reported as a stage of it. Postprocessors of a query engine run after the
-    retrieval, so the order that they produce is not reported."""
+    such as those of a fusion retriever, are reported as a stage of the outer one. Postprocessors of a query engine run
+    after the retrieval, so the order that they produce is not reported."""
     get_dispatcher().add_span_handler(RecalldSpanHandler(client, pipeline=pipeline))
 
 

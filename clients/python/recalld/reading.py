@@ -57,9 +57,9 @@ def read(
     """Reads a GET endpoint of the HTTP API (docs/reference/http.md), for example `read("golden-runs", pipeline="faq")`.
 
     path: the endpoint without `/v1/`. parameters: its parameters; use `from_` for `from`.
-    rows: place of the list within the answer, such as `measures.query_density.series`; default: the items of a list, or
+    rows: path of the list within the answer, such as `measures.query_density.series`; default: the items of a list, or
     the whole answer as one row. Reads all pages, up to `max_rows` rows.
-    url, api_key: default: RECALLD_URL, else http://127.0.0.1:8321; RECALLD_API_KEY. The key needs the scope `read`.
+    url: default RECALLD_URL, else http://127.0.0.1:8321. api_key: default RECALLD_API_KEY; needs the scope `read`.
 
     Raises RecalldError if recalld cannot be reached or rejects the request.
     """

@@ -114,7 +114,7 @@ def _sampling(given: Optional[Mapping[str, float]], sample_rate: float) -> Optio
 
 def is_sampled(key: str, rate: float) -> bool:
     """Returns True if a session or episode falls into the sample. The hash is that of the client for Node.js, so that services in both
-    languages sample the same ones: FNV-1a over UTF-16 units, mixed by the finalizer of MurmurHash3."""
+    languages sample the same sessions: FNV-1a over UTF-16 units, mixed by the finalizer of MurmurHash3."""
     if rate >= 1:
         return True
     units = array.array("H", key.encode("utf-16-le", "surrogatepass"))

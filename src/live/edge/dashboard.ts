@@ -248,7 +248,7 @@ function changes(): Builder<Panel>[] {
     graph({
       title: 'Latest value and normal range',
       description:
-        'Latest value of each measure without an alert of its own, its normal value, and the limits of its normal range as dotted lines. Select one in the legend.',
+        'Latest value of each measure without an alert of its own, its normal value, and the limits of its normal range as dotted lines. Select a measure in the legend.',
       unit: 'short',
       width: 16,
       queries: [

@@ -40,7 +40,7 @@ export const indexMeasures = {
     scale: 'share',
     gauge: {
       name: 'recalld_index_orphaned_ratio',
-      help: 'Share of stored documents that the manifest does not list, or has listed as deleted for longer than late_after. If the store cannot list its ids, the share of chunks in a uniform sample.',
+      help: 'Share of stored documents that the manifest does not list, or has listed as deleted for longer than late_after. If the store cannot list its ids, the value is the share of such chunks in a uniform sample.',
       labels,
       bounds,
     },
@@ -66,7 +66,7 @@ export const indexMeasures = {
     scale: 'seconds',
     gauge: {
       name: 'recalld_index_lag_seconds',
-      help: 'Time within which 95 % of the document changes of the trailing day reached the vector store (Kaplan-Meier; changes that have not arrived are censored). If there are too few changes for an upper bound, the value is the lower bound and has no bounds. The resolution is the time between two probes.',
+      help: 'Time within which 95 % of the document changes of the trailing day reached the vector store (Kaplan-Meier; changes that have not arrived are censored). If there are too few changes for an upper bound, the lower bound is exported as the value, without bounds. The resolution is the time between two probes.',
       labels,
       bounds: 'Brookmeyer-Crowley',
     },

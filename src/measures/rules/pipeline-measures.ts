@@ -48,7 +48,7 @@ export const pipelineMeasures = {
     every: 86_400,
     gauge: {
       name: 'recalld_missed_documents_foreign_ratio',
-      help: 'Of up to 16 stored relevant documents that the latest golden run missed, the share whose stored vector differs from the vector that the embedder returns for their text.',
+      help: 'Share of missed relevant documents whose stored vector differs from the vector that the embedder returns for their text, over up to 16 stored documents that the latest golden run missed.',
       labels: ['pipeline'],
       bounds: 'Wilson',
     },
@@ -61,7 +61,7 @@ export const pipelineMeasures = {
     every: 300,
     gauge: {
       name: 'recalld_repeat_density',
-      help: 'Query density of about 100 baseline queries that were replayed in the last hour: exp(-mean change of their surprise), 1 if the store answers as in the baseline.',
+      help: 'Query density of about 100 baseline queries that were replayed in the last hour, computed as exp(-mean change of their surprise); 1 if the store answers as in the baseline.',
       labels: ['pipeline'],
       bounds: true,
     },
@@ -147,14 +147,14 @@ export const pipelineMeasures = {
     ),
   },
   store_length_ratio: {
-    title: 'Vector length ratio',
-    subject: 'the mean vector length relative to the previous sample',
-    note: 'Mean vector length in the latest sample relative to the previous sample; 1 is no change.',
+    title: 'Vector norm ratio',
+    subject: 'the mean vector norm relative to the previous sample',
+    note: 'Mean vector norm in the latest sample relative to the previous sample; 1 is no change.',
     scale: 'other',
     every: 21600,
     gauge: pipelineGauge(
       'recalld_store_length_ratio',
-      'Mean vector length in the latest sample of the store relative to the previous sample; 1 is no change.',
+      'Mean vector norm in the latest sample of the store relative to the previous sample; 1 is no change.',
     ),
   },
   store_sample_vectors: {

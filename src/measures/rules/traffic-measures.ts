@@ -10,7 +10,7 @@ export const trafficMeasures = {
     every: 'live',
     gauge: trafficGauge(
       'recalld_query_volume',
-      'Live queries in the trailing window, whether sampled or not: counted for all traffic, estimated from the samples (Horvitz-Thompson) for a segment.',
+      'Live queries in the trailing window, whether sampled or not. The value is a count for all traffic, and an estimate from the samples (Horvitz-Thompson) for a segment.',
     ),
   },
   zero_results_ratio: {
@@ -219,7 +219,7 @@ export const trafficMeasures = {
   },
   episode_empty_ratio: {
     title: 'Empty retrievals of episodes',
-    subject: 'the share of retrievals of episodes without results',
+    subject: 'the share of retrievals without results in episodes',
     note: 'Share of the retrievals in agent turns that returned no document.',
     scale: 'share',
     every: 'live',
@@ -262,7 +262,7 @@ export const trafficMeasures = {
   query_uncovered_ratio: {
     title: 'Uncovered traffic',
     subject: 'the share of poorly covered sessions',
-    note: 'Share of sessions that the store covers worse than 95 % of the baseline; 5 % is the value of the baseline.',
+    note: 'Share of sessions that the store covers worse than 95 % of the baseline queries; in the baseline, this share is 5 %.',
     scale: 'share',
     gauge: trafficGauge(
       'recalld_query_uncovered_ratio',

@@ -124,7 +124,7 @@ export const metricCatalogue = {
       recalld_check_value:
         'Value of a check at its last evaluation, as a plain number; absent if the value is too old to trust.',
       recalld_check_value_seconds:
-        'Value of a check on a time at its last evaluation; absent if the value is too old to trust.',
+        'Value of a check at its last evaluation, if its value is a time; absent if the value is too old to trust.',
     },
     ['pipeline', 'check'],
   ),

@@ -208,7 +208,7 @@ export function liveMixPanels(): Builder<Panel>[] {
     graph({
       title: 'Effective queries of the live mix',
       description:
-        'Number of equally weighted queries with the same information. If this number is far below the size of the set, most golden queries are on topics that few users ask about.',
+        'Number of equally weighted queries that would give an equally precise score. If this number is far below the size of the set, most golden queries are on topics that few users ask about.',
       unit: 'short',
       min: 0,
       width: 8,

@@ -212,7 +212,7 @@ function contextGraphs(): Builder<Panel>[] {
     graph({
       title: 'Length of the context',
       description:
-        'Mean number of characters in the retrieved texts per query, with its 95 % CI; an English token is about four. Empty if the retriever returns no texts.',
+        'Mean number of characters in the retrieved texts per query, with its 95 % CI; an English token has about four. Empty if the retriever returns no texts.',
       unit: 'short',
       min: 0,
       width: 8,
