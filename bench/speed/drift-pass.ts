@@ -80,9 +80,9 @@ export const driftPass: MeasureRow = async (quick) => {
     name: 'drift-pass',
     figures: [
       windowFigure,
-      figure('of it: regions assigned, 32 of them', 'ms', assigning),
+      figure('part of the window: assigning 32 regions', 'ms', assigning),
       figure(`${name}, one worker thread`, 'ms', [search.ms]),
-      figure('of it: rate', 'GFLOP/s', [rate(search.ms)]),
+      figure('rate of the exact search', 'GFLOP/s', [rate(search.ms)]),
       ...(numpy === null ? [] : [figure(`NumPy in float32, all processors: ${name}`, 'ms', [numpy])]),
       figure('ingest p99 without the search', 'ms', [search.before.p99Ms]),
       figure('ingest p99 during the search', 'ms', [search.during.p99Ms]),
@@ -105,7 +105,7 @@ export const driftPass: MeasureRow = async (quick) => {
         unit: 'ms',
       },
     ],
-    notes: numpy === null ? ['NumPy is not installed here, so it was not compared with.'] : [],
+    notes: numpy === null ? ['NumPy is not installed, so the comparison with NumPy was skipped.'] : [],
   };
 };
 

@@ -43,7 +43,7 @@ export const eventLoop: MeasureRow = async (quick) => {
           work: ({ url }) => post(`${url}/v1/queries`, queriesAsText(quick ? 10 : 1000), 202),
         },
         {
-          what: 'all of it at once',
+          what: 'all of these at once',
           work: (at) =>
             atOnce(
               at,
@@ -63,7 +63,7 @@ export const eventLoop: MeasureRow = async (quick) => {
     return {
       row: 'longest task of the main thread',
       name: 'event-loop',
-      figures: [...all, figure('longest wait of a thread that does nothing, meanwhile', 'ms', [await idle.stop()])],
+      figures: [...all, figure('longest wait of an idle thread at the same time', 'ms', [await idle.stop()])],
       bars: [
         {
           what: 'longest wait',
@@ -74,7 +74,7 @@ export const eventLoop: MeasureRow = async (quick) => {
         },
       ],
       notes: [
-        'Read from nodejs_eventloop_lag_max_seconds of /metrics, which is scraped twice a second; up to 10 ms of each wait are the interval at which it looks. What the idle thread waits for is the machine.',
+        'The value is nodejs_eventloop_lag_max_seconds of /metrics, scraped twice a second. Up to 10 ms of each wait come from its sampling interval. The wait of the idle thread shows the load of the machine.',
       ],
     };
   } finally {

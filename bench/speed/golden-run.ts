@@ -27,12 +27,12 @@ export const goldenRun: MeasureRow = async (quick) => {
         row: 'golden run',
         name: 'golden-run',
         figures: [
-          figure(`recalld, ${queries} queries, ${CONCURRENCY} at once, a query`, 'ms', ours),
-          figure('the retriever alone, a query', 'ms', bare),
+          figure(`recalld, ${queries} queries, ${CONCURRENCY} at once, per query`, 'ms', ours),
+          figure('the retriever alone, per query', 'ms', bare),
           cost,
         ],
         bars: [{ what: 'overhead per query', value: cost.median, side: 'at most', limit: 1, unit: 'ms' }],
-        notes: ['From the start of the run to its verdict, with storing, scoring and comparing.'],
+        notes: ['Measured from the start of the run to its verdict, including storing, scoring and comparing.'],
       };
     });
   } finally {

@@ -113,12 +113,12 @@ function resultOf(
   return rowOf(
     [
       ...growth.map(({ what, ms, was }) =>
-        figure(`${what}: ${was.toFixed(0)} ms after ${short} days, after ${long}`, 'ms', [ms]),
+        figure(`${what}, after ${long} days (${was.toFixed(0)} ms after ${short} days)`, 'ms', [ms]),
       ),
       figure('longest wait for /livez while the pages are read', 'ms', [before.livezMs, after.livezMs]),
       figure(`backtest of ${long} days of all pipelines`, 's', [backtest.ms / 1000]),
-      figure('memory of it', 'MB', [backtest.peakMb]),
-      figure('until it ends after a SIGTERM', 'ms', [stopped.ms]),
+      figure('memory of the backtest', 'MB', [backtest.peakMb]),
+      figure('time from SIGTERM to the end of the backtest', 'ms', [stopped.ms]),
     ],
     [
       {
@@ -148,7 +148,7 @@ function resultOf(
       },
     ],
     [
-      `${shape.pipelines} pipelines with a golden run of ${shape.goldenQueries} questions each hour, eight measures each five minutes, an incident, a deployment and eight changes of checks a day; one of them judged, shadowed and watched for density. After ${long} days ${live} live queries, ${gb.toFixed(1)} GB in all; the first ${short} days are as dense. Pages show all of it. Growth is of at least ${LEAST_MS} ms; most: ${worst.join(', ')}.`,
+      `Each of ${shape.pipelines} pipelines has a golden run of ${shape.goldenQueries} queries every hour, eight measurements every five minutes, and an incident, a deployment and eight check changes a day. One pipeline also has a judge, a shadow and density monitoring. After ${long} days, the database contains ${live} live queries and ${gb.toFixed(1)} GB; the first ${short} days have the same volume per day. Pages show the whole period. Growth counts durations below ${LEAST_MS} ms as ${LEAST_MS} ms. Largest growth: ${worst.join(', ')}.`,
     ],
   );
 }

@@ -37,7 +37,7 @@ export const ingestDurable: MeasureRow = (quick) =>
       const kept = figure(`recalld, batches of ${BATCH}, vectors of 384 numbers`, 'rows/s', rates.ours);
       const copied = figure('bare COPY of the same rows, no index', 'rows/s', rates.copy);
       return {
-        row: 'ingest, all kept',
+        row: 'ingest, all sampled',
         name: 'ingest-durable',
         figures: [kept, copied],
         bars: [

@@ -33,8 +33,8 @@ export const ingestIsolation: MeasureRow = (quick) =>
         beside: () => costOf('beside', beside),
       });
       const [plain, ruled] = [
-        figure('processor time without rules', 'µs per query', costs.without),
-        figure('processor time with two isolation rules', 'µs per query', costs.beside),
+        figure('CPU time without rules', 'µs per query', costs.without),
+        figure('CPU time with two isolation rules', 'µs per query', costs.beside),
       ];
       return {
         row: 'ingest with isolation rules',
@@ -47,7 +47,7 @@ export const ingestIsolation: MeasureRow = (quick) =>
         ],
         bars: [
           {
-            what: 'processor time with rules, relative to without',
+            what: 'CPU time with rules, relative to CPU time without',
             value: ruled.median / plain.median,
             side: 'at most',
             limit: 1.25,
@@ -55,7 +55,7 @@ export const ingestIsolation: MeasureRow = (quick) =>
           },
         ],
         notes: [
-          'Both rules evaluate ten documents of every query, also of those that are not sampled. `npx tsx bench/isolation.ts` measures a rule alone. Processor time is that of all threads of the daemon.',
+          'Both rules evaluate ten documents of every query, including queries that are not sampled. `npx tsx bench/isolation.ts` measures the rules alone. CPU time covers all threads of the daemon.',
         ],
       };
     }),

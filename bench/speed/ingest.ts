@@ -55,7 +55,7 @@ export const ingest: MeasureRow = (quick) =>
         rates.leastSingles,
       );
       return {
-        row: 'ingest, a tenth kept',
+        row: 'ingest, a tenth sampled',
         name: 'ingest',
         figures: [
           inBatches,
@@ -64,7 +64,7 @@ export const ingest: MeasureRow = (quick) =>
           leastSingle,
           figure('bare Fastify, one query per request', 'requests/s', rates.bareSingles),
           figure('CPU time of recalld, one query per request', 'µs', costs.singles),
-          figure('processor time of the minimal server, one query per request', 'µs', costs.leastSingles),
+          figure('CPU time of the minimal server, one query per request', 'µs', costs.leastSingles),
         ],
         bars: [
           { what: 'in batches', value: inBatches.median, side: 'at least', limit: 20_000, unit: 'queries/s' },
@@ -77,7 +77,7 @@ export const ingest: MeasureRow = (quick) =>
           },
         ],
         notes: [
-          'The profile is of single requests. The minimal server parses the body, hashes the session, stores a tenth of the rows and the count of the minute in shared commits and answers after the commit (`bench/speed/least-ingest.ts`); bare Fastify only parses. Processor time is that of all threads of the server, with those of V8 that clean up. Sender, server and PostgreSQL share the processors. An answer waits for the commit, so there are connections enough that the wait of one is the work of another.',
+          'The profile covers single requests. The minimal server parses the body, hashes the session, stores a tenth of the rows and the count of the minute in shared commits, and answers after the commit (`bench/speed/least-ingest.ts`); bare Fastify only parses. CPU time covers all threads of the server, including the garbage collector threads of V8. Sender, server and PostgreSQL share the CPUs. A response waits for the commit, so the benchmark uses enough connections to keep the server busy.',
         ],
         profile,
       };

@@ -65,21 +65,21 @@ export const judging: MeasureRow = async (quick) => {
           ({ measure }) => measure === 'judged_queries',
         );
         if (graded?.newest == null || graded.newest.value < rates.length) throw new Error('Nothing was graded.');
-        const cost = figure('processor time of a round by itself', 's', costs);
+        const cost = figure('CPU time of a round alone', 's', costs);
         const share = (cost.median * ROUNDS_PER_DAY) / DAY_SECONDS;
         return {
           row: `judging ${PER_DAY} live queries a day`,
           name: 'judging',
           figures: [
             figure('ingest alone', 'requests/s', rates),
-            figure('ingest while an hourly round is made', 'requests/s', judgedRates),
+            figure('ingest during an hourly round', 'requests/s', judgedRates),
             figure('p99 of ingest alone', 'ms', slow),
-            figure('p99 of ingest while an hourly round is made', 'ms', judgedSlow),
+            figure('p99 of ingest during an hourly round', 'ms', judgedSlow),
             cost,
           ],
           bars: [
             {
-              what: 'processor time of a day of rounds over the day',
+              what: 'CPU time of the daily rounds relative to a day',
               value: share,
               side: 'at most',
               limit: VISIBLE,

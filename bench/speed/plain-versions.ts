@@ -13,8 +13,8 @@ import { alternate, type Bar, type Figure, figure, type MeasureRow } from './row
 
 const LEAST_GAIN = 1.5;
 
-/** In ms of processor time, of which others on the machine take nothing. */
-const unit = 'ms of processor time';
+/** In ms of CPU time, of which others on the machine take nothing. */
+const unit = 'ms of CPU time';
 
 interface Pair {
   readonly figures: readonly Figure[];
@@ -34,7 +34,7 @@ export const plainVersions: MeasureRow = async (quick) => {
     figures: pairs.flatMap(({ figures }) => figures),
     bars: pairs.map(({ bar }) => bar),
     notes: [
-      'WebAssembly is compared with float64 in tiles of 2 x 4 rows, the reader of TREC files against one that splits lines and columns into strings; both sides must come to the same result.',
+      'WebAssembly is compared with float64 in tiles of 2 x 4 rows, and the reader of TREC files with a reader that splits lines and columns into strings. Both sides must return the same result.',
     ],
   };
 };

@@ -34,15 +34,15 @@ export const scrapeLarge: MeasureRow = (quick) =>
       await scrapeUntil(daemon, (age) => age > 3);
       const locked = await scrapeTimes(daemon, quick ? 3 : 15);
       await client.query('rollback');
-      const quiet = figure('/metrics beside all of it', 'ms', milliseconds(beside));
+      const quiet = figure('/metrics under this load', 'ms', milliseconds(beside));
       const held = figure('/metrics while the database does not respond', 'ms', milliseconds(locked));
       return {
-        row: '/metrics with a 100k golden set, 500k live rows',
+        row: '/metrics with a 100k golden set and 500k live rows',
         name: 'scrape-large',
         figures: [
           quiet,
           figure(
-            'age of the rows that it shows',
+            'age of the exported rows',
             's',
             beside.map(({ ageSeconds }) => ageSeconds),
           ),
@@ -59,7 +59,7 @@ export const scrapeLarge: MeasureRow = (quick) =>
           },
         ],
         notes: [
-          `A set of ${history.goldenQueries} questions whose run was cancelled half-way, ${history.oldRuns} runs of 50 other sets, ${history.liveQueries} live queries of today and feedback on a tenth of them. A scrape each 300 ms, so that the rows are read as often as they ever are.`,
+          `The database contains a set of ${history.goldenQueries} queries whose run was cancelled halfway, ${history.oldRuns} runs of 50 other sets, ${history.liveQueries} live queries of today, and feedback on a tenth of them. /metrics is scraped every 300 ms, so that recalld reads the rows as often as it can.`,
         ],
       };
     } finally {

@@ -46,7 +46,7 @@ export const scrapeRow: MeasureRow = async (quick) => {
     name: 'scrape',
     figures: [
       time,
-      figure('size of the answer', 'kB', [bytes / 1000]),
+      figure('size of the response', 'kB', [bytes / 1000]),
       figure('ingest p99 without scrapes', 'ms', [quiet.p99Ms]),
       figure('ingest p99 during continuous scraping', 'ms', [busy.p99Ms]),
     ],

@@ -44,11 +44,11 @@ pipelines:
         });
         const calls = await alternate(quick ? 1 : 5, { without: () => track(without), beside: () => track(beside) });
         const plain = figure('p99 of ingest without a shadow', 'ms', rounds.without);
-        const shadowed = figure('p99 of ingest while a shadow is asked 50 questions a second', 'ms', rounds.beside);
+        const shadowed = figure('p99 of ingest while a shadow gets 50 queries a second', 'ms', rounds.beside);
         const plainCall = figure('p99 of client.track without a shadow', 'µs', calls.without);
-        const shadowedCall = figure('p99 of client.track while a shadow is asked', 'µs', calls.beside);
+        const shadowedCall = figure('p99 of client.track while a shadow gets queries', 'µs', calls.beside);
         return {
-          row: 'ingest and client beside a shadow',
+          row: 'ingest and client with a shadow',
           name: 'shadow',
           figures: [plain, shadowed, plainCall, shadowedCall],
           bars: [
@@ -68,7 +68,7 @@ pipelines:
             },
           ],
           notes: [
-            'About 400 requests a second of one query, a tenth of them kept. The user of the service waits for none of it: a shadow is asked what is stored, by a job of the worker, which is in the same process here; the client is in another, that of the service. The job that asks it is started at the beginning of each round, in both daemons.',
+            'Each daemon receives about 400 requests a second with one query each, and samples a tenth of the queries. Users of the service never wait for the shadow, because a worker job sends the stored queries to it. Here, the worker and the API run in one process, and the client runs in a separate process, as in a service. In both daemons, the job starts at the beginning of each round.',
           ],
         };
       }),
