@@ -150,7 +150,7 @@ export function measureDrops({ quick, scale, seed }: DropsSettings, say: (line: 
       const faulty = worldOf({ fault });
       return measure(change, unrest, { faulty, share: onset(DROP / (usual.truth.ndcg - faulty.truth.ndcg)) });
     }),
-    measure('new questions that the judge alone reads badly', unrest, {
+    measure('new queries that only the judge misreads', unrest, {
       faulty: worldOf({ fault: 'misread' }),
       share: onset(0.3),
     }),

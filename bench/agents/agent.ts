@@ -9,7 +9,7 @@ export interface AgentFault {
   readonly answers?: number;
   readonly isEveryCallTwice?: true;
   readonly isStoppedAfterFirst?: true;
-  /** Source that is never asked. */
+  /** Source that is never queried. */
   readonly neverAsked?: number;
   readonly retriever?: RetrieverName;
   /** Share of calls that fail. */
@@ -109,7 +109,7 @@ export const faults = [
     cause: 'agent_loop',
     isStoppedAfterFirst: true,
   },
-  { name: 'source never asked', does: 'One of three sources is never asked.', cause: 'agent_loop', neverAsked: 2 },
+  { name: 'source never queried', does: 'The agent never queries one of its three sources.', cause: 'agent_loop', neverAsked: 2 },
   {
     name: 'documents lost',
     does: 'The retriever loses a third of its documents.',

@@ -64,10 +64,10 @@ function draw({ sessions, failing, rate }: Traffic, { uniform, poisson }: Random
 }
 
 const worlds: readonly (Traffic & { readonly world: string })[] = [
-  { world: '200 sessions, all kept', sessions: 200, failing: 0.05, rate: 1 },
-  { world: '3,000 sessions, all kept', sessions: 3000, failing: 0.02, rate: 1 },
-  { world: '2,000 sessions, a tenth kept', sessions: 2000, failing: 0.05, rate: 0.1 },
-  { world: '1,000 sessions, half kept, a fifth fails', sessions: 1000, failing: 0.2, rate: 0.5 },
+  { world: '200 sessions, all sampled', sessions: 200, failing: 0.05, rate: 1 },
+  { world: '3,000 sessions, all sampled', sessions: 3000, failing: 0.02, rate: 1 },
+  { world: '2,000 sessions, a tenth sampled', sessions: 2000, failing: 0.05, rate: 0.1 },
+  { world: '1,000 sessions, half sampled, a fifth fails', sessions: 1000, failing: 0.2, rate: 0.5 },
 ];
 
 type Estimand = (window: Window) => ReturnType<Cell['draw']>;

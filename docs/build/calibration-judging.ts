@@ -112,7 +112,7 @@ const MIN_CALLED = 0.8;
 const MAX_FALSE_PAGES = 1;
 
 const isOfJudge = ({ change }: JudgedChange): boolean => change.startsWith('the judge grades');
-const isMisread = ({ change }: JudgedChange): boolean => change.includes('reads badly');
+const isMisread = ({ change }: JudgedChange): boolean => change.includes('misreads');
 const least = (cells: readonly JudgedChange[], of: (cell: JudgedChange) => number): number =>
   Math.min(...cells.map(of));
 
