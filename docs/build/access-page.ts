@@ -9,7 +9,8 @@ import { code, generatedPage, type Page, table } from './page.ts';
 const intro = `Every route declares which scope it needs, and what it returns to an API key that is
 limited to pipelines (\`recalld keys create --pipelines a,b\`). The server does not start if a route declares nothing.
 
-- Without a key, routes return 401, and pages redirect to the sign-in. With a key that lacks the scope, they return 403 \`key_lacks_scope\`.
+- Without a key, routes return 401, and pages redirect to the sign-in. With a key that lacks the scope, they return
+  403 \`key_lacks_scope\`.
 - A key that is limited to pipelines cannot see or change anything else. Requests with the names or ids of other
   pipelines get the same response as requests with unknown ones: 404. Shadows belong to their pipeline.
 - Console pages and forms need a session, which has the scopes and the pipelines of the key that signed in.

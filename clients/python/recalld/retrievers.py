@@ -71,7 +71,7 @@ def reported(
 
 
 class _Call:
-    """A call of a retriever. Entered only while the retriever works, so the time of a generator's consumer is not latency."""
+    """A call of a retriever. Entered only while the retriever works, so a generator's consumer adds no latency."""
 
     def __init__(
         self, track: Track, results: Optional[Callable[[Any], Any]], fields: Dict[str, Any]
