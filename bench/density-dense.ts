@@ -80,8 +80,8 @@ const fullPlan: Plan = {
   quietDays: 90,
   changeDays: 14,
   unrests: {
-    'wander and campaigns': { spread: 0.2, newsDays: 10 },
-    'strong wander and campaigns': { spread: 0.6, newsDays: 10 },
+    'weak variation and campaigns': { spread: 0.2, newsDays: 10 },
+    'strong variation and campaigns': { spread: 0.6, newsDays: 10 },
   },
   scenarios: [
     { kind: 'uncovered', topic: 'article', share: 0.2 },

@@ -67,7 +67,7 @@ const worlds: readonly (Traffic & { readonly world: string })[] = [
   { world: '200 sessions, all sampled', sessions: 200, failing: 0.05, rate: 1 },
   { world: '3,000 sessions, all sampled', sessions: 3000, failing: 0.02, rate: 1 },
   { world: '2,000 sessions, a tenth sampled', sessions: 2000, failing: 0.05, rate: 0.1 },
-  { world: '1,000 sessions, half sampled, a fifth fails', sessions: 1000, failing: 0.2, rate: 0.5 },
+  { world: '1,000 sessions, half sampled, a fifth of queries fail', sessions: 1000, failing: 0.2, rate: 0.5 },
 ];
 
 type Estimand = (window: Window) => ReturnType<Cell['draw']>;

@@ -86,7 +86,7 @@ export function nameOf(scenario: Scenario): string {
     case 'uncovered':
       return `uncovered topic (${scenario.topic}), ${percent(scenario.share)} of traffic`;
     case 'new and held':
-      return `new topic that the store holds, ${percent(scenario.share)} of traffic`;
+      return `new topic that the store contains, ${percent(scenario.share)} of traffic`;
     case 'deleted':
       return `deleted topics, ${percent(scenario.share)} of traffic`;
     case 'topic mix':

@@ -34,7 +34,7 @@ const ALPHA = 0.01;
 const names: Readonly<Record<LookChange['kind'], string>> = {
   none: 'none',
   uncovered: 'topic that the store lacks',
-  'new and held': 'new topic that the store holds',
+  'new and held': 'new topic that the store contains',
   'topic mix': 'other mix of covered topics, factors of exp(z)',
 };
 

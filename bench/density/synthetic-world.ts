@@ -35,7 +35,7 @@ export function syntheticWorld(
   const topicIn = (group: number): number[] =>
     added(added(common, COMMON_WEIGHT, groupCentres[group] ?? [], GROUP_WEIGHT), 1, direction(random), ownWeight);
   const held = Array.from({ length: groups * topicsPerGroup }, (_, i) => Math.floor(i / topicsPerGroup));
-  // One in a group that the store holds, one in a group of its own; then the chit-chat.
+  // One in a group that the store contains, one in a group of its own; then the chit-chat.
   const centres = [...held.map(topicIn), topicIn(0), topicIn(groups), direction(random)];
   const [near, far, chitChat] = [held.length, held.length + 1, held.length + 2];
   const offset = direction(random);

@@ -73,7 +73,7 @@ export const ofTexts: readonly Fault[] = [
   },
   {
     name: 'labels wrong from the start',
-    does: '30 to 70 % of the labels are wrong in every run, although users like the answers',
+    does: '30 to 70 % of the judgments are wrong in every run, although users like the answers',
     cause: 'golden_labels',
     breakIt: ({ traffic, liveQueries }, random) => {
       if (traffic.opinions === 0 || liveQueries === 0) return null;

@@ -15,7 +15,7 @@ export interface ArrivalWorld {
   readonly changes: number;
   /** In seconds. */
   readonly median: number;
-  /** Share that never comes. */
+  /** Share that never arrives. */
   readonly never: number;
   /** Seconds between two runs of the ingestion; 0: it never waits. */
   readonly batch: number;
@@ -32,9 +32,9 @@ export const lagWorlds: readonly ArrivalWorld[] = [
   { world: '200 changes, faster than the rounds', changes: 200, ...steady, median: 300 },
   { world: '200 changes, as slow as a day', changes: 200, ...steady, median: 20 * 3600 },
   { world: '200 changes, ingested every two hours', changes: 200, ...steady, batch: 7200 },
-  { world: '200 changes, 0.5 % never come', changes: 200, ...steady, never: 0.005 },
-  { world: '200 changes, 2 % never come', changes: 200, ...steady, never: 0.02 },
-  { world: '200 changes, 10 % never come', changes: 200, ...steady, never: 0.1 },
+  { world: '200 changes, 0.5 % never arrive', changes: 200, ...steady, never: 0.005 },
+  { world: '200 changes, 2 % never arrive', changes: 200, ...steady, never: 0.02 },
+  { world: '200 changes, 10 % never arrive', changes: 200, ...steady, never: 0.1 },
   { world: '200 changes, and 5000 at once of which 200 are followed', changes: 200, ...steady, burst: 5000 },
 ];
 
