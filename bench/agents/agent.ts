@@ -109,7 +109,12 @@ export const faults = [
     cause: 'agent_loop',
     isStoppedAfterFirst: true,
   },
-  { name: 'source never queried', does: 'The agent never queries one of its three sources.', cause: 'agent_loop', neverAsked: 2 },
+  {
+    name: 'source never queried',
+    does: 'The agent never queries one of its three sources.',
+    cause: 'agent_loop',
+    neverAsked: 2,
+  },
   {
     name: 'documents lost',
     does: 'The retriever loses a third of its documents.',

@@ -24,7 +24,8 @@ export const labelMeanings: Readonly<Record<string, string>> = {
   what: 'Title of the measure that a check evaluates, with the deciding segment if there are several.',
   limit: '`below` or `above`: the side of the threshold on which a check fails.',
   unit: '`seconds`, `share` or `number`.',
-  fingerprint: 'Short hash of the properties of a store, embedder or judge. The hash changes when the properties change.',
+  fingerprint:
+    'Short hash of the properties of a store, embedder or judge. The hash changes when the properties change.',
   measure:
     'Golden measure: `hit_rate`, `mrr`, `ndcg`, `ndcg_exp`, `recall`, `precision`, `map`, `f1`, `union_recall` or `all_found`; or measure of live traffic, such as `zero_results_ratio`, or of a probe, such as `ann_recall`.',
   severity: '`critical` or `warning`.',
