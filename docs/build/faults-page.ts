@@ -10,7 +10,7 @@ interface FaultsResult {
   readonly split: string;
   /** Number of worlds in the split; absent if all of them ran. */
   readonly planned?: number;
-  /** What the true nDCG@10 counts as a relevant document: that with its text, or, before, only that with its id. */
+  /** How the true nDCG@10 identifies a relevant document: by its text, or, in older results, only by its id. */
   readonly truth?: 'text';
   /** SHA-256 of the test split; null for training. */
   readonly seal: string | null;
