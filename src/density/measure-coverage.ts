@@ -85,12 +85,16 @@ async function measurePipeline(
   }
 }
 
+/** Identifies a query among those of a pipeline. */
+function keyOf({ receivedOn, id }: Pick<ClaimedQuery, 'receivedOn' | 'id'>): string {
+  return `${receivedOn} ${id}`;
+}
+
 function unfinished(
   claimed: readonly ClaimedQuery[],
   outcomes: readonly CoverageOutcome[],
   dueAt: Date,
 ): CoverageOutcome[] {
-  const keyOf = ({ receivedOn, id }: Pick<ClaimedQuery, 'receivedOn' | 'id'>): string => `${receivedOn} ${id}`;
   const finished = new Set(outcomes.map(keyOf));
   return claimed
     .filter((query) => !finished.has(keyOf(query)))
@@ -148,8 +152,8 @@ async function embedMissing(
   claimed: readonly ClaimedQuery[],
   signal: AbortSignal,
 ): Promise<Embedded> {
-  const missing = claimed.flatMap(({ id, receivedOn, vector, text }) =>
-    vector === null && text !== null ? [{ key: `${receivedOn} ${id}`, text }] : [],
+  const missing = claimed.flatMap((query) =>
+    query.vector === null && query.text !== null ? [{ key: keyOf(query), text: query.text }] : [],
   );
   if (embedder === null || missing.length === 0) return { kind: 'vectors', byId: new Map() };
   const answer = await embedder.embed(
@@ -186,7 +190,7 @@ async function measureOne(
   };
   const isToEmbed = query.vector === null && query.text !== null && embedder !== null;
   if (isToEmbed && embedded.kind === 'failed') return later('embedder_failed');
-  const embedding = embedded.kind === 'vectors' ? (embedded.byId.get(`${receivedOn} ${id}`) ?? null) : null;
+  const embedding = embedded.kind === 'vectors' ? (embedded.byId.get(keyOf(query)) ?? null) : null;
   const vector = query.vector ?? embedding;
   if (vector === null) return { receivedOn, id, kind: 'not_measurable', reason: 'no_vector' };
   await turn(signal);

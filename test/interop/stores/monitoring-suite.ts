@@ -51,7 +51,7 @@ export function describeMonitoring(
   const fill = async (documents: readonly VectorDocument[]): Promise<FilledIndex> => {
     const index = await service.createIndex({ metric: 'cosine', dimensions: DIMENSIONS });
     const store = index.open({ url: service.url, timeoutMs: 20_000, retries: 0 });
-    const { remove } = index;
+    const remove = index.remove?.bind(index);
     if (remove === undefined) throw new Error('documents of this index cannot be removed');
     const filled = { index: { ...index, remove }, store, url: service.url };
     opened.push(filled);
@@ -168,8 +168,8 @@ export function describeMonitoring(
         await probeStore(context, pipeline.name, store, never);
         await snapshotStore(context, pipeline.name, store, never);
         await measureAnnRecall(context, searched, never);
-        const names = [pipeline.name, searched.name];
-        const own = (await db.measurements.latest(clock.now())).filter((one) => names.includes(one.pipeline));
+        const names = new Set([pipeline.name, searched.name]);
+        const own = (await db.measurements.latest(clock.now())).filter((one) => names.has(one.pipeline));
         return Object.fromEntries(own.map(({ measure, newest, gap }) => [measure, gap?.reason ?? newest?.value]));
       };
       const recall = exactSearch ? (expect.closeTo(1, 1) as number) : 'unsupported';
