@@ -22,8 +22,11 @@ export interface ClaimedQuery {
   readonly attempts: number;
 }
 
+/** Identifies a query of a pipeline. */
+export type QueryKey = Pick<ClaimedQuery, 'receivedOn' | 'id'>;
+
 /** Result of the search for one query. */
-export type CoverageOutcome = Pick<ClaimedQuery, 'receivedOn' | 'id'> &
+export type CoverageOutcome = QueryKey &
   (
     | {
         readonly kind: 'measured';

@@ -4,7 +4,7 @@ import type { Context } from '../core/context.ts';
 import { HOUR_MS, MINUTE_MS } from '../core/time.ts';
 import { type Admission, admissionChance, nextAdmission, openAdmission } from '../live/rules/sampling/admission.ts';
 import { forEachPipeline } from '../platform/queue/for-each-pipeline.ts';
-import type { ClaimedQuery, CoverageOutcome } from './coverage-table.ts';
+import type { ClaimedQuery, CoverageOutcome, QueryKey } from './coverage-table.ts';
 import { currentFingerprint } from './observe-change.ts';
 import type { DensityPlan } from './plan.ts';
 import { searchCoverage, searchRateLimit } from './search-store.ts';
@@ -86,7 +86,7 @@ async function measurePipeline(
 }
 
 /** Identifies a query among those of a pipeline. */
-function keyOf({ receivedOn, id }: Pick<ClaimedQuery, 'receivedOn' | 'id'>): string {
+function keyOf({ receivedOn, id }: QueryKey): string {
   return `${receivedOn} ${id}`;
 }
 

@@ -217,10 +217,10 @@ export type Trend = 'worse' | 'steady' | 'recovering';
 const ECHO_MS = 2 * HOUR_MS;
 
 /** A density alert rests on all windows since coverage dropped. */
-const isDensity = ({ rule }: Pick<Alert, 'rule'>): boolean => rule.startsWith('RecalldDensity');
+const isDensity = ({ rule }: Alert): boolean => rule.startsWith('RecalldDensity');
 
 /** Returns true if an alert rests on data from before a recovery; such data may still contain the fault. */
-function looksBack(alert: Pick<Alert, 'rule' | 'from'>, recoveredAt: Date): boolean {
+function looksBack(alert: Alert, recoveredAt: Date): boolean {
   return isDensity(alert) || (alert.from !== undefined && alert.from < recoveredAt);
 }
 
@@ -228,7 +228,7 @@ function looksBack(alert: Pick<Alert, 'rule' | 'from'>, recoveredAt: Date): bool
  * Returns true if an alert only covers an incident that has resolved, and therefore does not open a new one. A critical
  * alert is an echo only if it is about query density; otherwise the fault may have returned.
  */
-export function isEcho(alert: Pick<Alert, 'rule' | 'severity' | 'from'>, resolvedAt: Date, at: Date): boolean {
+export function isEcho(alert: Alert, resolvedAt: Date, at: Date): boolean {
   if (at.getTime() - resolvedAt.getTime() > ECHO_MS || (alert.severity === 'critical' && !isDensity(alert)))
     return false;
   return looksBack(alert, resolvedAt);
