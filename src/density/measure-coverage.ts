@@ -129,7 +129,9 @@ async function measureBatch(
     for (const query of remaining)
       outcomes.push(await measureOne(context, plan, embedded, turn, failures, query, signal));
   };
-  await Promise.all(Array.from({ length: CONCURRENCY }, work));
+  // Waits for every search in progress, so that its result is recorded too.
+  const ended = await Promise.allSettled(Array.from({ length: CONCURRENCY }, work));
+  for (const end of ended) if (end.status === 'rejected') throw end.reason;
   if (failures.length > 0) {
     context.logger.warn('searching live queries in the vector store failed', {
       pipeline: plan.pipeline,
