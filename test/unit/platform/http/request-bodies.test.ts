@@ -192,6 +192,7 @@ describe('a client that disconnects during a request', () => {
       app.server.once('request', (request) => request.once('close', resolve));
     });
     const socket = connect(Number(url.port), url.hostname);
+    socket.on('error', () => undefined);
     socket.write(`POST /open HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n${headers}\r\n`);
     socket.write(begun);
     await once(app.server, 'request');
