@@ -55,7 +55,9 @@ function countsText(counts: Readonly<Record<string, number>>): string {
 
 /** Returns how many worlds ran, also if the run was stopped before all of them had run. */
 function worldsText(run: number, planned = run): string {
-  return run < planned ? `${run} of ${planned} worlds (the run was stopped; worlds with small golden sets run first)` : `${run} worlds`;
+  return run < planned
+    ? `${run} of ${planned} worlds (the run was stopped; worlds with small golden sets run first)`
+    : `${run} worlds`;
 }
 
 function sectionOf(title: string, { provenance, split, planned, truth, seal, summary }: FaultsResult): string[] {
