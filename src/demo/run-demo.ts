@@ -175,7 +175,7 @@ async function runIncidentsAndStay(demo: DemoParts, rag: DemoRagService, folder:
   const { rows, traffic, port, ...found } = await runIncidents(demo, rag, folder);
   // Keeps the port, so that links printed earlier still work.
   const hasAgent = usesAgent(demo.scenarios);
-  const isJudged = isGraded(demo.scenarios);
+  const isJudged = needsJudge(demo.scenarios);
   const command = await writeConfig(rag, { port, folder, cron: EVERY_MINUTE, hasAgent, isJudged }, signal);
   const causes = rows.flatMap(({ cause }) => cause ?? []);
   let isAsExpected = false;
@@ -197,7 +197,7 @@ async function runIncidents({ port, scenarios, output, signal }: DemoParts, rag:
   const { start, healthyHours, judgedAfter } = timesOf(scenarios);
   const cron = `0 ${start.getUTCHours() % GOLDEN_HOURS}-23/${GOLDEN_HOURS} * * *`;
   const hasAgent = usesAgent(scenarios);
-  const isJudged = isGraded(scenarios);
+  const isJudged = needsJudge(scenarios);
   const command = await writeConfig(rag, { port, folder, cron, hasAgent, isJudged }, signal);
   const firstHour = FIRST_FAULT_HOUR - healthyHours;
   return withWorld(command, rag, questions, { start, firstHour, judgedAfter, hasAgent }, async (world) => {
@@ -256,7 +256,7 @@ function usesAgent(scenarios: readonly Scenario[]): boolean {
 }
 
 /** True if one of the incidents is found in grades of live queries. */
-function isGraded(scenarios: readonly Scenario[]): boolean {
+function needsJudge(scenarios: readonly Scenario[]): boolean {
   return scenarios.some(({ judgedHours }) => judgedHours !== null);
 }
 

@@ -71,14 +71,20 @@ async function measurePipeline(
     if (claimed.length === 0) return;
     if (claimed.length === limit) await requestHelper();
     const outcomes: CoverageOutcome[] = [];
+    const record = (): Promise<void> => {
+      const recordedAt = clock.now();
+      const all = [...outcomes, ...unfinished(claimed, outcomes, recordedAt)];
+      return coverage.record(pipeline, all, { fingerprint, now: recordedAt });
+    };
     try {
       await measureBatch(context, plan, claimed, turn, outcomes, signal);
-    } finally {
+    } catch (error) {
       // When a worker stops, it returns the queries that it has not searched, so that others need not wait for the
-      // lease to end.
-      const recorded = [...outcomes, ...unfinished(claimed, outcomes, clock.now())];
-      await coverage.record(pipeline, recorded, { fingerprint, now: clock.now() });
+      // lease to end. If this also fails, the lease ends by itself, and the first error is the one to report.
+      await record().catch(() => undefined);
+      throw error;
     }
+    await record();
     // If all searches failed, a service is probably down. The next round tries again, so that the other waiting queries
     // do not lose an attempt.
     if (outcomes.every(({ kind }) => kind === 'later')) return;
