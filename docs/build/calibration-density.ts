@@ -132,7 +132,7 @@ function denseParagraphs({ provenance, scores, quiet, changed }: DenseResult): s
       ]),
     ),
     '**Similarity cannot show a gap within a covered subject**, because queries about the gap are as near to existing chunks as covered queries. Some of the simulated articles are such gaps, so recalld does not always detect a change that affects a fifth of the traffic. Only judgments show whether the results answer the query ([density](../density.md#what-density-cannot-detect)).',
-    '**Popularity changes cause false tickets**: if a topic that was always covered worse than its region becomes much more popular, its low coverage counts as a loss. To accept the change, build a new baseline. With other seeds, strong variation also caused a page ([decision 21](../../decisions/0021-how-far-a-region-may-fall.md)).',
+    '**Popularity changes cause false tickets**: if a topic that was always covered worse than its region becomes much more popular, its low coverage counts as a loss. To accept the change, build a new baseline. With other seeds, strong variation also caused a page ([decision 21](../../decisions/0021-density-thresholds-of-a-region.md)).',
     measuredBy(provenance),
   ];
 }

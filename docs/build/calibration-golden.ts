@@ -59,7 +59,7 @@ export function goldenCalibrationPage(results: string): Page {
     ['bench/results'],
     [
       '# Calibration of golden runs',
-      `Each stream is a simulated retriever with an hourly run for ${days} days. The check detects a drop of ${check.drop} with alpha ${check.alpha} in ${check.runs} consecutive runs, against a baseline pinned with ${reruns} runs. The index is unchanged or is rebuilt every night ([decision 12](../../decisions/0012-what-is-known-before-a-run.md)). The file \`bench/results/golden-false-regressions.json\` contains all ${unchanged.length + dropped.length} cells.`,
+      `Each stream is a simulated retriever with an hourly run for ${days} days. The check detects a drop of ${check.drop} with alpha ${check.alpha} in ${check.runs} consecutive runs, against a baseline pinned with ${reruns} runs. The index is unchanged or is rebuilt every night ([decision 12](../../decisions/0012-noise-before-a-run.md)). The file \`bench/results/golden-false-regressions.json\` contains all ${unchanged.length + dropped.length} cells.`,
       '## Simulated noise',
       table(
         ['Noise', 'In a run', 'Every night'],
