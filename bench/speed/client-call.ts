@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { type Client, createClient } from '../../src/client/client.ts';
 import { withDaemon } from './child.ts';
 import { liveConfig } from './live-config.ts';
-import { figure, type MeasureRow, quantile } from './row.ts';
+import { type Bar, type Figure, figure, type MeasureRow, quantile, type RowResult } from './row.ts';
 
 /** What a call of the client costs the service that makes it, while the client delivers to a daemon. */
 export const clientCall: MeasureRow = (quick) =>
@@ -16,22 +16,43 @@ export const clientCall: MeasureRow = (quick) =>
     return callRow('client-call', 'call of the client in the host process', 'client.track', rounds);
   });
 
-/** The same for the client for Python; needs python3. */
+/** The same for the client for Python, also with threads that call at the same time; needs python3. */
 export const pythonClientCall: MeasureRow = (quick) =>
   withDaemon(liveConfig(0.1), async (daemon) => {
     const script = path.join(import.meta.dirname, 'python_client_call.py');
-    const args = [script, daemon.url, quick ? '1' : '5', quick ? '200' : '5000'];
     const env = {
       ...process.env,
       NO_PROXY: '*',
       PYTHONPATH: path.resolve(import.meta.dirname, '../../clients/python'),
     };
-    const { stdout } = await promisify(execFile)('python3', args, { env, maxBuffer: 1e8 });
-    const rounds = JSON.parse(stdout) as number[][];
-    return callRow('python-client-call', 'call of the Python client in the host process', 'Client.track', rounds);
+    const time = async (threads: number): Promise<readonly number[][]> => {
+      const args = [script, daemon.url, quick ? '1' : '5', quick ? '200' : '5000', String(threads)];
+      const { stdout } = await promisify(execFile)('python3', args, { env, maxBuffer: 1e8 });
+      return JSON.parse(stdout) as number[][];
+    };
+    const alone = callRow(
+      'python-client-call',
+      'call of the Python client in the host process',
+      'Client.track',
+      await time(1),
+    );
+    const p99 = await time(THREADS).then((rounds) => rounds.map((calls) => quantile(calls, 0.99)));
+    const together = figure(`p99 with ${THREADS} threads`, 'µs', p99);
+    return {
+      ...alone,
+      figures: [...alone.figures, together],
+      bars: [...alone.bars, callBar(together)],
+      notes: [
+        'Each thread reports one query at a time to a running daemon, with the default settings of the client, ' +
+          'and pauses, so that all threads together report about 2,000 queries a second.',
+      ],
+    };
   });
 
-function callRow(name: string, row: string, call: string, rounds: readonly (readonly number[])[]) {
+/** As many as a worker of gunicorn may have. */
+const THREADS = 8;
+
+function callRow(name: string, row: string, call: string, rounds: readonly (readonly number[])[]): RowResult {
   const p99 = figure(
     `p99 of ${call} with a vector of 384 numbers`,
     'µs',
@@ -53,9 +74,13 @@ function callRow(name: string, row: string, call: string, rounds: readonly (read
         rounds.map((calls) => Math.max(...calls)),
       ),
     ],
-    bars: [{ what: 'p99', value: p99.median / 1000, side: 'at most' as const, limit: 1, unit: 'ms' }],
+    bars: [callBar(p99, 'p99')],
     notes: [],
   };
+}
+
+function callBar({ what, median }: Figure, named = what): Bar {
+  return { what: named, value: median / 1000, side: 'at most', limit: 1, unit: 'ms' };
 }
 
 const embedding = Float32Array.from({ length: 384 }, (_, i) => Math.sin(i));
