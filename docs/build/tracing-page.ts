@@ -1,7 +1,7 @@
 /** docs/reference/tracing.md: the tracing programs that recalld was tested with, from their recordings. */
 
 import { contentSettings, GRPC_FIX, spanReasons } from '../../src/live/rules/otel/unreadable-retriever.ts';
-import { readCollectorRecording } from '../../test/interop/collector/recording.ts';
+import { type CollectorRecording, readCollectorRecording } from '../../test/interop/collector/recording.ts';
 import { type Recording, readRecordings } from '../../test/interop/tracing/recording.ts';
 import { code, generatedPage, type Page, table } from './page.ts';
 
@@ -26,7 +26,7 @@ export function tracingPage(): Page {
             `${instrumentation} does not export failed retrievals of ${framework}, so recalld cannot count them.`,
         ),
       "LangChain retrievers return documents without scores, unless they put a score into the metadata. A reranker that is not part of the retriever changes the order, but recalld stores the retriever's scores.",
-      `Each recording was also sent through an OpenTelemetry Collector ${collector.version} with the [configuration for recalld](../how-to/opentelemetry.md#use-a-collector) on ${collector.date}, half of them over gRPC. recalld stored the same data as without the Collector.`,
+      `Each recording${without(collector, recordings)} was also sent through an OpenTelemetry Collector ${collector.version} with the [configuration for recalld](../how-to/opentelemetry.md#use-a-collector) on ${collector.date}, half of them over gRPC. recalld stored the same data as without the Collector.`,
       '## Tested cases',
       table(
         ['framework', 'instrumentation', 'cases'],
@@ -60,6 +60,13 @@ export function tracingPage(): Page {
       ),
     ],
   );
+}
+
+/** Names the frameworks whose newest recording did not pass the Collector. */
+function without({ programs }: CollectorRecording, recordings: readonly Recording[]): string {
+  const sent = new Set(programs.map(({ name }) => name));
+  const others = recordings.filter(({ name }) => !sent.has(name)).map(({ framework }) => framework);
+  return others.length === 0 ? '' : `, except those of ${others.join(', ')},`;
 }
 
 function rowOf(recording: Recording): string[] {

@@ -247,6 +247,19 @@ export const combinations: readonly Combination[] = [
     switchedOn: '`manuallyInstrument` with the module `@langchain/core/callbacks/manager`',
   },
   {
+    name: 'llamaindex-js-openllmetry',
+    framework: 'LlamaIndex.TS',
+    instrumentation: 'OpenLLMetry',
+    language: 'javascript',
+    program: 'llamaindex',
+    tracing: 'openllmetry',
+    packages: ['llamaindex', '@traceloop/instrumentation-llamaindex'],
+    extras: ['@llamaindex/openai', ...otelNode],
+    missing: ['session', 'error'],
+    switchedOn:
+      '`manuallyInstrument` with the module `llamaindex`; a `RetrieverQueryEngine` around a retriever of your own, because its direct calls are not traced',
+  },
+  {
     name: 'ai-sdk',
     framework: 'AI SDK',
     instrumentation: 'its own telemetry',

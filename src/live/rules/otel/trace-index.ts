@@ -119,11 +119,11 @@ function hasLangChainDocuments({ attributes }: OtlpSpan): boolean {
 /**
  * OpenLLMetry names the spans of LlamaIndex after the class and has no kind for retrievers. A class counts as a
  * retriever, whatever its name, if it returns nodes for a query. Postprocessors do not count, because they return nodes
- * for nodes.
+ * for nodes. In JavaScript, only the span name has the class and the method.
  */
-function isLlamaIndexRetriever({ attributes }: OtlpSpan): boolean {
+function isLlamaIndexRetriever({ attributes, name: spanName }: OtlpSpan): boolean {
   const name = readString(attributes['traceloop.entity.name']);
-  if (name === null) return false;
+  if (name === null) return attributes['traceloop.span.kind'] === 'task' && spanName.endsWith('.retrieve');
   if (/Retriever\.(task|workflow)$/.test(name)) return true;
   const input = readString(attributes['traceloop.entity.input']) ?? '';
   const output = readString(attributes['traceloop.entity.output']) ?? '';
