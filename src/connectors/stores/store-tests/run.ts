@@ -32,7 +32,7 @@ export interface StoreFinding {
   readonly message: string;
 }
 
-/** @throws the reason of the subject's signal, and bugs */
+/** @throws the reason of the subject's signal, and errors that indicate a bug */
 export async function runStoreTest(test: StoreTest, subject: StoreSubject): Promise<StoreFinding> {
   const { name, does } = test;
   try {
@@ -42,7 +42,7 @@ export async function runStoreTest(test: StoreTest, subject: StoreSubject): Prom
   }
 }
 
-/** @throws the error if it says nothing about the store */
+/** @throws the error, if it is not a result of a store test */
 function findingOf(error: unknown, test: string, does: string): StoreFinding {
   const verdict = verdictOf(error);
   if (verdict === null) throw error;
@@ -116,7 +116,7 @@ async function sampleIfAny(store: VectorStore, signal: AbortSignal): Promise<Sam
     : valueOf(outcome);
 }
 
-/** Ids that no document has. Some of these ids would end a string in a filter language. */
+/** Ids that no document has. Some of them contain characters that end a string in a filter language. */
 const impossible = ['', `' or ''='`, '*', 'recalld-store-test-no-such-id', 'a "quoted" \\ id'];
 const MAX_PAGES = 20;
 
@@ -124,36 +124,39 @@ async function described({ store, known, isWhole, description, signal }: StoreSu
   const again: StoreDescription = valueOf(await store.describe(signal));
   must(
     JSON.stringify(again.traits) === JSON.stringify(description.traits),
-    'Its traits change although nothing was written.',
+    'The traits of the store change although nothing was written.',
   );
-  must(description.traits['size_class'] !== undefined, 'Its traits have no size_class.');
+  must(description.traits['size_class'] !== undefined, 'The traits of the store have no size_class.');
   const { count, isExactCount, dimensions, metric } = again;
   const length = known[0]?.vector.length ?? dimensions;
   must(
     dimensions === length || dimensions === null,
-    `It reports ${dimensions} dimensions but contains vectors with ${length}.`,
+    `The store reports ${dimensions} dimensions but contains vectors with ${length}.`,
   );
   const off = Math.abs(count - known.length) / Math.max(1, known.length);
-  must(!isWhole || off <= (isExactCount ? 0 : 0.1), `It reports ${count} vectors but contains ${known.length}.`);
+  must(!isWhole || off <= (isExactCount ? 0 : 0.1), `The store reports ${count} vectors but contains ${known.length}.`);
   const about = isExactCount ? '' : 'about ';
   return `${about}${count} vectors with ${dimensions ?? 'unknown'} dimensions and metric ${metric}, ${Object.keys(again.traits).length} traits.`;
 }
 
 async function existing({ store, known, isWhole, signal }: StoreSubject): Promise<string> {
-  must(valueOf(await store.existing([], signal)).size === 0, 'It finds ids for an empty list.');
+  must(valueOf(await store.existing([], signal)).size === 0, 'A lookup of an empty list of ids finds ids.');
   const there = new Set(known.map(({ id }) => id));
   const [first] = there;
   if (first === undefined) throw new NotTried('The store is empty.');
   const near = [`${first} `, first.slice(0, -1), first.toUpperCase(), first.toLowerCase()];
   const absent = [...impossible, ...(isWhole ? near.filter((id) => !there.has(id)) : [])];
   const few = valueOf(await store.existing([first, ...absent], signal));
-  must(few.size === 1 && few.has(first), 'It finds a missing id, or does not find an existing id.');
+  must(
+    few.size === 1 && few.has(first),
+    'A lookup finds an id that is not in the store, or does not find one that is.',
+  );
   const many = Array.from({ length: 2500 }, (_, number) => `recalld-store-test-${number}`);
   const found = valueOf(await store.existing([...there, ...many], signal));
-  must(found.size === there.size, `It finds only ${found.size} of ${there.size} existing ids.`);
+  must(found.size === there.size, `A lookup finds only ${found.size} of ${there.size} ids that are in the store.`);
   must(
     [...found].every((id) => there.has(id)),
-    'It finds a missing id.',
+    'A lookup of many ids finds an id that is not in the store.',
   );
   return `${there.size} ids found among ${there.size + many.length}.`;
 }
@@ -175,8 +178,8 @@ async function listed({ store, known, isWhole, signal }: StoreSubject): Promise<
   const lost = known.filter(({ id }) => !all.has(id)).length;
   must(lost === 0, `${lost} documents in the store are missing from the list.`);
   const knownIds = new Set(known.map(({ id }) => id));
-  must(!isWhole || ids.every((id) => knownIds.has(id)), 'It lists an id that does not exist.');
-  must(!isWhole || ids.length <= known.length, 'It lists a document more often than it has chunks.');
+  must(!isWhole || ids.every((id) => knownIds.has(id)), 'The list contains an id that is not in the store.');
+  must(!isWhole || ids.length <= known.length, 'The list contains a document more often than the document has chunks.');
   return `${all.size} ids in ${pages} ${pages === 1 ? 'page' : 'pages'}.`;
 }
 
@@ -185,24 +188,27 @@ function textsOf(some: readonly { readonly content: string | null }[]): string {
 }
 
 async function chunks({ store, byId, isWhole, signal }: StoreSubject): Promise<string> {
-  must(valueOf(await store.chunks([], signal)).length === 0, 'It returns chunks for an empty list of documents.');
+  must(
+    valueOf(await store.chunks([], signal)).length === 0,
+    'The store returns chunks for an empty list of documents.',
+  );
   const ids = [...byId.keys()].slice(0, 20);
   if (ids.length === 0) throw new NotTried('The store is empty.');
   const found = valueOf(await store.chunks([...ids, ...impossible], signal));
-  must(found.length <= MAX_CHUNKS, `It returns more than ${MAX_CHUNKS} chunks at a time.`);
+  must(found.length <= MAX_CHUNKS, `The store returns more than ${MAX_CHUNKS} chunks at a time.`);
   const asked = new Set(ids);
   must(
     found.every(({ id }) => asked.has(id)),
-    'It returns chunks of other documents.',
+    'The store returns chunks of documents that were not requested.',
   );
   const given = new Set(found.map(({ id }) => id));
   must(
     given.size === ids.length || found.length === MAX_CHUNKS,
-    `It returns chunks for only ${given.size} of ${ids.length} documents.`,
+    `The store returns chunks for only ${given.size} of ${ids.length} documents.`,
   );
   for (const id of isWhole ? ids : []) {
     const own = found.filter((chunk) => chunk.id === id);
-    must(textsOf(own) === textsOf(byId.get(id) ?? []), 'A chunk has the text of another chunk.');
+    must(textsOf(own) === textsOf(byId.get(id) ?? []), 'The store returns a chunk with the text of another chunk.');
   }
   return `${found.length} chunks from ${ids.length} documents.`;
 }
@@ -211,7 +217,11 @@ const contentTests: readonly StoreTest[] = [
   { name: 'describe', does: 'describes itself, with the same result while nothing changes', run: described },
   { name: 'ids.existing', does: 'finds which of zero, some or thousands of ids exist', run: existing },
   { name: 'ids.list', does: 'lists the ids of all documents, page by page', run: listed },
-  { name: 'chunks', does: 'returns the chunks of some documents, and none for missing documents', run: chunks },
+  {
+    name: 'chunks',
+    does: 'returns the chunks of some documents, and no chunks for documents that are not in the store',
+    run: chunks,
+  },
 ];
 
 async function draw({ store, signal }: StoreSubject, n: number, more: Partial<SampleRequest> = {}) {
@@ -225,21 +235,27 @@ function keysOf({ ids, vectors }: SampledVectors): string[] {
 
 function mustBeDrawn({ byId, isWhole, description }: StoreSubject, sample: SampledVectors): void {
   const { ids, vectors, contents } = sample;
-  must(vectors.rows === ids.length && contents.length === ids.length, 'The numbers of ids, vectors and texts differ.');
-  must(vectors.data.every(Number.isFinite), 'A vector contains a number that is not finite.');
+  must(
+    vectors.rows === ids.length && contents.length === ids.length,
+    'A sample has different numbers of ids, vectors and texts.',
+  );
+  must(vectors.data.every(Number.isFinite), 'A sampled vector contains a number that is not finite.');
   const { dimensions } = description;
-  must(ids.length === 0 || dimensions === null || vectors.columns === dimensions, 'Vectors have the wrong length.');
+  must(
+    ids.length === 0 || dimensions === null || vectors.columns === dimensions,
+    'Sampled vectors do not have the length that the store reports.',
+  );
   const times = new Map<string, number>();
   for (const [row, id] of ids.entries()) {
     times.set(id, (times.get(id) ?? 0) + 1);
     const same = byId.get(id);
-    must(same !== undefined || !isWhole, 'It sampled a document that does not exist.');
+    must(same !== undefined || !isWhole, 'A sample contains a document that is not in the store.');
     if (same === undefined || !isWhole) continue;
     // Some stores only store vectors of norm 1.
     const vector = rowOf(vectors, row);
     const isKnown = same.some((chunk) => isAlike(chunk.vector, vector));
-    must(isKnown, 'A sampled vector does not belong to its document.');
-    must((times.get(id) ?? 0) <= same.length, 'It sampled a chunk twice.');
+    must(isKnown, 'A sample contains a vector that does not belong to its document.');
+    must((times.get(id) ?? 0) <= same.length, 'A sample contains a chunk twice.');
   }
 }
 
@@ -251,18 +267,18 @@ async function distinct(subject: StoreSubject): Promise<string> {
   const { known, isWhole } = subject;
   const n = Math.min(100, known.length);
   const sample = await draw(subject, n);
-  must(sample.ids.length === n, `It sampled ${sample.ids.length} vectors instead of ${n}.`);
+  must(sample.ids.length === n, `A sample has ${sample.ids.length} vectors instead of ${n}.`);
   mustBeDrawn(subject, sample);
   const hasNoTexts = sample.contents.every((content) => content === null);
   must(hasNoTexts, 'The store returns texts that were not requested.');
-  if (!isWhole) return `${n} vectors, all finite and of the right length.`;
+  if (!isWhole) return `A sample has ${n} vectors, all finite and of the right length.`;
   const all = await draw(subject, known.length + 400);
   must(
     all.ids.length === known.length,
     `When asked for more vectors than it has, the store returned ${all.ids.length} of ${known.length}.`,
   );
   mustBeDrawn(subject, all);
-  return `${n} vectors, and all ${known.length} when more were requested.`;
+  return `A sample has ${n} vectors, and all ${known.length} when more were requested.`;
 }
 
 async function texts(subject: StoreSubject): Promise<string> {
@@ -271,13 +287,13 @@ async function texts(subject: StoreSubject): Promise<string> {
   const sample = await draw(subject, 20, { withContent: true, seed: 3 });
   must(
     sample.contents.some((content) => content !== null),
-    'A sample has no texts.',
+    'A sample has no texts, although texts were requested.',
   );
   for (const [row, id] of subject.isWhole ? sample.ids.entries() : []) {
     const isOwn = byId.get(id)?.some(({ content }) => content === sample.contents[row]) ?? false;
     must(isOwn, 'A sampled chunk has the text of another chunk.');
   }
-  return `${sample.contents.filter((content) => content !== null).length} of ${sample.ids.length} with their texts.`;
+  return `${sample.contents.filter((content) => content !== null).length} of ${sample.ids.length} sampled chunks have their own texts.`;
 }
 
 async function seeded(subject: StoreSubject): Promise<string> {
@@ -288,18 +304,18 @@ async function seeded(subject: StoreSubject): Promise<string> {
   const isSame = JSON.stringify(keysOf(again)) === JSON.stringify(keysOf(first));
   must(
     isSame || !first.isSeeded,
-    'The same seed returns a different sample, although the store reports seeded sampling.',
+    'The same seed returns two different samples, although the store reports seeded sampling.',
   );
   const differs = JSON.stringify(keysOf(other).toSorted()) !== JSON.stringify(keysOf(first).toSorted());
   must(differs, 'Different seeds return the same sample.');
   return first.isSeeded
     ? 'The same seed returns the same sample, and another seed a different sample.'
-    : 'It has no seed and reports this.';
+    : 'The store samples without a seed and reports this.';
 }
 
 /**
  * For a completely known store, checks how often each chunk was sampled. For a larger store, checks the overlap of two
- * samples: n² / N if every chunk is equally likely, and more if some are preferred.
+ * samples: n² / N chunks if every chunk is equally likely, and more if some chunks are preferred.
  */
 async function uniform(subject: StoreSubject): Promise<string> {
   const { known, isWhole, description } = subject;
@@ -323,7 +339,7 @@ async function uniform(subject: StoreSubject): Promise<string> {
   const pairs = (drawn.length * (drawn.length - 1)) / 2;
   const expected = (pairs * n * n) / Math.max(n, description.count);
   const common = [...times.values()].reduce((sum, count) => sum + (count * (count - 1)) / 2, 0);
-  const sentence = `${drawn.length} samples of ${n} from ${description.count} have ${common} in common; ${expected.toFixed(1)} are expected by chance.`;
+  const sentence = `${drawn.length} samples of ${n} from ${description.count} have ${common} chunks in common; ${expected.toFixed(1)} are expected by chance.`;
   must(common <= expected + 5 * Math.sqrt(expected) + 5, sentence);
   return sentence;
 }

@@ -16,7 +16,7 @@ import {
 
 const K = 10;
 
-/** Score kinds for which lower is better. */
+/** Score kinds for which a lower score is better. */
 const lowIsBetter = new Set<ScoreKind>(['cosine_distance', 'negative_dot', 'one_minus_dot', 'l2', 'squared_l2']);
 
 function ask({ store, signal }: StoreSubject, vector: Float32Array, more: Partial<NearestRequest> = {}) {
@@ -28,7 +28,7 @@ async function nearest(subject: StoreSubject, vector: Float32Array, more?: Parti
 }
 
 /**
- * Checks order, numbers, ids, and the cosines of known chunks.
+ * Checks the order of the neighbors, their scores and ids, and the cosines of known chunks.
  *
  * @returns the largest difference between a similarity and the cosine of the stored vector
  */
@@ -46,14 +46,14 @@ function mustBeTrue(subject: StoreSubject, query: Float32Array, { neighbours, is
     const { id, similarity, score, scoreKind } = neighbour;
     must(
       Number.isFinite(score) && Math.abs(similarity) <= 1 + 1e-6,
-      'A score is not finite, or a similarity is not a cosine.',
+      'A score is not finite, or a similarity is outside the range of a cosine.',
     );
     const badness = lowIsBetter.has(scoreKind) ? score : -score;
     must(badness >= last, 'Neighbors are not sorted best first.');
     last = badness;
     times.set(id, (times.get(id) ?? 0) + 1);
     const found = chunkOf(neighbour, query, byId);
-    must(found !== null || !isWhole, 'A neighbor is not a document in the store.');
+    must(found !== null || !isWhole, 'A search returned a neighbor that is not in the store.');
     if (found !== null) offs.push(found.off);
   }
   // If the store is not completely known, a neighbor may be an unknown chunk of a known document, so only one of the
@@ -63,7 +63,10 @@ function mustBeTrue(subject: StoreSubject, query: Float32Array, { neighbours, is
   must(isTrue, `A similarity differs from the cosine of the stored vector by ${decimal(Math.max(...offs))}.`);
   if (isWhole) {
     for (const [id, count] of times) {
-      must(count <= (byId.get(id)?.length ?? 0), 'A document occurs more often than it has chunks.');
+      must(
+        count <= (byId.get(id)?.length ?? 0),
+        'A search returned a document more often than the document has chunks.',
+      );
     }
   }
   return Math.max(0, ...near);
@@ -106,14 +109,17 @@ async function exact(subject: StoreSubject): Promise<string> {
   for (const [place, query] of queries.entries()) {
     const truth = bruteForce(known, query, K, description.metric);
     const found = all[place]?.neighbours ?? [];
-    must(found.length === truth.length, `It returned ${found.length} neighbors; the store has ${truth.length}.`);
+    must(
+      found.length === truth.length,
+      `An exact search returned ${found.length} of ${truth.length} nearest neighbors.`,
+    );
     for (const [rank, neighbour] of found.entries()) {
       const best = truth[rank]?.goodness ?? 0;
       const vector = chunkOf(neighbour, query, byId)?.chunk.vector ?? new Float32Array(query.length);
       const lost = best - goodness(vector, query, description.metric);
       must(
         lost <= tolerance * Math.max(1, Math.abs(best)),
-        `The neighbor at rank ${rank + 1} of an exact search is not the nearest that remains.`,
+        `In an exact search, the neighbor at rank ${rank + 1} is not the nearest of the remaining chunks.`,
       );
     }
   }
@@ -125,7 +131,7 @@ async function short(subject: StoreSubject): Promise<string> {
   const [query] = queries;
   if (query === undefined || !isWhole) throw new NotTried('The store is too large to request more than it contains.');
   const one = await nearest(subject, query, { k: 1 });
-  must(one.neighbours.length === 1 && !one.isShort, 'A search for one neighbor does not return exactly one.');
+  must(one.neighbours.length === 1 && !one.isShort, 'A search for one neighbor does not return exactly one neighbor.');
   const k = known.length + 50;
   const compared = await ask(subject, query, { k, exact: true });
   const all = compared.kind === 'unsupported' ? await nearest(subject, query, { k }) : valueOf(compared);
@@ -133,9 +139,9 @@ async function short(subject: StoreSubject): Promise<string> {
   // Without an exact search, an approximate index may lose some neighbors.
   must(
     all.neighbours.length >= known.length / 2,
-    `A search for ${k} returned ${all.neighbours.length} of ${known.length}.`,
+    `A search for ${k} neighbors returned ${all.neighbours.length} of ${known.length}.`,
   );
-  return `A search for ${k} returns ${all.neighbours.length} of ${known.length} and reports a short result.`;
+  return `A search for ${k} neighbors returns ${all.neighbours.length} of ${known.length} and reports a short result.`;
 }
 
 async function texts(subject: StoreSubject): Promise<string> {
@@ -154,18 +160,18 @@ async function texts(subject: StoreSubject): Promise<string> {
       if (known === undefined) continue;
       compared += 1;
       const isThere = known.some(({ content }) => content === neighbour.content) || !subject.isWhole;
-      must(isThere && neighbour.content !== null, 'A neighbor has the text of another chunk.');
+      must(isThere && neighbour.content !== null, 'A search returned a neighbor with the text of another chunk.');
     }
   }
-  must(compared > 0, 'No neighbor had a text.');
-  return `${compared} neighbors had their own texts.`;
+  must(compared > 0, 'No neighbor had a text, although texts were requested.');
+  return `${compared} neighbors were returned with their own texts.`;
 }
 
 async function filtered(subject: StoreSubject): Promise<string> {
   const { filter, queries } = subject;
   const [query] = queries;
   if (filter === null || query === undefined)
-    throw new NotTried('Name a field and one of its values: --filter FIELD=VALUE.');
+    throw new NotTried('To run this test, name a field and one of its values: --filter FIELD=VALUE.');
   const { name, value, ids } = filter;
   let found = await nearest(subject, query, { filter: { [name]: value }, k: 5 });
   mustBeTrue(subject, query, found, 5);
@@ -176,7 +182,10 @@ async function filtered(subject: StoreSubject): Promise<string> {
     mustBeTrue(subject, other, found, 5);
   }
   must(found.neighbours.length > 0, `No query found a chunk with the given value of ${name}.`);
-  must(ids === null || found.neighbours.every(({ id }) => ids.has(id)), "A neighbor does not have the filter's value.");
+  must(
+    ids === null || found.neighbours.every(({ id }) => ids.has(id)),
+    "A search with a filter returned a neighbor without the filter's value.",
+  );
   let refused = 0;
   for (const hostile of [`' or ''='`, '*', '" || true || "', '', `it's "${name}"`]) {
     const outcome = await ask(subject, query, { filter: { [name]: hostile } });
@@ -197,7 +206,10 @@ async function otherLength(subject: StoreSubject): Promise<string> {
       must(outcome.kind !== 'ok' && valueOf(outcome) === null, 'The store accepts a vector with another length.');
     const sentence = outcome.kind === 'failed' ? outcome.message : '';
     const says = new RegExp(`\\b${length}\\b.*\\b${dimensions}\\b`).test(sentence);
-    must(says && !sentence.includes('0.1234'), 'The error message does not name both lengths, or shows the vector.');
+    must(
+      says && !sentence.includes('0.1234'),
+      'The error message for a vector with another length does not name both lengths, or shows the vector.',
+    );
   }
   return `Vectors with ${dimensions - 1} and ${dimensions + 1} numbers are rejected; the store's vectors have ${dimensions}.`;
 }
@@ -210,7 +222,7 @@ async function manyCallers(subject: StoreSubject): Promise<string> {
     const answer = answers[place];
     if (answer !== undefined) mustBeTrue(subject, query, valueOf(answer), K);
   }
-  return `${queries.length} concurrent searches each returned their own result.`;
+  return `Each of ${queries.length} concurrent searches returned its own result.`;
 }
 
 async function aborted(subject: StoreSubject): Promise<string> {

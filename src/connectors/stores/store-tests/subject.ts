@@ -18,7 +18,7 @@ export interface StoreSubject {
   readonly known: readonly KnownChunk[];
   /** The same chunks, grouped by document. */
   readonly byId: ReadonlyMap<string, readonly KnownChunk[]>;
-  /** True if these are all chunks, so that every search can be compared with brute force. */
+  /** True if `known` contains all chunks, so that every search can be compared with brute force. */
   readonly isWhole: boolean;
   readonly queries: readonly Float32Array[];
   /** A field and a value that some chunks have; `ids` are the ids of those chunks, null if unknown. */
@@ -43,17 +43,17 @@ export interface StoreTest {
 export class Broken extends Error {}
 /** The store does not support the feature, and reports this. */
 export class NotSupported extends Error {}
-/** Nothing in this store or config allows the test. */
+/** The test is not possible with this store or config. */
 export class NotTried extends Error {}
 /** The store does not respond. */
 export class Away extends Error {}
 
-/** @throws Broken with the sentence */
+/** @throws Broken with this sentence if the condition is false */
 export function must(holds: boolean, sentence: string): asserts holds {
   if (!holds) throw new Broken(sentence);
 }
 
-/** @throws NotSupported, Away, Broken if it is not `ok` */
+/** @throws NotSupported, Away or Broken if the outcome is not `ok` */
 export function valueOf<Value>(outcome: StoreOutcome<Value>): Value {
   switch (outcome.kind) {
     case 'ok':
@@ -90,7 +90,7 @@ export function chunkOf(
   return best ?? null;
 }
 
-/** Returns the k best by `metric`, best first. */
+/** Returns the k chunks that are best by `metric`, best first. */
 export function bruteForce(
   chunks: readonly { readonly id: string; readonly vector: Float32Array }[],
   query: Float32Array,
@@ -119,13 +119,13 @@ export function goodness(vector: Float32Array, query: Float32Array, metric: Vect
   }
 }
 
-/** Share of the true k best that were found. */
+/** Share of the true k nearest chunks that were found. */
 export function recallOf(found: readonly string[], truth: readonly { readonly id: string }[]): number {
   const ids = new Set(found);
   return truth.filter(({ id }) => ids.has(id)).length / truth.length;
 }
 
-/** Limit for `unevenness`. By chance, 1 run in a million exceeds it, on either side. */
+/** Limit for `unevenness`, on either side of 0. By chance, one run in a million exceeds it. */
 export const MAX_UNEVEN = 4.9;
 
 /**
