@@ -28,7 +28,7 @@ export interface Embedder {
    */
   readonly identity: string;
   /**
-   * Splits a large request into several requests. If one of them fails, the call fails. Rejects only with the reason of
+   * Splits a large request into several requests. If one request fails, the call fails. Rejects only with the reason of
    * `signal`.
    */
   embed(texts: readonly string[], signal: AbortSignal): Promise<EmbedderAnswer>;

@@ -1,4 +1,4 @@
-/** Creates the embedder for a config. A new kind is one line here. */
+/** Creates the embedder for a config. To add a kind, add one case to `createEmbedder`. */
 import { at, bearer, createJsonApi, type JsonAnswer, type JsonApi } from '../../platform/outbound/json-api.ts';
 import type { Embedder, EmbedderAnswer, EmbedderConfig } from './embedder.ts';
 
@@ -27,9 +27,9 @@ type EmbedderOf<Kind extends EmbedderConfig['kind']> = Extract<EmbedderConfig, {
 /**
  * OpenAI-compatible embedders: OpenAI, Azure, vLLM, Text Embeddings Inference, Ollama and gateways.
  *
- * `POST {base}/embeddings {model, input, encoding_format: "float", dimensions?}`. Vectors are sorted by their `index`.
- * Azure's `api-version` is a parameter of the base address. Some gateways always return base64, so base64 is accepted
- * too.
+ * `POST {base}/embeddings {model, input, encoding_format: "float", dimensions?}`. Vectors are sorted by their `index`
+ * field. Azure's `api-version` is a parameter of the base address. Some gateways always return base64, so base64 is
+ * accepted too.
  */
 function createOpenAiEmbedder(
   { model, dimensions, batch_size: batchSize }: EmbedderOf<'openai'>,
@@ -67,7 +67,7 @@ function createOpenAiEmbedder(
   };
 }
 
-/** @param count number of texts; the indexes must be 0 to count - 1, each exactly once */
+/** @param count number of texts; each index from 0 to count - 1 must occur exactly once */
 function readData(json: unknown, count: number): VectorReading {
   const data = at(json, 'data');
   if (!Array.isArray(data)) {

@@ -37,7 +37,7 @@ export const llmSchema = z
 
 type LlmConfig = NonNullable<z.infer<typeof llmSchema>>;
 
-/** Ways to request the response format; not every service supports the stricter one. */
+/** Ways to request the response format; not every service supports the stricter `json_schema`. */
 type ResponseForm = 'json_schema' | 'json_object';
 
 /** HTTP statuses with which services reject an unsupported `response_format`. */
@@ -109,7 +109,7 @@ function read(answer: JsonAnswer): ChatAnswer {
   if ((typeof refusal === 'string' && refusal !== '') || reason === 'content_filter') return { kind: 'refused', usage };
   const text = at(choice, 'message', 'content');
   if (typeof text === 'string') return { kind: 'text', text, isWhole: reason !== 'length', usage };
-  const problem = 'returned an answer without choices[0].message.content; check that llm.base_url ends in /v1';
+  const problem = 'returned a response without choices[0].message.content; check that llm.base_url ends in /v1';
   return { kind: 'failed', code: 'no_content', message: `The chat model ${problem}.` };
 }
 
@@ -157,7 +157,7 @@ export type ChatAnswer =
   | { readonly kind: 'failed'; readonly code: string; readonly message: string };
 
 export interface ChatModel {
-  /** Name of the model, for the record. */
+  /** Name of the model, stored with its results. */
   readonly model: string;
   /** Closes connections; absent if there are none. */
   close?(): void;

@@ -104,7 +104,7 @@ function readScores(results: unknown, scoreKey: string, count: number): ScoreRea
   return { kind: 'scores', scores: [...scores.values()] };
 }
 
-/** Sorts the candidates by score, best first; equal scores keep the order of the first stage. */
+/** Sorts the candidates by score, best first; candidates with equal scores keep the order of the first stage. */
 function rankCandidates(
   candidates: readonly RerankCandidate[],
   scores: readonly CandidateScore[],

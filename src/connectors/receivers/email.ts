@@ -114,7 +114,7 @@ function problemIn({ code, responseCode, message }: SmtpError, host: string, fie
 
 const CHART = 'chart@recalld';
 
-/** All messages of an incident form one thread, because each refers to the first one. */
+/** All messages about an incident form one thread, because each refers to the first message. */
 export function emailBody(message: Message) {
   const { event, id, key, lines, diagnosis, chartPng } = message;
   const title = titleOf(message);

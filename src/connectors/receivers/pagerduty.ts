@@ -31,7 +31,7 @@ export function createPagerduty(config: z.infer<typeof pagerdutySchema>, field: 
   });
 }
 
-/** Limits of the Events API v2, which rejects an event with a longer key. */
+/** Length limits of the Events API v2, which rejects an event with a longer key. */
 const MAX_SUMMARY = 1024;
 const MAX_KEY = 255;
 

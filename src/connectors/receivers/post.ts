@@ -8,7 +8,7 @@ import type { CommonConfig, Receiver } from './receiver.ts';
 /** Properties that differ between products. */
 interface Product {
   readonly kind: string;
-  /** Name of the product in error messages, such as `Slack`. The host is added. */
+  /** Name of the product in error messages, such as `Slack`, to which the host is added. */
   readonly name: string;
   readonly takesUpdates: boolean;
   readonly headers?: Readonly<Record<string, string>>;

@@ -11,7 +11,7 @@ export interface Receiver {
   /** Path of the receiver in the config: `notify[0]`. */
   readonly field: string;
   readonly minSeverity: Severity;
-  /** True if a message can be corrected without alerting people a second time. */
+  /** True if a message that was sent can be corrected without alerting people again. */
   readonly takesUpdates: boolean;
   /** True if the receiver attaches the chart itself and not only a link to it. */
   readonly attachesChart: boolean;
@@ -60,7 +60,7 @@ export function linksOf({
   ].flatMap(({ text, url }) => (url === null ? [] : [{ text, url }]));
 }
 
-/** Shortens a text to a limit of the product, without splitting a character. */
+/** Shortens a text to a length limit of the product, without splitting a character. */
 export function clipped(text: string, maximum: number): string {
   return text.length <= maximum ? text : `${text.slice(0, maximum - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;
 }

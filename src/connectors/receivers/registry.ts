@@ -1,4 +1,6 @@
-/** The section `notify` of the config, and the receivers that it describes. A new product is one line in each list. */
+/**
+ * The section `notify` of the config, and the receivers that it describes. To add a product, add one line to each list.
+ */
 import { z } from 'zod';
 import { createEmail, emailSchema } from './email.ts';
 import { createPagerduty, pagerdutySchema } from './pagerduty.ts';

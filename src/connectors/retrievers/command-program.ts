@@ -117,7 +117,7 @@ export function startProgram(
     if (!hasComplained) events.onComplaint();
     hasComplained = true;
   });
-  // Ignored: if the program exits or closes its input, the handler of its exit completes the queries.
+  // The error is ignored: if the program exits or closes its input, the exit handler completes the queries.
   for (const stream of [child.stdin, child.stdout, child.stderr]) stream?.on('error', () => undefined);
 
   return {

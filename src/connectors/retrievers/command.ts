@@ -18,7 +18,7 @@ import {
 /** Result of one query, from the program's response. */
 type Outcome =
   | { readonly kind: 'documents'; readonly documents: readonly FoundDocument[] }
-  /** `said` is the program's own error message. */
+  /** `said` is the error message that the program wrote. */
   | { readonly kind: 'error'; readonly code: string; readonly message: string; readonly said?: string };
 
 type AnswerLine =
@@ -26,7 +26,7 @@ type AnswerLine =
   /** The line cannot be matched to a query. */
   | { readonly kind: 'broken'; readonly code: string; readonly problem: string };
 
-/** Returns `{"id","text","k","tags"}`. JSON escapes line breaks, so no text can end the line. */
+/** Returns `{"id","text","k","tags"}`. JSON escapes line breaks, so no query text can end the line. */
 function requestLine(id: string, { text, k, tags }: RetrieverRequest): string {
   const line = JSON.stringify({ id, text, k, tags });
   // JSON allows these characters unescaped, but the line reader in Node.js 24 treats them as line endings.
@@ -114,7 +114,7 @@ function shownMessage(message: string, queryText: string): string {
 const defaultLimits = { backoffMs: 200, maxLineBytes: 8 * 1024 * 1024 };
 const MAX_BACKOFF_MS = 30_000;
 
-/** After this many consecutive timeouts without a line, the program is considered hung. */
+/** After this many consecutive timeouts without an output line, the program is considered hung. */
 const SILENT_ROUNDS = 3;
 
 interface Question {
@@ -135,7 +135,7 @@ interface Session {
 
 /**
  * Starts the program with the first query and keeps it running. The program receives queries concurrently and may
- * answer in any order. recalld restarts it after a back-off when it exits, when it violates the protocol (recalld can
+ * respond in any order. recalld restarts it after a back-off when it exits, when it violates the protocol (recalld can
  * then no longer match responses to queries), and when queries time out three times in a row without any output.
  *
  * Error codes: the codes that the program reports, `command_not_started`, `command_exited`, `command_hung`,
@@ -185,7 +185,7 @@ export function createCommandRetriever(
     }
     // A response that arrives after the timeout does not violate the protocol.
     const wasAsked = /^[1-9]\d{0,15}$/.test(answer.id) && Number(answer.id) <= lastId;
-    if (!wasAsked) abandon(from, 'unknown_id', 'answered with an unknown id; repeat the id from the request');
+    if (!wasAsked) abandon(from, 'unknown_id', 'wrote a response with an unknown id; repeat the id from the request');
   };
 
   const start = (): Session => {
@@ -208,7 +208,10 @@ export function createCommandRetriever(
     return started;
   };
 
-  /** Counts a timeout of a query that was sent after the last line; queries that were sent together count once. */
+  /**
+   * Counts the timeout of a query that was sent after the program's last output line. Timeouts of queries that were
+   * sent together count once.
+   */
   const countSilence = (asked: Session, sentMs: number): void => {
     if (sentMs < asked.heardMs) return;
     asked.heardMs = performance.now();

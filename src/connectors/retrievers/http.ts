@@ -8,7 +8,7 @@ import { compileResults } from './results.ts';
 import type { Retriever, RetrieverRequest } from './retriever.ts';
 import { compileValue, parseTemplate, refuseWithoutText, renderText } from './template.ts';
 
-/** Headers that are determined by the request and its connection; a wrong value would break both. */
+/** Headers that HTTP derives from the request and its connection; a wrong value would break both. */
 const reservedNames = new Set([
   'connection',
   'content-length',
@@ -191,7 +191,8 @@ export function compileAddress(url: string, configField = 'retriever') {
       const rendered = new URL(renderText(parts, request, encodeComponent));
       return pathDepth(rendered) === depth ? rendered.href : null;
     },
-    // The target is named in full only if its path is the configured path; any other path could repeat the query.
+    // The message contains the path of the redirect target only if it is the configured path; any other path could
+    // repeat the query.
     describeRedirect(location: string): string {
       if (!URL.canParse(location, sample.href)) return 'the final address';
       const target = new URL(location, sample.href);

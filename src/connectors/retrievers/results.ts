@@ -204,7 +204,7 @@ function describeNonJson({ text, contentType }: AnswerBody): string {
   if (text.trim() === '') return 'returned an empty body instead of JSON';
   const type = /^[\w.+-]+\/[\w.+-]+/.exec(contentType ?? '')?.[0].toLowerCase();
   if (type === undefined) return 'returned no content type, and the body is not JSON';
-  if (/[/+]json$/.test(type)) return `declares ${type}, but the body is not JSON (cut off, or with NaN in it?)`;
+  if (/[/+]json$/.test(type)) return `declares ${type}, but the body is not JSON (it may be cut off or contain NaN)`;
   return `returned ${type} instead of JSON`;
 }
 

@@ -209,7 +209,7 @@ type HitReading =
   | { readonly kind: 'error'; readonly code: string; readonly message: string };
 
 /**
- * Returns the hits as documents. A response that covers only part of the index is an error, not a ranking:
+ * Returns the hits as documents. If a response covers only part of the index, returns an error instead of a ranking:
  * `search_timed_out` or `shards_failed`. Other errors: `no_result_list` and `missing_id`.
  */
 function readHits(

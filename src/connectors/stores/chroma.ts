@@ -69,7 +69,7 @@ function readCollection(answer: unknown): Collection | null {
 }
 
 interface Stored extends Entry {
-  /** Chroma's id of the record. */
+  /** Chroma's id for the record. */
   readonly key: string;
 }
 
@@ -103,8 +103,8 @@ type Where = Readonly<Record<string, unknown>>;
 
 /**
  * Returns a condition that requires each field to have its value. Chroma does not compare texts with numbers, so a
- * value that looks like a number or a boolean is searched both as text and as that type. Returns nothing for an empty
- * filter.
+ * value that looks like a number or a boolean is searched both as text and as that type. Returns no condition for an
+ * empty filter.
  */
 export function whereOf(filter: Readonly<Record<string, string>>): { readonly where?: Where } {
   const conditions = Object.entries(filter).map(([name, value]) => {
@@ -126,7 +126,7 @@ function readingsOf(value: string): (string | number | boolean)[] {
   return isNumber ? [value, Number(value)] : [value];
 }
 
-/** Maximum number of ids per request. It is large because ids without vectors are short. */
+/** Maximum number of ids per request. The limit is high, because ids without vectors are short. */
 const IDS_PER_REQUEST = 5000;
 /** Maximum number of vectors per request. A vector of 1,536 numbers is about 30 kB of JSON. */
 const VECTORS_PER_REQUEST = 200;
@@ -192,7 +192,10 @@ function collectionsPath({ tenant, database }: ChromaConfig): string {
   return `/api/v2/tenants/${encodeURIComponent(tenant)}/databases/${encodeURIComponent(database)}/collections`;
 }
 
-/** A collection that was recreated under the same name has another id, so it is looked up again once. */
+/**
+ * A collection that was recreated under the same name has another id, so a collection that is not found is looked up
+ * again once.
+ */
 async function ask(store: Chroma, path: string, purpose: string, body: unknown, attempt: Attempt): Promise<unknown> {
   const method = body === undefined ? 'GET' : 'POST';
   const send = ({ id }: Collection): Promise<unknown> =>

@@ -192,7 +192,7 @@ function drawnPositions(count: number, n: number, seed: number): number[] {
   while (positions.size < n) {
     random(words);
     const [high = 0, low = 0] = words;
-    // Combines two 32-bit numbers into 53 random bits.
+    // Combines two random 32-bit numbers into 53 random bits.
     positions.add(Math.floor((((high >>> 5) * 2 ** 26 + (low >>> 6)) / 2 ** 53) * count));
   }
   return [...positions];
@@ -276,7 +276,7 @@ function vectorIn(value: unknown): Float32Array | null {
   return isVector ? Float32Array.from(value as Iterable<number>) : null;
 }
 
-/** Returns an SQL condition. Numbers are compared as numbers, and other types as text. */
+/** Returns an SQL condition. Numbers are compared as numbers, and values of other types as text. */
 function equals({ types }: TableShape, name: string, values: readonly string[]): string {
   const column = name
     .split('.')
@@ -311,7 +311,7 @@ async function bounded<Value>(
     signal.throwIfAborted();
     if (error instanceof Refused) throw error;
     if (timeout.aborted) {
-      const fix = `raise ${configField}.timeout_ms or check its load`;
+      const fix = `raise ${configField}.timeout_ms or check the load on the database's storage`;
       throw failed('timeout', `LanceDB ${purpose} did not end within ${timeoutMs * patience} ms; ${fix}.`);
     }
     throw failed('request_refused', `LanceDB ${purpose} failed: ${reasonOf(error)}; check ${configField}.`);

@@ -53,7 +53,10 @@ import {
 const WINDOW = 16_383;
 const IDS_PER_CALL = 1000;
 const MAX_DRAWS = 5;
-/** Maximum expected sample size per call. It leaves a margin, so that a random sample never exceeds the window. */
+/**
+ * Maximum expected sample size per call. It leaves a margin below WINDOW, so that a random sample never exceeds
+ * that window.
+ */
 const MAX_DRAW = 14_000;
 
 /**
@@ -63,8 +66,8 @@ const MAX_DRAW = 14_000;
  * the seed. A larger collection is sampled by RANDOM_SAMPLE (Milvus 2.6), without a seed: the server returns the same
  * share of each segment, and at least one entity, so only segments with few entities are favored. The adapter requests
  * a quarter more than needed and uses a random subset of the result. If the result is too small, the adapter requests
- * another sample. Then it reads up to 1,000 vectors per call. Reading by ranges of the primary key is impossible,
- * because REST guarantees no order.
+ * another sample. It then reads up to 1,000 sampled vectors per call. Reading by ranges of the primary key is
+ * impossible, because REST guarantees no order.
  *
  * @throws RecalldError config_invalid for an address that cannot be called
  */

@@ -1,4 +1,4 @@
-/** Creates the vector store for a config. A new kind of store is one line in `builders`. */
+/** Creates the vector store for a config. To add a kind of store, add one line to `builders`. */
 import { createChromaStore } from './chroma.ts';
 import type { StoreConfigOf, VectorStoreConfig } from './config.ts';
 import { createLanceDbStore } from './lancedb.ts';
@@ -30,7 +30,7 @@ const builders: { readonly [K in Kind]: Build<K> } = {
 };
 
 /**
- * Opens the store. The first call connects. `configField` is the path of its config section:
+ * Opens the store, which connects at its first call. `configField` is the path of its config section:
  * `pipelines[0].vector_store`.
  *
  * @throws RecalldError config_invalid for an invalid address, header or TLS file

@@ -59,7 +59,7 @@ const MAX_PAGES = 10_000;
 /** Ids are part of the request URL, whose length is limited. */
 const FETCHED_IDS = 100;
 const ADDRESS_LENGTH = 4000;
-/** Number of documents whose chunks are requested together, so that they fit on a page. */
+/** Number of documents whose chunks are requested together, so that the chunks fit on one page. */
 const DOCUMENTS_PER_CALL = 5;
 
 const metrics: Readonly<Record<string, ScoredMetric>> = {
@@ -134,7 +134,7 @@ async function readIndex(
     throw unsupported(`Scores of Pinecone's metric ${metric} for sparse vectors cannot be converted to a cosine.`);
   }
   const namespaces = fieldsOf(at(stats, 'namespaces'));
-  // The default namespace has two spellings.
+  // The default namespace is called both `__default__` and an empty string.
   const summary = namespaces[namespace] ?? (namespace === '' ? namespaces['__default__'] : undefined);
   const dimensions = numberOf(at(stats, 'dimension'));
   const count = numberOf(at(summary, 'vectorCount')) ?? 0;

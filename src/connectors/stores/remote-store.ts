@@ -31,7 +31,7 @@ import type {
   VectorStore,
 } from './vector-store.ts';
 
-/** Facts about a store that every product reports. */
+/** Properties of a store that every product reports. */
 export interface StoreShape extends Shape, ScoredMetric {
   readonly traits: StoreDescription['traits'];
 }
@@ -49,7 +49,7 @@ export interface StoreOperations<S extends StoreShape> {
   /** Returns the error for a response that does not have the documented form. */
   unexpected(purpose: string, lacking: string): Error;
   sample(request: SampleRequest, attempt: Attempt): Promise<SampledVectors>;
-  /** Completes the description with facts that the shape does not contain, including the size class as a trait. */
+  /** Completes the description with properties that the shape does not contain, including the size class as a trait. */
   describe(
     shape: S,
     attempt: Attempt,
@@ -116,14 +116,14 @@ interface Shape {
 }
 
 export interface RememberedShape<S extends Shape> {
-  /** Reads the shape only on the first call. */
+  /** Returns the shape, which is read only on the first call. */
   current(attempt: Attempt): Promise<S>;
   /** Reads the shape again. */
   fresh(attempt: Attempt): Promise<S>;
   /**
-   * Runs a search with the remembered shape. If the vector has another length, reads the shape again, because the store
-   * may have been rebuilt, and rejects the vector if the lengths still differ. Also reads the shape again after the
-   * store rejected a search.
+   * Runs a search with the cached shape. If the query vector has another length than the store's vectors, reads the
+   * shape again, because the store may have been rebuilt, and rejects the vector if the lengths still differ. Also
+   * reads the shape again after the store rejected a search.
    */
   search<Value>(
     vector: Float32Array,
@@ -182,7 +182,7 @@ function aside(attempt: Attempt): Attempt {
 }
 
 interface StoreCall extends JsonCall {
-  /** Meaning of a 404 if the address is right: `there is no collection docs; check ...`. */
+  /** Meaning of a 404 if the configured address is right: `there is no collection docs; check ...`. */
   readonly missing?: string;
 }
 

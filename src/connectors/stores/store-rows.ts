@@ -1,6 +1,6 @@
 /**
- * Converts a product's rows, which are requested in bounded portions, into the port's neighbors, samples and known ids.
- * Converts exceptions into the port's outcomes.
+ * Converts a product's rows, which are requested in batches of bounded size, into the port's neighbors, samples and
+ * known ids. Converts exceptions into the port's outcomes.
  */
 import { cosineOfScore, cosineSimilarity, matrixOf } from '../../math/vector/matrix.ts';
 import type {
@@ -59,7 +59,10 @@ function similarityOf(score: number, vector: Float32Array | null, kind: ScoreKin
   return vector?.length === query.length ? cosineSimilarity(query, vector) : null;
 }
 
-/** Number of vector elements per portion, so that its JSON text stays near 10 MB and below the response size limit. */
+/**
+ * Number of vector elements per batch, so that the JSON text of a batch stays near 10 MB and below the response size
+ * limit.
+ */
 const NUMBERS_PER_CALL = 2 ** 19;
 
 /** Returns how many vectors of this length to request at a time, from 1 to `most`. */
@@ -73,7 +76,7 @@ export function inPortions<Item>(items: readonly Item[], size: number): Item[][]
   return portions;
 }
 
-/** Reads the sampled rows in portions. */
+/** Reads the sampled rows in batches. */
 export async function readSample<Key>(
   drawn: readonly Key[],
   perCall: number,
@@ -86,7 +89,7 @@ export async function readSample<Key>(
   return toSample(entries, withContent, isSeeded);
 }
 
-/** Omits rows without an id or a vector: they were deleted after sampling, or no search can return them. */
+/** Omits rows without an id or a vector: such rows were deleted after sampling, or no search can return them. */
 export function toSample(entries: readonly Entry[], withContent: boolean, isSeeded: boolean): SampledVectors {
   const stored = entries.flatMap(({ id, vector, content }) =>
     id === null || vector === null ? [] : [{ id, vector, content: withContent ? content : null }],
@@ -105,7 +108,7 @@ export function toChunks(entries: readonly Entry[]): StoredChunk[] {
 }
 
 /**
- * Finds which of many ids are in a store where several chunks may have the same id. Requests them in portions. If a
+ * Finds which of many ids are in a store where several chunks may have the same id. Requests the ids in batches. If a
  * response reaches its limit, requests the remaining ids again, because the chunks of one document may have filled the
  * response. Each further call finds at least one more id, so the number of calls is bounded by the number of ids.
  *
@@ -135,7 +138,7 @@ type Refusal =
   | { readonly kind: 'unsupported'; readonly reason: string }
   | { readonly kind: 'failed'; readonly code: string; readonly message: string };
 
-/** Ends a store method with an outcome other than `ok`. */
+/** Thrown to end a store method with an outcome other than `ok`. */
 export class Refused extends Error {
   readonly refusal: Refusal;
 

@@ -52,7 +52,7 @@ export interface Nearest {
    * be fewer documents than neighbors.
    */
   readonly neighbours: readonly Neighbour[];
-  /** True if fewer than k were returned: the store is small, or a filter or an approximate index lost some. */
+  /** True if fewer than k chunks were returned: the store is small, or a filter or an approximate index lost some. */
   readonly isShort: boolean;
 }
 
@@ -71,7 +71,7 @@ export interface SampleRequest {
 export interface SampledVectors {
   /** Document id of each vector. An id occurs once for each sampled chunk of its document. */
   readonly ids: readonly string[];
-  /** One row per id. */
+  /** One row per element of `ids`. */
   readonly vectors: Matrix;
   readonly contents: readonly (string | null)[];
   /** True if the same seed returns the same sample while the store does not change. */
@@ -106,8 +106,8 @@ export interface StoreDescription {
   readonly dimensions: number | null;
   readonly metric: VectorMetric;
   /**
-   * Properties of the store by name: version, index and its settings, mapping. Writing a document changes none of them.
-   * Rebuilding the index, changing a setting or using another embedding model changes at least one.
+   * Properties of the store by name: version, index and its settings, mapping. Writing a document changes no trait.
+   * Rebuilding the index, changing a setting or using another embedding model changes at least one trait.
    */
   readonly traits: Readonly<Record<string, string>>;
 }
@@ -160,7 +160,7 @@ export interface VectorStore {
    * @param from null for the first page, then `next` from the previous page
    */
   list(from: string | null, signal: AbortSignal): Promise<StoreOutcome<ListedIds>>;
-  /** Returns the chunks of these documents, at most MAX_CHUNKS. Documents that are not in the store have none. */
+  /** Returns the chunks of these documents, at most MAX_CHUNKS. A document that is not in the store has no chunks. */
   chunks(ids: readonly string[], signal: AbortSignal): Promise<StoreOutcome<readonly StoredChunk[]>>;
   /** Closes connections. */
   close(): Promise<void>;

@@ -7,28 +7,31 @@
 export const WINDOW = 20;
 const SLOWEST = 1 / 4;
 const STEP_UP = 1 / 8;
-/** A 95th percentile that exceeds the usual value by at most this much is noise, regardless of the ratio. */
+/**
+ * A 95th percentile latency that exceeds the usual value by at most this many milliseconds is noise, regardless of the
+ * ratio.
+ */
 const NOISE_MS = 20;
 
 export interface Backoff {
   /** Share of the configured rate and concurrency that is used, 0.25..1. */
   readonly factor: number;
-  /** Usual 95th percentile in milliseconds; null until it is known. */
+  /** Usual 95th percentile latency in milliseconds; null until it is known. */
   readonly reference: number | null;
   /** Latencies since the last evaluation. */
   readonly recent: readonly number[];
 }
 
-/** @param reference 95th percentile in the last completed run; null to use the first responses of this run */
+/** @param reference 95th percentile latency in the last completed run; null to use the first responses of this run */
 export function startBackoff(reference: number | null): Backoff {
   return { factor: 1, reference, recent: [] };
 }
 
 /**
- * Adds one latency. After every 20 responses, compares their 95th percentile with the usual value. Above twice the
- * usual value, the factor is halved, down to a quarter. At or below one and a half times the usual value, the factor
- * rises by an eighth, up to 1 (additive increase, multiplicative decrease: Chiu and Jain 1989). In between, the factor
- * does not change, to avoid oscillation.
+ * Adds one latency. After every 20 responses, compares the 95th percentile of their latencies with the usual value.
+ * Above twice the usual value, the factor is halved, down to a quarter. At or below one and a half times the usual
+ * value, the factor rises by an eighth, up to 1 (additive increase, multiplicative decrease: Chiu and Jain 1989). In
+ * between, the factor does not change, to avoid oscillation.
  */
 export function observeLatency({ factor, reference, recent }: Backoff, latencyMs: number): Backoff {
   const seen = [...recent, latencyMs];
@@ -76,7 +79,7 @@ export function shareOf({ concurrency, using, others, rank }: ShareClaim) {
   return {
     /** Maximum number of queries in flight for this process from now on; 0 if it must wait. */
     slots,
-    /** The value that counts for this process until its next renewal. */
+    /** Concurrency that other processes must leave to this process until its next renewal. */
     counted: Math.max(slots, using),
   };
 }

@@ -28,9 +28,9 @@ export function createThrottleLimits(pool: Pool) {
       state: {
         /** Maximum number of queries in flight to the retriever, over all processes. */
         readonly concurrency: number;
-        /** Concurrency in use: the larger of the last share and the queries in flight. */
+        /** Concurrency that this process uses: the larger of its last share and its queries in flight. */
         readonly using: number;
-        /** Number of failures since the last response. */
+        /** Number of failures since the retriever's last response. */
         readonly failuresInARow: number;
       },
       leaseSeconds: number,

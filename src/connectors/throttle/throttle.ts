@@ -31,7 +31,7 @@ export async function openThrottle(
     readonly maxPerSecond: number;
     /** Identifies this process. */
     readonly holder: string;
-    /** Usual 95th percentile latency in milliseconds; null measures it. */
+    /** Usual 95th percentile latency in milliseconds; if null, the first responses determine it. */
     readonly usualLatencyMs: number | null;
   },
 ): Promise<Throttle> {

@@ -122,8 +122,8 @@ interface SampleRow {
 /**
  * Samples more rows than needed, each independently with the same probability (TABLESAMPLE BERNOULLI, which reads the
  * whole table but not vectors that are stored out of line). Returns the n rows with the smallest seeded hash of their
- * position, because truncating in table order would favor the rows inserted first. If the row estimate was too high and
- * fewer than n rows were sampled, samples again with a higher probability.
+ * position, because truncating in table order would favor the rows inserted first. If fewer than n rows were sampled,
+ * because the row estimate was too high, samples again with a higher probability.
  */
 export async function sampleRows(
   query: Query,
@@ -187,8 +187,8 @@ const scoreKinds: Readonly<Record<VectorMetric, ScoreKind>> = {
 };
 
 /**
- * Disables index scans and enables the other two methods. If the user had disabled these, the planner could still
- * choose an index scan.
+ * Disables index scans, and enables sequential scans and sorting. If the user had disabled these two, the planner could
+ * still choose an index scan.
  */
 const withoutIndex = 'set local enable_indexscan = off; set local enable_seqscan = on; set local enable_sort = on';
 

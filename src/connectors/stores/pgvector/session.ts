@@ -54,7 +54,7 @@ const missing: Sentence = ({ table, configField }) => ({
   problem: `a table, column or operator in the statement does not exist; check ${configField} and the table ${table}.`,
 });
 
-/** Keyed by SQLSTATE; see appendix A of the PostgreSQL manual. */
+/** Error messages by SQLSTATE (appendix A of the PostgreSQL manual). */
 const sentences = new Map<string, Sentence>([
   ['57014', timeout],
   ['55P03', timeout],
@@ -173,7 +173,7 @@ export function createSession(route: DatabaseRoute, connectTimeoutMs: number): S
       connectionTimeoutMillis: connectTimeoutMs,
       idleTimeoutMillis: IDLE_CONNECTION_MS,
       keepAlive: true,
-      // Sent together with the first statement.
+      // Lets `begin` be sent together with the first statement.
       pipeline: true,
       application_name: 'recalld vector store',
     });
@@ -241,7 +241,7 @@ export function createSession(route: DatabaseRoute, connectTimeoutMs: number): S
   };
 }
 
-/** True unless the first connection attempt failed only because the server does not support TLS. */
+/** True if the error of the first connection attempt says more than that the server does not support TLS. */
 function tellsMore(error: unknown): boolean {
   return !(error instanceof Error && error.message.includes('does not support SSL'));
 }

@@ -95,8 +95,8 @@ async function lengthOfOne(query: Query, table: Table, { embedding }: TableSetti
 }
 
 /**
- * Returns the approximate indexes on the column with the files of their partitions. A rebuilt index has a different
- * file.
+ * Returns the approximate indexes on the column, and the files of the partitions of each. A rebuilt index has a
+ * different file.
  */
 function vectorIndexes(query: Query, table: Table, { embedding }: TableSettings): Promise<IndexRow[]> {
   return query<IndexRow>(
@@ -122,7 +122,7 @@ async function tableFile(query: Query, { oid }: Table): Promise<string> {
   return row?.file ?? '';
 }
 
-/** These settings exist only after the library is loaded. The cast loads the library. */
+/** These settings exist only after pgvector's library is loaded, which the cast to `vector` does. */
 async function searchSettings(query: Query, { vectorSchema }: Table): Promise<Record<string, string>> {
   await query(`select '[1]'::${vectorSchema}.vector`);
   const [row] = await query<Record<string, string | null>>(
@@ -238,7 +238,7 @@ function searchableType(column: ColumnRow, { table, configField }: TableSettings
   if (column.typeName === 'vector' || column.typeName === 'halfvec') return column.typeName;
   throw new CallFailure(
     'unsupported_type',
-    `the column ${column.name} of ${table} is of type ${column.type}; set ${configField}.embedding to one of type vector or halfvec of pgvector.`,
+    `the column ${column.name} of ${table} is of type ${column.type}; set ${configField}.embedding to a column of the pgvector type vector or halfvec.`,
   );
 }
 

@@ -21,7 +21,9 @@ const distances: Readonly<Record<string, ScoredMetric>> = {
   Euclid: { metric: 'l2', scoreKind: 'l2' },
 };
 
-/** Reads the collection, its aliases and the server version. The key may lack access to the last two. */
+/**
+ * Reads the collection, its aliases and the server version. The API key may lack access to the aliases and the version.
+ */
 export async function readCollection(
   calls: StoreCalls,
   collection: string,

@@ -53,10 +53,10 @@ const MAX_PAGES = 5000;
 /**
  * Creates the store. Nothing is sent before the first call.
  *
- * A sample takes one call for random ids and one call per portion of up to 1,000 vectors. The server samples each
- * segment in proportion to its size, and points are assigned to default shards by the hash of their ids, so no topic is
- * preferred; there is no seed. User-defined shards can differ in size, and the server does not compensate for this. For
- * such shards, all ids are read in pages of 1,000, up to 5,000,000, through a seeded reservoir.
+ * A sample takes one call for random ids and one call per batch of up to 1,000 vectors. The server samples each segment
+ * in proportion to its size, and points are assigned to default shards by the hash of their ids, so no topic is
+ * preferred; there is no seed. User-defined shards can differ in size, and the server does not compensate for this. To
+ * sample such shards, all ids are read in pages of 1,000, up to 5,000,000, through a seeded reservoir.
  *
  * @throws RecalldError config_invalid for an address that cannot be called
  */
@@ -251,12 +251,15 @@ function pathsOf(...names: readonly (string | undefined)[]): readonly string[] |
   return paths.length > 0 && paths;
 }
 
-/** The unnamed vector has an empty name. `true` would also return sparse vectors. */
+/** The unnamed vector has an empty name. Requests it by name, because `true` would also return sparse vectors. */
 function withVector({ vector_name: vectorName = '' }: Qdrant): readonly string[] {
   return [vectorName];
 }
 
-/** A point without the named vector is not a neighbor. The unnamed vector is returned without its name. */
+/**
+ * The vector is null if the point does not have the named vector; such a point cannot be a neighbor. The unnamed vector
+ * is returned without its name.
+ */
 function entryOf({ id, content, version, vector_name: vectorName }: Qdrant, point: unknown): Entry {
   const { payload, vector } = fieldsOf(point);
   return {
@@ -272,8 +275,8 @@ type PointId = string | number | bigint;
 const UUID = /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i;
 
 /**
- * Returns the id in Qdrant's form, a 64-bit integer or a UUID. Returns none for any other text, which cannot be a point
- * id.
+ * Returns the id in Qdrant's form, a 64-bit integer or a UUID. Returns an empty list for any other text, which cannot
+ * be a point id.
  */
 function pointId(text: string | null): [PointId] | [] {
   if (text === null) return [];

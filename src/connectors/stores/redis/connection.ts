@@ -12,13 +12,13 @@ export type Reply = Buffer | number | null | readonly Reply[];
 export interface RedisCommand {
   readonly name: string;
   readonly args: readonly (string | number | Buffer)[];
-  /** The version that introduced the command: `Redis 8.4 (VRANGE)`. */
+  /** The Redis version that introduced the command: `Redis 8.4 (VRANGE)`. */
   readonly needs: string;
 }
 
 export type RedisConnection = ReturnType<typeof createRedisConnection>;
 
-/** Maximum time for an unresponsive server to close its side of the connection. */
+/** Maximum time to wait until an unresponsive server closes its side of the connection. */
 const MAX_GOODBYE_MS = 1000;
 
 /** @throws RecalldError config_invalid for anything but an absolute redis or rediss URL */
@@ -64,7 +64,7 @@ export function createRedisConnection(
   };
   const refused = (error: unknown, purpose: string, { name, needs }: RedisCommand, limitMs: number): Refused => {
     const place = { label, purpose, configField, command: name, needs };
-    // After a failed connection attempt, only the event contains the reason.
+    // After a failed connection attempt, only the `error` event contains the reason.
     const cause = isReplyError(error) || lastError === undefined ? error : lastError;
     if (isReplyError(cause)) return refusalOfReply(cause.message, place);
     if (error instanceof Error && error.message === 'Command timed out') return timedOut(place, limitMs);
@@ -220,7 +220,7 @@ export function valueAfter(list: readonly Reply[], name: string): Reply | undefi
   return place < 0 ? undefined : list[place + 1];
 }
 
-/** Little-endian, as in every Redis command with vectors as bytes. */
+/** Encodes a vector in little-endian order, as every Redis command with vectors as bytes expects. */
 export function float32Bytes(vector: Float32Array): Buffer {
   const bytes = Buffer.alloc(vector.length * 4);
   for (const [index, value] of vector.entries()) bytes.writeFloatLE(value, index * 4);

@@ -40,7 +40,7 @@ export function nearestQuery(info: IndexInfo, request: NearestRequest, vector: B
   };
 }
 
-/** Matches any of these TAG values. */
+/** Returns a condition that matches any of these TAG values. */
 export function anyOfQuery(field: IndexedField, values: readonly string[]): SearchQuery {
   const params = values.flatMap((value, place) => [`v${place}`, value]);
   return {

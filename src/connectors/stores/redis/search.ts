@@ -55,7 +55,7 @@ const CURSOR_IDLE_MS = 60_000;
  * Creates the store. Nothing is sent before the first call.
  *
  * A sample reads the keys of all indexed documents with an FT.AGGREGATE cursor, 1,000 per call and up to 5,000,000,
- * through a seeded reservoir, then the fields of each chosen key. A cursor returns each document once and nothing else,
+ * through a seeded reservoir, then the fields of each chosen key. A cursor returns only indexed documents, each once,
  * whereas SCAN iterates over the whole database and may return a key twice. An exact search requires a FLAT index.
  * Filters compare values by the index type of the field: a TAG field ignores case unless it is CASESENSITIVE.
  *

@@ -47,9 +47,9 @@ const VECTORS_PER_CALL = 250;
  *
  * A sample reads all element names with VRANGE, 1,000 per call and up to 5,000,000 (all at once and up to 200,000 in
  * older Redis versions), through a seeded reservoir, then calls VEMB for each chosen element. A single VRANDMEMBER call
- * with the wanted number would suffice, but it walks the graph at random from its entry point, and such a walk favors
- * well-connected elements. Vectors are returned as they are stored, by default quantized to 8 bits. A missing key
- * counts as an empty store, because Redis does not store empty sets.
+ * with the wanted number would suffice, but that command walks the graph at random from its entry point, and such a
+ * walk favors well-connected elements. Vectors are returned as they are stored, by default quantized to 8 bits. A
+ * missing key counts as an empty store, because Redis does not store empty sets.
  *
  * @throws RecalldError config_invalid for an address that cannot be called
  */
@@ -186,7 +186,7 @@ async function pageAfter(store: VectorSet, last: Buffer | null, purpose: string,
 
 /**
  * Maximum number of names per command, because a command blocks all other clients. Redis takes a few tens of
- * milliseconds for this many.
+ * milliseconds for a command with this many names.
  */
 const MAX_AT_ONCE = 200_000;
 
@@ -255,7 +255,7 @@ function readShape(key: string, info: readonly Reply[]): SetShape {
  * Returns `.name == "value"` for each field. Strings in this language have no escapes: they end at the next quote of
  * their kind, and a backslash is literal.
  *
- * @throws Refused for a value that cannot be written
+ * @throws Refused for a value that the filter language cannot express
  */
 function filterExpression(filter: NearestRequest['filter']): string | null {
   const conditions = Object.entries(filter).map(([name, value]) => {

@@ -22,7 +22,7 @@ const similarities: Readonly<Record<string, EngineMetric>> = {
  * mapping/DenseVectorProperty.ts) and the page "Dense vector field type" of www.elastic.co/docs/reference.
  *
  * A sample uses `random_score` over `_seq_no` with a seed. The sample is uniform over the documents that have a vector,
- * and does not change while no document is written. A sample takes one call for the ids, one call per portion of up to
+ * and does not change while no document is written. A sample takes one call for the ids, one call per batch of up to
  * 1,000 vectors, and two calls for the mapping. One sample has at most `max_result_window` documents, by default
  * 10,000.
  *
@@ -118,7 +118,7 @@ const sources: Readonly<Record<Scoring, string>> = {
  * _mappings/supported-field-types/knn-spaces.md, _vector-search/vector-search-techniques/painless-functions.md).
  *
  * A sample uses `random_score` over `_seq_no` with a seed. The sample is uniform over the documents that have a vector,
- * and does not change while no document is written. A sample takes one call for the ids, one call per portion of up to
+ * and does not change while no document is written. A sample takes one call for the ids, one call per batch of up to
  * 1,000 vectors, and two calls for the mapping. One sample has at most `max_result_window` documents, by default
  * 10,000.
  *

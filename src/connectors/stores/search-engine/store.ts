@@ -49,7 +49,7 @@ import {
 } from '../vector-store.ts';
 
 interface IndexShape extends VectorField {
-  /** Number of indexes behind the name. */
+  /** Number of indexes behind the configured name, which may be an alias. */
   readonly indexes: number;
   /** Maximum number of results per search. */
   readonly window: number;
@@ -156,7 +156,7 @@ export interface Dialect {
   readonly kind: EngineConfig['kind'];
   readonly name: 'Elasticsearch' | 'OpenSearch';
   /**
-   * Reads the mapping of a vector field. @throws Refused for a field without comparable vectors
+   * Reads the mapping of a vector field. @throws Refused if the field does not contain vectors that recalld can compare
    *
    * @param settings flat index settings
    */

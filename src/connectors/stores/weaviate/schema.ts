@@ -87,7 +87,7 @@ export function equality(schema: CollectionSchema, name: string, value: string):
   return literal === null ? null : `{ path: [${JSON.stringify(graphqlName(name))}], operator: Equal, ${literal} }`;
 }
 
-/** Matches objects whose text has one of these values. */
+/** Returns a condition that matches objects whose text property equals one of these values. */
 export function whereAnyOf(schema: CollectionSchema, name: string, values: readonly string[]): string {
   literalOf(schema.properties.get(name), name, '');
   const path = JSON.stringify(graphqlName(name));
