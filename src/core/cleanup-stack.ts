@@ -32,7 +32,10 @@ export function createCleanupStack(logger: Logger) {
     defer: (name: string, close: () => Promise<void> | void): void => {
       entries.push({ name, close });
     },
-    /** Closes all resources in reverse order, once. If one fails to close, logs the failure and closes the others. */
+    /**
+     * Closes all resources in reverse order, once. If a resource fails to close, logs the failure and closes the
+     * others.
+     */
     run: (): Promise<void> => {
       running ??= closeAll();
       return running;

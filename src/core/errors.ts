@@ -1,6 +1,6 @@
 /**
- * All errors that users and operators can see, in one table. The HTTP status and the exit code follow from the kind.
- * Statuses and exit codes are assigned at the edge (http/wire.ts, cli/exit.ts), never here.
+ * All errors that users and operators can see, in one table. The HTTP status and the exit code follow from the kind of
+ * the error. Statuses and exit codes are assigned at the edge (http/wire.ts, cli/exit.ts), never here.
  *
  * An expected outcome is a value in a union, an operational failure is a RecalldError, and anything else that is thrown
  * is a bug.
@@ -9,7 +9,7 @@ export type ErrorKind =
   /** The caller's arguments, file or config are wrong; the same call can never succeed. */
   | 'input'
   | 'not_found'
-  /** The current state of the system does not allow it. */
+  /** The current state of the system does not allow the call. */
   | 'conflict'
   /** The caller did not authenticate. */
   | 'unauthorized'
@@ -58,7 +58,7 @@ export const errorTable = {
   golden_set_empty: { kind: 'input', meaning: 'A golden set has no queries or no judgments.' },
   export_impossible: {
     kind: 'input',
-    meaning: 'A golden set contains data that the file format cannot represent.',
+    meaning: 'A golden set contains data that the export format cannot represent.',
   },
   export_differs: {
     kind: 'conflict',
@@ -81,7 +81,7 @@ export const errorTable = {
     kind: 'conflict',
     meaning: "Queries cannot be generated from the pipeline's store.",
   },
-  store_unreachable: { kind: 'unreachable', meaning: 'The vector store does not respond.' },
+  store_unreachable: { kind: 'unreachable', meaning: 'The vector store of a pipeline does not respond.' },
   llm_unreachable: {
     kind: 'unreachable',
     meaning: 'The chat model or the retriever used with it failed repeatedly.',
@@ -254,7 +254,7 @@ export const rejectionTable = {
   embedding_not_finite: 'The embedding contains NaN or an infinity.',
   embedding_zero: 'The embedding is the zero vector, which has no direction.',
   embedding_wrong_dimension: "The length of the embedding differs from the pipeline's vectors.",
-  occurred_in_future: "occurred_at is in the future; the service's clock is wrong.",
+  occurred_in_future: "occurred_at is in the future, so the service's clock is wrong.",
   occurred_too_long_ago: "occurred_at is older than the pipeline's retention.",
   span_without_id: 'A span lacks a valid trace id or span id; in JSON, these ids have 32 and 16 hexadecimal digits.',
   span_malformed: 'A span, a log record or a list of either does not conform to OTLP.',

@@ -94,7 +94,7 @@ export function timeOfDay(at: Date): string {
   return `${at.toISOString().slice(11, 16)} UTC`;
 }
 
-/** `0.8` for `0.8000`, `5 %` for `5.0 %` */
+/** Drops trailing zeros: `0.8` for `0.8000`, `5 %` for `5.0 %` */
 export function withoutZeros(text: string): string {
   return text.replace(/(\.\d*?)0+( %)?$/, '$1$2').replace(/\.( %)?$/, '$1');
 }
@@ -126,7 +126,10 @@ export function formatValue(value: number, unit: Unit): string {
   return units[unit](value);
 }
 
-/** Formats a value that is compared with a threshold. Uses more digits if both would read the same. */
+/**
+ * Formats a value that is compared with a threshold. Uses more digits if the value and the threshold would otherwise
+ * read the same.
+ */
 export function formatBeside(value: number, threshold: number, unit: Unit): string {
   const text = formatValue(value, unit);
   if (value === threshold || text !== formatValue(threshold, unit)) return text;

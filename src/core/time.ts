@@ -6,7 +6,7 @@ export const DAY_MS = 24 * HOUR_MS;
 /** Time as a parameter, so that tests can control waiting and timestamps. */
 export interface Clock {
   now(): Date;
-  /** Milliseconds that never go backwards, even if the wall clock does. */
+  /** Milliseconds of a clock that never goes backwards, even if the wall clock does. */
   monotonicMs(): number;
   /** Rejects with the reason of `signal` when it aborts. */
   sleep(ms: number, signal: AbortSignal): Promise<void>;

@@ -1,7 +1,7 @@
 /** Size of a result list in a prompt, and the share of repeated text in it. */
 
 export interface ContextSize {
-  /** UTF-16 code units of all texts. */
+  /** Number of UTF-16 code units in all texts together. */
   readonly characters: number;
   /** Share of five-word sequences that also occur in an earlier text in the list, 0..1. */
   readonly repeated: number;
@@ -9,8 +9,8 @@ export interface ContextSize {
 
 const RUN_WORDS = 5;
 /**
- * Maximum number of code units that are searched for repeats; the search takes a few milliseconds. `characters` counts
- * every code unit.
+ * Maximum number of code units that are searched for repeated text; searching this many takes a few milliseconds.
+ * `characters` still counts every code unit.
  */
 const MAX_COMPARED = 200_000;
 

@@ -10,14 +10,14 @@
  * - If the query lacks a segment of the pattern, or the segment's value is empty, the pattern matches nothing.
  */
 export interface DocumentPattern {
-  /** The literal text around the segments; there is one more literal than segments. */
+  /** The literal text before, between and after the segments; there is one more literal than there are segments. */
   readonly literals: readonly string[];
   /** Segment keys in order of occurrence. */
   readonly segments: readonly string[];
   readonly isPrefix: boolean;
 }
 
-/** A pattern with the segments of a query filled in. */
+/** A pattern in which a query's segment values replace the placeholders. */
 export interface FilledPattern {
   readonly text: string;
   readonly isPrefix: boolean;
@@ -53,7 +53,7 @@ export function fillPattern(
 /** Returns the value of a segment; null if it is missing or empty. */
 export function segmentValue(values: Readonly<Record<string, string>>, key: string): string | null {
   const value: unknown = values[key];
-  // Inherited properties are never text values.
+  // An inherited property, such as `constructor`, needs no check of its own, because it is never a string.
   return typeof value === 'string' && value !== '' ? value : null;
 }
 
@@ -69,7 +69,7 @@ export function patternProblem(pattern: string, segment: string): string | null 
   const { literals, segments, isPrefix } = parsePattern(pattern);
   if (pattern === '' || /^\*+$/.test(pattern)) return 'allows every document; write what comes before the *';
   const star = literals.findIndex((literal) => literal.includes('*'));
-  if (star !== -1) return 'has a * before its end; only a * at the end is a prefix';
+  if (star !== -1) return 'has a * before its end; a * is a wildcard only at the end';
   if (literals.some((literal) => literal.includes('{{') || literal.includes('}}')))
     return `has braces that do not name a segment; write {{${segment}}}`;
   const other = segments.find((key) => key !== segment);

@@ -38,7 +38,9 @@ function quoteLongIntegers(json: string): string {
   return quoted + json.slice(copied);
 }
 
-/** Marks the digits of a long integer until its quotes are removed. No text in recalld contains this mark. */
+/**
+ * Marks the digits of a long integer until the quotes around them are removed. No text in recalld contains this mark.
+ */
 const LONG_INTEGER = '\u{f8ff}long:';
 
 /** Like JSON.stringify, but writes a bigint as digits, such as a 64-bit id that parseExactJson returned as a string. */
@@ -55,7 +57,7 @@ export function formatExactJson(value: unknown): string {
 interface JsonLimits {
   /** Maximum nesting of arrays and objects. */
   readonly depth: number;
-  /** Maximum number of arrays and objects in the text. Each of them uses memory, however short it is in the text. */
+  /** Maximum number of arrays and objects in the text. Each array and object uses memory, however short its text is. */
   readonly containers: number;
 }
 
@@ -116,8 +118,8 @@ function assertWithin(text: string, limits: JsonLimits): void {
 }
 
 /**
- * Returns true if a text has at most this many opening brackets, including brackets in strings. Most texts then need no
- * exact count.
+ * Returns true if a text has at most this many opening brackets, including brackets in strings. A text with so few
+ * brackets, as most texts have, needs no exact count.
  */
 function hasFewMarks(text: string, most: number): boolean {
   let marks = 0;
@@ -130,7 +132,7 @@ function hasFewMarks(text: string, most: number): boolean {
   return true;
 }
 
-/** Returns the line (from 1) on which each array and object in valid JSON opens, in text order. */
+/** Returns the line (from 1) on which each array or object in valid JSON opens, in the order of the text. */
 export function containerLines(json: string): number[] {
   const mark = /["[{\n]/g;
   const lines: number[] = [];

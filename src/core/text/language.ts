@@ -6,14 +6,14 @@ import { francAll } from 'franc-min';
 const MIN_LETTERS = 40;
 const MAX_CHARACTERS = 2000;
 /**
- * If a second language scores this close to the first (as a share of its score), the result is null. This happens with
- * names, code and mixed text.
+ * If a second language scores this close to the first (as a share of its score), the result is null. The two scores are
+ * this close for names, code and texts that mix languages.
  */
 const ALMOST_AS_WELL = 0.9;
 
 /** Cache size. Golden queries repeat in each run and each diagnosis, and detection takes about 0.3 ms. */
 const MAX_KNOWN = 5000;
-/** Cache keyed by a digest of the text, so that no text stays in memory. */
+/** The cache is keyed by a digest of the text, so that no text stays in memory. */
 const known = new Map<string, string | null>();
 
 /**

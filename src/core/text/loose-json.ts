@@ -24,7 +24,8 @@ export function parseLooseJson(text: string): JsonValue {
 }
 
 /**
- * The position at which a text stops being valid JSON. The position contains field names, but no values from the text.
+ * The position at which a text stops being valid JSON, and the problem there. It contains field names, but no values
+ * from the text.
  */
 export type JsonFault = NonNullable<ReturnType<typeof findJsonFault>>;
 
@@ -66,7 +67,7 @@ const number = /[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?/y;
 const strictNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const word = /-?[A-Za-z_][\w.]*/y;
 const stringPrefix = /[bruBRU]{1,2}(?=['"])/y;
-/** A run of characters without the closing quote, escapes or line feeds. */
+/** Matches a run of characters without the closing quote, escapes or line feeds. */
 const plainText = { '"': /[^"\\]*/y, "'": /[^'\\]*/y };
 
 /** JSON allows characters below U+0020 only as escapes. */

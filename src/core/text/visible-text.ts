@@ -1,6 +1,9 @@
 /** Escapes characters that a terminal interprets instead of showing: control characters and text direction changes. */
 
-/** Matches C0 except tab and line feed, DEL, C1, direction marks, line separators, the byte order mark, and tags. */
+/**
+ * Matches C0 controls (except tab and line feed), DEL, C1 controls, direction marks, line separators, the byte order
+ * mark, and tag characters.
+ */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern must match them.
 /* oxlint-disable no-control-regex -- the pattern must match control characters. */
 const obeyed =
@@ -8,8 +11,8 @@ const obeyed =
 
 /**
  * Returns a text that is safe for a terminal: characters that a terminal would interpret appear as `\x1b` or `\u202e`.
- * Line feeds and tabs stay. Ids and texts come from services, files and users, and an unescaped character could move
- * the cursor or hide a line.
+ * Line feeds and tabs are not escaped. Ids and texts come from services, files and users, and an unescaped character
+ * could move the cursor or hide a line.
  */
 export function visibleText(text: string): string {
   return text.replace(obeyed, (found) => {
