@@ -77,9 +77,7 @@ export interface AuditFilter {
 
 export function createAuditLog(pool: Pool, scope: Scope = null) {
   return {
-    /**
-     * Returns entries, newest first. A scope also includes changes to its golden sets, which do not name a pipeline.
-     */
+    /** Returns entries, newest first. A scope also includes entries about its golden sets, which name no pipeline. */
     async list({ pipeline, since, beforeId, limit }: AuditFilter): Promise<readonly RecordedAct[]> {
       return queryRows<RecordedAct>(
         pool,

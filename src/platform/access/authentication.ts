@@ -34,7 +34,8 @@ declare module 'fastify' {
 /** Time for which a valid key is cached. */
 const KEY_CACHE_MS = 10_000;
 /**
- * Maximum number of keys and addresses whose requests are counted. Above it, the least recently used entry is dropped.
+ * Maximum number of keys and addresses whose requests are counted; beyond this number, the least recently used entry is
+ * dropped.
  */
 const MAX_COUNTED = 10_000;
 
@@ -46,7 +47,7 @@ export interface AuthenticationSettings {
   /** Looks up who started a console session. Results are not cached. */
   readonly checkSession: Check<SignedIn>;
   readonly sessions: ConsoleSessions;
-  /** Counts an attempt to sign in; see createAttempts. */
+  /** Counts an attempt to sign in, as createAttempts describes. */
   readonly beginAttempt: (address: string) => () => void;
   /** OpenID Connect provider for the console; null if none is configured. */
   readonly provider: SignInProvider | null;
@@ -94,9 +95,9 @@ export async function identifyCallers(
     } catch (error) {
       failure = error as Error;
     }
-    // Requests that waited for the same lookup would otherwise continue in the same turn of the event loop. The limiter
-    // increments in one step and reads in the next, so each request would see the total count. Each request therefore
-    // gets its own turn.
+    // Requests that waited for the same lookup would otherwise continue in the same turn of the event loop. The rate
+    // limiter increments its counter in one step and reads it in the next, so each of these requests would see the
+    // total count. Each request therefore gets its own turn.
     setImmediate(done, failure);
   };
   // Returns no promise unless a lookup is needed, because a promise adds cost to every request.
@@ -182,7 +183,7 @@ export async function limitOfMetrics(
   needsKey: boolean,
 ): Promise<readonly string[] | null> {
   const text = bearerOf(request);
-  // Ignores other kinds of tokens, for example of a proxy, because recalld cannot check them.
+  // Ignores other kinds of tokens, for example from a proxy, because recalld cannot check them.
   if (text === null || !text.startsWith(API_KEY_PREFIX)) {
     if (!needsKey) return null;
     const message =

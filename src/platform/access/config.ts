@@ -100,9 +100,9 @@ export interface SignInConfig {
   readonly alerts: { readonly console_base_url: string | null };
 }
 
-/** Refuses sign-in that could never work. */
+/** Refuses sign-in settings with which no user could ever sign in. */
 export function refuseUnusableSignIn({ server, alerts }: SignInConfig, context: z.core.$RefinementCtx): void {
-  // A misspelled key must not be reported twice.
+  // Other problems are already reported; a misspelled key must not be reported a second time as missing.
   if (context.issues.length > 0) return;
   const refuse = (key: string, message: string) => context.addIssue({ code: 'custom', path: ['server', key], message });
   if (server.oidc !== undefined && alerts.console_base_url === null)

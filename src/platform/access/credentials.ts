@@ -120,17 +120,17 @@ export interface ApiKey {
 /** An API key with the number of its console sessions. */
 export interface ListedApiKey extends ApiKey {
   readonly sessions: number;
-  /** When the most recent session was last used, to the minute; null if there are no sessions. */
+  /** Time at which any of the sessions was last used, to the minute; null if there are no sessions. */
   readonly lastSeenAt: Date | null;
 }
 
 export type ApiKeys = ReturnType<typeof createApiKeys>;
 
-/** Maximum wrong keys and sessions per address and minute. */
+/** Maximum number of wrong keys and sessions per address and minute. */
 const WRONG_PER_MINUTE = 20;
 /**
- * Maximum number of entries in each cache: valid credentials, wrong credentials, and addresses. Above it, the oldest
- * entry is dropped.
+ * Maximum number of entries in each cache: valid credentials, wrong credentials, and addresses. Beyond this number, the
+ * oldest entry is dropped.
  */
 const MAX_REMEMBERED = 10_000;
 

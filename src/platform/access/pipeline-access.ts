@@ -8,7 +8,7 @@ export const pipelineAccess = {
   id: 'Only for ids of its pipelines. Any other id gets the response for an unknown id.',
   golden_set: 'Only for golden sets that its pipelines use; only those that no other pipeline uses can be changed.',
   list: 'Only what belongs to its pipelines.',
-  items: 'Items of its pipelines are stored. Any other item is rejected like an item of an unknown pipeline.',
+  items: 'Items for its pipelines are stored. Any other item is rejected like an item for an unknown pipeline.',
   tools: 'Each tool as listed below.',
   metrics: 'Only series of its pipelines, and metrics of recalld that contain no data of other pipelines.',
   refused: 'Refused, because it affects all pipelines.',

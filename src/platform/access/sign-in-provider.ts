@@ -15,7 +15,7 @@ const FIELD = 'server.oidc';
 /** Accepted difference between the clocks of the provider and of recalld. */
 const CLOCK_TOLERANCE_SECONDS = 60;
 const MAX_RESPONSE_BYTES = 4 * 1024 * 1024;
-/** Longer names are cut. */
+/** Maximum length of a user's name; longer names are cut. */
 const MAX_NAME = 200;
 
 /** State that the browser stores during a sign-in at the provider. */
@@ -109,7 +109,7 @@ function createSignInProvider(config: OidcConfig, publicUrl: string) {
     signedOutUri,
     discover,
 
-    /** Result of the last discovery; null if it succeeded. */
+    /** Problem found by the last discovery; null if the discovery succeeded. */
     problem: (): string | null => problem,
 
     /** Returns the URL of the provider to which the browser is sent. @throws RecalldError sign_in_unavailable */
@@ -258,7 +258,7 @@ function createFetch(config: OidcConfig): oidc.CustomFetch {
     const settings = { maxResponseBytes: MAX_RESPONSE_BYTES, ...(tls === undefined ? {} : { tls }) };
     return createExchange(target, { ...settings, proxy: proxyFor(config.proxy, origin) });
   };
-  // An invalid proxy must fail at the start.
+  // An invalid proxy setting must cause an error at startup, not at the first sign-in.
   open(new URL(config.issuer).origin).close();
   return async (url, { method, headers, body, signal }) => {
     const { origin } = new URL(url);
@@ -295,7 +295,7 @@ function createFetch(config: OidcConfig): oidc.CustomFetch {
 function bodyOf(body: oidc.FetchBody): string | null {
   if (body === undefined || body === null) return null;
   if (typeof body === 'string' || body instanceof URLSearchParams) return body.toString();
-  throw new TypeError('openid-client sends only texts and forms');
+  throw new TypeError('openid-client sends only strings and form data');
 }
 
 const REFRESH_MS = 5 * 60_000;

@@ -19,7 +19,7 @@ import {
 } from '@grafana/grafana-foundation-sdk/dashboard';
 import { type DashboardSettings, postgresSource, prometheusSource, runbookUrl, sql } from './promql.ts';
 
-/** Selects all pipelines that have metrics. No "all" value is offered, because SQL needs the pipeline names. */
+/** Selects all pipelines that have metrics. It has no "All" option, because SQL queries need the pipeline names. */
 const pipelines = 'label_values({__name__=~"recalld_.+", job=~"$job"}, pipeline)';
 const sets =
   'label_values(recalld_golden_run_last_attempt_timestamp_seconds{job=~"$job", pipeline=~"$pipeline"}, golden_set)';
@@ -93,7 +93,7 @@ export function arrange(sections: readonly Section[]): (Panel | RowPanel)[] {
       left += w;
       tallest = Math.max(tallest, h);
     }
-    // A collapsed row takes up one line; when it is opened, Grafana moves the rows below it down.
+    // A collapsed section takes up one grid line; when it is opened, Grafana moves the sections below it down.
     top = isOpen ? top + tallest : rowTop + 1;
   }
   return placed;
@@ -129,7 +129,7 @@ export function frame(spec: DashboardSpec, settings: DashboardSettings): Dashboa
   return ofDeployment({ ...builder.build(), panels: arrange(spec.sections) }, settings);
 }
 
-/** Labels that Kubernetes adds to targets. Without them, the variables match every value. */
+/** Labels that Kubernetes adds to targets. On targets without these labels, their variables match every value. */
 const placeLabels = ['cluster', 'namespace'] as const;
 
 /** Returns the target labels that have a variable, other than job and instance. */

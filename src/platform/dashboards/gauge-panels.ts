@@ -22,13 +22,15 @@ export interface GaugeGraph {
   readonly note?: string;
   /** Labels that do not get separate series, such as a constant label. */
   readonly without?: readonly string[];
-  /** Draws bounds as lines if there may be several series, because a band would join them. */
+  /**
+   * Draws bounds as lines, because the panel may have several series, and a band would join bounds of different series.
+   */
   readonly hasBoundLines?: true;
   /** Label values to match, in addition to the chosen pipeline and segment. */
   readonly where?: Readonly<Record<string, string>>;
 }
 
-/** Labels whose variable has one value. */
+/** Labels whose dashboard variable selects a single value. */
 const chosen: Readonly<Record<string, string>> = { pipeline: '$pipeline', segment: '$segment' };
 
 /**

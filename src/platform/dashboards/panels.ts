@@ -95,7 +95,7 @@ const bandStyle: readonly { readonly name: string; readonly properties: DynamicC
   },
 ];
 
-/** Matches the names of the limits of a normal range. */
+/** Matches the names of series that are limits of a normal range. */
 const NORMAL_NAMES = '/^normal /';
 
 const normalStyle: DynamicConfigValue[] = [
@@ -132,7 +132,7 @@ interface Measured extends Common {
 }
 
 export interface Step {
-  /** Minimum value at which the color applies; null for the lowest step. */
+  /** Minimum value to which the color applies; null for the lowest step. */
   readonly from: number | null;
   readonly color: 'green' | 'yellow' | 'orange' | 'red' | 'blue' | 'text';
 }
@@ -145,7 +145,7 @@ export function graph(
     readonly isStacked?: boolean;
     /** True if the axis is logarithmic, which suits values that span several powers of ten. */
     readonly isLog?: boolean;
-    /** Name of a variable; the panel repeats for each value. */
+    /** Name of a variable; the panel is repeated for each of its values. */
     readonly repeat?: string;
   },
 ): Builder<Panel> {

@@ -93,7 +93,8 @@ export async function writeTexts(
     for (const { path, text } of files) {
       const found = await stat(path).catch(() => null);
       if (found !== null && (!replace || !found.isFile())) {
-        // Writes to a pipe or a terminal. Refuses a folder, and an existing file unless `replace` is set.
+        // A pipe or a terminal is written directly; `writeText` refuses a folder, and an existing file unless `replace`
+        // is set.
         await writeText(path, text, replace);
         continue;
       }

@@ -13,7 +13,7 @@ import { problemOf, RETRY_AFTER_SECONDS, sendProblem } from './wire.ts';
 /** Estimated memory per connection: its buffers, the request head, and responses that the client has not read. */
 const CONNECTION_BYTES = 128 * 1024;
 
-/** Maximum pipelined requests per connection. Clients that use pipelining send only a few. */
+/** Maximum pipelined requests per connection. Clients that use pipelining send only a few requests at a time. */
 const MAX_PIPELINED = 8;
 
 interface Connection {
@@ -66,14 +66,14 @@ export function limitConnections(app: FastifyInstance, budget: MemoryBudget, log
 
   app.server.on('connection', admit);
   app.addHook('onListen', (done) => {
-    // Occurs, for example, when the system cannot allocate a connection. Without a listener, the error would end the
-    // process.
+    // This event occurs, for example, when the operating system cannot allocate a connection. Without a listener, the
+    // error would end the process.
     app.server.on('error', (error) => logger.warn('a connection could not be accepted', { reason: error.message }));
     done();
   });
 
   app.addHook('onRequest', ({ raw: { socket } }, reply, done) => {
-    // Fastify opens a second server for the name localhost. Connections of the second server are first seen here.
+    // Fastify opens a second server for the name localhost, whose connections are first seen here.
     const connection = connections.get(socket) ?? (socket.destroyed ? null : admit(socket));
     if (connection === null || connection.underWay >= MAX_PIPELINED) {
       // Sends no more responses to a client that does not read them.

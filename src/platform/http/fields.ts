@@ -85,14 +85,14 @@ export const segmentsSchema = z
   );
 
 /**
- * Equivalent to `segmentsSchema` at a fraction of the cost. This check may refuse an object that is not a plain object
- * with text values.
+ * Accepts nearly the same values as `segmentsSchema` at a fraction of the cost. Refuses null values and objects that
+ * are not plain, some of which the schema accepts.
  */
 export function areSegments(value: unknown): value is Readonly<Record<string, string>> {
   return areShortTexts(value, MAX_SEGMENTS, MAX_SEGMENT_VALUE);
 }
 
-/** Bounds of the fields of a retrieved document. */
+/** Limits for the metadata fields of a retrieved document. */
 export const MAX_DOCUMENT_FIELDS = 8;
 export const MAX_FIELD_VALUE = 128;
 
@@ -104,7 +104,8 @@ export const documentFieldsSchema = z
   });
 
 /**
- * Equivalent to `documentFieldsSchema` at a fraction of the cost. This check may refuse values that the schema accepts.
+ * Accepts nearly the same values as `documentFieldsSchema` at a fraction of the cost. Refuses null values, which the
+ * schema accepts.
  */
 export function areDocumentFields(value: unknown): boolean {
   return areShortTexts(value, MAX_DOCUMENT_FIELDS, MAX_FIELD_VALUE);
@@ -170,7 +171,7 @@ const numberCursor = z
   .optional()
   .describe(cursorMeaning);
 
-/** For lists whose cursors are numbers: increasing ids, or positions in an in-memory list. */
+/** Query parameters of a list whose cursors are numbers: increasing ids, or positions in an in-memory list. */
 export const numberedPageShape = { limit: limitField(1000), cursor: numberCursor };
 
 /** A page of items; `next_cursor` is null on the last page. */

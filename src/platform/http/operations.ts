@@ -74,7 +74,7 @@ export interface Operations {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Cached result of `routeOf`. */
+    /** Cached results of `routeOf`. */
     route?: string;
   }
 }

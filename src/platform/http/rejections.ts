@@ -105,7 +105,10 @@ const typeTexts: Readonly<Record<string, string>> = {
   null: 'null',
 };
 
-/** Describes what is expected, in words that follow the field name. recalld's own schemas provide the message. */
+/**
+ * Describes what is expected, in words that follow the field name. For a custom check in recalld's schemas, the schema
+ * provides these words.
+ */
 function expectedText(issue: Issue): string {
   if (issue.message.startsWith('must ')) return issue.message;
   switch (issue.code) {

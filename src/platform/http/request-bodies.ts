@@ -232,12 +232,13 @@ const LIMIT_BYTES = 32 * 1024 * 1024;
 const SMALL_BYTES = 1024 * 1024;
 
 /**
- * Memory that parsing adds per byte of JSON: text, values, and the rows made from them. Applied to the first
- * SMALL_BYTES only, because a larger body either is not a list of small values or comes from the daemon's operator.
+ * Memory that parsing adds per byte of JSON: text, values, and the rows made from them. It applies only to the first
+ * SMALL_BYTES of a body, because a larger body either is not a list of small values or comes from the daemon's
+ * operator.
  */
 const PARSED_BYTES = 6;
 
-/** A body that would block the main thread: joining its pieces alone can take 20 ms. */
+/** A body that is too large to parse in the main thread: joining its pieces alone can take 20 ms. */
 export class LargeBody {
   /** The pieces of the body. A reader removes each piece after reading it. */
   readonly pieces: Buffer[];
@@ -257,7 +258,7 @@ export function acceptLargeJson(app: FastifyInstance, bodies: RequestBodies): vo
   accept(app, bodies, SMALL_BYTES);
 }
 
-/** @param maxParsed in bytes; a larger body stays in pieces */
+/** @param maxParsed maximum size in bytes of a body that is parsed; a larger body stays in pieces */
 function accept(app: FastifyInstance, bodies: RequestBodies, maxParsed: number): void {
   app.removeAllContentTypeParsers();
   // Uses callbacks, because a promise adds cost to every request.
@@ -299,7 +300,7 @@ export function notUtf8(): RecalldError {
 
 /** @throws RecalldError body_unreadable, without the parser's message, which quotes the body */
 export function parseJson(text: string): unknown {
-  // Some clients send a byte order mark.
+  // Some clients send a byte order mark, which JSON.parse refuses.
   const json = text.startsWith('\ufeff') ? text.slice(1) : text;
   try {
     return parseBoundedJson(json);

@@ -87,9 +87,9 @@ export interface Endpoint {
   readonly responses: Readonly<Record<string, { readonly description: string; readonly body: z.ZodType | null }>>;
 }
 
-/** The Retry-After value of a refused request. */
+/** Retry-After value, in seconds, for a refused request. */
 export const RETRY_AFTER_SECONDS = 2;
-/** The Retry-After value when a rate limit is exceeded, unless the limiter has set one. */
+/** Retry-After value, in seconds, when a rate limit is exceeded, unless the limiter has set one. */
 const WINDOW_SECONDS = 60;
 
 const statusOfKind: Record<ErrorKind, number> = {

@@ -83,7 +83,7 @@ export interface RulePipeline {
   readonly objectives: readonly Objective[];
 }
 
-/** Target share of good live queries. */
+/** Target share of live queries that meet the objective. */
 export type Objective =
   | { readonly slo: 'success' | 'results'; readonly target: number; readonly windowDays: number }
   | {
@@ -100,7 +100,7 @@ export function duration(seconds: number): string {
   return whole % 60 === 0 ? `${whole / 60}m` : `${whole}s`;
 }
 
-/** A part of a PromQL expression, or a duration such as `5m`. */
+/** A PromQL expression or part of one, or a duration such as `5m`. */
 type Expression = string;
 
 /**
@@ -156,7 +156,7 @@ type ValueOf<Name extends MetricName, Label> = Name extends keyof typeof labelVa
 /** A regular expression that the whole value must, or must not, match. */
 export type Pattern = { readonly matches: string } | { readonly differsFrom: string };
 
-/** By label: one value, a list of allowed values, or a pattern. */
+/** Conditions by label: one value, a list of allowed values, or a pattern. */
 type Matchers<Name extends MetricName> = {
   readonly [Label in LabelOf<Name>]?: ValueOf<Name, Label> | readonly ValueOf<Name, Label>[] | Pattern;
 };
@@ -229,8 +229,8 @@ export function quantileBy<Name extends MetricsOfType<'histogram'>>(
 
 /**
  * Positive increase of a counter within a window. A counter with labels appears with its first event, which `increase`
- * does not count. The counter's absence before the window reveals that event, unless Prometheus did not scrape recalld
- * then. Its maximum within the window also counts events before a restart, which sets the counter to 0.
+ * does not count. The counter's absence before the window reveals that first event, unless Prometheus was not scraping
+ * recalld at that time. Its maximum within the window also counts events before a restart, which sets the counter to 0.
  */
 export function anyCountedBy<Name extends MetricsOfType<'counter'>>(
   labels: readonly GroupLabel<Name>[],

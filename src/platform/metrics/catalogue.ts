@@ -128,10 +128,10 @@ export const metricCatalogue = {
     },
     ['pipeline', 'check'],
   ),
-  recalld_check_n: storedGauge(
-    'Number of queries, opinions or documents on which the value of a check is based (its n).',
-    ['pipeline', 'check'],
-  ),
+  recalld_check_n: storedGauge('Number of queries, opinions or documents (n) on which the value of a check is based.', [
+    'pipeline',
+    'check',
+  ]),
   recalld_check_since_timestamp_seconds: storedGauge(
     'When the first measurement crossed the threshold, or when data went missing. Absent while the check is ok.',
     ['pipeline', 'check'],
@@ -156,7 +156,7 @@ export const metricCatalogue = {
   },
   recalld_query_zero_results_total: {
     type: 'counter',
-    help: 'Live queries whose response had no documents.',
+    help: 'Live queries for which the retriever returned no documents.',
     labels: ['pipeline'],
     source: 'process',
   },
@@ -218,10 +218,11 @@ export const metricCatalogue = {
     ['pipeline', 'segment', 'basis'],
     'Wilson',
   ),
-  recalld_feedback_opinions: storedGauge(
-    'Number of opinions on which recalld_feedback_positive_ratio is based (its n).',
-    ['pipeline', 'segment', 'basis'],
-  ),
+  recalld_feedback_opinions: storedGauge('Number of opinions (n) on which recalld_feedback_positive_ratio is based.', [
+    'pipeline',
+    'segment',
+    'basis',
+  ]),
   ...measureMetrics,
   ...liveMeasurementMetrics,
   ...liveStageMetrics,

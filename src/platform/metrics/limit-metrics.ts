@@ -14,7 +14,7 @@ export const sharedMetrics: readonly string[] = Object.entries<MetricDefinition>
 /**
  * Returns the samples of the pipelines and their shadows, and the shared metrics, in the Prometheus text format.
  *
- * @param parts the whole text, split at line ends
+ * @param parts the complete metrics text, split at line ends
  */
 export async function limitMetrics(
   parts: readonly Buffer[],
@@ -42,7 +42,8 @@ export async function limitMetrics(
 function isShown(line: string, pipelines: readonly string[]): boolean {
   const [, name = '', labels] = /^(\w+)(?:\{(.*)\})? /.exec(line) ?? [];
   if (name === '') return false;
-  // Reads every label from the first, because a value may contain the text of another label.
+  // Reads the labels one by one, starting with the first, because a value may contain text that looks like another
+  // label.
   for (const [, label, value = ''] of (labels ?? '').matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g))
     if (label === 'pipeline') return pipelines.some((one) => value === one || value.startsWith(`${one}~`));
   return sharedMetrics.includes(name);

@@ -15,8 +15,8 @@ export interface GaugeSample {
 }
 
 /**
- * Returns a subject's gauges at a time after its rows were read. Omits values that are too old to trust by then, no
- * matter when the database last responded.
+ * Returns a subject's gauges at a given time, from rows that were read earlier. Omits values that are too old to trust
+ * at that time, no matter when the database last responded.
  */
 export type GaugesAt = (now: Date) => readonly GaugeSample[];
 
@@ -27,12 +27,12 @@ export function sample<Name extends StoredMetric>(name: Name, labels: LabelsOf<N
 
 /** Samples that depend only on an immutable object, so they are serialized once. */
 export interface KeptGauges {
-  /** Identifies the samples: the same object means the same samples. */
+  /** Object that identifies the samples: the same object means the same samples. */
   readonly of: object;
   readonly samples: () => readonly GaugeSample[];
 }
 
-/** Stored gauges at a point in time. No series occurs in both parts. */
+/** Stored gauges at a point in time. No series occurs in both `current` and `kept`. */
 export interface StoredGauges {
   /** Serialized each time. If two samples have the same name and labels, the later one wins. */
   readonly current: readonly GaugeSample[];
@@ -40,7 +40,7 @@ export interface StoredGauges {
   readonly kept: readonly KeptGauges[];
 }
 
-/** Returns the gauges for cached rows at a given time. Omits values that are too old to trust by then. */
+/** Returns the gauges for cached rows at a given time. Omits values that are too old to trust at that time. */
 export type StoredGaugesAt = (now: Date) => StoredGauges;
 
 /** Reads the rows from which stored gauges are made. Rejects if the database does not respond. */

@@ -19,8 +19,8 @@ interface Lines {
 }
 
 /**
- * Serializes stored gauges in the Prometheus text format 0.0.4. Serializes the samples in `kept` once and caches them
- * as long as their object exists. Yields to the event loop in between.
+ * Serializes stored gauges in the Prometheus text format 0.0.4. Serializes the samples in `kept` once, and caches the
+ * text as long as the object that identifies the samples exists. Yields to the event loop in between.
  *
  * @param onDropped called for each sample that is omitted because it is not finite
  * @returns the parts of the text, in order
@@ -91,7 +91,7 @@ const REFRESH_MS = 10_000;
 interface Snapshot<T> {
   /** Latest snapshot; null before the first read. */
   latest(): T | null;
-  /** Time since the rows were requested; before the first rows, time since the start. */
+  /** Time since the cached rows were requested; before the first rows arrive, time since the start. */
   ageMs(): number;
   /** Resolves when a read has succeeded or failed: the running read, or a new one if none is running. */
   refresh(): Promise<void>;
@@ -244,7 +244,7 @@ export function createExporter(settings: ExporterSettings): Exporter {
   };
 }
 
-/** Groups the samples by metric. If two have the same labels, the later one wins. */
+/** Groups the samples by metric. If two samples have the same labels, the later one wins. */
 function readStored({ current, kept }: StoredGauges): MetricReading[] {
   const byName = new Map<GaugeSample['name'], Map<string, GaugeSample>>();
   for (const one of [...current, ...kept.flatMap(({ samples }) => samples())]) {
@@ -279,7 +279,7 @@ function registerCatalogue(
         switch (definition.type) {
           case 'gauge': {
             const metric = new Gauge(options);
-            // Without this, a gauge without labels would export 0 before it is set.
+            // Removes the initial value, because a gauge without labels would otherwise export 0 before it is set.
             if (definition.labels.length === 0) metric.reset();
             return [name, metric];
           }

@@ -100,7 +100,7 @@ function errorCode(error: unknown): string {
 export type ProxySetting = string;
 
 /**
- * Returns the proxy for a service; null if none applies.
+ * Returns the proxy for a service; null if no proxy applies.
  *
  * @param url URL of the service: its scheme, host and port matter
  * @throws RecalldError config_invalid if the proxy is not a URL
@@ -181,7 +181,7 @@ export type ExchangeResult =
     }
   | { readonly kind: 'timeout' };
 
-/** Sends requests to one address; see createExchange. */
+/** Sends requests to one address, as createExchange describes. */
 export interface Exchange {
   send(request: ExchangeRequest, signal: AbortSignal): Promise<ExchangeResult>;
   /** Closes idle connections now, and busy connections when their requests end. */
@@ -194,12 +194,12 @@ export interface Exchange {
  */
 const IDLE_CONNECTION_MS = 4000;
 
-/** Largest error page that is read so that the connection can be reused. */
+/** Maximum size of an error page that is read to its end so that the connection can be reused. */
 const MAX_ERROR_PAGE_BYTES = 64 * 1024;
 
 class BodyTooLarge extends Error {}
 
-/** One attempt: the request and its result. */
+/** One attempt to send a request: the request and its result. */
 export interface SeenExchange {
   readonly method: string;
   /** Scheme, host and path of the service. */
@@ -313,12 +313,12 @@ function decompress(response: IncomingMessage): Readable {
   return response;
 }
 
-/** Reads a short error page to its end, so that the connection can be reused. Abandons a longer page. */
+/** Reads a short error page to its end, so that the connection can be reused. Abandons a longer error page. */
 async function readErrorPage(response: IncomingMessage): Promise<string> {
   try {
     return await readBody(response, MAX_ERROR_PAGE_BYTES);
   } catch {
-    // The connection failed or timed out, or the page is too long, but the status is already known.
+    // The connection failed or timed out, or the error page is too long, but the status is already known.
     return '';
   }
 }

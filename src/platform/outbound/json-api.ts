@@ -11,7 +11,7 @@ import { sendWithRetries, wait } from './send.ts';
 
 /** Config fields that vector stores, embedders, retrievers and rerankers share. */
 export interface HttpServiceConfig {
-  /** Base URL. Call paths are appended to its path, and its query parameters are sent with every call. */
+  /** Base URL. The path of each call is appended to its path, and its query parameters are sent with every call. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly tls?: TlsConfig | undefined;
@@ -43,7 +43,7 @@ export interface JsonCall {
   readonly method: 'GET' | 'POST';
   /** Path under the base URL. The caller must percent-encode parts from a config or a response. */
   readonly path: string;
-  /** A list repeats its parameter for each value. */
+  /** Query parameters; a parameter with a list is sent once for each value. */
   readonly query?: Readonly<Record<string, string | readonly string[]>>;
   /** A bigint is sent as a number with all digits. */
   readonly body?: unknown;

@@ -82,7 +82,7 @@ function withoutTls(text: string): string {
 
 export interface DatabaseRoute {
   readonly connection: PoolConfig;
-  /** Fallback connection: `prefer` falls back to no TLS, `allow` falls back to TLS; null if there is none. */
+  /** Fallback connection: `prefer` falls back to no TLS, `allow` falls back to TLS; null if there is no fallback. */
   readonly fallback: PoolConfig | null;
 }
 
@@ -156,8 +156,8 @@ const systemBundles = [
 ];
 
 /**
- * Returns the authorities that the system trusts, from SSL_CERT_FILE or the usual paths. If there are none, returns
- * Node.js's built-in authorities.
+ * Returns the authorities that the system trusts, from SSL_CERT_FILE or the usual paths. If the system has none,
+ * returns Node.js's built-in authorities.
  */
 function systemAuthorities(): string[] {
   const { getCACertificates } = tls as { getCACertificates?: (type: 'system') => string[] };
@@ -166,13 +166,13 @@ function systemAuthorities(): string[] {
     try {
       return [readFileSync(file, 'utf8')];
     } catch {
-      // Continue with the next path.
+      // A path that does not exist is skipped.
     }
   }
   return getCACertificates?.('system') ?? [...tls.rootCertificates];
 }
 
-/** Errors from a server that does not respond; the fallback would fail too. */
+/** Errors from a server that does not respond, for which the fallback would fail too. */
 const UNANSWERED = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT']);
 
 /** True if the fallback may succeed after this error. */

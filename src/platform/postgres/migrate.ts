@@ -53,7 +53,7 @@ const BREAKING = 'breaking-';
 /**
  * Applies the missing migrations. Processes that start together wait for each other on an advisory lock. A crash leaves
  * the schema unchanged. A lock on a busy table is requested repeatedly, for a few seconds each time, so that other
- * sessions never wait longer.
+ * sessions never wait longer than that.
  *
  * @throws RecalldError schema_too_new, migration_changed, database_busy
  */
@@ -64,13 +64,16 @@ export async function migrate(pool: pg.Pool, patience: MigrationPatience = patie
     } catch (cause) {
       if ((cause as { code?: unknown }).code !== LOCK_NOT_AVAILABLE) throw cause;
       if (attempt >= patience.attempts) throw tableBusy(attempt, cause);
-      // Gives time to the sessions that were waiting behind this migration.
+      // The pause lets the sessions continue that were waiting behind this migration.
       await delay(patience.pauseMs * attempt);
     }
   }
 }
 
-/** Time for which each attempt waits for a table lock, and number of attempts. The wait blocks other sessions. */
+/**
+ * Time for which each attempt waits for a table lock, number of attempts, and pause between them. While an attempt
+ * waits, other sessions that use the table wait too.
+ */
 export interface MigrationPatience {
   readonly lockMs: number;
   readonly attempts: number;
@@ -80,7 +83,7 @@ export interface MigrationPatience {
 const patient: MigrationPatience = { lockMs: 3000, attempts: 10, pauseMs: 1000 };
 
 const LOCK_NOT_AVAILABLE = '55P03';
-/** Building an index on a large table takes a long time. */
+/** Maximum duration of a statement; building an index on a large table takes a long time. */
 const MAX_STATEMENT_MS = 12 * HOUR_MS;
 
 async function migrateOnce(client: pg.PoolClient, { lockMs }: MigrationPatience): Promise<MigrationReport> {
@@ -88,7 +91,7 @@ async function migrateOnce(client: pg.PoolClient, { lockMs }: MigrationPatience)
     client.query({ text, query_timeout: MAX_STATEMENT_MS } as pg.QueryConfig);
   await query(`set local statement_timeout = ${MAX_STATEMENT_MS}`);
   await query(`select pg_advisory_xact_lock(${ADVISORY_LOCK}::bigint)`);
-  // A waiting lock request blocks all later requests, so a long query would block a busy table.
+  // A waiting lock request blocks all later requests, so waiting for a long query would block a busy table.
   await query(`set local lock_timeout = ${lockMs}`);
   return applyMissing(query);
 }
@@ -108,7 +111,7 @@ export async function compareSchema(pool: pg.Pool) {
   return {
     /** Number of migrations missing from the database. */
     pending: Math.max(0, newest - current),
-    /** Migrations applied by a newer recalld that this version is compatible with, by number and name. */
+    /** Migrations, by number and name, that a newer recalld applied and with which this version is compatible. */
     newer,
   };
 }
@@ -149,7 +152,7 @@ function nameOf({ version, name }: { readonly version: number; readonly name: st
 async function applyMissing(query: (sql: string) => Promise<{ rows: unknown[] }>): Promise<MigrationReport> {
   const migrations = createMigrations(query);
   const { current, newest } = await versions(migrations, query);
-  // Postgrator would migrate backwards.
+  // Postgrator would otherwise migrate the schema backwards.
   if (current > newest) return { applied: [], version: current };
   try {
     const applied = await migrations.migrate();

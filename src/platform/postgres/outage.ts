@@ -34,7 +34,7 @@ export function unreachable(options: PoolConfig, cause: unknown, field: UrlField
   const server = nameOfServer(options);
   const code = codeOf(cause);
   if (code === DISK_FULL) {
-    const advice = 'free or add space there, or lower privacy.retention_days to store less';
+    const advice = 'free or add disk space, or lower privacy.retention_days to store less';
     return new RecalldError('database_full', `The disk of ${server} is full (${reason}); ${advice}.`, {
       cause,
     });
@@ -53,7 +53,7 @@ export function unreachable(options: PoolConfig, cause: unknown, field: UrlField
 
 /** @param reason message from the server or from recalld */
 export function readOnly(options: PoolConfig, reason: string, cause?: unknown): RecalldError {
-  const advice = 'point storage.url to the primary, or turn off default_transaction_read_only there';
+  const advice = 'point storage.url to the primary, or turn off default_transaction_read_only on this server';
   const message = `${nameOfServer(options)} is read-only (${reason}); ${advice}.`;
   return new RecalldError('database_read_only', message, { cause });
 }
@@ -89,13 +89,13 @@ function causeOf(code: string, reason: string, field: UrlField): Cause | null {
   if (code.startsWith('CERT_')) {
     return {
       problem: 'has a certificate that is expired or not yet valid',
-      advice: 'renew the certificate, or correct the clock',
+      advice: 'renew the certificate, or correct the clock of this machine',
     };
   }
   if (reason.includes('does not support SSL')) {
     return {
       problem: 'does not support TLS',
-      advice: `turn on ssl there, or use sslmode=prefer or sslmode=disable in ${field}`,
+      advice: `turn on ssl on the server, or use sslmode=prefer or sslmode=disable in ${field}`,
     };
   }
   if (/^(ERR_SSL|ERR_TLS|EPROTO)/.test(code) || /establishing an SSL connection|secure TLS connection/.test(reason)) {
@@ -111,13 +111,13 @@ function causeOf(code: string, reason: string, field: UrlField): Cause | null {
     };
   }
   if (/^(28|SASL)/.test(code) || /^SASL|client password must be/.test(reason)) {
-    return { problem: 'refused the login', advice: `${inUrl('user and password')}, or pg_hba.conf there` };
+    return { problem: 'refused the login', advice: `${inUrl('user and password')}, or pg_hba.conf on the server` };
   }
   if (code === '3D000') return { problem: 'does not have this database', advice: `create it, or ${inUrl('its name')}` };
   if (code.startsWith('53')) {
     return {
       problem: 'has no free connection',
-      advice: 'lower storage.pool_size, or raise max_connections there',
+      advice: 'lower storage.pool_size, or raise max_connections on the server',
     };
   }
   if (code.startsWith('57P')) return { problem: 'is starting or stopping', advice: 'wait until it is running' };
@@ -145,7 +145,7 @@ function causeOf(code: string, reason: string, field: UrlField): Cause | null {
 }
 
 function withoutCause(error: unknown, field: UrlField): Cause {
-  // An error that the server sent.
+  // The server sent this error itself.
   if (error instanceof Error && 'severity' in error) {
     return { problem: 'returned an error', advice: 'check its log, and run `recalld doctor`' };
   }

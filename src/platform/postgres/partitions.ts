@@ -88,7 +88,11 @@ async function createPartition(
   await client.query(`create table ${name} partition of ${table} for values from ('${from}') to ('${until}')`);
 }
 
-/** Blocks partition changes by other processes. @returns the names of the existing partitions */
+/**
+ * Keeps other processes from changing partitions until the transaction ends.
+ *
+ * @returns the names of the existing partitions
+ */
 async function lockPartitions(client: PoolClient, tables: readonly string[]): Promise<Set<string>> {
   await lockInTransaction(client, 'partitions');
   const { rows } = await client.query<{ name: string }>(

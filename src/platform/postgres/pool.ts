@@ -81,7 +81,7 @@ export function createPool(settings: PoolSettings): Pool {
 
 /**
  * Sets session parameters on a new connection, before its first query and in the same packet. A pooler would refuse or
- * ignore them as startup parameters. If setting them fails, the session is closed.
+ * ignore these parameters at startup. If the parameters cannot be set, the session is closed.
  */
 export function setForSession(client: PoolClient, parameters: Readonly<Record<string, string>>): void {
   const settings = Object.entries(parameters).map(([name, value]) => `set_config('${name}', '${value}', false)`);
@@ -105,8 +105,8 @@ export async function inspectReplica(replica: Pool, primary: Pool) {
      */
     hasSchema,
     /**
-     * Age of the last replayed transaction if the replica lags behind the primary; null if it does not lag, or does not
-     * report its lag.
+     * Age of the last replayed transaction, in seconds, if the replica lags behind the primary; null if it does not
+     * lag, or does not report its lag.
      */
     behindSeconds: isReplica ? await readLag(replica, primary) : null,
   };

@@ -49,7 +49,7 @@ export async function assertSessions(
   }
 }
 
-/** True if one session uses the other's process, or a different process than before. */
+/** True if one session uses the other session's server process, or a different server process than before. */
 async function shareProcess(first: Client, second: Client): Promise<boolean> {
   const before = await processOf(first);
   await second.query('begin');
@@ -77,7 +77,8 @@ function unsuitable(connection: PoolConfig, field: string): RecalldError {
 /**
  * Resolves if the search path contains an existing schema.
  *
- * @throws RecalldError search_path_wrong if it does not, or if recalld's tables are in another schema
+ * @throws RecalldError search_path_wrong if it contains none, or if recalld's tables are in a schema that it does not
+ * contain
  */
 export async function assertSchemaPath(pool: Pool): Promise<void> {
   const { rows } = await pool.query<{ role: string; path: string; current: string | null; others: string[] }>(
@@ -95,7 +96,7 @@ export async function assertSchemaPath(pool: Pool): Promise<void> {
   if (other !== undefined) {
     throw new RecalldError(
       'search_path_wrong',
-      `The tables of recalld are in the schema ${other}, which the search_path of the role ${role} (${path}) does not contain; run ${set(other)}, or correct options in storage.url. A second deployment needs a separate database.`,
+      `The tables of recalld are in the schema ${other}, which the search_path of the role ${role} (${path}) does not contain; run ${set(other)}, or correct the parameter options in storage.url. A second deployment needs a separate database.`,
     );
   }
   if (current === null) {
@@ -107,7 +108,7 @@ export async function assertSchemaPath(pool: Pool): Promise<void> {
 }
 
 /**
- * Resolves if the database accepts writes. Closes a connection that does not, so that the next connection may reach the
+ * Resolves if the database accepts writes. Otherwise closes the connection, so that the next connection may reach the
  * primary after a failover.
  *
  * @throws RecalldError database_read_only, and `pg` errors if the database does not respond

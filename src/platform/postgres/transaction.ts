@@ -12,7 +12,7 @@ export async function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClie
   const client = await pool.connect();
   let broken = false;
   try {
-    // Sent with the first statement in `work`.
+    // `begin` is sent together with the first statement in `work`.
     const begun = client.query('begin');
     begun.catch(() => undefined);
     const result = await work(client);

@@ -50,7 +50,7 @@ export function binaryArray(type: ElementType, values: readonly Element[]): Buff
   return bytes.subarray(0, end);
 }
 
-/** Adds the maximum size of a value: up to three bytes per UTF-16 unit. */
+/** Adds the maximum encoded size of a value to the sum: three bytes per UTF-16 unit of a string. */
 function roomFor(sum: number, value: Element): number {
   if (typeof value === 'string') return sum + 3 * value.length;
   return sum + (Buffer.isBuffer(value) ? value.length : 8);
@@ -99,7 +99,7 @@ export function bytesOfNumbers(numbers: Float64Array): Buffer {
   return Buffer.from(numbers.buffer, numbers.byteOffset, numbers.byteLength);
 }
 
-/** Copies the bytes, for the same reason as vectorOfBytes. */
+/** Copies the bytes, because a row's bytes may be at any offset in a driver buffer. */
 export function numbersOfBytes(bytes: Uint8Array): Float64Array {
   return new Float64Array(Uint8Array.from(bytes).buffer);
 }

@@ -59,7 +59,7 @@ export interface WorkerOfOneName {
 export interface Backend {
   queue(name: string): JobsOfOneName;
   worker(name: string, processor: Processor, concurrency: number): WorkerOfOneName;
-  /** Claims a store that has no owner. Returns the store's owner. */
+  /** Claims the store for `owner` if it has no owner. Returns the store's owner. */
   claim(owner: QueueOwner): Promise<QueueOwner>;
   /** Problems that make the store unsafe, as sentences. */
   problems(): Promise<readonly string[]>;
@@ -90,7 +90,7 @@ const SCHEMA = 'bullmq';
 
 /**
  * Number of workers that may be lost while running a job, including through restarts, before the job fails permanently.
- * Limited, because the job may be what crashes them.
+ * The number is limited, because the job itself may crash its workers.
  */
 const MAX_LOST_WORKERS = 10;
 
@@ -122,7 +122,9 @@ const POOL_SIZE = 5;
  * listening session for each worker, although all workers listen to the same channel.
  */
 class SharedConnection extends PostgresConnection {
-  /** Called when one queue or worker closes. The others still need the connection. */
+  /**
+   * Called when one queue or worker closes. Does nothing, because other queues and workers still need the connection.
+   */
   override async close(): Promise<void> {}
 
   /** Closes the connection for all queues and workers. */
@@ -183,7 +185,7 @@ export async function openPostgresBackend(
     // The queue is in its deployment's database.
     claim: async (owner) => owner,
     problems: async () => [],
-    // Does nothing: no query takes longer than the answer limit.
+    // Does nothing, because no query takes longer than `answerLimitMs`.
     abandon: () => undefined,
     async close() {
       await shared.end();
@@ -298,7 +300,7 @@ async function claimRedis(redis: RedisConnection, key: string, owner: QueueOwner
     stored = (await redis.get(key)) ?? text;
   }
   const found = ownerSchema.parse(JSON.parse(stored));
-  // The database was moved, and the queue with it.
+  // The deployment's database has a new address, so the stored address is updated.
   if (found.id === owner.id && found.name !== owner.name) await redis.set(key, text);
   return found;
 }
@@ -308,7 +310,7 @@ const ownerSchema = z.object({ id: z.string(), name: z.string() });
 /**
  * Starts the next attempt on a connection that is waiting to reconnect. A waiting connection cannot be ended cleanly:
  * it stops without an `end` event and without rejecting its pending commands. A connection that is trying to connect
- * does both.
+ * emits the event and rejects them.
  */
 function wake(connection: { readonly status: string; connect(): Promise<unknown> }): void {
   if (connection.status === 'reconnecting') connection.connect().catch(() => undefined);
@@ -349,7 +351,7 @@ function isConnecting({ status }: { readonly status: string }): boolean {
 async function within(ms: number, work: Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${ms / 1000} s`)), ms);
+    timer = setTimeout(() => reject(new Error(`no response within ${ms / 1000} s`)), ms);
   });
   try {
     await Promise.race([work, late]);

@@ -45,7 +45,7 @@ export async function openJobQueue(settings: QueueSettings): Promise<JobQueue> {
   let problems: JobQueue['problems'] | null = null;
   const report = (problem: Error): void => {
     if (closing) return;
-    // Every command from every worker fails with this error; `problems` logs it once.
+    // While Redis is full, every command from every worker fails with this error; `problems` logs it once.
     if (isFull(problem) && problems !== null) problems().catch(() => undefined);
     else warn(problem.message || problem.name);
   };
@@ -140,7 +140,7 @@ function createOwnerCheck(
     });
     if (stored.id === owner.id) return null;
     const { prefix = 'recalld' } = store;
-    return `The queue "${prefix}" in ${nameOfRedis(store)} belongs to the deployment with ${stored.name}, not to this one (${owner.name}). Each deployment would run the other's jobs. Set queue.prefix to another name. If the other deployment no longer exists, delete the key ${ownerKey(store)} there (docs/how-to/scaling.md).`;
+    return `The queue "${prefix}" in ${nameOfRedis(store)} belongs to the deployment with ${stored.name}, not to this one (${owner.name}). Each deployment would run the other's jobs. Set queue.prefix to another name. If the other deployment no longer exists, delete the key ${ownerKey(store)} in that Redis (docs/how-to/scaling.md).`;
   };
 }
 
@@ -169,7 +169,7 @@ const isSameProblem = (one: string, other: string): boolean =>
 const BULLMQ_WARNING = /^(IMPORTANT! Eviction policy|It is highly recommended to use a minimum Redis version|BullMQ:)/;
 let bullMqLogger: Logger | null = null;
 
-/** Redirects BullMQ's console warnings to the log. Logs each text once, and skips those that `problems` reports. */
+/** Redirects BullMQ's console warnings to the log. Logs each text once, and skips warnings that `problems` reports. */
 function logBullMqConsole(logger: Logger): void {
   const isListening = bullMqLogger !== null;
   bullMqLogger = logger;
@@ -228,7 +228,8 @@ function createWorkers(backend: Backend, { answerLimitMs, report }: BackendOptio
     drain: async (): Promise<void> => {
       const drained = Promise.all(workers.map((worker) => worker.close()));
       while (running.size > 0) await Promise.allSettled(running.keys());
-      // Workers report their results to the store. If the store is unreachable, they would wait forever.
+      // Workers report their results to the store before they close. If the store is unreachable, they would wait
+      // forever.
       const limit = setTimeout(() => backend.abandon(), answerLimitMs);
       let end: NodeJS.Timeout | undefined;
       const givenUp = new Promise<void>((resolve) => {
@@ -253,7 +254,7 @@ async function runOnce(run: RunJob, name: string, job: Job, token: string | unde
   throw outcome.kind === 'dead' ? new UnrecoverableError(outcome.reason) : new Error(outcome.reason);
 }
 
-/** Time after which recalld stops waiting for the workers to close, as a multiple of the limit for an answer. */
+/** Time after which recalld stops waiting for the workers to close, as a multiple of `answerLimitMs`. */
 const GIVE_UP_AFTER = 4;
 
 function unreachable(cause: unknown): RecalldError {

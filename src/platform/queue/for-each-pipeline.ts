@@ -3,7 +3,7 @@
  */
 import { messageOf } from '../../core/errors.ts';
 
-/** A job failed for some pipelines, after all pipelines were processed. `errors` has one error per failure. */
+/** Thrown after all pipelines were processed if a job failed for some of them. `errors` has one error per failure. */
 export class PipelinesFailedError extends AggregateError {
   /** Names of the failed pipelines, unique and sorted. */
   readonly pipelines: readonly string[];
@@ -48,7 +48,10 @@ function describeFailures(failures: readonly PipelineFailure[]): string {
     .join('; ');
 }
 
-/** Default number of pipelines processed at a time. Each mostly waits for its store or the database. */
+/**
+ * Default number of pipelines processed at a time. The work for a pipeline consists mostly of waiting for its store or
+ * the database.
+ */
 const CONCURRENCY = 4;
 
 /**
@@ -86,8 +89,8 @@ export async function forEachPipeline<Item extends { readonly pipeline: string }
 /**
  * Runs a job's steps in order, and continues after a failed step. No step starts after `signal` has aborted.
  *
- * @throws the error of the failed step, after all steps were run; several errors as one PipelinesFailedError or
- * AggregateError
+ * @throws the error of the failed step, after all steps were run; if several steps failed, one PipelinesFailedError or
+ * AggregateError with all errors
  */
 export async function attemptEach(steps: readonly (() => Promise<unknown>)[], signal: AbortSignal): Promise<void> {
   const errors: unknown[] = [];

@@ -66,7 +66,7 @@ export function defineCronJob<Deps>(
 export interface JobQueue {
   /** Resolves when the job is durable. Rejects with RecalldError queue_unreachable within seconds. */
   enqueue(job: string, payload: Readonly<Record<string, unknown>>, id: string): Promise<void>;
-  /** Starts to run queued jobs in this process. */
+  /** Starts running queued jobs in this process. */
   work(run: RunJob): Promise<void>;
   /** Returns the number of jobs per queue and state. Rejects with RecalldError queue_unreachable, as `failures` does. */
   counts(): Promise<readonly QueueCount[]>;
@@ -96,7 +96,7 @@ interface FailedAttempt {
   readonly reason: string;
 }
 
-/** An error after which the job is not retried. */
+/** A job that failed and will not be retried. */
 export interface FailedJob {
   readonly queue: string;
   readonly id: string;
@@ -107,7 +107,7 @@ export interface JobSpec {
   readonly name: string;
   /** Maximum number of jobs at a time in one process. */
   readonly concurrency: number;
-  /** Maximum number of attempts, including the first. The wait doubles after each attempt. */
+  /** Maximum number of attempts, including the first. The wait before the next attempt doubles after each attempt. */
   readonly attempts: number;
   readonly backoffMs: number;
   /** Time for which an ended job's id blocks another job with the same id. */

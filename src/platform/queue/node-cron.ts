@@ -11,8 +11,8 @@ const CHECK_INTERVAL_MS = 5000;
 export function createSchedule(logger: Logger) {
   const wakers: Waker[] = [];
   let checkedAt = Date.now();
-  // node-cron sleeps until the next minute of the clock. If the clock is set back, node-cron would sleep that much
-  // longer.
+  // node-cron sleeps until the next minute of the clock. If the clock is set back, node-cron would sleep longer by the
+  // same amount.
   const clockCheck = setInterval(() => {
     const now = Date.now();
     if (now < checkedAt) {
@@ -50,7 +50,9 @@ export function createSchedule(logger: Logger) {
 
 type Waker = ReturnType<typeof createWaker>;
 
-/** Wakes at the expression's seconds in every minute, because clocks change by whole minutes. */
+/**
+ * Wakes in every minute, at the seconds in the expression, because daylight saving time shifts clocks by whole minutes.
+ */
 function createWaker(expression: string, logger: Logger, wake: (date: Date) => void) {
   const fields = expression.trim().split(/ +/);
   const seconds = fields.length === 6 ? fields[0] : '0';

@@ -20,7 +20,10 @@ export interface RedisAddress {
 }
 
 export interface RedisSettings {
-  /** URL of the server, a sentinel, or a cluster node. The login applies to the servers. */
+  /**
+   * URL of the server, a sentinel, or a cluster node. The user and password in the URL apply to the Redis servers, not
+   * to sentinels.
+   */
   readonly url: string;
   /** Prefix of all keys. */
   readonly prefix?: string;
@@ -76,7 +79,8 @@ export function createRedisConnection(
         ...(username === undefined ? {} : { sentinelUsername: username }),
         ...(password === undefined ? {} : { sentinelPassword: password }),
         ...('tls' in tls ? { sentinelTLS: tls.tls, enableTLSForSentinelMode: true } : {}),
-        // Null would end the connection permanently. During a failover, no sentinel names a master for a few seconds.
+        // Retries, because during a failover no sentinel names a master for a few seconds, and null would end the
+        // connection permanently.
         sentinelRetryStrategy: retryDelay,
         retryStrategy: retryDelay,
         // After a failover the former master refuses writes; reconnecting queries the sentinels again. ioredis's
@@ -123,8 +127,8 @@ export function createSentinelConnection(settings: RedisSettings, manner: RetryP
 
 /**
  * Prevents late TLS errors from ending the process. A handshake that fails because of the server certificate can fail
- * again when the server answers the refusal. ioredis listens only to the first error, and an error without a listener
- * ends the process. Applies to duplicates too, because BullMQ duplicates connections.
+ * again when the server responds to the refusal. ioredis listens only to the first error, and an error without a
+ * listener ends the process. Applies to duplicates too, because BullMQ duplicates connections.
  */
 function guarded<Connection extends RedisConnection>(connection: Connection): Connection {
   if (connection instanceof Cluster) connection.on('+node', guard);
@@ -238,7 +242,7 @@ export async function inspectRedis(settings: RedisSettings, timeoutMs: number): 
   }
 }
 
-/** Returns the error from the first sentinel; null if it responds, or if there are no sentinels. */
+/** Returns the connection error of the first sentinel; null if the sentinel responds, or if there are no sentinels. */
 async function troubleAtSentinel(settings: RedisSettings, manner: RetryPolicy): Promise<Error | null> {
   const sentinel = createSentinelConnection(settings, manner);
   if (sentinel === null) return null;
@@ -267,7 +271,7 @@ async function inspectServer(redis: Redis) {
   const info = `${await redis.info('server')}\n${await redis.info('memory')}`;
   const field = (name: string): string | null => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? null;
   return {
-    /** Host and port of the server or the cluster node. */
+    /** Host and port of the Redis server or cluster node. */
     host: `${redis.options.host}:${redis.options.port}`,
     version: field('redis_version') ?? 'unknown',
     /** `noeviction`, or a policy that evicts jobs when memory runs out; null if the server does not report it. */

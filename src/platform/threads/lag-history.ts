@@ -8,7 +8,7 @@ export type LagHistory = ReturnType<typeof createLagHistory>;
 
 /** Minimum delay that is recorded; shorter delays are negligible in measured latencies. */
 const LATE_SECONDS = 0.05;
-/** Load per processor at which a process waits as long as it runs. */
+/** Load per processor at which a process waits for a processor as long as it runs. */
 const OVERLOAD = 2;
 const KEPT_MINUTES = 120;
 
@@ -39,8 +39,8 @@ export function createLagHistory(clock: Clock, intervalSeconds: number) {
     },
 
     /**
-     * Share of time during which the event loop was blocked, 0 to 1; null if the process did not run then, or if the
-     * time is no longer recorded.
+     * Share of time during which the event loop was blocked, 0 to 1; null if the process did not run at that time, or
+     * if that time is no longer recorded.
      */
     lateShare: (from: Date, until: Date): number | null => shareOf('late', from, until),
     /**

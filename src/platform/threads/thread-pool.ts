@@ -41,9 +41,9 @@ export interface ThreadPoolSettings {
 
 export interface TaskReport {
   readonly task: string;
-  /** Time spent in the thread. */
+  /** Time in milliseconds that the task spent in the thread. */
   readonly computeMs: number;
-  /** Time from the call to the result. */
+  /** Time in milliseconds from the call to the result. */
   readonly totalMs: number;
   /** Process memory after the task. */
   readonly processBytes: number;
@@ -151,7 +151,7 @@ export function createThreadPool<Table extends Tasks>(settings: ThreadPoolSettin
     try {
       thread.worker.postMessage({ task: task.task, input: task.input }, task.moved);
     } catch (error) {
-      // The input cannot be copied, so the thread has not received it.
+      // If the input cannot be copied, the call throws and the thread has not received the task.
       release(thread, true)?.reject(error);
     }
   };

@@ -101,7 +101,7 @@ function limitOf({ pipelines }: ApiKey): string {
 
 function parseNames(text: string): readonly string[] {
   const names = text.split(',').map((name) => name.trim());
-  if (names.includes('')) throw new InvalidArgumentError('List the names of pipelines, separated by commas.');
+  if (names.includes('')) throw new InvalidArgumentError('Write the names of pipelines, separated by commas.');
   return [...new Set(names)];
 }
 

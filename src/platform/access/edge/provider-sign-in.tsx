@@ -10,7 +10,7 @@ import type { AuthenticationSettings } from '../authentication.ts';
 import type { SignInProvider } from '../sign-in-provider.ts';
 import { cookieName, cookieOptions, type Sessions } from './session.ts';
 
-/** Time for entering a password and a second factor at the provider. */
+/** Maximum time for entering a password and a second factor at the provider. */
 const ATTEMPT_SECONDS = 600;
 /** Time after the end of a session during which the browser is sent to the provider without asking the user. */
 const REMEMBERED_SECONDS = 30 * 24 * 3600;

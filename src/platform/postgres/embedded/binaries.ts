@@ -113,7 +113,7 @@ function parseLinks(value: unknown): { source: string; target: string }[] {
   );
 }
 
-/** Another process may have created the same link in the meantime. */
+/** Ignores an existing link, which another process may have created in the meantime. */
 function ignoreExisting(error: unknown): void {
   if (errorCode(error) !== 'EEXIST') throw error;
 }
@@ -155,12 +155,12 @@ export async function reachableBinaries(
   throw new RecalldError(
     'embedded_database_failed',
     `PostgreSQL cannot run as root, and the user ${account.name} can run neither the programs in ${binaries.root} nor` +
-      ` a copy of them (tried ${places.join(', ')}): move recalld out of folders that only root may enter, start it as` +
+      ` a copy of these programs (tried ${places.join(', ')}): move recalld out of folders that only root may enter, start it as` +
       ' a normal user, or set storage.url to a PostgreSQL server of your own.',
   );
 }
 
-/** Runs the programs, because only that reliably tests permissions, mount options and libraries. */
+/** Runs the programs, because only running them reliably tests permissions, mount options and libraries. */
 async function canRun({ postgres, initdb }: PostgresBinaries, account: Account): Promise<boolean> {
   return (await succeeds(postgres, ['--version'], account)) && succeeds(initdb, ['--version'], account);
 }

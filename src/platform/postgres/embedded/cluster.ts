@@ -103,7 +103,8 @@ async function runInitdb({ dataDir, binaries, account, signal }: ClusterSetup, d
         '--encoding=UTF8',
         '--no-locale',
         '--no-instructions',
-        // Flushes the whole file system once, because on slow disks that is faster than flushing a thousand files.
+        // Flushes the whole file system once, because on slow disks that is faster than flushing a thousand files one
+        // by one.
         ...(process.platform === 'linux' ? ['--sync-method=syncfs'] : []),
       ],
       cwd: data,

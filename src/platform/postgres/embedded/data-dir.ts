@@ -8,8 +8,8 @@ import { isRunning, processState } from './guardian.ts';
 
 // A running process owns a data folder if owner.json contains its claim. A claim is linked into place with its content,
 // so exactly one of several claimants succeeds, and no process reads a partial claim. A dead process's claim is never
-// removed by name, because that could remove the claim of a faster successor. Instead, a claimant first links its own
-// claim as the only successor of the dead claim, and then renames it to owner.json.
+// removed by name, because that could remove the claim of another process that took over faster. Instead, a claimant
+// first links its own claim as the only successor of the dead claim, and then renames it to owner.json.
 
 /** Purpose for which a process opens the folder: to run as a daemon, or to run a single command. */
 export type Purpose = 'daemon' | 'command';
@@ -103,7 +103,7 @@ async function isUnchanged(files: readonly { path: string; text: string }[]): Pr
   return true;
 }
 
-/** Removes the files of claimants that lost or were killed. Those files can no longer become claims. */
+/** Removes the files of claimants that lost or were killed. These files can no longer become claims. */
 async function removeStaleFiles(dataDir: string): Promise<void> {
   for (const name of await readdir(dataDir)) {
     if (name.startsWith(`${fileName}.`)) await rm(join(dataDir, name), { force: true });

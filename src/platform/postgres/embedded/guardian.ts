@@ -8,8 +8,8 @@ import { messageOf, RecalldError } from '../../../core/errors.ts';
 import { type Account, errorCode } from './account.ts';
 
 // Runs a PostgreSQL program so that it cannot outlive this process. A small shell holds one end of a pipe and this
-// process holds the other. When this process ends for any reason, the system closes its end, and the shell asks the
-// program to stop.
+// process holds the other. When this process ends for any reason, the operating system closes this process's end of the
+// pipe, and the shell asks the program to stop.
 
 /** A program and its guardian. */
 export type GuardedProcess = Awaited<ReturnType<typeof startGuarded>>;
@@ -49,7 +49,7 @@ exit "$status"
  */
 export async function startGuarded(program: GuardedProgram) {
   const child = await spawnGuardian(program);
-  // The pipe may break when the guardian is killed; its exit is handled below.
+  // The pipe may break when the guardian is killed; the guardian's exit is handled below.
   child.on('error', () => undefined);
   child.stdin?.on('error', () => undefined);
   const exited = new Promise<number | null>((resolve) => {
@@ -168,7 +168,8 @@ export async function processState(pid: number): Promise<ProcessState> {
     // The second field is the program name in parentheses, with any characters; other fields contain no spaces.
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
     if (fields[0] === 'Z' || fields[0] === 'X') return { running: false };
-    // Ticks are counted from boot, so they could repeat after a reboot. The boot id prevents that.
+    // The start time is counted in ticks from boot, so it could repeat after a reboot. Adding the boot id prevents
+    // this.
     const boot = await readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(() => '');
     return { running: true, startTime: `${boot.trim()} ${fields[19] ?? ''}` };
   } catch {

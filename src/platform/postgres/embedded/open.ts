@@ -59,7 +59,7 @@ async function query(connection: Connection, sql: string): Promise<void> {
     connectionTimeoutMillis: 5_000,
     application_name: 'recalld start',
   });
-  // Without a listener, a connection error would end this process. The pending call rejects anyway.
+  // Without a listener, a connection error would end this process. The pending call rejects with the same error.
   client.on('error', () => undefined);
   try {
     await client.connect();
@@ -74,7 +74,7 @@ export interface EmbeddedPostgresOptions {
   /** A daemon needs exclusive use of the folder; a command may use the database of a running daemon. */
   readonly purpose: Purpose;
   readonly logger: Logger;
-  /** Aborts the start and cleans up; has no effect after the start. */
+  /** Aborts the start, which then cleans up; has no effect after the start. */
   readonly signal?: AbortSignal;
   /** Maximum wait for another process to release the folder. */
   readonly waitLimitMs?: number;
@@ -98,8 +98,8 @@ export interface EmbeddedPostgres {
 
 /**
  * Opens the database in the data folder, creating the folder on first use. Starts PostgreSQL; a command instead uses
- * the database of a running daemon, if there is one. Waits while another process's command owns the folder. The server
- * cannot outlive this process, however the process ends, and does not keep the process alive.
+ * the database of a running daemon, if there is one. Waits while a command in another process owns the folder. The
+ * server cannot outlive this process, however the process ends, and does not keep the process alive.
  *
  * @throws RecalldError `data_dir_in_use`, `data_dir_unusable`, `embedded_database_failed` or `database_unreachable`
  * (the daemon's database does not respond); the signal's reason if it aborts.

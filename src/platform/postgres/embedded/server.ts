@@ -47,7 +47,7 @@ export interface RunningServer {
   readonly port: number;
   /** Resolves with the last log line if the server ends without `stop`. */
   readonly died: Promise<string>;
-  /** Stops the server. Resolves when all of its processes have ended. May be called again. */
+  /** Stops the server. Resolves when all processes of the server have ended. May be called again. */
   stop(): Promise<void>;
 }
 
@@ -63,10 +63,10 @@ export interface ServerSetup {
 
 const stopLimits = { fastMs: 10_000, immediateMs: 5_000 };
 const attempts = 5;
-// Crash recovery may take a long time, and aborting it would only restart it.
+// Crash recovery may take a long time, and after an abort it would start again from the beginning.
 const startLimitMs = 300_000;
 const progressIntervalMs = 10_000;
-// A backend whose postmaster was killed ends at the latest when its statement ends.
+// A backend whose postmaster was killed ends when its current statement ends, or earlier.
 const leftBackendsLimitMs = 120_000;
 
 /** Settings for every start. The settings are not written to the cluster, so that a newer recalld may change them. */
@@ -99,7 +99,10 @@ function settings(port: number): Record<string, string | number> {
   };
 }
 
-/** Matches the last log line of a server whose port is in use. Checking the port could miss a short use. */
+/**
+ * Matches the last log line of a server whose port is in use. Checking the port instead could miss a program that used
+ * it only briefly.
+ */
 const portInUse = /could not create any TCP\/IP sockets/;
 
 /** Matches log lines from the next server, or from remaining backends, after a server was killed. */
@@ -148,9 +151,9 @@ async function startOn(port: number, log: ServerLog, setup: ServerSetup): Promis
     cwd: cluster,
     account: setup.account,
     log: log.descriptor,
-    // After a crash, the process id in the remaining file may belong to any program, even to the guardian, and
-    // PostgreSQL would refuse to start. This pg_ctl variable makes PostgreSQL accept that id. PostgreSQL still checks
-    // for shared memory that is in use.
+    // After a crash, the process id in the remaining postmaster.pid may belong to any program, even to the guardian,
+    // and PostgreSQL would refuse to start. This variable, which pg_ctl uses too, makes PostgreSQL accept that id.
+    // PostgreSQL still checks for shared memory that is in use.
     ...(before === null ? {} : { env: { PG_GRANDPARENT_PID: String(before.pid) } }),
   });
   const server = serverOf(postgres, port, log, cluster);
@@ -241,7 +244,7 @@ async function readPostmasterFile(cluster: string) {
     text,
     pid: Math.abs(Number.parseInt(lines[0] ?? '', 10)),
     port: Number.parseInt(lines[3] ?? '', 10),
-    /** True if the server accepts connections, or did when it crashed. */
+    /** True if the server accepts connections, or accepted connections when it crashed. */
     ready: (lines[7] ?? '').startsWith('ready'),
   };
 }
