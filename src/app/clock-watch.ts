@@ -21,7 +21,7 @@ export interface ClockWatch {
 }
 
 const INTERVAL_MS = 120_000;
-/** The interval is shorter while the clock is wrong, because ticks wait for the clock. */
+/** The interval is shorter while the clock is wrong, because scheduled starts wait until it is correct. */
 const INTERVAL_WHILE_WRONG_MS = 15_000;
 /**
  * Deviation from the monotonic clock above which the clock counts as set. NTP slews far less between two comparisons.

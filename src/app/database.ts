@@ -69,7 +69,10 @@ export function createDb(pool: Pool, by: string | null = null, scope: Scope = nu
   };
 }
 
-/** Minimum time between two restarts, so that repeated crashes do not keep the machine busy with recovery. */
+/**
+ * Minimum time between two restarts of the embedded PostgreSQL, so that repeated crashes do not keep the machine busy
+ * with recovery.
+ */
 const RESTART_EVERY_MS = 60_000;
 
 interface EmbeddedWatch {
@@ -210,7 +213,7 @@ async function assertMigrated(pool: pg.Pool, logger: Logger): Promise<void> {
     );
   }
   if (newer.length > 0) {
-    logger.warn('a newer recalld migrated the database; this version works with the new schema until you upgrade', {
+    logger.warn('a newer recalld migrated the database; this version is compatible with the new schema', {
       migrations: newer,
     });
   }

@@ -11,7 +11,7 @@ import { reportViolationsJob } from '../live/live-jobs.ts';
 import { trendImage } from '../report/console/charts/trend-image.tsx';
 import { exportJob } from '../report/export/export-job.ts';
 
-/** Minimum time between two jobs that repeated violations start. */
+/** Minimum time between two jobs that isolation violations start. */
 const REPORT_EVERY_MS = 5000;
 
 export function withHooks<T extends Omit<Context, 'hooks'>>(parts: T): T & Pick<Context, 'hooks'> {
@@ -32,10 +32,13 @@ export function withHooks<T extends Omit<Context, 'hooks'>>(parts: T): T & Pick<
           queue
             .enqueue(reportViolationsJob.name, { pipeline }, `${reportViolationsJob.name}-${pipeline}-${round}`)
             .catch((error: unknown) =>
-              logger.warn('an isolation violation will be reported at the next evaluation of checks', {
-                pipeline,
-                reason: messageOf(error),
-              }),
+              logger.warn(
+                'an isolation violation will be reported only at the next scheduled evaluation of the checks',
+                {
+                  pipeline,
+                  reason: messageOf(error),
+                },
+              ),
             );
       },
       refreshExport() {

@@ -25,7 +25,7 @@ import type { Daemon } from './dependencies.ts';
 import { type HttpParts, type HttpServer, startHttpServer } from './http/server.ts';
 import { version } from './version.ts';
 
-/** Time within which a service must respond to count as ready. */
+/** Time within which a dependency such as the database must respond to count as ready. */
 const READY_TIMEOUT_MS = 2000;
 
 export async function startHttp(

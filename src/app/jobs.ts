@@ -1,6 +1,6 @@
 /**
- * The scheduler starts golden sets and sentinels by their cron expressions, outside quiet hours, and starts scheduled
- * jobs. Several schedulers may run.
+ * The scheduler starts runs of golden sets and sentinels according to their cron expressions, outside quiet hours, and
+ * starts scheduled jobs. Several schedulers may run.
  */
 
 import { evaluateChecksJob } from '../checks/evaluate-checks.ts';
@@ -74,8 +74,8 @@ export function startScheduler(context: Context & TickContext): Ticks {
 }
 
 /**
- * Returns the ticks of a scheduled job; none for any other job. Every process that ticks enqueues the same job id for a
- * tick.
+ * Returns the ticks of a scheduled job; an empty list for any other job. Every scheduler process enqueues the same job
+ * id for the same tick.
  */
 export function ticksOfJob(queue: JobQueue, job: JobDefinition<Context>): Ticked[] {
   if (job.cron === null) return [];
@@ -132,7 +132,10 @@ function ticksOfSet(
   return [{ cron, what, job: runGoldenSetJob.name, madeUpFor: true, begin }];
 }
 
-/** Returns an id that every replica computes identically for the same tick. BullMQ allows no colon in an id. */
+/**
+ * Returns an id that every replica computes identically for the same tick. The id contains no colon, because BullMQ
+ * forbids it.
+ */
 function tickId(job: string, plannedAt: Date): string {
   return `${job}-${plannedAt.toISOString().replaceAll(':', '')}`;
 }
@@ -197,7 +200,8 @@ function createTicker({ clock, clockWatch, logger, meter }: TickContext, { what,
     const attempt = begin(plannedAt);
     const fields = { what, planned_at: plannedAt.toISOString() };
     for (let waitMs = FIRST_WAIT_MS; !signal.aborted; waitMs = Math.min(2 * waitMs, MAX_WAIT_MS)) {
-      // A tick that a fast clock started too early is still in the future.
+      // If a fast clock started the tick too early, its planned time is still in the future now that the clock is
+      // correct.
       if (!(await clockWatch.isRight()) || plannedAt > clock.now()) return;
       try {
         await attempt();

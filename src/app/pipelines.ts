@@ -88,7 +88,7 @@ function createShadow(shadow: ShadowConfig, pipeline: PipelineConfig, logger: Lo
   const { judged } = pipeline;
   const own = { retriever, vector_store, embedder, privacy: pipeline.privacy };
   const parts = createParts(own, `shadow (${name}).vector_store`, logger);
-  // Excludes secrets, because another API key does not make another index.
+  // Excludes secrets, because a different API key does not mean a different index.
   const identity = JSON.stringify(redactBody({ retriever, vector_store, embedder, chunkSeparator }));
   const fingerprint = createHash('sha256').update(identity).digest('hex').slice(0, 16);
   return {
@@ -162,8 +162,8 @@ export function createGoldenSchedule(golden: GoldenConfig, pipeline: PipelineCon
 
 /** Returns the checks that use golden runs. */
 export function goldenChecks({ checks, isolation }: PipelineConfig): GoldenCheck[] {
-  // Isolation rules also apply to golden queries. A forbidden document in their results triggers a page without a
-  // separate check.
+  // Isolation rules also apply to golden queries. A forbidden document in the results of golden queries triggers a page
+  // without a separate check.
   const isImplied = isolation.length > 0 && !checks.some((check) => 'forbidden_results' in check);
   const implied = isImplied
     ? [{ forbidden_results: true as const, name: undefined, severity: 'critical' as const }]

@@ -40,7 +40,7 @@ export interface Monitor {
   readonly url: string;
   /** Closes everything in reverse order. Runs once. */
   stop(): Promise<void>;
-  /** Describes what a stop is waiting for. */
+  /** Returns a description of what the shutdown is waiting for. */
   pending(): string;
 }
 
@@ -99,8 +99,8 @@ export async function startMonitor({ config, roles: active, logger, signal }: Mo
 const FIRST_READING_MS = 2000;
 
 /**
- * Waits for the stored gauges, so that none is missing after a restart and firing alerts continue. Does not wait for a
- * slow database.
+ * Waits for the stored gauges, so that no gauge is missing after a restart and firing alerts keep firing. Does not wait
+ * for a slow database.
  */
 async function readStoredGaugesFirst({ exporter, clock }: Daemon, signal: AbortSignal): Promise<void> {
   const done = new AbortController();
@@ -200,7 +200,8 @@ export async function serve(
 }
 
 /**
- * Ends before the supervisor kills the process, so that the log states the reason. @throws RecalldError stop_overdue
+ * Exits before the supervisor kills the process, so that the log states why the shutdown took too long. @throws
+ * RecalldError stop_overdue
  */
 async function stopInTime(monitor: Monitor, seconds: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined;

@@ -93,7 +93,7 @@ export async function withSimulatedDaemon<T>(
     const http = await startHttp(daemon, true, () => null, cleanups);
     http.markReady();
     let isRunningJobs = false;
-    // Delays that the caller causes between jobs are not daemon delays.
+    // Delays that the caller causes between jobs are not event loop delays of the daemon.
     const stopWatching = watchEventLoop(meter, (seconds) => {
       if (isRunningJobs) daemon.ownLag.record(seconds, 0);
     });

@@ -104,7 +104,7 @@ function parseHeader(text: string, before: Readonly<Record<string, string>>): Re
 }
 
 /**
- * With fewer queries than this, the confidence interval for a mean overlap is so wide that only a large change is
+ * With fewer queries than this, the confidence interval of the mean overlap is so wide that only a large change is
  * critical.
  */
 const FEW_QUESTIONS = 50;
@@ -147,7 +147,7 @@ function notUnderstood(
       return say(
         'retriever_unreachable',
         `${place} took too long: ${reason}`,
-        'Check that the service answers a query, and run init again.',
+        'Check that the service responds to a query, and run init again.',
       );
     case 'missing':
       return say(
@@ -251,7 +251,7 @@ function assumptions({ url, method, body, results, knowsK, knowsText }: FoundReq
     ...(isUnique
       ? []
       : [
-          `Several results have the same ${id === null ? 'text' : `id in ${id}`}: such a document counts once, at its first rank.`,
+          `Several results have the same ${id === null ? 'text' : `id in ${id}`}: they count as one document, at the first rank.`,
         ]),
     ...(knowsK
       ? []

@@ -60,8 +60,8 @@ export function verdictText(verdict: string): string {
 const bars = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'] as const;
 
 /**
- * Draws one bar per value, scaled from the minimum to the maximum. If all values are equal, bars have half the height;
- * null is a space.
+ * Draws one bar per value, scaled from the minimum to the maximum. If all values are equal, each bar has half the
+ * height; a null value is drawn as a space.
  */
 export function sparkline(values: readonly (number | null)[]): string {
   const known = values.filter((value) => value !== null);

@@ -54,7 +54,7 @@ const commands: Readonly<Record<string, TopCommand>> = {
     load: async () => (await import('./doctor.ts')).doctorCommand,
   },
   'store-test': {
-    does: 'Test that the configured vector store supports what recalld needs; read-only.',
+    does: 'Test that the configured vector store has the features that recalld needs; read-only.',
     load: async () => (await import('./store-test.ts')).storeTestCommand,
   },
   golden: {
@@ -168,7 +168,7 @@ export async function createProgram(
   const program = new Command('recalld')
     .description('Monitors the retrieval quality of production RAG.')
     .version(version)
-    // Without this, a command's --version option would mean the program's option.
+    // Without this setting, a command's --version option would be parsed as the program's option.
     .enablePositionalOptions()
     .showHelpAfterError('(run it with --help for usage)')
     .addHelpText(

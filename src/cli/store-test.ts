@@ -1,4 +1,6 @@
-/** `recalld store-test`: tests that the configured store supports what recalld needs. This command only reads. */
+/**
+ * `recalld store-test`: tests that the configured store has the features that recalld needs. This command only reads.
+ */
 import { type Command, type CommandUnknownOpts, InvalidArgumentError } from '@commander-js/extra-typings';
 import { type CommandSettings, commandSettings, withPipeline } from '../app/commands/command-store.ts';
 import { assertConfiguredPipeline } from '../app/pipelines.ts';
@@ -21,7 +23,7 @@ export function storeTestCommand(command: Command, signal: AbortSignal): Command
     .option('--pipeline <name>', "only test this pipeline's store")
     .option(
       '--filter <field=value>',
-      'field and value that occur in the store, used to test filters',
+      'name and value of a field that occur in the store, for the test of filters',
       parseFilter,
       null,
     )

@@ -174,7 +174,8 @@ describe('a fleet with a replica for reads', () => {
     await query('alter table golden_sets set (autovacuum_enabled = false)');
     await query('create table churned as select from generate_series(1, 60000)');
     await query('delete from churned');
-    const autovacuum = 'Autovacuum is off on the server, so dead rows accumulate; set autovacuum = on there.';
+    const autovacuum =
+      'Autovacuum is off, so dead rows accumulate; set autovacuum = on in the config of the PostgreSQL server.';
     await waitFor(async () => {
       expect(await onDatabase()).toEqual({
         code: 1,

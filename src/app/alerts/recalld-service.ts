@@ -22,13 +22,15 @@ const failedIn = (range: string): string => increaseBy(['task'], 'recalld_jobs_t
 const completedIn = (range: string): string =>
   increaseBy(['task'], 'recalld_jobs_total', range, { outcome: 'completed' });
 
-/** A lower ratio of failed to completed attempts means that one of many pipelines fails occasionally. */
+/**
+ * Minimum ratio of failed to completed attempts; below it, only a few of many pipelines fail, and only occasionally.
+ */
 const MIN_FAILED_PER_COMPLETED = 0.1;
-/** Window for rare jobs: two runs of the least frequent job, which runs every six hours, plus an hour. */
+/** Window for rare jobs: twice the interval of the least frequent job, which runs every six hours, plus one hour. */
 const RARE_JOBS = '13h';
 /**
- * Queues of jobs that are retried. Jobs with a single attempt run again on schedule, and RecalldJobsFailing fires if
- * they keep failing.
+ * Queues of jobs that are retried. A job with a single attempt is omitted: it runs again on schedule, and
+ * RecalldJobsFailing fires if it keeps failing.
  */
 const retriedJobs = jobCatalogue.filter(({ attempts }) => attempts > 1).map(({ name }) => name);
 
@@ -40,7 +42,8 @@ function exporterAlerts(settings: RuleSettings): readonly AlertRule[] {
     {
       alert: 'RecalldAbsent',
       severity: 'critical',
-      // Matches deployments seen within the last day. A deployment that was never seen is detected by its job name.
+      // Matches deployments that Prometheus scraped within the last day. A deployment that it never scraped is detected
+      // by the name of its scrape job.
       expr: `group by () (last_over_time(${series('recalld_build_info')}[${MISSED}]))
 unless on () group by () (${series('recalld_build_info')})
 or absent_over_time(recalld_build_info{job=${JSON.stringify(settings.scrapeJob)}}[${MISSED}])`,
@@ -183,7 +186,7 @@ and on (queue) ${maxBy(['queue'], 'recalld_queue_jobs', { state: 'active' })} ==
     for: '10m',
     by: ['queue'],
     dashboard: 'itself',
-    summary: 'recalld: no worker processes a queue',
+    summary: 'recalld: a job queue has no worker',
     description:
       '{{ $value }} jobs are waiting in the queue {{ $labels.queue }}, and no worker has processed any for 10 minutes. Start a process with the worker role.',
   },
@@ -196,7 +199,7 @@ and on (queue) ${maxBy(['queue'], 'recalld_queue_jobs', { state: 'active' })} ==
     keepFiringFor: '10m',
     by: ['queue'],
     dashboard: 'itself',
-    summary: 'recalld: a job queue is long',
+    summary: 'recalld: many jobs are waiting in a queue',
     description: '{{ $value }} jobs are waiting in the queue {{ $labels.queue }} (limit 100). Start more workers.',
   },
   {

@@ -50,7 +50,7 @@ export function prometheusRule(settings: RuleSettings): object {
   };
 }
 
-/** A failed scrape ends every series at once, so this duration keeps alerts firing through a restart. */
+/** A failed scrape ends every series at once, so alerts keep firing for this long, which covers a restart. */
 const RESTART = '5m';
 
 function recordingRule({ record, expr, labels }: RecordingRule, { groupLabels }: RuleSettings): object {
@@ -85,7 +85,7 @@ function isOfPipeline({ by, dashboard }: AlertRule): boolean {
   return by.includes('pipeline') && dashboard !== 'itself';
 }
 
-/** Likely cause when the alert fires or is sent again. */
+/** Template for the likely cause at the time when the alert fires or is sent again. */
 function diagnosis({ groupLabels }: RuleSettings): string {
   const cause =
     'Likely cause: {{ . | first | label "cause" | reReplaceAll "_" " " }} ({{ . | first | label "confidence" }} confidence).';

@@ -37,7 +37,7 @@ export interface CommandStore extends Context {
 }
 
 /**
- * Opens the database for the duration of `work`: the database of a daemon that is running on the data folder, or a
+ * Opens the database for the duration of `work`: the database of the daemon that is using the data folder, or a
  * separate one.
  *
  * @throws RecalldError like openStorage, and errors from `work`
@@ -178,7 +178,7 @@ export async function readIfThere<T>(
   }
 }
 
-/** The embedded database is available only while a daemon is running on its data folder. */
+/** The embedded database is available only while a daemon is using its data folder. */
 async function isDatabaseThere({ storage }: Config): Promise<boolean> {
   return storage.url !== 'embedded' || (await runningPostmaster(clusterOf(resolve(storage.data_dir)))) !== null;
 }

@@ -7,13 +7,15 @@ import { closest } from '../../core/text/spelling.ts';
 
 export type JsonSchema = z.core.JSONSchema.JSONSchema;
 
-/** Returns the branches of a union, including nested unions. A schema that is not a union is its own only branch. */
+/**
+ * Returns the branches of a union, including nested unions. For a schema that is not a union, returns only that schema.
+ */
 export function branches(schema: JsonSchema): JsonSchema[] {
   const options = [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])].filter(isSchema);
   return options.length === 0 ? [schema] : options.flatMap(branches);
 }
 
-/** Returns the schemas for a mapping key or a list element; none for an unknown key. */
+/** Returns the schemas for a mapping key or a list element; an empty list for an unknown key. */
 export function childSchemas(schemas: readonly JsonSchema[], part: PropertyKey): JsonSchema[] {
   return schemas
     .map((schema) => {
@@ -24,7 +26,7 @@ export function childSchemas(schemas: readonly JsonSchema[], part: PropertyKey):
     .filter(isSchema);
 }
 
-/** True if `value` has all required fields of this branch, and the branch's values in the discriminating fields. */
+/** True if `value` has all required fields of this branch, and its discriminating fields have the branch's values. */
 function fits(schema: JsonSchema, value: unknown): boolean {
   if (!isMapping(value)) return true;
   if (schema.type === 'null') return false;
@@ -166,7 +168,7 @@ function explainUnknownKey(key: string, path: Path, checked: Checked): Problem {
     return { field, text };
   }
   if (path.at(-1) === 'density' && key === 'k') {
-    return { field, text: 'was removed, because only the nearest chunk counts; delete it' };
+    return { field, text: 'was removed, because query density uses only the nearest chunk; delete it' };
   }
   const known = keysAt(checked, path);
   const guess = closest(key, known);
@@ -234,7 +236,7 @@ function likeness(form: JsonSchema, value: Readonly<Record<string, unknown>>): n
   return Object.keys(value).filter((key) => closest(key, required) !== null).length;
 }
 
-/** `pipelines[0].retriever.url`; the whole file if the path is empty. */
+/** Formats a path as `pipelines[0].retriever.url`; an empty path means the whole config. */
 export function formatPath(path: Path): string {
   let text = '';
   for (const part of path) text += typeof part === 'number' ? `[${part}]` : `${text === '' ? '' : '.'}${String(part)}`;

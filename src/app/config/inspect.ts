@@ -15,14 +15,15 @@ const placeholder = /\{\{[^{}]*\}\}/g;
 
 const secretName = /pass|pwd|secret|token|key|auth|cred|bearer|signature/i;
 
-/** Replaces every text and number within the value, but keeps its structure. */
+/** Replaces every string and number within the value, but keeps its structure. */
 function redactAll(value: unknown): unknown {
   return mapScalars(value, () => REDACTED);
 }
 
 /**
- * Returns a URL without user info that could be a credential, without query values and without a fragment. Placeholders
- * such as `{{text}}` stay. Completely redacts a value that is not a URL, because it may be a password with a slash.
+ * Returns a URL without query values, without a fragment, and without user info that could be a credential.
+ * Placeholders such as `{{text}}` are kept. Completely redacts a value that is not a URL, because it may be a password
+ * with a slash.
  */
 function redactUrl(text: string): string {
   if (['embedded', 'environment'].includes(text)) return text;
@@ -84,7 +85,7 @@ export function redactConfig(config: Config): unknown {
   return redact(config, [configJsonSchema()]);
 }
 
-/** Returns warnings about a valid config that is probably not what the user wants. */
+/** Returns warnings about settings that are valid but probably not what the user wants. */
 export function configWarnings({ pipelines, alerts, notify }: Config): string[] {
   const alertsFire = notify.length > 0 || pipelines.some(({ checks }) => checks.length > 0);
   return [
@@ -110,7 +111,7 @@ function redact(value: unknown, schemas: readonly JsonSchema[]): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, child]) => [key, redact(child, descend(schemas, key))]));
 }
 
-/** Returns the schemas of a child, including unions and their branches, because either may be marked as secret. */
+/** Returns the schemas of a child value: each union and its branches, because either may be marked as secret. */
 function descend(schemas: readonly JsonSchema[], part: PropertyKey): JsonSchema[] {
   return childSchemas(schemas.flatMap(branches), part).flatMap((child) => [child, ...branches(child)]);
 }

@@ -39,8 +39,8 @@ export function readConfig(path: string | undefined, env: NodeJS.ProcessEnv = pr
 const databaseVariables = ['RECALLD_STORAGE_URL', 'RECALLD_STORAGE_URL_FILE', 'RECALLD_STORAGE_DATA_DIR'];
 
 /**
- * Like loadConfig, but for commands that open a database. Refuses to use the defaults alone, because they would create
- * a database in any working directory.
+ * Like loadConfig, but for commands that open a database. Refuses to use the defaults alone, because the command would
+ * then create a database in whatever directory it runs.
  *
  * @throws RecalldError config_not_found, config_invalid
  */

@@ -8,7 +8,7 @@ import { type Config, configSchema } from './schema.ts';
 
 type Tree = Record<string, unknown>;
 
-/** Maximum nesting of a config; only a recursive alias exceeds it. */
+/** Maximum nesting depth of a config; only a recursive alias exceeds it. */
 const MAX_DEPTH = 100;
 
 let jsonSchema: JsonSchema | null = null;
@@ -48,7 +48,7 @@ export function parseConfig(
   );
 }
 
-/** Quotes a bare `${VAR}`, whose brace would otherwise end a flow mapping. */
+/** Quotes a bare `${VAR}`, whose closing brace would otherwise end a flow mapping. */
 function quoteVariables(text: string): string {
   return text.replaceAll(/(:[ \t]+)(\$\{\w+\})(?=[ \t]*(?:[,}\]]|$|[ \t]#))/gm, '$1"$2"');
 }
@@ -193,8 +193,8 @@ function applyEnvironment(
 }
 
 /**
- * Parses numbers, booleans and null as YAML, and keeps text. Invalid YAML stays text, and validation then refuses its
- * type.
+ * Converts an environment variable to the type of its field: text is kept, and anything else is parsed as YAML. Invalid
+ * YAML is kept as text, which validation then refuses.
  */
 function readAs(types: readonly string[], text: string): unknown {
   if (types.includes('string')) return text === 'null' && types.includes('null') ? null : text;
@@ -206,10 +206,7 @@ function readAs(types: readonly string[], text: string): unknown {
   }
 }
 
-/**
- * Sets a value. Returns false if the file has something other than a mapping on the path; validation reports that
- * problem.
- */
+/** Sets a value. Returns false if a value on the path in the file is not a mapping; validation reports that problem. */
 function setAt(tree: Record<string, unknown>, path: readonly string[], value: unknown): boolean {
   const [key, ...rest] = path;
   if (key === undefined) return false;

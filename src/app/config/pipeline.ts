@@ -45,7 +45,9 @@ const goldenSchema = z.strictObject({
       queries: z.int().min(1).max(10_000).default(50).describe('Number of queries in the sentinel.'),
     })
     .optional()
-    .describe('A small sample that runs often; if its scores drop, a full run starts immediately.'),
+    .describe(
+      'The sentinel: a small sample of the golden set that runs often; if its scores drop, a full run starts immediately.',
+    ),
   quiet_hours: z
     .array(quietHoursSchema)
     .max(24)
@@ -84,7 +86,7 @@ const goldenSchema = z.strictObject({
     .superRefine(refuseRepeats)
     .default([])
     .describe(
-      'Additional sums of gains to compute and export: `cg`, `dcg`. These sums depend on the grades, so only runs of the same set are comparable, and checks cannot use them.',
+      'Sums of gains to compute and export in addition to the default measures: `cg`, `dcg`. These sums depend on the grades, so only runs of the same set are comparable, and checks cannot use them.',
     ),
   relevance_level: z.int().min(1).default(1).describe('Minimum grade that counts as relevant; does not affect nDCG.'),
   no_answer: z
@@ -93,17 +95,19 @@ const goldenSchema = z.strictObject({
         .number()
         .nullable()
         .default(null)
-        .describe('Only documents with a higher score, or without a score, are counted; null counts all documents.'),
+        .describe(
+          'Only documents with a higher score than this, or without a score, are counted; null counts all documents.',
+        ),
       max_results: z
         .int()
         .min(0)
         .max(1000)
         .default(0)
-        .describe('Maximum number of counted documents in a correct response.'),
+        .describe('Maximum number of counted documents in a correct result list.'),
     })
     .prefault({})
     .describe(
-      'Defines when a response to a query marked `no_answer` is correct. A response with more documents counts as a false answer.',
+      'Defines which result list is correct for a query marked `no_answer`. If it has more counted documents, the query counts as a false answer.',
     ),
   concurrency: z.int().min(1).max(256).default(4).describe('Maximum number of concurrent queries to the retriever.'),
   max_per_second: z
@@ -140,7 +144,7 @@ export const pipelineSchema = z
           .max(1000)
           .default(20)
           .describe(
-            'Number of live queries per hour for which the store is also searched exactly. Exact searches are expensive; 0 disables them.',
+            'Number of live queries per hour for which recalld also runs an exact search of the store. Exact searches are expensive; 0 disables them.',
           ),
         k: z.int().min(1).max(100).default(10).describe('Number of neighbors per search.'),
       })
@@ -172,7 +176,7 @@ export const pipelineSchema = z
           .min(1)
           .max(1000)
           .default(50)
-          .describe('Maximum number of segments; smaller segments are combined into `other`.'),
+          .describe('Maximum number of segments; if there are more, the smallest are combined into `other`.'),
       })
       .prefault({})
       .describe('Segments of live traffic and golden sets that are measured separately.'),

@@ -66,7 +66,7 @@ const serverSchema = z.strictObject({
     .max(3600)
     .default(30)
     .describe(
-      'Maximum duration of a shutdown. After that the process exits with code 3, and its work continues on another replica or after the next start.',
+      'Maximum duration of a shutdown. A process that takes longer exits with code 3, and its work continues on another replica or after the next start.',
     ),
   metrics_port: port
     .nullable()
@@ -76,7 +76,7 @@ const serverSchema = z.strictObject({
     .boolean()
     .default(false)
     .describe(
-      'True if /metrics requires an API key with scope read. Set it if some keys are limited to pipelines and their holders can reach the port.',
+      'True if /metrics requires an API key with scope read. Set it to true if holders of keys that are limited to pipelines can reach the port of /metrics.',
     ),
 });
 
@@ -119,7 +119,7 @@ const storageSchema = z.strictObject({
     .max(36_500)
     .default(400)
     .describe(
-      'Number of days for which measured values are retained. recalld deletes them in whole months. Measured values contain no texts and no ids.',
+      'Number of days for which measured values are retained. recalld deletes them one whole month at a time. Measured values contain no texts and no ids.',
     ),
   audit_retention_days: z
     .int()
@@ -140,7 +140,7 @@ const logSchema = z.strictObject({
   level: z.enum(['debug', 'info', 'warn', 'error']).default('info').describe('Minimum level of logged lines.'),
 });
 
-/** Calls to this service are rare and need no rate limit. */
+/** recalld calls this service rarely, so its config has no rate limit. */
 const { max_per_second: _limit, ...called } = httpServiceShape;
 
 const metricsSchema = z
@@ -189,7 +189,7 @@ function refuseSharedServices(
       const owner = owners.get(service) ?? name;
       owners.set(service, owner);
       if (owner === name) continue;
-      const message = `is "${service}", which the pipeline "${owner}" also has; a span belongs to one pipeline, so remove one of them, or set recalld.pipeline on the spans`;
+      const message = `is "${service}", which the pipeline "${owner}" also has; a span belongs to one pipeline, so remove the name from one of them, or set recalld.pipeline on the spans`;
       context.addIssue({ code: 'custom', path: [index, 'service_names', place], message });
     }
   }

@@ -3,7 +3,8 @@ import type { ApiScope } from '../../platform/access/credentials.ts';
 import type { PipelineAccess } from '../../platform/access/pipeline-access.ts';
 
 /**
- * Pages, which need the scope read. A page with a form that queries the retriever has a POST route for administrators.
+ * Pages, which need the scope read. A page whose form queries the retriever also has a POST route, which needs the
+ * scope admin.
  */
 export const pageAccess = {
   '/': 'list',

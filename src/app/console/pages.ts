@@ -217,7 +217,10 @@ function addActions(app: FastifyInstance, contextOf: ContextOf, { clock, config 
       const { pipeline = '', set = '' } = request.params as Record<string, string>;
       const acceptances = valuesOf(request, 'accept').map(readAcceptance);
       if (acceptances.length === 0)
-        throw new RecalldError('body_unreadable', 'No proposal is selected; go back and select those that you accept.');
+        throw new RecalldError(
+          'body_unreadable',
+          'No proposal is selected; go back and select the proposals that you accept.',
+        );
       const version = Number(fieldsOf(request)['version']);
       await acceptLabelFixes(contextOf(request), pipeline, set, version, acceptances, consoleVisitor(request));
       return goBack(reply, labelsPath(pipeline, set), 'fixed');
@@ -318,15 +321,17 @@ const pages: Readonly<Record<keyof typeof pageAccess, Show>> = {
 };
 
 /**
- * Spends the explanation budget for queries of a run; an unknown run costs nothing. @throws RecalldError run_unknown,
- * explanations_limited
+ * Charges the explanation budget for the queries of a run; an unknown run costs nothing. @throws RecalldError
+ * run_unknown, explanations_limited
  */
 async function spendExplainedOf(run: string, context: Context, frame: Frame, queries: number): Promise<void> {
   await findRun(context.db.golden.runs, run);
   spendExplained(context, frame, queries);
 }
 
-/** Spends the visitor's explanation budget, which pages and API share. @throws RecalldError explanations_limited */
+/**
+ * Charges the visitor's explanation budget, which pages and the API share. @throws RecalldError explanations_limited
+ */
 function spendExplained({ explainBudget }: Context, { visitor }: Frame, queries: number): void {
   explainBudget.spend(personOf({ apiKey: null, visitor }), queries);
 }

@@ -58,7 +58,7 @@ function glance(): Builder<Panel>[] {
     stat({
       title: 'Dropped samples',
       description:
-        'Metric values within the time range that were not finite numbers. Each one indicates a bug in recalld.',
+        'Metric values within the time range that were not finite numbers. Each such value indicates a bug in recalld.',
       unit: 'short',
       width: 5,
       steps: neverAny,
@@ -92,7 +92,7 @@ function jobs(): Builder<Panel>[] {
     }),
     graph({
       title: 'Job duration, p95',
-      description: '95th percentile of the duration, by job.',
+      description: '95th percentile of job duration, by job.',
       unit: 's',
       isLog: true,
       width: 5,
@@ -241,7 +241,7 @@ function recalldServiceDashboard(settings: DashboardSettings): Dashboard {
     {
       uid: dashboardUids.itself,
       title: 'recalld: itself',
-      description: 'Health of recalld itself: replicas, jobs, ingest and processes.',
+      description: 'Health of recalld itself: replicas, jobs, ingest requests and processes.',
       variables: [],
       hasDeployments: false,
       from: 'now-6h',
@@ -282,7 +282,8 @@ export function dashboardText(dashboard: Dashboard): string {
 
 const OPTIONAL = 'Exported only if `golden[].gains` is configured.';
 const IN_ALERTS = 'Used in alert descriptions; the measures have their own panels.';
-const STACKED = 'The loss graph is stacked and has no confidence bands; the graph of recall by stage has them.';
+const STACKED =
+  'The graph of losses by stage is stacked, so it has no confidence bands; the graph of recall by stage has them.';
 
 /** Metrics without a panel, and the reasons. */
 export const excusedMetrics: Readonly<Partial<Record<MetricName, string>>> = {

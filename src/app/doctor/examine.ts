@@ -153,7 +153,7 @@ async function findProbe(
   return probe ?? plainProbe;
 }
 
-/** A made-up pair, so that the call sends no user data. */
+/** A made-up query and document, so that the call to the judge sends no user data. */
 const pair = {
   query: 'How do I reset my password?',
   document: 'To reset your password, open the settings, choose Security, and follow the link that is sent to you.',
@@ -188,7 +188,7 @@ async function findingOf(
   const ms = performance.now() - startedAt;
   if (answer === undefined || answer.kind === 'unreachable')
     return { status: 'unreachable', ms, message: answer?.message ?? 'There is no judge.' };
-  const sent = `The judge sends the stored texts of up to ${queriesPerDay} live queries a day, with ${depth} documents each, to ${address}, for at most $${maxCostPerDay} a day.`;
+  const sent = `Each day, judging sends the stored texts of up to ${queriesPerDay} live queries, with ${depth} documents each, to ${address}, for at most $${maxCostPerDay}.`;
   if (answer.kind === 'failed')
     return {
       status: 'wrong',
@@ -196,7 +196,7 @@ async function findingOf(
       message: `The judge returned no grade (${answer.problem}); use another model. ${sent}`,
     };
   if (answer.grade < MIN_GRADE) {
-    const message = `The judge graded a correct answer ${answer.grade} of 3; use another model, or change its grade limits. ${sent}`;
+    const message = `The judge gave grade ${answer.grade} of 3 to a document that answers the query; use another model, or change its grade limits. ${sent}`;
     return { status: 'warning', ms, message };
   }
   return { status: 'ok', ms, message: `The judge works. ${sent}` };
@@ -211,7 +211,7 @@ function whereTo(judge: NonNullable<PipelineConfig['judged']>['judge'], { llm }:
 /**
  * Reads only the first lines of each manifest, because a manifest may have millions of lines.
  *
- * @param standings results of earlier rounds; null if the database does not respond
+ * @param statuses results of the latest round of each pipeline; null if the database does not respond
  */
 export async function examineManifests(
   { pipelines }: Config,

@@ -21,7 +21,8 @@ const LONG_IDLE_SECONDS = 300;
 export function examineVacuum({ isAutovacuumOn, excluded, worst, idle }: VacuumState, now: Date): Result[] {
   const found: Result[] = [];
   if (!isAutovacuumOn) {
-    const message = 'Autovacuum is off on the server, so dead rows accumulate; set autovacuum = on there.';
+    const message =
+      'Autovacuum is off, so dead rows accumulate; set autovacuum = on in the config of the PostgreSQL server.';
     found.push({ status: 'wrong', message });
   }
   const [first] = excluded;
@@ -35,7 +36,7 @@ export function examineVacuum({ isAutovacuumOn, excluded, worst, idle }: VacuumS
       worst.vacuumedAt === null
         ? 'no vacuum has been run'
         : `the last vacuum was ${minutes((now.getTime() - worst.vacuumedAt.getTime()) / 1000)} ago`;
-    const message = `${Math.round(100 * worst.deadShare)} % of the rows of ${worst.table} are dead and ${last}; run \`vacuum ${worst.table}\`. If they remain, end old transactions and unused replication slots.`;
+    const message = `${Math.round(100 * worst.deadShare)} % of the rows of ${worst.table} are dead and ${last}; run \`vacuum ${worst.table}\`. If they remain, end old transactions and drop unused replication slots.`;
     found.push({ status: 'warning', message });
   }
   const longest = idle.find(({ seconds }) => seconds >= LONG_IDLE_SECONDS);
@@ -157,7 +158,7 @@ async function examineReplica({ config, logger }: CommandSettings, primary: Pool
 export async function examineQueue({ queue }: Config, report: Report): Promise<void> {
   const service = 'queue';
   if (queue.backend === 'postgres') {
-    report({ service, status: 'ok', ms: null, message: 'Jobs are stored in the database above.' });
+    report({ service, status: 'ok', ms: null, message: 'Jobs are stored in the PostgreSQL database of `storage`.' });
     return;
   }
   const startedMs = performance.now();

@@ -16,7 +16,7 @@ const K = 5;
 export interface Probe {
   readonly text: string;
   readonly tags: GoldenQuery['tags'];
-  /** True for a made-up query, for which an index may have no document. */
+  /** True for a made-up query, for which the index may contain no relevant document. */
   readonly isMadeUp: boolean;
 }
 
@@ -99,7 +99,7 @@ async function examineEmbedder(
   signal: AbortSignal,
 ): Promise<Float32Array | null> {
   if (embedder === null) {
-    const message = 'Not configured: live queries without a vector cannot be measured.';
+    const message = 'Not configured: query density cannot be measured for live queries that arrive without a vector.';
     say({ status: 'skipped', ms: null, message });
     return null;
   }
@@ -154,13 +154,13 @@ async function examineSample(store: VectorStore, say: Say, signal: AbortSignal):
     say({
       status: 'wrong',
       ms,
-      message: 'The store has vectors with numbers that are not finite; re-index these documents.',
+      message: 'The store has vectors with numbers that are not finite; re-index the documents with these vectors.',
     });
   } else if (lengths.includes(0)) {
     say({
       status: 'warning',
       ms,
-      message: 'The store has zero vectors, which no search can find; re-index these documents.',
+      message: 'The store has zero vectors, which no search can find; re-index the documents with these vectors.',
     });
   } else {
     const shown = lengths.map((length) => decimal(length)).join(', ');

@@ -27,7 +27,7 @@ export async function examineSignIn(config: Config, report: Report): Promise<voi
     const [claim = ''] = oidc.groups_claim.split('.');
     const claims = metadata.claims_supported;
     if (Array.isArray(claims) && !claims.includes(claim)) {
-      const text = `The provider does not list the claim ${claim}, so users may have no groups; check server.oidc.groups_claim, or sign in to see which groups arrive.`;
+      const text = `The provider does not list the claim ${claim}, so users may have no groups; check server.oidc.groups_claim, or sign in to see which groups the provider sends.`;
       report({ service, status: 'warning', ms: null, message: text });
     }
     if (metadata.code_challenge_methods_supported?.includes('S256') !== true) {

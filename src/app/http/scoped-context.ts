@@ -11,7 +11,7 @@ import { accessOf, refuseLimitedKey } from './route-access.ts';
 /** Opens the tables of a scope. */
 export type OpenTables = (scope: Scope) => Pick<Context, 'db' | 'reads' | 'dbBy'>;
 
-/** Maximum number of sets of pipelines whose contexts are cached. Above it, the oldest context is dropped. */
+/** Maximum number of cached contexts, one per set of pipelines; beyond this number, the oldest context is dropped. */
 const MAX_SCOPES = 1000;
 
 /**
@@ -43,7 +43,7 @@ function guard(request: FastifyRequest, { pipelines }: Context): void {
   const shown = pipelines.flatMap(({ name, shadows }) => [{ name }, ...shadows.map(({ asked }) => asked)]);
   for (const fields of [request.params, request.query, request.body]) {
     const name = (fields as { readonly pipeline?: unknown } | null | undefined)?.pipeline;
-    // In forms of the console, an empty name means all pipelines.
+    // In console forms, an empty pipeline name means all pipelines.
     if (typeof name === 'string' && name !== '' && !shown.some((one) => one.name === name))
       findPipeline(pipelines, name);
   }

@@ -42,7 +42,7 @@ import { addOpenApi } from './openapi.ts';
 import { accessOf } from './route-access.ts';
 import { createContextOf, type OpenTables } from './scoped-context.ts';
 
-/** What the API routes use. */
+/** Dependencies of the API routes. */
 interface HttpApi {
   readonly context: Context;
   readonly openTables: OpenTables;
@@ -82,7 +82,7 @@ export interface HttpServer extends Draining {
 /** Query and user ids have up to 1,024 characters. */
 const MAX_PARAMETER = 4096;
 
-/** Timeout for an inactive connection, for example of a client that does not read its response. */
+/** Timeout for an inactive connection, for example from a client that does not read its response. */
 const INACTIVE_MS = 5 * 60_000;
 
 /** Size limit for forms, which request-bodies.ts does not read. */
@@ -108,7 +108,7 @@ export async function startHttpServer(deps: HttpParts, address: HttpAddress, set
     clientErrorHandler: createClientErrorHandler(deps.logger, () => deps.api?.otlpReceiver.recordGrpc()),
     genReqId: (request) => knownRequestId(request.headers['x-request-id']) ?? randomUUID(),
   });
-  // Must run first: routes that are registered before an awaited plugin do not get later handlers.
+  // Must run first: a route that is registered before an awaited plugin does not get the handlers added after it.
   addProblems(app, deps);
   limitConnections(app, deps.memory, deps.logger);
   const draining = addRetirement(app);
@@ -127,7 +127,7 @@ export async function startHttpServer(deps: HttpParts, address: HttpAddress, set
     addOtlp(app, otlpReceiver, authentication, deps.onShed, bodies, RETRY_AFTER_SECONDS);
     void app.register(async (scope) => {
       acceptJson(scope, bodies);
-      // Also guards routes that do not use the context.
+      // Creates the context even for routes that do not use it, because doing so rejects requests for other pipelines.
       scope.addHook('preHandler', (request, _reply, done) => {
         contextOf(request);
         done();

@@ -83,7 +83,7 @@ describe('the services of pipelines', () => {
 
   it('belong to one pipeline each', () => {
     expect(problemOf(pipelines('[a, rag]', '[rag]'))).toBe(
-      'recalld.yaml: pipelines[1].service_names[0] is "rag", which the pipeline "p0" also has; a span belongs to one pipeline, so remove one of them, or set recalld.pipeline on the spans.',
+      'recalld.yaml: pipelines[1].service_names[0] is "rag", which the pipeline "p0" also has; a span belongs to one pipeline, so remove the name from one of them, or set recalld.pipeline on the spans.',
     );
     expect(parse(pipelines('[a, rag]', '[b]')).pipelines).toHaveLength(2);
   });

@@ -205,7 +205,7 @@ describe('a key that was removed', () => {
     const store =
       'vector_store: {kind: pgvector, url: "postgres://me@db/x", table: chunks, id: id, embedding: embedding}';
     expect(problems(aPipeline(`${store}, density: {k: 5}`))).toEqual([
-      'pipelines[0].density.k was removed, because only the nearest chunk counts; delete it.',
+      'pipelines[0].density.k was removed, because query density uses only the nearest chunk; delete it.',
     ]);
   });
 });
