@@ -186,7 +186,7 @@ and on (queue) ${maxBy(['queue'], 'recalld_queue_jobs', { state: 'active' })} ==
     for: '10m',
     by: ['queue'],
     dashboard: 'itself',
-    summary: 'recalld: a job queue has no worker',
+    summary: 'recalld: no worker processes the jobs in a queue',
     description:
       '{{ $value }} jobs are waiting in the queue {{ $labels.queue }}, and no worker has processed any for 10 minutes. Start a process with the worker role.',
   },
