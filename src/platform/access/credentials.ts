@@ -120,7 +120,7 @@ export interface ApiKey {
 /** An API key with the number of its console sessions. */
 export interface ListedApiKey extends ApiKey {
   readonly sessions: number;
-  /** Time at which any of the sessions was last used, to the minute; null if there are no sessions. */
+  /** Most recent time at which one of the sessions was used, to the minute; null if there are no sessions. */
   readonly lastSeenAt: Date | null;
 }
 
