@@ -205,7 +205,7 @@ function explainUnion(issue: z.core.$ZodIssueInvalidUnion, path: Path, checked: 
     .flatMap((schema) => childSchemas([schema], path.at(-1) ?? ''))
     .flatMap(branches);
   if (forms.length !== issue.errors.length)
-    return [{ field, text: 'must be JSON: text, a finite number, true, false, null, a list or a mapping' }];
+    return [{ field, text: 'must be JSON: a string, a finite number, true, false, null, a list or a mapping' }];
   if (!isMapping(value)) return [{ field, text: 'must be a mapping' }];
   const scored = forms.map((form, index) => ({
     score: likeness(form, value),

@@ -8,8 +8,8 @@ const LINE_FEED = 10;
 /**
  * Splits a byte stream into lines.
  *
- * Accepts chunks and emits each complete line as UTF-8 without its line ending. Skips empty lines. If a line is longer
- * than `maxBytes`, calls `onTooLong` and emits nothing more; the buffer never exceeds that size.
+ * Accepts chunks of bytes, and emits each complete line, decoded as UTF-8, without its line ending. Skips empty lines.
+ * If a line is longer than `maxBytes`, calls `onTooLong` and emits nothing more; the buffer never exceeds that size.
  */
 export function createLineCutter(
   maxBytes: number,

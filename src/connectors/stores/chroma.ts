@@ -139,7 +139,7 @@ const VALUES_PER_REQUEST = 250;
 const placeOf = { score: 'ids with distances', id: 'ids with distances', vector: 'embeddings' };
 
 /**
- * Opens a collection. Nothing is sent before the first call. Filters name metadata keys.
+ * Opens a collection. Nothing is sent before the first call. The fields of a filter are metadata keys.
  *
  * @throws RecalldError config_invalid for an address that cannot be called
  */

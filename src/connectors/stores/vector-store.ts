@@ -80,7 +80,10 @@ export interface SampledVectors {
 
 /** A page of document ids. */
 export interface ListedIds {
-  /** The order is arbitrary. The id of a document with several chunks may occur again, on this page or a later one. */
+  /**
+   * The ids are in arbitrary order. The id of a document with several chunks may occur again, on this page or a later
+   * one.
+   */
   readonly ids: readonly string[];
   /** Position of the next page in the store's own format; null after the last page. */
   readonly next: string | null;
@@ -131,8 +134,8 @@ export type StoreOutcome<Value> =
  * A retriever's vector store, read-only: no call needs write permission.
  *
  * The configured `timeout_ms` limits one request. Requests that may read the whole store while no user is waiting may
- * take 30 times as long: `sample`, `describe`, and `nearest` with `exact`. If such a method first reads the store's
- * shape, that call uses the short timeout, so that a store that hangs is noticed soon.
+ * take 30 times as long: `sample`, `describe`, and `nearest` with `exact`. If one of these methods first reads the
+ * store's shape, that call uses the short timeout, so that a store that hangs is noticed soon.
  *
  * Every method rejects only with the reason of `signal` when it aborts.
  */

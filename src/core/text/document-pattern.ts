@@ -67,7 +67,7 @@ export function matchesPattern({ text, isPrefix }: FilledPattern, value: string)
  */
 export function patternProblem(pattern: string, segment: string): string | null {
   const { literals, segments, isPrefix } = parsePattern(pattern);
-  if (pattern === '' || /^\*+$/.test(pattern)) return 'allows every document; write what comes before the *';
+  if (pattern === '' || /^\*+$/.test(pattern)) return 'allows every document; write a prefix before the *';
   const star = literals.findIndex((literal) => literal.includes('*'));
   if (star !== -1) return 'has a * before its end; a * is a wildcard only at the end';
   if (literals.some((literal) => literal.includes('{{') || literal.includes('}}')))

@@ -70,7 +70,7 @@ export const oidcSchema = z
   })
   .optional()
   .describe(
-    'Sign-in to the console at an OpenID Connect provider, with authorization code, PKCE, state and nonce. Needs `alerts.console_base_url`. API keys are then required on every address.',
+    'Sign-in to the console at an OpenID Connect provider, with authorization code, PKCE, state and nonce. Needs `alerts.console_base_url`. If this section is present, API keys are required on every address.',
   );
 
 export type OidcConfig = NonNullable<z.infer<typeof oidcSchema>>;

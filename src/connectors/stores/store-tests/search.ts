@@ -259,7 +259,11 @@ export const searchTests: readonly StoreTest[] = [
   { name: 'search.short', does: 'reports a short result when it has fewer neighbors than requested', run: short },
   { name: 'search.texts', does: 'returns the text of a chunk only on request', run: texts },
   { name: 'search.filter', does: 'applies a filter, and never interprets its value as syntax', run: filtered },
-  { name: 'search.length', does: 'refuses a vector with another length, and does not show it', run: otherLength },
+  {
+    name: 'search.length',
+    does: 'refuses a vector with another length, and does not show the vector in the error message',
+    run: otherLength,
+  },
   { name: 'search.callers', does: 'returns its own result to each of several concurrent callers', run: manyCallers },
   { name: 'search.cancel', does: 'ends a cancelled search with the reason for the cancellation', run: aborted },
 ];

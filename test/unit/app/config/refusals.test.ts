@@ -136,7 +136,7 @@ describe('a value of the wrong type or out of bounds', () => {
     [aRetriever('kind: http, url: u, timeout_ms: .inf'), 'pipelines[0].retriever.timeout_ms must be a number.'],
     [
       aRetriever('kind: http, url: u, body: {a: .nan}'),
-      'pipelines[0].retriever.body must be JSON: text, a finite number, true, false, null, a list or a mapping.',
+      'pipelines[0].retriever.body must be JSON: a string, a finite number, true, false, null, a list or a mapping.',
     ],
     [aGolden('set: faq, cutoffs: 10'), 'pipelines[0].golden[0].cutoffs must be a list.'],
     [aGolden('set: faq, cutoffs: []'), 'pipelines[0].golden[0].cutoffs must not be empty.'],
