@@ -3,7 +3,7 @@
  * (checks/edge/alerts.ts) build the same sentence from metrics.
  */
 
-import { formatBeside, formatValue, interval, plural, signed, type Unit } from '../../core/format.ts';
+import { decimal, formatBeside, formatValue, interval, plural, type Unit } from '../../core/format.ts';
 import { metricName } from '../../math/ir/metric-key.ts';
 import { measureTable, type ThresholdMeasureName, thresholdPolicy } from '../../measures/rules/measure-table.ts';
 import type { CheckState } from './check-state.ts';
@@ -81,9 +81,11 @@ export function recoveryText(check: CheckState, breachedAgainst: string | null):
   if (kind === 'isolation') return `violations of ${subject} stopped`;
   if (value === null || kind === 'density_drift') return `${subject} recovered`;
   if (kind !== 'regression') return `${subject} recovered to ${forPeople.value(value, alertWords(check).unit)}`;
+  const distance = decimal(Math.abs(value));
+  const place = distance === '0' ? 'equal to' : `${distance} ${value < 0 ? 'below' : 'above'}`;
   return comparedWith === breachedAgainst
-    ? `${subject} recovered (${signed(value)} against the baseline)`
-    : `${subject} passes against another baseline (${signed(value)} against ${comparedWith})`;
+    ? `${subject} recovered (${place} the baseline)`
+    : `${subject} passes against another baseline (${place} ${comparedWith})`;
 }
 
 function headlineSubject({ kind, name, measure, goldenSet, segment }: CheckState): string {

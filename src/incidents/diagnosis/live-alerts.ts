@@ -3,7 +3,7 @@
  * rules.
  */
 
-import { decimal, percentage } from '../../core/format.ts';
+import { decimal, formatValue, percentage } from '../../core/format.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
 import { DAY_MS } from '../../core/time.ts';
 import { goldenSetOf } from '../../golden/rules/golden-set.ts';
@@ -65,8 +65,7 @@ export function unmeasuredChanges(
 
 function changeAlert({ measure, segment, newest: { value }, range: { normal, low, high } }: WatchedValue): Alert {
   const { title, scale, subject } = measureRow(measure);
-  const spell = (number: number): string =>
-    scale === 'share' ? percentage(number) : String(Number(number.toPrecision(3)));
+  const spell = (number: number): string => formatValue(number, scale);
   const goldenSet = goldenSetOf(segment);
   const of = goldenSet === null ? '' : ` on ${goldenSet}`;
   return {
@@ -74,7 +73,7 @@ function changeAlert({ measure, segment, newest: { value }, range: { normal, low
     rule: MEASURE_CHANGED,
     severity: 'warning',
     goldenSet,
-    headline: `${title}${of} ${spell(value)}, normally ${spell(normal)}`,
+    headline: `${title}${of} ${spell(value)} (normally ${spell(normal)})`,
     text: `${subject.charAt(0).toUpperCase()}${subject.slice(1)}${of} is ${spell(value)}; usually ${spell(normal)}.`,
     value,
     threshold: value < normal ? low : high,

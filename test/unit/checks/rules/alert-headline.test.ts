@@ -26,7 +26,7 @@ describe('the headline of an alert', () => {
 describe('the recovery text of a check', () => {
   it.each<[string | null, Partial<CheckState>]>([
     ['nDCG@10 on faq recovered to 0.82', { verdict: 'ok', value: 0.82 }],
-    ['nDCG@10 on faq recovered (+0.01 against the baseline)', { ...regression, verdict: 'ok', value: 0.01 }],
+    ['nDCG@10 on faq recovered (0.01 above the baseline)', { ...regression, verdict: 'ok', value: 0.01 }],
     ['retriever latency p95 recovered to 120 ms', { ...latency, verdict: 'ok', value: 0.12 }],
     [null, { verdict: 'critical' }],
     [null, { verdict: 'no_data', value: null }],
@@ -36,7 +36,7 @@ describe('the recovery text of a check', () => {
 
   it('does not claim a recovery if another baseline was pinned in the meantime', () => {
     const check = aCheckState({ ...regression, verdict: 'ok', value: 0, comparedWith: 'run-2' });
-    expect(recoveryText(check, 'run-1')).toBe('nDCG@10 on faq passes against another baseline (0 against run-2)');
+    expect(recoveryText(check, 'run-1')).toBe('nDCG@10 on faq passes against another baseline (equal to run-2)');
     expect(recoveryText(check, 'run-2')).toContain('recovered');
   });
 });

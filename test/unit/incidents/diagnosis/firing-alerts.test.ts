@@ -178,7 +178,11 @@ describe('the firing alerts of a pipeline', () => {
       drop,
       results,
       aMeasurement(answers),
-      normal({ results_per_answer: { normal: 10, low: 6.5, high: 13.5, n: 40 } }),
+      aMeasurement({ measure: 'latency_p95_seconds', value: 0.776, ciLow: 0.7, ciHigh: 0.8 }),
+      normal({
+        results_per_answer: { normal: 10, low: 6.5, high: 13.5, n: 40 },
+        latency_p95_seconds: { normal: 0.0385, low: 0, high: 0.2, n: 40 },
+      }),
       normal({ rbo: { normal: 0.98, low: 0.88, high: 1.08, n: 40 } }, 'golden_set=faq'),
     ];
     const factsAt = (at: Date) => ({
@@ -190,11 +194,21 @@ describe('the firing alerts of a pipeline', () => {
     });
     const facts = factsAt(NOON);
     expect(alertsOf(pipeline, facts, NOON)).toMatchObject([
+      { rule: 'RecalldMeasureChanged', goldenSet: null, headline: 'Live latency, p95 776 ms (normally 38.5 ms)' },
       { rule: 'RecalldFeedbackFell', severity: 'warning', headline: 'positive feedback 33 %, 80 % before' },
-      { rule: 'RecalldMeasureChanged', goldenSet: 'faq', headline: 'Result stability (RBO) on faq 0.5, normally 0.98' },
-      { rule: 'RecalldMeasureChanged', goldenSet: null, headline: 'Results per query 3, normally 10' },
+      {
+        rule: 'RecalldMeasureChanged',
+        goldenSet: 'faq',
+        headline: 'Result stability (RBO) on faq 0.5 (normally 0.98)',
+      },
+      { rule: 'RecalldMeasureChanged', goldenSet: null, headline: 'Results per query 3 (normally 10)' },
     ]);
-    expect(changedMeasures(facts, NOON)).toEqual(['feedback_positive_ratio', 'results_per_answer', 'rbo']);
+    expect(changedMeasures(facts, NOON)).toEqual([
+      'feedback_positive_ratio',
+      'results_per_answer',
+      'latency_p95_seconds',
+      'rbo',
+    ]);
     expect(alertsOf(pipeline, factsAt(hours(24)), hours(24))).toEqual([]);
   });
 
