@@ -83,7 +83,7 @@ function exchange(send: () => ClientRequest, timeoutMs: number): Promise<Reply> 
     };
     // The status decides what happens to the batch, so it counts even if the body never ends.
     const giveUp = (reason: string): void => finish(head ?? { kind: 'failure', reason }, false);
-    const cancelTimer = startTimer(() => giveUp(`no answer within ${timeoutMs} ms`), timeoutMs);
+    const cancelTimer = startTimer(() => giveUp(`no response within ${timeoutMs} ms`), timeoutMs);
 
     const receive = (response: IncomingMessage): void => {
       const answer = {
@@ -97,7 +97,7 @@ function exchange(send: () => ClientRequest, timeoutMs: number): Promise<Reply> 
       response.on('data', (chunk: Buffer) => {
         bytes += chunk.length;
         chunks.push(chunk);
-        if (bytes > MAX_ANSWER_BYTES) giveUp('the answer is too long');
+        if (bytes > MAX_ANSWER_BYTES) giveUp('the response is too long');
       });
       response.on('end', () => finish({ ...answer, body: Buffer.concat(chunks).toString('utf8') }, true));
       response.on('error', (error) => giveUp(nameOf(error)));

@@ -75,7 +75,7 @@ function parse(body: string): Readonly<Record<string, unknown>> {
     const value: unknown = JSON.parse(body);
     if (typeof value === 'object' && value !== null) return value as Readonly<Record<string, unknown>>;
   } catch {
-    // The response comes from something between the client and the daemon; only its status is usable.
+    // The response comes from an intermediary, such as a proxy; only its status is usable.
   }
   return {};
 }

@@ -1,5 +1,5 @@
 /**
- * Sends queued items for a short time when the host's process ends, and reports undelivered items. Before that, nothing
+ * Sends queued items for a short time when the host's process ends, and reports undelivered items. Until then, nothing
  * in this file keeps the process alive unless a comment says so.
  */
 import process from 'node:process';

@@ -58,7 +58,7 @@ export function readTime(value: unknown, field: string): string | undefined {
   else if (typeof value === 'string') time = Date.parse(value);
   else if (value instanceof Date) time = value.getTime();
   if (time >= 0 && time <= LAST_TIME) return new Date(time).toISOString();
-  throw new InvalidField(`${field} must be a Date, milliseconds since the epoch or an ISO 8601 text`);
+  throw new InvalidField(`${field} must be a Date, milliseconds since the epoch or an ISO 8601 string`);
 }
 
 /** Returns the value; throws InvalidField if it is undefined. */
@@ -67,7 +67,7 @@ export function required<T>(value: T | undefined, field: string): T {
   return value;
 }
 
-/** Version of the package, repeated here because the client must find it in bundles and on every runtime. */
+/** Version of the package, repeated here because bundles do not contain package.json. */
 export const version = '0.1.0';
 
 export interface Settings {

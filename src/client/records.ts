@@ -276,14 +276,14 @@ function encodeEmbedding(embedding: Float32Array): string {
   return bytes.toString('base64');
 }
 
-/** The record object, and the headers of its string and vector. */
+/** Estimated size of the record object and of the headers of its string and vector. */
 const OVERHEAD_BYTES = 256;
 
-/** Bytes per number, as float32 or in base64. */
+/** Upper bound of the bytes per number: 4 as float32, 5.4 in base64. */
 const EMBEDDING_BYTES = 6;
 
 export interface ClientRecord {
-  /** Upper bound of the size of the item, in memory or on the wire, whichever is larger. */
+  /** Upper bound of the item's size in memory and on the wire. */
   readonly bytes: number;
   readonly json: string;
   readonly embedding: Float32Array | undefined;
@@ -291,7 +291,7 @@ export interface ClientRecord {
 
 /**
  * Serializes the item during the host's call. This takes microseconds. Later changes by the host do not affect the
- * item, its size is known, and, unlike a slice, it does not keep a larger string alive.
+ * item, its size is known, and, unlike a slice of a string, it does not keep the larger string alive.
  *
  * @param fields with their names on the wire; undefined fields are omitted
  */

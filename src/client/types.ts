@@ -72,7 +72,7 @@ export interface TrackedQuery {
   readonly stages?: Optional<readonly TrackedStage[]>;
   /** Why the retrieval failed. Only an Error's message is sent. */
   readonly error?: Optional<string | Error>;
-  /** At most 16 short tags, such as tenant or language. */
+  /** At most 16 segments to which the query belongs, such as its tenant or language. */
   readonly segments?: Optional<Readonly<Record<string, Optional<string | number | boolean>>>>;
   /** recalld stores only a keyed hash of the user id. */
   readonly userId?: Optional<Identifier>;

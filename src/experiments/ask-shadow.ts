@@ -53,7 +53,7 @@ interface Asking {
   readonly withText: boolean;
   depth(query: UnaskedQuery): number;
   /**
-   * @param found null for a failure
+   * @param found documents that the shadow returned; null if it failed
    * @returns null if no more queries can be compared now
    */
   compare(

@@ -10,7 +10,9 @@ import { refuseRepeats } from '../golden/config.ts';
 import { nameSchema } from '../platform/config/connection.ts';
 
 const shadow = z.strictObject({
-  name: nameSchema.describe('Name of the shadow. Keep the name for the same candidate.'),
+  name: nameSchema.describe(
+    'Name of the shadow. Results are stored under this name, so do not rename a shadow while you compare it.',
+  ),
   retriever: retrieverSchema.describe(
     'Candidate retriever for the pipeline. The candidate receives query texts and returns documents.',
   ),
@@ -77,7 +79,7 @@ export function refuseShadowWithoutParts(
   for (const [index, one] of pipeline.shadow.entries()) {
     for (const part of partsNeededBy(one.retriever)) {
       if (one[part] !== undefined || pipeline[part] !== undefined) continue;
-      const message = `is missing here and from the pipeline; the retriever of kind ${one.retriever.kind} requires it`;
+      const message = `is missing here and in the pipeline; the retriever of kind ${one.retriever.kind} requires it`;
       context.addIssue({ code: 'custom', path: ['shadow', index, part], message });
     }
   }
@@ -107,7 +109,7 @@ export const variantsSchema = z
           'name',
         ),
       )
-      .describe('Arms to compare. Each arm is compared with the first arm.'),
+      .describe('Arms to compare. The first arm is the baseline with which each other arm is compared.'),
     since: z.iso
       .date()
       .nullable()
@@ -121,7 +123,7 @@ export const variantsSchema = z
       .max(0.5)
       .default(0.02)
       .describe(
-        'Smallest relevant difference in a ratio. If the whole confidence interval is smaller, the verdict is `no_change`.',
+        'Smallest relevant difference in a ratio. If the whole confidence interval is closer to zero than this difference, the verdict is `no_change`.',
       ),
   })
   .describe('Variants of the service that are compared by feedback, clicks and judgments (docs/how-to/variants.md).');

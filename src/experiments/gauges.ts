@@ -1,4 +1,4 @@
-/** Metrics of shadows and variants. Stale values are withheld. */
+/** Metrics of shadows and variants. Stale values are not exported. */
 import type { Context } from '../core/context.ts';
 import { boundedSamples } from '../measures/measurements.ts';
 import { ageSeconds } from '../measures/rules/measurement.ts';

@@ -1,4 +1,7 @@
-/** Sends judged live queries to shadows, judges the shadows' results, and compares them daily with what users got. */
+/**
+ * Sends judged live queries to shadows, judges the shadows' results, and compares them daily with the results that
+ * users got.
+ */
 
 import type { FoundDocument } from '../connectors/retrievers/retriever.ts';
 import type { Context } from '../core/context.ts';
@@ -17,7 +20,7 @@ import type { ShadowAnswer, UnaskedQuery } from './sql/shadow-answers.ts';
 
 /**
  * Maximum age of a query. Queries are selected hourly, half an hour after they arrive. For older queries, the index may
- * differ from the index that answered the user.
+ * differ from the one that returned the user's results.
  */
 const PATIENCE_MS = 4 * HOUR_MS;
 
@@ -128,7 +131,7 @@ function contentsOf(
 }
 
 /**
- * Returns null if a document in either list has no grade; `later` if the budget is spent or the judge does not answer.
+ * Returns null if a document in either list has no grade; `later` if the budget is spent or the judge does not respond.
  */
 async function scorePairOf(
   context: Context,

@@ -6,13 +6,13 @@ const shadow = ['pipeline', 'shadow'] as const;
 
 export const experimentMetrics = {
   recalld_experiment_verdict: storedGauge(
-    'Verdict on a shadow or an arm for one measure: exactly one of regression, improvement, no_change, inconclusive and no_data is 1. Absent for arms while the session split differs from the declared shares. If a candidate is equal to its baseline, the probability that any measure ever reports a regression or an improvement is 0.01.',
+    'Verdict on a shadow or an arm for one measure: exactly one of regression, improvement, no_change, inconclusive and no_data is 1. Absent for arms while the session split differs from the declared shares. If a candidate is equal to its baseline, the probability that any measure ever reports a regression or an improvement is at most 0.01.',
     [...compared, 'verdict'],
   ),
   ...boundedGauges(
     {
       recalld_experiment_difference:
-        'Mean of a measure for a shadow or an arm minus the mean for its baseline. For a golden set, this is the value of the decisive test or, if there is none, of the latest test. For live traffic, it covers all days. Withheld if no data was added for three days.',
+        'Mean of a measure for a shadow or an arm minus the mean for its baseline. For a golden set, this is the value of the decisive test or, if there is none, of the latest test. For live traffic, it covers all days. Not exported if no data was added for three days.',
     },
     compared,
     '95 % for the one test on a golden set; 99 % for all comparisons on live traffic together, valid at every interim analysis',
@@ -29,10 +29,10 @@ export const experimentMetrics = {
         'Share of live queries for which the shadow returns different results, over seven days.',
     },
     shadow,
-    'Wilson, effective sessions',
+    'Wilson, over effective sessions',
   ),
   recalld_shadow_live_questions: storedGauge(
-    'Live queries in the last seven days that both sides answered (n of recalld_shadow_overlap).',
+    'Number of live queries in the last seven days whose two result lists were compared (n of recalld_shadow_overlap).',
     shadow,
   ),
   recalld_shadow_live_questions_total: {

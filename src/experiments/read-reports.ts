@@ -19,7 +19,7 @@ import { judgedSeries, trafficSeries } from './sql/interim-analyses.ts';
 const explanations: Readonly<Record<ExperimentVerdict, string>> = {
   regression: 'The candidate is worse.',
   improvement: 'The candidate is better.',
-  no_change: 'The candidate is as good: any difference is too small to matter.',
+  no_change: 'The candidate is as good as the baseline: any difference is too small to matter.',
   inconclusive: 'Undecided: a relevant difference is neither shown nor excluded.',
   no_data: 'There is too little data.',
 };
@@ -202,7 +202,7 @@ function sentenceOf(evidence: Evidence, difference: number, knownAfter: string):
     case 'enough':
       return `There is enough evidence: a difference of ${difference} would have been detected with 80 % probability.`;
     case 'days':
-      return `There will be enough evidence for a difference of ${difference} in about ${plural(evidence.days, 'day')}.`;
+      return `There will be enough evidence to detect a difference of ${difference} in about ${plural(evidence.days, 'day')}.`;
     case 'more_questions':
       return `More runs of these queries will not show a difference of ${difference}; about ${count(evidence.questions)} queries would.`;
     case 'unknown':

@@ -40,16 +40,18 @@ const comparisonSchema = z.object({
       explanation: z.string(),
     })
     .nullable()
-    .describe('When there is enough evidence for `difference`; null for `traffic`.'),
+    .describe('When there is enough evidence to detect `difference`; null for `traffic`.'),
   test: z
     .object({
       number: z.int().describe('Sequence number of the test, starting at 1.'),
       version: z.int(),
-      runs: z.int().describe('Number of run pairs over which the queries are averaged.'),
+      runs: z.int().describe('Number of run pairs over which the scores of each query are averaged.'),
       p: z.number(),
       alpha: z
         .number()
-        .describe('Significance level of the test; all comparisons of the shadow, including future ones, share 0.01.'),
+        .describe(
+          'Significance level of the test; all comparisons of the shadow, including future ones, share a false positive rate of 0.01.',
+        ),
       ci_method: z.string(),
       run_id: z.string(),
       baseline_run_id: z.string(),

@@ -22,7 +22,7 @@ export const samplingSchema = z
       .min(1)
       .default(600)
       .describe(
-        'Maximum number of queries sampled per minute. recalld halves the sampling rate until the queries fit.',
+        'Maximum number of queries sampled per minute. If more would be sampled, recalld halves the sampling rate as often as needed.',
       ),
     always_keep: z
       .array(z.enum(['zero_results', 'error', 'negative_feedback']))
@@ -35,7 +35,7 @@ export const samplingSchema = z
       .nullable()
       .default(null)
       .describe(
-        'Always samples queries whose best document scores below this value. Scores must be cosines. Null disables the rule.',
+        'Always samples queries whose best document scores below this value. Requires scores that are cosine similarities. Null disables the rule.',
       ),
   })
   .prefault({})
@@ -50,9 +50,18 @@ const presidioSchema = z
       .meta({ secret: 'url' }),
     headers: headersSchema,
     language: z.string().min(2).max(16).default('en').describe('Language of the texts that are sent to the analyzer.'),
-    score_threshold: z.number().min(0).max(1).default(0.5).describe('Entities with a lower score are ignored.'),
+    score_threshold: z
+      .number()
+      .min(0)
+      .max(1)
+      .default(0.5)
+      .describe('Minimum confidence score of an entity; entities with a lower score are ignored.'),
     entities: z
-      .array(z.string().regex(/^[A-Z][A-Z0-9_]*$/, { error: 'must be written like PERSON' }))
+      .array(
+        z.string().regex(/^[A-Z][A-Z0-9_]*$/, {
+          error: 'must consist of upper-case letters, digits and underscores, such as PERSON',
+        }),
+      )
       .min(1)
       .optional()
       .describe('Entity types to detect; default: all types that the service supports.'),
@@ -86,7 +95,9 @@ export const privacySchema = z
           name: z
             .string()
             .regex(/^[a-z][a-z0-9_]{0,31}$/, { error: 'must consist of lower-case letters, digits and underscores' })
-            .describe('Name of the placeholder: `employee_id` becomes [EMPLOYEE_ID].'),
+            .describe(
+              'Name of the pattern and its placeholder: text that matches `employee_id` is replaced by [EMPLOYEE_ID].',
+            ),
           regex: z.string().min(1).max(500).describe('JavaScript regular expression that matches the text to redact.'),
         }),
       )
@@ -133,7 +144,7 @@ const isolationRule = z
       .nullable()
       .default(null)
       .describe(
-        'Document field that is compared, from `results[].fields` or from document metadata in OpenTelemetry. If null, document ids are compared.',
+        'Document field whose value is compared with `allow`. recalld reads the field from `results[].fields`, or from the document metadata in OpenTelemetry spans. If null, document ids are compared.',
       ),
     allow: z
       .array(z.string().max(1024))
@@ -162,7 +173,7 @@ export const isolationSchema = z
   })
   .default([])
   .describe(
-    'Rules that restrict the documents that queries of a segment may return, for example to those of their tenant. recalld evaluates the rules on every live answer, before sampling; one violation pages.',
+    'Rules that restrict which documents the queries of a segment may return, for example only documents of their own tenant. recalld evaluates the rules on the results of every live query, sampled or not. A single violation fires a paging alert.',
   );
 
 export const episodesSchema = z
@@ -170,7 +181,7 @@ export const episodesSchema = z
     idle: durationSchema('1m', '24h')
       .default('10m')
       .describe(
-        'Time without a retrieval after which an episode is closed and measured. Later retrievals start a new one.',
+        'Time without a retrieval after which an episode is closed and measured. Later retrievals start a new episode.',
       ),
   })
   .prefault({})
@@ -193,7 +204,9 @@ export const retrievalToolsSchema = z
         .string()
         .min(1)
         .max(256)
-        .describe('Name of the tool: `gen_ai.tool.name`, `tool.name`, or the name of its span.'),
+        .describe(
+          'Name of the tool, as in the span attribute `gen_ai.tool.name` or `tool.name`, or as in the name of the span.',
+        ),
       text: jmespath
         .nullable()
         .default(null)
@@ -269,12 +282,14 @@ function capsSchema(group: KindGroup) {
 
 export const feedbackPolicySchema = z
   .strictObject({
-    // The default is on the safe side. If 0 means "retracted", `negative` makes the ratio too low, which you would
-    // notice. If 0 means "down", `neutral` would make the ratio 1 for any feedback, which you would not notice.
+    // `negative` is the safer default. If 0 means "retracted", `negative` makes the positive ratio too low, which you
+    // would notice. If 0 means "down", `neutral` would make the positive ratio always 1, which you would not notice.
     thumb_zero: z
       .enum(['negative', 'neutral'])
       .default('negative')
-      .describe('Meaning of a thumb value of 0: `negative` if thumbs are 1 and 0, `neutral` if they are 1, 0 and -1.'),
+      .describe(
+        'Meaning of a thumb value of 0. Set `negative` if the service sends 1 and 0; set `neutral` if it sends 1, 0 and -1.',
+      ),
     rating: scale.prefault({ min: 1, max: 5, positive_from: 4, negative_to: 2 }).describe('Scale of ratings.'),
     relevance: scale.prefault({ min: 0, positive_from: 1, negative_to: 0 }).describe('Scale of relevance grades.'),
     click: sentiment.default('positive').describe('Sentiment of a click.'),

@@ -13,13 +13,19 @@ import { createLiveWindows } from './sql/live-windows.ts';
 export interface LivePlan {
   readonly pipeline: string;
   readonly windowMs: number;
-  /** Length of the baseline before the window, for expected clicks and the usual share of positive feedback. */
+  /**
+   * Length of the baseline before the window, from which expected clicks and the usual share of positive feedback are
+   * learned.
+   */
   readonly baselineMs: number;
   readonly segmentKeys: readonly string[];
   readonly maxSegments: number;
   /** An episode is closed after this time without a retrieval. */
   readonly idleMs: number;
-  /** True if a check requires a measure of episodes. Without episodes, the measure then has a gap with a reason. */
+  /**
+   * True if a check requires a measure of episodes. If there are no episodes, the measure is then recorded as having no
+   * data, with the reason.
+   */
   readonly expectsEpisodes: boolean;
   /** True if all configured sampling rates are 1. */
   readonly samplesAll: boolean;
@@ -50,7 +56,10 @@ declare module '../core/context.ts' {
      * checks run every minute anyway.
      */
     reportViolations(pipelines: readonly string[]): void;
-    /** Starts an export to the configured folder. The export removes erased data from the files there. Never throws. */
+    /**
+     * Starts an export to the configured folder. The export also removes erased data from the files in the folder.
+     * Never throws.
+     */
     refreshExport(): void;
   }
   interface Context {

@@ -7,11 +7,11 @@ const MAX_DIMENSIONS = 16_384;
 
 /**
  * A list of numbers, or base64 of little-endian float32 values; parsed to a Float32Array. Hand-written, because
- * validating each number with zod would cost more than everything else.
+ * validating each number with zod would take longer than all other validation together.
  */
 export const embeddingSchema = z
   .custom<readonly number[] | string>((value) => Array.isArray(value) || typeof value === 'string', {
-    error: 'must be a list of numbers or a base64 text',
+    error: 'must be a list of numbers or a base64 string',
   })
   .transform((value, context): Float32Array => {
     const vector = vectorOfWire(value);

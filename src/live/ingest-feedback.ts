@@ -56,8 +56,8 @@ export async function ingestFeedback(
     if (isNew[position] === true) {
       meter.increment('recalld_feedback_total', { pipeline, kind, sentiment });
     }
-    // Promotes concurrently, because each call may wait for the redaction service. Includes repeated feedback, because
-    // its first promotion may have failed.
+    // Runs the promotions concurrently, because each may wait for the redaction service. Repeated feedback is promoted
+    // again, because the first promotion may have failed.
     if (sentiment === 'negative') promotions.push(promote(row));
   }
   await Promise.all(promotions);

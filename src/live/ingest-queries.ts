@@ -1,5 +1,6 @@
 /**
- * Ingests live queries: validates, samples, anonymizes and stores them. Reports only after the database has committed.
+ * Ingests live queries: validates, samples, anonymizes and stores them. Returns its report only after the database has
+ * committed the samples.
  */
 
 import type { Context } from '../core/context.ts';
@@ -142,8 +143,8 @@ function traitsOf(query: LiveQuery, outcome: QueryOutcome, hasNegativeFeedback: 
 }
 
 /**
- * Removes the text, the vector and most results from a stored sample, because a later change of the sample's
- * probability does not need them.
+ * Removes the text, the vector and most results from the buffered copy of a stored sample, because a later change of
+ * the sample's probability does not need them.
  */
 function outlineOf(query: LiveQuery): LiveQuery {
   const episode = query.episode === null ? null : { ...query.episode, originalText: null };
@@ -215,7 +216,10 @@ function similarityOf({ results }: LiveQuery): number | null {
   return best !== null && best >= -1 && best <= 1 ? best : null;
 }
 
-/** Sums a batch by pipeline and outcome, so that the batch needs one row per sum instead of one per query. */
+/**
+ * Counts the queries of a batch by pipeline and outcome, so that the batch needs one row per count instead of one per
+ * query.
+ */
 class ArrivalTally {
   readonly now: Date;
   /** An array is faster than a map here, because a batch rarely contains more than one pipeline and a few outcomes. */

@@ -234,12 +234,12 @@ export const liveQuerySchema = z.strictObject({
   stages: stagesSchema
     .nullish()
     .describe(
-      'Intermediate stages of the retriever, such as candidates and reranked, in order. Only the ranks of the final results are stored, not the lists.',
+      'Intermediate stages of the retriever, such as candidates and reranked, in order. recalld stores the rank of each final result in each stage, not the lists.',
     ),
   error: shortText
     .nullish()
     .describe('Short error message; omit it if the retrieval succeeded. It is stored in the same way as query text.'),
-  segments: segmentsSchema.nullish().describe('Segments of the traffic, such as tenant or language.'),
+  segments: segmentsSchema.nullish().describe('Segments to which the query belongs, such as its tenant or language.'),
   user_id: identifier.nullish().describe('User id, of which only a keyed hash is stored.'),
   versions: z
     .strictObject({

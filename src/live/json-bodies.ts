@@ -55,7 +55,7 @@ export function createJsonBodyReader() {
   ): Promise<Iterable<ParsedItems<Item>>> => unpackEach(await pool.run(name, json, never, json.flatMap(movable)));
   return {
     /**
-     * Parses the live queries in a body into batches that the main thread can ingest at once.
+     * Parses the live queries in a body into batches that the main thread ingests one at a time.
      *
      * @param json pieces of the body; they may be transferred to the thread, so the caller must not use them afterwards
      * @throws RecalldError body_unreadable

@@ -224,7 +224,7 @@ export async function createLiveIngest(context: Context, cleanups: CleanupStack)
   return {
     ingestQueries: (queries: readonly LiveQuery[]) => ingestQueries(context, state, queries),
     ingestFeedback: (items: readonly Feedback[]) => ingestFeedback(context, feedback, promote, items),
-    /** Buffers fragments that may complete earlier or later live queries. */
+    /** Buffers fragments that may complete live queries that arrived earlier or arrive later. */
     bufferFragments: createFragmentBuffer(context, live, personalDataOf('none', { text: 'hash', patterns: [] })),
     recordUnreadable: createUnreadableRecorder(context),
     /** Updates the number of replicas that share the sampling cap. Must be called about once a minute. */
@@ -235,12 +235,12 @@ export async function createLiveIngest(context: Context, cleanups: CleanupStack)
   };
 }
 
-/** Maximum number of distinct kinds to remember. */
+/** Maximum number of distinct kinds of unreadable spans to remember. */
 const MAX_KINDS = 1000;
 
 /**
  * Records retriever spans that did not produce a live query, for `recalld doctor`. Stores repeated records of the same
- * kind at most once a minute. Never rejects, because the loss of these records is harmless: they contain no user data.
+ * kind at most once a minute. Never rejects, because losing these records is harmless: they only help to find faults.
  */
 function createUnreadableRecorder({ db, clock, logger }: Context) {
   const waiting = new Map<string, UnreadableRetriever>();

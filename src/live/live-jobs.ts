@@ -43,7 +43,7 @@ export function liveIntervalSeconds(now: Date): number {
   return longestGapSeconds({ expression: measureLiveTrafficJob.cron ?? '0 0 * * *', timezone: 'UTC' }, now);
 }
 
-/** Returns the retention of live queries by pipeline of the config. */
+/** Returns the retention of live queries for each configured pipeline. */
 export function retentionDaysOf({ pipelines }: Config): ReadonlyMap<string, number> {
   return new Map(pipelines.map(({ name, privacy }) => [name, privacy.retention_days]));
 }
@@ -78,21 +78,21 @@ const dropTraceFragmentsJob = defineCronJob({
 
 const eraseLateArrivalsJob = defineCronJob({
   name: 'erase-late-arrivals',
-  does: 'Erases data of erased users and queries that arrived after the erasure.',
+  does: 'Erases data that arrived late: after its user or query had been erased.',
   cron: '50 * * * * *',
   timeoutMs: 60_000,
   async handle(context: Context) {
     const { db, clock, logger, hooks } = context;
     const erased = await db.live.traffic.eraseLate([...(await allRetentionDays(context)).keys()], clock.now());
     if (erased.queries + erased.feedback === 0) return;
-    logger.info('erased late data of erased users and queries', { ...erased });
+    logger.info('erased data that arrived after its user or query had been erased', { ...erased });
     hooks.refreshExport();
   },
 });
 
 const maintainPartitionsJob = defineJob({
   name: 'maintain-partitions',
-  does: 'Creates upcoming partitions of live queries, feedback and measurements, and deletes data past its retention: partitions, sentinel runs, incidents, check history, expired console sessions, the audit log and erasure records.',
+  does: 'Creates upcoming partitions of live queries, feedback and measurements, and deletes data past its retention: partitions, sentinel runs, incidents, check history, expired console sessions, audit log entries and erasure records.',
   payload: z.strictObject({}),
   concurrency: 1,
   attempts: 5,
@@ -134,7 +134,7 @@ export const measureLiveTrafficJob = defineCronJob({
 
 export const reportViolationsJob = defineJob({
   name: 'report-violations',
-  does: 'Evaluates the checks of a pipeline as soon as a live answer violates one of its isolation rules, and diagnoses the incident.',
+  does: 'Evaluates the checks of a pipeline as soon as the results of a live query violate one of its isolation rules, and diagnoses the incident.',
   payload: z.strictObject({ pipeline: z.string().min(1) }),
   concurrency: 1,
   attempts: 3,

@@ -70,13 +70,13 @@ function gapReason(measure: EpisodeMeasure, have: number, episodes: number): str
 }
 
 interface TaggedEpisode extends SampledEpisode {
-  /** Uses only configured segments, from the first step. */
+  /** Values of the configured segments in the first step. */
   readonly tags: Readonly<Record<string, string>>;
 }
 
 /**
- * Reads the episodes whose last step is in the window, at least the idle time before the end of the window. Such an
- * episode is closed. A late step is included in the next measurement.
+ * Reads the episodes that were closed in the window: their last step is in the window, and at least the idle time
+ * before its end. A step that arrives late is included in the next measurement.
  *
  * @param halvings as for `LiveWindows.steps`
  */

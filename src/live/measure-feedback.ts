@@ -19,10 +19,10 @@ import {
 
 export const POSITIVE_RATIO = 'feedback_positive_ratio';
 export const DROP_EVIDENCE = 'feedback_drop_evidence_ratio';
-/** Positive share before the window, stored with the counts that later comparisons need. */
+/** Measure of the positive share before the window, stored with the counts that later comparisons need. */
 export const FEEDBACK_BASELINE = 'feedback_baseline_positive_ratio';
 
-/** Number of opinions per basis, stored with the combined ratio. */
+/** Number of explicit and of implicit opinions, stored with the combined ratio. */
 export interface FeedbackDetails extends Readonly<Record<string, unknown>> {
   readonly explicit: OpinionCounts;
   readonly implicit: OpinionCounts;
@@ -166,7 +166,7 @@ async function currentBaseline(
   return { ...baseline, untilMs: endMs };
 }
 
-/** Returns true if an outcome is older than a time, or if there is no stored outcome. */
+/** Returns true if an outcome is older than `ms`, or if there is no stored outcome. */
 function isOlder(outcome: { readonly ageSeconds: number } | null | undefined, ms: number): boolean {
   return outcome == null || outcome.ageSeconds * 1000 >= ms;
 }

@@ -6,14 +6,12 @@ export const liveMeasurementMetrics = {
     'Number of sampled queries or episodes in a live traffic measure (its n).',
     ['pipeline', 'segment', 'measure'],
   ),
-  recalld_live_measure_no_data: storedGauge('1 while a live traffic measure has no data, with the reason.', [
-    'pipeline',
-    'segment',
-    'measure',
-    'reason',
-  ]),
+  recalld_live_measure_no_data: storedGauge(
+    '1 while a live traffic measure has no data; the label `reason` says why.',
+    ['pipeline', 'segment', 'measure', 'reason'],
+  ),
   recalld_feedback_drop_evidence_ratio: storedGauge(
-    'E-value of a drop in the share of positive feedback by more than 5 points within the trailing window, relative to the threshold of RecalldFeedbackFell. The alert fires at 1. The value returns to 0 once the latest feedback has recovered. If there is no drop, it reaches 1 at most as often as alerts.false_pages.per_pipeline allows.',
+    'E-value of a drop in the share of positive feedback by more than 5 percentage points within the trailing window, relative to the threshold of RecalldFeedbackFell. The alert fires at 1. The value returns to 0 once the latest feedback has recovered. If there is no drop, it reaches 1 at most as often as alerts.false_pages.per_pipeline allows.',
     ['pipeline'],
   ),
   recalld_feedback_latest_positive_ratio: storedGauge(
@@ -47,7 +45,7 @@ export const liveMeasurementMetrics = {
     ['pipeline'],
   ),
   recalld_live_measure_last_success_timestamp_seconds: storedGauge(
-    'Time when the live traffic of a pipeline was last measured. Values older than 3 job intervals are withheld.',
+    'Time when the live traffic of a pipeline was last measured. Values older than 3 job intervals are not exported.',
     ['pipeline'],
   ),
 } as const;
@@ -55,18 +53,18 @@ export const liveMeasurementMetrics = {
 export const isolationMetrics = {
   recalld_live_isolation_violations_total: {
     type: 'counter',
-    help: 'Live answers with a document that an isolation rule does not allow. Every answer is evaluated, sampled or not. A retry is not counted again.',
+    help: 'Live queries that returned a document that an isolation rule does not allow. Every query is evaluated, sampled or not. A retry is not counted again.',
     labels: ['pipeline', 'rule'],
     source: 'process',
   },
   recalld_live_isolation_unchecked_total: {
     type: 'counter',
-    help: 'Live answers that an isolation rule could not check: segment_missing (the query lacks the segment), document_unidentified (a document has no id of its own) or field_missing (a document lacks the field).',
+    help: 'Live queries that an isolation rule could not check: segment_missing (the query lacks the segment), document_unidentified (a document has no id of its own) or field_missing (a document lacks the field).',
     labels: ['pipeline', 'rule', 'reason'],
     source: 'process',
   },
   recalld_live_isolation_violations: storedGauge(
-    'Live answers of the last hour with a document that an isolation rule does not allow.',
+    'Live queries in the last hour that returned a document that an isolation rule does not allow.',
     ['pipeline', 'rule'],
   ),
 } as const satisfies Record<string, MetricDefinition>;

@@ -1,4 +1,4 @@
-/** Exports the latest live traffic and feedback measurements as gauges. Values that are too old are withheld. */
+/** Exports the latest live traffic and feedback measurements as gauges. Values that are too old are not exported. */
 import type { Context } from '../core/context.ts';
 import { HOUR_MS } from '../core/time.ts';
 import { boundedSamples, type LatestMeasurement, type MeasuredRows, valueSamples } from '../measures/measurements.ts';
@@ -90,8 +90,8 @@ function stageSamples({ pipeline, newest, gap }: LatestMeasurement, isTrusted: I
 }
 
 /**
- * Counts the answers of the last hour that violate an isolation rule; 0 for a rule without violations, so that its
- * alert resolves.
+ * Counts the live queries in the last hour whose results violate an isolation rule; 0 for a rule without violations, so
+ * that its alert resolves.
  */
 export async function readIsolationGauges({ db, clock, config }: Context): Promise<GaugesAt> {
   const rules = config.pipelines.flatMap(({ name: pipeline, isolation }) =>

@@ -89,7 +89,8 @@ const none: readonly number[] = [];
 /**
  * Reads the samples in a window. If there are more than `maxSamples`, repeatedly halves the probability of selecting a
  * session until the expected number of samples fits. Measures stay unbiased; only their confidence intervals widen. The
- * number of halvings depends only on the number of samples, unless large sessions still exceed twice the limit.
+ * number of halvings depends only on the number of samples, unless large sessions keep the number of selected samples
+ * above twice the limit.
  *
  * @param segmentKeys segment keys to read; others are dropped
  * @throws the reason of `signal` when it aborts, and RecalldError database_unreachable

@@ -48,7 +48,7 @@ export async function replayIsolation(
 function newTally({ name: rule }: ParsedRule) {
   return {
     rule,
-    /** Number of sampled queries that the rule allows. */
+    /** Number of sampled queries whose results the rule allows. */
     allowed: 0,
     violated: 0,
     /**

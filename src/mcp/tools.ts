@@ -111,7 +111,7 @@ export const mcpTools: readonly Tool[] = [
         .record(z.string(), z.string())
         .default({})
         .describe(
-          "The query's tags, which a filter may need: tags of a golden query, or any tags if the key has scope admin.",
+          'Tags of the query, which a filter of the retriever may need. A key without the scope admin may only send tags that a golden query has.',
         ),
     }),
     answer: async (context, { tags, ...request }, signal, choosesTags) => {
@@ -126,9 +126,9 @@ export const mcpTools: readonly Tool[] = [
     pipelines: 'id',
     input: z.strictObject({
       run_id: z.string(),
-      query_id: z.string().optional().describe('Only this query in the run.'),
-      document: z.string().optional().describe('Only this document.'),
-      limit: limit(MAX_EXPLAINED, DEFAULT_EXPLAINED).describe('Maximum number of queries.'),
+      query_id: z.string().optional().describe('Explain only this query of the run.'),
+      document: z.string().optional().describe('Explain only this document.'),
+      limit: limit(MAX_EXPLAINED, DEFAULT_EXPLAINED).describe('Maximum number of queries to explain.'),
     }),
     answer: async (context, { run_id: run, query_id: queryId, document, limit: max }, signal) => {
       const asked = { run, queryId, document, k: 10, limit: max };

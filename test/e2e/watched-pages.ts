@@ -70,7 +70,7 @@ export function describePages(watched: () => WatchedService): void {
         ['/pipelines/docs/golden/faq/labels', 'Search the store now'],
         ['/pipelines/docs/density?range=7d', 'crypto wallet'],
         ['/pipelines/docs/traffic?range=6h', 'Positive, by segment'],
-        ['/pipelines/docs/traffic?range=24h', 'Final results in its top'],
+        ['/pipelines/docs/traffic?range=24h', 'Final results in top documents'],
         ['/checks?pipeline=docs', 'Firing'],
         ['/checks?from=2026-01-01T00:00&until=2026-01-02T00:00', 'No check changed its verdict in this period'],
         ['/checks?pipeline=docs&check=gone', 'The check "gone" is no longer configured'],

@@ -31,7 +31,7 @@ PIPELINES = [f"test-{number}" for number in range(60)]
 
 
 class Program:
-    """A process whose output is read as it comes."""
+    """A process whose output is read while it runs."""
 
     def __init__(self, command: list[str], cwd: Path, env: Optional[dict[str, str]] = None) -> None:
         settings = {**os.environ, "NO_PROXY": "*", "PYTHONUNBUFFERED": "1", **(env or {})}
@@ -49,7 +49,7 @@ class Program:
         self._lines.put(None)
 
     def wait_for(self, pattern: str, times: int = 1, timeout: float = 120) -> re.Match[str]:
-        """Returns the match in the line that is the last of so many matching lines."""
+        """Waits for this number of lines that match the pattern, and returns the match in the last of them."""
         until = time.monotonic() + timeout
         while True:
             try:
@@ -65,7 +65,7 @@ class Program:
                 return found
 
     def stop(self, sent: int = signal.SIGTERM) -> str:
-        """Ends the process in order. Returns its whole output."""
+        """Sends a signal, waits for the process to end, and returns its whole output."""
         if self.process.poll() is None:
             self.process.send_signal(sent)
         try:
@@ -129,7 +129,7 @@ class Daemon:
         return json.loads(done.stdout)
 
     def exported(self, table: str, pipeline: str) -> list[dict[str, Any]]:
-        """What `recalld export` writes, in the order in which it occurred."""
+        """Returns the rows that `recalld export` writes, in the order in which they occurred."""
         self._exports += 1
         folder = self._folder / f"export-{self._exports}"
         line = ["export", "--to", str(folder), "--tables", table, "--pipeline", pipeline, "--format", "jsonl"]
@@ -163,12 +163,12 @@ _unused = iter(PIPELINES)
 
 @pytest.fixture
 def pipeline() -> str:
-    """A pipeline of its own for each test."""
+    """Returns the name of a pipeline that no other test uses."""
     return next(_unused)
 
 
 class Service:
-    """A web service or worker of this folder that reports to the daemon."""
+    """A web service or worker from the folder `programs` that reports to the daemon."""
 
     def __init__(self, daemon: Daemon, pipeline: str, command: list[str], env: Optional[dict[str, str]] = None) -> None:
         settings = {"RECALLD_URL": daemon.url, "RECALLD_PIPELINE": pipeline, **(env or {})}
@@ -188,7 +188,7 @@ def start(daemon: Daemon, pipeline: str) -> Iterator[Any]:
     services: list[Service] = []
 
     def begin(command: str, ready: str, times: int = 1, env: Optional[dict[str, str]] = None) -> Service:
-        # Not every server says which port it was given for port 0.
+        # Not every server prints the port that the operating system chose for port 0.
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]

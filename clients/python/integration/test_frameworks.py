@@ -1,4 +1,4 @@
-"""Middleware and callbacks in the frameworks that they are for."""
+"""Tests the middleware and the callbacks of the client within their frameworks."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_django_gives_its_queries_a_hash_of_the_session(
         assert headers["x-recalld-query-id"] == rows[text]["query_id"]
         assert (rows[text]["trace_id"], rows[text]["segments"]) == (TRACE, {"tenant": "acme"})
         assert rows[text]["found"] == [("kb-1", None), ("kb-2", None)]
-    # The first request had no session yet, so its trace counts as one.
+    # The first request had no session yet, so recalld used its trace as the session.
     assert rows["second"]["session_hash"] == rows["third"]["session_hash"] != rows["first"]["session_hash"]
 
 

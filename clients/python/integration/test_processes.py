@@ -1,4 +1,4 @@
-"""The client in the processes of real servers and workers, which end by a signal before a batch is due."""
+"""Tests the client in real servers and workers that a signal ends before their batch is due."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def settings_of(daemon: Daemon, pipeline: str, **env: str) -> dict[str, str]:
 
 
 def ask(service: Any, path: str, count: int = 40) -> set[str]:
-    """Sends requests at the same time. Returns the process ids in the answers."""
+    """Sends requests at the same time. Returns the process ids in the responses."""
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         return {body for body, _ in pool.map(lambda number: service.get(path.format(number)), range(count))}
 

@@ -1,4 +1,4 @@
-"""What `recalld.read` returns from a daemon, and the notebook among the examples."""
+"""Tests `recalld.read` with a real daemon, and runs the example notebook."""
 
 from __future__ import annotations
 

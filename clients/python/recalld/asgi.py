@@ -23,7 +23,7 @@ _SHUTDOWN_SECONDS = 2.0
 
 class RecalldMiddleware:
     """Adds shared fields to the queries of a request. Also sends buffered items when the server shuts down, because
-    uvicorn ends its process with a signal, and no other code runs then.
+    uvicorn ends its process with a signal, after which no exit handler runs.
 
     context: a function that returns fields of `recalld.context` for an ASGI scope, such as the session. It is called at
     the first query of a request. The trace id comes from the header `traceparent`.
@@ -71,7 +71,8 @@ class RecalldMiddleware:
         return send_with_header
 
     async def _live(self, scope: _Scope, receive: _Receive, send: _Send) -> None:
-        """Runs the application's lifespan, or answers in its place if the application has none, like Django."""
+        """Runs the application's lifespan, or responds in place of an application that has none, such as one of
+        Django."""
         has_started = is_over = False
 
         async def send_after_flush(message: _Message) -> None:

@@ -34,12 +34,13 @@ class Client:
     first, and counts them. The client also works in forked processes, such as those of gunicorn and Celery.
 
     url: address of recalld. api_key: a key with the scope `ingest`. pipeline: name of a pipeline in recalld's config.
-    max_queue, max_queue_bytes: maximum of buffered and in-flight items. batch_size: items per request, at most 1,000.
-    flush_interval: maximum wait of an item in seconds. timeout: seconds per request.
-    sample_rate: share of sessions (without one: of episodes, else of queries) that is sent, 0 to 1; recalld weights them
-    accordingly.
+    max_queue, max_queue_bytes: maximum number and total size of buffered and in-flight items. batch_size: items per
+    request, at most 1,000. flush_interval: seconds that an item waits for its batch to fill up. timeout: seconds per
+    request.
+    sample_rate: share of sessions that is sent, 0 to 1. Queries without a session are sampled by episode, and queries
+    without either are sampled individually. recalld weights the sampled queries accordingly.
     on_drop: called with a Drop, in the calling thread or the delivery thread; must return quickly. Without it, the first
-    drop of each kind is logged as a warning.
+    drop for each reason is logged as a warning.
     """
 
     def __init__(
@@ -99,9 +100,9 @@ class Client:
         sampling: Optional[Mapping[str, float]] = None,
         episode: Optional[Episode] = None,
     ) -> str:
-        """Reports a query with its results, best first, and returns the query id, which feedback refers to. The fields are
-        the same as in POST /v1/queries. `results` may be omitted only if there is an `error`. Fields that are not given are
-        those of the surrounding `recalld.context`."""
+        """Reports a query with its results, best first, and returns the query id for feedback. The fields are the same as
+        in POST /v1/queries. `results` may be omitted only if there is an `error`. Fields that are not given are taken from
+        the surrounding `recalld.context`."""
         own = {
             "results": results,
             "text": text,
@@ -124,8 +125,8 @@ class Client:
         return self.track_fields(own, current())
 
     def track_fields(self, own: Mapping[str, Any], context: Optional[Context]) -> str:
-        """Reports a query as `track` does, for this package's integrations. `results` may be a function, whose errors
-        are then counted."""
+        """Reports a query as `track` does, for this package's integrations. `results` may be a function; if it
+        raises an error, the query is dropped and counted as invalid."""
         try:
             name = identifier(own.get("id"), "id") or str(uuid.uuid4())
         except InvalidField:
@@ -217,13 +218,13 @@ class Client:
         return self._delivery.flush(timeout)
 
     def close(self, timeout: float = 5.0) -> bool:
-        """Accepts no more items and sends buffered items for at most `timeout` seconds; drops the rest. Returns True if
-        none was left."""
+        """Accepts no more items and sends buffered items for at most `timeout` seconds; drops the rest. Returns False if
+        items had to be dropped because the time was over."""
         forget(self._delivery)
         return self._delivery.close(timeout)
 
     def stats(self) -> Stats:
-        """Returns how many items this process has offered, sent, buffered and dropped."""
+        """Returns how many items of this process were offered, sent, buffered and dropped."""
         return self._delivery.stats(self._problems)
 
     async def aflush(self, timeout: float = 5.0) -> bool:

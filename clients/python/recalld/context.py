@@ -22,14 +22,14 @@ class Context:
 
     @property
     def fields(self) -> Mapping[str, Any]:
-        """The fields of this block and, where it has none, of the blocks around it. Read at the first query of the block,
-        when inner middleware has set the session and the user of a request."""
+        """The fields of this block. A field that the block does not set is taken from the blocks around it. Read only at the
+        first query of the block, because inner middleware has set the session and the user of the request by then."""
         if self._fields is None:
             own: Dict[str, Any] = {}
             try:
                 own = dict(self._read())
             except Exception as error:
-                # The message of an error of the host may quote personal data.
+                # The error comes from the host, so its message may quote personal data.
                 logger.warning("The context of a request cannot be read: %s.", type(error).__name__)
             outer = {} if self._around is None else self._around.fields
             self._fields = merged(outer, own)
@@ -80,8 +80,8 @@ def context(
     versions: Optional[Mapping[str, str]] = None,
     episode: Optional[Episode] = None,
 ) -> contextlib.AbstractContextManager[Context]:
-    """Sets fields of all queries that are tracked in a `with` block, also in the tasks and threads that inherit its
-    context variables. Arguments of `track` take precedence; segments are merged."""
+    """Sets fields for all queries that are tracked in a `with` block, also in tasks and threads that inherit the context
+    variables of the block. Arguments of `track` take precedence; segments are merged."""
     fields = {
         "session_id": session_id,
         "user_id": user_id,

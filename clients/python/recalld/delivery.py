@@ -1,4 +1,4 @@
-"""A bounded buffer, and the thread that sends it: one batch at a time, retried until recalld accepts or rejects it."""
+"""A bounded buffer, and the thread that sends its items: one batch at a time, retried until recalld accepts or rejects it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ _REASONS = ("invalid", "oversized", "overflow", "rejected", "closed", "disabled"
 @dataclass(frozen=True)
 class Drop:
     """Items that were not delivered. reason: invalid (an invalid argument), oversized (more than 1 MiB), overflow (the buffer
-    was full), rejected (by recalld), closed, disabled (no valid url or key), failed (a bug in the client).
+    was full), rejected (by recalld), closed (the client was closed), disabled (no valid url or key), failed (a bug in the
+    client).
     detail: the invalid field or the rejection code; never query text."""
 
     reason: str
@@ -39,7 +40,8 @@ class Drop:
 class Stats:
     """Counts of items. Invariant: offered = sampled_out + sent + pending + sum of dropped.
 
-    sampled_out: queries outside the `sample_rate`. duplicates: sent items that recalld had already stored. last_error: why the last request failed, None if it succeeded.
+    sampled_out: queries that `sample_rate` excluded. duplicates: sent items that recalld had already stored.
+    last_error: why the last request failed; None if it succeeded.
     problems: sentences about invalid constructor arguments."""
 
     offered: int
@@ -76,7 +78,8 @@ class Delivery:
         self.start_empty()
 
     def start_empty(self) -> None:
-        """Resets the state, also in a forked child: the parent sends the buffered items, and its thread does not exist here."""
+        """Resets the state. Also called in a forked child, because the parent sends the buffered items, and the parent's
+        thread does not exist in the child."""
         # Reentrant, because a signal handler may call track() while the same thread holds the lock.
         self._changed = threading.Condition(threading.RLock())
         self._waiting: Deque[Tuple[str, bytes]] = collections.deque()
@@ -101,7 +104,7 @@ class Delivery:
             self._drop("overflow", self._push(path, item), "the buffer was full")
 
     def refuse(self, reason: str, detail: str) -> None:
-        """Counts a call, and drops its item at once."""
+        """Counts a call whose item is dropped without being buffered."""
         with self._changed:
             self._offered += 1
         self._drop(reason, 1, detail)
@@ -119,7 +122,7 @@ class Delivery:
             return self._changed.wait_for(lambda: self._left() >= target, timeout)
 
     def start_closing(self) -> None:
-        """Accepts no more items, and sends those that are buffered at once."""
+        """Accepts no more items, and immediately sends the buffered items."""
         with self._changed:
             self._closing = True
             self._changed.notify_all()
@@ -195,8 +198,8 @@ class Delivery:
         self._tell(reason, count, detail)
 
     def _tell(self, reason: str, count: int, detail: str) -> None:
-        """Calls `on_drop`, never while holding the lock, because the callback may be slow. Without one, logs the first drop
-        for each reason."""
+        """Calls `on_drop`, never while holding the lock, because the callback may be slow. Without a callback, logs the
+        first drop for each reason."""
         if count == 0:
             return
         try:
@@ -292,7 +295,8 @@ class Delivery:
         self._tell(reason, lost, detail)
 
     def _pause(self, seconds: float) -> None:
-        """Waits between attempts. After close(), the first wait is skipped, so one more attempt follows at once."""
+        """Waits between attempts. After close(), the first wait is skipped, so that one more attempt follows
+        immediately."""
         with self._changed:
             self._changed.wait_for(lambda: self._stopped or (self._closing and not self._hurried), seconds)
             self._hurried = self._closing

@@ -30,7 +30,7 @@ def middleware(get_response: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
     def fields(request: Any) -> Mapping[str, Any]:
         own: Dict[str, Any] = {"trace_id": trace_id_of(request.headers.get("traceparent"))}
-        # Anyone who reads the key itself could take over the session.
+        # Only a hash is sent, because anyone who reads the session key could take over the session.
         key = getattr(getattr(request, "session", None), "session_key", None)
         if key:
             own["session_id"] = hashlib.sha256(str(key).encode()).hexdigest()[:32]

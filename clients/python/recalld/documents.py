@@ -8,7 +8,7 @@ from typing import Any, Iterable, List, Mapping, Optional
 
 from .records import MOST_RESULTS, Document, InvalidField
 
-# The daemon looks for the ids of traced documents in the same order.
+# The daemon searches traced documents for an id in the same order.
 _ID_KEYS = ("chunk_id", "document_id", "doc_id", "id", "file_id", "doc_uri", "source")
 _TEXT_KEYS = ("page_content", "text", "content")
 _METADATA = ("metadata", "meta", "payload")
@@ -16,12 +16,12 @@ _SCORE_KEYS = ("relevance_score", "score")
 
 
 def documents_of(answer: Any) -> List[Document]:
-    """Returns the documents of a list of ids, mappings, objects (of LangChain, LlamaIndex, Haystack and many stores) or pairs
-    of a document and its score. Raises InvalidField for anything else."""
+    """Returns the documents of a list. An element may be an id, a mapping, a document object (of LangChain, LlamaIndex,
+    Haystack and many stores), or a pair of a document and its score. Raises InvalidField for anything else."""
     if answer is None:
         return []
     if isinstance(answer, (str, bytes, Mapping)) or not isinstance(answer, Iterable):
-        raise InvalidField("the retriever's answer is not a list of documents; pass results= to the decorator")
+        raise InvalidField("the retriever did not return a list of documents; pass results= to the decorator")
     # One more than allowed, so that a longer list is rejected rather than truncated.
     return [document_of(one) for one in itertools.islice(answer, MOST_RESULTS + 1)]
 
@@ -64,7 +64,7 @@ def document_of(given: Any) -> Document:
     if isinstance(given, Mapping) and isinstance(given.get("fields"), Mapping):
         document["fields"] = given["fields"]
     if not document.keys() & {"id", "text"}:
-        raise InvalidField("a document of the retriever's answer has neither an id nor a text; pass results= to the decorator")
+        raise InvalidField("the retriever returned a document that has neither an id nor a text; pass results= to the decorator")
     return document
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _EXIT_SECONDS = 2.0
 
-# Weak references: the thread of a client with buffered items keeps the client alive.
+# Weak references suffice, because the thread of a client with buffered items keeps the client alive.
 _open: weakref.WeakSet[Delivery] = weakref.WeakSet()
 _watched_pid: Optional[int] = None
 
@@ -29,7 +29,7 @@ def forget(delivery: Delivery) -> None:
 
 
 def watch_this_process() -> None:
-    """Registers handlers for the cases in which a process ends without atexit. Children of multiprocessing and of
+    """Registers handlers for processes that end without running atexit handlers. Children of multiprocessing and of
     Celery's prefork pool end with os._exit. Uses only modules that the host has already imported."""
     global _watched_pid
     if _watched_pid == os.getpid():

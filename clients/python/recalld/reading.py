@@ -29,7 +29,7 @@ class RecalldError(Exception):
 
 
 class Rows(List[Dict[str, Any]]):
-    """Rows of an answer, as JSON objects."""
+    """Rows of a response, as JSON objects."""
 
     def to_pandas(self) -> pandas.DataFrame:
         """Returns a data frame. Nested objects become columns such as `metrics.ndcg@10.mean`, and times become timestamps in
@@ -57,8 +57,8 @@ def read(
     """Reads a GET endpoint of the HTTP API (docs/reference/http.md), for example `read("golden-runs", pipeline="faq")`.
 
     path: the endpoint without `/v1/`. parameters: its parameters; use `from_` for `from`.
-    rows: path of the list within the answer, such as `measures.query_density.series`; default: the items of a list, or
-    the whole answer as one row. Reads all pages, up to `max_rows` rows.
+    rows: path of the list within the response, such as `measures.query_density.series`; default: the field `items`, or
+    the whole response as one row if it has no such field. Reads all pages, up to `max_rows` rows.
     url: default RECALLD_URL, else http://127.0.0.1:8321. api_key: default RECALLD_API_KEY; needs the scope `read`.
 
     Raises RecalldError if recalld cannot be reached or rejects the request.
@@ -90,7 +90,7 @@ def _rows_of(answer: Dict[str, Any], place: Optional[str]) -> List[Dict[str, Any
     for name in place.split("."):
         if not isinstance(value, dict) or name not in value:
             known = ", ".join(value) if isinstance(value, dict) else "none"
-            raise RecalldError(f"The answer has no {place}: there is no {name}; its fields are: {known}.")
+            raise RecalldError(f"The response has no {place}: there is no field {name}. The fields at that place are: {known}.")
         value = value[name]
     listed = value if isinstance(value, list) else [] if value is None else [value]
     return [one if isinstance(one, dict) else {"value": one} for one in listed]

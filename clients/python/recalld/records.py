@@ -45,7 +45,7 @@ class _NamedStage(TypedDict):
 
 class Stage(_NamedStage, total=False):
     """The output of one retriever stage, such as candidate search or a reranker. `side` is true for parallel stages, whose
-    results are joined later."""
+    results are merged later."""
 
     latency_ms: Optional[float]
     results: Optional[Iterable[Union[Identifier, Document]]]
@@ -57,8 +57,8 @@ class _NamedEpisode(TypedDict):
 
 
 class Episode(_NamedEpisode, total=False):
-    """A turn of an agent: one need of a user, for which the agent may retrieve several times. `id` is the same for all
-    retrievals of the turn. `step` is the position of the retrieval; by default they are ordered by `occurred_at`.
+    """A turn of an agent: one question from a user, for which the agent may retrieve several times. `id` is the same for
+    all retrievals of the turn. `step` is the position of the retrieval; by default retrievals are ordered by `occurred_at`.
     `original_text` is the user's question before the agent rewrote it into `text`."""
 
     step: Optional[int]
@@ -97,7 +97,8 @@ def query_item(fields: Mapping[str, Any], sample_rate: float) -> bytes:
 
 
 def _error(given: Union[None, str, BaseException]) -> Optional[str]:
-    """Returns the message of an error, or its class if it has none; an empty str is no error."""
+    """Returns the message of an error, or its class if the message is empty. Returns None for an empty str, which is no
+    error."""
     if given is None or given == "":
         return None
     return (str(given) or type(given).__name__)[:_LONGEST_SHORT_TEXT]
@@ -113,8 +114,8 @@ def _sampling(given: Optional[Mapping[str, float]], sample_rate: float) -> Optio
 
 
 def is_sampled(key: str, rate: float) -> bool:
-    """Returns True if a session or episode falls into the sample. The hash is that of the client for Node.js, so that services in both
-    languages sample the same sessions: FNV-1a over UTF-16 units, mixed by the finalizer of MurmurHash3."""
+    """Returns True if a session or episode falls into the sample. The client for Node.js uses the same hash, so that
+    services in both languages sample the same sessions: FNV-1a over UTF-16 units, mixed by the finalizer of MurmurHash3."""
     if rate >= 1:
         return True
     units = array.array("H", key.encode("utf-16-le", "surrogatepass"))
@@ -240,7 +241,7 @@ def _labels(
         if value is not None
     }
     if len(labels) > most or any(len(value) > longest for value in labels.values()):
-        raise InvalidField(f"{field} must be at most {most} of at most {longest} characters")
+        raise InvalidField(f"{field} must have at most {most} values of at most {longest} characters")
     return labels
 
 
@@ -262,7 +263,7 @@ def _text(given: Any, field: str) -> Optional[str]:
 
 
 def _number(given: Any, field: str, least: int, most: int, kind: Callable[[Any], float] = float) -> Optional[float]:
-    """Returns a number that JSON can represent, also for numbers of NumPy."""
+    """Returns a number that JSON can represent; also converts NumPy numbers."""
     if given is None:
         return None
     try:

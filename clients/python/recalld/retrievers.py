@@ -55,7 +55,7 @@ def reported(
             call = begin(args, options)
             with call:
                 answer = function(*args, **options)
-            # The function may also return an iterator that only its caller may consume.
+            # The function may also return an awaitable or an iterator, which only the caller may consume.
             if inspect.isawaitable(answer):
                 return call.wait(answer)
             if isinstance(answer, collections.abc.AsyncIterator):
@@ -71,13 +71,14 @@ def reported(
 
 
 class _Call:
-    """A call of a retriever. Entered only while the retriever works, so a generator's consumer adds no latency."""
+    """A call of a retriever. The context is entered only while the retriever works, so that the time that the consumer of a
+    generator takes is not counted as latency."""
 
     def __init__(
         self, track: Track, results: Optional[Callable[[Any], Any]], fields: Dict[str, Any]
     ) -> None:
         self._track, self._results, self._fields = track, results, fields
-        # A generator may run in a context other than that of its call.
+        # A generator may run in another context than the one in which it was called.
         self._context = current()
         self._seconds = self._started_at = 0.0
         self._is_reported = False
@@ -154,8 +155,8 @@ class _Call:
 def _arguments(
     signature: Optional[inspect.Signature], query: Optional[str], args: Any, options: Mapping[str, Any]
 ) -> Dict[str, Any]:
-    """Returns the text of the query and the number of requested documents: the argument named `query`, else the first str;
-    the arguments named `top_k` or `k`."""
+    """Returns the text of the query (the argument named `query`, or the first str if no name is given) and the number of
+    requested documents (the argument named `top_k` or `k`)."""
     given: Dict[str, Any] = {str(place): value for place, value in enumerate(args)}
     given.update(options)
     if signature is not None:

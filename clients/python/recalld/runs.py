@@ -13,7 +13,7 @@ from .records import Document
 if TYPE_CHECKING:
     from .client import Client
 
-# Traces use the same stage name.
+# recalld gives the stage the same name when it reads OpenTelemetry traces.
 _INNER = "retrieval"
 _MOST_OPEN = 10_000
 
@@ -57,7 +57,7 @@ class RetrieverRuns:
             self._open(run, around or _Run(run, query, fields))
 
     def pass_through(self, run: Hashable, parent: Hashable) -> None:
-        """Starts another run, which may contain retriever runs."""
+        """Starts a run of another kind, such as a chain or a tool, which may contain retriever runs."""
         if parent in self._around:
             with self._lock:
                 around = self._around.get(parent)
@@ -65,7 +65,7 @@ class RetrieverRuns:
                     self._open(run, around)
 
     def end(self, run: Hashable, answer: Any = None, error: Optional[BaseException] = None) -> None:
-        """Ends a run of either kind."""
+        """Ends a retriever run or a run of another kind."""
         if run not in self._around:
             return
         with self._lock:

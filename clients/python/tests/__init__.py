@@ -2,6 +2,6 @@
 
 import logging
 
-# Tests of warnings attach their own handler.
+# Hides warnings of the client; tests of warnings attach their own handler.
 logging.getLogger("recalld").addHandler(logging.NullHandler())
 logging.getLogger("recalld").propagate = False

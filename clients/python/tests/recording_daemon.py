@@ -13,7 +13,8 @@ ACCEPTED: Answer = (202, {}, b'{"accepted": 1, "sampled": 1, "duplicates": 0, "r
 
 
 class RecordingDaemon:
-    """`answers` in turn, the last one stays; one that is None is never given."""
+    """Returns one of `answers` per request, in order, and then repeats the last one. A request whose answer is None gets no
+    response until the daemon is closed."""
 
     def __init__(self, *answers: Optional[Answer]) -> None:
         self.requests: List[Tuple[str, Dict[str, str], List[Dict[str, Any]]]] = []

@@ -256,7 +256,7 @@ class WhatTheDaemonSays(ClientTest):
         daemon = self.daemon(overloaded, ACCEPTED)
         client = self.client(daemon.url, batch_size=1)
         client.track(results=[])
-        # It waits for a minute then; closing tries once more at once.
+        # The client would now wait for a minute; closing makes it try once more immediately.
         self.assertTrue(client.close())
         first, second = (items for _, _, items in daemon.requests)
         self.assertEqual(first, second)
@@ -342,7 +342,7 @@ class TheProcess(ClientTest):
     def test_works_in_a_forked_child_and_sends_nothing_twice(self) -> None:
         daemon = self.daemon()
         script = (
-            # Python 3.12 warns of any fork beside a thread.
+            # Python 3.12 warns of any fork in a process with several threads.
             "import os, sys, warnings, recalld\nwarnings.simplefilter('ignore', DeprecationWarning)\n"
             "client = recalld.Client(sys.argv[1], pipeline='faq', flush_interval=60)\n"
             "client.track(id='of the parent', results=[])\nchild = os.fork()\n"

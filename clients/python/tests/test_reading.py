@@ -43,7 +43,7 @@ class Reading(unittest.TestCase):
         self.assertEqual(read("density", url=url), [body])
         self.assertEqual(read("density", url=url, rows="measures.query_density.series"), [{"value": 0.9}])
         self.assertEqual(read("density", url=url, rows="measures.query_density.latest"), [])
-        with self.assertRaisesRegex(RecalldError, "there is no series; its fields are: query_density"):
+        with self.assertRaisesRegex(RecalldError, "there is no field series. The fields at that place are: query_density"):
             read("density", url=url, rows="measures.series")
 
     def test_an_error_says_what_recalld_says(self) -> None:

@@ -17,7 +17,7 @@ export function shadowCommand(command: Command, signal: AbortSignal): CommandUnk
   command.addCommand(
     configuredCommand(
       'report',
-      'Report whether a shadow is better or worse, and when there will be enough evidence. Exits with 1 if the shadow is worse.',
+      'Report whether a shadow is better or worse than the retriever of its pipeline, and when there will be enough evidence. Exits with 1 if the shadow is worse.',
       'recalld shadow report --pipeline support-docs --shadow new-index',
     )
       .requiredOption('--pipeline <name>', 'pipeline whose config has `shadow`')
@@ -39,7 +39,7 @@ export function variantsCommand(command: Command, signal: AbortSignal): CommandU
   command.addCommand(
     configuredCommand(
       'report',
-      'Report whether sessions are split as declared, and whether an arm is better or worse. Exits with 1 if an arm is worse or the split differs from the config.',
+      'Report whether sessions are split as declared, and whether an arm is better or worse than the first arm. Exits with 1 if an arm is worse or the split differs from the config.',
       'recalld variants report --pipeline support-docs',
     )
       .requiredOption('--pipeline <name>', 'pipeline whose config has `variants`')

@@ -1,4 +1,7 @@
-/** Page that compares the shadows and variants of a pipeline with its retriever, for the person who decides. */
+/**
+ * Page that compares the shadows of a pipeline with its retriever, and its variants with each other, for the person who
+ * decides which to use.
+ */
 import type { Context } from '../../core/context.ts';
 import { DAY_MS } from '../../core/time.ts';
 import type { Content, PageContent } from '../../report/model/content.ts';
@@ -26,7 +29,7 @@ export async function readExperimentsPage(context: Context, name: string, showsT
     }
   }
   const plan = context.variantPlans.find(({ pipeline }) => pipeline === name);
-  // Null if the pipeline has no such comparison.
+  // Null if the pipeline has no variants.
   return { pipeline: name, shadows, variants: plan === undefined ? null : await readVariants(context, plan) };
 }
 
@@ -59,7 +62,7 @@ function changed(shadow: string, answers: readonly ChangedAnswer[]): Content {
   return section(
     `changed-${shadow}`,
     'Live queries with the most different results',
-    { lead: 'The first documents of both lists. The least similar lists come first.' },
+    { lead: 'The first documents of both lists, for the queries with the least similar lists.' },
     table('Lists that differ most', answers, [
       ['Query', ({ text }) => verbatim(text)],
       ['Overlap', ({ overlap }) => value(overlap, 'score'), 'number'],

@@ -61,7 +61,7 @@ export function experimentPanels(): Builder<Panel>[] {
     graph({
       title: 'Live queries sent to shadows',
       description:
-        'Queries sent to shadows after users have received their results, within `max_calls_per_day`, per graph interval.',
+        'Number of live queries sent to shadows in each graph interval. Queries are sent after users have received their results, and at most `max_calls_per_day` per shadow.',
       unit: 'short',
       min: 0,
       width: 8,

@@ -33,7 +33,7 @@ export function variantsSection(report: VariantsReport): Section {
   return section(
     'variants',
     'Variants',
-    { lead: split.explanation, aside: split.verdict === 'mismatch' && badge('Split is off', 'warning') },
+    { lead: split.explanation, aside: split.verdict === 'mismatch' && badge('Split mismatch', 'warning') },
     notesOf(report).map((sentence) => lead(sentence)),
     arms.map((arm) => [heading(3, arm.name, ' ', verdictOf(arm.verdict)), lead(arm.explanation), compared(arm)]),
   );
@@ -42,7 +42,7 @@ export function variantsSection(report: VariantsReport): Section {
 function compared({ name, baseline, comparisons }: Candidate): Content {
   if (comparisons.length === 0) return empty('The pipeline has no golden set, so the retrievers cannot be compared.');
   return [
-    table(`${name} beside ${baseline}`, comparisons, [
+    table(`${name} compared with ${baseline}`, comparisons, [
       ['Measure', measureOf],
       ['Verdict', ({ verdict, called_on: on }) => [verdictOf(verdict), on !== null && ` since ${on}`]],
       [baseline, (one) => mean(one.baseline, unitOf(one)), 'number'],
@@ -161,7 +161,7 @@ function notesOf({ tag, split, arms, confidence, first_day: first, last_day: las
     ...(arms.length === 0
       ? []
       : [
-          `All bounds are valid together with ${percentage(confidence)} confidence, no matter how often you check them.`,
+          `With ${percentage(confidence)} confidence, all bounds are valid together, no matter how often you check them.`,
         ]),
   ];
 }

@@ -24,7 +24,7 @@ interface ArmQuery {
 
 /** A live query with its feedback and clicks. */
 export interface UsedQuery extends ArmQuery {
-  /** If the random number of the session is below this value, it would be sampled in every arm. */
+  /** If the random number of the session is below this value, the query would be sampled in every arm. */
   readonly leastProbability: number;
   readonly isClicked: boolean;
   /** Number of positive feedback items, excluding clicks. */

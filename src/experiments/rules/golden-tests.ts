@@ -1,23 +1,23 @@
 /**
- * Schedule, levels and verdict of the tests of a shadow on a golden set, and a forecast of when there is enough
- * evidence.
+ * Schedule, significance levels and verdict of the tests of a shadow on a golden set, and a forecast of when there is
+ * enough evidence.
  */
 import type { ComparisonVerdict } from '../../golden/rules/verdict.ts';
 import { pairedTSampleSize, smallestDetectableDifference } from '../../math/stats/paired-tests.ts';
 import { type Evidence, type ExperimentVerdict, isCalled, levelOf, PLANNED_POWER } from './verdict.ts';
 
 /**
- * Maximum number of tests. With daily runs, a further test would follow after four months, at a level too strict to
- * detect anything.
+ * Maximum number of tests. With daily runs, a further test would follow after four months, at a significance level too
+ * strict to detect anything.
  */
 const MAX_TESTS = 7;
 /** Number of runs at the last test. */
 export const MAX_RUNS = 2 ** (MAX_TESTS - 1);
 
 /**
- * Returns the level of a test. The first test of a golden set gets half of its share of the false positive rate, and
- * each further test gets half of the rest (alpha spending; Lan and DeMets, Biometrika 70, 1983), so that the sum stays
- * within the share.
+ * Returns the significance level of a test. The first test of a golden set gets half of its share of the false positive
+ * rate, and each further test gets half of the rest (alpha spending; Lan and DeMets, Biometrika 70, 1983), so that the
+ * sum stays within the share.
  *
  * @param test from 1
  * @param comparisons number of comparisons of the shadow, which share the false positive rate
@@ -57,7 +57,7 @@ export interface GoldenTest {
   readonly ciMethod: string;
   readonly p: number;
   readonly alpha: number;
-  /** Standard deviation of the differences between queries. */
+  /** Standard deviation, over queries, of the score difference between candidate and baseline. */
   readonly standardDeviation: number;
   /** See `averagePairs`. */
   readonly noise: number | null;

@@ -72,7 +72,7 @@ const MIN_EFFECT = defaultMinEffect('ndcg');
  * have occurred yet.
  */
 const PLANNED_VARIANCE = 0.95;
-/** Longest forecast. */
+/** Longest forecast, in days. */
 const MAX_DAYS = 36_500;
 
 /**
@@ -101,7 +101,7 @@ export function statusOfPairs(days: readonly SummedDay[], difference: number, co
 }
 
 /**
- * Returns the true difference that the current data detects with this probability.
+ * Returns the true difference that the current data detects with probability `power`.
  *
  * @param variance of the mean difference, > 0
  */
@@ -168,7 +168,7 @@ function ranked(ids: readonly string[], separator: string | null): string[] {
 
 export type WeightedShare = NonNullable<ReturnType<typeof weightedShare>>;
 
-/** Sums over the live queries that both sides answered, each weighted by its inverse probability. */
+/** Sums over the live queries whose two result lists were compared, each weighted by its inverse probability. */
 export interface WeightedSums {
   readonly n: number;
   readonly weights: number;

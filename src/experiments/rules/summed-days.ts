@@ -6,7 +6,7 @@ import { normalMixtureInterval } from '../../math/stats/sequential.ts';
 import { addSums, ratioOf, type SessionSums, type SummedRatio } from '../../math/stats/session-sums.ts';
 import type { ComparisonStatus } from './verdict.ts';
 
-/** A whole day (UTC) of an experiment. The data of a day contains no query, text or person. */
+/** A whole day (UTC) of an experiment. The data of a day contains no query ids, texts or user ids. */
 export interface SummedDay {
   /** YYYY-MM-DD. */
   readonly day: string;
@@ -60,7 +60,7 @@ export interface DaysStatus extends ComparisonStatus {
  * candidate is ever reported as different is at most alpha. The first decisive day determines the verdict, and no later
  * day revokes it.
  *
- * @param estimates of the mean difference, each from all days up to its day; ascending
+ * @param estimates of the mean difference, each computed from all days up to its own; ascending
  * @param test `alpha`: probability that an equal candidate is ever reported as different. `scale`: difference for which
  *   the bounds are tightest, > 0. `minEffect`: smallest difference that is reported. `margin`: if the bounds are within
  *   this difference, the verdict is `no_change`

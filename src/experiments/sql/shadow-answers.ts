@@ -19,8 +19,8 @@ export interface UnaskedQuery {
   readonly topK: number | null;
   readonly outcome: QueryOutcome;
   /**
-   * Results of the user, best first. The hash is null if the text could not be read; the grade is null if the current
-   * judge gave none.
+   * Results that the user got, best first. The hash is null if the text could not be read; the grade is null if the
+   * current judge gave none.
    */
   readonly documents: readonly {
     readonly id: string;
@@ -41,7 +41,7 @@ export interface ShadowAnswer {
   readonly judged?: { readonly k: number; readonly scores: GradedPair | null };
 }
 
-/** Results of the shadow and of the user. */
+/** Results of the shadow, and results that the user got, for one query. */
 export interface ChangedAnswer {
   readonly queryId: string;
   readonly text: string;
@@ -56,7 +56,7 @@ export interface OverlapSummary extends WeightedSums {
   /** Sums of weight times value, by measure. */
   readonly overlap: number;
   readonly changed: number;
-  /** Latency in milliseconds; null if the shadow never answered. */
+  /** Latency in milliseconds; null if no latency is known. */
   readonly median: number | null;
   readonly p95: number | null;
 }
@@ -64,8 +64,8 @@ export interface OverlapSummary extends WeightedSums {
 export function createShadowAnswers(pool: Pool) {
   return {
     /**
-     * Returns samples with a text that were not yet sent to the shadow for overlap, oldest first. The selection depends
-     * only on ids, so every read selects the same samples.
+     * Returns samples with a text that were not yet sent to the shadow to measure the overlap, oldest first. The
+     * selection depends only on ids, so every read selects the same samples.
      *
      * @param rate share of the samples
      */

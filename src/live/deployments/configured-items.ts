@@ -20,7 +20,7 @@ export interface ConfiguredItem extends ItemKey {
 }
 
 export interface KnownItem extends ItemKey {
-  /** When the item was removed from the last config; null while it is configured. */
+  /** When the item was removed from the last config that contained it; null while it is configured. */
   readonly endedAt: Date | null;
 }
 
@@ -114,7 +114,7 @@ export async function endMissingItems(client: PoolClient, now: Date): Promise<re
   );
 }
 
-/** Returns the golden sets that were removed from the config of their pipeline, as `pipeline set`. */
+/** Returns the golden sets that were removed from the config of their pipeline, each as the key `<pipeline> <set>`. */
 export async function endedGoldenSets(pool: Pool): Promise<ReadonlySet<string>> {
   const rows = await queryRows<{ key: string }>(
     pool,

@@ -178,7 +178,10 @@ export function createAnnotations(pool: Pool, scope: Scope = null) {
         return true;
       }),
 
-    /** Returns the notes on subjects of one kind by id, oldest first. */
+    /**
+     * Returns the notes on subjects of one kind, keyed by subject id; the notes on a subject are sorted from oldest to
+     * newest.
+     */
     async of(subject: AnnotationSubject, ids: readonly string[]): Promise<ReadonlyMap<string, readonly Annotation[]>> {
       const notes = await queryRows<Annotation>(
         pool,

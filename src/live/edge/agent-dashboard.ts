@@ -1,4 +1,4 @@
-/** Grafana dashboard for agents: the combined results of all retrievals in a turn. */
+/** Grafana dashboard for agents: the retrievals of each turn, and grades of their combined results. */
 import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard';
 import { type MeasurePanel, measureGraphs } from '../../measures/edge/panels.ts';
 import { frame, onePipeline, segmentOf } from '../../platform/dashboards/frame.ts';
@@ -27,11 +27,11 @@ export function agentDashboard(settings: DashboardSettings): Dashboard {
       uid: dashboardUids.agents,
       title: 'recalld: agents',
       description:
-        'How do agents retrieve? Retrievals per turn, repeats, new documents, rewritten queries, and grades.',
+        'How do agents retrieve? Retrievals per turn, repeated retrievals, new documents, rewritten queries, and grades.',
       variables: [onePipeline(), segmentOf('recalld_episode_retrievals{job=~"$job", pipeline=~"$pipeline"}')],
       hasDeployments: true,
       sections: [
-        { title: 'Retrievals of a turn', panels: measureGraphs(retrievals, { min: 0 }) },
+        { title: 'Retrievals per turn', panels: measureGraphs(retrievals, { min: 0 }) },
         { title: 'Graded turns', panels: measureGraphs(judged, { width: 6, without: ['k'] }) },
       ],
     },

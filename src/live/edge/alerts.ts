@@ -73,7 +73,7 @@ const traffic: readonly AlertRule[] = [
     silentWhile: { alerts: ['RecalldRetrieverNotAnswering'], on: pipeline },
     dashboard: 'live',
     summary: `${name}: most live queries fail`,
-    description: `{{ $value | humanizePercentage }} of live queries on ${name} in the last 5 minutes failed or timed out (limit 50 %). Fix or roll back the retrieval service.`,
+    description: `{{ $value | humanizePercentage }} of live queries on ${name} in the last 5 minutes failed or timed out (limit 50 %). Fix the retrieval service, or roll it back if a new version was just deployed.`,
   },
   {
     alert: 'RecalldLiveErrors',
@@ -137,7 +137,7 @@ and on (pipeline) ${maxBy(pipeline, 'recalld_feedback_drop_evidence_ratio')} >= 
     by: pipeline,
     dashboard: 'feedback',
     summary: `${name}: positive feedback dropped`,
-    description: `{{ $value | humanizePercentage }} of the latest feedback on ${name} was positive. Within the live window, the positive share dropped more than 5 points below its baseline.`,
+    description: `{{ $value | humanizePercentage }} of the latest feedback on ${name} was positive. Within the live window, the positive share dropped more than 5 percentage points below its baseline.`,
   },
   {
     alert: 'RecalldFeedbackStopped',
@@ -149,7 +149,7 @@ ${busy('6h', 100)}`,
     by: pipeline,
     dashboard: 'feedback',
     summary: `${name}: no feedback received`,
-    description: `recalld has received no feedback on ${name} in 6 hours although live queries arrived. In the same 6 hours yesterday it received {{ $value | humanize }}. Check the feedback buttons and the sender.`,
+    description: `recalld has received no feedback on ${name} in 6 hours although live queries arrived. In the same 6 hours yesterday it received {{ $value | humanize }}. Check that the feedback buttons work and that the service sends feedback to recalld.`,
   },
 ];
 

@@ -22,7 +22,7 @@ function isolation(): Builder<Panel>[] {
     graph({
       title: 'Isolation violations',
       description:
-        'Live answers of the last hour with a document that an isolation rule does not allow. Every answer is checked, sampled or not. There should be none.',
+        'Live queries in the last hour that returned a document that an isolation rule does not allow. Every query is checked, sampled or not. There should be none.',
       unit: 'short',
       min: 0,
       width: 8,
@@ -30,16 +30,16 @@ function isolation(): Builder<Panel>[] {
     }),
     graph({
       title: 'New isolation violations',
-      description: 'Live answers per second with a document that an isolation rule does not allow.',
+      description: 'Live queries per second that returned a document that an isolation rule does not allow.',
       unit: 'reqps',
       min: 0,
       width: 8,
       queries: [{ expr: rateBy(['rule'], 'recalld_live_isolation_violations_total'), legend: '{{rule}}' }],
     }),
     graph({
-      title: 'Answers that a rule could not check',
+      title: 'Queries that a rule could not check',
       description:
-        'Live answers per second that an isolation rule could not check: the query lacks the segment, or a document lacks an id or the field.',
+        'Live queries per second that an isolation rule could not check: the query lacks the segment, or a document lacks an id or the field.',
       unit: 'reqps',
       min: 0,
       width: 8,
@@ -203,7 +203,8 @@ export function liveTrafficDashboard(settings: DashboardSettings): Dashboard {
     {
       uid: dashboardUids.live,
       title: 'recalld: live traffic',
-      description: 'What do users ask, and does the retriever answer? Volume, failures, latency, results.',
+      description:
+        'How many queries arrive, and does the retriever return documents for them? Volume, failures, latency, results.',
       variables: [onePipeline(), segmentOfTraffic()],
       hasDeployments: true,
       sections: [
@@ -223,7 +224,7 @@ export function feedbackDashboard(settings: DashboardSettings): Dashboard {
     {
       uid: dashboardUids.feedback,
       title: 'recalld: feedback and experiments',
-      description: 'Are users content? Feedback, clicks, changed measures, experiments, and the data behind them.',
+      description: 'Are users satisfied? Feedback, clicks, changed measures, experiments, and the data behind them.',
       variables: [onePipeline(), segmentOfTraffic()],
       hasDeployments: true,
       sections: [
@@ -263,7 +264,7 @@ function changes(): Builder<Panel>[] {
 function withoutData(): Builder<Panel> {
   return graph({
     title: 'Measures without data',
-    description: '1 while a live traffic measure has no data in a segment, with the reason.',
+    description: '1 while a live traffic measure has no data in a segment; the label `reason` says why.',
     unit: 'none',
     min: 0,
     width: 8,
@@ -279,7 +280,7 @@ function withoutData(): Builder<Panel> {
 function measured(): Builder<Panel> {
   return graph({
     title: 'Time since live traffic was measured',
-    description: 'Values older than 3 job intervals are withheld.',
+    description: 'Values older than 3 job intervals are not exported.',
     unit: 's',
     min: 0,
     width: 24,

@@ -1,4 +1,4 @@
-/** `GET /v1/isolation-violations`: live answers with documents that an isolation rule does not allow. */
+/** `GET /v1/isolation-violations`: live queries that returned documents that an isolation rule does not allow. */
 
 import type { FastifyInstance } from 'fastify';
 import { onReplica } from '../../core/context.ts';
@@ -15,7 +15,7 @@ export const isolationEndpoints: readonly Endpoint[] = [
     path: '/v1/isolation-violations',
     tag: 'status',
     summary:
-      'Live answers with documents that an isolation rule does not allow, newest first. The response contains no texts.',
+      'Live queries that returned documents that an isolation rule does not allow, newest first. The response contains no texts.',
     scope: 'read',
     pipelines: 'list',
     query: violationListQuery,

@@ -5,7 +5,7 @@ import { uncheckedReasons } from '../rules/isolation.ts';
 
 const violationShape = {
   query_id: z.string(),
-  segment: z.string().describe('Value of the segment of the query, such as its tenant.'),
+  segment: z.string().describe('Value that the query has for the segment of the rule, such as its tenant.'),
   documents: z
     .array(z.object({ id: z.string(), rank: z.int().min(1) }))
     .describe('Documents that the rule does not allow, best rank first; at most 10.'),
@@ -46,6 +46,6 @@ const replayedRule = z.object({
 export const isolationCheckSchema = z.object({
   from: z.iso.datetime(),
   until: z.iso.datetime(),
-  violated: count.describe('Violations of all rules.'),
+  violated: count.describe('Number of violations of all rules.'),
   pipelines: z.array(z.object({ pipeline: z.string(), queries: count, rules: z.array(replayedRule) })),
 });

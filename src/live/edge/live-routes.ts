@@ -259,7 +259,7 @@ export async function summarizeFeedback({ live }: Context['db'], plan: LivePlan,
   };
 }
 
-/** `feedback` counts all feedback, including replaced feedback and feedback beyond caps. */
+/** `feedback` counts all feedback, including replaced feedback and feedback beyond the caps of its users. */
 function kindCounts(tallies: readonly OpinionTally[]) {
   return kindsOf('all').flatMap((kind) => {
     const own = tallies.filter((tally) => tally.kind === kind);

@@ -86,8 +86,8 @@ function integerValue(value: unknown): AttributeValue {
 export const noAttributes: Attributes = Object.freeze({});
 
 /**
- * Attribute key that would set the prototype. Objects without a prototype would avoid this, but need several times the
- * memory.
+ * Attribute key that would set the prototype of the object that holds the attributes. Objects without a prototype would
+ * avoid this, but need several times the memory.
  */
 export const FORBIDDEN_KEY = '__proto__';
 
@@ -197,7 +197,7 @@ export class MessageReader extends protobuf.Reader {
 }
 
 /**
- * Converts reader errors.
+ * Converts errors of the protobuf reader to UnreadableMessage.
  *
  * @throws UnreadableMessage
  */
@@ -265,7 +265,8 @@ function readValue(reader: MessageReader, end: number, depthLeft: number, leaveO
 }
 
 /**
- * Reads an element of a list or map; null if it is unreadable. The next element starts after the length of this one.
+ * Reads an element of a list or map; null if it is unreadable. The declared length of an unreadable element shows where
+ * the next element starts.
  */
 function readPart(reader: MessageReader, depthLeft: number, leaveOut: LeaveOut): AttributeValue {
   const end = reader.endOfMessage();

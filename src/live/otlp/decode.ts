@@ -65,12 +65,12 @@ function member<T extends string>(message: unknown, name: string, prefix: string
   return words[index] ?? words[0];
 }
 
-/** Number of unreadable parts by code. */
+/** Number of unreadable parts by rejection code. */
 export type Flaws = Partial<Record<RejectionCode, number>>;
 
 interface Decoded<T> {
   readonly items: readonly T[];
-  /** Number of lost items. */
+  /** Number of spans or log records that were rejected. An unreadable list of them counts as one. */
   readonly rejected: number;
   /** The counts may still grow while attributes are accessed, because lists and maps are read lazily. */
   readonly flaws: Flaws;

@@ -37,11 +37,11 @@ export interface TracedPipeline {
   readonly name: string;
   readonly serviceNames: readonly string[];
   readonly segmentKeys: readonly string[];
-  /** Metadata of documents that isolation rules compare. */
+  /** Keys of the document metadata that isolation rules compare. */
   readonly fieldKeys: readonly string[];
   readonly tools: readonly RetrievalToolConfig[];
   /**
-   * True if other pipelines are hidden from the sender, so that a span without a pipeline may belong to any of them.
+   * True if other pipelines are hidden from the sender, so that a span without a pipeline may belong to one of them.
    */
   readonly isOneOfSeveral?: boolean;
 }

@@ -62,7 +62,7 @@ function createTool({ text, results }: RetrievalToolConfig): RetrievalTool {
       if (list === null || id === null) return null;
       return readFirst(attributes, resultNames, (value) => {
         const items = found(list, value);
-        // Tools for models often return JSON within a text.
+        // Tools that models call often return JSON in a string.
         const read = isArray(items) ? items : readStructure(items);
         if (!isArray(read)) return null;
         return read.slice(0, MAX_DOCUMENTS).map((item) => ({
@@ -75,7 +75,7 @@ function createTool({ text, results }: RetrievalToolConfig): RetrievalTool {
   };
 }
 
-/** Evaluates an expression on an object or list, on JSON within a text, or on the text itself. */
+/** Evaluates an expression on an object or list, on JSON in a string, or on the string itself. */
 function found(expression: ReturnType<typeof compiled>, value: AttributeValue | undefined): AttributeValue {
   if (value === undefined || value === null) return null;
   return evaluate(expression, (readStructure(value) ?? value) as Parameters<typeof evaluate>[1]);

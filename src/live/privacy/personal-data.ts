@@ -88,7 +88,7 @@ function readEntities(json: unknown): FoundEntity[] | null {
 /** Runs a bounded number of tasks at a time. */
 type Semaphore = <T>(task: () => Promise<T>, signal: AbortSignal) => Promise<T>;
 
-/** A task whose signal aborts while it is queued is never started, and rejects with the reason. */
+/** A task whose signal aborts while it is queued is never started, and rejects with the reason of the signal. */
 export function createSemaphore(max: number): Semaphore {
   const waiting = new Set<() => void>();
   let running = 0;

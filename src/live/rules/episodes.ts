@@ -10,7 +10,7 @@ import { type ClickRateOutcome, rateOver } from './feedback/click-rates.ts';
 import { meanCount } from './live-stages.ts';
 import type { ClusterMember } from './sampling/estimate.ts';
 
-/** A retrieval with the fields that its episode needs. */
+/** A retrieval with the fields that measures of its episode need. */
 export interface EpisodeRetrieval {
   readonly id: string;
   /** Text of the query; null if it is unknown or stored as a hash. */
@@ -28,7 +28,7 @@ export interface EpisodeRetrieval {
 
 /** A retrieval at its position in the episode, compared with earlier retrievals. */
 export type EpisodeStep<Retrieval extends EpisodeRetrieval = EpisodeRetrieval> = Retrieval & {
-  /** Index of the first earlier step whose results overlap; null if the retrieval repeats no earlier step. */
+  /** Index of the first earlier step whose results overlap by at least REPEATED_OVERLAP; null if there is none. */
   readonly repeats: number | null;
   /** Distinct documents that no earlier step returned, best first. For the first step: all documents. */
   readonly newDocumentIds: readonly string[];
@@ -114,7 +114,7 @@ function isRewritten<Step extends EpisodeRetrieval>(
 }
 
 /**
- * Splits retrievals with one episode id wherever the agent paused for longer than `idleMs`. Each turn is thus a
+ * Splits retrievals with the same episode id wherever the agent paused for longer than `idleMs`. Each turn is thus a
  * separate episode even if a service uses its conversation id for all turns.
  */
 export function splitByPause<Retrieval extends { readonly startedAtMs: number }>(
@@ -154,8 +154,8 @@ export interface SampledEpisode extends ClusterMember {
  * Estimates every measure of episodes, in the order of `episodeMeasures`:
  *
  * - `episode_retrievals`: mean number of retrievals per episode
- * - `episode_repeats`: mean number of later retrievals per episode that repeat an earlier retrieval. Unlike the ratio,
- * it does not increase if a better retriever causes fewer later retrievals
+ * - `episode_repeats`: mean number of later retrievals per episode that repeat an earlier retrieval. Unlike
+ * `episode_repeat_ratio`, it does not increase if a better retriever causes fewer later retrievals
  * - `episode_repeat_ratio`: share of later retrievals that repeat an earlier retrieval in the same episode
  * - `episode_new_documents_ratio`: share of documents in later retrievals that no earlier retrieval in the episode
  * returned

@@ -1,5 +1,6 @@
 /**
- * Isolation rules restrict the documents that the queries of a segment may return. They are evaluated on every answer.
+ * Isolation rules restrict the documents that the queries of a segment may return. They are evaluated on the results of
+ * every live query.
  */
 
 import type { RetrievedDocument } from '../../core/model.ts';
@@ -23,8 +24,8 @@ export interface IsolationRule {
 }
 
 /**
- * Why a rule could not evaluate an answer: the query lacks the segment, or a document lacks an id or the field. These
- * queries are counted separately, and never reported as violations.
+ * Why a rule could not evaluate the results of a query: the query lacks the segment, or a document lacks an id or the
+ * field. These queries are counted separately, and never reported as violations.
  */
 export const uncheckedReasons = ['segment_missing', 'document_unidentified', 'field_missing'] as const;
 
@@ -37,14 +38,14 @@ export type IsolationOutcome = (typeof isolationOutcomes)[number];
 /** Maximum number of documents stored per violation; all documents are counted. */
 export const MAX_VIOLATING = 10;
 
-/** A rule with parsed patterns, which can be evaluated on many answers. */
+/** A rule with parsed patterns, which can be evaluated on many queries. */
 export type ParsedRule = ReturnType<typeof parseRules>[number];
 
 export function parseRules(rules: readonly IsolationRule[]) {
   return rules.map((rule) => ({ ...rule, allow: rule.allow.map(parsePattern) }));
 }
 
-/** The parts of an answer that isolation depends on. */
+/** The fields of a live query that isolation rules read. */
 export interface IsolatedAnswer {
   readonly segments: Readonly<Record<string, string>>;
   /** Best first. */
@@ -54,7 +55,9 @@ export interface IsolatedAnswer {
 /** Documents that a rule forbids for a query. */
 export type Violation = Extract<ReturnType<typeof evaluateRule>, object>;
 
-/** Evaluates a rule on an answer. A violation takes precedence over a document that could not be checked. */
+/**
+ * Evaluates a rule on the results of a query. A violation takes precedence over a document that could not be checked.
+ */
 export function evaluateRule(rule: ParsedRule, { segments, results }: IsolatedAnswer) {
   const value = segmentValue(segments, rule.segment);
   if (value === null) return 'segment_missing' as const;

@@ -139,7 +139,8 @@ export function liveSegments<Query extends { readonly tags: SampledQuery['tags']
  *
  * - `queries`: number of queries, sampled or not (Horvitz-Thompson)
  * - `zero_results_ratio`, `error_ratio`: shares of all queries that returned no results, and that failed or timed out.
- *   Weights are calibrated by the counted arrivals. The bounds are over sessions even if every query was sampled
+ *   Weights are calibrated by the counted arrivals. The bounds reflect the variation between sessions even if every
+ *   query was sampled
  * - `latency_p95_seconds`: 95th percentile over queries that report their latency, including failed ones
  * - `results_per_answer`: mean number of documents, over queries with results
  * - `context_characters`, `context_repeated_ratio`: length of the retrieved texts, and the share of them that repeats

@@ -33,8 +33,8 @@ interface ErasedSubject {
 }
 
 /**
- * Days (UTC, YYYY-MM-DD) of arrival to erase; null erases all days. On these days, only data from before the erasure is
- * erased. An erased query id applies regardless of when the query occurred.
+ * Days of arrival (UTC, YYYY-MM-DD) to search for late data; null for all days. Only data from before the erasure is
+ * erased, except the data of an erased query id, which is erased whenever the query occurred.
  */
 type LateDays = readonly string[] | null;
 

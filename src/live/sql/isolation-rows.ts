@@ -1,4 +1,4 @@
-/** Violations of isolation rules, and counts of the answers that rules allowed or could not check. */
+/** Violations of isolation rules, and counts of the live queries that rules allowed or could not check. */
 
 import type { Pool } from 'pg';
 import type { Scope } from '../../core/context.ts';
@@ -19,7 +19,7 @@ export interface StoredViolation extends Violation {
   readonly userHash: string | null;
 }
 
-/** Number of answers in an hour that a rule allowed or could not check. */
+/** Number of live queries in an hour that a rule allowed or could not check. */
 export interface IsolationCount {
   readonly pipeline: string;
   readonly rule: string;
@@ -183,7 +183,7 @@ export function createIsolation(pool: Pool, scope: Scope = null) {
       }>(pool, summarySql, [from, until, pipeline, scope?.pipelines ?? null]);
       return rows.map(({ outcomes, ...row }) => ({
         ...row,
-        /** Answers with a document that the rule does not allow. */
+        /** Live queries that returned a document that the rule does not allow. */
         violated: outcomes.violated ?? 0,
         allowed: outcomes.allowed ?? 0,
         unchecked: {

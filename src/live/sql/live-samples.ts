@@ -101,8 +101,8 @@ const bucketSql = `
    group by 1, 2 order by 1`;
 
 /**
- * The time range is split into slices, and only the first queries of each slice are read, so that a month takes as long
- * as a day.
+ * The time range is split into slices, and only the first queries of each slice are read, so that reading a month takes
+ * no longer than reading a day.
  */
 const SLICES = 96;
 const READ_OF_SLICE = 50;

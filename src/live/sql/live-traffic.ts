@@ -175,7 +175,7 @@ export function createLiveTraffic(pool: Pool, replica: string) {
      */
     prune: (retentionDays: ReadonlyMap<string, number>, now: Date): Promise<void> =>
       pruneLive(pool, retentionDays, now),
-    /** Erases data of erased subjects that arrived today or yesterday (UTC). */
+    /** Erases data of erased subjects if the data arrived today or yesterday (UTC). */
     eraseLate: (pipelines: readonly string[], now: Date) =>
       eraseLate(pool, pipelines, new Date(now.getTime() - DAY_MS), now),
     /** Returns for each query whether it or its user was erased after the query occurred. */

@@ -50,8 +50,8 @@ export function createLiveWindows(pool: Pool) {
     },
 
     /**
-     * Yields the samples of episodes in the window in order of occurrence, in batches. Skips samples that only a rule
-     * selected and the draw of their episode did not, because the other steps of these episodes are missing.
+     * Yields the samples of episodes in the window in order of occurrence, in batches. Skips samples that were selected
+     * only by a rule and not by the draw of their episode, because the other steps of such an episode are missing.
      *
      * @param halvings as for `queries`
      */
@@ -88,7 +88,7 @@ export function createLiveWindows(pool: Pool) {
 
     /**
      * Returns the steps of the longest episodes in the window; each has at least two steps. Only the latest steps are
-     * searched, so that a month takes as long as a day.
+     * searched, so that reading a month takes no longer than reading a day.
      */
     longestEpisodes({ pipeline, from, until }: LiveWindow, limit: number): Promise<readonly WindowStep[]> {
       const sampled = `${windowSql} and episode is not null and unit_hash < rate_probability`;

@@ -36,7 +36,7 @@ export async function pruneLive(pool: Pool, retentionDays: ReadonlyMap<string, n
   );
 }
 
-/** Days with counts per minute; `live.window` is at most 31 days. */
+/** Number of days for which counts per minute are kept: one more than the maximum of `live.window`. */
 const MINUTE_DAYS = 32;
 
 /**

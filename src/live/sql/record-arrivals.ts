@@ -50,13 +50,16 @@ export interface LiveSample {
   /** Inclusion probability; its inverse is the weight in estimates. */
   readonly probability: number;
   readonly keepReason: string;
-  /** Data for closing the minute: the draw of the session, its rate, and the level at its arrival. */
+  /**
+   * Data for closing the minute: the random draw of the sampling unit, the sampling probability, and the level at the
+   * arrival of the query.
+   */
   readonly unitHash: number;
   readonly rateProbability: number;
   readonly level: number;
 }
 
-/** Number of live queries of an outcome in a minute, sampled or not. */
+/** Number of live queries with one outcome in a minute, sampled or not. */
 export interface ArrivalCount {
   readonly pipeline: string;
   readonly minute: Date;
@@ -170,7 +173,7 @@ const recordSql = (withIsolation: boolean): string => `
 }`;
 
 /**
- * Statements by whether isolation rules were evaluated: most pipelines have no rules and therefore no additional cost.
+ * Statements without and with isolation rules: most pipelines have no rules and should not bear the additional cost.
  */
 const statements = [
   { name: 'record-arrivals', text: recordSql(false) },

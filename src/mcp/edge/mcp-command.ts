@@ -1,4 +1,4 @@
-/** `recalld mcp`: serves tools over stdin and stdout by the Model Context Protocol. */
+/** `recalld mcp`: serves tools over stdin and stdout, using the Model Context Protocol. */
 import { once } from 'node:events';
 import type { Command, CommandUnknownOpts } from '@commander-js/extra-typings';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';

@@ -202,7 +202,7 @@ it('missing sessions are reported first, and no arms are compared', async () => 
   expect(split.verdict).toBe('mismatch');
   expect(split.explanation).toContain('differs from the declared split');
   expect(arms).toEqual([]);
-  expect(await world.page()).toContain('Split is off');
+  expect(await world.page()).toContain('Split mismatch');
   const gauges = await world.gauges(3);
   expect(gauges).toMatchObject({ 'split mismatch': 1 });
   expect(Object.keys(gauges).filter((name) => /^(difference|verdict)/.test(name))).toEqual([]);

@@ -137,7 +137,7 @@ it('limits memory while the daemon is frozen, and delivers when it continues', a
   onTestFinished(async () => void (await client.close({ timeoutMs: 0 })));
   for (let i = 0; i < 50; i++) client.track({ id: `q-${i}`, results: ['a'] });
   await waitFor(() => client.stats().queries.retries >= 2);
-  expect(client.stats().queries.lastError).toBe('no answer within 150 ms');
+  expect(client.stats().queries.lastError).toBe('no response within 150 ms');
   for (let i = 50; i < 5000; i++) {
     client.track({ id: `q-${i}`, results: ['a'] });
     expect(client.stats().queries.pending).toBeLessThanOrEqual(500);

@@ -335,7 +335,7 @@ it.each<[object, string, string]>([
   [{ sampling: { probability: 0 } }, 'invalid_field', 'sampling.probability must be more than 0.'],
   [{ occurred_at: '2026-11-27T22:00:00' }, 'invalid_field', 'occurred_at must be an RFC 3339 time with T and a zone'],
   [{ occurred_at: 1795816800 }, 'invalid_field', 'not a whole number.'],
-  [{ embedding: { values: [1] } }, 'invalid_field', 'embedding must be a list of numbers or a base64 text'],
+  [{ embedding: { values: [1] } }, 'invalid_field', 'embedding must be a list of numbers or a base64 string'],
 ])('rejects a query with %j and names the field, the expected and the actual value', (part, code, message) => {
   const secret = 'the secret of the board';
   const { rejected } = readLiveQueries([{ id: 'q', pipeline: 'docs', results: [], text: secret, ...part }]);

@@ -1,4 +1,4 @@
-"""Tasks that retrieve, in a prefork pool. The broker is a folder."""
+"""Celery tasks that retrieve documents, in a prefork pool. A folder serves as the broker."""
 
 import os
 

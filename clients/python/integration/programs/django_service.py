@@ -47,5 +47,5 @@ async def asynchronous(request, query):
 
 urlpatterns = [path("sync/<query>", sync), path("async/<query>", asynchronous)]
 wsgi = get_wsgi_application()
-# Django has no lifespan: the middleware answers in its place, and sends what is buffered at the end.
+# Django has no lifespan: the middleware responds in its place, and sends the buffered items at shutdown.
 asgi = RecalldMiddleware(get_asgi_application())

@@ -1,4 +1,4 @@
-"""Children of multiprocessing: processes.py METHOD"""
+"""Tracks queries in child processes of multiprocessing. Usage: processes.py START_METHOD"""
 
 import multiprocessing
 import os

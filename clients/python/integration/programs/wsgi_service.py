@@ -4,9 +4,9 @@ import os
 
 from recalld import Client
 
-# Only the end of the process sends what is buffered.
+# The interval is so long that only the exit handler sends the buffered items.
 client = Client(os.environ["RECALLD_URL"], pipeline=os.environ["RECALLD_PIPELINE"], flush_interval=3600)
-# With --preload, this belongs to the process that forks the workers.
+# With --preload, the process that forks the workers runs this call.
 client.track(id=f"at-import-{os.getpid()}", text="at import", results=["a"])
 
 

@@ -56,7 +56,10 @@ const kindNames: Readonly<Record<DeploymentKind, string>> = {
   judge: 'judge',
 };
 
-/** "Index v8 was deployed: ef 40." or "recalld detected a change of the index: vector dimensions from 384 to 768." */
+/**
+ * Describes a deployment in a sentence, such as "Index v8 was deployed: ef 40." or "recalld detected a change of the
+ * index: vector dimensions from 384 to 768."
+ */
 function changeSentence({ kind, version, source, note, changes }: Deployment): Content {
   const name = kindNames[kind];
   const shown = changes
@@ -136,7 +139,7 @@ export function deploymentsPage({
       section(
         'deployments',
         'Changes',
-        { lead: 'Newest first. recalld automatically detects changes of the index and the embedding model.' },
+        { lead: 'Newest first. recalld automatically detects changes to the index and the embedding model.' },
         deployments.length === 0
           ? empty(
               'No deployments in this period.',

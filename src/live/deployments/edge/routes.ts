@@ -31,11 +31,13 @@ export const deploymentSchema = z.object({
   kind: z.enum(deploymentKinds),
   version: z.string(),
   note: z.string().nullable(),
-  source: z.enum(['annotated', 'detected']).describe('Annotated by a user or a tool, or detected by recalld.'),
+  source: z
+    .enum(['annotated', 'detected'])
+    .describe('`annotated` if a user or a deployment tool recorded the change; `detected` if recalld detected it.'),
   occurred_at: z.iso.datetime(),
   changes: z
     .array(z.object({ trait: z.string(), before: z.string().nullable(), after: z.string().nullable() }))
-    .describe('Changes that recalld detected.'),
+    .describe('Traits that recalld found changed; empty for an annotated deployment.'),
 });
 
 export const deploymentListQuery = z.strictObject({

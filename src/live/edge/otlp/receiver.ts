@@ -57,7 +57,7 @@ export function addOtlp(
   };
 
   void app.register(async (scope) => {
-    // Accepts any type, so that an unsupported type is rejected with an OTLP response.
+    // Accepts any content type, so that an unsupported type is rejected with an OTLP response.
     scope.addContentTypeParser('*', async (request: FastifyRequest) =>
       Buffer.concat(await bodies.read(request, LIMIT_BYTES)),
     );
@@ -86,7 +86,7 @@ function isWithoutType(error: unknown): boolean {
 const INVALID_ARGUMENT = 3;
 const UNAVAILABLE = 14;
 
-/** @param cleanups stops the thread that parses large bodies */
+/** @param cleanups receives a cleanup that stops the thread that parses large bodies */
 export function createOtlpReceiver(config: Config, ingest: LiveIngest, meter: Meter, cleanups: CleanupStack) {
   const reader = createOtlpReader(
     config.pipelines.map(
@@ -179,7 +179,7 @@ export function createOtlpReceiver(config: Config, ingest: LiveIngest, meter: Me
     },
     /** Returns the response for an unreadable body. */
     refuse,
-    /** Records a refused connection over gRPC, for `recalld doctor`. */
+    /** Records a refused gRPC connection, for `recalld doctor`. */
     recordGrpc: () => void ingest.recordUnreadable([grpcExporter]),
   };
 }

@@ -47,7 +47,7 @@ export function episodesSection(latest: readonly MeasurementStatus[], worst: rea
         ['n', (one) => latestSize({ latest: one, isTooOld: one.isTooOld }), 'minor number'],
       ]),
     worst.length > 0 && [
-      heading(3, 'Episodes with the most useless retrievals'),
+      heading(3, 'Episodes with the largest number of useless retrievals'),
       worst.map((episode, place) => more(summaryOf(episode), stepsOf(episode, place))),
     ],
   );

@@ -89,7 +89,9 @@ function isolationSection({ rules, violations }: NonNullable<TrafficPageData['is
   return section(
     'isolation',
     'Isolation',
-    { lead: 'Answers with documents that a rule does not allow, among all live queries.' },
+    {
+      lead: 'Live queries that returned documents that a rule does not allow. All queries are checked, sampled or not.',
+    },
     table('Isolation rules', rules, [
       ['Rule', ({ rule }) => rule],
       ['Violated', ({ found }) => count(found?.violated ?? 0), 'number'],
@@ -158,7 +160,7 @@ function volume({ buckets, bucketSeconds, from, until }: TrafficPageData): Trend
   return {
     kind: 'trend',
     id: 'trend-queries',
-    title: `Queries each ${duration(bucketSeconds)}`,
+    title: `Queries per ${duration(bucketSeconds)}`,
     series: [
       series('all', totalOf),
       series('empty', ({ empty: none }) => none),
@@ -275,7 +277,7 @@ export function liveStagesSection(measured: readonly MeasuredStage[], queries: n
       ['Latency, p95', ({ latencyP95Ms }) => shown(latencyP95Ms, 'ms'), 'number'],
       ['Documents', ({ documents }) => shown(documents, 'other'), 'number'],
       ['Returns nothing', ({ emptied }) => shown(emptied, 'share'), 'number'],
-      ['Final results in its top', ({ answered }) => shown(answered, 'share'), 'number'],
+      ['Final results in top documents', ({ answered }) => shown(answered, 'share'), 'number'],
       ['n', ({ n }) => n, 'minor number'],
     ]),
   );

@@ -90,7 +90,10 @@ export async function readDensityPage(
   };
 }
 
-/** Returns the similarities of the baseline queries for density, ascending; null once the queries are deleted. */
+/**
+ * Returns the similarities of the queries in the density baseline in ascending order; null once the queries are
+ * deleted.
+ */
 async function baselineSimilarities({ reads }: Context, pipeline: string, version: number) {
   const similarities = await reads.density.baselines.similarities(pipeline, version);
   return similarities.length === 0 ? null : similarities;
@@ -137,8 +140,9 @@ export async function readTrafficPage(context: Context, watched: WatchedPipeline
 }
 
 /**
- * Returns the episodes with the most useless retrievals: repeated, empty or without a new document. Considers only the
- * longest episodes, because an episode of one retrieval cannot repeat it. In hash mode, the queries have no texts.
+ * Returns the episodes with the largest number of useless retrievals. A retrieval is useless if it is repeated, empty,
+ * or returns no new document. Reads only the longest episodes, because an episode with a single retrieval has no
+ * repeated one. In hash mode, the queries have no texts.
  */
 async function readWorstEpisodes(context: Context, pipeline: string, { from, until }: TimeRange) {
   const idleMs = context.livePlans.find((plan) => plan.pipeline === pipeline)?.idleMs ?? 0;

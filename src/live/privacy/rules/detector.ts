@@ -55,7 +55,7 @@ function sourceProblem(source: string): string | null {
     return `cannot be read (${error instanceof Error ? error.message : String(error)}); correct the regular expression`;
   }
   if (!hasNestedRepetition(source)) return null;
-  return 'has an unbounded repetition inside a repetition, which can take forever; bound the inner one, such as {1,20}';
+  return 'has an unbounded repetition inside a repetition, which can take forever; limit the inner repetition, for example with {1,20}';
 }
 
 /** True if a repeated group contains an unbounded repetition. The source must be a valid expression. */
@@ -102,7 +102,8 @@ export interface Detector {
 export interface Rule {
   /**
    * Has flags `g` and `u`. If it has a group named `value` (and flag `d`), only that group is a match. The pattern must
-   * run in linear time: quantifiers are bounded, or repeat one class and cannot restart within their own match.
+   * run in linear time: quantifiers are bounded, or repeat one character class and cannot restart within their own
+   * match.
    */
   readonly pattern: RegExp;
   /** Literal part of every match; texts without it are skipped. */

@@ -8,7 +8,7 @@ const MAX_DOMAIN = 255;
 /** Letters of scripts that separate words by spaces. In other scripts, an address may directly follow a word. */
 const spacedLetter = /^[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}]$/u;
 const anyLetter = /^[\p{L}\p{M}]$/u;
-/** Commonly used characters of RFC 5322; the others delimit addresses in URLs and code. */
+/** Characters of RFC 5322 that are common in local parts; the others delimit addresses in URLs and code. */
 const localSign = /^[0-9.!#$%'+_~-]$/;
 const domainSign = /^[0-9.-]$/;
 /** Top-level domain: letters, or Punycode. */

@@ -26,7 +26,7 @@ export function foldText(original: string) {
   if (!notAscii.test(original))
     return { text: original, originalSpan: (start: number, end: number) => ({ start, end }) };
   const parts: string[] = [];
-  // Start in the original of each code unit of the folded text.
+  // For each code unit of the folded text: the start of its source in the original text.
   const origins: number[] = [];
   const known = new Map<string, string>();
   let position = 0;

@@ -64,7 +64,7 @@ const tokenRules: readonly Rule[] = [
   },
   // JSON Web Tokens; the signature may be empty.
   { needs: 'eyJ', pattern: rule(`eyJ[\\w-]{5,}\\.[\\w-]{5,}\\.[\\w-]*`) },
-  // HTTP.
+  // Values of HTTP `Authorization` headers.
   {
     pattern:
       /(?<![\p{L}\p{N}])authorization["']?[ \t]{0,3}[:=][ \t]{0,3}["']?(?:[a-z]{2,20}[ \t]{1,3})?(?<value>[\w.~+/=:-]{6,})/dgiu,

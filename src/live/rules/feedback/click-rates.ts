@@ -90,7 +90,10 @@ export function clickedQueries(
   };
 }
 
-/** Returns the time up to which all clicks of queries have been received. Click measures must not use later queries. */
+/**
+ * Returns the time before which queries can receive no further counted clicks. Click measures must not use later
+ * queries.
+ */
 export function clicksCompleteUntil(now: Date, attributionMs = CLICK_ATTRIBUTION_MS): Date {
   return new Date(now.getTime() - attributionMs);
 }
@@ -240,7 +243,10 @@ function term(
   return { cluster, probability, numerator: numerator * calibration, denominator: denominator * calibration };
 }
 
-/** Ratio of sums of terms whose numerators are at most their denominators. */
+/**
+ * Ratio of the summed numerators to the summed denominators. No numerator may exceed its denominator, so the ratio is
+ * at most 1.
+ */
 export function rateOver(terms: readonly RatioTerm[]) {
   const ratio = sessionRatio(terms);
   if (ratio.kind === 'insufficient_data') return ratio;

@@ -110,7 +110,7 @@ function covarianceOf(queries: readonly ClickedQuery[], ranks: ReturnType<typeof
     for (const [index, rank] of ranks.slice(0, shown).entries()) {
       const clicked = clickedRanks.includes(index + 1) ? 1 : 0;
       const residual = (clicked - rank.clicks / rank.impressions) / (probability * rank.impressions);
-      // Weight of the estimate in the smoothed rate.
+      // Weight of the rank's own estimate in the smoothed rate.
       const share = rank.sessions / (rank.sessions + SMOOTHING);
       residuals[index] = (residuals[index] ?? 0) + share * residual;
     }
@@ -188,7 +188,7 @@ export function clicksOverExpectedClicks(queries: readonly ClickedQuery[], basel
   return {
     kind: 'coec' as const,
     /**
-     * 1 for as many clicks as in the baseline at the same ranks, less for fewer clicks. With a 95 % confidence
+     * 1 for as many clicks as in the baseline at the same ranks, less than 1 for fewer clicks; with a 95 % confidence
      * interval.
      */
     value,

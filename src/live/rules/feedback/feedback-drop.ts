@@ -41,8 +41,8 @@ const MIN_SPANS = 8;
 const MEDIAN_CHI_SQUARE = 0.4549;
 
 /**
- * Computes the baseline from buckets. `phi` is the median squared deviation from the median share, relative to chance,
- * so that a few bad hours do not inflate it.
+ * Computes the baseline from buckets. `phi` compares the median squared deviation from the median share with the
+ * deviation that chance explains. Medians are used so that a few bad hours do not inflate `phi`.
  */
 export function feedbackBaseline(buckets: readonly OpinionBucket[]) {
   const { positive, negative } = sumOf(buckets);
@@ -57,7 +57,7 @@ export function feedbackBaseline(buckets: readonly OpinionBucket[]) {
     const span = Math.floor((bucket.startMs - first.startMs) / spanMs);
     spans.set(span, [...(spans.get(span) ?? []), bucket]);
   }
-  // `phi`: overdispersion, >= 1: variance of the share over time relative to chance.
+  // `phi`: overdispersion, >= 1: variance of the share over time, divided by the variance that chance explains.
   return { positive, negative, phi: overdispersionOf([...spans.values()].map(sumOf)) };
 }
 
@@ -81,7 +81,7 @@ const MAX_LOG_RATIO = Math.log(1e6);
  *
  * @param buckets non-empty buckets of one window, oldest first
  * @param window end of the last complete bucket, and the bucket length
- * @param budget maximum false alerts per period while the share is unchanged or up to 5 points lower
+ * @param budget maximum false alerts per period while the share is unchanged or up to 5 percentage points lower
  */
 export function feedbackDrop(
   { positive, negative, phi }: FeedbackBaseline,
@@ -133,7 +133,8 @@ function scoresOf(bucket: OpinionBucket | undefined): Float64Array {
 }
 
 /**
- * Finds the span with the largest sum of log increments of one bet: from the onset of a drop to its last occurrence.
+ * Finds the time span in which the log increments of one bet have the largest sum: from the onset of a drop to the last
+ * bucket that shows the drop.
  */
 function worstSpan(steps: readonly { readonly startMs: number; readonly logIncrements: readonly number[] }[]) {
   let worst = { sum: Number.NEGATIVE_INFINITY, fromMs: steps[0]?.startMs ?? 0, untilMs: steps[0]?.startMs ?? 0 };

@@ -115,7 +115,7 @@ export function sentimentOf({ kind, value, documentId }: Feedback, mapping: Sent
         return refused('document_id is missing; set it to the document that the answer cites.');
       if (value === null || value === true || value === 1)
         return reading(kind === 'citation' ? 'neutral' : mapping[kind], 1);
-      return refused(`value must be omitted for ${kind}, because the kind is the whole feedback.`);
+      return refused(`value must be omitted for ${kind}, because feedback of this kind has no value.`);
   }
 }
 
@@ -178,8 +178,8 @@ const DOMAIN = 'recalld/feedback-id/v1';
  * same id again does not change any count.
  *
  * - A retry has the same content and therefore the same id.
- * - A changed opinion (thumb up, then down) has another value, so it is new feedback. `OpinionTally` decides which one
- *   counts.
+ * - A changed opinion (thumb up, then down) has another value, so it is new feedback. See `OpinionTally` for the one
+ *   that counts.
  * - An opinion that changes back (up, down, up) has a new id if the sender sets `occurred_at`. Otherwise the third item
  *   has the id of the first and looks like a retry: see `mayRepeat`.
  * - Different spellings of the same value have different ids, but count once because they are the same opinion.

@@ -194,8 +194,8 @@ function documentsOf(span: OtlpSpan, options: ExtractionOptions) {
  * outermost chain, then its trace. The nearest chain is unsuitable, because frameworks report each step as a chain, and
  * the retrievals of one turn would be in different chains.
  *
- * If the ancestors up to the root are not in the export, only an agent is certain. `completeQueries` decides about late
- * data when it arrives.
+ * If the export does not contain all ancestors up to the root, only an agent is certain to be the right span.
+ * `completeQueries` corrects the episode when the missing ancestors arrive.
  */
 function readEpisode(span: OtlpSpan, index: TraceIndex): QueryEpisode {
   const around = index.ancestorsOf(span);

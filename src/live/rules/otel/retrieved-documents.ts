@@ -187,7 +187,7 @@ export interface ExtractionOptions extends DocumentIdentity {
   /** Returns the pipeline of a span or log record; null if there is none. */
   pipelineOf(telemetry: Telemetry): string | null;
   segmentKeysOf(pipeline: string): readonly string[];
-  /** Returns the keys of the documents or their metadata to keep as fields. */
+  /** Returns the keys, in documents or their metadata, whose values become document fields. */
   fieldKeysOf(pipeline: string): readonly string[];
   /** Returns the reader for a call of a tool that the config declares as a retriever; null for any other span. */
   toolOf(span: OtlpSpan): RetrievalTool | null;

@@ -98,7 +98,7 @@ export function toDate(unixNano: bigint): Date | null {
   return unixNano <= 0n || Number.isNaN(date.getTime()) ? null : date;
 }
 
-/** Replacements of hidden values in OpenInference and Logfire. */
+/** Placeholders that OpenInference and Logfire write instead of hidden values. */
 const hidden = /^(__REDACTED__|\[Scrubbed due to '[^\n]*'\])$/;
 
 /**

@@ -238,7 +238,8 @@ export function indexSpans(
   function ancestorsOf(span: OtlpSpan): readonly OtlpSpan[] {
     const ancestors: OtlpSpan[] = [];
     for (let parent = parentOf(span); parent !== null; parent = parentOf(parent)) {
-      // Spans in a cycle have no ancestors; otherwise each would hide itself.
+      // Spans in a cycle have no ancestors; otherwise, each retriever would lie within another, and none would be the
+      // outermost.
       if (ancestors.length === MAX_ANCESTORS) return [];
       ancestors.push(parent);
     }

@@ -8,9 +8,9 @@
  * - It also rises by one if the oldest query waits too long and the queue does not shrink, because the workers then
  *   process less than the capacity allows.
  * - It drops by one after a period of `CALM_MS` in which the lower level would have filled at most half of the
- *   capacity. Then the waiting time restarts.
+ *   capacity. Then the period restarts.
  *
- * Levels depend only on the number and age of queries, never on their draw.
+ * Levels depend only on the number and age of queries, never on the random draws that select queries.
  */
 import { MINUTE_MS } from '../../../core/time.ts';
 
@@ -74,7 +74,7 @@ export function nextAdmission(previous: Admission, load: AdmissionLoad, nowMs: n
     admitted < capacity;
   if (!lowerSuffices) return at(previous.level, null);
   const since = previous.calmSinceMs ?? nowMs;
-  // If the clock was set back, the waiting time restarts.
+  // If the clock was set back, the calm period restarts.
   if (nowMs < since) return at(previous.level, nowMs);
   return nowMs - since >= CALM_MS ? at(previous.level - 1, nowMs) : at(previous.level, since);
 

@@ -12,13 +12,14 @@ import type { QueryOutcome } from '../../../core/model.ts';
 // the arrivals, a query is sampled with probability exactly `rate * 2^-level`.
 // - Before the minute is closed, a sample has the level that applied when it arrived. Its probability is exact too, but
 //   differs within the minute. Samples of a crashed replica need no repair.
-// - After closing, all samples of the minute have the closing level. A higher level selects a subset of a lower one, so
-//   closing only deletes. Closing again after a late report only deletes more.
+// - After closing, all samples of the minute have the closing level. A higher level selects a subset of the samples of
+//   a lower level, so closing never adds samples. Closing again after a late report can only delete further samples.
 // - After a burst or a cold start, more samples than the budget are stored until the minute closes: at most budget * (1
 //   + halvings / 2) in expectation. A closed minute has at most the budget in expectation. Only the expected number is
 //   capped: a session is sampled as a whole, so a session with thousands of queries per minute can exceed the budget.
-// - A query that is sent again in a later minute with a lower level has two chances. The store must keep the larger
-//   probability and move the sample to the minute of that probability, so that closing that minute covers both chances.
+// - A query that is sent again in a later minute with a lower level has two chances to be sampled. The store must keep
+//   the larger probability and move the sample to the minute of that probability, so that closing that minute covers
+//   both chances.
 
 /** Load of one replica in one minute of one pipeline. */
 export interface MinuteLoad {

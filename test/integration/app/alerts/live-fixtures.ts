@@ -34,7 +34,7 @@ export const liveFixtures: readonly AlertFixture[] = [
     labels: docs,
     breaching: traffic({ ok: 25, error: 50, timeout: 25 }),
     healthy: calm,
-    says: '75% of live queries on docs in the last 5 minutes failed or timed out (limit 50 %). Fix or roll back the retrieval service.',
+    says: '75% of live queries on docs in the last 5 minutes failed or timed out (limit 50 %). Fix the retrieval service, or roll it back if a new version was just deployed.',
   },
   {
     alert: 'RecalldIsolationViolated',
@@ -78,7 +78,7 @@ export const liveFixtures: readonly AlertFixture[] = [
     labels: docs,
     breaching: opinions(0.33, 40),
     healthy: opinions(0.7, 0.2),
-    says: '33% of the latest feedback on docs was positive. Within the live window, the positive share dropped more than 5 points below its baseline.',
+    says: '33% of the latest feedback on docs was positive. Within the live window, the positive share dropped more than 5 percentage points below its baseline.',
   },
   {
     alert: 'RecalldMeasureChanged',
@@ -94,7 +94,7 @@ export const liveFixtures: readonly AlertFixture[] = [
     healthy: [...calm, thumbs(growing(1))],
     minutes: DAY + 480,
     step: 5,
-    says: 'recalld has received no feedback on docs in 6 hours although live queries arrived. In the same 6 hours yesterday it received 720. Check the feedback buttons and the sender.',
+    says: 'recalld has received no feedback on docs in 6 hours although live queries arrived. In the same 6 hours yesterday it received 720. Check that the feedback buttons work and that the service sends feedback to recalld.',
   },
   {
     alert: 'RecalldErrorBudgetFastBurn',
