@@ -178,7 +178,7 @@ export interface DeliveryStats {
   /** Number of items dropped as `rejected`, keyed by recalld's code or by `http_<status>`. */
   readonly rejectedByCode: Readonly<Record<string, number>>;
   readonly requests: number;
-  /** Requests that failed and were retried or will be retried. */
+  /** Number of requests that failed and were or will be retried. */
   readonly retries: number;
   /** Why the last request failed; null if it succeeded. */
   readonly lastError: string | null;

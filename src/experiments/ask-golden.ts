@@ -69,7 +69,7 @@ async function startBeside(
   if (created !== null) await context.hooks.resume(created);
 }
 
-/** Tests all run pairs of this version when their number has doubled since the last test. */
+/** Tests all run pairs of this version of the golden set when their number has doubled since the last test. */
 async function testShadow(
   context: Context,
   run: GoldenRun,

@@ -26,8 +26,8 @@ const comparisonSchema = z.object({
     'For a golden set, the 95 % CI of a single test; otherwise, bounds that are valid at every interim analysis.',
   ),
   ci_high: number,
-  n: z.int().describe('Golden queries, judged live queries, or sessions of the candidate.'),
-  baseline_n: z.int().describe('Golden queries, judged live queries, or sessions of the baseline.'),
+  n: z.int().describe('Number of golden queries, judged live queries, or sessions of the candidate.'),
+  baseline_n: z.int().describe('Number of golden queries, judged live queries, or sessions of the baseline.'),
   measured_until: z.iso.datetime().nullable().describe('End of the latest data.'),
   smallest_detectable_difference: number.describe(
     'Smallest difference that the current data detects with 80 % probability; null for `traffic`.',
@@ -119,7 +119,7 @@ export const variantsReportSchema = z.object({
     mixed_sessions: z
       .int()
       .describe('Number of sessions that saw more than one arm. They are excluded from every arm.'),
-    unnamed_sessions: z.int().describe('Sessions whose tag value is not an arm in the config.'),
+    unnamed_sessions: z.int().describe('Number of sessions whose tag value is not an arm in the config.'),
   }),
   difference: z.number().describe('Smallest relevant difference.'),
   confidence: z.number().describe('Confidence that all bounds are valid at all interim analyses.'),

@@ -109,7 +109,10 @@ export const splitVerdicts = ['as_declared', 'mismatch', 'no_data'] as const;
 
 type SplitVerdict = (typeof splitVerdicts)[number];
 
-/** Concentration of the prior for the shares: the shares of two equal arms would deviate by about 0.016. */
+/**
+ * Concentration of the prior for the shares. For two arms with equal shares, the prior's standard deviation of a share
+ * is about 0.016.
+ */
 const CONCENTRATION = 1000;
 
 /**

@@ -1,6 +1,6 @@
 /**
- * Episodes: all retrievals in one agent turn. Decides which retrievals repeat an earlier retrieval and which documents
- * are new, and estimates measures over episodes.
+ * An episode consists of all retrievals in one agent turn. The functions here decide which retrievals repeat an earlier
+ * retrieval and which documents are new, and estimate measures over episodes.
  */
 
 import type { QueryOutcome } from '../../core/model.ts';

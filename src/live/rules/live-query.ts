@@ -142,7 +142,10 @@ export const feedbackKinds = [
 
 export type FeedbackKind = (typeof feedbackKinds)[number];
 
-/** Kinds with a sentiment. A citation shows which document the answer used, not whether the answer was good. */
+/**
+ * Kinds of feedback that have a sentiment. A citation shows which document the answer used, not whether the answer was
+ * good.
+ */
 export type OpinionKind = Exclude<FeedbackKind, 'citation'>;
 
 /** User feedback on the answer to a live query, or a document that the answer cites. */

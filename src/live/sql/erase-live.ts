@@ -25,7 +25,7 @@ export interface ErasureReport {
 
 interface ErasedSubject {
   readonly kind: 'user' | 'query' | 'trace' | 'episode';
-  /** Keyed hash for a user, otherwise the id. */
+  /** Keyed hash of a user id; for any other subject, the id itself. */
   readonly subject: string;
   /** Pipeline of a query or an episode; empty for any pipeline. */
   readonly pipeline: string;

@@ -61,7 +61,10 @@ function domainEnd(text: string, start: number): number | null {
   return end;
 }
 
-/** Returns the furthest index from `from`, forwards (1) or backwards (-1), over accepted characters. */
+/**
+ * Returns the index that is reached from `from` by stepping forwards (1) or backwards (-1) over accepted characters, at
+ * most `max` of them.
+ */
 function reach(text: string, from: number, step: 1 | -1, max: number, accepts: (character: string) => boolean): number {
   let index = from;
   const offset = step === 1 ? 0 : -1;
@@ -94,8 +97,8 @@ const callWord =
   '(?:tel|telephone|téléphone|teléfono|telefono|telefon|telefax|phone|mobile|mobil|móvil|cell|cellphone|fax|whatsapp|' +
   'handy|rufnummer|call|dial|sms|(?:text|ring|reach|contact)(?= (?:me|us|him|her|them)[ :]))';
 /**
- * Words that announce a phone number and may be followed directly by letters, because the script has no spaces or the
- * words have endings.
+ * Words before a phone number that letters may follow directly, because the script has no spaces or the words have
+ * endings.
  */
 const callWordInside = '(?:手机|手機|电话|電話|携帯|전화|телефон\\p{L}{0,3}|тел|τηλ|هاتف)';
 const gapWord = '(?:numbers?|num|no|nr|n°|is|me|us|him|her|them|at|on|号码|號碼|号|番号|是|为|번호|номер)';
@@ -105,27 +108,28 @@ const MIN_PHONE_DIGITS = 7;
 
 const phoneRules: readonly Rule[] = [
   {
-    // International with a plus sign, E.164 with any grouping: +49 (0)30 123456, +14155552671.
+    // International number with a plus sign (E.164) and digits grouped in any way: +49 (0)30 123456, +14155552671.
     pattern: new RegExp(`(?<![\\p{L}\\p{N}_+])\\+ ?\\(?[1-9](?:[ .()/-]{0,3}\\d){7,14}(?!\\d)${extension}`, 'giu'),
   },
   {
-    // International with two zeros, in groups: 0044 20 7946 0958.
+    // International number that starts with two zeros, in groups: 0044 20 7946 0958.
     pattern: new RegExp(`${phoneStart}00[ -]?[1-9](?:[ .()/-]{0,2}\\d){8,13}${phoneEnd}`, 'gu'),
     accepts: (value) => /[ ()/-]/.test(value) && !isDate(value),
     retries: true,
   },
   {
-    // France and Belgium, in five pairs: 06 12 34 56 78.
+    // French or Belgian number, in five pairs of digits: 06 12 34 56 78.
     pattern: new RegExp(`${phoneStart}0[1-9]([ .-])\\d\\d(?:\\1\\d\\d){3}${phoneEnd}`, 'gu'),
   },
   {
-    // National with a leading zero, 9 to 13 digits in groups: (020) 7946 0958, 030/1234567, 0171-1234567.
+    // National number with a leading zero, of 9 to 13 digits in groups: (020) 7946 0958, 030/1234567, 0171-1234567.
     pattern: new RegExp(`${phoneStart}\\(?0[1-9](?:[ ()./-]{0,2}\\d){7,11}${phoneEnd}`, 'gu'),
     accepts: (value) => /\D/.test(value) && /\d{3}/.test(value) && !isDate(value),
     retries: true,
   },
   {
-    // National with a leading zero, without separators: 0612345678, 07700900123. Not after words such as id or ISBN.
+    // National number with a leading zero, without separators: 0612345678, 07700900123. It must not follow a word such
+    // as id or ISBN.
     pattern: new RegExp(
       `${phoneStart}(?<!(?:isbn|id|order|invoice|ticket|ref|reference|case|sku|serial|account|part|model|no|nr|number)[.:=# -]{1,3})` +
         `0[1-9]\\d{8,9}${phoneEnd}`,
@@ -133,21 +137,21 @@ const phoneRules: readonly Rule[] = [
     ),
   },
   {
-    // North America: (415) 555-2671, 415-555-2671, 1 415.555.2671.
+    // North American number: (415) 555-2671, 415-555-2671, 1 415.555.2671.
     pattern: new RegExp(
       `${phoneStart}(?:1[ .-]?)?(?:\\(\\d{3}\\)[ -]?|\\d{3}[ .-])\\d{3}[ .-]\\d{4}${phoneEnd}${extension}`,
       'giu',
     ),
   },
   {
-    // An area code in parentheses that is not a year: (11) 91234-5678.
+    // Number with an area code in parentheses that is not a year: (11) 91234-5678.
     pattern: new RegExp(
       `${phoneStart}\\((?!(?:19|20)\\d\\d\\))\\d{2,5}\\) ?\\d{3,5}(?:[ -]\\d{3,5}){1,2}${phoneEnd}`,
       'gu',
     ),
   },
   {
-    // China: 138 1234 5678.
+    // Chinese mobile number in groups: 138 1234 5678.
     pattern: new RegExp(`${phoneStart}1[3-9]\\d[ -]\\d{4}[ -]\\d{4}${phoneEnd}`, 'gu'),
   },
   {
@@ -197,7 +201,7 @@ export const card: Detector = {
   },
 };
 
-/** Finds the longest number of at most 19 digits that starts at each group. */
+/** Finds, for each group, the longest card number of at most 19 digits that starts at the group. */
 function cardsOfRun(run: string, offset: number): Span[] {
   const spans: Span[] = [];
   const groups = [...run.matchAll(/\d+/g)].map((group) => ({ digits: group[0], start: group.index }));

@@ -40,23 +40,23 @@ const tokenRules: readonly Rule[] = [
   {
     pattern: /(?<![A-Za-z0-9])(?:AKIA|ASIA|ABIA|ACCA|AGPA|AIDA|AIPA|ANPA|ANVA|AROA)[A-Z0-9]{16}(?![A-Za-z0-9])/gu,
   },
-  // GitHub, GitLab, npm, Hugging Face.
+  // Tokens of GitHub, GitLab, npm and Hugging Face.
   { needs: '_', pattern: rule(`(?:gh[opsur]_[A-Za-z0-9]{30,}|github_pat_\\w{22,})`) },
   { needs: 'glpat-', pattern: rule(`glpat-[\\w-]{20,}`) },
   { needs: '_', pattern: rule(`(?:npm_[A-Za-z0-9]{30,}|hf_[A-Za-z0-9]{30,})`) },
-  // Slack, with the secret part of webhook addresses.
+  // Slack tokens, and the secret part of Slack webhook addresses.
   { needs: '-', pattern: rule(`(?:xox[a-z]-[A-Za-z0-9-]{10,}|xapp-[A-Za-z0-9-]{10,})`) },
   {
     needs: 'hooks.slack.com/',
     pattern: /hooks\.slack\.com\/(?:services|workflows)\/(?<value>[A-Za-z0-9/]{20,})/dgu,
   },
-  // Stripe, SendGrid, Google.
+  // Keys of Stripe, SendGrid and Google.
   { needs: '_', pattern: rule(`(?:[rs]k_(?:live|test)_[A-Za-z0-9]{10,}|whsec_[A-Za-z0-9+/=]{16,})`) },
   { needs: 'SG.', pattern: rule(`SG\\.[\\w-]{16,}\\.[\\w-]{16,}`) },
   { needs: 'AIza', pattern: rule(`AIza[\\w-]{35,}`) },
   { needs: 'ya29.', pattern: rule(`ya29\\.[\\w-]{20,}`) },
-  // OpenAI, Anthropic and similar services. Words such as sk-learn do not match, because they have no long run of
-  // letters and digits.
+  // Keys of OpenAI, Anthropic and similar services. Words such as sk-learn do not match, because they have no long run
+  // of letters and digits.
   {
     needs: 'sk-',
     pattern: rule(`sk-[\\w-]{20,}`),
@@ -93,7 +93,7 @@ const passwordValue = '(?<value>(?:[^\\s"\'`,;&]|[,;](?=[^\\s"\'`])|&(?!\\w{1,40
 const secretRules: readonly Rule[] = [
   { pattern: new RegExp(`${passwordWord}s?${codeAssignment}${passwordValue}`, 'dgiu') },
   {
-    // After a colon in prose: only values that are not words.
+    // A value after a colon in prose is accepted only if it is not a word.
     pattern: new RegExp(`${passwordWord}s?${assignment}${passwordValue}`, 'dgiu'),
     accepts: (value) => isPassword(value) || /^\d+$/.test(value),
   },
@@ -106,7 +106,7 @@ const secretRules: readonly Rule[] = [
     accepts: looksRandom,
   },
   {
-    // After only a space: values that cannot be words.
+    // A value after only a space is accepted only if it cannot be a word.
     pattern: new RegExp(`(?:${passwordWord}|${keyWord})[ \\t]{1,3}${quote}?(?<value>[A-Za-z0-9+/=_]{20,})`, 'dgiu'),
     accepts: looksRandom,
   },
@@ -129,7 +129,9 @@ function isNoWord(value: string): boolean {
   return /\d/.test(value) || /[a-z][A-Z]/.test(value);
 }
 
-/** True for at least six characters with letters, and with digits or symbols that do not occur in words. */
+/**
+ * True if the value has at least six characters, among them letters, and digits or symbols that do not occur in words.
+ */
 function isPassword(value: string): boolean {
   return value.length >= 6 && /\p{L}/u.test(value) && /[\d!@#$%^&*?+]/.test(value);
 }

@@ -18,7 +18,7 @@ export const DEFAULT_CLICK_CUTOFF = 10;
 /** Minimum number of sessions at a rank. With fewer sessions, the relative error of the rate is a third or more. */
 const MIN_SESSIONS = 100;
 const MIN_CLICKS = 20;
-/** Pseudo-impressions added to each rank. */
+/** Number of pseudo-impressions that are added to each rank. */
 const SMOOTHING = 1;
 
 /**

@@ -102,13 +102,18 @@ export function extractLiveQueries(spans: readonly OtlpSpan[], options: Extracti
       ...fragments.filter(({ kind }) => kind === 'episode'),
       ...peopleOf(fragments),
     ],
-    /** Retriever, embedding, reranker and evaluator spans with dropped or truncated attributes or events. */
+    /** Number of retriever, embedding, reranker and evaluator spans with dropped or truncated attributes or events. */
     truncatedSpans: index.spans.filter((span) => isTruncated(span, index)).length + cutOff.length,
-    /** Spans that are not retrievers and produced neither a fragment nor feedback, like most spans of a trace. */
+    /**
+     * Number of spans that are not retrievers and produced neither a fragment nor feedback, like most spans of a trace.
+     */
     ignoredSpans: index.spans.length - used.size,
-    /** Retriever spans without a pipeline. */
+    /** Number of retriever spans without a pipeline. */
     spansWithoutPipeline: index.spans.filter((span) => index.isUnwatched(span)).length,
-    /** Retriever spans of a pipeline that produced no query, by kind. (An explicitly empty result is a query.) */
+    /**
+     * Retriever spans of a pipeline that produced no query, by kind. A span that explicitly reports an empty list does
+     * produce a query.
+     */
     unreadableRetrievers: summarize(unreadable),
     /** Searches without a retriever span, by kind. */
     untracedSearches: untracedSearches(index, (span) => options.pipelineOf(span)),

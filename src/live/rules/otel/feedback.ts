@@ -213,10 +213,10 @@ export function extractLogFeedback(records: readonly OtlpLogRecord[], options: P
   }
   return {
     feedback,
-    /** Log records that are not evaluations. */
+    /** Number of log records that are not evaluations. */
     ignoredRecords,
     machineJudgments,
-    /** Evaluations without a known kind, a span or a pipeline. */
+    /** Number of evaluations whose kind is unknown, or that have no span or no pipeline. */
     unusableAnnotations,
   };
 }

@@ -75,7 +75,7 @@ function groupByCluster(members: readonly ClusterMember[], values: readonly numb
 export interface ClusterMember {
   /** Identifies queries that were sampled together, for example their sampling hash. */
   readonly cluster: string | number;
-  /** In (0, 1]. */
+  /** Inclusion probability, in (0, 1]. */
   readonly probability: number;
 }
 
