@@ -61,7 +61,8 @@ class Channel {
   }
 
   /**
-   * Counts one call by the host and queues the record that `make` returns. Null means that the record was sampled out.
+   * Counts one call by the host and queues the record that `make` returns. If `make` returns null, the record was
+   * sampled out.
    */
   offer(make: () => ClientRecord | null): void {
     this.#tally.offered += 1;

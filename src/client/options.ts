@@ -47,7 +47,7 @@ export function readCount(value: unknown, field: string): number | undefined {
   return count;
 }
 
-// RFC 3339 has four-digit years.
+// Latest time that RFC 3339 can express, because its years have four digits.
 const LAST_TIME = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 /** Converts a Date, milliseconds since the epoch or an ISO 8601 string to RFC 3339 in UTC. */

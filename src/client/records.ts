@@ -78,7 +78,7 @@ interface QueryContext extends FeedbackContext {
 
 /** Creates one item for `POST /v1/queries`. Throws InvalidField for an invalid field. */
 export function createQueryRecord(query: Readonly<Record<string, unknown>>, context: QueryContext): ClientRecord {
-  // The value comes from the context and is only validated here.
+  // The item gets its id from `context`; the id in the query is only validated here.
   readIdentifier(query['id'], 'id');
   const error = readError(query['error']);
   const results = readResults(query['results'], 'results');

@@ -75,7 +75,7 @@ function shareOf(share: WeightedShare | null): ShadowReport['live']['overlap'] {
   return share === null ? null : { value: share.value, ci_low: share.low, ci_high: share.high, n: share.n };
 }
 
-/** Returns a comparison with no data except these fields. */
+/** Returns a comparison in which only these fields have data. */
 function comparisonOf(parts: Pick<Comparison, 'source' | 'measure' | 'verdict'> & Partial<Comparison>): Comparison {
   return {
     called_on: null,

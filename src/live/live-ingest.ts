@@ -182,7 +182,7 @@ const RECENT = { queries: 10_000, bytes: 32 * 1024 * 1024 };
 
 export type LiveIngest = Awaited<ReturnType<typeof createLiveIngest>>;
 
-/** @param cleanups stops the thread that redacts long texts */
+/** @param cleanups receives a cleanup that stops the thread that redacts long texts */
 export async function createLiveIngest(context: Context, cleanups: CleanupStack) {
   const { config, db, clock, meter, logger, hashKey: key } = context;
   const { traffic } = db.live;

@@ -21,8 +21,8 @@ export type GradedPair = ReturnType<typeof scorePair>;
  * Computes nDCG@k of two lists for one query, against the ideal order of the documents in both. Against its own ideal
  * order, a list of only slightly relevant documents would score 1.
  *
- * @param baseline results that the user got; `candidate`: results of the shadow. Both: contents by name, best first,
- * each once
+ * @param baseline results that the user got; `candidate`: results of the shadow. Both lists contain names of contents,
+ * best first, each name once
  * @param grades of all of these contents
  */
 export function scorePair(

@@ -48,7 +48,8 @@ export function isKnown(estimate: Estimate | null): estimate is Estimate {
 }
 
 /**
- * A comparison after its latest day, with the means of both sides over all live traffic; null before the first session.
+ * A comparison after its latest day, with the means of candidate and baseline over all live traffic; null before the
+ * first session.
  */
 export interface DaysStatus extends ComparisonStatus {
   readonly baseline: SummedRatio | null;

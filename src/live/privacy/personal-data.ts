@@ -137,7 +137,7 @@ type EntityAnalysis =
 /** Returns null for a text that could not be analyzed and therefore must not be stored. Rejects if `redact` does. */
 type RedactText = (text: string) => Promise<string | null>;
 
-/** Minimum interval between log lines. A failing service fails for every text. */
+/** Minimum interval between log lines, because a failing service fails for every text. */
 const LOG_EVERY_MS = 60_000;
 
 /**
@@ -190,7 +190,7 @@ export interface PersonalDataParts {
 /** Text that replaces an error message that could not be redacted. */
 const REFUSED = '[REDACTED]';
 
-/** Longer texts are redacted in the thread: a hostile text of this length takes 10 ms. */
+/** Longer texts are redacted in the worker thread, because a hostile text of this length takes 10 ms. */
 const MAX_HERE = 20_000;
 
 /**

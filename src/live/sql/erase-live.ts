@@ -48,9 +48,9 @@ interface ErasedQuery {
 }
 
 const ofUser = 'r.user_hash = e.subject and r.occurred_at <= e.until';
-/** Rows without a user in a trace of an erased user belong to that user. */
+/** A row without a user is erased too if it belongs to a trace of an erased user. */
 const ofTrace = 'r.trace_id = e.subject and r.user_hash is null and r.occurred_at <= e.until';
-/** Rows without a user in an episode of an erased user belong to that user. */
+/** A row without a user is erased too if it belongs to an episode of an erased user. */
 const ofEpisode =
   'r.episode = e.subject and r.pipeline = e.pipeline and r.user_hash is null and r.occurred_at <= e.until';
 const ofId = (column: string, hasPipeline: boolean) =>

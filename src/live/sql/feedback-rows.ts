@@ -138,8 +138,9 @@ const opinionsOfWindow = `
    group by query_id, kind, document_id, case when document_id is null then rank end, user_hash`;
 
 /**
- * Tallies opinions in SQL, because fetching a day of feedback would take seconds. The query arrived on one of three
- * days, which are searched separately: before PostgreSQL 18, a range of days would scan whole days.
+ * Tallies opinions in SQL, because fetching a day of feedback would take seconds. The query that an opinion is about
+ * arrived on one of three days, which are searched separately: before PostgreSQL 18, a range of days would scan whole
+ * days.
  */
 export async function readOpinions(
   pool: Pool,

@@ -128,7 +128,7 @@ export function createLiveTraffic(pool: Pool, replica: string) {
       await explained(writeFragments(fragments));
       await explained(completeTracesOf(fragments, 1));
     },
-    /** Deletes fragments that are older than 10 to 20 minutes. */
+    /** Deletes fragments once they are 10 to 20 minutes old. */
     dropOldFragments: (now: Date): Promise<void> => dropOldFragments(pool, now),
     /** Records retriever spans that did not produce a query, by kind. */
     recordUnreadable: (kinds: readonly UnreadableRetriever[], now: Date): Promise<void> =>

@@ -131,7 +131,7 @@ export function createOtlpReceiver(config: Config, ingest: LiveIngest, meter: Me
     if (problems.length > 0) await ingest.recordUnreadable(problems);
     meter.increment('recalld_ingest_rejected_total', { code: 'retriever_unreadable' }, unreadable);
     const unread = found.unreadableRetrievers.slice(0, MAX_SENTENCES).map((kind) => unreadableText(kind, ''));
-    // An API key for one pipeline belongs to one service, and all spans of that service are meant for that pipeline.
+    // If an API key is limited to one pipeline, all spans that are sent with it are assumed to belong to that pipeline.
     const others = only === null ? 0 : found.spansWithoutPipeline;
     const { rejected, message } = outcomeOf(found, refused);
     return {

@@ -53,7 +53,7 @@ export function episodesSection(latest: readonly MeasurementStatus[], worst: rea
   );
 }
 
-/** Longer questions are truncated in the summary of their episode. */
+/** Maximum number of characters of the question in the summary of an episode. */
 const MAX_SUMMARY = 80;
 
 function summaryOf({ id, originalText, steps, wasted, tally }: Episode): string {

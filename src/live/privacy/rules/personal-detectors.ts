@@ -103,7 +103,7 @@ const callWord =
 const callWordInside = '(?:手机|手機|电话|電話|携帯|전화|телефон\\p{L}{0,3}|тел|τηλ|هاتف)';
 const gapWord = '(?:numbers?|num|no|nr|n°|is|me|us|him|her|them|at|on|号码|號碼|号|番号|是|为|번호|номер)';
 
-/** Digits of the shortest number that a rule matches. */
+/** Number of digits in the shortest phone number that a rule matches. */
 const MIN_PHONE_DIGITS = 7;
 
 const phoneRules: readonly Rule[] = [
@@ -299,7 +299,7 @@ function remainder97(account: string): number {
 }
 
 const octet = '(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)';
-/** Words after which four dotted numbers are not an IP address. */
+/** Words after which four numbers separated by dots are not an IP address. */
 const numbered = '(?:versions?|ver|v|release|build|firmware|section|chapter|clause|paragraph|§)\\.?';
 
 const addressRules: readonly Rule[] = [

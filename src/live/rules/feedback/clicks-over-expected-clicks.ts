@@ -29,11 +29,11 @@ const SMOOTHING = 1;
  * smoothing keeps the rate of a rank without clicks above 0, and preserves the sum over all ranks if they were shown
  * equally often.
  *
- * Rates are computed down to the last rank, at most `cutoff`, that 100 sessions saw. The covariance between the
- * weighted shares at two ranks is computed as in `sessionRatio`.
+ * Rates are computed down to the last rank, at most `cutoff`, that at least 100 sessions saw. The covariance between
+ * the weighted shares at two ranks is computed as in `sessionRatio`.
  *
- * @param queries queries of the baseline whose clicks are complete (see `clicksCompleteUntil`); clicks must be attributed
- * as in later windows
+ * @param queries queries of the baseline whose clicks are complete (see `clicksCompleteUntil`); clicks must be
+ * attributed as in later windows
  * @throws RangeError for a probability outside (0, 1], or so small that weights overflow
  */
 export function baselineCtr(queries: readonly ClickedQuery[], cutoff = DEFAULT_CLICK_CUTOFF) {
@@ -232,11 +232,11 @@ function expectedVariance(queries: readonly ClickedQuery[], { rates, covariance 
 }
 
 /**
- * The gamma interval of Fay and Feuer (Statistics in Medicine 16, 1997) for a weighted count: the limits of the Poisson
- * distribution with the same ratio of mean to variance, where the upper limit includes one more event of the largest
- * weight. The chi-square quantiles use the approximation of Wilson and Hilferty (1931); for equal weights this is
- * Byar's approximation of the exact Poisson limits (Breslow and Day, Statistical Methods in Cancer Research II, 1987,
- * chapter 2), accurate to 0.2 % for 10 or more events.
+ * The gamma interval of Fay and Feuer (Statistics in Medicine 16, 1997) for a weighted count. It consists of the limits
+ * of the Poisson distribution with the same ratio of mean to variance; the upper limit includes one more event of the
+ * largest weight. The chi-square quantiles use the approximation of Wilson and Hilferty (1931); for equal weights this
+ * is Byar's approximation of the exact Poisson limits (Breslow and Day, Statistical Methods in Cancer Research II,
+ * 1987, chapter 2), accurate to 0.2 % for 10 or more events.
  *
  * The bounds are never negative, and for a small count the upper bound is further from the count than the lower bound.
  * If there are no events, the bounds are 0 and about 3.7.

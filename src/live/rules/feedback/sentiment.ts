@@ -215,7 +215,10 @@ export interface OpinionCounts {
   readonly negative: number;
 }
 
-/** A share with a 95 % confidence interval; 0 <= low <= value <= high <= 1. `n`: positive and negative opinions. */
+/**
+ * A share with a 95 % confidence interval; 0 <= low <= value <= high <= 1. `n`: number of positive and negative
+ * opinions.
+ */
 export type PositiveRatioOutcome = ReturnType<typeof positiveRatio>;
 
 /**

@@ -3,7 +3,7 @@
  * stored but not counted.
  *
  * Feedback counts in the hour and the day (UTC) in which it occurred, not in which it arrived. The decision is
- * therefore repeatable, and no window counts more feedback of one user than the caps of its hours allow.
+ * therefore repeatable, and no window counts more feedback of one user than the caps of the hours in the window allow.
  */
 import { DAY_MS, HOUR_MS } from '../../../core/time.ts';
 import { type FeedbackKind, feedbackKinds, type OpinionKind } from '../live-query.ts';
@@ -114,8 +114,8 @@ export function capDays(batch: readonly CapCandidate[]) {
  * kinds in the hour and the day. Items are evaluated in order. A repeated id gets the decision of the first item and
  * does not use up the cap.
  *
- * Concurrent batches do not see each other, so a subject may exceed the cap by the number of items sent within a few
- * milliseconds.
+ * Concurrent batches do not see the items of each other, so a subject may exceed the cap by the number of items sent
+ * within a few milliseconds.
  *
  * @param batch items that are not stored yet; stored items keep their decision
  * @param counted counted hours for `capDays(batch)`; missing hours count as 0

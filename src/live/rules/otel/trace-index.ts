@@ -66,7 +66,7 @@ const langSmithKinds = new Map<string, SpanRole>([
   ['embedding', 'embedding'],
 ]);
 
-/** OpenLLMetry events on vector store query spans; `search` is used for Milvus. */
+/** OpenLLMetry events on vector store query spans; the names with `search` are used for Milvus. */
 const queryEvents = new Set(['db.query.embeddings', 'db.query.result', 'db.search.embeddings', 'db.search.result']);
 
 const vectorStores = new Set(['chroma', 'lancedb', 'marqo', 'milvus', 'pinecone', 'qdrant', 'weaviate']);
