@@ -176,7 +176,8 @@ export const realStores: readonly RealStore[] = [
     source: 'PyPI',
     speaksHttp: true,
     hasCollections: true,
-    unmet: 'its server (HTTP, aliases, API keys), which is not on PyPI',
+    unmet:
+      'its server (HTTP, aliases, API keys), which is in no package registry; two builds of its source did not finish',
     abilities: { ...qdrantAbilities, manyDocuments },
     async start() {
       const python = await pythonPackages('qdrant-edge-py');
