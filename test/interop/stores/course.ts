@@ -9,10 +9,12 @@ interface CourseResult {
   readonly queries: number;
   readonly hitRate: number;
   readonly mrr: number;
-  /** Queries whose relevant document has the same score as another one, so that the engine may order them either way. */
+  /** Counts every place of a document that the data contains twice, as the course does. */
+  readonly courseMrr: number;
+  /** Queries whose result depends on the order of documents with equal scores. */
   readonly ties: number;
-  /** MRR if the relevant document were the last or the first of its ties. */
-  readonly mrrBounds: readonly [number, number];
+  /** Lowest and highest `courseMrr` by the order of documents with equal scores. */
+  readonly courseMrrBounds: readonly [number, number];
 }
 
 /** By the course, at 5, with Elasticsearch 8.4. */
