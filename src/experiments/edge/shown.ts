@@ -51,12 +51,12 @@ function compared({ name, baseline, comparisons }: Candidate): Content {
         'Difference, bounds',
         (one) =>
           one.difference === null
-            ? missing('too little')
+            ? missing('too few data')
             : value(one.difference, unitOf(one) === 'score' ? 'difference' : 'points', one.ci_low, one.ci_high),
         'number',
       ],
       [
-        'Finds',
+        'Smallest detectable',
         ({ smallest_detectable_difference: smallest }) => smallest !== null && value(smallest, 'score'),
         'minor number',
       ],

@@ -90,7 +90,7 @@ function isolationSection({ rules, violations }: NonNullable<TrafficPageData['is
     'isolation',
     'Isolation',
     {
-      lead: 'Live queries that returned documents that a rule does not allow. All queries are checked, sampled or not.',
+      lead: 'Live queries that returned documents that a rule does not allow. All queries are checked, sampled or not, and counted by whole hours.',
     },
     table('Isolation rules', rules, [
       ['Rule', ({ rule }) => rule],
