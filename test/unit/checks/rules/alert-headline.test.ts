@@ -12,11 +12,11 @@ describe('the headline of an alert', () => {
     ['nDCG@10 on faq 0.551, below 0.7', { value: 0.55123, threshold: 0.7 }],
     ['nDCG@10 on faq down by 0.13, limit 0.02', { ...regression, value: -0.13 }],
     [
-      'error ratio in lang=de 20 %, above 5 %',
+      'errors in lang=de 20 %, above 5 %',
       { ...live, measure: 'error_ratio', segment: 'lang=de', threshold: 0.05, value: 0.2 },
     ],
-    ['retriever latency p95 351 ms, above 250 ms', { ...latency, value: 0.35123 }],
-    ['retriever latency p95 1.5 s, above 250 ms', { ...latency, value: 1.5 }],
+    ['golden query latency p95 351 ms, above 250 ms', { ...latency, value: 0.35123 }],
+    ['golden query latency p95 1.5 s, above 250 ms', { ...latency, value: 1.5 }],
     ['nDCG@10 on faq unknown, below 0.8', { value: null }],
   ])('is "%s"', (headline, parts) => {
     expect(alertHeadline(aCheckState(parts))).toBe(headline);
@@ -27,7 +27,7 @@ describe('the recovery text of a check', () => {
   it.each<[string | null, Partial<CheckState>]>([
     ['nDCG@10 on faq recovered to 0.82', { verdict: 'ok', value: 0.82 }],
     ['nDCG@10 on faq recovered (0.01 above the baseline)', { ...regression, verdict: 'ok', value: 0.01 }],
-    ['retriever latency p95 recovered to 120 ms', { ...latency, verdict: 'ok', value: 0.12 }],
+    ['golden query latency p95 recovered to 120 ms', { ...latency, verdict: 'ok', value: 0.12 }],
     [null, { verdict: 'critical' }],
     [null, { verdict: 'no_data', value: null }],
   ])('is "%s"', (text, parts) => {
