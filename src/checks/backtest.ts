@@ -28,7 +28,7 @@ export interface BacktestedSet {
 /**
  * Replays the stored scores, comparisons and label states of all runs except cancelled ones, in order, through the
  * functions that evaluate live runs. As in the daemon, a void run has no scores and a failed run has no results. Skips
- * sentinels, and runs of a new version of a golden set that ran in parallel with the old version. Omits checks without
+ * sentinel runs, and runs of a new golden set version while the old version still ran beside it. Omits checks without
  * runs.
  *
  * @throws RecalldError database_unreachable; the reason of `signal` as soon as it aborts
@@ -123,7 +123,10 @@ function latestCompleted(needed: number) {
       if (own.length > needed) own.shift();
     },
 
-    /** Returns the history for a run: runs of the same or older versions, older versions first. */
+    /**
+     * Returns the runs before a run of this version: runs of the same or older golden set versions, oldest version
+     * first.
+     */
     before(version: number): readonly CompletedRun[] {
       if (needed === 0) return [];
       const versions = [...byVersion.keys()].filter((one) => one <= version).toSorted((a, b) => a - b);
@@ -132,7 +135,9 @@ function latestCompleted(needed: number) {
   };
 }
 
-/** Returns true for a run of a new version while the verdicts of the old version still applied. */
+/**
+ * Returns true for a run of a new golden set version that started while the verdicts of the old version still applied.
+ */
 function isBesideAnother(run: ReplayedRun, rotations: readonly GoldenRotation[]): boolean {
   return rotations.some(
     ({ fromVersion, startedAt, endedAt }) =>

@@ -66,7 +66,7 @@ declare module '../core/context.ts' {
   }
 }
 
-/** Columns of the table `check_states` with their fields and types. */
+/** Columns of the table `check_states`, each with its field in `CheckStatus` and its SQL type. */
 const columns = {
   pipeline: ['pipeline', 'text'],
   check_name: ['name', 'text'],
@@ -105,8 +105,8 @@ const statusesSql = `select ${names.map((name, index) => `${name} as ${fields[in
 
 /**
  * Stores steps, each with its transition if the verdict changes. Skips a step if another worker has advanced the check
- * in the meantime, so that nothing is counted or reported twice. Rows are written in one order, so that workers cannot
- * deadlock.
+ * in the meantime, so that nothing is counted or reported twice. Rows are written in a fixed order, so that workers
+ * cannot deadlock.
  */
 const advanceSql = `
   with steps as (
@@ -176,7 +176,7 @@ export function createCheckStore(pool: Pool, scope: Scope = null) {
       return rows;
     },
 
-    /** Deletes transitions before the given time, and checks that have not been evaluated since. */
+    /** Deletes transitions before the given time, and the states of checks that have not been evaluated since. */
     async prune(before: Date): Promise<void> {
       await pool.query('delete from check_transitions where occurred_at < $1::timestamptz', [before]);
       await pool.query('delete from check_states where updated_at < $1::timestamptz', [before]);
@@ -184,7 +184,7 @@ export function createCheckStore(pool: Pool, scope: Scope = null) {
   };
 }
 
-/** The parts of the config that define checks. */
+/** The parts of the config from which checks are listed. */
 export interface WatchedChecks {
   readonly pipelines: readonly WatchedPipeline[];
   readonly densityPlans: readonly DensityPlan[];
@@ -264,7 +264,7 @@ export function densityChecksOf(plan: DensityPlan): ConfiguredCheck[] {
       name: plan.checkName,
       severity: plan.severity,
       threshold: DENSITY_CHECK_THRESHOLD,
-      // Learning a baseline takes days and is not a fault.
+      // It takes days to learn a baseline, so missing data is not a fault.
       isQuietAtFirst: true,
     },
   ];

@@ -27,7 +27,7 @@ const name = z
   })
   .optional()
   .describe(
-    'Name of the check in metrics, alerts and history. Set a name so that it stays the same when the threshold changes. For a golden set, ` on SET` is appended. Default: measure and threshold.',
+    'Name of the check in metrics, alerts and history. Set it to keep the name when the threshold changes. The name of a check on golden runs also gets ` on SET`. Default: measure and threshold.',
   );
 
 const goldenMeasure = z.string().superRefine((text, context) => {
@@ -68,7 +68,7 @@ const floorCheck = z
     name,
     measure: goldenMeasure.describe('A golden metric key such as `ndcg@10`.'),
     below: below.describe(
-      'Minimum score, such as 0.8. The check is critical if the upper 95 % bound is below the minimum, and at warning if only the mean is below it.',
+      'Minimum score, such as 0.8. The check is critical if the upper 95 % bound is below the minimum, and `warning` if only the mean is below it.',
     ),
     severity,
   })
@@ -104,7 +104,7 @@ const thresholdShape = {
     .min(1)
     .optional()
     .describe(
-      'Minimum number of queries, feedback items or sessions behind a value. The default depends on the measure.',
+      'Minimum number of queries, feedback items or sessions behind a value; with fewer, the check has no data. The default depends on the measure.',
     ),
   confirm: z
     .int()
@@ -112,13 +112,13 @@ const thresholdShape = {
     .max(100)
     .optional()
     .describe(
-      'Number of consecutive measurements with the new result after which the verdict changes. The default depends on the measure.',
+      'Number of consecutive measurements that must show another verdict before the verdict of the check changes. The default depends on the measure.',
     ),
   no_data: z
     .enum(['alert', 'silent'])
     .default('silent')
     .describe(
-      'Defines whether too little traffic fires an alert: `alert` or `silent`. If recalld cannot measure the value at all, an alert always fires.',
+      '`alert`: an alert fires if there is too little traffic to evaluate the check. `silent`: no alert fires for that reason. If recalld cannot measure the value at all, an alert always fires.',
     ),
 };
 
@@ -182,7 +182,9 @@ const regressionCheck = z
 
 const densityCheck = z
   .strictObject({ name, density_drift: z.literal(true).describe('Monitors query density for drift.'), severity })
-  .describe('Fails if the store covers live queries worse than in the baseline. A smaller drift is a warning.');
+  .describe(
+    'Fails if the documents in the store cover live queries worse than they covered the baseline queries. A smaller drift is a warning.',
+  );
 
 const staleLabelsCheck = z
   .strictObject({
@@ -198,7 +200,9 @@ const forbiddenCheck = z
     forbidden_results: z.literal(true).describe('Monitors the results of golden queries for forbidden documents.'),
     severity,
   })
-  .describe('Fails if the retriever returns a forbidden document twice.');
+  .describe(
+    'Fails if the retriever returns a forbidden document, and returns it again when recalld repeats the query.',
+  );
 
 export const checkSchema = z.union([
   floorCheck,
@@ -234,8 +238,8 @@ interface CheckedPipeline {
 }
 
 /**
- * Rejects checks that could never be evaluated, and suggests a fix. For example, if a golden set is not scored at the
- * cut-off of a check, the check would stay at `no_data` forever.
+ * Rejects checks that could never be evaluated, and suggests a fix. For example, a check at a cut-off at which its
+ * golden set is not scored would stay at `no_data` forever.
  */
 export function refuseImpossibleChecks(pipeline: CheckedPipeline, context: z.core.$RefinementCtx): void {
   const seen = new Map<string, number>();
@@ -320,7 +324,7 @@ function thresholdProblem(check: ThresholdConfig, pipeline: CheckedPipeline): st
 }
 
 /**
- * The stability of results is measured at the largest cut-off of the golden set.
+ * Rejects rbo at any cut-off but the largest one of each golden set, because it is measured only there.
  *
  * @param k NaN for a measure without a cut-off
  */
@@ -335,11 +339,11 @@ function cutoffProblem(measure: string, golden: CheckedPipeline['golden']): stri
   if (k === null) return null;
   if (golden.length === 0) {
     if (defaultCutoffs.includes(k)) return null;
-    return `is ${measure}, but a golden set that is not under \`golden\` is scored at ${list(defaultCutoffs)} only; add the set under \`golden\` with ${k} among its cutoffs, or use one of these`;
+    return `is ${measure}, but a golden set that is not under \`golden\` is scored at ${list(defaultCutoffs)} only; add the set under \`golden\` with ${k} among its cutoffs, or use one of these cut-offs`;
   }
   const lacking = golden.find(({ cutoffs }) => !cutoffs.includes(k));
   if (lacking === undefined) return null;
-  return `is ${measure}, but the golden set "${lacking.set}" is scored at ${list(lacking.cutoffs)} only; add ${k} to its cutoffs, or use one of these`;
+  return `is ${measure}, but the golden set "${lacking.set}" is scored at ${list(lacking.cutoffs)} only; add ${k} to its cutoffs, or use one of these cut-offs`;
 }
 
 function list(cutoffs: readonly number[]): string {

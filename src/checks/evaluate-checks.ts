@@ -1,4 +1,4 @@
-/** Evaluates every check on stored facts and stores its status. No other code writes statuses. */
+/** Evaluates every check on stored facts and stores its status. No other code writes check statuses. */
 
 import type { Context } from '../core/context.ts';
 import { ALL_SEGMENT } from '../core/model.ts';
@@ -43,7 +43,7 @@ import type { Reading, ThresholdCheck } from './rules/threshold.ts';
 
 export const evaluateChecksJob = defineCronJob({
   name: 'evaluate-checks',
-  does: 'Evaluates every check on the latest measurements, with hysteresis and confirmation, and records each change of a verdict.',
+  does: 'Evaluates every check on the latest measurements, with hysteresis and confirmation, and records each verdict change.',
   cron: '25 * * * * *',
   timeoutMs: 55_000,
   handle: (context: Context) => context.hooks.evaluateChecks(),
@@ -163,8 +163,8 @@ const MAX_ROUNDS = 5;
 /**
  * Measures the retriever in finished golden runs, and evaluates checks: all checks every minute, and the checks of one
  * pipeline as soon as a golden run or density window ends. Idempotent and safe on several replicas; if an evaluation is
- * killed, the next one replaces it. If another worker stored a step first, this evaluation starts again from the stored
- * status, because the other worker may have seen newer facts.
+ * killed, the next one replaces it. If another worker stored a step first, this evaluation starts again from that
+ * worker's status, because it may be based on newer facts.
  *
  * @param only names of the pipelines to evaluate; all if omitted
  */
@@ -181,7 +181,7 @@ async function takeSteps(context: Context, asked: Context['pipelines']): Promise
   let pipelines = asked;
   for (let round = 0; round < MAX_ROUNDS && pipelines.length > 0; round++) {
     const now = context.clock.now();
-    // Statuses are read before facts: a status that is written in between is newer and causes the step to be rejected.
+    // Reads statuses before facts: if another worker writes a newer status in between, the store rejects the step.
     const previous = await context.db.checks.statuses();
     const steps = evaluateAll({ ...context, pipelines }, await readFacts(context, now), previous, now);
     const taken = await context.db.checks.advance(steps);
@@ -247,7 +247,7 @@ export function evaluateAll(
         const found = stored.isolation.find((one) => one.pipeline === name && one.rule === rule.name) ?? null;
         const check = isolationCheckOf(name, rule.name);
         const before = statuses.get(keyOf(check)) ?? null;
-        // A retriever that is down for golden runs does not excuse a violation.
+        // Passes no outage: a violation counts even while the retriever is down for golden runs.
         return { previous: before, status: evaluate(check, factsOfIsolation(rule.name, found, now), before, now) };
       }),
       ...thresholds.map((rule) => {
@@ -277,7 +277,7 @@ function latestRunOf(name: string, set: string, { latest, intervalSeconds }: Sto
   const ended = found?.ended ?? null;
   if (ended === null) return null;
   const { checks, failedBecause: failure, finishedAt: until, durationSeconds, outcomes } = ended;
-  // A run with failed queries may overlap the end of an outage, so its evidence starts with the run.
+  // A run with failed queries may overlap the end of an outage, so its evidence covers the whole run, not just its end.
   const from = failedShare(outcomes) > 0 ? new Date(until.getTime() - durationSeconds * 1000) : until;
   const baseline = found?.completed?.baseline?.against ?? null;
   const trustedSeconds = runTrustSeconds(intervalSeconds(name, set));
@@ -301,7 +301,7 @@ function factsOfDensity({ severity }: ConfiguredCheck, plan: DensityPlan, stored
     evidence: at === null ? null : { from: at, until: at },
     evaluatedAt: at,
     trustedUntil: isKnown ? trustedUntil(plan, closedMs) : null,
-    // Learning a baseline takes days and is not a fault.
+    // It takes days to learn a baseline, so missing data is not a fault.
     isQuiet: !isKnown,
     unconfirmed: null,
   };

@@ -95,7 +95,7 @@ pipelines:
   expect(Date.now() - leakedAt).toBeLessThan(PAGED_MS);
   expect(JSON.parse(webhook.requests[0]?.body ?? '{}')).toMatchObject({
     event: 'incident.opened',
-    summary: 'docs: isolation rule tenants violated by 1 live answer',
+    summary: 'docs: isolation rule tenants violated by 1 live query',
     description: expect.stringContaining('acme got beta/7 (rank 2)') as string,
   });
 

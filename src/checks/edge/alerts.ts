@@ -32,7 +32,7 @@ const unlessOutage = `unless ${onCheck} ${maxBy(check, 'recalld_check_outage')} 
 
 const silentWhileCritical = { alerts: ['RecalldCheckCritical'], on: check };
 
-/** Alerts that explain why no check of a pipeline has data. */
+/** Alerts that already explain why no check of a pipeline has data. */
 const unmeasured = {
   alerts: ['RecalldGoldenNotRunning', 'RecalldGoldenNotSucceeding', 'RecalldRetrieverNotAnswering'],
   on: ['pipeline'],
@@ -63,8 +63,8 @@ export function checksGroup({ holdSeconds, groupLabels }: RuleSettings): RuleGro
       by: check,
       silentWhile: silentWhileCritical,
       dashboard: 'health',
-      summary: `${name}: a check is at warning level`,
-      description: `${numbers}. ${theCheck} is at warning.`,
+      summary: `${name}: a check is in the warning state`,
+      description: `${numbers}. ${theCheck} is in the warning state.`,
     },
     {
       alert: 'RecalldCheckNoData',
@@ -75,7 +75,7 @@ export function checksGroup({ holdSeconds, groupLabels }: RuleSettings): RuleGro
       silentWhile: unmeasured,
       dashboard: 'health',
       summary: `${name}: a check has no data`,
-      description: `${numbers}. ${theCheck} has had no data for 30 minutes. A check without data cannot fail.`,
+      description: `${numbers}. ${theCheck} has had no data for 30 minutes. Without data, it cannot detect a failure.`,
     },
     {
       alert: 'RecalldCheckBlind',
@@ -85,7 +85,7 @@ export function checksGroup({ holdSeconds, groupLabels }: RuleSettings): RuleGro
       by: check,
       dashboard: 'golden',
       summary: `${name}: a check cannot detect its configured drop`,
-      description: `${selectorVariable('$of', groupLabels, check)}${theCheck} passes, but it can only detect a drop of ${ifSeries('$of', 'recalld_check_smallest_detectable_drop', '{{ . | first | value | printf "%.3g" }}', 'unknown size')} or more${ifSeries('$of', 'recalld_threshold', '; its threshold is {{ . | first | value | printf "%.3g" }}')}. Pin a baseline with reruns, add queries to the golden set, or raise its drop.`,
+      description: `${selectorVariable('$of', groupLabels, check)}${theCheck} passes, but it can only detect a drop of ${ifSeries('$of', 'recalld_check_smallest_detectable_drop', '{{ . | first | value | printf "%.3g" }}', 'unknown size')} or more${ifSeries('$of', 'recalld_threshold', '; its threshold is {{ . | first | value | printf "%.3g" }}')}. Pin a baseline with reruns, add queries to the golden set, or raise the drop of the check.`,
     },
     {
       alert: 'RecalldIsolationViolated',
@@ -93,8 +93,8 @@ export function checksGroup({ holdSeconds, groupLabels }: RuleSettings): RuleGro
       expr: `${maxBy(rule, 'recalld_live_isolation_violations')} > 0`,
       by: rule,
       dashboard: 'live',
-      summary: `${name}: a live answer contained documents that an isolation rule does not allow`,
-      description: `{{ $value | printf "%.0f" }} live answers of ${name} violated the isolation rule "{{ $labels.rule }}" in the last hour. Check the tenant or permission filter of the search; the console lists the documents and queries.`,
+      summary: `${name}: live results contained documents that an isolation rule does not allow`,
+      description: `{{ $value | printf "%.0f" }} live queries of ${name} returned documents that violate the isolation rule "{{ $labels.rule }}" in the last hour. Check the tenant or permission filter of the search; the console lists the documents and queries.`,
     },
     {
       alert: 'RecalldStaleLabels',
@@ -129,14 +129,17 @@ unless on (pipeline) ${maxBy(['pipeline'], 'recalld_check_info', { kind: 'densit
       by: ['pipeline'],
       silentWhile: { alerts: ['RecalldDensityDrift'], on: ['pipeline'] },
       dashboard: 'density',
-      summary: `${name}: coverage of live queries is lower than before`,
-      description: `${coverage}: drift is confirmed, but only at the level of a ticket, or no critical check is configured.`,
+      summary: `${name}: live queries are covered worse than in the baseline`,
+      description: `${coverage}: drift is confirmed, but it is too weak to page, or no critical check is configured.`,
     },
   ];
   return { name: 'recalld-checks', recordings: [], alerts };
 }
 
-/** Share of baseline queries that count as poorly covered, by definition of the percentile. */
+/**
+ * Share of baseline queries that count as poorly covered: the limit is defined as the percentile that 5 % of them
+ * exceed.
+ */
 const BASELINE_UNCOVERED = '5%';
 
 function coverageTemplate(groupLabels: readonly string[]): string {
@@ -152,9 +155,10 @@ const written = '{{ template "n" (args $unit (. | first | value)) }}';
 const since = (word: string): string => ifSeries('$of', 'recalld_check_since_timestamp_seconds', `${word} ${utcTime}`);
 
 /**
- * Builds the sentence of `alertText` from metrics, for the check in the labels `pipeline` and `check`. Uses only
- * replicas that see the check fail, so that a replica that has already seen the recovery does not put its value into
- * the text. The past tense keeps the text true if Alertmanager sends it again after the recovery.
+ * Builds the template that writes the sentence of `alertText` from metrics, for the check in the labels `pipeline` and
+ * `check`. Uses metrics only from replicas that report the check as failing, so that the text never contains the value
+ * of a replica that has already seen the recovery. The past tense keeps the text true if Alertmanager sends it again
+ * after the recovery.
  */
 function numbersTemplate(groupLabels: readonly string[]): string {
   const count = ifSeries('$of', 'recalld_check_n', 'n = {{ . | first | value | printf "%.0f" }}');

@@ -69,7 +69,7 @@ function rowsOf(pipeline: string, { name, evaluations, transitions, firings }: C
   ]);
 }
 
-/** Three times six hours, the longest interval between measurements. */
+/** Three times the longest interval between measurements, which is six hours. */
 const THRESHOLD_TRUST_SECONDS = 3 * 21_600;
 
 export interface BacktestedChecks {
@@ -81,14 +81,14 @@ export interface BacktestedChecks {
 
 export interface Backtest {
   readonly sets: readonly BacktestedChecks[];
-  /** Sentences that explain what was not replayed. */
+  /** Sentences that name the checks that were not replayed, with the reason. */
   readonly notes: readonly string[];
 }
 
 /**
  * Evaluates the configured checks on all golden runs and measurements from `from` to before `until`.
  *
- * @param only name of a pipeline; null for all
+ * @param only name of the only pipeline to replay; null for all
  * @throws RecalldError usage if the times are not in order, pipeline_unknown, interrupted, and as withCommandStore
  */
 export async function runBacktest(

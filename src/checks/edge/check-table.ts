@@ -47,13 +47,13 @@ export function checkTable(caption: string, checks: readonly CheckState[], withP
   ]);
 }
 
-/** Unit of the value and of the threshold. */
+/** Returns the unit of a check's value and threshold. */
 export function unitOf({ kind, measure }: CheckState): Unit {
   if (kind === 'threshold') return measureRow(measure).scale;
   return kind === 'stale_labels' ? 'share' : kind === 'forbidden_results' ? 'count' : 'score';
 }
 
-/** The threshold of a check as a line of a chart: `critical below 0.7`. */
+/** The threshold of a check as a labeled line in a chart: `critical below 0.7`. */
 export function levelOf(check: CheckState): TrendLevel {
   const { kind, measure, severity, threshold } = check;
   const worse = kind === 'floor' || !isThresholdMeasure(measure) ? 'below' : thresholdPolicy(measure).worse;

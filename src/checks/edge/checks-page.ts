@@ -114,7 +114,9 @@ function history(data: ChecksPageData): Section {
   );
 }
 
-/** The changes of each check, collapsed unless there is only one check. Checks that failed longest come first. */
+/**
+ * The verdict changes of each check, collapsed unless there is only one check. Checks that failed longest come first.
+ */
 function changesByCheck(data: ChecksPageData): Content {
   const { transitions, pipelines, pipeline, check } = data;
   const prefix = (own: string) => (pipeline === null && pipelines.length > 1 ? `${own}: ` : '');
@@ -139,7 +141,7 @@ function newestOf(row: FoldedChange<CheckTransition>): CheckTransition {
   return row.kind === 'change' ? row.change : row.newest;
 }
 
-/** Changes of one check. Consecutive changes between OK and no data are collapsed. */
+/** Verdict changes of one check. Consecutive changes between OK and no data are collapsed. */
 function changeTable(transitions: readonly CheckTransition[], { checks }: ChecksPageData): Table {
   const stateOf = (one: CheckTransition) =>
     checks.find(({ pipeline, name }) => pipeline === one.pipeline && name === one.check);
@@ -158,7 +160,7 @@ function changeTable(transitions: readonly CheckTransition[], { checks }: Checks
   ]);
 }
 
-/** Changes of several checks, for the command line. */
+/** Verdict changes of several checks, for the command line. */
 export function transitionTable(transitions: readonly CheckTransition[]): Table {
   return table('Changes of verdicts, newest first', transitions, [
     ['When (UTC)', ({ occurredAt }) => time(occurredAt)],
@@ -219,9 +221,9 @@ function strips({ checks, transitions, pipelines, pipeline, isWhole, range, now 
 }
 
 /**
- * Returns the verdict intervals of one check from `from` to `until`, oldest first. The first change states the verdict
- * before it. If there are no changes, the current verdict applies to the whole time. There is no interval before the
- * first evaluation.
+ * Returns the verdict intervals of one check from `from` to `until`, oldest first. The first change also states the
+ * verdict before it, which applies from `from` on. If there are no changes, the current verdict applies to the whole
+ * time. There is no interval before the first evaluation.
  *
  * @param transitions changes of the check within that time, in any order
  * @param now current state of the check

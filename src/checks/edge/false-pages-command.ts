@@ -37,9 +37,9 @@ interface ExpectationInputs {
   readonly now: Date;
   readonly densityPlans: readonly DensityPlan[];
   readonly liveIntervalSeconds: number;
-  /** Latest runs, whose scores determine the margins of score thresholds; null if they were not read. */
+  /** Latest runs, whose scores show how far each score is from its threshold; null if they were not read. */
   readonly latest: readonly LatestRun[] | null;
-  /** Accepted false pages of one pipeline. */
+  /** Number of false pages that is accepted for one pipeline. */
   readonly budget: FalsePageBudget;
 }
 
@@ -61,7 +61,7 @@ export function expectFalsePages(deps: ExpectationInputs, pipeline: WatchedPipel
       .map((check) => ({ name: thresholdCheckName(check), ...expectThreshold(deps, pipeline, check, runs) })),
     ...pipeline.isolation.map(({ name }) => ({
       name: isolationCheckName(name),
-      ...certain('because documents are compared, not estimated'),
+      ...certain('because ids are compared exactly, without an estimate'),
     })),
     ...deps.densityPlans
       .filter((plan) => plan.pipeline === pipeline.name && plan.severity === 'critical')
@@ -107,9 +107,9 @@ function expectGolden(
         fix: 'raise `runs`, lower `alpha`',
       };
     case 'stale_labels':
-      return certain('because documents are counted, not estimated');
+      return certain('because documents are counted exactly, without an estimate');
     case 'forbidden_results':
-      return certain('because documents are counted, not estimated');
+      return certain('because documents are counted exactly, without an estimate');
   }
 }
 
@@ -131,7 +131,7 @@ function expectScore(
     ({ segment, measure, k }) => segment === ALL_SEGMENT && measure === key.measure && k === key.k,
   );
   if (score === undefined) return { ...withMargin(bounded, 'score', 'above the threshold'), fix };
-  // The threshold of a rotated golden set is shifted.
+  // A new golden set version shifts the threshold, so the threshold of the latest run applies.
   const threshold = run?.ended?.checks.find((one) => one.name === name)?.threshold ?? check.below;
   const above = score.mean - threshold;
   const half = score.ciHigh - score.mean;
@@ -141,7 +141,7 @@ function expectScore(
     return { expected: null, assumption, fix };
   }
   const margin = half > 0 ? above / half : Number.POSITIVE_INFINITY;
-  const widths = Number.isFinite(margin) ? `${decimal(margin)} half-widths of its 95 % interval` : 'certainly';
+  const widths = Number.isFinite(margin) ? `${decimal(margin)} times the half-width of its 95 % interval` : 'certainly';
   const assumption = `while the score stays at the latest value, ${known}, ${widths} above the threshold`;
   return { expected: falseBreaches(bounded, margin), assumption, fix };
 }
@@ -151,7 +151,7 @@ function withMargin(bounded: BoundedEvaluations, what: string, where: string) {
   const widths = decimal(Math.ceil(marginNeeded(bounded) * 10) / 10);
   return {
     expected: NEXT_TO_NONE,
-    assumption: `while the usual ${what} is at least ${widths} half-widths of its 95 % interval ${where}`,
+    assumption: `while the usual ${what} is at least ${widths} times the half-width of its 95 % interval ${where}`,
   };
 }
 
@@ -175,7 +175,7 @@ function expectThreshold(
       fix,
     };
   }
-  // For shares, the intervals hold for all segments together; for other measures, they hold for each segment.
+  // The 95 % intervals of shares hold for all segments together; those of other measures hold for each segment alone.
   const plan = deps.densityPlans.find((one) => one.pipeline === pipeline.name);
   const values = check.segments === 'each' && watched.unit !== 'share' ? 1 + (plan?.maxSegments ?? 0) : 1;
   const where = `${watched.worse === 'below' ? 'above' : 'below'} the threshold`;
@@ -196,7 +196,10 @@ function intervalSeconds(
 /** If there are more scheduled runs per week than this (more than one an hour), one week represents all others. */
 const DENSE = 200;
 
-/** Counts the full runs that the schedule starts in the next 90 days. Excludes manual runs and runs after sentinels. */
+/**
+ * Counts the full runs that the schedule starts in the next 90 days. Excludes manual runs and runs that a sentinel
+ * starts.
+ */
 function runsAhead({ now }: ExpectationInputs, { cron, quietHours, timezone }: GoldenSchedule): number {
   if (cron === null) return 0;
   const ticksWithin = (days: number): readonly Date[] =>
@@ -209,7 +212,7 @@ function runsAhead({ now }: ExpectationInputs, { cron, quietHours, timezone }: G
 /**
  * Computes the expected false pages of each configured pipeline.
  *
- * @param useRuns reads the latest runs from the database for the margins of score thresholds
+ * @param useRuns reads the latest runs from the database, whose scores show how far each score is from its threshold
  * @throws RecalldError as withCommandStore, with `useRuns`
  */
 export async function expectFalsePagesOf(
@@ -229,8 +232,8 @@ export async function expectFalsePagesOf(
 }
 
 /**
- * Formats a table of the checks that page, the assumptions behind the numbers, and a warning for each pipeline above
- * its budget; empty if no check pages.
+ * Formats a table of the checks that can page, the assumptions behind the numbers, and a warning for each pipeline
+ * above its budget; empty if no check can page.
  */
 export function formatFalsePages(pipelines: readonly PipelineExpectation[], budget: string): string {
   const paging = pipelines.filter(({ checks }) => checks.length > 0);

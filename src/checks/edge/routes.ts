@@ -21,7 +21,7 @@ export const checkStateSchema = z.object({
   name: z.string(),
   severity: severityField,
   threshold: z.number(),
-  verdict: verdictField.describe('`no_data` if no recent evaluation can be trusted.'),
+  verdict: verdictField.describe('`no_data` if the check has no value, or if its last evaluation is too old to trust.'),
   value: z.number().nullable(),
   ...detectableShape,
   explanation: z.string().nullable().describe('Explanation of the last evaluation.'),
@@ -55,7 +55,10 @@ export const transitionSchema = z.object({
   ended_at: z.iso.datetime().nullable().describe('When the verdict changed again; null if it has not.'),
   threshold: z.number(),
   value: z.number().nullable(),
-  segment: z.string().nullable().describe('The segment that decided the verdict; null unless there were several.'),
+  segment: z
+    .string()
+    .nullable()
+    .describe('The segment that decided the verdict; null unless several segments were evaluated.'),
   explanation: z.string(),
 });
 

@@ -14,7 +14,7 @@ import {
 import type { CheckState } from './check-state.ts';
 import { whereOf } from './threshold.ts';
 
-/** The words in a check's sentence, which are also labels of `recalld_check_info`. */
+/** The variable words in a check's sentence, which are also labels of `recalld_check_info`. */
 export interface AlertWords {
   /** Subject of the check's sentence, such as the measure. */
   readonly what: string;
@@ -23,7 +23,7 @@ export interface AlertWords {
   readonly unit: 'seconds' | 'share' | 'number';
 }
 
-/** How numbers in a sentence are formatted. Prometheus can only format them with its own template functions. */
+/** How numbers in a sentence are formatted. Alert rules must use the template functions of Prometheus instead. */
 export interface NumberStyle {
   value(value: number, unit: AlertWords['unit']): string;
   interval(low: number, high: number, unit: AlertWords['unit']): string;
@@ -50,7 +50,7 @@ export function alertText(check: CheckState, style: NumberStyle = forPeople): st
     return `${what}: no data${since === null ? '' : ` since ${moment(since)}`} (threshold ${format(threshold)}${last})`;
   }
   const at = since === null ? '' : `, at ${moment(since)}`;
-  // Names documents and queries, which the numbers cannot show.
+  // The explanation of an isolation check lists the documents, which the numbers do not show.
   if (kind === 'isolation' && check.explanation !== null) return check.explanation.replace(/\.$/, '');
   if (kind === 'density_drift')
     return `${what} dropped below the baseline${at === '' ? '' : at.slice(1)}: drift confirmed`;
@@ -64,7 +64,8 @@ export function alertHeadline(check: CheckState): string {
   const { limit, unit } = alertWords(check);
   const subject = headlineSubject(check);
   if (kind === 'density_drift') return 'live queries are covered worse than in the baseline';
-  if (kind === 'isolation' && value !== null) return `${subject} violated by ${plural(value, 'live answer')}`;
+  if (kind === 'isolation' && value !== null)
+    return `${subject} violated by ${plural(value, 'live query', 'live queries')}`;
   if (kind === 'regression')
     return value === null
       ? `${subject} unknown`
@@ -74,8 +75,8 @@ export function alertHeadline(check: CheckState): string {
 }
 
 /**
- * Describes a recovery: "nDCG@10 on faq recovered to 0.82"; null if no measurement shows it. A check that passes only
- * because another baseline was pinned has not recovered.
+ * Describes a recovery: "nDCG@10 on faq recovered to 0.82"; null if no measurement shows the recovery. Does not report
+ * a recovery if the check passes only because another baseline was pinned.
  *
  * @param breachedAgainst baseline against which the check failed; null if it was not compared with a baseline
  */
@@ -124,14 +125,18 @@ export function alertWords({ kind, measure, goldenSet, segment, comparedWith }: 
       return { what: `${metricName(measure)}${on}`, limit: 'below', unit: 'number' };
     case 'regression': {
       const baseline = comparedWith === null ? 'the baseline' : `baseline ${comparedWith}`;
-      return { what: `The difference of ${metricName(measure)}${on} from ${baseline}`, limit: 'below', unit: 'number' };
+      return { what: `The difference in ${metricName(measure)}${on} from ${baseline}`, limit: 'below', unit: 'number' };
     }
     case 'stale_labels':
       return { what: 'The share of judged documents that are superseded', limit: 'above', unit: 'share' };
     case 'forbidden_results':
       return { what: 'The number of forbidden documents returned', limit: 'above', unit: 'number' };
     case 'isolation':
-      return { what: 'The number of live answers that violate an isolation rule', limit: 'above', unit: 'number' };
+      return {
+        what: 'The number of live queries whose results violate an isolation rule',
+        limit: 'above',
+        unit: 'number',
+      };
     case 'density_drift':
       return { what: 'The coverage of live queries', limit: 'above', unit: 'number' };
     case 'threshold': {
@@ -146,7 +151,7 @@ export function alertWords({ kind, measure, goldenSet, segment, comparedWith }: 
   }
 }
 
-/** Returns when the first bad measurement was taken; for missing data, returns when the data stopped. */
+/** Returns the time of the first measurement beyond the threshold; for missing data, the time when the data stopped. */
 export function alertSince({ verdict, since, breachedSince }: CheckState): Date | null {
   return verdict === 'no_data' ? since : (breachedSince ?? since);
 }

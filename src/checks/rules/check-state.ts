@@ -9,16 +9,16 @@ export interface ThresholdStatus extends SteadyVerdict {
   /** True if there is too little data to evaluate and the check is configured not to alert on that. */
   readonly isQuiet: boolean;
   readonly evidenceAt: Date | null;
-  /** The sentence from the finding, and the reason if the verdict differs from the finding. */
+  /** The explanation of the finding, and the reason if the verdict differs from the verdict of the finding. */
   readonly explanation: string;
 }
 
 /**
- * Returns the threshold status after a finding. A measurement that was evaluated before, because of a retry or because
- * there is no newer one, changes nothing. `no_data` caused by a fault needs no confirmation: the values first had to
- * become too old to trust, which took long enough.
+ * Returns the threshold status after a finding. A measurement that was already evaluated changes nothing; it is
+ * evaluated again after a retry, or if there is no newer one. `no_data` caused by a fault needs no confirmation,
+ * because it takes long enough until the values are too old to trust.
  *
- * A check that was failing when its traffic ended is not quiet, because its recovery is unknown.
+ * A check that was failing when its traffic ended is not quiet, because recalld cannot know whether it has recovered.
  *
  * @param evidenceAt time of the measurement; null if there is none
  */
@@ -50,13 +50,13 @@ export function nextStatus(
   };
 }
 
-/** Explains why the verdict differs from the finding; empty if it does not. */
+/** Explains why the verdict differs from the verdict of the finding; empty if it does not. */
 function whyNot({ verdict, candidate, seen }: SteadyVerdict, found: Verdict, confirm: number): string {
   if (candidate !== null) {
     return ` The verdict stays ${verdict}: ${seen} of ${confirm} consecutive measurements show ${candidate}.`;
   }
   if (found === verdict || found === 'no_data') return '';
-  return ` The verdict stays ${verdict} until the value is better than the threshold by a margin.`;
+  return ` The verdict stays ${verdict} until the value is better than the threshold by the required margin.`;
 }
 
 /** State of a verdict between two measurements. */
@@ -82,12 +82,12 @@ export interface ShownVerdict {
 /**
  * Applies hysteresis and confirmation to one new measurement.
  *
- * - The verdict changes after `confirm` consecutive measurements show the change, for the worse or the better. Changes
- *   of different size in the same direction count together, as the smaller change.
- * - Critical lasts until the value is on the good side of the threshold. A bound that no longer proves the breach is
- *   not a recovery.
- * - A breach ends when the value is better than the threshold by a margin; between threshold and margin it is a
- *   warning.
+ * - A verdict becomes worse or better only after `confirm` consecutive measurements show the change. Measurements that
+ *   show changes of different size in the same direction count together, and the smaller change applies.
+ * - A verdict stays critical until the value is on the good side of the threshold, even if the confidence bound no
+ *   longer proves the breach.
+ * - A breach ends when the value is better than the threshold by a margin; a value between the threshold and the margin
+ *   is a warning.
  * - The first measurement of a check sets the verdict, unless it shows a breach, which needs confirmation.
  */
 export function steadyVerdict(
@@ -131,7 +131,7 @@ function targetOf({ verdict, lastKnown }: SteadyVerdict, shown: ShownVerdict): V
 
 const badness = { ok: 0, warning: 1, critical: 2 } as const;
 
-/** True if both verdicts are worse than `from` or both are better; `no_data` only matches `no_data`. */
+/** True if `a` and `b` are both worse than `from` or both better; `no_data` only matches `no_data`. */
 function isSameDirection(from: Verdict, a: Verdict, b: Verdict): boolean {
   if (a === b) return true;
   if (a === 'no_data' || b === 'no_data') return false;
@@ -182,7 +182,7 @@ export interface CheckStatus extends SteadyVerdict, MeasuredValue, Breach {
   readonly severity: Severity;
   readonly threshold: number;
   readonly measure: string;
-  /** The segment that decided the verdict; null unless there were several. */
+  /** The segment that decided the verdict; null unless several segments were evaluated. */
   readonly segment: string | null;
   /** One sentence that explains the verdict; null before the first evaluation. */
   readonly explanation: string | null;
@@ -194,7 +194,7 @@ export interface CheckStatus extends SteadyVerdict, MeasuredValue, Breach {
   readonly isQuiet: boolean;
   /** Time of the evaluated measurement; null if there is none. */
   readonly evidenceAt: Date | null;
-  /** End of the run, window or reading that the explanation describes; null if there was none. */
+  /** When the run, window or reading that the explanation describes ended; null if there was none. */
   readonly evaluatedAt: Date | null;
   /** Time after which the status is too old to trust; null: never. */
   readonly trustedUntil: Date | null;
@@ -275,11 +275,11 @@ export function stateAt(check: ConfiguredCheck, status: CheckStatus | null, now:
 }
 
 export interface Breach {
-  /** Last value while the check was OK; null if there was none. */
+  /** Last value that was measured while the check was OK; null if there was none. */
   readonly before: number | null;
-  /** Time of the first measurement beyond the threshold; null if the check passes. */
+  /** Time of the first measurement of this breach; null if the check passes. */
   readonly breachedSince: Date | null;
-  /** End of the last known retriever outage if only outages made the check fail; otherwise null. */
+  /** When the retriever was last known to be down, if only outages made the check fail; otherwise null. */
   readonly outageUntil: Date | null;
 }
 
@@ -299,12 +299,12 @@ export interface Evaluation {
 }
 
 /**
- * Updates the breach of a check. A breach lasts from the first bad measurement until the verdict is OK on a good
- * measurement.
+ * Updates the breach of a check. A breach lasts from the first measurement beyond the threshold until a measurement
+ * within it for which the verdict is OK.
  *
- * A breach belongs to an outage while each of its bad measurements overlaps a retriever outage: the outage has a
- * separate alert, and the check must not add a second one. The first bad measurement entirely after the outage makes it
- * an independent breach.
+ * A breach belongs to an outage while each of its measurements beyond the threshold overlaps a retriever outage: the
+ * outage has its own alert, and the check must not add a second one. The first such measurement entirely after the
+ * outage makes it an independent breach.
  */
 export function updateBreach(previous: Breach | null, evaluation: Evaluation): Breach {
   const { before, breachedSince, outageUntil } = previous ?? NO_BREACH;

@@ -35,13 +35,16 @@ export interface CheckFacts extends Omit<CheckOutcome, 'explanation'> {
   readonly comparedWith: string | null;
   /** True if data is missing for a harmless reason. */
   readonly isQuiet: boolean;
-  /** A threshold and its finding; null if golden runs or windows have already confirmed the verdict. */
+  /**
+   * The threshold check and its finding, to which hysteresis and confirmation apply; null if the verdict of a golden
+   * run or density window is already confirmed.
+   */
   readonly unconfirmed: { readonly rule: ThresholdCheck; readonly found: ThresholdFinding } | null;
 }
 
 /**
  * Evaluates a check: after a golden run, after a query density window, every minute, and in a backtest. Facts that were
- * evaluated before change nothing, unless they have become too old to trust.
+ * already evaluated change nothing, unless they have become too old to trust.
  *
  * @param stored previous status; null if the check was never evaluated
  * @param outageAt when the pipeline's retriever was last found down; null if it responds
@@ -53,7 +56,7 @@ export function evaluate(
   now: Date,
   outageAt: Date | null = null,
 ): CheckStatus {
-  // A check that keeps its name but measures something else starts over.
+  // If a check keeps its name but gets another measure, its previous status does not count.
   const previous = stored !== null && stored.measure === check.measure ? stored : null;
   const isTooOld = isPast(facts.trustedUntil, now);
   const { value, evidence, unconfirmed } = facts;
@@ -172,13 +175,13 @@ export function factsOfRun(check: ConfiguredCheck, run: EvaluatedRun | null): Ch
   };
 }
 
-/** Thresholds are evaluated every minute. Without an evaluation for this long, they have no data. */
+/** Thresholds are evaluated every minute. After this time without an evaluation, they have no data. */
 const THRESHOLD_TRUST_MS = 900_000;
 
 /**
  * Returns the facts about a threshold from the newest measurements.
  *
- * @param evidence their time span; null if there are none
+ * @param evidence time span of the measurements; null if there are none
  */
 export function factsOfReadings(
   rule: ThresholdCheck,

@@ -9,7 +9,7 @@ export const COUNTED_DAYS = 90;
 export const COUNTED_MS = COUNTED_DAYS * DAY_MS;
 /** Half-width of a 95 % interval, in standard errors. */
 const HALF_WIDTH = normalQuantile(0.975);
-/** A check with enough margin causes at most this many false pages in 90 days. */
+/** Number of false pages in 90 days that a check with enough margin does not exceed. */
 export const NEXT_TO_NONE = 0.01;
 
 export interface CheckExpectation {
@@ -37,17 +37,18 @@ export interface PipelineExpectation {
  * Expected number of times that a regression check becomes critical in `evaluations` runs of an unchanged, noisy
  * retriever after one baseline. Deterministic retrievers cause none.
  *
- * Runs are not independent: each is compared with the same baseline, and a baseline that is high by chance makes every
- * run look like a drop. Let run x and baseline b be standard normal, and z the alpha quantile. A run is significant
- * when x <= b + sqrt(2) z. Given b, the runs are independent, each is significant with probability p(b) = Phi(b +
- * sqrt(2) z), and any two comparisons have a correlation of 1/2. The check becomes critical after `runs` consecutive
- * significant runs, until the same number of consecutive runs is not significant. The expected number of such changes
- * is computed run by run for each b, and averaged over b.
+ * Runs are not independent: each is compared with the same baseline, and a baseline score that is high by chance makes
+ * every run look like a drop. Let the scores of run and baseline, x and b, be standard normal, and z the alpha
+ * quantile. A run shows a significant drop if x <= b + sqrt(2) z. Given b, the runs are independent, each is
+ * significant with probability p(b) = Phi(b + sqrt(2) z), and any two comparisons have a correlation of 1/2. The check
+ * becomes critical after `runs` consecutive significant runs, until the same number of consecutive runs is not
+ * significant. The expected number of such changes is computed run by run for each b, and averaged over b.
  *
  * The number is too high if the noise is smaller than `drop`, because such noise is never significant. It is also too
- * high if ten or more reruns measured the noise, because runs are then compared with its upper bound. Fewer than ten
- * reruns estimate the noise too poorly for the test to keep its level. Whatever the dependence, the number is at most
- * evaluations * alpha / runs, because each page needs `runs` significant runs of its own.
+ * high if ten or more reruns measured the noise, because runs are then compared with its upper bound. With fewer than
+ * ten reruns, the noise estimate is too poor for the test to keep its level. However the runs depend on each other, the
+ * number is at most evaluations * alpha / runs, because no two pages share a significant run and each needs `runs` of
+ * them.
  *
  * @param evaluations number of evaluated golden runs, >= 0
  */
@@ -60,10 +61,10 @@ export function falseRegressions(
   return normalMean((baseline) => expectedPages(normalCdf(baseline + critical), runs, evaluations));
 }
 
-/** Expected number of changes to critical, if each evaluation is significant with probability p. */
+/** Expected number of times that the verdict becomes critical, if each evaluation is significant with probability p. */
 function expectedPages(p: number, runs: number, evaluations: number): number {
-  // Probabilities by the number of consecutive significant runs while OK, and of consecutive insignificant runs while
-  // critical.
+  // Probabilities of each number of consecutive significant runs while the verdict is OK, and of consecutive
+  // insignificant runs while it is critical.
   const ok = new Float64Array(runs);
   const critical = new Float64Array(runs);
   ok[0] = 1;
@@ -90,7 +91,7 @@ function shift(shares: Float64Array, likely: number): number {
   return out;
 }
 
-/** Number and kind of comparisons of a bound with a threshold. */
+/** Describes how often confidence bounds are compared with a threshold. */
 export interface BoundedEvaluations {
   /** Number of evaluations, >= 0. */
   readonly evaluations: number;
@@ -107,10 +108,10 @@ export interface BoundedEvaluations {
  * is on the good side of the threshold by `margin` half-widths of its 95 % interval. One evaluation is beyond the
  * threshold with probability Phi(-1.96 (1 + margin)), which is 2.5 % without a margin.
  *
- * Evaluations may depend on each other in any way (windows overlap, a golden set runs repeatedly). Each page needs
- * `confirm` evaluations of its own, so there are at most evaluations / confirm chances for a page. Hysteresis can only
- * lower the number, and a breach that continues after a gap in the data counts as one page. Noise that all queries of
- * an evaluation share is neither in the interval nor in this number.
+ * Evaluations may depend on each other in any way (windows overlap, a golden set runs repeatedly). No two pages share
+ * an evaluation and each needs `confirm` of them, so there are at most evaluations / confirm chances for a page.
+ * Hysteresis can only lower the number, and a breach that continues after a gap in the data counts as one page. Neither
+ * the interval nor this number includes noise that all queries of an evaluation share.
  *
  * @param margin >= 0
  */
@@ -125,7 +126,7 @@ export function marginNeeded({ evaluations, confirm, values }: BoundedEvaluation
   return Math.max(0, -normalQuantile(perEvaluation) / HALF_WIDTH - 1);
 }
 
-/** Returns the number of false pages that a budget accepts in a time span of this length. */
+/** Returns how many false pages a budget accepts in a time span of this length. */
 export function acceptedFalsePages({ count, periodMs }: FalsePageBudget, spanMs: number): number {
   return (count * spanMs) / periodMs;
 }

@@ -1,4 +1,4 @@
-/** Collapses changes in which a check only gained or lost data, so that its failures stay visible. */
+/** Collapses verdict changes in which a check only gained or lost data, so that its failures stay visible. */
 import type { Verdict } from '../../core/model.ts';
 
 interface Change {

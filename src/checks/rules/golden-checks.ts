@@ -68,9 +68,9 @@ export interface RunEvidence {
   readonly scores: readonly SegmentScore[];
   /** Comparison with the baseline, or a sentence that explains why there is none. */
   readonly compared: ComparedWithBaseline | string;
-  /** Completed runs before this one, oldest first. */
+  /** Comparisons of the completed runs before this one, oldest first. */
   readonly history: readonly ComparedWithBaseline[];
-  /** Check results of the latest of these runs; omitted if there was no run. */
+  /** Check results of the latest run in `history`; omitted if there was no run. */
   readonly before?: readonly Pick<CheckResult, 'name' | 'verdict'>[];
   readonly labels: LabelCounts;
   /** Forbidden documents that were returned; null if the golden set forbids no documents. */
@@ -130,7 +130,7 @@ export function listGoldenChecks(checks: readonly GoldenCheck[], goldenSet: stri
   }));
 }
 
-/** Returns how many runs before the latest one the checks need. */
+/** Returns how many runs before the latest one are needed to evaluate the checks. */
 export function historyNeeded(checks: readonly GoldenCheck[]): number {
   return Math.max(0, ...ofKind(checks, 'regression').map(({ runs }) => runs - 1));
 }
@@ -149,9 +149,9 @@ export interface FloorCheck {
 const ROUNDING = 1e-12;
 
 /**
- * Evaluates a minimum on the scores of all queries. A check with severity critical becomes critical only if even the
- * upper 95 % bound is below the threshold, so that it does not page because of the choice of queries. If only the mean
- * is below, it is at warning. Without a score, the verdict is `no_data`.
+ * Evaluates a minimum for the mean score over all queries. A check with severity critical becomes critical only if even
+ * the upper 95 % bound is below the threshold, so that a score that is low only because of the choice of queries does
+ * not page. If only the mean is below, the verdict is `warning`. Without a score, the verdict is `no_data`.
  *
  * @param shift threshold shift by new versions of the golden set
  */
@@ -178,7 +178,10 @@ function evaluateFloor(check: FloorCheck, scores: readonly SegmentScore[], shift
   return { ...measured, verdict: 'warning', explanation: `${numbers}, below ${limit}${doubt}.` };
 }
 
-/** A maximum for the share of superseded judged documents. Lost documents affect the scores instead. */
+/**
+ * A maximum for the share of superseded judged documents. Lost documents are not counted, because they lower the
+ * scores.
+ */
 export interface StaleLabelsCheck {
   /** Configured name, which stays the same if the threshold changes. */
   readonly name?: string | undefined;
@@ -187,7 +190,10 @@ export interface StaleLabelsCheck {
   readonly severity: Severity;
 }
 
-/** Number of probed, superseded and lost judged documents, or the reason why the store could not be probed. */
+/**
+ * Numbers of judged documents that were looked up, are superseded, and are lost; or the reason why the store could not
+ * be probed.
+ */
 export type LabelCounts =
   | Pick<Extract<LabelProbe, { readonly kind: 'probed' }>, 'kind' | 'probed' | 'stale' | 'lost'>
   | Extract<LabelProbe, { readonly kind: 'unknown' }>;
@@ -198,7 +204,8 @@ function evaluateStaleLabels(check: StaleLabelsCheck, goldenSet: string, probe: 
     return { ...NO_VALUE, verdict: 'no_data', isBeyond: false, explanation: probe.reason };
   }
   const ratio = probe.probed === 0 ? 0 : probe.stale / probe.probed;
-  const lost = probe.lost === 0 ? '' : `; ${probe.lost} more are missing, which lowers the scores`;
+  const lost =
+    probe.lost === 0 ? '' : `; ${probe.lost} more are missing without a replacement, which lowers the scores`;
   const counts = `${probe.stale} of ${probe.probed} judged documents superseded (${formatBeside(ratio, check.above, 'share')}, limit ${percentage(check.above)})${lost}.`;
   const isBeyond = ratio > check.above;
   const measured = { value: ratio, ciLow: null, ciHigh: null, n: probe.probed, isBeyond };
@@ -207,7 +214,7 @@ function evaluateStaleLabels(check: StaleLabelsCheck, goldenSet: string, probe: 
   return { ...measured, verdict: check.severity, explanation: `${counts} ${fix}` };
 }
 
-/** A check that no query returns a document that is forbidden for it. */
+/** A check that fails if a query returns a document that is forbidden for it. */
 export interface ForbiddenCheck {
   readonly name?: string | undefined;
   readonly severity: Severity;
@@ -216,7 +223,10 @@ export interface ForbiddenCheck {
 /** Maximum number of documents in an explanation; the run lists all of them. */
 const MAX_NAMED = 3;
 
-/** Evaluates forbidden documents that were returned twice. One document is a breach; no statistics are needed. */
+/**
+ * Evaluates the forbidden documents that the retriever returned twice. A single one is a breach, whatever the number of
+ * queries.
+ */
 function evaluateForbidden(check: ForbiddenCheck, goldenSet: string, found: ForbiddenResults | null): CheckOutcome {
   const counted = { ciLow: null, ciHigh: null };
   if (found === null) {
@@ -229,7 +239,7 @@ function evaluateForbidden(check: ForbiddenCheck, goldenSet: string, found: Forb
       .slice(0, MAX_NAMED)
       .map(({ queryId, documentId, rank }) => `${documentId} at rank ${rank} of ${queryId}`);
     const rest = confirmed.length > MAX_NAMED ? ` and ${confirmed.length - MAX_NAMED} more` : '';
-    const returned = `${plural(confirmed.length, 'forbidden document')} returned twice`;
+    const returned = `${plural(confirmed.length, 'forbidden document')} returned, confirmed by a second request`;
     const explanation = `${returned}: ${named.join(', ')}${rest}.`;
     const breach = { value: confirmed.length, n: asked, isBeyond: true, verdict: check.severity, explanation };
     return { ...counted, ...breach };
@@ -237,7 +247,7 @@ function evaluateForbidden(check: ForbiddenCheck, goldenSet: string, found: Forb
   if (asked === 0 || unconfirmed > 0) {
     const explanation =
       unconfirmed > 0
-        ? `${plural(unconfirmed, 'forbidden document')} returned once; the retriever failed when recalld repeated the query.`
+        ? `${plural(unconfirmed, 'forbidden document')} returned, but not confirmed: the retriever failed when recalld repeated the query.`
         : `The retriever failed for every query that has forbidden documents (${plural(failed, 'query', 'queries')}).`;
     return { ...NO_VALUE, isBeyond: false, verdict: 'no_data', explanation };
   }

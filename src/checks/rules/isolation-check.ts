@@ -1,4 +1,4 @@
-/** The check of an isolation rule: one violation is critical at once, without statistics. */
+/** The check of an isolation rule: a single violation makes it critical at once. */
 
 import { count, percentage, plural } from '../../core/format.ts';
 import { HOUR_MS } from '../../core/time.ts';
@@ -26,7 +26,7 @@ export function isolationCheckOf(pipeline: string, rule: string): ConfiguredChec
     name: isolationCheckName(rule),
     severity: 'critical',
     threshold: 0,
-    // A pipeline that has no traffic yet is not a fault.
+    // It is not a fault that a pipeline has no traffic yet.
     isQuietAtFirst: true,
   };
 }
@@ -45,8 +45,8 @@ export interface FoundByRule {
 }
 
 /**
- * Returns the facts about the check of an isolation rule. A rule that could not check any query has no data. This
- * indicates a fault in its config or in the service, so the check alerts.
+ * Returns the facts about the check of an isolation rule. If the rule could not check any query, the check has no data.
+ * This indicates a fault in the config of the rule or in the service, so it fires an alert.
  *
  * @param found null if no query arrived within the window
  */
@@ -67,7 +67,7 @@ export function factsOfIsolation(rule: string, found: FoundByRule | null, now: D
   const n = value + allowed;
   const rest = uncheckedText(unchecked, n);
   if (n === 0) {
-    const explanation = `The rule ${rule} cannot check any query${rest}.`;
+    const explanation = `The rule ${rule} could not check any query in the last hour${rest}.`;
     return { ...facts, ...NO_VALUE, verdict: 'no_data', isBeyond: false, isQuiet: false, explanation };
   }
   const counted = { value, ciLow: null, ciHigh: null, n, isQuiet: false };
@@ -78,9 +78,8 @@ export function factsOfIsolation(rule: string, found: FoundByRule | null, now: D
 }
 
 /**
- * Maximum number of violations, and of documents per violation, in an explanation. Query ids are omitted, because an
- * incident must not keep them after an erasure; `GET /v1/isolation-violations` lists all violations with their query
- * ids.
+ * Maximum number of violations listed in an explanation. Query ids are omitted, because an incident must not keep them
+ * after an erasure; `GET /v1/isolation-violations` lists all violations with their query ids.
  */
 export const MAX_NAMED_VIOLATIONS = 3;
 const MAX_NAMED_DOCUMENTS = 3;
@@ -94,7 +93,7 @@ function violationText(rule: string, { violated, latest }: FoundByRule): string 
     return `${short(segment)} got ${shown.join(', ')}${more}`;
   });
   const others = violated > named.length ? `; ${count(violated - named.length)} more` : '';
-  return `${plural(violated, 'live answer')} violated the rule ${rule} in the last hour: ${named.join('; ')}${others}.`;
+  return `${plural(violated, 'live query', 'live queries')} violated the rule ${rule} in the last hour: ${named.join('; ')}${others}.`;
 }
 
 function short(name: string): string {
@@ -102,12 +101,12 @@ function short(name: string): string {
 }
 
 const reasonTexts: Readonly<Record<UncheckedReason, string>> = {
-  segment_missing: 'without the segment',
-  document_unidentified: 'with documents without an id',
-  field_missing: 'with documents without the field',
+  segment_missing: 'lack the segment of the rule',
+  document_unidentified: 'have documents without an id',
+  field_missing: 'have documents without the field',
 };
 
-/** Lists how many queries could not be checked: `, not checked: 5 % without the segment`. */
+/** Lists which shares of the queries could not be checked: `, not checked: 5 % lack the segment of the rule`. */
 function uncheckedText(unchecked: FoundByRule['unchecked'], checked: number): string {
   const total = checked + Object.values(unchecked).reduce((sum, queries) => sum + queries, 0);
   const parts = Object.entries(reasonTexts).flatMap(([reason, text]) => {

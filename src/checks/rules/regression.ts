@@ -32,14 +32,15 @@ export interface RegressionCheck {
   readonly runs: number;
 }
 
-/** A check that cannot detect this multiple of its configured drop is blind, and its OK is weak evidence. */
+/** A check that cannot detect a drop of this many times its configured drop is blind: that it passes says little. */
 const BLIND_FROM = 2;
 
 /**
- * Returns the smallest drop that a check detects in one run with 80 % power. Rescales the smallest detectable drop of
- * the comparison to the level of the check by normal quantiles. The result is at least the configured drop.
+ * Returns the smallest drop that a check detects in one run with 80 % power. Uses normal quantiles to rescale the
+ * comparison's smallest detectable drop to the significance level of the check. The result is at least the configured
+ * drop.
  *
- * @returns null if the comparison has no such drop
+ * @returns null if the comparison has no smallest detectable drop
  */
 function detectableBy(
   { alpha, drop }: RegressionCheck,
@@ -52,7 +53,7 @@ function detectableBy(
 }
 
 /**
- * Returns true if a regression check passes although it could not detect a drop of twice the configured size.
+ * Returns true if a regression check passes although it could not even detect a drop of twice the configured size.
  *
  * @param check `threshold` is the negated drop
  */
@@ -91,13 +92,13 @@ export interface ComparedWithBaseline {
 /**
  * Evaluates a drop relative to the baseline. The drop must be at least `drop`, be significant at `alpha`, and appear in
  * `runs` consecutive runs against the same baseline. A regression is resolved when the same number of consecutive runs
- * show no drop, so that an index whose rebuild fails every other night causes one incident. Without a baseline, or
+ * show no drop, so that an index rebuild that fails every other night causes a single incident. Without a baseline, or
  * without queries to compare, the verdict is `no_data`.
  *
  * @param current the evaluated run, or a sentence that explains why it could not be compared
  * @param history completed runs before it, oldest first
- * @param shift shift of the minimum drop by new versions of the golden set
- * @param previous verdict of the check on the latest of these runs; null if there is none
+ * @param shift correction of the minimum drop for new versions of the golden set
+ * @param previous verdict of the check on the latest run in `history`; null if there is none
  */
 export function evaluateRegression(
   configured: RegressionCheck,
@@ -111,7 +112,7 @@ export function evaluateRegression(
   if (typeof current === 'string') return { ...noData, explanation: current };
   const found = differenceOn(check, current);
   if (found === null) {
-    const explanation = `The baseline ${current.baselineRunId} has no ${check.measure}; pin a run that has it.`;
+    const explanation = `The baseline ${current.baselineRunId} has no ${check.measure}; pin a run that is scored with it.`;
     return { ...noData, explanation };
   }
   const runs = [...history, current].flatMap((run): ComparedRun[] => {
@@ -169,7 +170,7 @@ function goodRuns(runs: readonly ComparedRun[]): number {
   return drop === -1 ? latest.length : drop;
 }
 
-/** Returns the difference from the baseline in the measure of a check; null if it was not compared. */
+/** Returns the difference from the baseline in the measure of a check; null if that measure was not compared. */
 export function differenceOn(check: RegressionCheck, run: ComparedWithBaseline): BaselineDifference | null {
   const key = formatMetricKey(parseMetricKey(check.measure));
   return run.metrics.find((metric) => formatMetricKey(metric.key) === key) ?? null;
@@ -183,7 +184,7 @@ export function isRegression(check: RegressionCheck, found: BaselineDifference):
 function verdictOn(check: RegressionCheck, found: BaselineDifference) {
   return classifyDifference(
     { ...found, measure: found.key.measure },
-    // Half of the level of the two-sided test is on the side of a drop.
+    // The two-sided test spends half of its level on drops.
     { alpha: 2 * check.alpha, minEffect: check.drop },
   );
 }

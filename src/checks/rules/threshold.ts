@@ -7,9 +7,9 @@ import { type Bounds, rescaledInterval } from '../../math/stats/intervals.ts';
 import type { ThresholdPolicy } from '../../measures/rules/measure-row.ts';
 import { measureTable, type ThresholdMeasureName, thresholdPolicy } from '../../measures/rules/measure-table.ts';
 
-/** Correction of a configured threshold after a golden set got a new version. */
+/** Correction of a check's threshold after its golden set got a new version. */
 export interface CheckShift {
-  /** Added to the threshold for the mean, or to the minimum drop of a regression check (then <= 0). */
+  /** Added to the threshold for the mean; for a regression check, subtracted from the minimum drop (then <= 0). */
   readonly mean: number;
   /** Added to the threshold for the upper bound; never above `mean`. Not used by regression checks. */
   readonly upper: number;
@@ -84,7 +84,10 @@ export interface ThresholdCheck {
   readonly minN: number;
   /** Consecutive new measurements that must agree before the verdict changes. */
   readonly confirm: number;
-  /** Defines whether too little data fires an alert. If the value cannot be measured at all, an alert always fires. */
+  /**
+   * Determines whether the check alerts if there is too little data. If the value cannot be measured at all, an alert
+   * always fires.
+   */
   readonly noData: 'alert' | 'silent';
 }
 
@@ -115,8 +118,8 @@ export interface ThresholdFinding extends CheckResult {
 }
 
 /**
- * A breach ends when the value is better than the threshold by this share of the threshold, and its bound is better
- * too.
+ * A breach ends when the value is better than the threshold by this share of the threshold, and its confidence bound is
+ * better than the threshold too.
  */
 const MARGIN = 0.1;
 const CONFIDENCE = 0.95;
@@ -131,10 +134,10 @@ export function thresholdCheckName({ name, measure, threshold, segments }: Thres
  * Evaluates a threshold on the latest readings.
  *
  * A check with severity critical becomes critical only if the whole 95 % confidence interval is beyond the threshold,
- * so that chance does not page. If only the value is beyond it, the check is at warning. With several segments, the
+ * so that chance does not page. If only the value is beyond it, the verdict is `warning`. With several segments, the
  * intervals hold for all of them together (Bonferroni), so that the worst of m healthy segments does not page m times
- * as often. A value without an interval serves as its own bound. Values with fewer than `minN` queries are not
- * evaluated.
+ * as often. A value without a confidence interval is compared as if it were its own bound. Values from fewer than
+ * `minN` samples are not evaluated.
  *
  * @param readings one per segment; empty if nothing was measured
  */
@@ -187,7 +190,7 @@ function evaluateValue(
   const bound = watched.worse === 'below' ? high : low;
   const excess = sign * (value - threshold);
   const isProven = sign * (bound - threshold) > 0;
-  // Distance by which the bound is better than the threshold.
+  // Distance by which the worse confidence bound is still better than the threshold.
   const spare = watched.worse === 'below' ? low - threshold : threshold - high;
   const numbers = `${measureTable[measure].subject}${whereOf(segment)} is ${formatBeside(value, threshold, unitOf(measure))}${spread(reading, measure, { low, high }, family)}`;
   const isBounded = reading.ciLow !== null;
@@ -228,14 +231,16 @@ export function whereOf(segment: string): string {
 }
 
 /**
- * True if the value is the best possible. For example, 0 failures in 40 queries do not prove a share below 0.03, and
- * waiting longer never would.
+ * True if the value is the best possible. The bounds of such a value need not be better than the threshold, because
+ * they may never be: 0 failures in 40 queries do not prove a share below 0.03.
  */
 function isBest({ unit, worse }: ThresholdPolicy, value: number): boolean {
   return unit === 'share' && (worse === 'below' ? value >= 1 : value <= 0);
 }
 
-/** Returns the bounds of one of several values, at 95 % for all values together. */
+/**
+ * Returns the bounds of one of `family` values, so that the bounds hold for all of them together with 95 % confidence.
+ */
 function boundsOf(
   { value, ciLow, ciHigh }: Extract<Reading, { kind: 'value' }>,
   { unit }: ThresholdPolicy,
@@ -267,8 +272,9 @@ function withoutValue(
 const DIFFERENCE_SCALE = 0.1;
 
 /**
- * Returns the base for the margin. For a share, it is the smaller of the share and its complement, so that 0.99 has a
- * margin of 0.001. A difference has the same margin at every threshold, because the threshold may be 0.
+ * Returns the number of which `MARGIN` is a share. For a share, it is the smaller of the threshold and its complement,
+ * so that the threshold 0.99 has a margin of 0.001. For a difference, it is the same at every threshold, because the
+ * threshold may be 0.
  */
 function scaleOf({ unit }: ThresholdPolicy, threshold: number): number {
   if (unit === 'difference') return DIFFERENCE_SCALE;

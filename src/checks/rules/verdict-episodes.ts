@@ -37,7 +37,7 @@ export interface CheckBacktest extends Pick<CheckResult, 'name' | 'severity' | '
 }
 
 export interface BacktestPeriod {
-  /** End of the history, which also ends the last episode. */
+  /** End of the period, at which the last episode ends too. */
   readonly until: Date;
   /** How long a verdict is valid. After that, the state is `no_data`, as in the daemon. */
   readonly trustedSeconds: number;
@@ -46,7 +46,7 @@ export interface BacktestPeriod {
 const fired: readonly Firings['verdict'][] = ['critical', 'warning', 'no_data'];
 
 /**
- * Backtests one check, in constant memory.
+ * Replays the evaluations of one check, in constant memory.
  *
  * @param onEpisode called with each finished episode, oldest first, without gaps
  */
@@ -98,7 +98,7 @@ export function replayCheck(
       latest = { at, result };
       evaluations += 1;
     },
-    /** Returns the result for the period; null if there were no evaluations. Must be called last. */
+    /** Returns the result for the period; null if there were no evaluations. No other call may follow. */
     end(): CheckBacktest | null {
       if (latest === null) return null;
       applyUntil(until);

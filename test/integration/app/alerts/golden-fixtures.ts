@@ -143,7 +143,7 @@ export const goldenFixtures: readonly AlertFixture[] = [
     labels: floorCheck,
     breaching: [...checkStates(floorCheck, () => 'warning'), ...floorNumbers],
     healthy: [...checkStates(floorCheck, () => 'ok'), ...checkStates(staleCheck, () => 'warning')],
-    says: `${broken}. The check "ndcg@10 below 0.8 on faq" of docs is at warning.`,
+    says: `${broken}. The check "ndcg@10 below 0.8 on faq" of docs is in the warning state.`,
   },
   {
     alert: 'RecalldCheckNoData',
@@ -156,7 +156,7 @@ export const goldenFixtures: readonly AlertFixture[] = [
       ...checkStates(liveCheck, () => 'no_data'),
       signal('recalld_check_quiet', liveCheck, always(1)),
     ],
-    says: 'ndcg@10: no data since 00:00 UTC on 1970-01-01 (threshold 0.8, 0.95 before). The check "ndcg@10 below 0.8 on faq" of docs has had no data for 30 minutes. A check without data cannot fail.',
+    says: 'ndcg@10: no data since 00:00 UTC on 1970-01-01 (threshold 0.8, 0.95 before). The check "ndcg@10 below 0.8 on faq" of docs has had no data for 30 minutes. Without data, it cannot detect a failure.',
   },
   {
     alert: 'RecalldCheckBlind',
@@ -168,7 +168,7 @@ export const goldenFixtures: readonly AlertFixture[] = [
     ],
     healthy: [signal('recalld_check_blind', regressionCheck, always(0))],
     minutes: 90,
-    says: 'The check "ndcg@10 regression by 0.02 on faq" of docs passes, but it can only detect a drop of 0.2 or more; its threshold is -0.02. Pin a baseline with reruns, add queries to the golden set, or raise its drop.',
+    says: 'The check "ndcg@10 regression by 0.02 on faq" of docs passes, but it can only detect a drop of 0.2 or more; its threshold is -0.02. Pin a baseline with reruns, add queries to the golden set, or raise the drop of the check.',
   },
   {
     alert: 'RecalldDocumentsLost',
@@ -197,7 +197,7 @@ export const goldenFixtures: readonly AlertFixture[] = [
     breaching: incidents({ page: 0, ticket: 1 }),
     // An open page that the check of the config carries on is not told twice.
     healthy: [...incidents({ page: 1, ticket: 1 }), ...checkStates(densityCheck, () => 'critical')],
-    says: 'Live queries of docs are covered worse than in the baseline: drift is confirmed, but only at the level of a ticket, or no critical check is configured.',
+    says: 'Live queries of docs are covered worse than in the baseline: drift is confirmed, but it is too weak to page, or no critical check is configured.',
   },
   {
     alert: 'RecalldSentinelOverdue',

@@ -215,7 +215,7 @@ describe('a check', () => {
     );
     const near = found('ok', { isClear: false });
     expect(playFindings([found('warning'), found('warning'), near]).explanation).toBe(
-      'It is 0.1. The verdict stays warning until the value is better than the threshold by a margin.',
+      'It is 0.1. The verdict stays warning until the value is better than the threshold by the required margin.',
     );
   });
 

@@ -78,7 +78,7 @@ describe('the check on forbidden documents', () => {
       value: 1,
       threshold: 0,
       n: 40,
-      explanation: '1 forbidden document returned twice: tenant-b/3 at rank 3 of q7.',
+      explanation: '1 forbidden document returned, confirmed by a second request: tenant-b/3 at rank 3 of q7.',
     });
   });
 

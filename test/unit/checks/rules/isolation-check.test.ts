@@ -18,15 +18,15 @@ describe('the check of an isolation rule', () => {
   it('is critical at the first violation, without a confirmation, and names document and tenant', () => {
     const state = stateOf({ violated: 1, allowed: 999, latest: [leak] });
     expect(state).toMatchObject({ verdict: 'critical', value: 1, threshold: 0, n: 1000 });
-    expect(alertHeadline(state)).toBe('isolation rule tenants violated by 1 live answer');
-    expect(alertText(state)).toBe('1 live answer violated the rule tenants in the last hour: acme got beta/7 (rank 2)');
+    expect(alertHeadline(state)).toBe('isolation rule tenants violated by 1 live query');
+    expect(alertText(state)).toBe('1 live query violated the rule tenants in the last hour: acme got beta/7 (rank 2)');
   });
 
   it('names the latest violations and documents, counts the others, and cuts off long names', () => {
     const documents = [1, 2, 3, 4].map((rank) => ({ id: `${'x'.repeat(100)}${rank}`, rank }));
     const latest = [1, 2, 3].map(() => ({ ...leak, documents, documentCount: 12 }));
     const { explanation } = stateOf({ violated: 40, allowed: 0, latest });
-    expect(explanation).toContain('40 live answers');
+    expect(explanation).toContain('40 live queries');
     expect(explanation).toContain('(rank 3) and 9 more');
     expect(explanation).toContain('; 37 more.');
     expect(explanation).not.toContain('x'.repeat(80));
@@ -35,7 +35,7 @@ describe('the check of an isolation rule', () => {
   it('is ok when all checked answers are clean, and tells how many it could not check', () => {
     const state = stateOf({ allowed: 75, unchecked: { ...none, segment_missing: 25 } });
     expect(state).toMatchObject({ verdict: 'ok', value: 0, n: 75 });
-    expect(state.explanation).toContain('25 % without the segment');
+    expect(state.explanation).toContain('25 % lack the segment of the rule');
     expect(recoveryText(state, null)).toBe('violations of isolation rule tenants stopped');
   });
 
