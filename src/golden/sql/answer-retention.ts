@@ -1,11 +1,13 @@
-/** Deletes old golden run answers, which are the fastest-growing rows and are rarely read again. */
+/**
+ * Deletes the query results of old golden runs, which need more space than any other rows and are rarely read again.
+ */
 import type { Pool } from 'pg';
 
-/** Number of runs per statement, so that no statement takes long. */
+/** Number of runs whose results one statement deletes, so that no statement takes long. */
 const RUNS_AT_A_TIME = 200;
 
 /**
- * Selects the runs of a set that started before $3 and still have their answers, except runs that users may return to:
+ * Selects the runs of a set that started before $3 and still have their results, except runs that users may return to:
  * current and former baselines, runs in incidents, and the first and last completed run of each day (UTC).
  */
 const expiredSql = `
@@ -25,7 +27,7 @@ function ofTheDay(side: '<' | '>'): string {
       and (o.started_at, o.id) ${side} (r.started_at, r.id)`;
 }
 
-/** Deletes answers but keeps the counts of outcomes. */
+/** Deletes the results but keeps the number of queries with each outcome. */
 const deleteSql = `
   with expired as (${expiredSql}),
   counts as (
@@ -40,10 +42,10 @@ const deleteSql = `
    where r.id = expired.id`;
 
 /**
- * Deletes the answers of runs that started before `before`; scores, comparisons and checks remain.
+ * Deletes the results of runs that started before `before`; scores, comparisons and checks remain.
  *
- * @returns the number of runs
- * @throws the reason of `signal` when it aborts; earlier deletions remain
+ * @returns the number of runs whose results were deleted
+ * @throws the reason of `signal` when it aborts; what was deleted before stays deleted
  */
 export async function deleteAnswers(
   pool: Pool,

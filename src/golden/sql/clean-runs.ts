@@ -10,23 +10,24 @@ import type { GoldenRun } from '../rules/run.ts';
 /** Kinds of deployments that change results; a new version of a golden set does not. */
 const DEPLOYED = `('index', 'embedder', 'retriever')`;
 
-/** Number of failed or timed-out queries of the run `r`. The number remains available after the answers are deleted. */
+/** Number of failed or timed-out queries of the run `r`. It remains known after the results are deleted. */
 const failedQueries = `
   case when r.outcomes is null
        then (select count(*)::integer from golden_run_answers a where a.run_id = r.id and a.outcome in ('error', 'timeout'))
        else coalesce((r.outcomes->>'error')::integer, 0) + coalesce((r.outcomes->>'timeout')::integer, 0) end`;
 
 /**
- * Condition: the incident `i` was open during the run `r`, and concerns more than changed measures, which alone do not
- * indicate a fault.
+ * Condition: the incident `i` was open during the run `r`, and at least one of its alerts is about more than a changed
+ * measure, which alone does not indicate a fault.
  */
 const OPEN_DURING = `(i.timeline = '[]' or jsonb_path_exists(i.timeline, '$[*] ? (@.rule != "${MEASURE_CHANGED}")'))
                      and i.pipeline = r.pipeline and i.opened_at < coalesce(r.finished_at, clock_timestamp())
                      and (i.closed_at is null or i.closed_at > r.started_at)`;
 
 /**
- * Condition: no query of the run `r` failed, it failed no check, and no incident was open during it. Exceptions: checks
- * that the baseline `$3` failed too, and incidents that were open when the baseline started, at `$4`.
+ * Condition: no query of the run `r` failed, it failed no check, and no incident was open during it. Exceptions that do
+ * not count: checks that the baseline `$3` failed too, and incidents that were already open when the baseline started,
+ * at `$4`.
  */
 export const isCleanBesideBaseline = `
   (${failedQueries}) = 0

@@ -18,7 +18,7 @@ export interface GoldenBaseline {
   readonly pinnedAt: Date;
   /** When the run was unpinned; null while it is pinned. */
   readonly unpinnedAt: Date | null;
-  /** Variation between reruns of an unchanged retriever; empty if it was not measured. */
+  /** Noise between reruns of an unchanged retriever; empty if it was not measured. */
   readonly noise: NoiseTable;
   /** Runs excluded from the noise measurement, with reasons. */
   readonly excludedRuns: readonly ExcludedRun[];
@@ -29,7 +29,7 @@ const selectBaseline = `
          pinned_at, unpinned_at
     from golden_baselines`;
 
-/** Also deletes the mean scores, because nothing is compared with an unpinned run. */
+/** Also deletes the mean scores of the reruns, because runs are no longer compared with an unpinned run. */
 const unpinSql = `
   with ended as (
     update golden_baselines set unpinned_at = $3::timestamptz
@@ -62,7 +62,7 @@ export function createGoldenBaselines(pool: Pool, scope: Scope = null) {
       );
     },
 
-    /** Mean score of each query of the pinned run over its reruns; null without reruns. */
+    /** Mean score of each query of the pinned run over the reruns; null if there were no reruns. */
     async means(runId: string): Promise<MeanScores | null> {
       const rows = await queryRows<{ measure: string; k: number; means: readonly number[] }>(
         pool,
@@ -79,7 +79,8 @@ export function createGoldenBaselines(pool: Pool, scope: Scope = null) {
      * Pins a run and unpins the previous one.
      *
      * @param by the person who pins the run
-     * @param means of its queries over the reruns, in the order of the set version; null without reruns
+     * @param means mean score of each of its queries over the reruns, in the order of the set version; null if there
+     *   were no reruns
      */
     async pin(
       baseline: Omit<GoldenBaseline, 'unpinnedAt' | 'excludedRuns'>,

@@ -1,7 +1,7 @@
 /**
- * Batches of golden runs, which workers claim one at a time with a lease. The batches are created with the run. Only
- * stored answers determine which queries are done, so a worker that takes over a batch runs the queries without an
- * answer.
+ * Batches of golden runs, which workers claim one at a time with a lease. The batches are created with the run. A query
+ * is done once its results are stored, so a worker that takes over a batch runs only the queries without stored
+ * results.
  */
 import type { Pool } from 'pg';
 import { queryRows } from '../../platform/postgres/rows.ts';
@@ -52,7 +52,7 @@ export function createGoldenBatches(pool: Pool) {
       );
     },
 
-    /** Marks the batch as done: every query has an answer. */
+    /** Marks the batch as done: the results of every query are stored. */
     async complete(runId: string, batch: number): Promise<void> {
       await pool.query(
         `update golden_run_batches set done = true, lease_holder = null, lease_until = null
@@ -69,7 +69,7 @@ export function createGoldenBatches(pool: Pool) {
       );
     },
 
-    /** Returns the numbers of batches that are unclaimed, that a worker has claimed, and that are done. */
+    /** Returns how many batches are unclaimed, claimed by a worker, and done. */
     async counts(runId: string) {
       const rows = await queryRows<{ free: number; held: number; done: number }>(
         pool,

@@ -1,6 +1,6 @@
 /**
- * Rotations: new versions of golden sets that run alongside the old ones. At most one is open per pipeline and golden
- * set.
+ * Rotations: new versions of golden sets that run alongside the old ones. At most one rotation is open per pipeline and
+ * golden set.
  */
 
 import type { Pool } from 'pg';
@@ -18,12 +18,12 @@ export interface GoldenRotation {
   readonly goldenSet: string;
   readonly fromVersion: number;
   readonly toVersion: number;
-  /** Number of ticks at which both versions must complete. */
+  /** Number of ticks at which the runs of both versions must complete. */
   readonly runsNeeded: number;
   readonly startedAt: Date;
   /** When the rotation ended; null while both versions run. */
   readonly endedAt: Date | null;
-  /** `replaced`: an even newer version was imported. */
+  /** `replaced`: a still newer version was imported before the rotation was completed. */
   readonly outcome: 'completed' | 'replaced' | null;
   readonly levels: Levels;
   readonly shifts: CheckShifts;

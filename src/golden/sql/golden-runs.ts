@@ -1,8 +1,8 @@
 /**
  * Golden runs and the outcomes of their queries.
  *
- * A worker claims a run in progress with a lease. Only the worker with the lease stores answers. When the lease
- * expires, any worker may take over the run and continue with the queries that have no answer.
+ * A worker claims a run in progress with a lease. Only the worker with the lease stores results. When the lease
+ * expires, any worker may take over the run and continue with the queries without stored results.
  */
 
 import type pg from 'pg';
@@ -88,15 +88,15 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null, scope:
       );
     },
 
-    /** Stores answers; existing answers remain unchanged. */
+    /** Stores query results; results that are already stored remain unchanged. */
     async saveAnswers(runId: string, answers: readonly QueryAnswer[]): Promise<void> {
       if (answers.length > 0) await insertAnswers(pool, runId, answers);
     },
 
-    /** Returns the answers in order of arrival. */
+    /** Returns the query results in order of arrival. */
     answers: (runId: string) => readAnswers(pool, runId),
 
-    /** Returns the queries that have an answer. */
+    /** Returns the ids of the queries whose results are stored. */
     async answered(runId: string, queryIds: readonly string[]): Promise<ReadonlySet<string>> {
       const { rows } = await pool.query<{ query_id: string }>(
         `select query_id from golden_run_answers where run_id = $1::text and query_id = any ($2::text[])`,
@@ -181,7 +181,7 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null, scope:
     /** Returns the facts that may exclude these runs of one pipeline and set from the noise measurement. */
     facts: (runs: readonly GoldenRun[], pinned: GoldenRun) => readRunFacts(pool, runs, pinned),
 
-    /** Returns the accepted differences from a baseline up to a time. */
+    /** Returns the differences from a baseline that were accepted up to a time. */
     accepted: (baseline: GoldenRun, at: Date) => readAccepted(pool, baseline, at),
 
     /** Returns the judgments of superseded documents. Their queries are excluded from comparisons. */
@@ -207,7 +207,7 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null, scope:
       return rows[0]?.p95 ?? null;
     },
 
-    /** Returns the sizes of the returned texts, for answers in which every document has a text. */
+    /** Returns the sizes of the returned texts, for queries for which the retriever sent the text of every document. */
     async contexts(runId: string): Promise<readonly ContextSize[]> {
       return queryRows<ContextSize>(
         pool,
@@ -217,7 +217,10 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null, scope:
       );
     },
 
-    /** Returns the ranks of the judged documents in each stage, by query id, for the answers that report stages. */
+    /**
+     * Returns the ranks of the judged documents in each stage, by query id, for the queries whose responses report
+     * stages.
+     */
     async stages(runId: string): Promise<ReadonlyMap<string, readonly AnsweredStage[]>> {
       const { rows } = await pool.query<{ query_id: string; stages: readonly AnsweredStage[] }>(
         `select query_id, stages from golden_run_answers where run_id = $1::text and stages is not null`,
@@ -240,8 +243,8 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null, scope:
 
     /**
      * Returns, for the exporter, the state of each pair of pipeline and golden set that has ever had a full run. During
-     * a rotation, returns the state of the old version; afterwards, the state of the new version. Sets that are no
-     * longer in the config are omitted.
+     * a rotation, this is the state of the old version; afterwards, of the new version. The exporter omits sets that
+     * are no longer in the config.
      */
     async latest(): Promise<readonly LatestRun[]> {
       const [latest, ended] = await Promise.all([readLatest(), endedGoldenSets(pool)]);
@@ -254,7 +257,7 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null, scope:
     /** Returns, for the exporter, the latest sentinel of each pair of pipeline and golden set that has ever had one. */
     latestSentinels: () => readLatestSentinels(pool),
 
-    /** Deletes old answers; see `deleteAnswers`. @returns the number of runs */
+    /** Deletes old query results; see `deleteAnswers`. @returns the number of runs */
     deleteAnswers(...asked: AfterPool<typeof deleteAnswers>): Promise<number> {
       return deleteAnswers(pool, ...asked);
     },
@@ -324,9 +327,9 @@ async function insertRun(client: pg.PoolClient, run: NewRun): Promise<boolean> {
 }
 
 /**
- * Document lists are sent as one JSON array per row, because unnest flattens nested arrays. Rows are inserted in a
- * fixed order, so that two workers with the same answers wait for each other instead of deadlocking; `answered_at`
- * records the order of arrival.
+ * Sends the document list of each row as one JSON array, because unnest flattens nested arrays. Rows are inserted in a
+ * fixed order, so that two workers with results of the same queries wait for each other instead of deadlocking;
+ * `answered_at` records the order of arrival.
  */
 async function insertAnswers(pool: pg.Pool, runId: string, answers: readonly QueryAnswer[]): Promise<void> {
   await pool.query(

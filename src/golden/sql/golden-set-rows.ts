@@ -47,7 +47,7 @@ export async function insertVersion(
   if (batch.length > 0) await insertJudgments(client, set.name, version, batch);
 }
 
-/** @param before number of queries in the version that precede these */
+/** @param before number of queries of the version that were already inserted */
 async function insertQueries(
   client: pg.PoolClient,
   name: string,
@@ -75,7 +75,10 @@ async function insertQueries(
   );
 }
 
-/** Converts a column with a JSON array of texts. The column is JSON because unnest would flatten an array of arrays. */
+/**
+ * Returns the SQL that converts a JSON array of strings to an array of texts. The parameter is JSON, because unnest
+ * would flatten an array of arrays.
+ */
 function textList(column: string): string {
   return `array(select e.value from jsonb_array_elements_text(${column}::jsonb) with ordinality as e order by e.ordinality)`;
 }

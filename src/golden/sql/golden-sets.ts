@@ -38,11 +38,11 @@ export function createGoldenSets(pool: pg.Pool, by: string | null = null, scope:
   return {
     /**
      * Adds a version in one transaction, unless the latest version has the same content hash. Concurrent imports of one
-     * name are serialized. Queries in `origins` whose live query or user was erased since they were asked are excluded.
-     * Nothing is stored if the signal aborts before the commit.
+     * name are serialized. Excludes the queries in `origins` whose live query or user was erased since the query was
+     * asked. Nothing is stored if the signal aborts before the commit.
      *
-     * @throws RecalldError golden_origin_differs if human and generated queries would be mixed,
-     * key_limited if a pipeline outside the scope uses the set
+     * @throws RecalldError golden_origin_differs if human and generated queries would be mixed, key_limited if a
+     * pipeline outside the scope of the API key uses the set
      */
     add(
       set: NewGoldenSet,
@@ -97,7 +97,7 @@ export function createGoldenSets(pool: pg.Pool, by: string | null = null, scope:
     /**
      * Returns the number of requests that a run of the version sends: one per query, or one per step.
      *
-     * @param ids of the queries of the run; null for all
+     * @param ids ids of the queries of the run; null for all queries
      */
     async requests(name: string, version: number, ids: readonly string[] | null): Promise<number> {
       const { rows } = await pool.query<{ requests: number }>(
@@ -118,7 +118,7 @@ export function createGoldenSets(pool: pg.Pool, by: string | null = null, scope:
       return rows.map(({ id }) => id);
     },
 
-    /** True if a query in any version of the sets has all of these tags with these values. */
+    /** True if a single query in any version of these sets has all of these tags with these values. */
     async hasTags(names: readonly string[], tags: GoldenQuery['tags']): Promise<boolean> {
       const { rows } = await pool.query<{ found: boolean }>(
         `select exists (select from golden_queries
@@ -203,8 +203,8 @@ async function readLatest(db: pg.Pool | pg.PoolClient, name: string): Promise<Go
 }
 
 /**
- * Joins in memory, because the tables have no statistics right after a large import, and a join in SQL would take
- * minutes.
+ * Joins queries and judgments in memory: right after a large import, PostgreSQL has no statistics of the tables, and a
+ * join in SQL would take minutes.
  */
 function withJudgments(queries: readonly StoredQuery[], judgments: readonly StoredJudgment[]): GoldenQuery[] {
   const judged = new Map<string, Judgment[]>(queries.map(({ id }) => [id, []]));
@@ -219,8 +219,8 @@ function withJudgments(queries: readonly StoredQuery[], judgments: readonly Stor
 }
 
 /**
- * Removes queries whose live query was erased, or whose user was erased after asking the query. The lock makes later
- * erasures wait for the end of the transaction.
+ * Removes queries whose live query was erased, or whose user was erased after asking the query. Takes a lock, so that
+ * later erasures wait for the end of the transaction.
  */
 async function withoutErased(client: PoolClient, set: NewGoldenSet): Promise<NewGoldenSet> {
   const { origins = [] } = set;
@@ -273,9 +273,9 @@ async function readOrigins(pool: Pool, name: string): Promise<QueryOrigin[]> {
 }
 
 /**
- * Erases the subject's golden queries from every set. A set that contains one gets a new version without it. In old
- * versions, its text, steps and tags are overwritten; its id and judgments remain, so that old runs can be read. Error
- * messages of its answers are removed.
+ * Erases the subject's golden queries from every set. If the latest version of a set contains such queries, the set
+ * gets a new version without them. In old versions, their texts, steps and tags are overwritten; their ids and
+ * judgments remain, so that old runs can be read. Error messages of such queries are removed from the results of runs.
  *
  * @returns the number of erased golden queries
  */
@@ -296,7 +296,7 @@ export async function eraseGoldenQueries(client: PoolClient, subject: ErasureSub
         where golden_set = $1::text and query_id = any($2::text[])`,
       [set, ids, ERASED_TEXT],
     );
-    // A retriever may quote the query in its error.
+    // A retriever may quote the query in its error message.
     await client.query(
       `update golden_run_answers a set error_message = null from golden_runs r
         where a.run_id = r.id and r.golden_set = $1::text and a.query_id = any($2::text[]) and a.error_message is not null`,
@@ -337,7 +337,7 @@ async function writeVersionWithout(client: PoolClient, set: string, ids: readonl
   }
 }
 
-/** A judged document with its text in the store, which identifies its replacement after re-chunking. */
+/** A judged document with the text that the store had for it, by which its replacement is found after re-chunking. */
 export interface SeenDocument {
   readonly documentId: string;
   readonly content: string;
@@ -350,7 +350,7 @@ export type GoldenDocuments = ReturnType<typeof createGoldenDocuments>;
 
 export function createGoldenDocuments(pool: Pool) {
   return {
-    /** Stores texts. Newer texts replace older ones. */
+    /** Stores texts. A new text replaces the stored one. */
     async record(pipeline: string, documents: readonly SeenDocument[], now: Date): Promise<void> {
       const latest = new Map(documents.map(({ documentId, content }) => [documentId, content]));
       await pool.query(
@@ -366,7 +366,7 @@ export function createGoldenDocuments(pool: Pool) {
       );
     },
 
-    /** Returns the documents that the pipeline's manifest marks as deleted or no longer lists. */
+    /** Returns which of these documents the pipeline's manifest marks as deleted or no longer lists. */
     async withdrawn(pipeline: string, ids: readonly string[]): Promise<ReadonlySet<string>> {
       const { rows } = await pool.query<{ id: string }>(
         `select id from index_documents where pipeline = $1::text and id = any ($2::text[]) and deleted`,

@@ -1,4 +1,4 @@
-/** Skipped ticks of golden schedules, and the number of requests sent. */
+/** Skipped ticks of golden schedules, and the number of requests sent per set. */
 
 import type { Pool } from 'pg';
 import { queryRows } from '../../platform/postgres/rows.ts';
@@ -7,7 +7,7 @@ import { requestsOfQuery } from './golden-sets.ts';
 
 /**
  * `still_running`: the previous run had not ended. `missed`: no scheduler was running, or the run could not be stored
- * in time. `no_full_run`: a sentinel has no full run to be compared with yet.
+ * in time. `no_full_run`: there is no full run yet with which a sentinel could be compared.
  */
 export const skipReasons = ['quiet_hours', 'daily_budget', 'still_running', 'missed', 'no_full_run'] as const;
 
@@ -26,7 +26,7 @@ export interface SkipTotal extends TickSeries {
 
 export function createGoldenTicks(pool: Pool) {
   return {
-    /** Returns the latest planned time that has a run or a recorded skip; null if there is none. */
+    /** Returns the latest tick that has a run or was recorded as skipped; null if there is none. */
     async last({ pipeline, goldenSet, purpose }: TickSeries): Promise<Date | null> {
       const rows = await queryRows<{ last: Date | null }>(
         pool,
@@ -41,7 +41,7 @@ export function createGoldenTicks(pool: Pool) {
     },
 
     /**
-     * Records skipped ticks, and counts the ticks that no other replica recorded before. A tick that has a run, for
+     * Records skipped ticks, and adds those that no other replica has recorded to the total. A tick that has a run, for
      * example because a restarted scheduler caught up on it, does not count as skipped.
      */
     async skip(
@@ -69,7 +69,7 @@ export function createGoldenTicks(pool: Pool) {
       );
     },
 
-    /** Returns the total number of skipped ticks, by series and reason. */
+    /** Returns how many ticks have ever been skipped, by series and reason. */
     async skipTotals(): Promise<readonly SkipTotal[]> {
       return queryRows<SkipTotal>(
         pool,
@@ -81,7 +81,7 @@ export function createGoldenTicks(pool: Pool) {
 
     /**
      * Returns the number of requests for queries of a set that were sent to a pipeline since a time: one per query, or
-     * one per step. Runs in progress count with all of their requests.
+     * one per step. For a run in progress, all of its requests count, including those not sent yet.
      */
     async requestsSince(pipeline: string, goldenSet: string, since: Date): Promise<number> {
       const rows = await queryRows<{ requests: number }>(

@@ -24,7 +24,7 @@ export interface LatestRun {
     /** Why queries failed; null if none failed. */
     readonly failure: RunFailure | null;
     readonly checks: readonly CheckResult[];
-    /** A sentence that explains the failure; null if the run did not fail. */
+    /** A sentence that explains why the run failed; null if it did not fail. */
     readonly failedBecause: string | null;
     readonly finishedAt: Date;
   } | null;
@@ -43,8 +43,8 @@ const NEWEST = 'r.golden_set_version desc, r.started_at desc';
 
 /**
  * Selects full runs, except those of a new version that still runs alongside an older version whose scores are
- * exported. Counts are maintained on write, and the newest runs are found by index, so that a long history does not
- * slow this query down.
+ * exported. Reads counts that each write updates, and finds the newest runs by an index, so that a long history does
+ * not slow this query down.
  */
 const latestSql = `
   with sets as (
@@ -83,9 +83,9 @@ function latestOf(condition: string, order: string): string {
 }
 
 /**
- * Returns a function that reads the latest runs. Outcomes, scores and comparisons of a finished run never change, so
- * they are read once and cached as the same objects. The checks of a run may be re-evaluated, so they are read each
- * time.
+ * Returns a function that reads the latest runs. The outcomes, scores and comparisons of a finished run never change,
+ * so they are read once, and later calls return the same objects. Check results are read each time, because the checks
+ * of a run may be re-evaluated.
  */
 export function createLatestRuns(db: pg.Pool): () => Promise<LatestRun[]> {
   const results = rememberLatest((runId) => readResults(db, runId));
@@ -212,9 +212,9 @@ export async function readLatestSentinels(db: pg.Pool) {
   );
   return rows.map(({ endedAt, hasFailed, completedStartedAt, completedAt, ...row }) => ({
     ...row,
-    /** The latest sentinel that completed or is void; it failed if it has a reason. */
+    /** The latest sentinel that completed or is void; if it has a reason, it failed. */
     ended: endedAt && { finishedAt: endedAt, hasFailed },
-    /** The latest sentinel that was scored, which means that its retriever answered. */
+    /** The latest sentinel that completed, which means that the retriever responded. */
     completed: completedStartedAt && completedAt && { startedAt: completedStartedAt, finishedAt: completedAt },
   }));
 }

@@ -1,4 +1,4 @@
-/** Streams the runs of a golden set in order, each with the inputs of its checks. */
+/** Streams the runs of a golden set, oldest first, each with the data that its checks evaluate. */
 import type { Pool } from 'pg';
 import { ALL_SEGMENT } from '../../core/model.ts';
 import { streamRows } from '../../platform/postgres/stream-rows.ts';
@@ -33,7 +33,7 @@ export interface ReplayRequest {
   readonly compared: readonly string[];
 }
 
-/** No run takes longer than 24 days, which limits how far back the index is read. */
+/** Because no run takes longer than 24 days, the index is read only that much further back than `from`. */
 const LONGEST_RUN = `interval '25 days'`;
 
 const replayedSql = `

@@ -40,7 +40,7 @@ const columns = {
   verdict: 'text',
 } as const;
 
-/** Selects the fields of a row, also for use within JSON. */
+/** Selects the fields of a comparison, as columns or for JSON. */
 export const selectedDifferences = Object.keys(columns)
   .map((field) => `c.${snakeCase(field)} as "${field}"`)
   .join(', ');
@@ -108,7 +108,8 @@ export async function readComparedWithBaseline(
 
 /**
  * Selects the accepted differences from a baseline: one for each day, or for each index generation, from its last clean
- * run, unless that run was a clear regression. Excludes the current period and the baseline's own generation.
+ * run, unless that run was a clear regression. Excludes the day or generation that has not ended yet, and the
+ * generation of the baseline itself.
  */
 const acceptedSql = (periods: string): string => `
   with periods as (${periods}), last_runs as (
@@ -137,7 +138,10 @@ const changes = `
    where pipeline = $1::text and kind in ('index', 'embedder')
      and occurred_at > $4::timestamptz and occurred_at <= $5::timestamptz`;
 
-/** UTC days since the day of the baseline. A hundred days are enough to find thirty with a clean run. */
+/**
+ * Number of UTC days since the day of the baseline. Among a hundred days, there are almost always thirty with a clean
+ * run.
+ */
 const days = `
   select greatest(day, $4::timestamptz) as since, day + interval '1 day' as until
     from generate_series(date_trunc('day', $4::timestamptz, 'UTC'), $5::timestamptz - interval '1 day', interval '1 day') as day

@@ -25,9 +25,9 @@ export interface RunEnd {
   readonly labels: LabelProbe | null;
   /** Test of forbidden documents; null if the set forbids none, or if the run did not test them. */
   readonly forbidden: ForbiddenResults | null;
-  /** Test of unanswerable queries; null if every query in the set has an answer, or if the run did not test this. */
+  /** Results for the unanswerable queries; null if the set has none, or if the run did not test them. */
   readonly noAnswer: NoAnswerResults | null;
-  /** Stage results; null if no answer reports a stage. */
+  /** Stage results; null if no response reports a stage. */
   readonly stages: RunStages | null;
   readonly fingerprints: Readonly<Record<string, string>>;
   readonly comparisons: readonly StoredComparison[];
@@ -216,9 +216,9 @@ export async function readFailure(db: pg.Pool, runId: string): Promise<RunFailur
 }
 
 /**
- * Reads the answers of a run, or of one query, in order of arrival. Lists are read as JSON, which parses many times
- * faster than PostgreSQL arrays; lists of numbers are assembled as text, which PostgreSQL writes faster. Scores are
- * finite, because they came as JSON.
+ * Reads the results of all queries of a run, or of one query, in order of arrival. Lists are read as JSON, which parses
+ * many times faster than PostgreSQL arrays; lists of numbers are assembled as text, which PostgreSQL writes faster.
+ * Scores are finite, because they were received as JSON.
  */
 export async function readAnswers(db: pg.Pool, runId: string, queryId?: string): Promise<readonly QueryAnswer[]> {
   const rows = await queryRows<
@@ -257,7 +257,7 @@ export interface HistoricRun {
   readonly scores: readonly SegmentScore[];
 }
 
-/** Selects one row per score. If there are too many runs, the newest runs are used. */
+/** Selects one row per score of these runs. If more runs match than the limit, the newest runs are used. */
 const historySql = `
   with newest as (
     select id, golden_set_version, status, started_at from golden_runs
@@ -274,10 +274,10 @@ const historySql = `
      and s.k = (select max(k) from golden_run_scores where run_id = newest.id and segment = 'all')
    order by newest.started_at, newest.id, s.measure`;
 
-/** Number of runs that `lastReturned` reads: a month for a set that runs four times a day. */
+/** Number of runs that `lastReturned` reads: the runs of a month for a set that runs four times a day. */
 const SEARCHED_RUNS = 120;
 
-/** The parameters of a function after the pool. */
+/** The parameters of a function without the first one, the pool. */
 export type AfterPool<F> = F extends (pool: pg.Pool, ...rest: infer Rest) => unknown ? Rest : never;
 
 export function createRunReads(pool: pg.Pool) {
@@ -313,8 +313,8 @@ export function createRunReads(pool: pg.Pool) {
     },
 
     /**
-     * Returns, by document id, the newest recent full run of a pipeline that returned the document for one of these
-     * queries, or for any query if `queries` is null.
+     * Returns, for each document id, the newest of the recent full runs of a pipeline in which one of these queries
+     * returned the document; any query counts if `queries` is null.
      */
     async lastReturned(
       pipeline: string,
@@ -337,7 +337,7 @@ export function createRunReads(pool: pg.Pool) {
       return new Map(rows.map(({ id, ...last }) => [id, last]));
     },
 
-    /** Returns the answer to one query, or null until it has one. */
+    /** Returns the results of one query; null until the query has been run. */
     async answer(runId: string, queryId: string): Promise<QueryAnswer | null> {
       return (await readAnswers(pool, runId, queryId))[0] ?? null;
     },

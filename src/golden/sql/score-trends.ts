@@ -17,7 +17,7 @@ export interface ScoreTrendRequest {
   readonly k?: number | null;
 }
 
-/** Number of time buckets. Each contributes its lowest and its highest score. */
+/** Number of time buckets. The lowest and the highest score of each bucket are returned. */
 const BUCKETS = 96;
 
 const ofRun = (k = 'null') => `

@@ -4,7 +4,9 @@ import { RecalldError } from '../../core/errors.ts';
 import { signatureProblem } from '../../core/text/file-signature.ts';
 import { unreadable } from '../../platform/files/text-file.ts';
 
-/** Size of a block, and maximum length of a line. A file with a longer line is not a list of judgments or results. */
+/**
+ * Size of a block in bytes, and maximum length of a line. A file with longer lines contains no judgments or results.
+ */
 const BLOCK_BYTES = 512 * 1024;
 const LINE_FEED = 0x0a;
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
@@ -22,11 +24,11 @@ export class Block {
   constructor(bytes: Buffer, path: string, firstLine: number) {
     this.bytes = bytes;
     this.isAscii = isAscii(bytes);
-    // Text files contain no NUL characters. This check also detects UTF-16.
+    // Text files contain no NUL characters. Rejecting them also detects UTF-16.
     if ((!this.isAscii && !isUtf8(bytes)) || bytes.includes(0)) refuseBytes(bytes, path, firstLine);
   }
 
-  /** Wraps bytes whose requested slices are known to be UTF-8 text. */
+  /** Wraps bytes. Slices that are requested from this block must be valid UTF-8. */
   static ofParts(bytes: Buffer): Block {
     const block = new Block(NOTHING, '', 1);
     return Object.assign(block, { bytes, isAscii: false });
@@ -41,8 +43,8 @@ export class Block {
 }
 
 /**
- * Reads the lines of a block; `line` is the number of the first line, from 1. Returns the number of the line after the
- * last.
+ * Reads the lines of a block; `line` is the number of the first line, from 1. Returns the number of the line that
+ * follows the last one.
  */
 export type BlockHandler = (block: Block, line: number) => number;
 
@@ -54,15 +56,15 @@ export class BlockBuffers {
     return this.free.pop() ?? Buffer.allocUnsafeSlow(BLOCK_BYTES);
   }
 
-  /** Takes back blocks that are no longer read. */
+  /** Takes back blocks that are no longer in use. */
   giveBack(blocks: readonly Block[]): void {
     for (const { bytes } of blocks) this.free.push(Buffer.from(bytes.buffer));
   }
 }
 
 /**
- * Passes every line of a UTF-8 text file to the handler, in order. Apart from the blocks that the handler keeps, one
- * block of the file is in memory at a time. A byte order mark is skipped, and the last line needs no line feed.
+ * Passes every line of a UTF-8 text file to the handler, in order. Apart from the blocks that the handler keeps, only
+ * the current block and the next one are in memory. A byte order mark is skipped, and the last line needs no line feed.
  *
  * @param buffers memory for the blocks
  * @throws RecalldError `file_unreadable` if the file cannot be opened or read; `file_malformed` if it is not UTF-8 text or
@@ -86,8 +88,8 @@ export async function forEachBlock(path: string, handle: BlockHandler, buffers =
       const start = line === 1 && buffer.indexOf(BYTE_ORDER_MARK) === 0 ? BYTE_ORDER_MARK.length : 0;
       const bytes = buffer.subarray(start, end);
       if (!isLast) {
-        // Reads the next block while this one is scanned. The next block gets its own buffer, because the handler may
-        // keep this one.
+        // Reads the next block while the current one is scanned. The next block gets its own buffer, because the
+        // handler may keep the current one.
         const following = buffers.take();
         kept = buffer.copy(following, 0, end, filled);
         buffer = following;
@@ -109,7 +111,7 @@ export function malformed(path: string, line: number, what: string): RecalldErro
   return new RecalldError('file_malformed', `${path}, line ${line}: ${what}`);
 }
 
-/** Returns the size in bytes. @throws RecalldError `file_unreadable` */
+/** Returns the size of a file in bytes. @throws RecalldError `file_unreadable` */
 export async function sizeOf(path: string): Promise<number> {
   try {
     return (await stat(path)).size;

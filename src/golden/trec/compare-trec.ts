@@ -23,7 +23,7 @@ export async function compareTrecFiles(request: OfflineComparisonRequest) {
   const runs = { keys: request.keys, baseline: baseline.columns, candidate: candidate.columns };
   return {
     comparison: compareRuns(runs, request),
-    /** Every judged query, in code-point order of the ids. */
+    /** Ids of all judged queries, in code-point order. */
     queryIds,
     baseline,
     candidate,

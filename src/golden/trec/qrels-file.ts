@@ -22,7 +22,7 @@ const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf] as const;
 /** Maximum number of lines, and of bytes, that are read to detect the format of a file. */
 const [HEAD_LINES, HEAD_BYTES] = [200, 64 * 1024] as const;
 
-/** Amount of parsed text that is collected before it becomes a block. */
+/** Number of characters of parsed rows that are collected before they become a block. */
 const TEXT_LENGTH = 64 * 1024;
 
 /**
@@ -83,7 +83,7 @@ export async function readJudgments(
   });
   return {
     judgments,
-    /** Form of the file; null if it has no judgments. */
+    /** Detected format of the file; null if it has no judgments. */
     form: decided.form,
   };
 }
@@ -91,7 +91,7 @@ export async function readJudgments(
 /** Returns the first lines of a block that are neither empty nor comments. */
 function headOf(block: Block, path: string, firstLine: number): SourceLine[] {
   const end = block.bytes.length <= HEAD_BYTES ? block.bytes.length : block.bytes.lastIndexOf(LINE_FEED, HEAD_BYTES);
-  // If the first line exceeds the limit, it is used alone.
+  // If the first line alone exceeds the limit, only this line is used.
   const text = block.slice(0, end <= 0 ? block.bytes.length : end);
   const lines = text.split('\n', HEAD_LINES).map((line, index) => ({
     file: path,
@@ -188,7 +188,7 @@ function tabLines(reading: LineReading): BlockHandler {
       }
       for (const role of [query, document]) refuseEmpty((ends[role] ?? 0) > (starts[role] ?? 0), form, role, place);
       const found = grade === null ? 1 : toGrade(bytes, starts[grade] ?? 0, ends[grade] ?? 0, place);
-      // Flushes the batch first, so that rows stay in file order.
+      // Flushes the batch before this line, so that rows stay in file order.
       texts.flush();
       const [q, d] = [starts[query] ?? 0, starts[document] ?? 0];
       judgments.add(block, line, q, ends[query] ?? 0, d, ends[document] ?? 0, found);

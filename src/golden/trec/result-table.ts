@@ -1,17 +1,17 @@
-/** Stores the results of a run file, or of a part of it, as numbers. */
+/** Stores the results of a run file, or of a part of it, in typed arrays. */
 import type { ScoredDocuments } from '../../math/ir/ranking.ts';
 import type { Block } from './blocks.ts';
 import { countOf, DocumentRows, DocumentSet, enlarged, type QueryRows } from './document-rows.ts';
 import type { JudgmentTable } from './tables.ts';
 
 /**
- * Average number of moves per row above which another sort is faster: for the first attempt, and for scores that are
+ * Average number of moves per row above which insertion sort is given up: in the first attempt, and for scores that are
  * almost sorted.
  */
 const [FIRST_MOVES, MAX_MOVES] = [1, 8] as const;
 const NO_ROWS: QueryRows = { ranges: [] };
 const SPACE = 0x20;
-/** The separator if only tabs separate columns. */
+/** The separator that is passed as `blank` if only tabs separate columns. */
 const TAB = 0x09;
 
 /** Scores and ranks by query and document id. */
@@ -73,7 +73,7 @@ export class ResultTable {
     this.ranks[row] = rank;
   }
 
-  /** Makes room for results that the caller fills in; see `DocumentRows.fill`. */
+  /** Replaces all results with room for new ones, which the caller fills in; see `DocumentRows.fill`. */
   fill(blocks: readonly Block[], results: number) {
     const rows = this.documents.fill(blocks, results);
     this.makeRoom();
@@ -150,7 +150,7 @@ export class ResultTable {
       this.grades[length++] = grade;
     }
     return {
-      /** Grades, best rank first, -1 for unjudged documents; valid until the next ranking. */
+      /** Grades of the documents, best rank first, -1 for unjudged documents; valid until the next query is ranked. */
       grades: this.grades,
       length,
       /** Number of judged documents of the query in the ranking. */
@@ -159,7 +159,10 @@ export class ResultTable {
       duplicates,
       /** Number of results with the same score as the previous, different document. */
       scoreTies,
-      /** Number of neighbors in the order of scores whose ranks have the same order, or the reverse order. */
+      /**
+       * Number of neighboring results in the order by score whose ranks are in the same order (`agree`) or in the
+       * reverse order (`disagree`).
+       */
       ranksAgree,
       ranksDisagree,
     };
@@ -177,8 +180,8 @@ export class ResultTable {
   }
 
   /**
-   * Sorts best first. Most runs are almost sorted, so insertion sort is tried first. If it takes too long, for example
-   * for a shuffled run, the ranks provide the order, which the scores then confirm.
+   * Sorts best first. Most runs are almost sorted, so insertion sort is tried first. If it takes too many moves, for
+   * example in a shuffled run, orders the rows by rank and checks whether the scores have the same order.
    */
   private sort(rows: Int32Array): void {
     if (this.moveToPlaces(rows, FIRST_MOVES)) return;
@@ -216,7 +219,7 @@ export class ResultTable {
     return this.unsorted;
   }
 
-  /** Sorts by insertion; returns false, with the rows in some order, if it takes too many moves. */
+  /** Sorts by insertion; if it takes too many moves, returns false and leaves the rows partly sorted. */
   private moveToPlaces(rows: Int32Array, maxMoves: number): boolean {
     let moves = 0;
     for (let i = 1; i < rows.length; i++) {
@@ -244,7 +247,7 @@ export class ResultTable {
     const mask = 2 ** Math.ceil(Math.log2(length)) - 1;
     const unsorted = this.copyOf(rows);
     for (let i = 0; i < length; i++) {
-      // Makes -0 equal to 0.
+      // Adding 0 turns -0 into 0.
       keys[i] = (this.scores[rows[i] ?? 0] ?? 0) + 0;
       words[LOW_WORD + 2 * i] = (((words[LOW_WORD + 2 * i] ?? 0) & ~mask) | i) >>> 0;
     }
@@ -268,5 +271,5 @@ export class ResultTable {
   }
 }
 
-/** Index of the lower half of a double among its two words. */
+/** Which of the two 32-bit words of a double has its lowest bits. */
 const LOW_WORD = new Uint32Array(Float64Array.of(1).buffer)[0] === 0 ? 0 : 1;

@@ -17,12 +17,17 @@ import {
 import { RunPartitions } from './run-partitions.ts';
 
 const [SPACE, NUMBER_SIGN] = [0x20, 0x23] as const;
-/** The layout is detected from at most this many lines of the first block that contains any. */
+/**
+ * Maximum number of lines from which the layout is detected. They are taken from the first block that contains lines.
+ */
 const SAMPLE_LINES = 200;
 /** The largest value of a signed 32-bit integer. */
 const MAX_RANK = 2 ** 31 - 1;
 
-/** Initial capacity of a batch in bytes per line; it grows for shorter lines. */
+/**
+ * Assumed average length of a line, which determines the initial capacity of a batch. The capacity grows if lines are
+ * shorter.
+ */
 const ROOM_BYTES = 60;
 
 interface RunSink {
@@ -62,7 +67,8 @@ export async function readRunInBatches(
     handle(batch);
     buffers.giveBack(batch.clear().filter((block) => block !== scanned));
   };
-  // The length measures the progress of `goOn`. It drops to 0 after a batch, but never within `goOn`.
+  // The caller measures the progress of `goOn` by this length. It drops to 0 when a batch ends, but never within
+  // `goOn`.
   const sink: RunSink = {
     get length() {
       return batch.length;
@@ -92,7 +98,7 @@ export async function readRunByQuery(
   partitions.drain(handle);
 }
 
-/** @param isCopied true if the sink keeps no part of a block */
+/** @param isCopied true if the sink copies what it needs and keeps no part of a block */
 async function readResults(path: string, sink: RunSink, buffers: BlockBuffers, isCopied = false): Promise<void> {
   let layout: RunLayout | null = null;
   let scanner = new ColumnScanner(MAX_COLUMNS, 'blanks');
@@ -140,13 +146,16 @@ async function readResults(path: string, sink: RunSink, buffers: BlockBuffers, i
   if (!hasResult) throw new RecalldError('file_malformed', `${path} has no results; it needs lines of "${TREC_LINE}".`);
 }
 
-/** Like `parseRank`, but reads plain integers from bytes, because a slice would decode the whole block. */
+/**
+ * Like `parseRank`, but reads plain integers directly from the bytes, because a text slice would require decoding the
+ * whole block.
+ */
 function rankAt(block: Block, start: number, end: number): number {
   const rank = parseGrade(block.bytes, start, end);
   return Number.isNaN(rank) ? parseRank(block.slice(start, end)) : rank;
 }
 
-/** Returns the first lines of a block that have columns, as text. */
+/** Returns the first lines of a block as text, without empty lines and comments. */
 function sampleOf(block: Block, firstLine: number): RunLine[] {
   const lines: RunLine[] = [];
   const scanner = new ColumnScanner(MAX_COLUMNS, 'blanks');
@@ -170,7 +179,7 @@ function cellsOf(block: Block, { starts, ends, count }: ColumnScanner): string[]
   return Array.from({ length: Math.min(count, MAX_COLUMNS) }, (_, i) => block.slice(starts[i] ?? 0, ends[i] ?? 0));
 }
 
-/** Trims spaces around columns, which only tab-separated columns can have. */
+/** Trims spaces around columns. Only columns that are separated by tabs can have such spaces. */
 function trim(bytes: Uint8Array, { starts, ends, count }: ColumnScanner): void {
   for (let i = 0; i < count; i++) {
     while ((starts[i] ?? 0) < (ends[i] ?? 0) && bytes[starts[i] ?? 0] === SPACE) starts[i] = (starts[i] ?? 0) + 1;

@@ -61,8 +61,8 @@ export function decideRunLayout(path: string, lines: readonly RunLine[]): RunLay
   if (other !== undefined) {
     const differing = lines.find(({ text }) => !isReadAlike(text, layout, other));
     if (differing !== undefined) throw malformed(path, differing.line, twoReadings(differing.text, layout, other));
-    // If spaces and tabs are mixed, they align columns. Otherwise, tabs separate the columns, because an id on a later
-    // line may contain a space.
+    // If lines contain both spaces and tabs as separators, these align the columns. Otherwise, tabs separate the
+    // columns, because an id on a later line may contain a space.
     if (lines.some(({ text }) => / \t|\t /.test(text))) return other;
   }
   refuseNumericTags(path, lines, layout);
@@ -70,7 +70,7 @@ export function decideRunLayout(path: string, lines: readonly RunLine[]): RunLay
   return layout;
 }
 
-/** Rejects a missing or empty TREC column that makes the other five look like a run without a tag. */
+/** Rejects lines in which a TREC column is missing or empty, so that the other five look like a run without a tag. */
 function refuseShiftedColumns(path: string, lines: readonly RunLine[], layout: RunLayout): void {
   if (layout.columns.length !== TREC_COLUMNS.length - 1) return;
   const rows = lines.map(({ text }) => cellsOf(text, layout.separator));
@@ -103,7 +103,10 @@ export function problemOf(cells: readonly string[], layout: RunLayout): string |
   return `The score ${quoted(score)} in column ${(layout.score ?? 0) + 1} is not a finite decimal number; ${fix}.`;
 }
 
-/** Describes a line with a wrong number of columns, or with a carriage return inside it (-1). */
+/**
+ * Describes what is wrong with a line with another number of columns, or with a carriage return inside it (`found` is
+ * -1).
+ */
 export function wrongColumns(layout: RunLayout, found: number): string {
   const { columns } = layout;
   const needed = `A result needs the ${columns.length} columns "${columns.join(' ')}"`;
@@ -142,7 +145,7 @@ function fits(text: string, layout: RunLayout): boolean {
   return problemOf(cellsOf(text, layout.separator), layout) === null;
 }
 
-/** Returns the cells that are used. */
+/** Returns the cells of the line that are read. */
 function readOf(text: string, layout: RunLayout): readonly string[] {
   const cells = cellsOf(text, layout.separator);
   return [layout.query, layout.document, layout.rank ?? -1, layout.score ?? -1].map((column) => cells[column] ?? '');
@@ -161,7 +164,9 @@ function twoReadings(text: string, one: RunLayout, other: RunLayout): string {
   return `The line is ambiguous: ${readings.join('; ')}. Write all six columns "${TREC_LINE}" on every line.`;
 }
 
-/** True for a whole number in the score column and a fraction in the tag column. */
+/**
+ * True if the score column contains a whole number and the tag column a fraction, so that the columns may be shifted.
+ */
 const looksShifted = ([, , , , score = '', tag = '']: readonly string[]): boolean =>
   /^[0-9]+$/.test(score) && /^[+-]?[0-9]*\.[0-9]+(?:[eE][+-]?[0-9]+)?$/.test(tag);
 
@@ -239,17 +244,17 @@ function problemOfFirst(text: string): string {
   const separator = text.includes('\t') ? 'tabs' : 'blanks';
   const cells = cellsOf(text, separator);
   if (/^\s*[[{]/.test(text)) {
-    return `The line is JSON, but a run has lines of "${TREC_LINE}". Write one line per query and document, with the score in column 5.`;
+    return `The line is JSON, but each line of a TREC run is "${TREC_LINE}". Write one line per query and document, with the score in column 5.`;
   }
   const plain = cellsOf(text, 'blanks');
   const sign = [',', ';'].find((one) => plain.length < 5 && text.split(one).length > 2);
   if (sign !== undefined) {
-    return `The columns are separated by ${sign === ',' ? 'commas' : 'semicolons'}, but a run has lines of "${TREC_LINE}", separated by tabs or blanks.`;
+    return `The columns are separated by ${sign === ',' ? 'commas' : 'semicolons'}, but a TREC run requires tabs or spaces. Write each line as "${TREC_LINE}".`;
   }
   if (cells.length === 3) {
     return (
       'A line of 3 columns may be "query-id document-id rank" (MS MARCO) or "query-id document-id score". Add a header ' +
-      `that says which, such as ${separator === 'tabs' ? '"query-id<TAB>document-id<TAB>rank"' : '"query-id document-id rank"'}, or write "${TREC_LINE}".`
+      `that names the columns, such as ${separator === 'tabs' ? '"query-id<TAB>document-id<TAB>rank"' : '"query-id document-id rank"'}, or write "${TREC_LINE}".`
     );
   }
   const layout = trec(separator, TREC_COLUMNS.slice(0, cells.length === 5 ? 5 : 6));

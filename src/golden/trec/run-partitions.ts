@@ -18,17 +18,20 @@ const [TAB, LINE_FEED, CARRIAGE_RETURN, SPACE, ZERO] = [0x09, 0x0a, 0x0d, 0x20, 
 const NOTHING = Buffer.alloc(0);
 const IS_LITTLE_ENDIAN = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1;
 
-/** A partition for this many bytes of a file fits into the processor cache while it is scored. */
+/**
+ * Number of bytes of the file per partition: few enough that a partition fits into the processor cache while it is
+ * scored.
+ */
 const PARTITION_BYTES = 2 ** 20;
 const [MIN_PARTITIONS, MAX_PARTITIONS] = [64, 1024] as const;
 
 /**
- * Stores the document id, score and rank of each result, partitioned by query, so that results that are scored together
- * are close together in memory, wherever they are in the file.
+ * Stores the document id, score and rank of each result. Partitions them by query, so that the results of a query are
+ * close together in memory, wherever they are in the file.
  */
 export class RunPartitions {
   private readonly queries = new QueryNumbers();
-  /** 1 for each query number with judgments. */
+  /** By query number: 1 for queries with judgments. */
   private isJudged = new Uint8Array(1024);
   private readonly partitions: Partition[];
   private readonly isJudgedQuery: (queryId: string) => boolean;
@@ -41,13 +44,16 @@ export class RunPartitions {
     hash: 0,
     rank: 0,
   };
-  /** Passes a double between functions as two words, because V8 would box a number. */
+  /**
+   * Holds a double as two 32-bit words, because V8 would allocate an object for a number that is passed between
+   * functions.
+   */
   private readonly score = new Float64Array(1);
   private readonly scoreWords = new Int32Array(this.score.buffer);
   private count = 0;
 
   /**
-   * @param fileBytes size of the file; 0 if unknown
+   * @param fileBytes size of the file in bytes; 0 if unknown
    * @param isJudgedQuery called once per query id; results of other queries are counted but not stored
    */
   constructor(fileBytes: number, isJudgedQuery: (queryId: string) => boolean) {
@@ -80,9 +86,9 @@ export class RunPartitions {
   }
 
   /**
-   * Adds lines from `start` on that have the six TREC columns with one separator in between.
+   * Adds lines from `start` on, as long as they have six TREC columns, each separated by a single space or tab.
    *
-   * @returns the start of the first line of another form
+   * @returns the start of the first line that has another form
    */
   goOn({ bytes }: Block, start: number, hasTabs: boolean): number {
     const { length } = bytes;
@@ -94,7 +100,7 @@ export class RunPartitions {
     let line = start;
     while (line < length) {
       let i = line;
-      // Leaves a byte order mark or a comment to the caller.
+      // The caller handles a byte order mark and comments.
       if (!isWord(bytes, i) || bytes[i] === 0xef || bytes[i] === 0x23) break;
       let hash = HASH_OF_NOTHING;
       do hash = hashOf(hash, bytes[i++] ?? 0);
@@ -135,7 +141,10 @@ export class RunPartitions {
     return line;
   }
 
-  /** Passes on whole queries in groups, and frees them. The table is emptied after each call. */
+  /**
+   * Passes all results to the handler, in groups of whole queries, and frees their memory. The table is emptied after
+   * each call.
+   */
   drain(handle: (results: ResultTable) => void): void {
     const table = new ResultTable();
     for (const [index, partition] of this.partitions.entries()) {
@@ -186,7 +195,7 @@ interface FoundResult {
 interface Piece {
   readonly words: Int32Array;
   readonly bytes: Buffer;
-  /** Number of words in use. */
+  /** Number of 32-bit words in use. */
   filled: number;
 }
 
@@ -214,7 +223,7 @@ class Slabs {
   }
 }
 
-/** Words in a record before the bytes of its document id. */
+/** Number of words in a record before the bytes of its document id. */
 const HEAD = 6;
 const [QUERY_WORD, LENGTH_WORD, HASH_WORD, RANK_WORD, SCORE_WORD] = [0, 1, 2, 3, 4] as const;
 const wordsOf = (idBytes: number): number => HEAD + ((idBytes + WORD - 1) >> 2);
@@ -248,7 +257,7 @@ class Partition {
     words[at + SCORE_WORD] = score[0] ?? 0;
     words[at + SCORE_WORD + 1] = score[1] ?? 0;
     if (view.byteLength - bytes.byteOffset - end >= WORD) {
-      // Copies word by word; bytes after the id are never read.
+      // Copies whole words, which may include bytes after the id; these are never read.
       const from = bytes.byteOffset + start;
       for (let i = 0, to = at + HEAD; i < length; i += WORD) words[to++] = view.getInt32(from + i, IS_LITTLE_ENDIAN);
     } else {
@@ -259,9 +268,9 @@ class Partition {
   }
 
   /**
-   * Adds its results query by query, each in file order.
+   * Adds its results to the table query by query, those of each query in file order.
    *
-   * @param first the lowest query number; the others follow at intervals of `step`
+   * @param first the lowest query number of the group; the others follow at intervals of `step`
    */
   addTo(table: ResultTable, first: number, step: number, queries: QueryNumbers): void {
     if (this.count === 0) return;
@@ -302,9 +311,9 @@ class Partition {
   }
 }
 
-/** Numbers distinct query ids from 0 in order of appearance, by their bytes. */
+/** Assigns numbers to distinct query ids, from 0 in order of appearance. Compares ids by their bytes. */
 class QueryNumbers {
-  /** Number + 1 of the query in a slot; 0 for a free slot. */
+  /** For each slot, the number of its query plus 1; 0 for a free slot. */
   private slots = new Int32Array(2048);
   private hashes = new Int32Array(1024);
   private ends = new Int32Array(1024);
@@ -316,7 +325,7 @@ class QueryNumbers {
     return this.count;
   }
 
-  /** Returns the number of an id; assigns a new number to an unknown id. */
+  /** Returns the number of an id; a new id gets the next number. */
   numberOf(bytes: Uint8Array, start: number, end: number, hash: number): number {
     const { slots, hashes } = this;
     const mask = slots.length - 1;

@@ -13,8 +13,8 @@ import {
 } from '../../math/ir/ranking.ts';
 
 /**
- * Allows at most nine digits, so that a step is a safe integer. Refuses leading zeros, because `q1#1` and `q1#01` would
- * be the same step.
+ * Allows at most nine digits, so that a step is a safe integer. Rejects leading zeros, because `q1#1` and `q1#01` would
+ * otherwise be the same step.
  */
 const STEP = /^(.+)#([1-9]\d{0,8})$/s;
 
@@ -39,7 +39,7 @@ export class RunSteps {
     this.#places = places;
   }
 
-  /** Returns the step that an unjudged query id names; null if its query is not judged either. */
+  /** Returns the step that an unjudged query id such as `q1#2` means; null if `q1` is not judged either. */
   read(id: string): StepId | null {
     const [, query = '', number] = STEP.exec(id) ?? [];
     return this.#places.has(query) ? { query, step: Number(number) } : null;
@@ -66,13 +66,13 @@ export class RunSteps {
   }
 
   /**
-   * Yields the rankings of each query with steps, in step order. A step without results does not appear in a run file;
-   * this does not change any score.
+   * Yields each query with steps, with the rankings of its steps in order. A step without results does not appear in a
+   * run file; this does not change any score.
    *
-   * @param answered 1 for each judged query that has results of its own
-   * @param qrelsPath named in errors
-   * @throws RecalldError file_malformed for a query with results of its own and of steps, and for a query id that
-   *   could be a step while the judgments have another step-like id of the same query
+   * @param answered 1 for each judged query that has results under its own id
+   * @param qrelsPath path of the judgments, for error messages
+   * @throws RecalldError file_malformed if a query has results both of its own and of steps, or if a query id could be
+   *   a step, but another such id of the same query is judged as a query
    */
   *queries(answered: Uint8Array, ids: readonly string[], qrelsPath: string): Generator<readonly [number, Ranking[]]> {
     const judgedLikeSteps = new Map(ids.flatMap((id) => (STEP.test(id) ? [[STEP.exec(id)?.[1], id] as const] : [])));

@@ -27,35 +27,35 @@ export interface ScoringSettings {
 
 export interface EvaluationCounts {
   readonly judgedQueries: number;
-  /** Judged queries with at least one result in the run. */
+  /** Number of judged queries with at least one result in the run. */
   readonly answered: number;
-  /** Judged queries without results; they score 0. */
+  /** Number of judged queries without results; they score 0. */
   readonly missing: number;
-  /** Judged queries without a relevant document; they score 0 in most measures, and count in the means. */
+  /** Number of judged queries without a relevant document; they score 0 in most measures, but count in the means. */
   readonly queriesWithoutRelevant: number;
-  /** Judgments with a grade of 0 or more. */
+  /** Number of judgments with a grade of 0 or more. */
   readonly judgedDocuments: number;
-  /** Judgments with a grade of 0 or more whose document was returned for their query. */
+  /** Number of judgments with a grade of 0 or more whose document the run returned for the query. */
   readonly judgedDocumentsFound: number;
-  /** Queries of the run without judgments, which are ignored. */
+  /** Number of queries in the run without judgments, which are ignored. */
   readonly ignoredUnjudgedQueries: number;
-  /** Judged queries whose results are the results of their steps, which have query ids such as `q1#2`. */
+  /** Number of judged queries for which the run has results of steps, with query ids such as `q1#2`. */
   readonly queriesWithSteps: number;
-  /** Results that repeat a document in the same ranking, over judged queries. */
+  /** Number of results of judged queries that repeat a document of the same ranking. */
   readonly duplicateDocuments: number;
   /**
-   * Documents with the same score as the previous, different document in the ranking, over judged queries. The document
-   * id, not the retriever, determined their order.
+   * Number of results of judged queries with the same score as the previous result, which is another document. Their
+   * order was determined by document id, not by the retriever.
    */
   readonly scoreTies: number;
 }
 
-/** If a document is judged for one query but returned for another, the difference between the two query ids. */
+/** If documents are returned for another query than the one for which they are judged, how the two query ids differ. */
 export const OTHER_QUERY = 'query';
 
-/** Explains why a run shares no document with the judgments. */
+/** Explains why no result of a run is judged. */
 export interface RunMismatch extends IdDifference {
-  /** Kind of ids that never match. */
+  /** Whether query ids or document ids never match. */
   readonly ids: 'query' | 'document';
 }
 
@@ -168,7 +168,7 @@ async function readJudgedQueries(qrelsPath: string, relevanceLevel: number) {
   };
 }
 
-/** Scores a run in any order of lines. */
+/** Scores a run whose lines may be in any order. */
 async function scoreByQuery(judged: JudgedQueries, path: string, settings: ScoringSettings): Promise<RunScores> {
   const scores = noScores(judged, path, settings);
   const isJudged = (queryId: string): boolean => {
@@ -185,10 +185,10 @@ function ignore({ unjudged, steps }: RunScores, queryId: string): void {
   steps.notice(queryId);
 }
 
-/** Number of results in a batch that fits into the processor cache. */
+/** Number of results per batch: few enough that a batch fits into the processor cache. */
 const BATCH_RESULTS = 2000;
 
-/** Thrown while reading a run that cannot be scored in batches. */
+/** Stops reading a run that cannot be scored in batches. */
 const splitQuery = new Error('a query is split over two batches');
 
 /** Returns null if the results of a query span two batches. */
@@ -237,7 +237,10 @@ function noScores({ ids, places }: JudgedQueries, path: string, { keys }: Scorin
     ranksAgree: 0,
     ranksDisagree: 0,
     repeat: null as TrecScores['repeat'],
-    /** Samples of document ids for shared queries, collected until a judged document is found. */
+    /**
+     * Examples of document ids from queries that are judged and in the run. They are collected until a judged document
+     * is found.
+     */
     judgedIds: new Set<string>(),
     returnedIds: new Set<string>(),
   };
@@ -279,7 +282,7 @@ function scorer(
 }
 
 /**
- * Scores the queries whose results are the results of their steps, once all steps have been read.
+ * Scores the queries with results of steps, after all results of steps have been read.
  * @throws RecalldError file_malformed
  */
 function scoreSteps(
@@ -323,7 +326,10 @@ function sampleIds(
   for (const id of (batch.get(queryId)?.ids ?? []).slice(0, SAMPLED_OF_QUERY)) returnedIds.add(id);
 }
 
-/** Returns the repeated document of the query whose id sorts first, so that the order of lines does not matter. */
+/**
+ * Returns the repeated document of the query whose id sorts first, so that the result does not depend on the order of
+ * lines.
+ */
 function firstRepeat(before: TrecScores['repeat'], batch: ResultTable, queryId: string): TrecScores['repeat'] {
   if (before !== null && compareCodePoints(before.queryId, queryId) < 0) return before;
   const times = new Map<string, number>();

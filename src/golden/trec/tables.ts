@@ -1,4 +1,4 @@
-/** The judgments of a qrels file, stored as numbers. */
+/** The judgments of a qrels file, stored in typed arrays. */
 import type { Block } from './blocks.ts';
 import { countOf, DocumentRows, DocumentSet, enlarged, type QueryRows } from './document-rows.ts';
 
@@ -6,7 +6,7 @@ import { countOf, DocumentRows, DocumentSet, enlarged, type QueryRows } from './
 export class JudgmentTable {
   readonly documents: DocumentRows;
   private grades: Float64Array;
-  /** The line of each row. */
+  /** Line number of each row. */
   private lines: Uint32Array;
 
   /** @param fileBytes size of the file */
@@ -75,7 +75,7 @@ export class JudgmentTable {
   }
 
   /**
-   * Fills a set with the documents of a query, with room for `more` documents, and returns the first row that repeats a
+   * Fills `set` with the documents of a query, leaving room for `more` documents. Returns the first row that repeats a
    * document, or -1.
    */
   listIn(set: DocumentSet, query: QueryRows, more = 0): number {

@@ -63,8 +63,8 @@ describe('a run file of another tool', () => {
 
   it.each([
     ['blank-ids-in-blanks', 'line 1: A result needs the 6 columns', 'the line has 7; if ids contain spaces, separate'],
-    ['json', 'line 1: The line is JSON, but a run has lines', ''],
-    ['json-spaced', 'line 1: The line is JSON, but a run has lines', ''],
+    ['json', 'line 1: The line is JSON, but each line of a TREC run is', ''],
+    ['json-spaced', 'line 1: The line is JSON, but each line of a TREC run is', ''],
     ['three-columns', 'line 1: A line of 3 columns may be', '"query-id document-id rank" (MS MARCO) or'],
     ['minus-infinity', 'line 5: The score "-inf" in column 5', 'for the last place, -1e308'],
   ])('is refused with the line number: %s', async (name, place, fix) => {
