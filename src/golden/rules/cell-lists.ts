@@ -1,4 +1,4 @@
-/** Parses lists in table cells, written as JSON, by Python or by hand. */
+/** Parses lists in table cells, which may be JSON, printed by Python, or written by hand. */
 import { parseExactJson } from '../../core/text/json.ts';
 
 /**

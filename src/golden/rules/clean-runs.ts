@@ -30,8 +30,8 @@ export interface ExcludedRun {
 }
 
 /**
- * Minimum number of runs, including the pinned run. With fewer runs, the spread would be a guess, so the noise is
- * unknown.
+ * Minimum number of runs that measure the noise, including the pinned run. The spread of fewer runs would be a guess,
+ * so the noise is then unknown.
  */
 export const MIN_CLEAN_RUNS = 3;
 
@@ -42,15 +42,17 @@ const MAD_TO_DEVIATION = 1.4826;
 
 /**
  * Chooses the clean runs near a pinned run: no failed query, no failed check, no open incident, no deployment in
- * between, and no mean that is an outlier among all of them.
+ * between, and no mean that is an outlier among all runs.
  *
- * A mean is an outlier if its distance from the median exceeds both 4 robust standard deviations (1.4826 times the
- * median absolute deviation; Rousseeuw and Croux 1993) and the minimum effect of its measure. Runs with rare small
- * noise are kept, because otherwise every small difference would count as a change.
+ * A run's mean is an outlier if its distance from the median of all runs exceeds both 4 robust standard deviations
+ * (1.4826 times the median absolute deviation; Rousseeuw and Croux 1993) and the minimum effect of its measure. Keeps
+ * runs that differ a little from otherwise equal runs, because without them every small difference would count as a
+ * change.
  *
  * @param pinned the pinned run. The person who pins it accepts its failed checks and open incidents, so they do not
  *   exclude reruns requested at the same time
- * @param isRequested true if the runs were requested for this pin; earlier runs get no such allowance
+ * @param isRequested true if the runs were requested for this pin; if false, failed checks and open incidents exclude a
+ *   run even if the pinned run has them too
  */
 export function chooseCleanRuns(pinned: RunFacts, others: readonly RunFacts[], isRequested: boolean) {
   const accepted = isRequested ? pinned : { failedChecks: [], incidents: [] };
@@ -71,7 +73,7 @@ export function chooseCleanRuns(pinned: RunFacts, others: readonly RunFacts[], i
     if (outlier === undefined) kept.push(run.runId);
     else {
       const usual = limits.get(formatMetricKey(outlier.key))?.usual ?? 0;
-      const reason = `its ${formatMetricKey(outlier.key)} of ${decimal(outlier.mean)} is far from the usual ${decimal(usual)}`;
+      const reason = `its ${formatMetricKey(outlier.key)} of ${decimal(outlier.mean)} is far from the median ${decimal(usual)} of all runs`;
       excluded.push({ runId: run.runId, reason });
     }
   }
@@ -91,7 +93,7 @@ function reasonAgainst(
   if (checks.length > 0) return `it failed the check ${checks.join(', ')}`;
   const open = incidents.filter((id) => !accepted.incidents.includes(id));
   if (open.length > 0) return `incident ${open.join(', ')} was open`;
-  return deployments === 0 ? null : 'there was a deployment between it and the pinned run';
+  return deployments === 0 ? null : 'a deployment happened between it and the pinned run';
 }
 
 /** Returns the median of each metric, and the distance from the median beyond which a mean is an outlier. */

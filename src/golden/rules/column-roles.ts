@@ -1,8 +1,8 @@
 /** Recognizes the columns of a table of judgments by name. */
 
 /**
- * Content of a column. `document_text` names a document by its text; `no_answer` marks a query that no document
- * answers.
+ * What a column contains. `document_text` names a document by its text; `no_answer` marks a query that no document in
+ * the store answers.
  */
 export type ColumnRole =
   | 'query'
@@ -58,7 +58,7 @@ export function isUnnamed(name: string): boolean {
   return /^(unnamed: ?\d+(\.\d+)*(_level_\d+)?)?$/i.test(name.trim());
 }
 
-/** True if the name is common for row numbers, in pandas or in hand-made files. */
+/** True if pandas or people often give this name to a column of row numbers. */
 export function isRowNumberName(name: string): boolean {
   return /^(index|level_\d+|row|row[ _]?(number|no|nr|num|id|index|idx|names?)|idx|#|no\.?|nr\.?)$/i.test(name.trim());
 }
@@ -68,7 +68,7 @@ export interface ColumnReading {
   /** Name of the column in the file, or its number from 1 if it has no name. */
   readonly column: string;
   readonly readAs: ColumnRole | 'judgments' | 'tag' | 'rater' | 'ignored';
-  /** The reason for the role; null if the column name explains it. */
+  /** Why the column got its role; null if its name explains it. */
   readonly reason: string | null;
 }
 

@@ -26,7 +26,7 @@ export interface ComparedSide {
   readonly settings: RunSettings;
 }
 
-/** Statistics about a baseline from its reruns and from changes accepted since. */
+/** What is known about a baseline from its reruns and from the differences accepted since it was pinned. */
 export interface BaselineStatistics {
   readonly noise: NoiseTable;
   /** Mean scores in the query order of the baseline; null if it was pinned without reruns. */
@@ -62,11 +62,11 @@ export interface StoredComparison extends ComparedRuns {
 /**
  * Compares a run with another run, metric by metric, over all queries and over each segment.
  *
- * Compares queries that are in both sets with the same id, text and judgments. Queries in `stale` are excluded, because
- * a judged document that is no longer in the store lowers the score through no fault of the retriever. Cutoffs that one
- * side lacks are excluded too.
+ * Compares queries that are in both sets with the same id, text and judgments. Excludes the queries in `stale`: one of
+ * their judged documents is no longer in the store, which lowers their scores through no fault of the retriever. Also
+ * excludes cutoffs that one of the runs does not have.
  *
- * @param known statistics of the baseline
+ * @param known noise and accepted differences of the baseline
  * @returns null if no query or no cutoff remains
  */
 export function compareGoldenRuns(
@@ -93,7 +93,7 @@ export function pairRuns(baseline: ComparedSide, candidate: ComparedSide, stale:
   return {
     /** Queries of the candidate's set. */
     queries,
-    /** Settings of the candidate, with the shared cutoffs. */
+    /** Settings of the candidate, with only the shared cutoffs. */
     settings: { ...candidate.settings, cutoffs },
     excluded: candidate.queries.length - queries.length,
   };
@@ -108,7 +108,7 @@ export function runsOfPair(
   { noise, means, accepted }: BaselineStatistics,
 ): RunsToCompare {
   const { segments } = groupBySegment(queries, settings.segmentKeys, settings.maxSegments);
-  // If the relevance level differs, the documents that counted as hits in the baseline means also differ.
+  // With another relevance level, other documents count as hits, so the stored baseline means do not apply.
   const isScoredAlike = side.settings.relevanceLevel === settings.relevanceLevel;
   return {
     keys,
@@ -121,7 +121,7 @@ export function runsOfPair(
   };
 }
 
-/** Reorders the baseline means to match `queries`; null if a metric has none. */
+/** Returns the baseline means in the order of `queries`; null if a metric has no means. */
 function meansOf(
   queries: readonly GoldenQuery[],
   known: readonly GoldenQuery[],
@@ -137,7 +137,7 @@ function meansOf(
   return columns.map((column) => Float64Array.from(queries, ({ id }) => column[rowOf.get(id) ?? -1] ?? 0));
 }
 
-/** Last step of `compareGoldenRuns`: names the statistics by the keys that both runs have. */
+/** Last step of `compareGoldenRuns`: returns one comparison per metric key that both runs have. */
 export function differencesOf({ queries, settings, excluded }: RunPair, compared: RunComparison): RunDifference[] {
   const keys = runMetricKeys(settings.cutoffs, measuresOf(queries));
   return [compared, ...compared.segments].flatMap(({ segment, metrics }) =>
@@ -164,7 +164,7 @@ function isJudgedAlike(a: GoldenQuery, b: GoldenQuery): boolean {
 
 function keyAt(keys: readonly RunMetricKey[], column: number): RunMetricKey {
   const key = keys[column];
-  if (key === undefined) throw new RangeError(`The run has no metric in column ${column}.`);
+  if (key === undefined) throw new RangeError(`The run has no metric for column ${column}.`);
   return key;
 }
 

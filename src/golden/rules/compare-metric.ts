@@ -34,7 +34,7 @@ export interface MetricComparison extends MeasuredDifference {
   readonly pT: number;
   readonly pRandomization: number;
   readonly pMethod: 'exact' | 'monte_carlo';
-  /** McNemar's exact p; null for every measure except hit_rate. */
+  /** McNemar's exact p; null for measures whose scores are not 0 or 1. */
   readonly mcnemarP: number | null;
   readonly ties: number;
   /** Standard deviation of the differences. */
@@ -48,8 +48,8 @@ const CONFIDENCE = 0.95;
 /** Scores that differ by at most this much are equal: the difference is rounding. */
 const ROUNDING = 1e-12;
 /**
- * Minimum number of queries with equal differences. With fewer, the sign-flip test cannot reject any mean at the 5 %
- * level.
+ * Minimum number of queries for a point interval if all differences are equal. With fewer queries, the sign-flip test
+ * cannot reject any mean at the 5 % level.
  */
 const MIN_EQUAL = 6;
 
@@ -62,19 +62,21 @@ const MIN_EQUAL = 6;
  *   the measure.
  * - `p`, which decides the verdict, comes from the sign-flip randomization test; for hit_rate and all_found, this is
  *   McNemar's test.
- * - For a retriever with noise, `p` is the larger of the randomization p and the p of `rerunNoiseP`, and the interval
- *   extends at least t_0.975 sd to each side, with the variance and degrees of freedom of `noisyVariance`.
- * - If the variance of an unchanged retriever's mean is known, it decides instead: the difference is taken from the
- *   mean of the reruns, `p` is 2 Phi(-|difference| / sd), and the interval extends 1.96 sd to each side, where sd^2 is
- *   `knownVariance`. A retriever that always returns the same results has sd 0, so any difference is a change.
- * - If the variance is unknown because the index was rebuilt, `p` is at least that of a normal deviation with
- *   `acceptedDropVariance`, and the interval is at least as wide, because no paired test can detect what a rebuild does
- *   to all queries.
+ * - For a retriever with noise, `p` is the larger of the randomization p and the p of `rerunNoiseP`. The interval
+ *   extends to each side by at least the 97.5 % quantile of t times the standard deviation, with the variance and the
+ *   degrees of freedom from `noisyVariance`.
+ * - If it is known how much the mean of an unchanged retriever varies, this variance (sd^2, from `knownVariance`)
+ *   decides instead of the queries: the difference is taken from the mean of the reruns, `p` is 2 Phi(-|difference| /
+ *   sd), and the interval extends 1.96 sd to each side. A retriever that always returns the same results has sd 0, so
+ *   any difference is a change.
+ * - If the variance is unknown because the index was rebuilt, `p` is at least the p, and the interval at least as wide
+ *   as the interval, of a normal distribution with the variance from `acceptedDropVariance`: no paired test can tell a
+ *   drop from a shift that a rebuild causes in all queries.
  *
  * @param baseline one score per query
  * @param candidate scores of the same queries in the same order
  * @param noise noise of this metric over these queries; null for a retriever that always returns the same results
- * @param expected statistics from before the run; null if only the queries can decide
+ * @param expected what was known about the metric before the run; null if only the scores of the queries can decide
  * @throws RangeError without queries, or if the lengths differ
  */
 export function compareMetric(
@@ -177,7 +179,7 @@ function testByVariance({ mean: centre }: PairedT, variance: number, settings: C
   };
 }
 
-/** Limits the certainty of a test to the level that this variance allows. */
+/** Returns the test with p and interval no more certain than this variance allows. */
 function atLeast(
   test: ReturnType<typeof testByQueries>,
   paired: PairedT,
@@ -194,7 +196,7 @@ function atLeast(
   };
 }
 
-/** Two-sided p of a difference with a known standard deviation. */
+/** Two-sided p of a difference whose standard deviation is known. */
 function knownNoiseP(difference: number, deviation: number): number {
   if (difference === 0) return 1;
   return deviation === 0 ? 0 : 2 * normalCdf(-Math.abs(difference) / deviation);
@@ -209,12 +211,13 @@ function boundsOf(differences: Float64Array, { mean: centre, standardDeviation, 
 type NoisyVariance = NonNullable<ReturnType<typeof noisyVariance>>;
 
 /**
- * Variance of a difference of means between runs of an unchanged retriever, with its degrees of freedom.
+ * Returns the variance of the difference between the means of two runs of an unchanged retriever, with its degrees of
+ * freedom.
  *
  * variance = max(sd^2 / n + shared variance, variance of the reruns' differences), where sd is the standard deviation
  * of the n paired differences. Its degrees of freedom, by Satterthwaite (1946), are variance^2 / ((sd^2 / n)^2 / (n -
- * 1) + v^2 / (reruns - 1)), where v is the variance of the reruns' differences. A few reruns may show no shared noise
- * by chance, but there are then few degrees of freedom, so the interval is wide.
+ * 1) + v^2 / (reruns - 1)), where v is the variance of the reruns' differences. A small number of reruns may show no
+ * shared noise by chance; the interval is still wide, because few reruns have few degrees of freedom.
  *
  * @returns null for one query, or if the reruns did not differ
  */
@@ -233,12 +236,12 @@ function widen({ low, high }: Bounds, centre: number, noisy: NoisyVariance | nul
 }
 
 /**
- * Two-sided p of a difference of at least this size for an unchanged retriever, given the noise of its reruns; 0 if the
- * reruns did not differ.
+ * Returns the two-sided p that an unchanged retriever shows a difference of at least this size, given the noise of its
+ * reruns; 0 if the reruns did not differ.
  *
  * This p is the larger of two values: p with the variance from `noisyVariance`, and p with sd^2 / n plus the upper 95 %
- * bound of the shared variance. Runs are compared with one baseline for months, so a noise estimate that is too low by
- * chance would make run after run look like a change.
+ * bound of the shared variance. Runs are compared with one baseline for months, so with a noise estimate that is too
+ * low by chance, run after run would look like a change.
  */
 export function rerunNoiseP(test: PairedT, noise: RerunNoise): number {
   const noisy = noisyVariance(test, noise);
@@ -252,7 +255,10 @@ export function rerunNoiseP(test: PairedT, noise: RerunNoise): number {
   );
 }
 
-/** Upper 95 % bound of the shared variance: chi-square with one degree of freedom fewer than there are reruns. */
+/**
+ * Returns the upper 95 % bound of the shared variance, from chi-square with one degree of freedom fewer than there are
+ * reruns.
+ */
 function sharedVarianceBound({ sharedVariance, reruns }: RerunNoise): number {
   const freedom = reruns - 1;
   return (sharedVariance * freedom) / chiSquareQuantile(1 - CONFIDENCE, freedom);

@@ -20,16 +20,16 @@ import {
 } from './verdict.ts';
 
 /**
- * Minimum number of queries. Smaller sets are of little use for comparisons (Sparck Jones and van Rijsbergen 1976 give
- * 75 as the limit).
+ * Minimum number of queries in a golden set. Smaller sets are of little use for comparisons (Sparck Jones and van
+ * Rijsbergen 1976 give 75 as the limit).
  */
 const MIN_QUERIES = 100;
 const RECOMMENDED_QUERIES = 300;
 
 /**
- * Returns advice on the size of the golden set; empty if the set is large enough. The advice is a warning below 100
- * queries and, for each metric whose minimum effect is too small to detect, the number of queries that would detect it
- * with the observed spread.
+ * Returns advice on the size of the golden set; empty if the set is large enough. It contains a warning below 100
+ * queries. For each metric whose minimum effect is too small to detect, it states how many queries would detect it,
+ * given the observed spread.
  */
 export function adviseOnSetSize(comparison: SegmentComparison, settings: ComparisonSettings): string[] {
   const { n, metrics } = comparison;
@@ -68,7 +68,7 @@ export interface RunsToCompare {
   readonly noise?: NoiseTable;
   /** Means over the reruns with which the baseline was pinned; absent if unknown. */
   readonly means?: ScoreColumns | null;
-  /** Differences accepted since the baseline; absent if there are none. */
+  /** Differences accepted since the baseline was pinned; absent if there are none. */
   readonly accepted?: Accepted;
   readonly segments?: readonly Segment[];
 }
@@ -86,7 +86,10 @@ export interface SegmentComparison {
 }
 
 export interface RunComparison extends SegmentComparison {
-  /** The comparison by segment. p is not adjusted for the number of segments, and the verdict on `all` ignores them. */
+  /**
+   * The comparison by segment. p is not adjusted for the number of segments, and the verdict on `all` does not depend
+   * on them.
+   */
   readonly segments: readonly SegmentComparison[];
 }
 
@@ -135,7 +138,7 @@ export function decided(primary: MetricComparison | null): { primary: string; ve
 }
 
 /**
- * Returns the queries with a lower score in the candidate, most regressed first, ties in the given order.
+ * Returns the queries with a lower score in the candidate, largest drop first, ties in the given order.
  *
  * @param baseline one score per query id
  * @param candidate one score per query id
@@ -164,9 +167,10 @@ export function mostRegressed(
 export type ManyComparison = ReturnType<typeof compareMany>;
 
 /**
- * Compares all pairs with `compareMetric`. p is adjusted by Holm over the pairs of a measure, so that with equal
- * configurations the probability of any regression or improvement in that measure is at most alpha. p is not adjusted
- * over measures, because the first measure decides and the others are context. Each interval applies to one pair alone.
+ * Compares all pairs with `compareMetric`. p is adjusted by Holm over the pairs of a measure: if all configurations are
+ * equal, the probability that any pair shows a regression or an improvement in that measure is at most alpha. p is not
+ * adjusted for the number of measures, because the first measure decides and the others are context. Each interval is
+ * valid for its pair alone, not for all pairs together.
  *
  * @param configurations at least two, each with a column per key and a row per query
  * @throws RangeError without keys, queries or two configurations
@@ -184,7 +188,7 @@ export function compareMany(
     /** Number of queries. */
     n: primary.pairs[0]?.metric.n ?? 0,
     measures,
-    /** The deciding measure: the first one with a minimum effect. */
+    /** The measure that decides: the first one with a minimum effect. */
     primary,
   };
 }
@@ -230,10 +234,11 @@ export function isWorseThanFirst({ primary }: ManyComparison): boolean {
 }
 
 /**
- * Returns the rank-biased overlap of each query's results before and now. A query that fails now has overlap 0; a query
- * that failed before, or is not in the current run, is excluded. A repeated document counts at its first rank.
+ * Returns, for each query, the rank-biased overlap of its results before and now. A query that fails now has an overlap
+ * of 0; queries that failed before or that the current run does not contain are excluded. A repeated document counts at
+ * its first rank.
  *
- * @param now answers by query id
+ * @param now results by query id
  * @returns the overlaps in the order of `before`
  */
 export function stabilityOf(before: readonly QueryAnswer[], now: ReadonlyMap<string, QueryAnswer>, k: number) {

@@ -53,7 +53,7 @@ function onlyInJsonLines({ steps }: GoldenQuery): string | null {
 }
 
 /**
- * Rejects forbidden documents, queries without an answer and steps, which TREC and BEIR cannot express.
+ * Rejects sets with forbidden documents, unanswerable queries or steps, which TREC and BEIR cannot express.
  * @throws RecalldError export_impossible
  */
 function refuseUnjudged(format: string, queries: readonly GoldenQuery[]): void {
@@ -74,8 +74,8 @@ function readsLikeHeader(query: GoldenQuery | undefined): boolean {
 const notCsv = 'use --format jsonl or beir';
 
 /**
- * Writes CSV (RFC 4180): a row per judgment, per forbidden document and per query without an answer, and a column per
- * tag. Every cell is in double quotes, and no cell is a spreadsheet formula.
+ * Writes CSV (RFC 4180): a row per judgment, per forbidden document and per unanswerable query, and a column per tag.
+ * Every cell is in double quotes, and no cell is a spreadsheet formula.
  *
  * @throws RecalldError export_impossible for a tag named like a column of the format, for more tags than a table may have,
  *   for an id that looks like a list, and for a text with CRLF, which would be read as LF
@@ -128,7 +128,10 @@ function csvRow(cells: readonly string[]): string {
   return cells.map((cell) => `"${guardCell(cell).replaceAll('"', '""')}"`).join(',');
 }
 
-/** Maximum line length, which is below the reader's limit in bytes even if all characters are multi-byte. */
+/**
+ * Maximum number of characters in a line. Even if all of them are multi-byte, the line stays below the reader's limit
+ * in bytes.
+ */
 const MAX_LINE_LENGTH = 4 * 1024 * 1024;
 
 /** Writes JSONL, one query with its tags and judgments per line; it can express everything that can be imported. */
@@ -166,8 +169,8 @@ export interface ExportFile {
 }
 
 /**
- * Returns the error for content that the format would lose or change. `problem` follows `The query "q1"`; `fix` is a
- * clause.
+ * Returns the error for content that the format would lose or change. `problem` says why, such as `its text has a line
+ * break`; `fix` is an instruction, such as `use --format jsonl`.
  */
 function cannotHold(format: string, queryId: string, problem: string, fix: string): RecalldError {
   return new RecalldError(
@@ -200,14 +203,15 @@ function exportBeir(queries: readonly GoldenQuery[]): ExportFile[] {
 }
 
 /**
- * Quotes an id that begins with a double quote in the way of Python's csv module, which BEIR uses to read judgments.
+ * If an id begins with a double quote, quotes it as Python's csv module does, because BEIR reads judgments with that
+ * module.
  */
 function tabCell(id: string): string {
   return id.startsWith('"') ? `"${id.replaceAll('"', '""')}"` : id;
 }
 
 /**
- * Writes one query text per line. The format can contain nothing else.
+ * Writes one query text per line. The format cannot contain tags, judgments or line breaks.
  * @throws RecalldError export_impossible
  */
 function exportQuestions(queries: readonly GoldenQuery[]): ExportFile[] {
@@ -254,7 +258,7 @@ export function exportGoldenSet(queries: readonly GoldenQuery[], format: GoldenF
   if (unjudged !== undefined) {
     throw new RecalldError(
       'export_impossible',
-      `The query ${quoted(unjudged.id)} has no judgment, so ${format} would lose it. Use --format questions for a set without judgments.`,
+      `The query ${quoted(unjudged.id)} has no judgment, so the format ${format} would lose it. Use --format questions for a set without judgments.`,
     );
   }
   return writers[format](queries);

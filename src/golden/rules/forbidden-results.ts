@@ -1,4 +1,7 @@
-/** Finds forbidden documents in results, confirmed by a second request, and results for queries that have no answer. */
+/**
+ * Finds forbidden documents in results, confirmed by a second request, and unanswerable queries for which the retriever
+ * returned documents.
+ */
 
 import type { GoldenQuery } from '../../core/model.ts';
 import { fillPattern, matchesPattern, parsePattern, segmentValue } from '../../core/text/document-pattern.ts';
@@ -39,8 +42,8 @@ export function forbids(
 }
 
 /**
- * Returns true if documents are forbidden for the query: by the query itself, or by an isolation rule of its pipeline
- * for a segment that the query has as a tag.
+ * Returns true if documents are forbidden for the query, either by the query itself or by an isolation rule of the
+ * pipeline for the value of one of the query's tags.
  */
 export function isRestricted({ forbidden = [], tags }: GoldenQuery, isolation: readonly ParsedRule[]): boolean {
   return forbidden.length > 0 || isolation.some(({ segment }) => segmentValue(tags, segment) !== null);
@@ -69,7 +72,7 @@ export function forbiddenResults(
   });
 }
 
-/** Evaluates only isolation rules on ids, because golden results have no fields. */
+/** Evaluates only isolation rules on document ids, because results of golden runs are stored without their fields. */
 function isIsolatedFrom(isolation: readonly ParsedRule[], id: string, segments: GoldenQuery['tags']): boolean {
   return isolation.some(
     (rule) => typeof (evaluateRule(rule, { segments, results: [{ id, score: null }] }) ?? '') === 'object',
@@ -77,7 +80,7 @@ function isIsolatedFrom(isolation: readonly ParsedRule[], id: string, segments: 
 }
 
 /**
- * Refuses forbidden documents that contradict their query.
+ * Rejects forbidden documents that contradict their query.
  *
  * @param forbidden patterns, each with the first place that names it
  * @throws RecalldError file_malformed if the query judges a forbidden document relevant, or lacks the tag of a pattern
@@ -107,11 +110,11 @@ export function refuseContradictions(
 }
 
 /**
- * Drops forbidden documents that a second request for the same query does not return, because the first results may
- * have come from a transient state, such as an index swap.
+ * Drops forbidden documents that a second request for the same query does not return, because the retriever may have
+ * been in a transient state at the first request, such as an index swap.
  *
  * @param first results of every query
- * @param again results of the second request, at least for the queries that returned a forbidden document
+ * @param again results of the second request, at least for the queries for which a forbidden document was returned
  */
 export function confirmForbidden(
   queries: readonly GoldenQuery[],
@@ -144,12 +147,13 @@ function isAnswered(outcome: QueryAnswer['outcome'] | undefined): boolean {
 /** Default limits, which allow no document. */
 export const defaultNoAnswer: NoAnswerLimits = { maxScore: null, maxResults: 0 };
 
-/** Maximum number of false answers stored with a run. */
+/** Maximum number of unanswerable queries with documents that are stored with a run. */
 export const MAX_NAMED = 50;
 
 /**
- * Finds the unanswerable queries that were answered; null if every query in the set has an answer. A document without a
- * score counts for any `maxScore`; a repeated document counts once. A query without stored results counts as failed.
+ * Finds the unanswerable queries for which the retriever returned documents; null if the set has no unanswerable
+ * queries. A document without a score counts whatever `maxScore` is; a repeated document counts once. A query without
+ * stored results counts as failed.
  *
  * @param answers in any order
  */
@@ -188,7 +192,10 @@ function falseAnswer({ queryId: query, documents }: QueryAnswer, { maxScore }: N
   };
 }
 
-/** Returns the share of unanswerable queries that were answered or failed, with its 95 % CI (Wilson). */
+/**
+ * Returns the share of unanswerable queries for which the retriever returned documents or failed, with its 95 % CI
+ * (Wilson).
+ */
 export function falseAnswerRatio({ asked: n, failed, answered }: NoAnswerResults): {
   readonly value: number;
   readonly ciLow: number;

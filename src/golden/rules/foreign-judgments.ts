@@ -22,7 +22,7 @@ export function fieldsOf(value: unknown): Fields | null {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : null;
 }
 
-/** Assigns ids to queries based on their text, because these tools write no ids. */
+/** Assigns ids to queries based on their text, because the files of these tools contain no query ids. */
 export class QueriesByText {
   readonly #builder: GoldenSetBuilder;
   readonly #ids = new Map<string, string>();
@@ -42,7 +42,7 @@ export class QueriesByText {
   }
 }
 
-/** Returns a document id, which some tools write as a number; null for any other value. */
+/** Returns a document id, which may be a string or a number, depending on the tool; null for any other value. */
 function idOf(value: unknown): string | null {
   return typeof value === 'string' || Number.isSafeInteger(value) ? String(value) : null;
 }
@@ -96,13 +96,13 @@ export function addRated(
   else builder.addJudgment(id, rated.document, grade, place);
 }
 
-/** Columns that become tags, so that a run can show them as segments. */
+/** Columns that become tags, so that the scores of a run can be shown for each of their values. */
 const ragasTags = ['synthesizer_name', 'evolution_type', 'persona_name', 'query_style', 'query_length'];
 
 /**
  * Adds a row of a Ragas test set: `user_input` (before 0.2 `question`) with `reference_context_ids` or, if there are
  * none, `reference_contexts` (before 0.2 `contexts`), each of which answers the query. A context is identified by its
- * text, excluding the prefix `<1-hop>` of multi-hop queries.
+ * text without the prefix `<1-hop>`, which multi-hop queries have.
  *
  * @returns whether a model wrote the query, and whether its documents are identified by ids
  * @throws RecalldError file_malformed for a conversation, a row without a query or a list of contexts, or unreadable
@@ -115,7 +115,8 @@ export function addRagasRow(
 ): { readonly isGenerated: boolean; readonly hasIds: boolean } {
   const row = fieldsOf(value) ?? {};
   const text = row['user_input'] ?? row['question'];
-  if (Array.isArray(text)) throw malformed(place, 'is a conversation, but a golden set has single queries; remove it');
+  if (Array.isArray(text))
+    throw malformed(place, 'is a conversation, but a golden set contains single queries; remove the row');
   if (typeof text !== 'string') throw malformed(place, 'has no user_input, the query of a Ragas test set');
   const ids = idsOf(row['reference_context_ids'], place);
   const documents = ids ?? contextsOf(row, place);
@@ -151,7 +152,7 @@ function contextsOf(row: Fields, place: SourcePlace): string[] {
   if (!hasContexts && row['reference_context_ids'] !== undefined) {
     throw malformed(
       place,
-      'names no documents in reference_context_ids; name the documents that answer the query, or remove the row',
+      'lists no documents in reference_context_ids; name the documents that answer the query, or remove the row',
     );
   }
   const contexts = listOf(row['reference_contexts'] ?? row['contexts']);
@@ -187,9 +188,9 @@ export interface RatedDocument extends Placed {
 
 /**
  * Adds ratings. Whole numbers are grades. In judgments that the workbench derived from user behavior, fractions are
- * clicks over expected clicks: a document without clicks has grade 0, a document with fewer clicks than its ranks
- * predict has grade 1, and a document with at least as many has grade 2. Other fractions, such as ratings from a model,
- * require a threshold.
+ * clicks over expected clicks: a document without clicks gets grade 0, a document with fewer clicks than expected at
+ * its ranks gets grade 1, and a document with at least as many gets grade 2. Other fractions, such as ratings from a
+ * model, require `--relevance-threshold`.
  *
  * @param ofClicks true if the list states that it was derived from user behavior
  * @throws RecalldError file_malformed
@@ -236,10 +237,10 @@ export interface QuepidColumns {
   readonly ratings: readonly number[];
 }
 
-/** Columns other than `query` and `docid` that are not ratings; a table with one of them is an ordinary table. */
+/** Columns that are not ratings of a Quepid book; a table with one of these columns is read as an ordinary table. */
 const noRater = /^(id|.*[ _-]id|query[ _-]?id|rank|pos(ition)?|doc[ _-]?position|page|url|title|year|date|notes?)$/i;
 
-/** Returns null if the header is from another table; Quepid writes `query,docid` and the name of each rater. */
+/** Returns null unless the header is from Quepid, which writes `query,docid` and the name of each rater. */
 export function quepidColumnsOf(header: readonly string[]): QuepidColumns | null {
   const names = header.map(plainName);
   const [first, second] = header.map((name) =>
@@ -357,12 +358,12 @@ export function addLlamaIndexSet({ value, place }: Placed, builder: GoldenSetBui
 }
 
 /**
- * Detects the file formats of other tools.
+ * Detects whether a file has the format of another tool.
  *
  * @param extension with its dot, in lower case
  * @param head the first kilobytes of the file
  * @param names the column names of a table
- * @returns null for a file that does not clearly have one of these formats
+ * @returns null if the file does not clearly have one of these formats
  */
 export function foreignFormatOf(extension: string, head: string, names: readonly string[]): ForeignFormat | null {
   const text = head.replace(/^\uFEFF/, '').trimStart();
@@ -383,7 +384,10 @@ export function foreignFormatOf(extension: string, head: string, names: readonly
   return isOld && (names.includes('ground_truth') || names.includes('evolution_type')) ? 'ragas' : null;
 }
 
-/** True for `query, docid` with only known columns, which recalld's own table format reads in the same way. */
+/**
+ * True for a table with `query`, `docid` and only columns that recalld knows, because it has the same meaning in
+ * recalld's own table format.
+ */
 function isPlainTable(names: readonly string[]): boolean {
   return (
     names.length > 2 && names.every((name) => roleOfColumn(name) !== null) && plainName(names[2] ?? '') !== 'rating'

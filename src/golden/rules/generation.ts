@@ -7,12 +7,12 @@ import { seededSphericalKMeans } from '../../math/vector/spherical-k-means.ts';
 import { goldenLimits } from './golden-set.ts';
 import { commonCount, shinglesOf, wordsOf } from './similar-texts.ts';
 
-/** Why no real user would write a query: it reveals its source. */
+/** Why a generated query reveals its source, so that no real user would write it. */
 export const queryProblems = ['quotes_chunk', 'points_at_text', 'unfit_length'] as const;
 
 export type QueryProblem = (typeof queryProblems)[number];
 
-/** Number of consecutive words that a query must not share with its source. */
+/** A query must not share this number of consecutive words with its source. */
 const QUOTED_RUN = 6;
 const MIN_WORDS = 2;
 const MAX_WORDS = 60;
@@ -51,10 +51,10 @@ const ITERATIONS = 15;
 const MAX_CLUSTERS = 50;
 
 /**
- * Orders all rows so that every prefix contains each cluster in proportion to its size, up to chance. Within a cluster
- * of m rows, the row at index i of a random order gets the key (i + u) / m, with one u per cluster, uniform in [0, 1);
- * the rows are sorted by these keys (systematic sampling, Madow 1949). The clusters, about sqrt(rows / 2) of them, come
- * from spherical k-means. The same seed yields the same order.
+ * Orders all rows so that the first n rows, for any n, contain each cluster about in proportion to its size. Within a
+ * cluster of m rows, the row at index i of a random order gets the key (i + u) / m, with one u per cluster, uniform in
+ * [0, 1); the rows are sorted by these keys (systematic sampling, Madow 1949). The clusters, about sqrt(rows / 2) of
+ * them, come from spherical k-means. The same seed yields the same order.
  */
 export function stratifiedOrder(rows: Matrix, seed: number): number[] {
   if (rows.rows === 0) return [];
@@ -85,18 +85,18 @@ export interface Tokens {
   readonly output: number;
 }
 
-/** Maximum number of tokens in an answer. */
+/** Maximum number of tokens in a completion. */
 export const MAX_OUTPUT_TOKENS = 300;
-/** Typical number of tokens in an answer. */
+/** Typical number of tokens in a completion. */
 const USUAL_OUTPUT_TOKENS = 50;
-/** Tokens of the role and the separators of each message. */
+/** Number of tokens that the role and the separators add to each message. */
 const MESSAGE_TOKENS = 8;
 /** Calls per accepted query, including repairs and rejected queries. */
 const CALLS_PER_QUERY = 1.7;
 
 /**
  * Estimates the number of tokens at three UTF-8 bytes per token, which is about right for English, and not too low for
- * languages that need more tokens.
+ * languages that need more tokens per character.
  */
 export function estimateTokens(texts: readonly string[]): number {
   const bytes = texts.reduce((sum, text) => sum + byteLength(text), 0);
@@ -107,7 +107,7 @@ export function costOf({ input, output }: Tokens, prices: TokenPrices): number {
   return (input * prices.input + output * prices.output) / 1e6;
 }
 
-/** Estimates the tokens needed for `queries` queries from the prompt sizes of a sample. */
+/** Estimates how many tokens `queries` queries will need, from the prompt sizes of a sample of chunks. */
 export function estimateTotal(queries: number, inputTokens: readonly number[]): Tokens {
   const mean = inputTokens.length === 0 ? 0 : inputTokens.reduce((sum, one) => sum + one, 0) / inputTokens.length;
   const calls = queries * CALLS_PER_QUERY;
@@ -126,7 +126,10 @@ function byteLength(text: string): number {
   return bytes;
 }
 
-/** Persona, manner and length. Real users differ in these, whereas a model without guidance repeats itself. */
+/**
+ * The persona that asks, and the manner and length of the query. Real users differ in all three, whereas a model
+ * without such instructions repeats itself.
+ */
 type QueryStyle = ReturnType<typeof queryStyle>;
 
 const personas = [
@@ -160,8 +163,8 @@ export function queryStyle(place: number, seed: number) {
 }
 
 /**
- * Maximum length of a chunk in the prompt. Longer chunks are truncated, because a query would rarely be about their
- * later part.
+ * Maximum length of a chunk in the prompt. Longer chunks are truncated, because a model rarely asks about their later
+ * part.
  */
 const MAX_CHUNK = 6000;
 
@@ -203,7 +206,7 @@ export function queryMessages(chunk: string, { persona, manner, length }: QueryS
   ];
 }
 
-/** Messages that request a question again after a malformed answer. */
+/** Messages that request a question again after a malformed completion. */
 export function repairMessages(asked: readonly PromptMessage[], answer: string, problem: string): PromptMessage[] {
   return [
     ...asked,
@@ -215,7 +218,7 @@ export function repairMessages(asked: readonly PromptMessage[], answer: string, 
   ];
 }
 
-/** Returns the content of the prompt hash: everything that is the same for all queries. */
+/** Returns the text of which the prompt hash is computed: all parts of the prompt that are the same for every query. */
 export function promptIdentity(): string {
   return JSON.stringify([queryMessages('', { persona: '', manner: '', length: '' }), querySchema]);
 }

@@ -29,13 +29,13 @@ export type RepeatPolicy = 'reject' | 'join' | 'separate';
 
 interface Entry extends Required<TaggedText> {
   readonly place: SourcePlace;
-  /** Grades by document. Judgments are not objects, because a set may have a million of them. */
+  /** Grades by document id. Judgments are not stored as objects, because a set may have a million of them. */
   readonly judgments: Map<string, number>;
-  /** Places of the judgments that are not on the line of the query. */
+  /** Places of the judgments that are not on the same line as their query. */
   judgedAt: Map<string, SourcePlace> | null;
   /** For each forbidden document, the first place that names it. */
   forbidden: Map<string, SourcePlace> | null;
-  /** The place that states that the query has no answer; null if there is none. */
+  /** The place in the file that marks the query as unanswerable; null if none does. */
   noAnswer: SourcePlace | null;
   repeats: number;
 }
@@ -45,17 +45,17 @@ export type FinishedSet = ReturnType<GoldenSetBuilder['finish']>;
 /** Summary of an import, which lets the user check that the file was read correctly. */
 export type ImportSummary = FinishedSet['summary'];
 
-/** Queries and judgments per step. */
+/** Number of queries and judgments that are processed per step. */
 const STEP = 2000;
 
-/** Number of ids that suffices to show how two kinds of ids differ. */
+/** Number of ids that are kept as examples; this many suffice to show how two kinds of ids differ. */
 const SOME_IDS = 200;
 
 /** Matches a whole number that a tool wrote as a fraction, or that a spreadsheet rounded. */
 const CHANGED_NUMBER = /^\d+\.0$|^\d([.,]\d+)?e\+\d+$/i;
 const LONGEST_DOUBTFUL = 24;
 
-/** Matches the id of a query without an id. Messages show its text instead. */
+/** Matches an id that recalld derived for a query without an id. Messages show the text of such a query instead. */
 const DERIVED_ID = /^q-[0-9a-f]{16}$/;
 
 export class GoldenSetBuilder {
@@ -65,10 +65,10 @@ export class GoldenSetBuilder {
   readonly #skipOwnDocument: boolean;
   readonly #digest: (text: string) => string;
   readonly #entries = new Map<string, Entry>();
-  /** Ids of judged queries that the set does not contain, to describe how they differ from the ids of the set. */
+  /** Query ids in judgments that no query has, to describe how they differ from the ids of the queries. */
   readonly #unknownQueries = new Set<string>();
 
-  /** `digest` maps text to a hex hash of at least 16 digits, which provides ids for queries without an id. */
+  /** `digest` maps text to a hex hash of at least 16 digits, from which queries without an id get their ids. */
   constructor(digest: (text: string) => string, skipOwnDocument = false) {
     this.#digest = digest;
     this.#skipOwnDocument = skipOwnDocument;
@@ -78,7 +78,8 @@ export class GoldenSetBuilder {
    * Adds a query and returns the id for its judgments. A query without an id gets `q-` and 16 digits of the hash of its
    * text and tags, so that its id stays the same in every version.
    *
-   * @throws RecalldError `file_malformed` for an id, text or tag out of bounds, or a rejected repeat
+   * @throws RecalldError `file_malformed` for an id, text or tag out of bounds, or for a repeated query that `repeat`
+   *   rejects
    */
   addQuery(draft: QueryDraft, place: SourcePlace, repeat: RepeatPolicy): string {
     const query = cleanQuery(draft, place, () => this.warnings.count('value_trimmed', place));
@@ -145,7 +146,7 @@ export class GoldenSetBuilder {
   }
 
   /**
-   * Adds a document that must never be returned for a query, or a prefix of such ids followed by `*`. A repeated
+   * Adds a document that must never be returned for a query: its id, or an id prefix followed by `*`. A repeated
    * pattern counts once.
    *
    * @throws RecalldError `file_malformed` for an id out of bounds, or too many patterns for one query
@@ -165,7 +166,7 @@ export class GoldenSetBuilder {
       throw malformed(place, `has more than ${max} forbidden documents for one query; forbid id prefixes with a *`);
   }
 
-  /** Marks a query as having no answer in the store. */
+  /** Marks a query as unanswerable: no document in the store answers it. */
   addNoAnswer(queryId: string, place: SourcePlace): void {
     const entry = this.#entries.get(queryId);
     if (entry !== undefined) entry.noAnswer ??= place;
@@ -189,12 +190,14 @@ export class GoldenSetBuilder {
   }
 
   /**
-   * Returns the queries that have a judgment, a forbidden document or no answer, in the order they were added.
+   * Returns the queries that have a judgment or a forbidden document, or are unanswerable, in the order they were
+   * added.
    *
    * @param source name of the file or folder, for error messages
-   * @param isUnjudged keeps all queries
-   * @throws RecalldError `golden_set_empty` if there are no queries, no judgments, or no judgment of these queries, and
-   * `file_malformed` for a relevant document that is forbidden, or a relevant document of a query without an answer
+   * @param isUnjudged true to return queries without judgments too
+   * @throws RecalldError `golden_set_empty` if there are no queries, no judgments, or only judgments of other queries,
+   *   and `file_malformed` if a query judges a forbidden document relevant, or is unanswerable but judges a document
+   *   relevant
    */
   finish(source: string, isUnjudged = false) {
     const steps = this.finishInSteps(source, isUnjudged);
@@ -263,7 +266,10 @@ export class GoldenSetBuilder {
     };
   }
 
-  /** Counts the irrelevant judgments of a query without an answer. @throws RecalldError file_malformed for a relevant one */
+  /**
+   * Counts the judgments of an unanswerable query, which are skipped. @throws RecalldError file_malformed if one judges
+   * a document relevant
+   */
   #skipJudgments(entry: Entry, noAnswer: SourcePlace): void {
     for (const [documentId, grade] of entry.judgments) {
       const place = entry.judgedAt?.get(documentId) ?? entry.place;
@@ -292,7 +298,7 @@ export class GoldenSetBuilder {
     );
   }
 
-  /** Counts values that another tool may have changed, or may have written in place of a missing value. */
+  /** Counts texts and ids that another tool may have changed, such as `1.0` or `nan`. */
   #countDoubtful(value: string, place: SourcePlace): void {
     if (value.length <= LONGEST_DOUBTFUL && (isMissing(value) || CHANGED_NUMBER.test(value))) {
       this.warnings.count('value_doubtful', place);
@@ -343,15 +349,15 @@ class SetSummary {
       judgmentsByGrade: Object.fromEntries(byGrade) as Readonly<Record<string, number>>,
       /** Number of distinct judged documents. */
       documents: this.#documents.size,
-      /** Number of queries with each tag. */
+      /** Number of queries with each tag, by tag name. */
       tags: Object.fromEntries(this.#tags) as Readonly<Record<string, number>>,
     };
   }
 }
 
 /**
- * Trims id, text, steps and tags, drops tags without a value, and checks the result. `onTrim` is called for each trimmed
- * value.
+ * Trims id, text, steps and tags, drops tags without a value, and checks the result. Calls `onTrim` for each value that
+ * had to be trimmed.
  *
  * @throws RecalldError `file_malformed` for values that are empty, too long or cannot be stored
  */

@@ -28,12 +28,17 @@ export const goldenLimits = {
   forbidden: 1000,
   /** Maximum number of steps per query; each is one request. */
   steps: 20,
-  /** Maximum grade. Above it, the exponential gain 2^grade - 1 approaches the largest double. */
+  /**
+   * Maximum grade. Maximum grade: for higher grades, the exponential gain 2^grade - 1 approaches the largest double.
+   */
   grade: 1000,
 } as const;
 
 const controlCharacter = /\p{Cc}/u;
-/** In `u` mode a surrogate pair is one character, so this matches only unpaired halves, which UTF-8 cannot encode. */
+/**
+ * Matches unpaired surrogates, which UTF-8 cannot encode. With the flag `u`, a valid pair is one character and does not
+ * match.
+ */
 const loneSurrogate = /\p{Cs}/u;
 
 /** Checks a trimmed id; `what` is `query id` or `document id`. */
@@ -52,8 +57,8 @@ export function forbiddenProblem(pattern: string): string | null {
 }
 
 /**
- * Returns the queries that have a judgment, and therefore a score. The other queries have no answer, or only forbidden
- * documents.
+ * Returns the queries that have a judgment, and therefore a score. The other queries are unanswerable, or have only
+ * forbidden documents.
  */
 export function judgedQueries(queries: readonly GoldenQuery[]): readonly GoldenQuery[] {
   return queries.every(({ judgments }) => judgments.length > 0)
@@ -101,7 +106,7 @@ function stringProblem(what: string, value: string): string | null {
   return loneSurrogate.test(value) ? `has half of a surrogate pair in ${what}; remove it` : null;
 }
 
-/** Who wrote the queries of a set: people, or a model based on chunks. The two origins are never mixed. */
+/** Who wrote the queries of a set: people, or a model that was given chunks. A set never mixes the two origins. */
 export type GoldenOrigin = 'human' | 'generated';
 
 export interface GoldenSetVersion {
@@ -122,7 +127,10 @@ export interface QueryOrigin {
   readonly queryId: string;
   readonly kind: 'live' | 'generated';
   readonly pipeline: string;
-  /** Hash of the id of the live query with this text, which erasures need; null for generated queries. */
+  /**
+   * Hash of the id of the live query that the text comes from, by which an erasure finds it; null for generated
+   * queries.
+   */
   readonly liveQueryHash: string | null;
   readonly userHash: string | null;
   readonly askedAt: Date | null;
@@ -140,11 +148,11 @@ export interface NewGoldenSet {
   readonly note?: string;
   /** Name in the audit log; default: import. */
   readonly act?: 'import_golden_set' | 'accept_labels';
-  /** Origins of queries that no person wrote; origins that the set already has may be omitted. */
+  /** Where queries that no person wrote come from; queries that the set already has may be omitted. */
   readonly origins?: readonly QueryOrigin[];
 }
 
-/** Replaces an erased text in old versions. */
+/** The text that replaces an erased query text in old versions. */
 export const ERASED_TEXT = '[erased]';
 
 /** Selects queries by id, or by import order: `from` inclusive, from 0, and `to` exclusive. */
@@ -205,7 +213,7 @@ export interface GoldenLine extends QueryDraft {
   readonly noAnswer: boolean;
 }
 
-/** Segment of measurements about one golden set that do not come from its runs. */
+/** Returns the name of the segment under which measurements of one golden set are stored. */
 const PREFIX = 'golden_set=';
 
 export function goldenSegment(set: string): string {
@@ -223,13 +231,13 @@ export const OTHER_SEGMENT = 'other';
 export interface Segment {
   /** `key=value`, or `other`. */
   readonly name: string;
-  /** Indices into the queries. */
+  /** Indexes of the segment's queries. */
   readonly members: readonly number[];
 }
 
 /**
- * Returns one segment per value of each key. If there are more than `max` segments, the largest remain (ties by name),
- * and the queries of the other segments form `other`. Queries without the tag are in no segment of that key.
+ * Returns one segment per value of each tag key. If there are more than `max` segments, the largest remain (ties by
+ * name), and the queries of the other segments form `other`. Queries without the tag are in no segment of that key.
  */
 export function groupBySegment(
   queries: readonly { readonly tags: Readonly<Record<string, string>> }[],

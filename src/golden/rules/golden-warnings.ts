@@ -45,7 +45,7 @@ const sentences = [
 
 type WarningKind = (typeof sentences)[number][0];
 
-/** Kinds that count entries that are in the file but not in the set. */
+/** Kinds of warnings about entries that were skipped: they are in the file but not in the set. */
 const skipped: readonly WarningKind[] = [
   'document_empty',
   'grade_missing',
@@ -69,7 +69,7 @@ export class GoldenWarnings {
     else tally.count += 1;
   }
 
-  /** Sets a count that another component determined. A count of 0 is not reported. */
+  /** Sets the count of a warning if the caller counts by itself. A count of 0 is not reported. */
   set(kind: WarningKind, count: number, first: string): void {
     if (count > 0) this.#tallies.set(kind, { count, first });
   }

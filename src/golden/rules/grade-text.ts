@@ -37,7 +37,7 @@ export function gradeTextProblem(text: string): string {
 
 const NUMBER = /^[+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:e[+-]?\d+)?\s?%?$/i;
 
-/** Truth values and marks, including marks from spreadsheets in other languages. */
+/** Words and marks that mean true or false, including those that spreadsheets write in other languages. */
 const TRUTH =
   /^(?:true|false|yes|no|correct|incorrect|wahr|falsch|ja|nein|vrai|faux|oui|non|verdadero|falso|sí|si|vero|waar|onwaar|[✓✔✗✘☑☒])$/iu;
 
@@ -50,8 +50,8 @@ const TRUTH_LETTERS = [/^[yn]$/i, /^[tf]$/i, /^[jn]$/i];
 const MAX_GRADE_LIKE = 100;
 
 /**
- * True if a column with an unknown name may contain grades, because its values are small whole numbers, fractions,
- * shares, truth values, or words for relevance. Missing values are ignored.
+ * True if a column with an unknown name may contain grades, because all of its values are small whole numbers,
+ * fractions, shares, truth values, or words for relevance. Missing values are ignored.
  */
 export function mayHoldGrades(values: readonly string[]): boolean {
   const present = values.map((value) => value.trim()).filter((value) => !isMissing(value));
@@ -60,7 +60,7 @@ export function mayHoldGrades(values: readonly string[]): boolean {
     const whole = present.map(readGrade);
     return whole.some((grade, i) => grade === null || !/^[+-]?\d+$/.test(present[i] ?? '')) || whole.every(isSmall);
   }
-  // A mark has a meaning only if other rows lack it.
+  // A column of marks distinguishes rows only if some of its cells are empty.
   if (present.length < values.length && present.every((value) => /^x$/i.test(value))) return true;
   if (TRUTH_LETTERS.some((letters) => present.every((value) => letters.test(value)))) return true;
   return present.every((value) => TRUTH.test(value) || RELEVANCE.test(value) || isSmall(readGrade(value)));

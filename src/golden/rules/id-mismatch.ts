@@ -1,4 +1,6 @@
-/** Describes how ids in judgments differ from ids in the results of a retriever or a run that should be equal. */
+/**
+ * Describes how document ids in judgments differ from the ids that a retriever or a run returns for the same documents.
+ */
 
 import { quoted } from '../../core/text/source-line.ts';
 
@@ -31,13 +33,13 @@ const rules: readonly Rule[] = [
 
 const everyRule: ReadonlySet<Rule> = new Set(rules);
 
-/** Maximum number of compared pairs; more pairs would not change what all ids have in common. */
+/** Maximum number of id pairs that are compared; more pairs would not change the most common difference. */
 const MAX_PAIRS = 200;
 
 /**
  * Searches for a judged and a returned id that are equal except for case, encoding, zeros, a prefix or the like.
  *
- * @param judged at least one id, as in `returned`; the two share no id
+ * @param judged at least one id, like `returned`; no id is in both
  * @returns the pair with the most common difference; if there is none, the first ids of both sides and no difference
  */
 export function describeIdDifference(judged: readonly string[], returned: readonly string[]): IdDifference {
@@ -54,7 +56,7 @@ export function differenceInWords(differences: readonly string[]): string {
   return `differ in ${others.length === 0 ? last : `${others.toReversed().join(', ')} and ${last}`}`;
 }
 
-/** Returns the pair for a message: in quotes, with escapes for invisible characters. */
+/** Returns both ids as a message shows them: in quotes, with escapes for invisible characters. */
 export function shownIds(judged: string, returned: string): readonly [string, string] {
   // Composed and decomposed accents look the same, as do ordinary and non-breaking spaces.
   const unseen =
@@ -72,7 +74,10 @@ function canonical(id: string, left: ReadonlySet<Rule> = everyRule): string {
   return form;
 }
 
-/** Returns a minimal list of rules that make the two equal, preferring weaker rules. */
+/**
+ * Returns a minimal list of rules that make the two ids equal. If there are several such lists, prefers the rules that
+ * change less.
+ */
 function neededRules(judged: string, returned: string): string[] {
   if (judged === returned) return [];
   const needed = new Set(rules);
@@ -96,7 +101,7 @@ function differenceOfForm(judged: readonly string[], returned: readonly string[]
  * Counts the judged ids that are returned in another form (case, encoding, zeros or the like), and returns the most
  * common difference.
  *
- * @param max stops after this number
+ * @param max the search stops after this number of ids
  */
 export function idsAlike(
   judged: readonly string[],
@@ -163,7 +168,7 @@ function otherAffix(returned: string, judgedParts: ReadonlyMap<string, Part>): I
   return null;
 }
 
-/** Minimum length of a common part; shorter common parts may be chance. */
+/** Minimum length of the part that two ids share; a shorter shared part may be chance. */
 const MIN_COMMON = 4;
 
 interface Part {
@@ -177,7 +182,8 @@ const affixOf = ({ id, side, kept }: Part): string =>
   side === 'prefix' ? id.slice(0, id.length - kept.length) : id.slice(kept.length);
 
 /**
- * Returns every prefix and suffix of the ids that ends at a separator or between letters and digits, by canonical form.
+ * Returns the parts of the ids that remain without a prefix or suffix, by canonical form. A prefix or suffix ends at a
+ * separator, or between letters and digits.
  */
 function partsOf(ids: readonly string[]): Map<string, Part> {
   const parts = new Map<string, Part>();
@@ -210,7 +216,7 @@ function commonest(found: ReadonlyMap<string, FoundDifference>): IdDifference | 
   return [...found.values()].toSorted((a, b) => b.count - a.count)[0]?.pair ?? null;
 }
 
-/** Decodes percent-encoding, and `+` as a space, as in form data. */
+/** Decodes percent-encoding, and decodes `+` as a space, as in form data. */
 function decodePercents(id: string): string {
   const spaced = id.replaceAll('+', ' ');
   try {

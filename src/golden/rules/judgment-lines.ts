@@ -57,7 +57,8 @@ export function parseQueryRow(line: SourceLine): QueryDraft | null {
 }
 
 /**
- * Splits columns. Removes CSV quotes if all columns have them; otherwise, only from a column that also contains quotes.
+ * Splits columns. Removes CSV quotes if all columns have them. Otherwise, removes them only from columns that contain
+ * more quotes inside.
  */
 function cellsOf(text: string): string[] {
   const cells = text.split('\t');
@@ -86,7 +87,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Reads an id. Accepts numbers too, because qrels files write all ids as text. */
+/** Reads an id. Accepts ids that are numbers, because qrels files write all ids as text. */
 function idOf(value: Record<string, unknown>, line: SourceLine): string {
   const id = value['_id'] ?? value['id'] ?? value['query_id'] ?? value['qid'];
   if (typeof id === 'string') return id;

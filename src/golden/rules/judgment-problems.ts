@@ -1,4 +1,4 @@
-/** Finds problems in a golden set that need no store. */
+/** Finds the problems in a golden set that can be found without the store. */
 import type { GoldenQuery } from '../../core/model.ts';
 import { queryKey } from './golden-set-builder.ts';
 import { nearDuplicates, normalisedText } from './similar-texts.ts';
@@ -8,8 +8,8 @@ export const NEAR_TEXT = 0.9;
 
 /**
  * Finds duplicates, contradictions and queries without a relevant document. Duplicates have the same tags, and their
- * texts are equal except for case and punctuation or share at least 0.9 of their words (Jaccard). A contradiction is a
- * pair of equal queries, one of which judges a document relevant and the other irrelevant.
+ * texts are equal except for case and punctuation or share at least 0.9 of their words (Jaccard). Two equal queries
+ * contradict each other if one judges a document relevant and the other judges it irrelevant.
  *
  * @param relevanceLevel minimum grade that counts as relevant
  */
@@ -50,7 +50,7 @@ function alike(group: readonly GoldenQuery[]) {
   );
 }
 
-/** Groups queries by tags: the same text for different tenants or languages is a different query. */
+/** Groups queries by tags, because the same text for different tenants or languages is not a duplicate. */
 function sameTags(queries: readonly GoldenQuery[]): GoldenQuery[][] {
   const groups = new Map<string, GoldenQuery[]>();
   for (const query of queries) {
@@ -62,7 +62,7 @@ function sameTags(queries: readonly GoldenQuery[]): GoldenQuery[][] {
   return [...groups.values()];
 }
 
-/** Returns the documents that two equal queries disagree about. */
+/** Returns the documents that one of two equal queries judges relevant and the other irrelevant. */
 function contradictionsOf(a: GoldenQuery, b: GoldenQuery, relevanceLevel: number) {
   const grades = new Map(a.judgments.map(({ documentId, grade }) => [documentId, grade]));
   return b.judgments.flatMap(({ documentId, grade }) => {

@@ -32,20 +32,24 @@ export interface Anchor {
   readonly evidence: AnchorEvidence;
 }
 
-/** Share of word sequences that must match before a chunk is proposed. */
+/** Minimum share of word sequences that must match for a chunk to be proposed. */
 const MIN_AGREEMENT = 0.8;
 /** Number of words per sequence. */
 const RUN = 3;
-/** Minimum length of a chunk in word sequences; shorter chunks match too many texts to be identified as a part. */
+/**
+ * Minimum number of word sequences in a chunk that is proposed as a part of a document; shorter chunks match too many
+ * texts.
+ */
 const MIN_RUNS_OF_PART = 5;
-/** Maximum number of parts; documents are rarely split into more chunks. */
+/** Maximum number of parts of a document that are proposed; documents are rarely split into more chunks. */
 const MAX_PARTS = 5;
 
 /**
- * Returns the chunks that may replace a missing text, best first. If chunks have an equal text, returns only those
- * chunks. Otherwise, returns the best chunk that contains at least 0.8 of the missing text's three-word sequences. If
- * there is none, returns the chunks with at least 0.8 of their text from the missing text, longest first, because the
- * document may have been split. Returns nothing if no chunk is similar enough, because a proposal would be a guess.
+ * Returns the chunks that may replace a missing text, best first. If some chunks have the same text as the missing
+ * document, returns only those chunks. Otherwise, returns the best chunk that contains at least 0.8 of the missing
+ * text's three-word sequences. If no chunk does, the document may have been split: returns the chunks of whose text at
+ * least 0.8 comes from the missing text, longest first. Returns nothing if no chunk is similar enough, because a
+ * proposal would be a guess.
  */
 export function findAnchors(lost: string, candidates: readonly ChunkCandidate[]): Anchor[] {
   const plain = normalisedText(lost);
@@ -101,8 +105,8 @@ export type DocumentFate = 'superseded' | 'lost';
 const NEARLY_ALL = 0.8;
 
 /**
- * Determines why a document is missing. A document whose text is known but not found is lost. A document whose text is
- * unknown is also lost, unless nearly all judged documents disappeared at once, which indicates new ids.
+ * Determines why a document is missing. A document is lost if its text is known but not found in the store. If its text
+ * is unknown, it is lost too, unless nearly all judged documents disappeared at once, which indicates new ids.
  *
  * @param search result of the search for its text in the store; `unknown` if there was no text or no search
  * @param missingShare share of the judged documents that are missing, 0..1
@@ -130,9 +134,9 @@ export type LabelProbe =
       readonly lost: number;
       readonly labels: readonly StaleLabel[];
       /**
-       * Ids of queries with a superseded document, whose scores may drop through no fault of the retriever. A query
-       * whose only missing documents are lost is not included, because it is scored on the documents that it still
-       * finds.
+       * Ids of queries with at least one superseded document; their scores may drop through no fault of the retriever.
+       * A query whose missing documents are all lost (none is superseded) is not included: it stays in comparisons, and
+       * its lost documents count as not found.
        */
       readonly touched: ReadonlySet<string>;
       /** Ids of queries whose relevant documents are all superseded. */
@@ -154,7 +158,7 @@ export function judgedDocuments(queries: readonly GoldenQuery[]): string[] {
  *
  * @param existing the documents in `judgedDocuments` that are in the store
  * @param relevanceLevel minimum grade that counts as relevant
- * @param fates of the missing documents; default: superseded
+ * @param fates why each missing document is missing; documents that are not in the map count as superseded
  */
 export function probeLabels(
   queries: readonly GoldenQuery[],
@@ -180,7 +184,10 @@ export function probeLabels(
   return { kind: 'probed', probed: judged.length, stale: missing.length - lost, lost, labels, touched, dead };
 }
 
-/** A proposal to move a judgment, which a person accepts by its number. */
+/**
+ * A proposal to move a judgment from a missing document to the chunks that replaced it. A person accepts it by its
+ * number.
+ */
 export interface LabelProposal {
   /** Number from 1; stable for the same set and store. */
   readonly number: number;
@@ -191,7 +198,10 @@ export interface LabelProposal {
   readonly grade: number;
 }
 
-/** Returns a proposal for each missing judgment whose document has a candidate, in the order of the judgments. */
+/**
+ * Returns a proposal for each judgment of a missing document that has a candidate replacement, in the order of the
+ * judgments.
+ */
 export function proposeLabels(
   labels: readonly StaleLabel[],
   anchors: ReadonlyMap<string, readonly Anchor[]>,
@@ -239,7 +249,10 @@ export interface Acceptance {
   readonly to: readonly string[];
 }
 
-/** Reduces each accepted proposal to the chunks that were accepted and are still proposed. */
+/**
+ * Returns the accepted proposals that are still made, each with only those of its accepted chunks that are still
+ * proposed.
+ */
 export function matchAcceptances(proposals: readonly LabelProposal[], acceptances: readonly Acceptance[]) {
   const byLabel = new Map(proposals.map((proposal) => [key(proposal.queryId, proposal.from), proposal]));
   const accepted: LabelProposal[] = [];

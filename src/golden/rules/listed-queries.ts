@@ -7,7 +7,7 @@ import { type RunMetricKey, scoresBy } from './score-run.ts';
 /**
  * - `worst`: all queries, lowest score first
  * - `regressed`: queries that score less than before, largest drop first
- * - `newly_empty`: queries without results that had some before, with or without stale labels
+ * - `newly_empty`: queries that have no results now but had some before, with or without stale labels
  * - `stale`: queries with a judged document that is no longer in the store, lowest score first
  * - `failed`: queries whose retrieval failed or timed out
  */
@@ -17,7 +17,7 @@ export type QueryView = (typeof queryViews)[number];
 
 export interface ListedQuery {
   readonly query: GoldenQuery;
-  /** Outcome of the query; null until it is answered. */
+  /** Outcome of the query; null until the query has been run. */
   readonly outcome: QueryOutcome | null;
   readonly score: number;
   /** Score in the compared run; null if no run is compared, or if the query changed or has a stale label. */

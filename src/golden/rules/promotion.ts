@@ -19,19 +19,19 @@ export const choiceReasons = [
 
 export type ChoiceReason = (typeof choiceReasons)[number];
 
-/** Minimum Jaccard similarity of words for a query to count as already known. */
+/** Minimum Jaccard similarity of words at which a query counts as a near-duplicate of a known query. */
 const NEAR = 0.8;
-/** Minimum number of equal queries that count as frequent. */
+/** Minimum number of equal live queries for a query to count as frequent. */
 const FREQUENT = 2;
-/** Minimum grade, 0 to 3, of a document that contains an answer or part of one. */
+/** Minimum grade, from 0 to 3, that means that a document contains an answer or a part of one. */
 const RELEVANT_GRADE = 2;
 
 /**
  * Groups queries with equal tags and with texts that are equal except for case and punctuation. Drops near-duplicates
- * of the golden set and of each other. Then takes turns among six groups: queries with no relevant graded document,
- * with negative feedback, without a similar golden query, with positive feedback, with clicks, and frequent queries.
- * Each turn chooses the most frequent query of its group, or the query with the worst grades. Queries with none of
- * these properties are not chosen.
+ * of golden queries, and of other live queries. Then takes turns among six groups: queries with no relevant graded
+ * document, with negative feedback, without a similar golden query, with positive feedback, with clicks, and that are
+ * frequent. Each turn chooses the most frequent query of its group; in the first group, the query with the worst
+ * grades. Queries that are in none of these groups are not chosen.
  */
 export function chooseQueries(
   candidates: readonly CandidateQuery[],
@@ -97,15 +97,18 @@ function groupEqual(candidates: readonly CandidateQuery[], uncovered: ReadonlySe
     };
     const reasons = choiceReasons.filter((reason) => holds[reason]);
     return {
-      /** The query whose text is used: the one with the most feedback, then with the most grades, then the latest. */
+      /**
+       * The one of the equal queries whose text is used: the one with the most feedback; in a tie, with the most
+       * grades; then the latest.
+       */
       source: source as CandidateQuery,
       reasons,
-      /** Estimated number of equal live queries: the sum of 1 / probability. */
+      /** Estimated number of equal live queries: the sum of 1 / probability over the sampled ones. */
       asked,
       /** Feedback on all equal queries. */
       feedback,
       tally,
-      /** Worst grade of its results by `judgedBy`; null if none was graded. */
+      /** Lowest result of `judgedBy` among the equal queries; null if none of them was graded. */
       judged,
     };
   });
@@ -126,7 +129,7 @@ function judgedBy(grades: CandidateQuery['grades']): number | null {
   return Math.max(...of) + of.reduce((sum, grade) => sum + grade, 0) / of.length / 10;
 }
 
-/** Drops near-duplicates. Equal words with other tags form another query. */
+/** Drops near-duplicates. A query with the same words but other tags is not a near-duplicate. */
 function withoutKnown(groups: readonly ChosenQuery[], golden: readonly TaggedText[]): ChosenQuery[] {
   const queries = [...golden, ...groups.map(({ source }) => source)];
   const tags = queries.map((query) => queryKey({ text: '', tags: query.tags }));
@@ -170,7 +173,7 @@ function tallyOf(feedback: readonly CandidateFeedback[]) {
   const count = (holds: (one: CandidateFeedback) => boolean): number =>
     feedback.reduce((sum, one) => sum + (holds(one) ? one.count : 0), 0);
   return {
-    /** Opinions on the results, without clicks. */
+    /** Positive feedback on the results, without clicks. */
     positive: count(({ kind, sentiment }) => kind !== 'click' && sentiment === 'positive'),
     negative: count(({ kind, sentiment }) => kind !== 'click' && sentiment === 'negative'),
     clicks: count(({ kind }) => kind === 'click'),
@@ -183,14 +186,14 @@ function tallyOf(feedback: readonly CandidateFeedback[]) {
  *
  * Suggests grades by the first rule that applies:
  *
- * - A person graded the document for *Judge*: one less than that grade, but at least 0, because a golden document
- *   counts as relevant from grade 1 on. A model's grade suggests nothing.
+ * - A person graded the document on the page *Judge*: one less than that grade, but at least 0, because a golden
+ *   document counts as relevant from grade 1 on. A model's grade suggests nothing.
  * - Users judged the document (feedback of the kind `relevance`): 2 if more users found it relevant than not, 0 if
  *   fewer did.
- * - The document was clicked: 2 if the results got positive opinions and no negative one, otherwise 1.
- * - Otherwise, no grade is suggested, because a document without clicks may still be relevant.
+ * - Users clicked the document: 2 if the results got positive feedback and no negative feedback, otherwise 1.
+ * - Otherwise, there is no suggestion, because a document without clicks may still be relevant.
  *
- * @param depth number of ranks pooled from each list
+ * @param depth number of top documents that are pooled from each list
  */
 export function suggestJudgments(
   shown: readonly RetrievedDocument[],

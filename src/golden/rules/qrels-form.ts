@@ -14,7 +14,7 @@ export type QrelsSeparator = 'blanks' | 'tabs' | ',' | ';' | 'json';
 
 export interface QrelsForm {
   readonly separator: QrelsSeparator;
-  /** Number of columns in every line, and the line that sets it. */
+  /** Number of columns in every line, and the line from which it was taken. */
   readonly width: number;
   readonly widthLine: number;
   readonly query: number;
@@ -49,7 +49,7 @@ const separatorNames: Readonly<Record<QrelsSeparator, string>> = {
 
 const BLANKS = /[ \t\v\f\r]+/;
 
-/** Trims ASCII white space and line ends. A non-breaking space is part of an id. */
+/** Trims ASCII white space and line ends, but not non-breaking spaces, which are part of an id. */
 export function trimBlanks(text: string): string {
   let [start, end] = [0, text.length];
   while (start < end && isBlank(text.charCodeAt(start))) start++;
@@ -67,7 +67,7 @@ export function qrelsCells(text: string, separator: Exclude<QrelsSeparator, 'jso
   if (separator === 'tabs') return text.split('\t').map((cell) => unquoted(trimBlanks(cell)));
   const cells = text.match(separator === ',' ? /(?:"(?:[^"]|"")*"|[^,])*(?:,|$)/g : /(?:"(?:[^"]|"")*"|[^;])*(?:;|$)/g);
   const parts = (cells ?? []).map((cell) => (cell.endsWith(separator) ? cell.slice(0, -1) : cell));
-  // The expression also matches an empty cell at the end, unless the line ends with a separator.
+  // Unless the line ends with a separator, the expression also matches an empty cell after the last one.
   if (parts.length > 1 && !text.endsWith(separator)) parts.pop();
   return parts.map((cell) => unquoted(trimBlanks(cell)));
 }
@@ -102,11 +102,11 @@ function objectOf(line: SourceLine): Record<string, unknown> {
  * Detects the format from the first lines of a file, excluding empty lines and comments.
  *
  * @param lines at least one
- * @throws RecalldError file_malformed if no format fits, or more than one
+ * @throws RecalldError file_malformed if no format fits, or if several formats fit
  */
 export function decideQrelsForm(lines: readonly SourceLine[], choices: ColumnChoices): QrelsForm {
   const [first] = lines;
-  if (first === undefined) throw new Error('at least one line is needed to detect the form');
+  if (first === undefined) throw new Error('at least one line is needed to detect the format');
   const text = trimBlanks(first.text);
   if (isJson(text, '{')) return headerForm('json', Object.keys(objectOf(first)), first, null, choices);
   if (isJson(text, '[')) throw malformed(first, 'is JSON; judgments are lines of "query-id 0 document-id grade"');
@@ -121,7 +121,10 @@ export function decideQrelsForm(lines: readonly SourceLine[], choices: ColumnCho
   return plainForm(lines, first);
 }
 
-/** True if a line begins with JSON. A bracket alone is no proof, because an id may also begin with a bracket. */
+/**
+ * True if a line begins with JSON. A single bracket at the start is not enough, because an id may also begin with a
+ * bracket.
+ */
 function isJson(text: string, bracket: '{' | '['): boolean {
   if (!text.startsWith(bracket)) return false;
   if (text === bracket || (bracket === '{' && /^\{\s*"[^"]*"\s*:/.test(text))) return true;
@@ -138,7 +141,7 @@ function candidates(text: string): Exclude<QrelsSeparator, 'json'>[] {
   return all.filter((one) => one === 'blanks' || text.includes(one === 'tabs' ? '\t' : one));
 }
 
-/** True for two or more known names and no number. */
+/** True if the line has two or more known column names and no number. */
 function isHeader(cells: readonly string[], choices: ColumnChoices): boolean {
   if (cells.some((cell) => /^[+-]?\d+(\.\d*)?$/.test(cell))) return false;
   const chosen = new Set([choices.query, choices.document, choices.grade].map((name) => plainName(name ?? '')));
@@ -164,7 +167,7 @@ function headerForm(
     const places = found.flatMap(({ readAs }, index) => (readAs === role ? [index] : []));
     if (places.length > 1) {
       const both = places.map((one) => quoted(found[one]?.column ?? '')).join(' and ');
-      throw malformed(place, `has two columns with the same role, ${both}; rename or remove one`);
+      throw malformed(place, `has two columns that mean the same, ${both}; rename or remove one`);
     }
     return places[0] ?? null;
   };
@@ -211,7 +214,7 @@ function readingOf(name: string, index: number, place: SourceLine, choices: Colu
 const trecColumns: readonly ColumnRole[] = ['query_id', 'iteration', 'document', 'grade'];
 const beirColumns: readonly ColumnRole[] = ['query_id', 'document', 'grade'];
 
-/** Detects the form of a file without a header. */
+/** Detects the separator and the columns of a file without a header. */
 function plainForm(lines: readonly SourceLine[], first: SourceLine): QrelsForm {
   const separator = separatorOf(lines, first);
   const cells = qrelsCells(first.text, separator);
@@ -244,8 +247,8 @@ function plainForm(lines: readonly SourceLine[], first: SourceLine): QrelsForm {
 }
 
 /**
- * Returns tabs if every line has a tab, and commas or semicolons if spaces and tabs do not split the lines into
- * judgments.
+ * Returns tabs if every line has a tab. Otherwise, returns the only one of spaces or tabs, commas and semicolons that
+ * splits the first line into a judgment.
  */
 function separatorOf(lines: readonly SourceLine[], first: SourceLine): Exclude<QrelsSeparator, 'json'> {
   const tabs = first.text.split('\t').length;
@@ -263,7 +266,7 @@ function separatorOf(lines: readonly SourceLine[], first: SourceLine): Exclude<Q
   );
 }
 
-/** Rejects a header with unknown names above judgments. */
+/** Rejects a first line of unknown words above judgments, because it is probably a header. */
 function refuseUnknownNames([first, second]: readonly SourceLine[], separator: Exclude<QrelsSeparator, 'json'>): void {
   if (first === undefined || second === undefined) return;
   const [names, cells] = [first, second].map(({ text }) => qrelsCells(text, separator));
@@ -311,7 +314,7 @@ function isTrecInBlanks({ text }: SourceLine): boolean {
   return cells.length === 4 && /^(0|Q0)$/i.test(cells[1] ?? '') && readGrade(cells[3] ?? '') !== null;
 }
 
-/** Rejects row numbers in the first column, which pandas writes by default. */
+/** Rejects files whose first column may contain row numbers, which pandas writes by default. */
 function refuseRowNumbers(
   lines: readonly SourceLine[],
   separator: Exclude<QrelsSeparator, 'json'>,

@@ -1,5 +1,6 @@
 /**
- * Extracts the query from a chat model's answer, which may wrap it in reasoning, fences, greetings, lists or labels.
+ * Extracts the query from a chat model's completion, which may wrap it in reasoning, fences, greetings, lists or
+ * labels.
  */
 import { parseBoundedJson } from '../../core/text/json.ts';
 
@@ -7,7 +8,7 @@ type GeneratedQuery =
   | { readonly kind: 'query'; readonly query: string }
   /** The model found nothing to ask, or refused. */
   | { readonly kind: 'none' }
-  /** `problem` completes the sentence `That is not usable: `. */
+  /** `problem` completes the sentence that is sent to the model, `That is not usable: `. */
   | { readonly kind: 'malformed'; readonly problem: string };
 
 /**
@@ -15,7 +16,7 @@ type GeneratedQuery =
  * text that is not a query, are malformed. Never throws.
  */
 export function readGeneratedQuery(text: string): GeneratedQuery {
-  // The generated query itself may also contain the model's reasoning.
+  // The model may also have put its reasoning into the value of "question".
   const found = isOnlyReasoning(text) ? null : (parseAnswer(withoutReasoning(text)) ?? parseAnswer(text));
   if (found === null) return { kind: 'malformed', problem: 'it is not a JSON object with "answerable" and "question"' };
   const isAnswerable = booleanOf(found.get('answerable') ?? true);
@@ -39,14 +40,17 @@ const reasoningEnd = new RegExp(`^.*(?:</${reasoning}>|\\[/${reasoning}\\]|<\\|m
 
 const reasoningStart = new RegExp(`^\\s*(?:<${reasoning}>|\\[${reasoning}\\]|◁think▷)`, 'iu');
 
-/** True for reasoning that was truncated before the answer. Drafts within the reasoning are not an answer. */
+/**
+ * True if the completion was truncated within the model's reasoning, before the query. A draft of the query within such
+ * reasoning does not count.
+ */
 const isOnlyReasoning = (text: string): boolean => reasoningStart.test(text) && !reasoningEnd.test(text);
 
 function withoutReasoning(text: string): string {
   return text.replace(reasoningEnd, '');
 }
 
-/** Number of braces tried as the start of an object; a complete answer has one or two. */
+/** Maximum number of braces that are tried as the start of a JSON object; a complete output has one or two. */
 const MAX_ATTEMPTS = 50;
 
 /** Returns the first object with an expected key; its keys are in lower case. */
@@ -95,7 +99,7 @@ function booleanOf(value: unknown): boolean | null {
 
 const label =
   /^(?:(?:generated |test |search |user )?(?:question|query|frage|pregunta|pergunta|domanda)|q)\s*\d{0,2}\s*[:：]\s*/iu;
-/** A number with a period or bracket, or a dash: the mark of a list item. */
+/** Matches the mark of a list item: a number with a period or bracket, or a dash. */
 const listMark = /^(?:\(?\d{1,2}[.):]|[-*•])\s+/u;
 
 /** Removes fences, quotation marks, list marks and labels around the text. */
@@ -138,7 +142,7 @@ function isRefusal(query: string): boolean {
   return refusals.some((pattern) => pattern.test(plain));
 }
 
-/** Matches words that introduce or describe a question instead of a question. */
+/** Matches words that introduce or describe a question, but are not part of one. */
 const talk: readonly RegExp[] = [
   /[:：]\s*$/u,
   /^(?:sure|certainly|of course|absolutely|gladly|no problem|great)\s*[!,.:]/iu,

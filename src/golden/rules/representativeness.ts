@@ -14,7 +14,7 @@ const SEED = 20_251;
 /** Target number of live queries per cluster. */
 const QUERIES_PER_TOPIC = 25;
 const MAX_TOPICS = 64;
-/** Number of random pairs per cluster that determine how similar its queries are. */
+/** Number of random pairs per cluster whose cosines determine how similar its queries are. */
 const PAIRS = 200;
 const TYPICAL = 5;
 
@@ -22,7 +22,7 @@ const TYPICAL = 5;
  * Clusters the live queries with spherical k-means (about 25 queries each, at most 64 clusters). A golden query belongs
  * to the cluster of the most similar live query. A live query is covered if a golden query is at least as similar to it
  * as the median pair of its cluster. The median cosine is taken over at most 200 random pairs per cluster, so that the
- * threshold depends on the embedding model. Clusters with a single query use the median over all clusters.
+ * threshold fits the cosines of the embedding model. Clusters with a single query use the median over all clusters.
  *
  * The same input yields the same result.
  *
@@ -33,7 +33,7 @@ export function measureRepresentativeness(input: {
   readonly live: readonly {
     /** Sampling probability in (0, 1]; the query represents 1 / probability live queries. */
     readonly probability: number;
-    /** The sampling unit, which is a session. */
+    /** The session of the query. Sessions, not single queries, are sampled. */
     readonly cluster: string;
   }[];
   readonly liveVectors: Matrix;
@@ -63,13 +63,13 @@ export function measureRepresentativeness(input: {
     return {
       /** Weighted share of the live queries, 0..1. */
       share: size / total,
-      /** Weighted share of its queries with a similar golden query, 0..1. */
+      /** Weighted share of the topic's live queries that have a similar golden query, 0..1. */
       covered: size === 0 ? 0 : covered / size,
       /** Number of golden queries in the cluster. */
       golden: goldenLabels.filter((own) => own === label).length,
-      /** Minimum cosine at which two of its queries are similar. */
+      /** Cosine from which on two queries of the topic count as similar. */
       minCosine: bounds[label] ?? 1,
-      /** Indexes of its most typical live queries, at most 5. */
+      /** Indexes of the topic's most typical live queries, at most 5. */
       typical: rows
         .toSorted((a, b) => (clustering.closeness[b] ?? 0) - (clustering.closeness[a] ?? 0) || a - b)
         .slice(0, TYPICAL),
@@ -96,12 +96,13 @@ export function measureRepresentativeness(input: {
     /** Topics with live queries, largest share first. */
     topics: topics.filter((_, label) => (members[label]?.length ?? 0) > 0).toSorted((a, b) => b.share - a.share),
     /**
-     * Weighted share of the live queries whose cluster has a golden query. The reweighted scores cover this traffic.
+     * Weighted share of the live queries whose cluster has a golden query. Reweighted scores are valid only for this
+     * share of traffic.
      */
     represented,
     /**
-     * Weight of each golden query, so that the clusters have their shares of live traffic. The weights sum to 1, or are
-     * all 0 if no golden query is in a cluster.
+     * Weight of each golden query. The golden queries of a cluster together weigh as much as its share of live traffic.
+     * The weights sum to 1, or are all 0 if no golden query is in a cluster.
      */
     goldenWeights: Float64Array.from(goldenLabels, (label) => {
       const topic = topics[label];
@@ -110,7 +111,7 @@ export function measureRepresentativeness(input: {
   };
 }
 
-/** Returns the result if there are no live queries. */
+/** Returns the representativeness that is reported if there are no live queries. */
 function unknownRepresentativeness(golden: number) {
   return {
     covered: null,
@@ -139,7 +140,7 @@ function similarityBounds(vectors: Matrix, members: readonly (readonly number[])
     return median(cosines);
   });
   const known = medians.flatMap((one) => one ?? []);
-  // If there is a single live query, only a golden query in the same direction is similar.
+  // With a single live query, there is no pair, so a golden query must have the same direction to count as similar.
   const fallback = known.length === 0 ? 1 - 1e-6 : median(known);
   return medians.map((one) => one ?? fallback);
 }
@@ -166,8 +167,8 @@ function nearestGolden(live: Matrix, golden: Matrix) {
 
 /**
  * Returns the weighted mean sum w x / sum w, with the standard error sqrt(sum w^2 (x - mean)^2) / sum w times sqrt(m /
- * (m - 1)) for the effective size m (Kish, Survey Sampling, 1965; Cochran 1977). The weights are treated as known.
- * Returns null if no query has a weight; for a single query, the interval is the whole range.
+ * (m - 1)) for the effective size m (Kish, Survey Sampling, 1965; Cochran 1977). The interval ignores that the weights
+ * are estimates. Returns null if no query has a weight; for a single query, the interval is the whole range.
  *
  * @param scores in [0, 1], one per query
  * @param weights >= 0, one per query

@@ -1,6 +1,6 @@
 /**
- * Measures the levels of an old and a new golden set version in overlapping runs, and computes the resulting shifts of
- * the checks.
+ * Measures the mean scores of an old and a new golden set version in overlapping runs, and computes by how much the
+ * checks must shift.
  */
 
 import { type GoldenCheck, goldenCheckName, ofKind } from '../../checks/rules/golden-checks.ts';
@@ -17,7 +17,7 @@ import { formatMetricKey } from '../../math/ir/metric-key.ts';
 import { sharedQueries } from './compare-golden-runs.ts';
 import type { SegmentScore } from './run.ts';
 
-/** Scores of a completed run of each version at the same tick. */
+/** Scores of the completed runs of both versions at the same tick. */
 export interface OverlapPair {
   readonly from: readonly SegmentScore[];
   readonly to: readonly SegmentScore[];
@@ -27,10 +27,10 @@ export interface OverlapPair {
 export type Levels = Readonly<Record<string, { readonly from: number; readonly to: number }>>;
 
 /**
- * Returns the level of each version on the overlapping runs: for each metric, the mean over the pairs and over all
- * queries. The levels differ only because of the queries, because both versions ran on the same retriever and store.
+ * Returns, for each metric, the mean of each version over the pairs and over all queries. The means of the two versions
+ * differ only because of their queries, because both ran on the same retriever and store.
  *
- * @returns no levels if there is no pair
+ * @returns an empty object if there is no pair
  */
 export function overlapLevels(pairs: readonly OverlapPair[]): Levels {
   const sums = new Map<string, { from: number; to: number; n: number }>();
@@ -53,9 +53,9 @@ export function byKey(scores: readonly SegmentScore[]): Map<string, SegmentScore
 }
 
 /**
- * Returns the queries of a new version with the old judgments for queries that both versions contain with the same id
- * and text; null if no such judgment changed. The resulting scores differ from the scores of the old version only
- * because of the queries.
+ * Returns the queries of the new version. A query that the old version contains with the same id and text gets its old
+ * judgments, so that the scores of the two versions differ only because of their queries. Returns null if no such
+ * judgments changed.
  */
 export function judgedAsBefore(
   before: readonly GoldenQuery[],
@@ -69,7 +69,7 @@ export function judgedAsBefore(
   return sharedQueries(after, rejudged).length === after.length ? null : rejudged;
 }
 
-/** Returns a sentence with the levels of a metric, for the change event. */
+/** Returns a sentence with the means of a metric in both versions, for the recorded deployment. */
 export function describeLevels(levels: Levels, key: string): string {
   const level = levels[key];
   if (level === undefined) return 'The versions share no metric.';
@@ -78,12 +78,12 @@ export function describeLevels(levels: Levels, key: string): string {
 }
 
 /**
- * Shifts thresholds when the new version takes over.
+ * Computes by how much thresholds shift when the new version takes over.
  *
- * A score threshold shifts by the difference between the levels of the two versions, so that its distance from the
+ * A score threshold shifts by the difference between the mean scores of the two versions, so that its distance from the
  * scores stays the same. The threshold for the upper bound of the interval shifts by the difference between the upper
  * bounds if that is lower, because a larger set has a narrower interval. With several overlapping runs, the lowest
- * difference is used, so that the threshold of the new version is not stricter than the old threshold on any of them.
+ * difference counts, so that the new threshold is not stricter than the old one for any of these runs.
  *
  * A regression check shifts if the new version scores lower against the baseline than the old version, and the old
  * version showed no regression. After the new version has taken over, only a further drop counts. The new version may

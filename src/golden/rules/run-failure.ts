@@ -8,7 +8,7 @@ import { rankingsOf } from './steps.ts';
 export interface RunFailure {
   /** The first error from the retriever: a sentence without secrets or query texts. */
   readonly message: string;
-  /** Error code, which never changes; `timeout` for an answer that arrived too late. */
+  /** Stable error code; `timeout` if the response did not arrive in time. */
   readonly code: string;
   /** Number of queries that failed with this code. */
   readonly queries: number;
@@ -18,14 +18,14 @@ export interface RunFailure {
    * Number of queries that were not sent because the retriever was down: a consequence of an outage, never its cause.
    */
   readonly notAsked: number;
-  /** Number of all queries that were answered or failed. */
+  /** Number of all queries that have been run, including failed ones. */
   readonly total: number;
 }
 
 /** Code of a query that was not sent because the retriever was down. */
 export const NOT_ASKED = 'not_asked';
 
-/** The part of an answer that states whether and how it failed. */
+/** The fields of a query's outcome that state whether and how it failed. */
 export type AnswerEnd = Pick<QueryAnswer, 'outcome' | 'errorCode' | 'errorMessage'>;
 
 /**
@@ -35,7 +35,8 @@ export type AnswerEnd = Pick<QueryAnswer, 'outcome' | 'errorCode' | 'errorMessag
 export function runFailure(answers: readonly AnswerEnd[]): RunFailure | null {
   const failed = answers.filter(({ outcome }) => outcome === 'error' || outcome === 'timeout');
   const asked = failed.filter(({ errorCode }) => errorCode !== NOT_ASKED);
-  // If another run found the retriever down, this run did not send any query.
+  // If another run has found the retriever down, this run sends no queries, so all of its failures have the code
+  // `not_asked`.
   const first = asked[0] ?? failed[0];
   if (first === undefined) return null;
   const code = codeOf(first);
@@ -68,13 +69,13 @@ export function describeFailure({ message, queries, others, notAsked, total }: R
   return `${message.replace(/\.$/, '')} (${how.join('; ')}).`;
 }
 
-/** Returns the config option that caused an answer to be misread; null for every other failure. */
+/** Returns the config option because of which the response could not be read; null for every other failure. */
 export function misreadingOption(code: string): string | null {
   if (code === 'no_result_list') return 'retriever.results.list';
   return code === 'missing_id' ? 'retriever.results.id' : null;
 }
 
-/** Minimum number of answers from which to conclude that the retriever limits the number of documents. */
+/** Minimum number of non-empty results before recalld concludes that the retriever limits the number of documents. */
 const MIN_ANSWERS = 5;
 
 export type AnswerWarnings = ReturnType<typeof checkAnswers>;
@@ -85,7 +86,7 @@ export function warningSentences({ ids, depth }: AnswerWarnings): string[] {
 }
 
 /**
- * @param answers of these queries
+ * @param answers outcomes of these queries
  * @param k number of documents requested from the retriever
  */
 export function checkAnswers(queries: readonly GoldenQuery[], answers: readonly QueryAnswer[], k: number) {
@@ -100,12 +101,15 @@ export function checkAnswers(queries: readonly GoldenQuery[], answers: readonly 
 /** Number of ids compared on each side; more ids would not change the result. */
 const COMPARED_IDS = 5000;
 /**
- * Minimum number of similar ids, and its minimum share of the compared judged documents. A smaller number may be due to
- * chance.
+ * Minimum number of similar ids for a warning, and the minimum share of the compared judged documents that they must
+ * be. Fewer similar ids may be due to chance.
  */
 const [MIN_ALIKE, MIN_ALIKE_SHARE] = [3, 0.05] as const;
 
-/** Detects ids that the retriever never returns, or returns in another form, which lowers scores without an error. */
+/**
+ * Detects judged document ids that the retriever never returns, or returns in another form, which lowers scores without
+ * an error.
+ */
 function idWarning(queries: readonly GoldenQuery[], answers: readonly QueryAnswer[]): string | null {
   const judged = new Set(queries.flatMap(({ judgments }) => judgments.map(({ documentId }) => documentId)));
   const returned = new Set(answers.flatMap(({ documents }) => documents.map(({ id }) => id)));
@@ -132,8 +136,8 @@ function idWarning(queries: readonly GoldenQuery[], answers: readonly QueryAnswe
 }
 
 /**
- * Returns the ids of the judged documents: first the ids of the first answered query, then those of all queries. Within
- * a query, the order is by descending grade.
+ * Returns the ids of the judged documents: first those of the first query with results, then those of all queries.
+ * Within a query, the order is by descending grade.
  */
 function relevantFirst(queries: readonly GoldenQuery[], answers: readonly QueryAnswer[]): Set<string> {
   const first = answers.find(({ documents }) => documents.length > 0)?.queryId;

@@ -1,6 +1,6 @@
 /**
- * Models how much the mean of a metric varies while the retriever stays the same: between runs on an unchanged index,
- * from day to day, and between index generations. This noise determines which drop a golden set can detect.
+ * Models how much the mean of a metric varies although the retriever stays the same: between runs on an unchanged
+ * index, from day to day, and between rebuilds of the index. This noise determines which drop a golden set can detect.
  */
 
 import { decimal, percentage, plural } from '../../core/format.ts';
@@ -15,13 +15,13 @@ export interface RerunNoise {
   /** Number of reruns, >= 2. */
   readonly reruns: number;
   /**
-   * Standard deviation of the difference between the means of two such runs: sqrt(2) times the standard deviation of
-   * one mean.
+   * Standard deviation of the difference between the means of two runs: sqrt(2) times the standard deviation of one
+   * mean.
    */
   readonly standardDeviation: number;
   /**
-   * The part of the variance that all queries of a run share, >= 0. A paired test cannot distinguish this part from a
-   * real drop, because every query is then a little worse.
+   * The part of the variance that all queries of a run share, >= 0. A paired test cannot distinguish a low run of this
+   * kind from a real drop, because every query is a little worse in both cases.
    */
   readonly sharedVariance: number;
   /** Number of queries over which the noise was measured. */
@@ -37,8 +37,8 @@ export interface RerunNoise {
 /**
  * Measures the noise of a retriever with A/A reruns. With K runs of n queries, V = variance of the K means over runs, W
  * = mean over queries of the variance of a query's K scores: standardDeviation^2 = 2 V and sharedVariance = 2 max(0, V
- * - W / n), because W / n is what V would be if the queries moved independently (one-way analysis of variance, Searle,
- * Casella and McCulloch 1992, chapter 3).
+ * - W / n), because V would be W / n if the scores of the queries varied independently (one-way analysis of variance,
+ * Searle, Casella and McCulloch 1992, chapter 3).
  *
  * @param reruns scores of the same queries in the same order, one array per run; five or more give a usable estimate
  * @returns null for fewer than two runs
@@ -120,12 +120,12 @@ function isAlike(a: ArrayLike<number>, b: ArrayLike<number>): boolean {
 
 const SAME_SCORE = 1e-12;
 
-/** Facts about a metric that are known before a run is evaluated, in addition to its noise. */
+/** What is known about a metric before a run is evaluated, in addition to its noise. */
 export interface Expected {
   /** Mean score of each query over the runs with which the baseline was pinned. */
   readonly means: ArrayLike<number>;
   readonly unit: Accepted['unit'];
-  /** Differences on accepted days or in accepted generations. */
+  /** Differences from the baseline on accepted days or in accepted index generations. */
   readonly accepted: readonly number[];
 }
 
@@ -133,10 +133,10 @@ const CONFIDENCE_OF_NOISE = 0.95;
 
 /**
  * Upper bound of the variance of the difference between one run of n queries and the mean of K reruns, (W / n + S) (1 +
- * 1 / K). W is the variance of a query between runs, with the upper 95 % Poisson bound for the number of queries that
- * vary. If a metric stayed the same while others varied, W assumes that it moved by 1 in one run. S is the variance
- * that queries share: V - W / n of the reruns, in which V, the variance of their means, is at its upper 95 % bound
- * (chi-square). The result is exactly 0 if every rerun scored the same.
+ * 1 / K). W is the variance of a query's score between runs, computed with the upper 95 % Poisson bound for the number
+ * of queries whose scores vary. If this metric stayed the same while others varied, W assumes that a score that varies
+ * differs by 1 in one run. S is the variance that queries share: V - W / n of the reruns, where the upper 95 % bound
+ * (chi-square) of the variance of their means is used as V. The result is exactly 0 if every rerun scored the same.
  *
  * @param n number of queries of the evaluated run
  */
@@ -153,14 +153,15 @@ export function rerunVariance(noise: RerunNoise, n: number): number {
 }
 
 /**
- * Upper bound of the variance of the difference between a run of n queries and the mean of the reruns. Uses the
- * variance of reruns, or of accepted days if it is larger, because reruns can be alike by chance.
+ * Upper bound of the variance of the difference between a run of n queries and the mean of the reruns. Uses the larger
+ * one of the variance of the reruns and the variance of accepted days, because reruns can be alike by chance.
  *
  * @param minEffect smallest difference that matters
  * @returns null if the variance is unknown: if the index generation differs from the baseline's, or if the scores vary
- *   from day to day by more than between reruns and by at least `minEffect`, which indicates unnoticed rebuilds. Only
- *   the paired test can determine what changed in such an index. If all reruns scored the same, half of `minEffect` is
- *   enough, because then only the days show the variation, and a few days reveal little about the largest drop.
+ *   from day to day by more than between reruns and by at least `minEffect`, which indicates unnoticed rebuilds. With
+ *   such an index, only the paired test can determine whether scores changed. If all reruns scored the same, half of
+ *   `minEffect` is enough, because then only the days show how much scores vary, and a few days say little about the
+ *   largest drop.
  */
 export function knownVariance(
   noise: RerunNoise,
@@ -186,15 +187,18 @@ function poissonBound(count: number): number {
   return next * (1 - 1 / (9 * next) + normalQuantile(CONFIDENCE_OF_NOISE) / (3 * Math.sqrt(next))) ** 3;
 }
 
-/** Minimum number of days or generations for an estimate. */
+/** Minimum number of days or generations from which a variance is estimated. */
 const MIN_ACCEPTED = 5;
 /**
- * Maximum number of days or generations. Only the first days or generations after the baseline are used, because later
- * ones may have drifted with the index.
+ * Maximum number of days or generations. Only the first ones after the baseline are used, because scores may drift with
+ * the index later.
  */
 export const MAX_ACCEPTED = 30;
 
-/** A drop that matters is not accepted at or below this p, the default level of two-sided checks. */
+/**
+ * A drop of at least the minimum effect is not accepted if its p is at most this value, the default level of two-sided
+ * tests.
+ */
 export const CLEAR_P = 0.01;
 
 /**
@@ -209,20 +213,20 @@ export interface Accepted {
 }
 
 /**
- * Confidence of the bound for all differences. It is high, because if the first few nights were alike by chance, later
- * nights would page repeatedly.
+ * Confidence of the bound for all differences. It is high, because a bound from a few nights that were alike by chance
+ * would make later nights page repeatedly.
  */
 const CONFIDENCE_OF_ACCEPTED = 0.99;
 /**
- * Confidence of the bound for drops. It is lower than for all differences: only half of the differences are drops, and
- * both bounds apply.
+ * Confidence of the bound for drops. It is lower than for all differences, because only about half of the differences
+ * are drops and the larger of both bounds applies.
  */
 const CONFIDENCE_OF_DROPS = 0.95;
 
 /**
  * Upper 99 % bound of the variance of the difference between a later run and the baseline: the sum of the squares of m
- * differences divided by the 1 % quantile of chi-square with m degrees of freedom. The deviations are taken from 0, not
- * from their mean, because the baseline is itself a random run.
+ * differences divided by the 1 % quantile of chi-square with m degrees of freedom. Deviations are measured from 0, not
+ * from the mean of the differences, because the baseline is itself a random run.
  *
  * @param differences one per day or generation, oldest first
  * @returns null for fewer than five differences
@@ -256,7 +260,7 @@ export interface ScoredPair {
   readonly candidate: Float64Array;
 }
 
-/** @throws RangeError without a pair */
+/** @throws RangeError if there is no pair */
 export function averagePairs(pairs: readonly ScoredPair[]) {
   const [first] = pairs;
   if (first === undefined) throw new RangeError('There is no pair of runs.');
@@ -277,7 +281,7 @@ export function averagePairs(pairs: readonly ScoredPair[]) {
   return { scores, noise: Math.sqrt(squares / (queries * (pairs.length - 1))) };
 }
 
-/** Settings of a regression check that determine what it detects. */
+/** Settings of a regression check that determine which drops it detects. */
 export interface DropCheck {
   /** Metric key such as `ndcg@10`. */
   readonly measure: string;
@@ -288,24 +292,24 @@ export interface DropCheck {
   readonly runs: number;
 }
 
-/** The check in the example config, used if the config has none. */
+/** The regression check in the example config, which is assumed if the config has none. */
 export const usualCheck = { drop: 0.02, alpha: 0.005, runs: 2 } as const;
 
-/** Number of standard deviations at which the search for a drop ends. */
+/** Maximum drop for which is searched, in standard deviations above the drop that the check needs. */
 const REACH = 12;
 
 /**
  * Returns the smallest drop in the true mean that the check reports within `runs` runs with a probability of 0.8, while
  * index and model are the same as at the baseline.
  *
- * A run counts as a drop if it is below the mean of the K reruns by at least the drop of the check, and by at least z
- * sd, with sd^2 from `rerunVariance`. The true variance of a run is assumed to be the estimate W / n + S (see
- * `rerunVariance`), and the variance of the rerun mean to be 1 / K of it. Because all runs are compared with the same
- * mean, the probability is averaged over it.
+ * A run shows a drop if its mean is below the mean of the K reruns by at least `drop`, and by at least z standard
+ * deviations, with the variance from `rerunVariance`. The true variance of a run is assumed to be the estimate W / n +
+ * S (see `rerunVariance`), and the variance of the rerun mean to be 1 / K of it. Because all runs are compared with the
+ * same rerun mean, the probability is averaged over the possible values of that mean.
  *
  * @param n number of queries in the set
  * @param runs number of runs within which the drop must be reported
- * @returns null if there are fewer runs than the check requires
+ * @returns null if `runs` is less than the number of runs that the check requires
  */
 export function detectableDrop(noise: RerunNoise, n: number, check: DropCheck, runs: number): number | null {
   if (runs < check.runs) return null;
@@ -348,7 +352,7 @@ export function chanceOfStreak(p: number, streak: number, trials: number): numbe
 /**
  * Returns a sentence that states which drop a check detects.
  *
- * @param noise of the measure over all queries, or null without reruns
+ * @param noise noise of the measure over all queries; null without reruns
  * @param runsPerDay 0 for a set without a schedule
  */
 export function describePower(noise: RerunNoise | null, n: number, check: DropCheck, runsPerDay: number): string {
@@ -364,7 +368,7 @@ export function describePower(noise: RerunNoise | null, n: number, check: DropCh
   }
   if (noise.isConstant) {
     return (
-      `${measure}: reports every drop of at least ${watched} within ${inRuns}, because the retriever returned the same results in ` +
+      `${measure}: the check reports every drop of at least ${watched} within ${inRuns}, because the retriever returned the same results in ` +
       `${plural(noise.reruns, 'run')}.`
     );
   }
@@ -372,7 +376,7 @@ export function describePower(noise: RerunNoise | null, n: number, check: DropCh
   const day = runsPerDay > runs ? detectableDrop(noise, n, check, runsPerDay) : null;
   const within = day === null ? '' : `, and a drop of ${decimal(day)} within a day (${plural(runsPerDay, 'run')})`;
   return (
-    `${measure}: with ${plural(n, 'query', 'queries')} and the noise of ${plural(noise.reruns, 'run')}, detects a drop of ` +
+    `${measure}: with ${plural(n, 'query', 'queries')} and the noise of ${plural(noise.reruns, 'run')}, the check detects a drop of ` +
     `${decimal(soon)} within ${inRuns} with a probability of ${percentage(POWER)}${within}. The threshold of the check is ${watched}.`
   );
 }

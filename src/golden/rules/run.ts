@@ -5,7 +5,10 @@ import type { ContextSize } from '../../core/text/context-size.ts';
 import type { Measure } from '../../math/ir/metric-key.ts';
 import type { MetricSummary } from '../../math/stats/descriptive.ts';
 
-/** The ranks of a query's judged documents in one stage. They are stored with the answer instead of the full list. */
+/**
+ * The ranks of a query's judged documents in one stage. They are stored with the query's results instead of the full
+ * list.
+ */
 export interface AnsweredStage {
   readonly name: string;
   /** True if the stage ran in parallel with others, whose results were then merged. */
@@ -18,7 +21,7 @@ export interface AnsweredStage {
   readonly ranks: Readonly<Record<string, number>>;
 }
 
-/** The last step: the returned results, truncated at k. */
+/** Name of the last step: the final results, truncated at k. */
 export const ANSWER = 'answer';
 
 /** A stage, several parallel stages as one, or the final results. */
@@ -37,7 +40,7 @@ export interface StageStep {
    * stages.
    */
   readonly moved: MovedQueries | null;
-  /** p95 of the stage's own time, over the answers that report it; null if no answer does. */
+  /** p95 of the stage's own time, over the responses that report it; null if no response does. */
   readonly latencyP95Ms: number | null;
   readonly timed: number;
 }
@@ -56,21 +59,27 @@ export interface MovedQueries {
 
 export interface RunStages {
   readonly k: number;
-  /** Queries with a relevant document whose answers report stages, and failed queries, which count as lost. */
+  /**
+   * Number of queries that have a relevant document and whose responses report stages, plus failed queries, whose
+   * documents count as lost.
+   */
   readonly n: number;
-  /** Number of failed queries among these. */
+  /** Number of failed queries in `n`. */
   readonly failed: number;
-  /** Number of excluded queries whose answers report no stage. */
+  /** Number of queries that are excluded because their responses report no stage. */
   readonly unreported: number;
-  /** Share of relevant documents whose query failed. Sums to 1 with the losses of all steps and the documents found. */
+  /**
+   * Mean share of relevant documents whose query failed. This share, the losses of all steps and the share found sum to
+   * 1.
+   */
   readonly lostToFailures: MetricSummary;
   /** Steps in order of execution. The final results come last. */
   readonly steps: readonly StageStep[];
 }
 
 /**
- * Number of queries per batch: few enough that the loss of a batch is cheap, and many enough to justify a queue
- * message.
+ * Number of queries per batch: small enough that it is cheap to lose a batch, and large enough to justify a message in
+ * the queue.
  */
 export const BATCH_QUERIES = 50;
 
@@ -88,13 +97,13 @@ export interface RunSettings {
   readonly errorBudget: number;
   readonly segmentKeys: readonly string[];
   readonly maxSegments: number;
-  /** Absent in runs from before recalld supported queries without an answer. */
+  /** Absent in runs from before recalld supported unanswerable queries. */
   readonly noAnswer?: NoAnswerLimits;
   /** Separator after the document id in chunk ids, in results and judgments; if absent, ids are compared unchanged. */
   readonly chunkSeparator?: string;
 }
 
-/** Limits within which the results of a query without an answer count as empty. */
+/** Limits within which the results of an unanswerable query count as empty. */
 export interface NoAnswerLimits {
   /** Only documents with a higher score count; if null, all documents count. */
   readonly maxScore: number | null;
@@ -115,7 +124,7 @@ export interface QueryAnswer {
   readonly documents: readonly RetrievedDocument[];
   /** Size of the texts of all documents; absent if the retriever returns no texts, and when read from storage. */
   readonly context?: ContextSize;
-  /** Stages of the answer; absent if the retriever reports none, and when read from storage. */
+  /** Stages that the response reports; absent if it reports none, and when read from storage. */
   readonly stages?: readonly AnsweredStage[];
   readonly latencyMs: number | null;
   readonly attempts: number;
@@ -132,10 +141,10 @@ export interface SegmentScore extends MetricSummary {
   readonly k: number;
 }
 
-/** Minimum share of failed queries at which a run reports retriever errors. */
+/** Share of failed queries from which on a run reports retriever errors. */
 export const ERRORS_SHARE = 0.05;
 
-/** Minimum share of failed queries at which a run reports an outage. */
+/** Share of failed queries from which on a run reports an outage. */
 export const OUTAGE_SHARE = 0.5;
 
 /** Explains why a failed run has no results. */
@@ -159,15 +168,15 @@ export interface NewRun {
   readonly goldenSet: string;
   readonly goldenSetVersion: number;
   readonly purpose: RunPurpose;
-  /** `sentinel`: a full run that a failed sentinel started. */
+  /** What started the run. `sentinel`: a failed sentinel started this full run. */
   readonly trigger: 'schedule' | 'manual' | 'sentinel';
   /** A sentence that states why the run is outside its schedule. */
   readonly cause: string | null;
   /** Ids of the queries to run; null for the whole set. */
   readonly queryIds: readonly string[] | null;
   /**
-   * The tick that started the run. There is one run per pipeline, set, purpose, version and tick; null for all other
-   * runs.
+   * The tick that started the run. At most one run exists per pipeline, set, purpose, version and tick. Null for runs
+   * that no tick started.
    */
   readonly scheduledFor: Date | null;
   readonly settings: RunSettings;
@@ -184,12 +193,12 @@ export interface GoldenRun extends NewRun {
   readonly reason: string | null;
   /** Sentences about likely mistakes in the config or the set, based on the results. */
   readonly warnings: readonly string[];
-  /** Fingerprints at the end of the run, by component, such as the store and the embedder. */
+  /** Fingerprints of components, such as the store and the embedder, at the end of the run. */
   readonly fingerprints: Readonly<Record<string, string>>;
   readonly labels: RunLabels;
   /** Test of forbidden documents; null if the set forbids none, or if the run did not test them. */
   readonly forbidden: ForbiddenCounts | null;
-  /** Test of unanswerable queries; null if every query in the set has an answer, or if the run did not test this. */
+  /** Results for the unanswerable queries; null if the set has none, or if the run did not test them. */
   readonly noAnswer: NoAnswerResults | null;
   /** Measures of the retriever's stages; null if the retriever reports none, or if the run did not complete. */
   readonly stages: RunStages | null;
@@ -203,27 +212,27 @@ export interface GoldenRun extends NewRun {
  */
 export interface RunLabels {
   readonly probed: number | null;
-  /** Superseded documents: their judgments are out of date. */
+  /** Number of superseded documents: their judgments are out of date. */
   readonly stale: number | null;
-  /** Documents that are missing without a replacement, so that retrieval became worse. */
+  /** Number of documents that are missing without a replacement: retrieval became worse. */
   readonly lost: number | null;
-  /** Queries whose relevant documents are all superseded. */
+  /** Number of queries whose relevant documents are all superseded. */
   readonly deadQueries: number | null;
   /** A sentence that states why the store could not be probed. */
   readonly gap: string | null;
 }
 
-/** Number of queries that a run tested for forbidden documents. */
+/** Numbers from the test of a run for forbidden documents. */
 export interface ForbiddenCounts {
-  /** Queries with forbidden documents that were answered. */
+  /** Number of queries with forbidden documents for which the retriever responded. */
   readonly asked: number;
-  /** Queries with forbidden documents that failed. */
+  /** Number of queries with forbidden documents that failed. */
   readonly failed: number;
-  /** Results that could not be confirmed because the second request failed. */
+  /** Number of forbidden documents that could not be confirmed because the second request failed. */
   readonly unconfirmed: number;
 }
 
-/** Documents returned above the limits for a query without an answer. */
+/** An unanswerable query for which more documents were returned than the limits allow. */
 export interface FalseAnswer {
   readonly query: string;
   /** Number of documents above `maxScore`. */
@@ -232,14 +241,14 @@ export interface FalseAnswer {
   readonly score: number | null;
 }
 
-/** Results of a run for queries without an answer. */
+/** Results of a run for unanswerable queries. */
 export interface NoAnswerResults {
   /** Number of unanswerable queries, including failed queries. */
   readonly asked: number;
-  /** Number of failed queries: an error is not an empty result. */
+  /** Number of failed queries, which are not counted as empty results. */
   readonly failed: number;
   readonly answered: number;
-  /** The worst false answers, most documents first, then by id; at most fifty. */
+  /** The queries with the most documents, most documents first, then by id; at most fifty. */
   readonly worst: readonly FalseAnswer[];
 }
 
@@ -248,8 +257,9 @@ const MIN_MS = 600_000;
 const MAX_MS = 2 ** 31 - 1;
 
 /**
- * Returns how long a run may take before it counts as failed, in milliseconds. This is three times the minimum time
- * under the rate limit, plus the time if every request times out once; at least ten minutes and at most 24 days.
+ * Returns how many milliseconds a run may take before it counts as failed: three times the minimum time that the rate
+ * limit allows, plus the time that the run takes if every request times out once; at least ten minutes and at most 24
+ * days.
  */
 export function runDeadlineMs(requests: number, settings: RunSettings, timeoutMs: number): number {
   const atRateLimit = (requests / settings.maxPerSecond) * 1000;

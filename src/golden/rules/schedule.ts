@@ -11,7 +11,7 @@ export interface QuietHours {
 }
 
 /**
- * True if the time is within one of the intervals, from `from` (inclusive) to `to` (exclusive).
+ * True if the time is within one of the quiet hours, from `from` (inclusive) to `to` (exclusive).
  *
  * Quiet hours follow the local time of the time zone: when clocks go back, the repeated hour is quiet twice; when
  * clocks go forward, the skipped hour does not occur.
@@ -49,7 +49,7 @@ function dayOf(timezone: string, at: Date): string {
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-/** Caches formatters: creating one takes longer than using it, and the config has few time zones. */
+/** Caches date formatters, because creating one takes longer than using it, and the config has few time zones. */
 function format(locale: string, timeZone: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
   const key = `${locale} ${timeZone}`;
   const known = formats.get(key);
@@ -60,7 +60,7 @@ function format(locale: string, timeZone: string, options: Intl.DateTimeFormatOp
 }
 
 /**
- * Returns the median duration of the latest runs if it exceeds the shortest gap between two ticks. Ticks are then
+ * Returns the median duration of the latest runs if it exceeds the shortest gap between two ticks: some ticks are then
  * skipped, because the previous run is still in progress. Returns null if the schedule leaves enough time, or if no run
  * has ended.
  */
@@ -70,18 +70,18 @@ export function overrunSeconds(durationsSeconds: readonly number[], shortestGapS
   return typical > shortestGapSeconds ? typical : null;
 }
 
-/** Why a run starts, for the daily budget. */
+/** Why a run starts, which decides how much of the daily budget it may use. */
 export type StartPurpose = 'full' | 'sentinel' | 'escalation' | 'manual';
 
 export interface BudgetRequest {
   readonly purpose: StartPurpose;
   /** Maximum number of queries per day; null for no limit. */
   readonly limit: number | null;
-  /** Queries of the set sent since midnight, including all queries of runs in progress. */
+  /** Number of queries of the set that were sent since midnight, including all queries of runs in progress. */
   readonly asked: number;
-  /** Queries of the run that is about to start. */
+  /** Number of queries of the run that is about to start. */
   readonly planned: number;
-  /** Queries of a full run. */
+  /** Number of queries of a full run. */
   readonly full: number;
   /** True if the set has a sentinel, so that a full run may be needed at any time. */
   readonly hasSentinel: boolean;
@@ -90,9 +90,9 @@ export interface BudgetRequest {
 /**
  * True if a run fits into the remaining daily budget.
  *
- * A set with a sentinel reserves the queries of one full run for the case that the sentinel fails, if the limit allows
- * another full run. Scheduled runs and sentinels stop before the reserve; an escalation may use it. A manual run is
- * never refused, but its queries count.
+ * For a set with a sentinel, the queries of one full run are reserved in case the sentinel fails, if the limit allows
+ * for a second full run. Scheduled runs and sentinels must not use this reserve; a full run that a failed sentinel
+ * starts may. A manual run is never refused, but its queries count toward the limit.
  */
 export function fitsBudget({ purpose, limit, asked, planned, full, hasSentinel }: BudgetRequest): boolean {
   if (limit === null || purpose === 'manual') return true;

@@ -17,11 +17,11 @@ const ALIVE_SEGMENT = 'alive';
 export type RunScores = ReturnType<typeof scoreRun>;
 
 /**
- * Scores a run: means over all judged queries and over each segment. Failed and empty queries count as 0.
+ * Scores a run: means over all judged queries and over each segment. Failed queries, and queries without results, count
+ * as 0.
  *
- * @param answers in any order; answers to queries outside the set are ignored
- * @param dead ids of queries whose relevant documents are all missing; the segment `alive` contains all other queries,
- * and thus shows the scores without the dead ones
+ * @param answers results of the queries, in any order; results of queries outside the set are ignored
+ * @param dead ids of queries whose relevant documents are all missing; the segment `alive` contains all other queries
  */
 export function scoreRun(
   queries: readonly GoldenQuery[],
@@ -37,7 +37,10 @@ export function scoreRun(
   };
 }
 
-/** Returns how a run is scored: with the measures for its queries, and the gains requested in its settings. */
+/**
+ * Returns the settings with which a run is scored: the measures for its queries, plus the gains that its settings
+ * request.
+ */
 export function scoringOf(
   queries: readonly GoldenQuery[],
   { cutoffs, relevanceLevel, gains = [] }: RunSettings,
@@ -58,12 +61,14 @@ export function segmentsToScore(
     members: everything.members.filter((row) => !dead.has(queries[row]?.id ?? '')),
   };
   const hasDead = dead.size > 0 && alive.members.length > 0;
-  // A set may consist only of queries with forbidden documents, which have no scores.
+  // If all queries of a set only have forbidden documents, there is nothing to score.
   if (queries.length === 0) return { segments: [], overflow: 0 };
   return { segments: [everything, ...(hasDead ? [alive] : []), ...segments], overflow };
 }
 
-/** Mean and interval of every measure over every segment. Bootstraps take seconds for many small segments. */
+/**
+ * Mean and interval of every measure over every segment. If there are many small segments, the bootstraps take seconds.
+ */
 export function summarizeSegments({ keys, columns }: QueryScores, segments: readonly Segment[]): SegmentScore[] {
   return segments.flatMap(({ name, members }) =>
     keys.map(({ measure, k }, column) => {
@@ -94,7 +99,7 @@ export const runMeasures: readonly Measure[] = [...goldenMeasures, 'unjudged'];
 
 /**
  * Returns the measures of a run with these queries. Measures of unions are computed only if a query has steps, because
- * otherwise they would repeat recall. A query without steps then counts as one step.
+ * otherwise they would repeat recall. If they are computed, a query without steps counts as one step.
  */
 export function measuresOf(queries: readonly GoldenQuery[]): readonly Measure[] {
   return queries.some(hasSteps) ? runMeasures : runMeasures.filter((measure) => !isUnionMeasure(measure));
@@ -121,11 +126,11 @@ export function runMetricKeys(cutoffs: readonly number[], measures: readonly Mea
 }
 
 /**
- * Scores every judged query; a query with no answer, an empty result or a failure scores 0 in every measure. Uses the
- * order of the retriever; a repeated document counts once, at its first rank. The steps of a query are scored as
+ * Scores every judged query; a query that has not been run, has no results or failed scores 0 in every measure. Uses
+ * the order of the retriever; a repeated document counts once, at its first rank. The steps of a query are scored as
  * `math/ir/union.ts` defines.
  *
- * @param answers in any order; answers to queries outside the list are ignored
+ * @param answers results of the queries, in any order; results of queries outside the list are ignored
  */
 export function scoreQueries(
   queries: readonly GoldenQuery[],
@@ -166,8 +171,8 @@ export function scoresBy(
 }
 
 /**
- * Returns the part of a chunk id before the separator; the whole id if it does not contain the separator, or begins
- * with it.
+ * Returns the document id: the part of a chunk id before the separator, or the whole id if it does not contain the
+ * separator or begins with it.
  */
 export function documentOf(id: string, separator: string): string {
   const end = id.indexOf(separator);

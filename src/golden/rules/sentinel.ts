@@ -9,8 +9,8 @@ import { failedShare, type OutcomeCounts, type RunSettings } from './run.ts';
 import { classifyDifference } from './verdict.ts';
 
 /**
- * Level of the paired test. With a sentinel every five minutes on a noisy retriever, about one sentinel per day fails
- * by chance at this level.
+ * Significance level of the paired test. If a sentinel runs every five minutes on a noisy retriever, about one sentinel
+ * per day fails by chance at this level.
  */
 const SENTINEL_ALPHA = 0.01;
 /** Minimum drop of nDCG at the largest cutoff that justifies a full run. */
@@ -23,12 +23,12 @@ type SentinelVerdict =
 
 /**
  * A sentinel fails if the share of failed queries exceeds the error budget, if a forbidden document is returned, or if
- * its nDCG at the largest cutoff is at least 0.05 lower than in the last full run over the same queries (paired test, p
- * < 0.01). Equal results have a difference of exactly 0, so that a deterministic retriever on an unchanged index never
- * fails.
+ * its nDCG at the largest cutoff is at least 0.05 lower than the nDCG of the same queries in the last full run (paired
+ * test, p < 0.01). Equal results have a difference of exactly 0, so that a deterministic retriever on an unchanged
+ * index never fails.
  *
  * @param differences differences from the last full run; null if the runs share no query or no cutoff
- * @param forbidden number of forbidden documents that were returned twice
+ * @param forbidden number of forbidden documents that were returned, confirmed by a second request
  */
 export function evaluateSentinel(
   outcomes: OutcomeCounts,
@@ -56,18 +56,19 @@ export function evaluateSentinel(
 /**
  * Chooses at most `count` queries, most informative first, and returns their ids in the order of the set.
  *
- * A sentinel must detect drops. A query with score s can drop by at most s. A fault that removes the documents of a
- * share f of the queries lowers the sentinel mean by f times the mean score of its queries, so queries that always
- * score 0 detect nothing. A score that varies between runs hides a drop of the same size. Queries are therefore ordered
- * by the mean minus the standard deviation of their scores over the last full runs. Ties, such as many queries that
- * always score 1, are broken by a hash of the id, so that neighbors in the file are not chosen together.
+ * The queries must be able to show a drop. A query with score s can drop by at most s. A fault that removes the
+ * documents of a share f of the queries lowers the mean of the sentinel by f times that mean, so queries that always
+ * score 0 detect nothing. If a score varies between runs, a drop of the same size stays unnoticed. Queries are
+ * therefore ordered by the mean minus the standard deviation of their scores over the last full runs. Ties, such as
+ * many queries that always score 1, are broken by a hash of the id, so that neighbors in the file are not chosen
+ * together.
  *
- * A fault may affect a single segment. The segments therefore take turns, smallest first, and each adds its best query
- * that is not chosen yet. Queries without a segment form an additional segment.
+ * Because a fault may affect a single segment, the segments take turns, smallest first: each adds its best query that
+ * is not chosen yet. Queries without a segment form an additional segment.
  *
  * The same set, history and settings yield the same choice.
  *
- * @param history scores of the last full runs, one array per run in query order, each 0..1; at least one run
+ * @param history scores in the last full runs, 0..1: one array per run, in query order; at least one run
  * @param stale ids of queries that cannot be chosen because one of their judged documents is missing
  */
 export function chooseSentinel(
@@ -101,7 +102,7 @@ export function chooseSentinel(
   return queries.filter((_, row) => chosen.has(row)).map(({ id }) => id);
 }
 
-/** Returns the rows of each segment, smallest first; the last set contains the rows without a segment. */
+/** Returns the rows of each segment, smallest first; the last element contains the rows without a segment. */
 function linesOf(queries: readonly GoldenQuery[], { segmentKeys, maxSegments }: RunSettings): ReadonlySet<number>[] {
   const { segments } = groupBySegment(queries, segmentKeys, maxSegments);
   const inSegment = new Set(segments.flatMap(({ members }) => members));

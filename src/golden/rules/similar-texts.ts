@@ -22,7 +22,7 @@ export function wordsOf(text: string): string[] {
   return spaced.split(' ').filter((word) => word !== '');
 }
 
-/** Returns all shingles of `length` consecutive words; a shorter text is one shingle (Broder 1997). */
+/** Returns all sequences of `length` consecutive words (shingles, Broder 1997); a shorter text is one sequence. */
 export function shinglesOf(words: readonly string[], length: number): Set<string> {
   if (words.length === 0) return new Set();
   const runs = new Set<string>();
@@ -61,9 +61,8 @@ interface NearPair {
 
 /**
  * Returns all pairs of texts whose word sets have a Jaccard similarity of at least `threshold`, ordered by the index of
- * the second text, then of the first. Compares only pairs that share one of their rarest words: two sets with that
- * similarity have a word in common among the first |A| - ceil(threshold |A|) + 1 in an order of all words (prefix
- * filter, Chaudhuri, Ganti and Kaushik 2006). Texts without words match nothing.
+ * the second text, then of the first. Compares only pairs that share one of their rarest words: if all words are ordered in the same way, two sets with that similarity have a word in common among the first |A| - ceil(threshold |A|) + 1 words of each set A (prefix
+ * filter, Chaudhuri, Ganti and Kaushik 2006). A text without words is similar to no other text.
  *
  * @param threshold in (0, 1]
  */

@@ -16,7 +16,10 @@ export function unguardCell(cell: string): string {
   return GUARDED.test(cell) ? cell.slice(1) : cell;
 }
 
-/** First columns of every export. Tables of other tools keep their apostrophes. */
+/**
+ * The first column names in every CSV file that recalld exports. Apostrophes are removed only from such files, not from
+ * tables of other tools.
+ */
 export const exportedColumns = ['query_id', 'question', 'document', 'grade'] as const;
 
 /** True if a table begins with the columns of an export, whose cells are guarded. */

@@ -1,6 +1,6 @@
 /**
- * Measures how many of a golden set's relevant documents each retriever stage keeps and loses. All shares are means
- * over queries of the share of their relevant documents, like recall.
+ * Measures how many of a golden set's relevant documents each retriever stage keeps and loses. Each share is computed
+ * per query, as a share of its relevant documents like recall, and then averaged over the queries.
  */
 
 import type { GoldenQuery } from '../../core/model.ts';
@@ -55,7 +55,7 @@ export interface StagedQuery {
 /**
  * Returns the judged queries with their ranks by stage. Skips queries without a relevant document.
  *
- * @param answers with document ids in the form of the judgments, as in `stagesOf`
+ * @param answers results with document ids in the same form as in the judgments; `stagesOf` must use that form too
  * @param stagesOf stages by query id
  */
 export function stagedQueries(
@@ -84,7 +84,7 @@ export function stagedQueries(
   });
 }
 
-/** Returns null if no answer reports a stage. */
+/** Returns null if no response reports a stage. */
 export function summarizeStages(queries: readonly StagedQuery[], k: number): RunStages | null {
   const reported = queries.filter(({ stages, hasFailed }) => hasFailed || stages.size > 0);
   if (reported.every(({ hasFailed }) => hasFailed)) return null;
@@ -105,8 +105,8 @@ export function summarizeStages(queries: readonly StagedQuery[], k: number): Run
 }
 
 /**
- * Returns, for each query, the share of its relevant documents that each step loses. The final results come last.
- * Failed queries lose no documents.
+ * Returns, for each query, which share of its relevant documents each step loses; the last step is the final results.
+ * Failed queries lose no documents in any step.
  */
 export function lossesByStep(
   queries: readonly StagedQuery[],
@@ -122,7 +122,8 @@ export function lossesByStep(
 const nameOf = (names: readonly string[]): string => names.join(' and ');
 
 /**
- * Returns the stage names of each step, in the order of the answer with the most stages; parallel stages form one step.
+ * Returns the stage names of each step, in the order of the response that reports the most stages; parallel stages form
+ * one step.
  */
 function stepNames(queries: readonly StagedQuery[]): string[][] {
   const all = queries.map(({ stages }) => [...stages.values()]).toSorted((a, b) => b.length - a.length);
@@ -231,7 +232,10 @@ function timesOf(latencies: readonly number[]) {
   return { latencyP95Ms: sorted[Math.ceil(0.95 * sorted.length) - 1] ?? null, timed: sorted.length };
 }
 
-/** Returns the time of an answer outside all of its stages; undefined if a stage does not report its time. */
+/**
+ * Returns how much of a response's time was spent outside all of its stages; undefined if a stage does not report its
+ * time.
+ */
 function timeLeft({ stages, latencyMs, hasFailed }: StagedQuery, groups: readonly string[][]): number[] {
   if (latencyMs === null || hasFailed || stages.size === 0) return [];
   let left = latencyMs;

@@ -7,8 +7,8 @@ import type { QueryAnswer } from './run.ts';
 export const hasSteps = ({ steps }: GoldenQuery): boolean => steps !== undefined;
 
 /**
- * Sends a query, or its steps in order until one fails. A failed step fails the query, because an agent without the
- * results of one hop has no basis for the next hop, and a failure must never look like a smaller result.
+ * Sends a query, or its steps in order until one fails. A failed step fails the query, because an agent needs the
+ * results of one hop for the next, and a failure must never look like a shorter result list.
  *
  * @param ask sends the text of a query to the retriever
  */
@@ -27,9 +27,10 @@ export async function askInSteps(
 }
 
 /**
- * Merges the answers of the steps: rank 1 of each step, then rank 2 of each step, and so on. Each document states its
- * step, so that the ranking of each step can be restored. The latency is that of the slowest step, because latencies of
- * runs describe single requests. Stages are omitted, because their ranks apply to a single request.
+ * Merges the results of the steps: rank 1 of each step, then rank 2 of each step, and so on. Each document contains the
+ * number of its step, so that the ranking of each step can be restored. The latency is the latency of the slowest step,
+ * because the latencies in a run are those of single requests. Stages are omitted, because their ranks are valid only
+ * within the request of one step.
  */
 function uniteAnswers({ id: queryId, steps = [] }: GoldenQuery, answers: readonly QueryAnswer[]): QueryAnswer {
   const latencies = answers.flatMap(({ latencyMs }) => latencyMs ?? []);

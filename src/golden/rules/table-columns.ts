@@ -14,7 +14,7 @@ import { mayHoldGrades } from './grade-text.ts';
 import { noChoices } from './qrels-form.ts';
 import { isGuardedTable, unguardCell } from './spreadsheet-cell.ts';
 
-/** A row of a table, with the line it starts on. */
+/** A row of a table, with the number of the line on which it starts. */
 export interface TableRow extends SourcePlace {
   readonly cells: readonly string[];
   /** Columns whose JSON value is a list or an object; the cell then contains JSON text. */
@@ -34,7 +34,8 @@ export function tableRoleOf(name: string): Exclude<ColumnRole, 'iteration'> | nu
 /**
  * Assigns roles based on column names, user choices and values.
  *
- * A column with an unknown name becomes a tag only if it has one value per query, so that it cannot split a query.
+ * A column with an unknown name becomes a tag only if all rows of a query have the same value in it, because rows with
+ * different tags would become different queries.
  *
  * @throws RecalldError `file_malformed` for a table that is ambiguous or lacks a column; `usage` if the user chose a
  * column that does not exist
@@ -63,7 +64,7 @@ export function decideTableColumns(header: TableRow, rows: readonly TableRow[], 
       const role = tableRoleOf(name);
       const base = names.indexOf(name.replace(/\.\d+$/, ''));
       if (base !== -1 && base !== index && tableRoleOf(names[base] ?? '') !== null) {
-        // This is the name that pandas gives to the second of two columns with the same name.
+        // If two columns have the same name, pandas renames the second one in this way.
         throw malformed(header, twoColumns(names[base] ?? '', name));
       }
       if (role === null || chosen.roles.has(role)) unknown.push(index);
@@ -104,7 +105,7 @@ export function decideTableColumns(header: TableRow, rows: readonly TableRow[], 
     tags: tagged,
     /** How each column was read, in column order. */
     readings: names.flatMap((_, index) => readings.get(index) ?? []),
-    /** True if an apostrophe precedes cells that a spreadsheet would execute. */
+    /** True if cells that a spreadsheet would execute begin with an apostrophe, which must be removed. */
     isGuarded,
   };
 }
@@ -168,7 +169,7 @@ function isCounting(rows: readonly TableRow[], index: number): boolean {
 function twoColumns(first: string, second: string): string {
   const ways = [first, second].map((name) => `--ignore ${nameOption(name)}`);
   const ignore = first === second ? '' : `, or use ${ways.join(' or ')}`;
-  return `has two columns with the same role, ${quoted(first)} and ${quoted(second)}; rename or remove one${ignore}`;
+  return `has two columns that mean the same, ${quoted(first)} and ${quoted(second)}; rename or remove one${ignore}`;
 }
 
 /** Quotes a name for use in a command if necessary. */
@@ -212,7 +213,7 @@ function hasJudgments(cell: string): boolean {
 }
 
 /**
- * Rejects a table without a grade column if another column may contain grades.
+ * Rejects a table without a grade column if the values of another column may be grades.
  * @throws RecalldError file_malformed
  */
 function refuseHiddenGrades(
@@ -233,7 +234,10 @@ function refuseHiddenGrades(
   );
 }
 
-/** Rejects columns with an unknown name that would split a query. @throws RecalldError file_malformed */
+/**
+ * Rejects columns with an unknown name whose values differ between rows of the same query. @throws RecalldError
+ * file_malformed
+ */
 function refuseSplitting(
   header: SourcePlace,
   rows: readonly TableRow[],

@@ -73,7 +73,9 @@ export function addTableRow(
   }
 }
 
-/** Rejects nested values, except lists of documents or judgments. @throws RecalldError file_malformed */
+/**
+ * Rejects cells with nested JSON values, except lists of documents or judgments. @throws RecalldError file_malformed
+ */
 function refuseNested(nested: TableRow['nested'], readings: TableColumns['readings'], place: SourcePlace): void {
   for (const index of nested ?? []) {
     const { column = '', readAs } = readings[index] ?? {};
@@ -147,7 +149,7 @@ function documentsOf(
   if (/^\s*\[.*\]\s*$/s.test(ids)) {
     throw malformed(
       place,
-      `has a list of documents that is neither JSON nor Python, ${quoted(ids)}; write ["d1", "d2"]`,
+      `has a list of documents that is in neither JSON nor Python notation, ${quoted(ids)}; write ["d1", "d2"]`,
     );
   }
   if (/[^\s,;][,;]\s*[^\s,;]/.test(ids)) builder.warnings.count('document_separators', place);
@@ -161,7 +163,7 @@ function truthOf(column: string, text: string, place: SourcePlace): boolean {
 }
 
 /**
- * Parses the grade in a cell; with a threshold, returns 1 for grades that reach it and 0 for others.
+ * Parses the grade in a cell. With a relevance threshold, returns 1 for grades that reach it and 0 for others.
  *
  * @throws RecalldError file_malformed
  */

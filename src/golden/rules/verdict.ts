@@ -3,21 +3,21 @@ import { isProportion, type Measure } from '../../math/ir/metric-key.ts';
 import { mcnemarExact, type TestPlan } from '../../math/stats/paired-tests.ts';
 
 export interface ComparisonSettings {
-  /** Level of the two-sided test, in (0, 1). */
+  /** Significance level of the two-sided test, in (0, 1). */
   readonly alpha: number;
   /** Smallest difference that matters, >= 0; null uses `defaultMinEffect` of each measure. */
   readonly minEffect: number | null;
 }
 
 /**
- * Criteria for the comparisons that are stored with each run. Checks apply their own level and drop to these
- * comparisons.
+ * Criteria for the comparisons that are stored with each run. Checks apply their own significance level and drop to the
+ * stored differences instead.
  */
 export const storedComparison: ComparisonSettings = { alpha: 0.05, minEffect: null };
 
 /**
- * Default minimum effect: 0.03 for hit_rate and all_found, which change by whole queries and therefore vary more; 0.02
- * for all other measures.
+ * Default minimum effect: 0.03 for hit_rate and all_found, which vary more because each query scores either 0 or 1;
+ * 0.02 for all other measures.
  */
 export function defaultMinEffect(measure: Measure): number {
   return isProportion(measure) ? 0.03 : 0.02;
@@ -27,7 +27,7 @@ export function minEffectOf(measure: Measure, { minEffect }: ComparisonSettings)
   return minEffect ?? defaultMinEffect(measure);
 }
 
-/** Power at which a set counts as large enough. */
+/** Statistical power at which a set counts as large enough. */
 export const POWER = 0.8;
 
 export function testPlan({ alpha }: ComparisonSettings): TestPlan {
@@ -48,7 +48,7 @@ export interface MeasuredDifference {
   readonly difference: number;
   readonly ciLow: number;
   readonly ciHigh: number;
-  /** Two-sided p of the difference if nothing changed. */
+  /** Two-sided p of the difference under the hypothesis that nothing changed. */
   readonly p: number;
   /** Number of queries with a higher score. */
   readonly wins: number;
@@ -88,8 +88,9 @@ export function classifyDifference(measured: MeasuredDifference, settings: Compa
 }
 
 /**
- * True if more queries score lower, or higher, than chance explains: exact, two-sided sign test (McNemar's for hits).
- * Always false against the mean of reruns that varied, because one unusual pinned run would move all queries in one
+ * True if chance does not explain how many more queries score lower than higher, or higher than lower: exact, two-sided
+ * sign test (McNemar's test for hits). Always false if the run is compared with the mean of reruns that varied: `wins`
+ * and `losses` count against the pinned run alone, and if that run is unusual, nearly all queries differ in the same
  * direction.
  */
 export function isOneSided(

@@ -200,8 +200,8 @@ it('a baseline estimates its noise only from clean runs, and reports which runs 
   expect(report).toMatchObject({ runs: steady.length + 1, isDeterministic: true, warnings: [] });
   const reasons = Object.fromEntries(report.baseline.excludedRuns.map(({ runId, reason }) => [runId, reason]));
   expect(reasons).toEqual({
-    [released.id]: 'there was a deployment between it and the pinned run',
-    [outlier.id]: 'its ndcg@10 of 0.713 is far from the usual 0.813',
+    [released.id]: 'a deployment happened between it and the pinned run',
+    [outlier.id]: 'its ndcg@10 of 0.713 is far from the median 0.813 of all runs',
     [failing.id]: '1 query failed or timed out',
     [checked.id]: `it failed the check ${floor.name}`,
     [troubled.id]: `incident ${incident.rows[0]?.id} was open`,

@@ -80,14 +80,14 @@ describe('the description of the detectable drop', () => {
 
   it('is certain for a retriever that always answered identically', () => {
     expect(describePower(constant, 100, check, 24)).toBe(
-      'ndcg@10: reports every drop of at least 0.02 within 2 runs, because the retriever returned the same results in 10 runs.',
+      'ndcg@10: the check reports every drop of at least 0.02 within 2 runs, because the retriever returned the same results in 10 runs.',
     );
   });
 
   it('states the measured noise, and the drop within a day if there are enough runs', () => {
     const noise = aRerunNoise();
     expect(describePower(noise, 300, check, 24)).toMatch(
-      /^ndcg@10: with 300 queries and the noise of 10 runs, detects a drop of 0\.0\d+ within 2 runs with a probability of 80 %, and a drop of 0\.0\d+ within a day \(24 runs\)\. The threshold of the check is 0\.02\.$/,
+      /^ndcg@10: with 300 queries and the noise of 10 runs, the check detects a drop of 0\.0\d+ within 2 runs with a probability of 80 %, and a drop of 0\.0\d+ within a day \(24 runs\)\. The threshold of the check is 0\.02\.$/,
     );
     expect(describePower(noise, 300, check, 1)).not.toContain('within a day');
   });

@@ -114,7 +114,7 @@ it('rows of Ragas with document ids are distinguished from rows with document te
   const { warnings } = await read(fixture('field/ragas-ids-mixed/t.jsonl'));
   expect(warnings).toEqual([
     expect.stringContaining(
-      'Documents are named by reference_context_ids in 1 row and by their texts in 1 row, but a retriever returns either ids or texts.',
+      'Documents are identified by reference_context_ids in 1 row and by their texts in 1 row, but a retriever returns either ids or texts.',
     ),
   ]);
 });
@@ -181,7 +181,7 @@ describe('the summary of an import', () => {
     [
       'a list that cannot be read',
       'question,document\nWhy?,"array([1, 2])"\nHow?,[d1 d2]\n',
-      'neither JSON nor Python',
+      'in neither JSON nor Python notation',
     ],
     ['a header that commas and semicolons part', 'question,document,z;query;doc\na,b,c;d;e\n', 'separated by'],
   ])('does not guess the meaning of %s', async (_what, content, message) => {

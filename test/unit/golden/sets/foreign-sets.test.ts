@@ -181,7 +181,7 @@ describe('a malformed file is refused in one sentence with its line number', () 
     [
       't.jsonl',
       '{"user_input": "Why?", "reference_context_ids": ["d1"]}\n{"user_input": "How?", "reference_context_ids": []}',
-      'Line 2 of t.jsonl names no documents in reference_context_ids;',
+      'Line 2 of t.jsonl lists no documents in reference_context_ids;',
     ],
     ['t.jsonl', '{"user_input": [], "reference_contexts": []}', 'Line 1 of t.jsonl is a conversation'],
     ['t.json', '{"user_input": 1, "reference_contexts": []}', 'Line 1 of t.json has no user_input,'],

@@ -8,13 +8,21 @@ describe('a bad JSONL file is refused with its line number and a fix', () => {
     ['no JSON', '{"text": "Why?"', 'is not JSON; write one complete JSON object on each line.'],
     ['an array over many lines', '[', 'is not JSON; write one complete JSON object on each line.'],
     ['no object', '["Why?"]', 'must be a JSON object, such as {"text": "...", "relevant": ["..."]}.'],
-    ['no text', '{"relevant": ["d1"]}', 'must have either "text" or "question", or at least "steps", such as'],
+    [
+      'no text',
+      '{"relevant": ["d1"]}',
+      'must have either "text" or "question", but may omit both if it has "steps", such as',
+    ],
     [
       'text and question',
       '{"text": "a", "question": "b", "relevant": ["d1"]}',
-      'must have either "text" or "question", or at least "steps", such as',
+      'must have either "text" or "question", but may omit both if it has "steps", such as',
     ],
-    ['no judgments', '{"text": "a"}', 'must have "judgments", "relevant", "forbidden" or "no_answer", such as'],
+    [
+      'no judgments',
+      '{"text": "a"}',
+      'must have at least one of "judgments", "relevant", "forbidden" and "no_answer", such as',
+    ],
     [
       'judgments twice',
       '{"text": "a", "judgments": {}, "relevant": []}',

@@ -87,7 +87,7 @@ describe('an unknown or wrong format is refused with a fix', () => {
       both,
       '.',
       { format: 'csv' },
-      'The format csv reads one file, but FOLDER is a folder; name the file.',
+      'The format csv reads a single file, but FOLDER is a folder; name the file.',
     ],
     [
       'BEIR of a file',
