@@ -219,7 +219,7 @@ function configText(
     golden: [{ set: SET, cron: '*/2 * * * *', max_per_second: 5 }],
     checks: [
       {
-        name: 'answers unchanged',
+        name: 'results unchanged',
         measure: `rbo@${CUTOFF}`,
         below: 0.8,
         severity: 'critical',
@@ -233,7 +233,14 @@ function configText(
         min_n: minN,
       },
       ...(questions?.count === null
-        ? [{ name: 'answers as good as the baseline', regression: `ndcg@${CUTOFF}`, drop: 0.05, severity: 'critical' }]
+        ? [
+            {
+              name: `nDCG@${CUTOFF} not below baseline`,
+              regression: `ndcg@${CUTOFF}`,
+              drop: 0.05,
+              severity: 'critical',
+            },
+          ]
         : []),
     ],
   };

@@ -44,7 +44,7 @@ it('leads from a URL to a meaningful alert, without a judgment', async () => {
   onTestFinished(() => void delete process.env['RETRIEVER_X_KEY']);
   const daemon = await serve();
   const verdict = async () => {
-    const state = /recalld_check_state\{[^}]*check="answers unchanged[^}]*state="(\w+)"\} 1/;
+    const state = /recalld_check_state\{[^}]*check="results unchanged[^}]*state="(\w+)"\} 1/;
     return state.exec(await daemon.metrics())?.[1];
   };
   await waitFor(async () => (await verdict()) === 'ok');
@@ -54,5 +54,5 @@ it('leads from a URL to a meaningful alert, without a judgment', async () => {
   const nothingAsBefore = /recalld_golden_rbo\{[^}]*k="10"[^}]*\} 0\n/;
   await waitFor(async () => nothingAsBefore.test(await daemon.metrics()));
   const told = await recalld('diagnose');
-  expect(told).toMatchObject({ code: 1, stdout: expect.stringContaining('answers unchanged') });
+  expect(told).toMatchObject({ code: 1, stdout: expect.stringContaining('results unchanged') });
 }, 300_000);
