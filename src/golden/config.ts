@@ -8,9 +8,13 @@ const time = z
 export const quietHoursSchema = z
   .strictObject({
     from: time.describe('First minute of the quiet hours.'),
-    to: time.describe('First minute after the quiet hours; a time before `from` is on the next day.'),
+    to: time.describe(
+      'First minute after the quiet hours; if it is earlier than `from`, the quiet hours end on the next day.',
+    ),
   })
-  .refine(({ from, to }) => from !== to, { error: 'covers the whole day; remove `cron` instead' });
+  .refine(({ from, to }) => from !== to, {
+    error: 'covers the whole day, so the set would never run; to run it only manually, remove `cron` instead',
+  });
 
 /** @param text already validated by the schema */
 export function minuteOfDay(text: string): number {
@@ -19,9 +23,9 @@ export function minuteOfDay(text: string): number {
 }
 
 /**
- * Adds one issue per repeated name, at its element.
+ * Reports each repeated name as an issue at the list element that repeats it.
  *
- * @param field the field of each element that contains the name; omit it if the elements are the names
+ * @param field name of the field that contains the name; omit it if the elements themselves are the names
  */
 export function refuseRepeats(names: readonly string[], context: z.core.$RefinementCtx, field?: string): void {
   for (const [index, name] of names.entries()) {
@@ -30,7 +34,7 @@ export function refuseRepeats(names: readonly string[], context: z.core.$Refinem
     context.addIssue({
       code: 'custom',
       path: field === undefined ? [index] : [index, field],
-      message: `repeats "${name}" from list element ${first}; name each element once`,
+      message: `repeats "${name}" from list element ${first}; use each name once`,
     });
   }
 }

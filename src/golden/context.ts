@@ -14,7 +14,7 @@ import { createRunReads } from './sql/run-results.ts';
 import type { Timetable } from './timetable.ts';
 import type { WatchedPipeline } from './watched-pipeline.ts';
 
-/** @param by the person who makes changes, for the audit log; null for changes that recalld makes */
+/** @param by name of the user who makes changes, for the audit log; null for changes that recalld makes */
 export function goldenTables(pool: Pool, by: string | null, scope: Scope) {
   return {
     sets: createGoldenSets(pool, by, scope),
@@ -37,7 +37,7 @@ declare module '../core/context.ts' {
     evaluateChecks(pipelines?: readonly string[]): Promise<void>;
     /** Replays a run's queries with the shadows, or evaluates a shadow run. */
     followWithShadows(run: GoldenRun, pipeline: WatchedPipeline, signal: AbortSignal): Promise<void>;
-    /** Enqueues a run for the workers, at most once a minute. */
+    /** Enqueues the job that resumes a run, at most once a minute per run. */
     resume(run: GoldenRun): Promise<void>;
     /** Requests a diagnosis of a pipeline's alerts; requests with equal ids are merged. */
     diagnose(pipeline: string, id: string): Promise<void>;

@@ -81,7 +81,7 @@ export const runQueriesQuery = z.strictObject({
 });
 
 export const runQuerySchema = goldenQuerySchema.extend({
-  outcome: outcomeField.nullable().describe('Outcome of the query; null until it is answered.'),
+  outcome: outcomeField.nullable().describe('Outcome of the query; null until the query has been run.'),
   documents: z
     .array(
       z.object({
@@ -149,7 +149,7 @@ export const baselineSchema = z.object({
   note: z.string().nullable(),
   excluded_runs: z
     .array(z.object({ run_id: z.string(), reason: z.string() }))
-    .describe('Runs excluded from the noise measurement, with reasons.'),
+    .describe('Runs excluded from the measurement of retriever noise, each with the reason.'),
   pinned_at: z.iso.datetime(),
 });
 
@@ -270,7 +270,7 @@ export const goldenEndpoints: readonly Endpoint[] = [
     path: '/v1/golden-runs/{baseline}/compare/{candidate}',
     tag: 'golden',
     summary:
-      'Compare two completed runs. The response includes segments only if recalld compared these two runs when the candidate completed.',
+      'Compare two completed runs. The response includes segments only if recalld already compared these two runs when the candidate completed.',
     scope: 'read',
     pipelines: 'id',
     params: comparedRunsParams,

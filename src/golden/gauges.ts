@@ -1,4 +1,4 @@
-/** Gauges of golden sets: due runs, skipped ticks, the status of sentinels, and coverage of live traffic. */
+/** Gauges of golden sets: due times of runs, skipped ticks, the status of sentinels, and coverage of live traffic. */
 
 import type { Context } from '../core/context.ts';
 import { parseMetricKey } from '../math/ir/metric-key.ts';
@@ -60,7 +60,7 @@ export async function readScheduleGauges(
   return (now) => [...fixed, ...changing.flatMap((samplesAt) => samplesAt(now))];
 }
 
-/** Returns samples of a measurement of the latest finished run, until the run is too old to trust. */
+/** Returns samples of a measurement from the latest finished run; none if the run is too old to trust. */
 function ofEndedRun(
   { timetable }: Context,
   { name: pipeline }: WatchedPipeline,
@@ -96,7 +96,9 @@ function falseAnswerSamples(set: SetLabels, newest: Newest): GaugeSample[] {
 
 const bounded = ({ mean: value, ciLow, ciHigh }: MetricSummary) => ({ value, ciLow, ciHigh });
 
-/** Returns samples by stage, with parallel stages as one, and `failed` for losses from failed queries. */
+/**
+ * Returns samples by stage. Parallel stages count as one, and the stage `failed` stands for losses from failed queries.
+ */
 function stageSamples(set: SetLabels, { details }: Newest): GaugeSample[] {
   const { steps, lostToFailures, n } = details['stages'] as RunStages;
   return [
@@ -145,8 +147,8 @@ function skipSamples(
 }
 
 /**
- * Returns samples of the time by which a run is due. A run is overdue once the next planned run has used up its maximum
- * duration.
+ * Returns samples of the time by which a run must have completed. A run is overdue if the next planned run has not
+ * completed within its maximum duration.
  */
 function dueSamples(
   { timetable }: Context,
@@ -225,7 +227,7 @@ function seconds(date: Date): number {
   return date.getTime() / 1000;
 }
 
-/** @param pipelines of the config; stored measurements of other pipelines and sets are ignored */
+/** @param pipelines of the config; stored measurements of pipelines and sets that are not configured are ignored */
 export function liveMixGauges(pipelines: readonly WatchedPipeline[], { measurements }: MeasuredRows): GaugesAt {
   const sets = pipelines.flatMap(({ name: pipeline, golden }) =>
     golden.map(({ set }) => ({

@@ -22,7 +22,7 @@ const MAX_LANES = 16;
 export const runGoldenSetJob = defineJob({
   name: 'run-golden-set',
   does: 'Divides a golden run among workers, or runs its remaining queries, scores it and ends it.',
-  // `round` distinguishes the jobs of a run that is resumed.
+  // `round` distinguishes the jobs of a resumed run from its earlier jobs.
   payload: z.strictObject({ run_id: z.string().min(1), round: z.string().min(1).default('first') }),
   concurrency: 4,
   attempts: 3,
@@ -42,7 +42,7 @@ export const runGoldenSetJob = defineJob({
 
 export const askGoldenBatchJob = defineJob({
   name: 'ask-golden-batch',
-  does: 'Runs one batch of a golden run against the retriever, and enqueues the next batch for any free worker.',
+  does: 'Runs the queries of one batch of a golden run against the retriever, and enqueues a job for the next batch, which any worker may take.',
   payload: z.strictObject({
     run_id: z.string().min(1),
     lane: z.string().min(1),
@@ -65,7 +65,10 @@ export const askGoldenBatchJob = defineJob({
   },
 });
 
-/** Returns null if the run has ended, or if it belongs to a pipeline of another deployment, which will end it. */
+/**
+ * Returns null if the run has ended, or if its pipeline is only in the config of another recalld process, which will
+ * end the run.
+ */
 async function findRunning(context: Context, runId: string) {
   const run = await context.db.golden.runs.find(runId);
   const pipeline = run === null ? null : findAskedPipeline(context.pipelines, run.pipeline);
@@ -82,7 +85,10 @@ function enqueueBatch({ queue }: Context, runId: string, lane: string, step: num
   return queue.enqueue(askGoldenBatchJob.name, payload, `${runId}-${lane}-${step}`);
 }
 
-/** Runs the open queries of a run, ends the run unless another worker already has, and starts the follow-up work. */
+/**
+ * Runs the remaining queries of a run, ends the run unless another worker has already ended it, and starts the
+ * follow-up work.
+ */
 async function endRun(context: Context, run: GoldenRun, pipeline: WatchedPipeline, signal: AbortSignal): Promise<void> {
   const bounded = AbortSignal.any([signal, untilDeadline(context, run)]);
   if ((await runGoldenSet(context, run, pipeline, bounded)) !== 'ended') return;
@@ -107,10 +113,10 @@ async function followUp(
 ): Promise<void> {
   if (run.purpose === 'sentinel') await escalateSentinel(context, run.id, pipeline);
   else await advanceRotation(context, run, pipeline, signal);
-  // Compares only runs of the first set with the store, so that the values are comparable.
+  // Compares only runs of the first set with the store, so that values of different runs are comparable.
   const isCompared = run.purpose !== 'sentinel' && run.goldenSet === pipeline.golden[0]?.set;
-  // Runs after the checks, so that a slow store does not delay them. The diagnosis uses the comparison if it is
-  // available.
+  // The comparison with the store comes after the checks, so that a slow store does not delay them. If it has ended in
+  // time, the diagnosis uses it.
   await attemptEach(
     [
       () => context.hooks.evaluateChecks([pipeline.name]),
@@ -123,7 +129,7 @@ async function followUp(
 
 export const recoverGoldenRunsJob = defineCronJob({
   name: 'recover-golden-runs',
-  does: 'Resumes golden runs whose worker died, and fails runs past their deadline.',
+  does: 'Resumes golden runs whose worker died, and marks runs past their deadline as failed.',
   cron: '*/10 * * * * *',
   timeoutMs: 60_000,
   async handle(context: Context) {
@@ -134,7 +140,7 @@ export const recoverGoldenRunsJob = defineCronJob({
 
 const recordGoldenDocumentsJob = defineCronJob({
   name: 'record-golden-documents',
-  does: 'Stores texts of judged documents while they are in the vector store, so that replacements can be found for missing documents.',
+  does: 'Stores texts of judged documents while the documents are in the vector store, so that replacements can be found if they disappear.',
   cron: '51 * * * *',
   timeoutMs: 3_000_000,
   retainSeconds: 3600,

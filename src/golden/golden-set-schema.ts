@@ -32,22 +32,22 @@ const judgmentSchema = z
     error: 'must not have an empty "document_text"',
   });
 
-/** Validates only the structure; the rules check lengths, characters and repeats for every format. */
+/** Validates only the structure. Lengths, characters and repeats are checked by the rules, for all formats alike. */
 const goldenLineSchema = z
   .strictObject({
     id: z
       .string({ error: 'must be text' })
       .optional()
-      .describe('Query id, unique within the file. If omitted, the id is derived from text and tags.'),
+      .describe('Query id, unique within the file. If omitted, the id is derived from the text and the tags.'),
     text: z
       .string({ error: 'must be text' })
       .optional()
       .describe('The text of the query. Default: the `steps`, joined by ` / `.'),
     question: z.string({ error: 'must be text' }).optional().describe('Alias for `text`.'),
     steps: z
-      .array(z.string({ error: 'must be text in double quotes' }), { error: 'must be a list of texts' })
+      .array(z.string({ error: 'must be a string in double quotes' }), { error: 'must be a list of strings' })
       .min(1, { error: 'must not be empty' })
-      .max(goldenLimits.steps, { error: `must have at most ${goldenLimits.steps} texts` })
+      .max(goldenLimits.steps, { error: `must contain at most ${goldenLimits.steps} strings` })
       .optional()
       .describe(
         'Texts that recalld sends to the retriever in order, instead of `text`, such as the hops of a multi-hop question. The query is scored on the union of their results: `union_recall@k` and `all_found@k`.',
@@ -59,7 +59,7 @@ const goldenLineSchema = z
         { error: 'must be an object such as {"language": "en"}' },
       )
       .optional()
-      .describe('At most 32 tags; each key and value becomes a segment.'),
+      .describe('At most 32 tags; the queries with the same key and value form a segment.'),
     judgments: z
       .union([z.array(judgmentSchema), z.record(z.string(), gradeSchema)], {
         error: 'must be a list of {"document_id": "...", "grade": 1} or an object such as {"d1": 1}',
@@ -80,13 +80,13 @@ const goldenLineSchema = z
       .boolean({ error: 'must be true or false' })
       .optional()
       .describe(
-        'True if no document answers the query, so an empty result is correct. The query then needs no judgments.',
+        'True if no document answers the query, so an empty result is correct. Such a query needs no judgments.',
       ),
   })
   .refine(
     ({ text, question, steps }) =>
       (text === undefined) !== (question === undefined) || (text === undefined && steps !== undefined),
-    { error: 'must have either "text" or "question", or at least "steps"' },
+    { error: 'must have either "text" or "question", but may omit both if it has "steps"' },
   )
   .refine((line) => line.judgments === undefined || line.relevant === undefined, {
     error: 'must have either "judgments" or "relevant"',
@@ -94,7 +94,7 @@ const goldenLineSchema = z
   .refine(
     (line) =>
       line.no_answer === true || [line.judgments, line.relevant, line.forbidden].some((list) => list !== undefined),
-    { error: 'must have "judgments", "relevant", "forbidden" or "no_answer"' },
+    { error: 'must have at least one of "judgments", "relevant", "forbidden" and "no_answer"' },
   );
 
 type LineValue = z.infer<typeof goldenLineSchema>;
@@ -126,7 +126,7 @@ function judgmentsOf({ judgments, relevant = [] }: LineValue): Judgment[] {
   return Object.entries(judgments).map(([documentId, grade]) => ({ documentId, grade }));
 }
 
-/** Returns the issue for the form of judgments that the author probably meant. */
+/** Returns the issue for the kind of judgment that the author probably meant. */
 function deepest(issue: z.core.$ZodIssue): z.core.$ZodIssue {
   if (issue.code !== 'invalid_union') return issue;
   const inner = issue.errors.flat().find(({ code, path }) => path.length > 0 || code === 'unrecognized_keys');
@@ -201,7 +201,7 @@ export const goldenSetSchema = goldenSetVersionSchema.extend({
   next_cursor: nextCursor,
 });
 
-/** Queries are parsed one by one afterwards, so that an error names the query. */
+/** The schema does not validate the queries. They are parsed one by one later, so that an error names the query. */
 export const newGoldenSetSchema = z.strictObject({
   queries: z
     .array(z.unknown())
@@ -228,7 +228,7 @@ const importSummarySchema = z.object({
   tags: z.record(z.string(), z.int()).describe('Number of queries with each tag.'),
   skipped: z
     .array(z.object({ reason: z.string(), count: z.int(), first: z.string() }))
-    .describe('Skipped rows, queries and judgments by reason, with the place of the first one for each reason.'),
+    .describe('Number of skipped rows, queries and judgments by reason, each with the place of the first one.'),
 });
 
 export const importedGoldenSetSchema = goldenSetVersionSchema.extend({

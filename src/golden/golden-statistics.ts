@@ -33,7 +33,7 @@ import {
 import { type StagedQuery, summarizeStages } from './rules/stages.ts';
 import { type ComparisonSettings, storedComparison } from './rules/verdict.ts';
 
-/** Results of two retrievers for the same queries at about the same time. */
+/** Results of two retrievers for the same queries, requested at about the same time. */
 export interface AnsweredPair {
   readonly before: readonly QueryAnswer[];
   readonly after: readonly QueryAnswer[];
@@ -60,7 +60,7 @@ export const goldenTasks = {
 const QUERIES_PER_TURN = 250;
 
 /**
- * Runs bootstraps and randomization tests in worker threads. Queries are scored in this thread, 250 at a time, because
+ * Runs bootstraps and randomization tests in worker threads. Scores queries in this thread, 250 at a time, because
  * copying the results to another thread would take as long as scoring them.
  */
 export function createGoldenStatistics(pool: ThreadPool<typeof goldenTasks>) {
@@ -97,7 +97,7 @@ export function createGoldenStatistics(pool: ThreadPool<typeof goldenTasks>) {
       return differencesOf(pair, await pool.run('compareRuns', { runs, settings: storedComparison }, signal));
     },
     /**
-     * Compares several pairs of runs over the same queries, using each query's mean over the pairs.
+     * Compares several pairs of runs over the same queries, using the mean score of each query over the pairs.
      *
      * @param pairs at least one
      */
@@ -131,7 +131,7 @@ export function createGoldenStatistics(pool: ThreadPool<typeof goldenTasks>) {
   };
 }
 
-/** Computes in the same process, for commands, which have no other work to delay. */
+/** Computes in the same thread. For commands, which have no other work that this could delay. */
 export const statisticsOfCommands: GoldenStatistics = {
   scoreRun: async (queries, answers, settings, dead) => scoreRun(queries, answers, settings, dead),
   summarizeStages: async (queries, k) => summarizeStages(queries, k),
@@ -171,7 +171,7 @@ function pairsCompared(metrics: readonly MetricComparison[], runs: number, noise
     metric,
     /** Number of pairs. */
     runs,
-    /** Standard deviation of a query's difference between pairs; null for one pair. */
+    /** Standard deviation of the differences of the same query between pairs; null if there is one pair. */
     noise,
   };
 }
@@ -210,7 +210,7 @@ async function scoreInTurns(
 
 /**
  * Statistics of golden runs. The seeds are fixed, so that every implementation returns the same digits. The daemon
- * computes in threads. Every call then rejects with the reason of `signal` when it aborts, and with RecalldError
+ * computes in threads. Calls on threads reject with the reason of `signal` when it aborts, and with RecalldError
  * overloaded if too many calls are already waiting.
  */
 export type GoldenStatistics = ReturnType<typeof createGoldenStatistics>;

@@ -12,7 +12,7 @@ const goldenHelp: Record<ScoreMeasure, string> = {
   ndcg: 'Mean nDCG at k, with gain = grade. The ideal ranking contains all judged documents',
   ndcg_exp: 'Mean nDCG at k, with gain = 2^grade - 1. The ideal ranking contains all judged documents',
   recall: 'Mean share of the relevant documents found in the top k',
-  precision: 'Mean number of relevant documents in the top k divided by k',
+  precision: 'Mean precision at k: the number of relevant documents in the top k, divided by k',
   map: 'Mean average precision at k. The sum of precisions is divided by the number of relevant documents',
   f1: 'Mean F1 at k, the harmonic mean of precision and recall of each query',
   union_recall:
@@ -37,7 +37,7 @@ const scoreHelp = Object.fromEntries(
 export const goldenMetrics = {
   ...boundedGauges(scoreHelp, scored),
   recalld_golden_judged_ratio: storedGauge(
-    'Mean share of the top k documents that are judged. A drop means new, unjudged documents, not necessarily worse documents.',
+    'Mean share of the top k documents that are judged. A drop means that new, unjudged documents are returned; they are not necessarily worse.',
     scored,
   ),
   recalld_golden_stale_labels_ratio: storedGauge(
@@ -49,7 +49,7 @@ export const goldenMetrics = {
     golden,
   ),
   recalld_golden_forbidden_results: storedGauge(
-    'Forbidden documents returned by the latest finished run, confirmed by a second request. Absent if the set forbids no documents, or if the run did not test them.',
+    'Forbidden documents returned by the latest finished run, confirmed by a second request. Absent if the set forbids no documents, or if the run did not test for them.',
     golden,
   ),
   ...boundedGauges(
@@ -66,9 +66,9 @@ export const goldenMetrics = {
   ...boundedGauges(
     {
       recalld_golden_stage_recall:
-        'Mean share of the relevant documents that a stage of the retriever passes on, in the latest completed run. For the final results, only the first k count (the largest cutoff). Absent if the retriever reports no stages.',
+        'Mean share of the relevant documents that a stage of the retriever passes on, in the latest completed run. For the final results, only the first k documents count (k is the largest cutoff). Absent if the retriever reports no stages.',
       recalld_golden_stage_lost_ratio:
-        'Mean share of the relevant documents in the input of a stage that the stage drops. The first stage counts documents that it never finds; `failed` counts documents of failed queries. All losses and the recall of the final results sum to 1.',
+        'Mean share of the relevant documents of a query that a stage receives but does not pass on. The first stage counts documents that it never finds; `failed` counts documents of failed queries. All losses and the recall of the final results sum to 1.',
     },
     [...golden, 'stage'],
   ),
@@ -87,14 +87,14 @@ export const goldenMetrics = {
   ...boundedGauges(
     {
       recalld_golden_context_characters:
-        'Mean number of characters in the texts returned per golden query in the latest finished run, over results in which every document has a text. Absent if the retriever returns no texts.',
+        'Mean number of characters in the texts returned per golden query in the latest finished run, over queries for which the retriever sent the text of every returned document. Absent if the retriever returns no texts.',
       recalld_golden_context_repeated_ratio:
-        'Mean share of the text returned for a golden query that repeats an earlier document of the same query (five-word sequences), over results in which every document has a text.',
+        'Mean share of the text returned for a golden query that repeats an earlier document of the same query (five-word sequences), over queries for which the retriever sent the text of every returned document.',
     },
     golden,
   ),
   recalld_golden_context_queries: storedGauge(
-    'Number of results in recalld_golden_context_characters and recalld_golden_context_repeated_ratio (their n).',
+    'Number of queries in recalld_golden_context_characters and recalld_golden_context_repeated_ratio (their n).',
     golden,
   ),
   ...boundedGauges(
@@ -146,7 +146,7 @@ export const goldenMetrics = {
   ),
   recalld_golden_ticks_skipped_total: {
     type: 'counter',
-    help: 'Planned runs that were not started, by reason. Counted in the database, so the value survives restarts and is the same on every replica.',
+    help: 'Planned runs that were not started, by reason. The count is stored in the database, so it survives restarts and is the same on every replica.',
     labels: [...golden, 'purpose', 'reason'],
     source: 'stored',
   },
@@ -167,7 +167,7 @@ export const goldenMetrics = {
     golden,
   ),
   recalld_golden_sentinel_interval_seconds: storedGauge(
-    'Longest scheduled gap between two sentinels. If no sentinel completes for 3 times this gap, the status is no_data.',
+    'Longest scheduled gap between two sentinels. If no sentinel completes for 3 times this gap, the sentinel status is no_data.',
     golden,
   ),
   recalld_golden_sentinel_expected_by_timestamp_seconds: storedGauge(
@@ -183,5 +183,8 @@ export const goldenMetrics = {
     '1 if the latest scores are too old to trust and therefore not exported, otherwise 0.',
     golden,
   ),
-  recalld_golden_segments_overflow: storedGauge('Segments merged into `other` in the latest completed run.', golden),
+  recalld_golden_segments_overflow: storedGauge(
+    'Number of segments that were merged into `other` in the latest completed run.',
+    golden,
+  ),
 } as const satisfies Record<string, MetricDefinition>;

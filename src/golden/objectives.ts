@@ -13,7 +13,10 @@ import {
   ratio,
 } from '../platform/metrics/alert-rules.ts';
 
-/** Window pairs, each with the share of the budget that may be spent within the long window before an alert fires. */
+/**
+ * Pairs of a long and a short window, each with the share of the error budget that may be spent within the long window
+ * before an alert fires.
+ */
 const pairs = [
   { budgetShare: 0.02, short: '5m', long: '1h', longHours: 1, severity: 'critical' },
   { budgetShare: 0.05, short: '30m', long: '6h', longHours: 6, severity: 'critical' },
@@ -22,8 +25,8 @@ const pairs = [
 ] as const;
 
 /**
- * Returns the pairs of windows that can fire for an objective. In the worst case, all queries are bad. This spends the
- * budget 1 / (1 - target) times too fast, so a pair with factor x (1 - target) of 1 or more could never fire.
+ * Returns the pairs of windows that can fire for an objective. Even if all queries are bad, the budget is spent only 1
+ * / (1 - target) times too fast. A pair whose burn rate is at least that could never fire.
  *
  * @param target share of good queries, in (0, 1)
  * @param windowDays number of days that the budget covers
@@ -34,19 +37,19 @@ export function burnRates(target: number, windowDays: number) {
     return { ...pair, factor, ratio: round(factor * (1 - target)) };
   });
   return {
-    /** Burn rates, as multiples of the rate that spends exactly the error budget, with their windows. */
+    /** Burn rates with their windows. A burn rate is a multiple of the rate that spends exactly the error budget. */
     possible: rates.flatMap(({ ratio, ...rate }) => (ratio < 1 ? [rate] : [])),
     /** One sentence for each pair of windows that could never fire. */
     refused: rates
       .filter(({ ratio }) => ratio >= 1)
       .map(({ factor, long, ratio }) => {
         const needed = Math.ceil((1 - 1 / factor) * 1000) / 10;
-        return `The objective of ${target} cannot be watched at a burn rate of ${factor} over ${long}: ${round(ratio * 100)} % of the queries would have to be bad. A burn rate alert requires an objective above ${needed} %.`;
+        return `The objective of ${target} cannot be monitored at a burn rate of ${factor} over ${long}: ${round(ratio * 100)} % of the queries would have to be bad. A burn rate alert requires an objective above ${needed} %.`;
       }),
   };
 }
 
-/** Rounds away binary fractions such as 14.399999999999999. */
+/** Rounds away binary rounding errors, as in 14.399999999999999. */
 function round(value: number): number {
   return Number(value.toPrecision(10));
 }
@@ -64,7 +67,7 @@ export function objectivesGroup({ pipelines }: RuleSettings): RuleGroup {
   };
 }
 
-/** Returns one sentence for each burn rate, or each whole objective, that no rule can watch. */
+/** Returns one sentence for each burn rate, or for each whole objective, that no alert rule can monitor. */
 export function objectiveProblems({ pipelines, latencyBuckets }: Pick<RuleSettings, 'pipelines' | 'latencyBuckets'>): {
   readonly impossible: readonly string[];
   readonly omitted: readonly string[];

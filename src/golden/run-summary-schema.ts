@@ -18,7 +18,9 @@ export const metricSchema = z.object({
   ci_high: z
     .number()
     .nullable()
-    .describe('Upper bound of the 95 % CI. Null for cg and dcg of a single query, which have no upper bound.'),
+    .describe(
+      'Upper bound of the 95 % CI. Null for cg and dcg of a single query, because these measures have no upper limit.',
+    ),
   ci_method: z.enum(['bca', 't', 'wilson']),
 });
 
@@ -45,7 +47,9 @@ const metricComparisonSchema = z.object({
   p: z
     .number()
     .exactOptional()
-    .describe('The p-value that decides the verdict, if it is not `p_randomization`. It accounts for retriever noise.'),
+    .describe(
+      'The p-value that decides the verdict; omitted if it is `p_randomization`. It accounts for retriever noise.',
+    ),
   mcnemar_p: z.number().exactOptional().describe("McNemar's exact p; only for hit_rate and all_found."),
   wins: count,
   losses: count,
@@ -73,13 +77,13 @@ export const comparedShape = {
 
 const comparedSchema = z.object(comparedShape);
 
-/** Fields that describe the power of a regression check. */
+/** Fields that describe which drops a regression check can detect. */
 export const detectableShape = {
   smallest_detectable_drop: z
     .number()
     .nullable()
     .describe('Drop that a regression check detects in one run with a probability of 0.8; null for other checks.'),
-  blind: z.boolean().describe('True if the check passes but would miss a drop of twice its threshold.'),
+  blind: z.boolean().describe('True if the check passes but could miss a drop of twice its threshold.'),
 };
 
 export const checkResultSchema = z.object({
@@ -136,10 +140,12 @@ export const runSummarySchema = z.object({
   status: runStatusField,
   reason: z.string().nullable().describe('Why the run is void or failed, or why a sentinel failed.'),
   cause: z.string().nullable().describe('Why the run started outside its schedule.'),
-  warnings: z.array(z.string()).describe('Likely mistakes in the config or the set, based on the results.'),
+  warnings: z
+    .array(z.string())
+    .describe('Sentences about likely mistakes in the config or the set, found in the results.'),
   provisional: z
     .boolean()
-    .describe('True while the run is in progress; metrics then cover the queries answered so far.'),
+    .describe('True while the run is in progress; metrics then cover only the queries that have been run so far.'),
   started_at: z.iso.datetime(),
   finished_at: z.iso.datetime().nullable(),
   queries: z.object({
@@ -148,15 +154,15 @@ export const runSummarySchema = z.object({
     empty: count,
     error: count,
     timeout: count,
-    stale: count.nullable().describe('Queries whose relevant documents are all superseded.'),
+    stale: count.nullable().describe('Number of queries whose relevant documents are all superseded.'),
   }),
   failure: z
     .object({
       explanation: z.string().describe('One sentence with the error and the numbers.'),
       code: z.string().describe('Code of the first error: `connection_refused`, `http_500`, `timeout`.'),
-      queries: count.describe('Queries that failed with this code.'),
-      others: count.describe('Queries that failed with another code.'),
-      not_asked: count.describe('Queries that were not sent because the retriever was down.'),
+      queries: count.describe('Number of queries that failed with this code.'),
+      others: count.describe('Number of queries that failed with another code.'),
+      not_asked: count.describe('Number of queries that were not sent because the retriever was down.'),
     })
     .nullable()
     .describe('The first error and its frequency; null if no query failed.'),
@@ -172,7 +178,7 @@ export const runSummarySchema = z.object({
     lost: count
       .nullable()
       .describe(
-        'Number of documents that are missing from the store without a replacement. They count as 0 in comparisons.',
+        'Number of documents that are missing from the store without a replacement. They count as not found in scores and comparisons.',
       ),
     reason: z.string().nullable().describe('Why the store could not be probed.'),
   }),
@@ -185,7 +191,9 @@ export const runSummarySchema = z.object({
     .describe('Forbidden documents that were returned and confirmed by a second request, sorted by rank.'),
   no_answer: z
     .object({
-      false_answer_ratio: z.number().describe('Share of the unanswerable queries that returned documents or failed.'),
+      false_answer_ratio: z
+        .number()
+        .describe('Share of the unanswerable queries for which the retriever returned documents or failed.'),
       n: count,
       ci_low: z.number(),
       ci_high: z.number(),
@@ -193,7 +201,9 @@ export const runSummarySchema = z.object({
       answered: count,
       worst: z
         .array(z.object({ query: z.string(), documents: count, score: z.number().nullable() }))
-        .describe('At most 50 queries with their highest scores, sorted by the number of returned documents.'),
+        .describe(
+          'At most 50 of these queries, those with the most documents first, each with the highest score of its documents.',
+        ),
     })
     .nullable()
     .describe(
@@ -213,7 +223,7 @@ export const runSummarySchema = z.object({
 type DeepReadonly<T> = T extends object ? { readonly [Key in keyof T]: DeepReadonly<T[Key]> } : T;
 
 export type MetricJson = DeepReadonly<z.infer<typeof metricSchema>>;
-/** JSON of a metric comparison. A bound of dcg is null if there are too few queries to compute it. */
+/** JSON of a metric comparison. A bound of dcg is null if a single query does not suffice to compute it. */
 export type MetricComparisonJson = DeepReadonly<z.infer<typeof metricComparisonSchema>>;
 /** Printed by `compare --json`. */
 export type ComparisonJson = DeepReadonly<z.infer<typeof comparisonSchema>>;

@@ -6,15 +6,15 @@ import type { GoldenSchedule } from './watched-pipeline.ts';
 
 const EIGHT_DAYS_MS = 8 * DAY_MS;
 /**
- * Maximum number of consecutive ticks in quiet hours that are skipped. At one tick per minute, this is more than three
- * days.
+ * Maximum number of consecutive ticks in quiet hours that are skipped. With one tick per minute, this many ticks take
+ * more than three days.
  */
 const MAX_QUIET = 5000;
 const YEAR_MS = 366 * DAY_MS;
 
 export type Timetable = ReturnType<typeof createTimetable>;
 
-/** Computes each gap between scheduled runs once, because gaps depend only on the schedule. */
+/** Computes the longest gap of each schedule only once, because it depends on nothing else. */
 export function createTimetable(now: Date) {
   const gaps = new Map<string, number>();
   const gapOf = (cron: Cron, quiet: GoldenSchedule['quietHours']): number => {
@@ -39,7 +39,9 @@ export function createTimetable(now: Date) {
     /** Longest gap between two full runs; null for a set with no schedule. */
     intervalSeconds: ({ cron, quietHours }: GoldenSchedule) => (cron === null ? null : gapOf(cron, quietHours)),
     sentinelIntervalSeconds: ({ sentinel }: GoldenSchedule) => (sentinel === null ? null : gapOf(sentinel.cron, [])),
-    /** Time of the next run; null for a set with no schedule, or if every tick is in the quiet hours. */
+    /**
+     * Time of the next scheduled run; null for a set with no schedule, or if all of its ticks are in the quiet hours.
+     */
     nextRun({ cron, quietHours }: GoldenSchedule, after: Date): Date | null {
       if (cron === null) return null;
       let tick = after;

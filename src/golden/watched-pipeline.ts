@@ -1,4 +1,4 @@
-/** Configured pipelines with open connections, and their golden schedules. */
+/** Configured pipelines with their open connections and golden schedules. */
 import type { GoldenCheck } from '../checks/rules/golden-checks.ts';
 import type { ThresholdCheck } from '../checks/rules/threshold.ts';
 import type { Retriever } from '../connectors/retrievers/retriever.ts';
@@ -19,13 +19,21 @@ export interface WatchedPipeline extends ProbedPipeline {
   readonly checks: readonly GoldenCheck[];
   /** Checks on measures other than golden scores. */
   readonly thresholds: readonly ThresholdCheck[];
-  /** Isolation rules for the documents that a segment's queries may return; also evaluated on golden run results. */
+  /**
+   * Rules that restrict which documents the queries of a segment may return. They are also evaluated on results of
+   * golden runs.
+   */
   readonly isolation: readonly ParsedRule[];
-  /** Candidate retrievers that may replace the pipeline's retriever, and that replay its queries invisibly to users. */
+  /**
+   * Candidates to replace the pipeline's retriever. They run the same queries as the pipeline, but users never see
+   * their results.
+   */
   readonly shadows: readonly Shadow[];
   /** Name of the pipeline that this pipeline shadows; null for a pipeline with users. */
   readonly shadowOf: string | null;
-  /** Fingerprints that come from the config alone; if absent, fingerprints are observed from the components. */
+  /**
+   * Fingerprints that are computed from the config alone; if absent, they are computed from what the components report.
+   */
   readonly fingerprints?: Readonly<Record<string, string>>;
   /** Closes the connections of all components. */
   close(): Promise<void>;
@@ -34,7 +42,8 @@ export interface WatchedPipeline extends ProbedPipeline {
 export interface Shadow {
   readonly name: string;
   /**
-   * Fingerprint that changes with the shadow's retriever, so that results of different retrievers are never compared.
+   * Fingerprint of the shadow's retriever. Results are compared only if it is the same, so that they come from the same
+   * retriever.
    */
   readonly fingerprint: string;
   /** Share of the sampled live queries that the shadow replays. */
@@ -45,10 +54,13 @@ export interface Shadow {
   readonly costPerCall: number;
   /** nDCG difference that the comparison should detect. */
   readonly difference: number;
-  /** Separator after the document id in chunk ids, on both sides; null compares ids unchanged. */
+  /**
+   * Separator after the document id in chunk ids, in the results of both retrievers; if null, ids are compared
+   * unchanged.
+   */
   readonly chunkSeparator: string | null;
   /**
-   * Number of top documents in each list that the judge of live queries grades; if null, the judge grades only
+   * Number of top documents from each retriever that the judge of live queries grades; if null, the judge grades only
    * documents that users saw.
    */
   readonly judgedDepth: number | null;
@@ -59,7 +71,7 @@ export interface Shadow {
   readonly asked: WatchedPipeline;
 }
 
-/** Returns a name that no configured pipeline can have. */
+/** Returns the name of a shadow's pipeline, which no configured pipeline can have. */
 export function shadowPipelineName(pipeline: string, shadow: string): string {
   return `${pipeline}~${shadow}`;
 }
@@ -83,11 +95,11 @@ export interface GoldenSchedule {
   /** Maximum number of queries per day; null for no limit. */
   readonly maxQueriesPerDay: number | null;
   /**
-   * Number of ticks at which a new version runs alongside the old one before it takes over. With 0, the new version
-   * takes over immediately.
+   * Number of ticks at which a new version of the set runs alongside the old one before it takes over. If it is 0, the
+   * new version takes over immediately.
    */
   readonly rotationRuns: number;
-  /** Retention time for the answers of the set's runs. */
+  /** How long the query results of the set's runs are kept. */
   readonly keepAnswersMs: number;
   readonly settings: RunSettings;
 }
@@ -140,8 +152,7 @@ export function scheduleOf(pipeline: WatchedPipeline, set: string): GoldenSchedu
 }
 
 /**
- * Returns the combined limits for all callers of a retriever: the strictest limits among the golden sets of its
- * pipeline.
+ * Returns the limits that all callers of a retriever share: the strictest ones among the golden sets of its pipeline.
  */
 export function retrieverLimitsOf({ golden }: { readonly golden: WatchedPipeline['golden'] }): Shadow['limits'] {
   const settings = golden.length === 0 ? [defaultSettings] : golden.map((one) => one.settings);

@@ -71,11 +71,11 @@ describe('a pinned baseline', () => {
       code: 0,
       stdout: `Pinned ${first.run_id} as the baseline of faq on docs.\n`,
       stderr: expect.stringMatching(
-        /The retriever returned the same results in 3 runs(.|\n)*ndcg@10: reports every drop of at least 0\.\d+ within 2 runs/,
+        /The retriever returned the same results in 3 runs(.|\n)*ndcg@10: the check reports every drop of at least 0\.\d+ within 2 runs/,
       ) as string,
     });
     expect(await recalld('golden check --pipeline docs --set faq')).toMatchObject({
-      stdout: expect.stringContaining('Power: ndcg@10: reports every drop of at least') as string,
+      stdout: expect.stringContaining('Power: ndcg@10: the check reports every drop of at least') as string,
     });
 
     const same = await run();

@@ -167,7 +167,7 @@ describe('an empty daemon', () => {
     expect(await post([{ text: 'a' }])).toMatchObject({
       json: {
         detail: expect.stringMatching(
-          /^Line 1 of queries must have "judgments", "relevant", "forbidden" or "no_answer"/,
+          /^Line 1 of queries must have at least one of "judgments", "relevant", "forbidden" and "no_answer"/,
         ) as string,
       },
     });

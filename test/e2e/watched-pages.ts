@@ -82,7 +82,7 @@ export function describePages(watched: () => WatchedService): void {
         [`${run}?view=regressed`, 'question 1'],
         [`${run}?view=newly_empty`, 'question 39'],
         [`${run}?view=stale`, 'question 38'],
-        [`${run}?view=failed`, 'The retriever answered every query.'],
+        [`${run}?view=failed`, 'No query failed.'],
         [`${run}?from=2026-01-01T00:00&until=2026-01-02T00:00`, 'No run completed in this period'],
         [`${run}?view=regressed&against=${service.runs[1]}`, 'No query scores lower'],
         ['/pipelines/nowhere', 'The config has no pipeline "nowhere"'],

@@ -26,10 +26,10 @@ const queries = [...set, 'outcome'] as const;
 const failedShare = `sum by (pipeline, golden_set) (${maxBy(queries, 'recalld_golden_queries', { outcome: ['error', 'timeout'] })})
 / sum by (pipeline, golden_set) (${maxBy(queries, 'recalld_golden_queries')})`;
 
-/** Share of judged documents that may be lost without a ticket. */
+/** Share of judged documents that may be lost before an alert opens a ticket. */
 const LOST_SHARE = 0.02;
 
-/** Pages on a golden set, which make its warnings redundant. */
+/** Critical alerts about a golden set. While one of them fires, warnings about the same set are redundant. */
 const pages = {
   alerts: ['RecalldGoldenNotRunning', 'RecalldGoldenNotSucceeding', 'RecalldRetrieverNotAnswering'],
   on: set,
@@ -84,7 +84,7 @@ unless ${onSet} ${isRunning}`,
       silentWhile: pages,
       dashboard: 'runs',
       summary: `${name}: the latest golden run did not complete`,
-      description: `The run of ${where} that started {{ $value | humanizeDuration }} ago is void, failed or cancelled. The exported scores come from an earlier run. Run the set again.`,
+      description: `The run of ${where} that started {{ $value | humanizeDuration }} ago is void, failed or cancelled. The exported scores come from an earlier run. Fix the cause, which recalld runs show states, then run the set again.`,
     },
     {
       alert: 'RecalldRetrieverNotAnswering',
@@ -100,8 +100,8 @@ unless ${onSet} ${isRunning}`,
     {
       alert: 'RecalldRetrieverErrors',
       severity: 'warning',
-      // Suppressed while the page fires, because an outage that begins during a run also makes only part of its queries
-      // fail.
+      // Does not fire while the critical alerts fire: if an outage begins during a run, only some of its queries fail
+      // too.
       expr: `${failedShare}\n>= ${ERRORS_SHARE} < ${OUTAGE_SHARE}`,
       for: '1m',
       keepFiringFor: hold,
@@ -120,7 +120,7 @@ unless ${onSet} ${isRunning}`,
       silentWhile: pages,
       dashboard: 'runs',
       summary: `${name}: golden scores are out of date`,
-      description: `The latest completed run of ${where} started {{ $value | humanizeDuration }} ago, more than three scheduled intervals (three days for an unscheduled set). Its scores are withheld, and checks on them cannot fail.`,
+      description: `The latest completed run of ${where} started {{ $value | humanizeDuration }} ago, more than three scheduled intervals (three days for an unscheduled set). Its scores are withheld, and checks on them cannot detect a failure.`,
     },
     {
       alert: 'RecalldGoldenRunSlow',
@@ -143,7 +143,7 @@ unless ${onSet} ${isRunning}`,
       by: set,
       dashboard: 'runs',
       summary: `${name}: judged documents are missing from the vector store`,
-      description: `{{ $value | humanizePercentage }} of the judged documents in ${where} are missing from the vector store (limit 2 %), and no other document has their text. Missing documents count as 0 in every score and comparison. Re-run the indexing job for the missing documents.`,
+      description: `{{ $value | humanizePercentage }} of the judged documents in ${where} are missing from the vector store (limit 2 %), and no other document has their text. Missing documents count as not found in every score and comparison. If they were not deleted on purpose, re-run the indexing job for them; otherwise, update the judgments with recalld golden check.`,
     },
     {
       alert: 'RecalldSentinelOverdue',
@@ -154,7 +154,7 @@ unless ${onSet} ${isRunning}`,
       silentWhile: pages,
       dashboard: 'runs',
       summary: `${name}: sentinel overdue`,
-      description: `The sentinel of ${where} should have completed {{ $value | humanizeDuration }} ago. Only the next full run can detect a drop now.`,
+      description: `The sentinel of ${where} should have completed {{ $value | humanizeDuration }} ago. Until a sentinel completes, only full runs can detect a drop.`,
     },
     {
       alert: 'RecalldSegmentsOverflow',

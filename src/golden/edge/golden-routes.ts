@@ -124,7 +124,7 @@ export function addGoldenRuns(
   });
 }
 
-/** Returns the context with tables that record the caller in the audit log. */
+/** Returns the context with stores that record the caller in the audit log. */
 function actingFor(context: Context, request: FastifyRequest): Context {
   return { ...context, db: context.dbBy(keyHolder(request)) };
 }
@@ -252,7 +252,7 @@ function unknownSet(name: string, version: number | undefined, versions: readonl
   return new RecalldError('golden_set_unknown', sentence);
 }
 
-/** Signal for work that continues after the caller has disconnected. */
+/** Signal that is not aborted when the caller disconnects, for work that must continue then. */
 const never = new AbortController().signal;
 
 /** @throws RecalldError run_unknown, run_not_completed, baseline_has_failures */
@@ -289,12 +289,18 @@ export async function startRun(context: Context, name: string, goldenSet: string
     await context.queue.enqueue(runGoldenSetJob.name, { run_id: run.id }, run.id);
   } catch (error) {
     // The run is already stored, so the recovery job enqueues it once the queue is available.
-    context.logger.warn('a golden run waits for the queue', { run_id: run.id, reason: String(error) });
+    context.logger.warn('a golden run cannot be enqueued yet: the queue is unavailable', {
+      run_id: run.id,
+      reason: String(error),
+    });
   }
   return run;
 }
 
-/** Serializes comparisons. Each takes several hundred milliseconds, and many at once would delay golden runs. */
+/**
+ * Serializes comparisons. Maximum number of comparisons at the same time: each takes several hundred milliseconds, and
+ * many at once would delay golden runs.
+ */
 function oneAtATime<Args extends readonly unknown[], Result>(
   work: (...args: Args) => Promise<Result>,
 ): (...args: Args) => Promise<Result> {

@@ -14,12 +14,12 @@ import type { GoldenRuns } from '../sql/golden-runs.ts';
 import { scheduleOf, type WatchedPipeline } from '../watched-pipeline.ts';
 
 /**
- * Maximum age of a batch of answers before it is stored, so that a crash loses at most the answers from this period.
+ * Results are stored in groups that are at most this old, so that a crash loses at most the results from this period.
  */
 const FLUSH_MS = 500;
 
 /**
- * Sends every query once and stores the answers that arrive before `signal` aborts.
+ * Sends every query once and stores the results that arrive before `signal` aborts.
  *
  * @param holder identifies this caller to the throttle that all callers of the retriever share
  */
@@ -72,7 +72,7 @@ export async function answerQueries(
 /**
  * Sends every query a second time, under the same limits, and stores nothing.
  *
- * @returns the answers in order of arrival
+ * @returns the results in order of arrival
  */
 export async function reaskQueries(
   context: Context,
@@ -100,7 +100,9 @@ async function openRunThrottle(context: Context, run: GoldenRun, holder: string)
   return openThrottle(context, { pipeline: run.pipeline, holder, concurrency, maxPerSecond, usualLatencyMs });
 }
 
-/** Returns the 95th percentile of the last completed full run, or null if there is none. */
+/**
+ * Returns the 95th percentile latency of the last completed full run, in milliseconds; null if there is no such run.
+ */
 async function usualLatency(runs: GoldenRuns, run: GoldenRun): Promise<number | null> {
   const { pipeline, goldenSet } = run;
   const [last] = await runs.list({ pipeline, goldenSet, status: 'completed', before: run, limit: 1 });
@@ -119,12 +121,12 @@ const OUTAGE_MAX_WAIT_MS = 4000;
 export type AskEnd = 'asked_all' | 'gave_up';
 
 /**
- * Sends every query once, with its steps in order, and passes each answer, including failures, to `onAnswer`. After 20
- * consecutive failures, counted over all callers of the retriever, it waits before each query. After 8 more, it records
- * the remaining queries as `error` with code `not_asked`, so that an outage is reported in seconds whatever the size of
- * the set.
+ * Sends every query once, with its steps in order, and passes the results of each query, including failures, to
+ * `onAnswer`. After 20 consecutive failures, counted over all callers of the retriever, waits before each query. After
+ * 8 more, stops sending queries and records the remaining ones as `error` with the code `not_asked`, so that an outage
+ * is reported within seconds, whatever the size of the set.
  *
- * Rejects with the reason of `signal` when it aborts; answers passed on before that remain valid.
+ * Rejects with the reason of `signal` when it aborts; results that were passed on before remain valid.
  */
 export async function askRetriever(
   retriever: Retriever,
@@ -153,7 +155,7 @@ export async function askRetriever(
       const request = { text: query.text, k, tags: query.tags, withText: true, withStages: true };
       const answer = await retriever.retrieve(request, signal);
       hasFailed = answer.kind !== 'documents';
-      // Ignores the latency of a refused request, which reveals nothing about the load of the service.
+      // Ignores the latency of requests that fail with an error: it says nothing about the load of the service.
       if (answer.kind !== 'error') latencyMs = answer.latencyMs;
       return toQueryAnswer(query, answer, settings.chunkSeparator);
     } finally {
@@ -209,7 +211,7 @@ export function toQueryAnswer(query: GoldenQuery, answer: RetrieverAnswer, chunk
   }
 }
 
-/** The answer recorded for a query that was not sent because the retriever is down. */
+/** Returns what is recorded for a query that was not sent because the retriever is down. */
 export function notAsked(query: GoldenQuery): QueryAnswer {
   return {
     queryId: query.id,
@@ -229,8 +231,8 @@ export type SampledAnswers =
   | { readonly kind: 'failed'; readonly message: string };
 
 /**
- * Sends up to 20 queries from across the set, one at a time, until the first failure. Rejects only with the reason of
- * `signal`.
+ * Sends up to 20 queries, spread over the whole set, one at a time, until the first failure. Rejects only with the
+ * reason of `signal`.
  */
 export async function sampleAnswers(
   pipeline: WatchedPipeline,

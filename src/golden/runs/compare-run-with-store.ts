@@ -20,7 +20,7 @@ export async function compareRunWithStore(
   const { queries, answers, settings } = await readComparedSide(context, run);
   const k = Math.max(...settings.cutoffs);
   const found = new Map(answers.map((one) => [one.queryId, one]));
-  // Skips queries with steps, because the store can be searched for only one text.
+  // Skips queries with steps, because the store is searched with a single text per query.
   const answered = queries.flatMap(({ id, text, steps, judgments }) => {
     const answer = found.get(id);
     if (answer?.outcome !== 'ok' || steps !== undefined) return [];

@@ -27,7 +27,7 @@ import { findAskedPipeline, type WatchedPipeline } from '../watched-pipeline.ts'
 import { readCheckShifts } from './rotate-golden-set.ts';
 import { answersAsIn, compareStoredRuns, findRun, readBaselineStatistics } from './stored-runs.ts';
 
-/** Grace period: a younger run may still be waiting in the queue. */
+/** A run is resumed only if it is at least this old, because a younger run may still be waiting in the queue. */
 const GRACE_MS = 5000;
 
 /**
@@ -65,7 +65,7 @@ function reasonToFail(run: GoldenRun, now: Date, context: Context): string | nul
   return null;
 }
 
-/** The end of a run that has no scores. */
+/** Returns the end of a run that gets no scores. */
 export function endWithoutScores(status: RunEnd['status'], reason: string | null, finishedAt: Date): RunEnd {
   const nothing = {
     warnings: [],
@@ -100,12 +100,12 @@ export async function cancelGoldenRun({ db, clock }: Context, runId: string): Pr
 
 const none: ReadonlySet<string> = new Set();
 
-/** A run that has ended, and the inputs of its comparisons. */
+/** A run that is about to end, and what its comparisons need. */
 interface Conclusion {
   readonly context: Context;
   readonly run: GoldenRun;
   readonly side: ComparedSide;
-  /** Ids of queries that lost a judged document. */
+  /** Ids of the queries with a stale label, which are not compared. */
   readonly stale: ReadonlySet<string>;
   readonly fingerprints: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
@@ -186,7 +186,7 @@ async function summarizeStages({ context, run, side, signal }: Conclusion): Prom
   return context.statistics.summarizeStages(queries, Math.max(...cutoffs), signal);
 }
 
-/** Returns the fingerprints of the components that answer queries. These exclude the judge of live queries. */
+/** Returns the fingerprints of the components that determine the results, which excludes the judge of live queries. */
 async function fingerprintsOf({ db }: Context, pipeline: string): Promise<Record<string, string>> {
   const seen = await db.live.deployments.fingerprints();
   return Object.fromEntries(
@@ -216,7 +216,10 @@ async function compareWithBaseline(
     : `The run shares no query or no cutoff with its baseline ${baseline.id}. Pin a run of version ${run.goldenSetVersion} with \`recalld baselines pin\`.`;
 }
 
-/** Compares a shadow run with the pipeline run that it replays. Documents that the pipeline lost are excluded. */
+/**
+ * Compares a shadow run with the pipeline run that it replays. Queries with a stale label in the pipeline run are
+ * excluded.
+ */
 async function compareWithShadowed(conclusion: Conclusion, pipeline: string): Promise<StoredComparison | string> {
   const { context, run } = conclusion;
   const { goldenSet, goldenSetVersion: version } = run;
@@ -234,7 +237,9 @@ async function compareWithShadowed(conclusion: Conclusion, pipeline: string): Pr
   return compared ?? `The run shares no query or no cutoff with ${beside.id}.`;
 }
 
-/** Compares with the last run before a change to the store or the model; null if neither changed. */
+/**
+ * Compares with the previous completed run if the store or the model has changed since; null if neither has changed.
+ */
 async function compareWithDeployment(conclusion: Conclusion): Promise<StoredComparison | null> {
   const { context, run, fingerprints } = conclusion;
   const { pipeline, goldenSet, goldenSetVersion: version } = run;
@@ -245,7 +250,7 @@ async function compareWithDeployment(conclusion: Conclusion): Promise<StoredComp
   return compareWith(conclusion, 'deployment', before, noStatistics);
 }
 
-/** Returns true if a fingerprint changed. A component without an earlier fingerprint counts as unchanged. */
+/** Returns true if a fingerprint changed. A component that had no fingerprint before counts as unchanged. */
 function isChanged(before: Readonly<Record<string, string>>, after: Readonly<Record<string, string>>): boolean {
   return Object.entries(after).some(([part, now]) => before[part] !== undefined && before[part] !== now);
 }
@@ -267,8 +272,8 @@ function reasonToVoid(run: GoldenRun, outcomes: OutcomeCounts): string | null {
 }
 /**
  * A sentinel run stores no scores or checks, so that readers of full runs cannot mistake it for a full run. The status
- * of the run is `void` if too many queries failed. `reason` states why it failed, and is null while it passes. Queries
- * whose labels were stale in the last full run are excluded.
+ * of the run is `void` if too many queries failed. `reason` states why the sentinel failed; it is null if the sentinel
+ * passed. Queries with a stale label in the last full run are not compared.
  */
 async function finalizeSentinel(
   context: Context,
@@ -292,7 +297,7 @@ async function finalizeSentinel(
   return { ...endWithoutScores(verdict.cause === 'failures' ? 'void' : 'completed', verdict.reason, now), forbidden };
 }
 
-/** Returns the latest completed full run of the sentinel's version. */
+/** Returns the latest completed full run of the same golden set version as the sentinel. */
 async function lastFullRun(
   { db }: Context,
   { pipeline, goldenSet, goldenSetVersion: version }: GoldenRun,

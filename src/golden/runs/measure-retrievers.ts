@@ -1,5 +1,6 @@
 /**
- * Measures retrievers from finished golden runs: error ratio, latency, overlap with the pinned run, and false answers.
+ * Measures retrievers from finished golden runs: error ratio, latency, overlap with the pinned run, and documents
+ * returned for unanswerable queries.
  */
 
 import type { Context } from '../../core/context.ts';
@@ -18,28 +19,29 @@ import { failedShare, type GoldenRun, type RunStages } from '../rules/run.ts';
 const ERRORS = 'retriever_error_ratio';
 const LATENCY = 'retriever_latency_p95_seconds';
 export const FALSE_ANSWERS = 'false_answer_ratio';
-/** Recall of the first stage; the details list the documents kept and lost by every stage. */
+/** Recall of the first stage; the details contain the shares of documents that every stage keeps and loses. */
 export const CANDIDATES = 'candidates_recall';
 export const CONTEXT_CHARACTERS = 'golden_context_characters';
 export const CONTEXT_REPEATED = 'golden_context_repeated_ratio';
 /** Name of the stability measure. Checks refer to it with the cutoff: `rbo@10`. */
 export const STABILITY = 'rbo';
 const CONFIDENCE = 0.95;
-/** Number of runs that are read per set, which is more than can end between two calls. */
+/** Number of runs that are read per set; fewer runs end between two calls. */
 const RECENT = 5;
 
 /**
  * Measures the latest finished runs that have no measurement yet, under the segment `golden_set=<name>`: the share of
  * queries that failed or timed out, the p95 latency of the other queries, the overlap of their results with the pinned
- * run, and the size of the returned texts. Completed runs add each stage's recall and the false answer ratio. Cancelled
- * runs are skipped.
+ * run, and the size of the returned texts. For completed runs, also measures the recall of the first stage and the
+ * share of unanswerable queries for which documents were returned. Skips cancelled runs.
  *
  * @throws the errors of forEachPipeline
  */
 export async function measureRetrievers(context: Context): Promise<void> {
   const now = context.clock.now();
   const latest = await context.db.measurements.latest(now);
-  // Does not stop on a signal, because each set needs only a few statements, and the next checks need all sets.
+  // Does not stop on a signal, because each set takes only a few statements, and the checks that follow need the
+  // measurements of all sets.
   const unbounded = new AbortController().signal;
   await forEachPipeline(context.pipelines, unbounded, async ({ name: pipeline, golden }) => {
     for (const { set } of golden) {
@@ -116,7 +118,9 @@ function measureStages(stages: RunStages | null) {
   return [{ measure: CANDIDATES, value, n, ciLow, ciHigh, ciMethod, details: { stages } }];
 }
 
-/** Measures the size and the repetitions of the returned texts; empty if the retriever returns no texts. */
+/**
+ * Measures how long the returned texts are and how much of them is repeated; empty if the retriever returns no texts.
+ */
 function measureContexts(contexts: readonly ContextSize[]) {
   if (contexts.length === 0) return [];
   const lengths = contexts.map(({ characters }) => characters);
@@ -127,7 +131,7 @@ function measureContexts(contexts: readonly ContextSize[]) {
   ];
 }
 
-/** @param like a measure with the same range, which selects the interval method */
+/** @param like a measure with the same range of values, which determines the interval method */
 function meanOf(measure: string, values: readonly number[], like: 'dcg' | 'ndcg') {
   const { mean: value, n, ciLow, ciHigh, ciMethod } = summarize(values, like);
   return { measure, value, n, ciLow, ciHigh, ciMethod };
@@ -168,7 +172,7 @@ async function measureStability({ db }: Context, run: EndedRun) {
   return { measure: STABILITY, value, n, ciLow, ciHigh, ciMethod, details };
 }
 
-/** Number of queries with the most changed results that are listed. */
+/** Maximum number of queries in the list of the most changed results. */
 const MIN_NAMED = 5;
 /** Number of queries per turn, which takes a few milliseconds of the main thread. */
 const QUERIES_PER_TURN = 500;

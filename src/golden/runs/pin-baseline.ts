@@ -11,7 +11,7 @@ export type PinReport = Awaited<ReturnType<typeof pinRun>>;
 
 export interface PinRequest {
   readonly note: string | null;
-  /** Runs that were made for this pin; if null, the runs just before the pinned run are used. */
+  /** Reruns that were made for this pin; if null, the runs just before the pinned run are used. */
   readonly reruns: readonly GoldenRun[] | null;
   /** The person who pins the run. */
   readonly by: string;
@@ -24,8 +24,8 @@ export interface PinRequest {
  * Pins a completed run with the noise of its retriever, measured only on clean runs (`chooseCleanRuns`). With fewer
  * than three clean runs, the noise remains unknown.
  *
- * @throws RecalldError baseline_has_failures if queries of the run failed; answers_deleted if its answers were deleted,
- * because later runs could not be compared with them
+ * @throws RecalldError baseline_has_failures if queries of the run failed; answers_deleted if its results were deleted,
+ *   because later runs could not be compared with them
  */
 export async function pinRun(
   context: Context,
@@ -59,7 +59,7 @@ export async function pinRun(
     /** Number of runs that measured the noise, including the pinned run; 1 if the noise is unknown. */
     runs: measured.length,
     isDeterministic,
-    /** Sentences to show to the person who pins the run; empty for a clean run. */
+    /** Warnings for the person who pins the run, one sentence each; empty for a clean run. */
     warnings: [
       ...(own.failed > 0 ? [`${own.failed} of ${run.queriesTotal} queries of this run failed; they count as 0.`] : []),
       ...own.failedChecks.map((name) => `This run failed the check ${name}.`),
@@ -79,8 +79,8 @@ export async function unpin({ db }: Context, pipeline: string, set: string, by: 
 }
 
 /**
- * Maximum number of earlier runs. Including the pinned run, these are ten runs, for which the check is calibrated; more
- * runs would only make pinning slow.
+ * Maximum number of earlier runs that measure the noise. With the pinned run, these are ten runs, the number for which
+ * regression checks are calibrated; more runs would only slow down pinning.
  */
 const MAX_EARLIER_RUNS = 9;
 
@@ -101,7 +101,7 @@ async function measureNoise(
   return statistics.measureReruns(queries, answers, first.settings, signal);
 }
 
-/** Returns the completed runs right before this run with the same queries, store and model. */
+/** Returns the completed runs just before this run that had the same queries, store and model. */
 async function earlierReruns({ db }: Context, run: GoldenRun): Promise<GoldenRun[]> {
   const { pipeline, goldenSet } = run;
   const before = await db.golden.runs.list({

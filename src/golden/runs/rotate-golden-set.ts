@@ -1,5 +1,6 @@
 /**
- * Runs a new version of a golden set alongside the old version until it can take over without a jump in the verdicts.
+ * Runs a new version of a golden set alongside the old version until it can take over without changing the verdicts of
+ * checks.
  */
 
 import {
@@ -32,9 +33,9 @@ import type { GoldenSchedule, WatchedPipeline } from '../watched-pipeline.ts';
 import { answersAsIn, queriesOfRun, readForbiddenResults } from './stored-runs.ts';
 
 /**
- * Returns the versions of a set to run at a tick: the latest, preceded during a rotation by the version whose scores
- * are exported. A version that the pipeline has never completed begins a rotation if the set has a schedule; without a
- * schedule, the overlap would never be completed.
+ * Returns the versions of a set to run at a tick: the latest version and, during a rotation, before it the version
+ * whose scores are exported. If the set has a schedule, a version that has never completed on the pipeline begins a
+ * rotation. Without a schedule, the rotation would never end.
  */
 export async function versionsToRun(
   context: Context,
@@ -75,18 +76,19 @@ export async function readCheckShifts(
   return checkShiftsAt(all, goldenSetVersion);
 }
 
-/** Like `readCheckShifts`, from all rotations of the pipeline and set. */
+/** Like `readCheckShifts`, but takes all rotations of the pipeline and set from the caller. */
 export function checkShiftsAt(rotations: readonly GoldenRotation[], version: number): CheckShifts {
   const done = rotations.filter(({ outcome, toVersion }) => outcome === 'completed' && toVersion <= version);
   return addShifts(done.map(({ shifts }) => shifts));
 }
 
-/** Maximum number of overlapping ticks, which is more than any config needs. */
+/** Maximum number of overlapping ticks that are read; no config needs more. */
 const MAX_PAIRS = 100;
 
 /**
- * Returns the ticks at which both versions completed, newest first. A tick is excluded if the new version failed a
- * stale-labels check that the old version passed, because a version with stale labels must not take over.
+ * Returns the runs of both versions at each tick at which both completed, newest first. A tick is excluded if the new
+ * version failed a stale-labels check that the old version passed, because a version that fails such a check must not
+ * take over.
  */
 export async function overlappingRuns(
   runs: GoldenRuns,
@@ -114,9 +116,9 @@ export async function overlappingRuns(
 
 /**
  * Lets the new version take over once enough ticks have a completed run of both versions. From then on, scores of the
- * new version are exported. Thresholds shift with the level of the set, so that the same retriever gets the same
- * verdicts. Changed judgments of the same queries do not shift thresholds, because such a shift would hide a wrong
- * import. The change is recorded as a deployment with the levels on the overlap.
+ * new version are exported. Thresholds shift with the mean score of the set, so that an unchanged retriever gets the
+ * same verdicts. Changed judgments of the same queries do not shift thresholds, because such a shift would hide a wrong
+ * import. The change is recorded as a deployment, with the mean scores of both versions on the overlapping runs.
  */
 export async function advanceRotation(
   context: Context,
@@ -170,7 +172,8 @@ export async function advanceRotation(
 }
 
 /**
- * Returns the scores of the new version according to the old judgments of the same queries, or null if none changed.
+ * Returns the scores of the new version with the old judgments of the queries that both versions contain; null if none
+ * of these judgments changed.
  */
 async function scoresAsBefore(
   context: Context,
@@ -190,7 +193,7 @@ async function readBaselineComparison(runs: GoldenRuns, { id }: GoldenRun): Prom
   return baseline === undefined ? null : toCompared(id, baseline);
 }
 
-/** Evaluates the checks of the next exported run with the shifted thresholds. */
+/** Evaluates the checks of the run that is exported next with the shifted thresholds. */
 async function reevaluateChecks(
   runs: GoldenRuns,
   checks: readonly GoldenCheck[],
@@ -219,7 +222,7 @@ async function reevaluateChecks(
     forbidden,
     shifts,
   });
-  // Checks that use neither scores nor a comparison keep their verdicts.
+  // Checks that depend on neither scores nor a comparison keep their verdicts.
   return evaluated.map((check) =>
     check.verdict === 'no_data' ? (before.find(({ name }) => name === check.name) ?? check) : check,
   );

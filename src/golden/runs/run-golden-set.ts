@@ -1,6 +1,6 @@
 /**
- * Executes golden runs. A run starts with a fixed set version and settings. Workers then run its open queries, batch by
- * batch or all at once, score them and end the run. Idempotent and resumable.
+ * Executes golden runs. A run starts with a fixed set version and settings. Workers then run its remaining queries,
+ * batch by batch or all at once, score the run and end it. Idempotent and resumable.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -21,18 +21,19 @@ const BATCH_LEASE_SECONDS = 10;
 const BATCH_RENEWAL_MS = 1000;
 
 /**
- * Work that remains in a run. `more`: unclaimed batches. `others`: only batches claimed by other workers. `nothing`:
- * the run can be ended.
+ * Work that remains in a run. `more`: unclaimed batches. `others`: only batches that other workers have claimed.
+ * `nothing`: the run can be ended.
  */
 type RunRemainder = 'more' | 'others' | 'nothing';
 
 const BATCH_LOST = new Error('the run has ended, or another worker took over the batch');
 
 /**
- * Claims one batch and runs its queries that have no stored answer. If this worker dies, another worker takes over the
- * batch when its lease expires. If the retriever is down, the remaining queries are recorded as `not_asked`.
+ * Claims one batch and runs the queries in it whose results are not stored yet. If this worker dies, another worker
+ * takes over the batch when its lease expires. If the retriever is down, the remaining queries are recorded as
+ * `not_asked`.
  *
- * @param lane distinguishes concurrent callers in the same worker
+ * @param lane distinguishes concurrent calls in the same worker
  * @throws the reason of `signal`
  */
 export async function askGoldenBatch(
@@ -86,8 +87,8 @@ async function askClaimed(
 }
 
 /**
- * Records all open queries as `not_asked`, including queries in flight on other workers, whose answers then arrive too
- * late.
+ * Records all remaining queries as `not_asked`, including queries that other workers have already sent; their results
+ * arrive too late and are not stored.
  */
 async function giveUp(context: Context, run: GoldenRun): Promise<void> {
   const queries = await queriesOfRun(context.db.golden.sets, run);
@@ -101,7 +102,7 @@ async function giveUp(context: Context, run: GoldenRun): Promise<void> {
 }
 
 const LEASE_SECONDS = 15;
-/** Interval at which the lease is renewed. A run that was cancelled elsewhere stops within this time. */
+/** Interval at which the lease is renewed. If another process cancels the run, this worker stops within this time. */
 const LEASE_RENEWAL_MS = 4000;
 
 export interface RunProgress {
@@ -113,8 +114,8 @@ export interface RunProgress {
 type RunGoldenSetOutcome = 'ended' | 'held_elsewhere';
 
 /**
- * Claims the run, runs its open queries, and ends it. If this worker dies, the next call continues after the stored
- * answers. If `signal` aborts, the lease is released and the run stays `running`.
+ * Claims the run, runs its remaining queries, and ends it. If this worker dies, the next call runs only the queries
+ * whose results are not stored yet. If `signal` aborts, the lease is released and the run stays `running`.
  *
  * @throws the reason of `signal`
  */
@@ -216,7 +217,7 @@ async function answerOpenQueries(
   );
 }
 
-/** Why a run starts; `manualRun` is a full run of the latest version. */
+/** Why and for what a run starts. `manualRun` is the reason of a full run that a user starts. */
 export type RunReason = Pick<NewRun, 'trigger' | 'scheduledFor' | 'purpose' | 'cause' | 'queryIds'>;
 
 export const manualRun: RunReason = {
@@ -228,8 +229,8 @@ export const manualRun: RunReason = {
 };
 
 /**
- * Creates a manual run of the latest version of the set. Until that version has taken over from an older one, recalld
- * shows the run but does not export its scores.
+ * Creates a manual run of the latest version of the set. While a rotation to that version is open, recalld shows the
+ * run but does not export its scores.
  *
  * @returns the id of the run
  * @throws RecalldError golden_set_unknown, golden_set_empty

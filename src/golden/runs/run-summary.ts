@@ -19,7 +19,7 @@ import { comparedJson } from './comparison-json.ts';
 import { metricsOf } from './score-json.ts';
 import { answersAsIn, queriesOfRun, readComparedSide } from './stored-runs.ts';
 
-/** Schema of the run's own fields. Comparisons are computed only when a caller reads them. */
+/** Schema of the fields of the run itself. Comparisons are computed only when a caller reads them. */
 const ownSummarySchema = runSummarySchema.omit({ baseline: true, deployment: true });
 const scoresSchema = runSummarySchema.pick({ metrics: true, segments: true });
 
@@ -65,8 +65,8 @@ function withRatio(results: NoAnswerResults) {
 }
 
 /**
- * Like `summarizeRun`, but for a run in progress. The summary has the scores of the queries answered so far, and no
- * verdict.
+ * Like `summarizeRun`, but for a run in progress. The summary has the scores of the queries that have been run so far,
+ * and no verdict.
  */
 export async function summarizeRunSoFar(
   context: Context,
@@ -100,7 +100,7 @@ export type RunQuery = Awaited<ReturnType<typeof readRunQueries>>['page'][number
  * @param outcome returns only queries with this outcome
  * @param orderBy sorts by this metric, lowest first, ties by id; null uses the order of the set
  * @param from index of the first query of the page
- * @returns one page of queries, and the total number selected
+ * @returns one page of queries, and the total number of queries with this outcome
  */
 export async function readRunQueries(
   context: Context,
@@ -123,7 +123,7 @@ export async function readRunQueries(
     total: ordered.length,
     page: page.map((query, row) => ({
       query,
-      /** Its answer; null until it is answered. */
+      /** The results of the query; null until it has been run. */
       answer: answerOf.get(query.id) ?? null,
       /** Scores by metric key. */
       scores: scoresOf(keys, columns, row),
@@ -155,7 +155,7 @@ function scoresOf(
 }
 
 /**
- * @param against the run that queries are compared with; null for none
+ * @param against the run with which queries are compared; null for none
  * @param key the metric of the listed scores
  * @param from index of the first query of the page
  * @returns one page of queries, and the total number in the view
@@ -181,7 +181,9 @@ export async function readRunTable(
   return { page: listed.slice(from, from + limit), total: listed.length };
 }
 
-/** `queries` is null if both runs use the same version, because the caller already has its list. */
+/**
+ * `queries` is null if both runs use the same set version, because the caller already has the queries of that version.
+ */
 async function readOther(context: Context, run: GoldenRun, against: GoldenRun) {
   const isSame =
     run.goldenSet === against.goldenSet &&

@@ -1,5 +1,5 @@
 /**
- * Converts scores to the JSON that commands print and the API returns. This file has few imports, because they delay
+ * Converts scores to the JSON that commands print and the API returns. This file has few imports, because imports delay
  * the start of `recalld eval`.
  */
 

@@ -31,8 +31,8 @@ import type { GoldenSets } from '../sql/golden-sets.ts';
 /**
  * Compares two runs over the queries that are in both set versions, except the queries in `stale`.
  *
- * @param side the queries and answers of the candidate if the caller has them; null to read them
- * @returns null if the runs share no query or no cutoff, or if the answers of the baseline were deleted
+ * @param side the queries of the candidate and their results, if the caller has them; null to read them
+ * @returns null if the runs share no query or no cutoff, or if the results of the baseline were deleted
  */
 export async function compareStoredRuns(
   context: Context,
@@ -68,7 +68,7 @@ export async function readBaselineStatistics(
     : { noise, means, accepted: await db.golden.runs.accepted(baseline, at) };
 }
 
-/** Reads the judged queries of a run, and their answers. */
+/** Reads the judged queries of a run, and their results. */
 export async function readComparedSide(context: Context, run: GoldenRun): Promise<ComparedSide> {
   const [queries, answers] = await Promise.all([
     queriesOfRun(context.db.golden.sets, run),
@@ -78,7 +78,7 @@ export async function readComparedSide(context: Context, run: GoldenRun): Promis
 }
 
 /**
- * Called before every read of answers, because deleted answers would otherwise look like empty answers.
+ * Must be called before results are read, because deleted results would otherwise look like empty results.
  *
  * @throws RecalldError answers_deleted
  */
@@ -86,14 +86,14 @@ export function assertAnswers(run: GoldenRun): void {
   if (run.answersDeletedAt !== null) throw new RecalldError('answers_deleted', describeDeletedAnswers(run));
 }
 
-/** The sentence for a run whose answers were deleted. */
+/** Returns the message about a run whose results were deleted. */
 export function describeDeletedAnswers({ id, startedAt }: GoldenRun): string {
   const day = startedAt.toISOString().slice(0, 10);
   return `The results of the run ${id} of ${day} were deleted after the retention time (golden[].keep_answers in the config); its scores are kept. Results of baselines, of runs in incidents, and of the first and last run of each day are kept.`;
 }
 
 /**
- * Reads the answers of another run, with document ids in the form that this run uses.
+ * Reads the results of another run, with document ids in the form that this run uses (chunks or whole documents).
  *
  * @throws RecalldError answers_deleted
  */
@@ -140,10 +140,10 @@ export function queriesOfBatch(sets: GoldenSets, run: GoldenRun, batch: number):
 export type RunsCompared = Awaited<ReturnType<typeof compareRunsById>>;
 
 /**
- * Compares two completed runs over the queries without stale labels in the second run, with the noise of the first run
- * if it is pinned.
+ * Compares two completed runs over the queries without stale labels in the second run. If the first run is pinned,
+ * accounts for its retriever noise.
  *
- * @param measure the metric by which queries are ordered, such as `ndcg@10`
+ * @param measure the metric by which the changed queries are sorted, such as `ndcg@10`
  * @param extent `computed`: all segments, which takes seconds; `as_stored`: the comparison stored with the second run,
  * if that comparison is with the first run; otherwise a comparison over all queries without segments
  * @throws RecalldError run_unknown, run_not_completed, answers_deleted, runs_not_comparable
@@ -179,7 +179,7 @@ export async function compareRunsById(
     differences,
     baseline,
     candidate,
-    /** The metric by which queries are ordered. */
+    /** The metric by which the changed queries are sorted. */
     measure: formatMetricKey(key),
     /** Changed queries, most regressed first. */
     queries: changedQueries(before, after, stale, key),
@@ -232,7 +232,7 @@ export async function findRun(runs: GoldenRuns, id: string): Promise<GoldenRun> 
 }
 
 /**
- * Returns a completed run that still has its answers.
+ * Returns a completed run whose results still exist.
  * @throws RecalldError run_unknown, run_not_completed, answers_deleted
  */
 export async function findCompleted({ db }: Context, id: string): Promise<GoldenRun> {
@@ -247,7 +247,8 @@ export async function findCompleted({ db }: Context, id: string): Promise<Golden
 
 /**
  * Compares all measures of the queries, at the largest cutoff that all runs have; nDCG decides the verdict. Excludes
- * queries with a stale label in any of the runs. If one run compares by document, all runs do.
+ * queries with a stale label in any of the runs. If the results of one run are compared by document instead of by
+ * chunk, those of all runs are.
  *
  * @throws RecalldError run_unknown, run_not_completed, runs_not_comparable
  */

@@ -14,14 +14,14 @@ import type { GoldenSchedule, WatchedPipeline } from '../watched-pipeline.ts';
 import { versionsToRun } from './rotate-golden-set.ts';
 import { createGoldenRun, latestVersion, manualRun, type RunReason } from './run-golden-set.ts';
 
-/** Maximum number of consecutive failed sentinels that are traced back. */
+/** Maximum number of consecutive failed sentinels that are read to find out since when sentinels have failed. */
 const MAX_IN_A_ROW = 300;
 
 /**
  * Starts a full run of the same version after a failed sentinel, even in quiet hours, unless a full run has started
- * since the sentinels began to fail. The full run may use the reserve of the daily budget.
+ * since the sentinels began to fail. This full run may use the part of the daily budget that is reserved for it.
  *
- * @returns the id of the full run, or null if none is needed or the budget is used up
+ * @returns the id of the full run; null if none is needed or the budget is used up
  */
 export async function escalateSentinel(
   context: Context,
@@ -76,18 +76,22 @@ async function startOfFailures({ db }: Context, sentinel: GoldenRun): Promise<Da
   return row.at(-1)?.startedAt ?? sentinel.startedAt;
 }
 
-/** Maximum age of missed ticks that are recorded one by one. Of older ticks, only the last one is recorded. */
+/**
+ * Maximum age of missed ticks that are recorded one by one. If all missed ticks are older, only the last one is
+ * recorded.
+ */
 const LOOK_BACK_MS = DAY_MS;
-/** Maximum number of runs in progress that are read. A series never has that many. */
+/** Maximum number of runs in progress that are read. A series never has more. */
 const MAX_RUNNING = 20;
 /** Number of full runs whose scores determine the choice of sentinel queries. */
 const HISTORY_RUNS = 5;
 
 /**
- * Starts the full run of a tick, or a run of each version while a new version of the set runs alongside the old one.
- * The tick is skipped in quiet hours, while a full run of the set is in progress, and if the daily budget is used up.
+ * Starts the full run of a tick; while a new version of the set runs alongside the old one, starts a full run of each
+ * version. The tick is skipped in quiet hours, while a full run of the set is in progress, and if the daily budget is
+ * used up.
  *
- * @returns the ids of the runs; empty if another scheduler was first
+ * @returns the ids of the started runs; empty if the tick was skipped or another scheduler has already started it
  * @throws RecalldError golden_set_unknown
  */
 export async function tickFullRun(
@@ -113,7 +117,7 @@ export async function tickFullRun(
   for (const version of await versionsToRun(context, pipeline.name, golden, latest)) {
     const size = await context.db.golden.sets.requests(golden.set, version, null);
     if (!(await isInBudget(context, pipeline, golden, 'full', size, size))) {
-      // The tick is not skipped if an older version already has a run for it.
+      // If the run of the older version has started, the tick does not count as skipped.
       if (started.length === 0) await skip('daily_budget');
       break;
     }
@@ -170,9 +174,9 @@ export async function tickSentinel(
 }
 
 /**
- * Returns true if a run of the series from a different tick is still in progress. Two runs at once would double the
- * load on the retriever and compete for its rate limit. A run past its deadline does not count, because recovery will
- * fail it.
+ * Returns true if a run of the series from a different tick is still in progress. Two runs at the same time would
+ * double the load on the retriever and compete for its rate limit. A run past its deadline does not count, because
+ * recovery will fail it.
  */
 async function isStillRunning({ db, clock, logger }: Context, series: TickSeries, plannedAt: Date): Promise<boolean> {
   const running = await db.golden.runs.list({ ...series, status: 'running', limit: MAX_RUNNING });
@@ -208,14 +212,14 @@ export async function isInBudget(
 }
 
 /**
- * Returns the queries of the version's last sentinel, so that sentinel runs stay comparable. Chooses new queries from
- * the last full runs if the version or the number of queries changed.
+ * Returns the query ids of the version's last sentinel, so that sentinel runs stay comparable. If the version or the
+ * number of queries has changed, chooses new queries based on their scores in the last full runs.
  */
 async function sentinelQueries(context: Context, full: GoldenRun, count: number): Promise<readonly string[]> {
   const { pipeline, goldenSet, goldenSetVersion: version, settings } = full;
   const [before] = await context.db.golden.runs.list({ pipeline, goldenSet, version, purpose: 'sentinel', limit: 1 });
-  // Queries with forbidden documents are always included, beyond the configured number, so that the next sentinel finds
-  // any leak.
+  // Queries with forbidden documents are always included, in addition to the configured number, so that the next
+  // sentinel finds any leak.
   const forbidding = await context.db.golden.sets.withForbidden(goldenSet, version);
   const wanted = Math.min(count, full.queriesTotal - forbidding.length);
   if (before?.queryIds?.length === wanted + forbidding.length) return before.queryIds;
@@ -248,7 +252,7 @@ async function noteMissed(context: Context, series: TickSeries, cron: Cron | nul
   const from = new Date(Math.max(last.getTime(), plannedAt.getTime() - LOOK_BACK_MS));
   const recent = occurrencesBetween(cron, from, plannedAt);
   const missed = recent.length === 0 ? [before] : recent;
-  context.logger.warn('ticks of a golden set were missed; only the latest one runs now', {
+  context.logger.warn('ticks of a golden set were missed; only the latest tick starts a run now', {
     pipeline: series.pipeline,
     golden_set: series.goldenSet,
     purpose: series.purpose,

@@ -22,7 +22,7 @@ import { measureLiveMix } from './live-mix.ts';
 import { findLostDocuments, probeStoredLabels } from './missing-documents.ts';
 import { recordJudgedDocuments } from './record-judged-documents.ts';
 /**
- * Checks a golden set. If there is no store, embedder or live query, the results that require it state the reason.
+ * Checks a golden set. Results that need a store, an embedder or live queries give the reason if these are missing.
  *
  * @param since start of the live traffic to compare with
  */
@@ -77,14 +77,17 @@ export async function checkLatestVersion(
     set,
     queries,
     check,
-    /** The retriever's answers to a sample of the queries. */
+    /** The retriever's results for a sample of the queries. */
     answers,
     /** Sentences that state which drops each check can detect. */
     power: await powerOfSet(context.db.golden.baselines, use, queries.length, now),
   };
 }
 
-/** True if the set has a problem to fix. Size, number of results and live traffic are advice, not problems. */
+/**
+ * True if the set has a problem to fix. The size of the set, the number of results and the coverage of live traffic are
+ * only advice, not problems.
+ */
 export function hasProblems({
   check,
   answers,
@@ -110,7 +113,8 @@ export interface SetUse {
 /**
  * Returns a sentence for each check that states which drops it can detect.
  *
- * @param queries number of queries in the set. The set may have a newer version than the pinned run
+ * @param queries number of queries in the set. It may differ from the number in the pinned run, because the set may
+ *   have a newer version
  */
 export async function powerOfSet(
   baselines: GoldenBaselines,

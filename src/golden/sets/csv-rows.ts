@@ -1,4 +1,4 @@
-/** Reads the rows of CSV tables, each with the line it starts on. */
+/** Reads the rows of CSV tables, each with the number of the line on which it starts. */
 import { parse } from 'csv-parse';
 import { malformed, type SourceLine, type SourcePlace } from '../../core/text/source-line.ts';
 import { roleOfColumn } from '../rules/column-roles.ts';
@@ -13,7 +13,8 @@ const MAX_ROW_LENGTH = 1024 * 1024;
 /**
  * Yields the rows of a CSV table (RFC 4180), the header first. The delimiter comes from the header, or from a first
  * line `sep=;` as Excel writes it. Line ends inside quotes become LF, so that LF and CRLF files have the same content.
- * Rows of empty cells are skipped. Every other row has a cell for each named column, and no text after the last column.
+ * Rows of empty cells are skipped. Every other row must have a cell for each named column, and no text after the last
+ * column.
  *
  * @param mayStandAlone allows rows that consist of their first cell only
  * @throws RecalldError `file_malformed`, and the errors of reading the lines
@@ -57,8 +58,8 @@ function refuseOtherWidth({ cells, ...place }: TableRow, names: readonly string[
 }
 
 /**
- * Joins lines into rows, each with the line it starts on. A row ends at a line where the number of its double quotes is
- * even. Empty lines between rows are skipped; no batch is empty.
+ * Joins lines into rows, each with the number of the line on which it starts. A row ends at the first line at which it
+ * contains an even number of double quotes. Empty lines between rows are skipped; no batch is empty.
  */
 async function* rowBatches(batches: AsyncIterable<readonly SourceLine[]>): AsyncGenerator<SourceLine[]> {
   let open: SourceLine | null = null;
@@ -70,7 +71,8 @@ async function* rowBatches(batches: AsyncIterable<readonly SourceLine[]>): Async
       if (row.text.length > MAX_ROW_LENGTH) {
         throw malformed(row, 'starts a row of more than 1 MiB; check that each double quote is closed');
       }
-      // Counts only the quotes in the new line, because a recount of the whole row would take quadratic time.
+      // Counts only the quotes in the new line, because counting those of the whole row again would take quadratic
+      // time.
       const staysOpen: boolean = (open !== null) !== (quoteCount(line.text) % 2 === 1);
       open = staysOpen ? row : null;
       if (!staysOpen) rows.push(row);
@@ -104,8 +106,8 @@ function quoteCount(text: string): number {
 }
 
 /**
- * Returns the delimiter with the most known column names, then the most columns.
- * @throws RecalldError file_malformed for a tie
+ * Returns the delimiter that yields the most known column names; in a tie, the most columns.
+ * @throws RecalldError file_malformed if two delimiters yield equally many of both
  */
 function delimiterOf(header: SourceLine): string {
   const [best, other] = delimiters

@@ -26,7 +26,7 @@ import { jsonRows, wholeJson } from './json-rows.ts';
 type Lines = AsyncIterable<readonly SourceLine[]>;
 
 /**
- * Adds the queries and judgments of the file to the builder.
+ * Adds the queries and judgments of the file to the golden set builder.
  *
  * @returns whether people or a model wrote the queries
  * @throws RecalldError file_unreadable, file_malformed
@@ -55,7 +55,7 @@ export async function readForeign(
       }
       if (rows.ids > 0 && rows.texts > 0) {
         builder.warnings.note(
-          `Documents are named by reference_context_ids in ${plural(rows.ids, 'row')} and by their texts in ${plural(rows.texts, 'row')}, but a retriever returns either ids or texts.`,
+          `Documents are identified by reference_context_ids in ${plural(rows.ids, 'row')} and by their texts in ${plural(rows.texts, 'row')}, but a retriever returns either ids or texts.`,
         );
       }
       return rows.generated > 0 ? 'generated' : 'human';
@@ -71,7 +71,7 @@ export async function readForeign(
   }
 }
 
-/** Reads a table with `query,docid` and one column per rater, or the detailed export of a case. */
+/** Reads a Quepid table: `query,docid` and one column per rater, or the detailed export of a case. */
 async function readQuepidTable(lines: Lines, byText: QueriesByText, builder: GoldenSetBuilder): Promise<void> {
   let columns: QuepidColumns | null = null;
   // In the export of a case, a query without ratings is a row with one cell.

@@ -41,7 +41,7 @@ const headSchema = z.object({
 
 type GenerationHead = z.infer<typeof headSchema>;
 
-/** Parses a state file; null if its first line is not a valid header. Skips other unreadable lines. */
+/** Parses a state file; returns null if its first line is not a valid header. Skips other unreadable lines. */
 function parseGenerationState(
   values: readonly unknown[],
 ): { readonly head: GenerationHead; readonly finished: readonly FinishedChunk[] } | null {
@@ -85,7 +85,7 @@ async function openGenerationState(path: string, head: GenerationHead, resume: b
     );
   }
   const { finished } = state;
-  // Rewrites the file, because a truncated last line would corrupt the next one.
+  // Rewrites the file: a line appended to a truncated last line would be unreadable.
   await file.start([head, ...finished.map(toLine)]);
   return { file, finished };
 }
@@ -110,7 +110,9 @@ export type CostEstimate = ReturnType<typeof estimate>;
 
 export type GenerationReport = Awaited<ReturnType<typeof generateGoldenSet>>;
 
-/** Maximum number of prompts per requested query, because many prompts yield no usable query. */
+/**
+ * Maximum number of prompts per requested query. More than one is needed, because many prompts yield no usable query.
+ */
 const PROMPTS_PER_QUERY = 4;
 const MIN_CHUNKS = 400;
 const MAX_CHUNKS = 20_000;
@@ -173,7 +175,8 @@ export async function generateGoldenSet(
   };
   const items = kept.map((chunk) => toItem(chunk, pipeline.name, provenance));
   const isDone = generation.end.kind === 'complete' || generation.end.kind === 'no_more_chunks';
-  // At the cost cap, returns the queries that were paid for, and keeps the state file for a later resume.
+  // If the cost cap is reached, returns the queries that were paid for, and keeps the state file, so that the user can
+  // resume later.
   const hasResult = (isDone || generation.end.kind === 'cost_cap') && items.length > 0;
   const set =
     hasResult && options.out === undefined ? await addToSet(sets, options.set, before, items, model.model) : null;

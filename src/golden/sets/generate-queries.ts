@@ -23,7 +23,7 @@ import { jaccard, wordsOf } from '../rules/similar-texts.ts';
 import type { RunProgress } from '../runs/run-golden-set.ts';
 import type { WatchedPipeline } from '../watched-pipeline.ts';
 
-/** `unfinished`: the retriever failed, so the outcome is unknown; the next call tries again. */
+/** `unfinished`: the retriever failed, so it is unknown whether the query is usable; the next call tries again. */
 const chunkOutcomes = [
   'kept',
   'no_query',
@@ -37,7 +37,9 @@ const chunkOutcomes = [
 
 type ChunkOutcome = (typeof chunkOutcomes)[number];
 
-/** The outcome of one prompt about a chunk, and its cost, as the state file of a generation stores it. */
+/**
+ * A prompt about a chunk with its outcome and its cost, in the form in which the state file of a generation stores it.
+ */
 export const finishedChunkSchema = z
   .object({
     chunk_id: z.string(),
@@ -63,9 +65,9 @@ export interface GenerateRequest {
   /** Prompts per chunk, each in a different style; 1 or more. */
   readonly perChunk: number;
   readonly seed: number;
-  /** Queries in prompting order. */
+  /** Chunks in the order in which the model is prompted about them. */
   readonly chunks: readonly Chunk[];
-  /** Prompts from an earlier, interrupted call. */
+  /** Finished prompts from an earlier, interrupted call. */
   readonly finished: readonly FinishedChunk[];
   /** Queries that the set already has. */
   readonly known: readonly string[];
@@ -77,13 +79,15 @@ export interface GenerateRequest {
 const AT_ONCE = 4;
 /** Number of consecutive failures after which the generation stops. */
 const FAILURES = 5;
-/** If none of this many queries retrieved its source chunk, the retriever and the store evidently use different ids. */
+/**
+ * If the retriever returned the source chunk for none of this many queries, it evidently uses other ids than the store.
+ */
 const NEVER_RETRIEVED = 20;
 
 /**
- * Processes the chunks until there are enough queries. The cost cap is never exceeded: a call is made only if the call
- * and its repair, at full length, would stay below the cap. Rejects only with the reason of `signal`; chunks recorded
- * until then can be passed to the next call.
+ * Processes the chunks until there are enough queries. The cost cap is never exceeded: the model is called only if the
+ * call and a repair, both at full length, would stay below the cap. Rejects only with the reason of `signal`; chunks
+ * recorded until then can be passed to the next call.
  */
 export async function generateQueries(
   deps: {
@@ -131,7 +135,7 @@ export async function generateQueries(
     }
   }
 
-  /** Returns the finished chunk (null if nothing was charged) and, after a failure, its message. */
+  /** Returns the finished chunk (null if the model charged nothing) and, after a failure, the error message. */
   async function evaluateAnswer(asked: Asked, { chunk, prompt }: Prompt) {
     if (asked.kind === 'failed') return { result: null, failure: asked.message };
     const { tokens } = asked;
@@ -152,7 +156,7 @@ export async function generateQueries(
 
 type Prompt = ReturnType<typeof promptsOf>[number];
 
-/** Returns all prompts; `place` is the index of a prompt among them, which selects the style. */
+/** Returns all prompts; `place`, the index of a prompt among all of them, determines the style. */
 function promptsOf({ chunks, perChunk }: GenerateRequest) {
   return chunks.flatMap((chunk, index) =>
     Array.from({ length: perChunk }, (_, prompt) => ({ chunk, prompt, place: index * perChunk + prompt })),
@@ -163,7 +167,7 @@ function keyOf({ chunkId, prompt }: { readonly chunkId: string; readonly prompt:
   return `${prompt} ${chunkId}`;
 }
 
-/** Returns as many of the next prompts as stay below the cost cap in the worst case. */
+/** Returns as many of the next prompts as cannot exceed the cost cap, even in the worst case. */
 function affordable(
   next: readonly Prompt[],
   finished: readonly FinishedChunk[],
@@ -175,7 +179,7 @@ function affordable(
   for (const prompt of next) {
     const { messages } = requestFor(prompt.chunk.content, prompt.place, seed);
     const input = estimateTokens(messages.map(({ content }) => content));
-    // The repair request repeats the prompt and includes the first answer.
+    // The repair request repeats the prompt and includes the first completion.
     const worst = { input: 2 * input + MAX_OUTPUT_TOKENS + 100, output: 2 * MAX_OUTPUT_TOKENS };
     spent += costOf(worst, prices);
     if (spent > maxCost) break;
@@ -208,16 +212,16 @@ export type FilterVerdict =
     }
   | { readonly kind: 'failed'; readonly message: string };
 
-/** The source chunk must be among this many results of the retriever. */
+/** The source chunk must be among this number of top results of the retriever. */
 const ROUND_TRIP = 10;
 const NEAR_WORDS = 0.8;
 const NEAR_COSINE = 0.92;
 
 /**
  * Returns a filter that drops a query if it reveals its source (see `queryProblem`), if it is nearly the same as a
- * known query (Jaccard similarity of words from 0.8, or with an embedder a cosine above 0.92), or if the pipeline's
- * retriever does not return the source chunk among the first 10 results. If the embedder fails, cosines are not
- * compared. The outcome depends on the queries that were accepted before.
+ * known query (Jaccard similarity of words of at least 0.8 or, with an embedder, a cosine above 0.92), or if the
+ * pipeline's retriever does not return the source chunk among the first 10 results. If the embedder fails, cosines are
+ * not compared. The verdict on a query depends on which queries were accepted before it.
  */
 function createQueryFilter(
   { retriever, embedder }: WatchedPipeline,
@@ -285,7 +289,7 @@ async function askForQuery(model: ChatModel, request: ChatRequest, signal: Abort
   const problem = first.isWhole ? read.problem : 'it was cut off';
   const repair = { ...request, messages: repairMessages(request.messages, first.text, problem) };
   const second = await model.answer(repair, signal);
-  // The first answer was charged even if the repair fails.
+  // The first completion is charged even if the repair fails.
   if (second.kind === 'failed') return read;
   return interpret(second, sum(read.tokens, tokensOf(repair, second)));
 }
@@ -304,7 +308,7 @@ function interpret(answer: ChatAnswer, tokens: Tokens): Asked {
   }
 }
 
-/** Returns the usage that the service reports, or an estimate. */
+/** Returns the token usage that the service reports; an estimate if it reports none. */
 function tokensOf(request: ChatRequest, answer: ChatAnswer): Tokens {
   if (answer.kind === 'failed') return { input: 0, output: 0 };
   if (answer.usage !== null) return answer.usage;

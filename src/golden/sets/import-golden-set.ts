@@ -23,7 +23,7 @@ import { readForeign } from './foreign-sets.ts';
 import { isTableRow, jsonRows, tableOfObjects } from './json-rows.ts';
 import { inspectPath, type JudgedQueriesSources, layOutSources } from './source-layout.ts';
 
-/** The role of a file, which is part of the content hash. */
+/** What a file contains; part of the content hash. */
 type SourceRole = 'queries' | 'qrels' | 'corpus' | 'table' | 'lines';
 
 /** The files of one golden set. Each file is read once, so that the hashed bytes are the parsed bytes. */
@@ -46,7 +46,7 @@ export class SourceFiles {
   }
 
   /**
-   * Returns a function that must be called with every byte of a file, in order.
+   * Returns a function to which every byte of a file must be passed, in order.
    * @throws the reason of the signal when it aborts
    */
   seeing(role: SourceRole): (bytes: Uint8Array) => void {
@@ -59,8 +59,8 @@ export class SourceFiles {
   }
 
   /**
-   * Returns the SHA-256, hex, of all files read, each with its role, and of `meaning`, the options that change the
-   * meaning of the bytes. Must be called once, after every file has been read to its end.
+   * Returns the SHA-256, hex, of all files read, each with its role, and of `meaning`, the options that change how the
+   * bytes are interpreted. Must be called once, after every file has been read to its end.
    */
   contentHash(meaning: readonly string[]): string {
     const files = this.#read.map(({ role, hash }) => [role, hash.digest('hex')]);
@@ -152,7 +152,10 @@ export async function readGoldenSet(path: string, options: ReadGoldenSetOptions,
   return {
     format: sources.format,
     ...builder.finish(path, sources.format === 'questions'),
-    /** SHA-256, hex: equal if and only if the same bytes were read for the same roles with the same options. */
+    /**
+     * SHA-256, hex. Two imports have the same hash if and only if the same bytes were read for the same roles with the
+     * same options.
+     */
     contentHash: files.contentHash(meaning),
     origin,
   };
@@ -165,8 +168,8 @@ async function collected<Item>(batches: AsyncIterable<readonly Item[]>): Promise
 }
 
 /**
- * Adds one query with its judgments for each JSON object, one per line or in one list. Objects of other tools are read
- * as rows of a table whose columns are their keys.
+ * Adds one query with its judgments for each JSON object, one per line or in one list. Reads objects from other tools
+ * as rows of a table that has their keys as columns.
  *
  * @throws RecalldError `file_unreadable`, `file_malformed`, `usage`
  */
@@ -187,7 +190,7 @@ async function readJsonObjects(
     if (options.relevanceThreshold !== undefined || options.documentsSeparator !== undefined) {
       throw new RecalldError(
         'usage',
-        `--relevance-threshold and --documents-separator are for tables, but ${path} has recalld's own JSON lines format. Remove the options.`,
+        `--relevance-threshold and --documents-separator apply only to tables, but ${path} has recalld's own JSON lines format. Remove the options.`,
       );
     }
     builder.addLine(parseGoldenLine(row.value, row.place), row.place);
@@ -196,8 +199,8 @@ async function readJsonObjects(
 }
 
 /**
- * Reads queries and judgments from two files, BEIR or TREC. Only ids are read from a corpus, to count judged documents
- * that are missing from it.
+ * Reads queries and judgments from two files, BEIR or TREC. From a corpus, reads only the ids, to count judged
+ * documents that are missing from it.
  *
  * @throws RecalldError `file_unreadable`, `file_malformed`
  */
@@ -254,7 +257,7 @@ const MEANING_VERSION = 2;
  * Imports values in the form of JSONL lines, in batches, and yields to the event loop in between. The same queries in
  * the same order have the same content hash, however their JSON was written.
  *
- * @throws RecalldError file_malformed with the index of the query, golden_set_empty; nothing is stored then
+ * @throws RecalldError file_malformed with the index of the query, golden_set_empty; nothing is stored in these cases
  */
 export async function importGoldenQueries(
   sets: GoldenSets,
@@ -293,7 +296,9 @@ export async function importGoldenQueries(
   return { ...(await sets.add(set, now)), warnings, summary };
 }
 
-/** Number of queries and judgments per turn of the event loop, which takes a few milliseconds. */
+/**
+ * Number of queries and judgments that are processed before the event loop gets a turn; they take a few milliseconds.
+ */
 const TURN = 500;
 
 function contentOf({ id, text, steps, tags, judgments, forbidden, noAnswer }: GoldenQuery): string {
@@ -318,7 +323,7 @@ export interface ExportRequest {
   readonly force: boolean;
 }
 
-/** @throws RecalldError golden_set_unknown, export_impossible, file_unwritable; no file is written then */
+/** @throws RecalldError golden_set_unknown, export_impossible, file_unwritable; no file is written in these cases */
 export async function exportGoldenSetTo(
   sets: GoldenSets,
   { set, version, format, out, dropTags, force }: ExportRequest,
@@ -336,7 +341,7 @@ export async function exportGoldenSetTo(
  *
  * @param replace allows overwriting existing files
  * @returns the paths of the files
- * @throws RecalldError `file_unwritable`, and the reason of the signal. In both cases, no new file remains
+ * @throws RecalldError `file_unwritable`, and the reason of the signal. In both cases, no new file is left behind
  */
 async function writeExport(
   files: readonly ExportFile[],

@@ -1,6 +1,6 @@
 /**
- * Reads JSON from other tools: one object per line, a list of objects, or one object. Records the line on which each
- * object begins.
+ * Reads JSON from other tools: one object per line, a list of objects, or one object. Also returns the number of the
+ * line on which each object begins.
  */
 import { containerLines, parseExactJson, repeatedName } from '../../core/text/json.ts';
 import { findJsonFault } from '../../core/text/loose-json.ts';
@@ -11,7 +11,7 @@ import { type TableRow, tableRoleOf } from '../rules/table-columns.ts';
 type Lines = AsyncIterable<readonly SourceLine[]>;
 
 /**
- * Yields objects written one per line or in one list, regardless of the file name.
+ * Yields the objects of a file, which may contain one per line or a single list, whatever the name of the file.
  * @throws RecalldError file_malformed
  */
 export async function* jsonRows(lines: Lines, path: string): AsyncGenerator<Placed> {
@@ -59,7 +59,7 @@ const ownKeys = ['judgments', 'forbidden', 'no_answer', 'steps'];
 export function isTableRow(value: unknown): boolean {
   const fields = fieldsOf(value);
   if (fields === null || ownKeys.some((key) => Object.hasOwn(fields, key)) || Array.isArray(fields['relevant'])) {
-    // In a table, `relevant` contains objects.
+    // In recalld's own form, `relevant` is a list of ids, not of objects.
     return Array.isArray(fields?.['relevant']) && fields['relevant'].some((one) => fieldsOf(one) !== null);
   }
   return Object.entries(fields).some(([key, held]) => {

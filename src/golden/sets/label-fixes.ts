@@ -15,7 +15,7 @@ import type { CheckedSet } from './check-golden-set.ts';
 import { findVersion, sha256 } from './import-golden-set.ts';
 import { findLostDocuments, probeStoredLabels } from './missing-documents.ts';
 
-/** Maximum time that the page waits for the store and the embedder. */
+/** Maximum time that the page of stale labels waits for the store and the embedder. */
 const PATIENCE_MS = 25_000;
 
 export type FoundFixes = Awaited<ReturnType<typeof findLabelFixes>>;
@@ -43,7 +43,7 @@ export async function findLabelFixes(context: Context, name: string, goldenSet: 
     proposals: proposeLabels(labels, lost.anchors),
     /** A sentence that states why the store could not be searched, or why the search ended early. */
     gap: probe.kind === 'unknown' ? probe.reason : lost.gap,
-    /** Number of missing documents. */
+    /** Number of missing judged documents. */
     stale: missing.length,
   };
 }
@@ -51,8 +51,8 @@ export async function findLabelFixes(context: Context, name: string, goldenSet: 
 /**
  * Adds a version of the set with the accepted proposals.
  *
- * @param version the version for which the proposals were made
- * @param by the person who accepts them, for the audit log
+ * @param version set version for which the proposals were made
+ * @param by name of the user who accepts them, for the audit log
  * @throws RecalldError golden_set_changed if the proposals no longer apply
  */
 export async function acceptLabelFixes(

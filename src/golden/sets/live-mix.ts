@@ -22,7 +22,10 @@ type LiveMix = Extract<RepresentativenessOutcome, { readonly kind: 'measured' }>
 
 /** Maximum number of live queries, sampled at random. */
 const LIVE_QUERIES = 2000;
-/** Maximum number of golden queries. Larger sets are not embedded, because the cost would exceed the benefit. */
+/**
+ * Maximum number of golden queries. Larger sets are not measured, because embedding their queries would cost more than
+ * the measure is worth.
+ */
 const GOLDEN_QUERIES = 2000;
 
 /** Rejects only with the reason of `signal` and on database errors. */
@@ -67,7 +70,8 @@ export async function measureLiveMix(
 }
 
 /**
- * Uses the vectors that were sent with live queries if their length matches, and embeds the texts of the other queries.
+ * Uses the vectors that were sent with live queries if they have as many dimensions as those of the embedder, and
+ * embeds the texts of the other queries.
  */
 async function withVectors(
   drawn: readonly DrawnSample[],
@@ -99,7 +103,7 @@ function unknown(reason: 'no_embedder' | 'no_vectors' | 'embedder_failed', messa
 }
 
 export const REPRESENTATIVENESS = 'golden_representativeness';
-/** Prefix of the names of reweighted measures. The golden measure follows the prefix. */
+/** Prefix of the names of reweighted measures; the name of the golden measure follows it. */
 export const LIVE_MIX_PREFIX = 'golden_live_mix_';
 const WEEK_MS = 7 * DAY_MS;
 /** Measures that are reweighted to the live traffic mix, at the largest cutoff of the run. */
@@ -108,7 +112,7 @@ const reweighted: ReadonlySet<string> = new Set(['hit_rate', 'mrr', 'ndcg', 'rec
 /**
  * Stores the texts of judged documents for every golden set of the pipeline; see `recordJudgedDocuments`.
  *
- * @throws RecalldError store_unreachable if the store or the embedder failed, because no measurement records that
+ * @throws RecalldError store_unreachable if the store or the embedder failed, because no measurement shows such a
  *   failure; database_unreachable
  */
 export async function recordGoldenDocuments(

@@ -66,15 +66,15 @@ export async function findLostDocuments(
 }
 
 /**
- * Maximum number of missing documents that are searched for per run. All further documents are classified like the
- * majority of these.
+ * Maximum number of missing documents that are searched for per run. All other missing documents are classified like
+ * the majority of these.
  */
 const SEARCHED = 100;
 const SEED = 1;
 
 /**
  * Classifies missing documents as superseded (the manifest marks them as deleted, or a stored chunk has their text) or
- * lost. Rejects only with the reason of `signal`; for documents that cannot be looked up, `fateOf` decides.
+ * lost. Rejects only with the reason of `signal`; `fateOf` decides about documents that cannot be searched for.
  *
  * @param missing ids of judged documents that the store does not have
  * @param judged number of judged documents in the set
@@ -104,9 +104,10 @@ async function fatesOf(
 }
 
 /**
- * Looks up the judged documents of a set in the store, and determines why the others are missing. Stores the texts of
- * existing documents, so that a later run can distinguish a lost document from one that has a new id. Rejects only with
- * the reason of `signal`; if the store cannot answer, the result is unknown, with the reason.
+ * Looks up the judged documents of a set in the store, and determines why those that the store does not have are
+ * missing. Stores the texts of the documents that the store has, so that a later run can distinguish a lost document
+ * from one that has a new id. Rejects only with the reason of `signal`; if the store fails, the result is `unknown`,
+ * with the reason.
  *
  * @param relevanceLevel minimum grade that counts as relevant
  */

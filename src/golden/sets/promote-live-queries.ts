@@ -7,14 +7,14 @@ import type { RunProgress } from '../runs/run-golden-set.ts';
 import type { WatchedPipeline } from '../watched-pipeline.ts';
 import { measureLiveMix } from './live-mix.ts';
 
-/** Maximum number of live queries considered. */
+/** Maximum number of live queries from which to choose. */
 const CANDIDATES = 20_000;
-/** Number of top results that are judged. */
+/** Number of top results per query that are listed for judgment. */
 const DEPTH = 10;
 
 /**
  * Selects live queries with the documents to judge. Rejects only with the reason of `signal` and on database errors. If
- * the retriever fails for a query, the query has only the documents that users saw.
+ * the retriever fails for a query, only the documents that users saw are listed for it.
  *
  * @param golden queries that are already in the golden set
  */
@@ -36,7 +36,7 @@ export async function promoteLiveQueries(
     promoted.push(await withJudgments(query, pipeline, signal));
   }
   return {
-    /** Number of live queries with a text that were considered. */
+    /** Number of live queries with a stored text from which these were chosen. */
     candidates: candidates.length,
     promoted,
   };
@@ -76,7 +76,7 @@ async function withJudgments(query: ChosenQuery, { retriever }: WatchedPipeline,
     judgments: suggestJudgments(results, found, query.feedback, grades, DEPTH),
     /** Document texts, if the retriever returns them. */
     texts,
-    /** Why the retriever failed; null if it answered. */
+    /** Why the retriever failed; null if it did not. */
     gap,
   };
 }

@@ -5,13 +5,13 @@ import { DAY_MS } from '../../core/time.ts';
 import type { ProbedPipeline } from '../../index/probes/probes.ts';
 import type { SeenDocument } from '../sql/golden-sets.ts';
 
-/** Number of documents read in one pass; later passes read the remaining documents. */
+/** Maximum number of documents that one pass reads; later passes read the remaining documents. */
 const READ = 2000;
 const BATCH = 500;
 
 /**
- * Reads the texts of judged documents whose text is not stored yet, by id, and stores them. The pass ends if the store
- * fails or has no texts; the next pass continues.
+ * Reads the texts of judged documents whose text is not stored yet, by id, and stores them. If the store fails or has
+ * no texts, the pass ends, and the next pass continues.
  *
  * @param judged ids of the judged documents of a set
  */
@@ -43,14 +43,17 @@ export async function recordJudgedDocuments(
   }
   return {
     judged: judged.length,
-    /** Number of these documents whose text is stored now. */
+    /** Number of judged documents whose text is stored now. */
     known,
     /** The store error that ended the pass early, or null. */
     problem,
   };
 }
 
-/** Starts at a different document each day, so that documents without a text do not block other documents. */
+/**
+ * Starts at a different document each day, so that documents without a text do not keep other documents from being
+ * read.
+ */
 function passOf(ids: readonly string[], day: number): readonly string[] {
   if (ids.length <= READ) return ids;
   const start = (day * READ) % ids.length;

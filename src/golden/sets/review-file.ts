@@ -15,7 +15,7 @@ const judgmentSchema = z
   .looseObject({
     document_id: z.string(),
     grade: z
-      .int({ error: 'must be a whole number, or null for an unjudged document' })
+      .int({ error: 'must be a whole number, or null to leave the document unjudged' })
       .nullable()
       .describe('Grade; null means unjudged.'),
   })
@@ -108,7 +108,7 @@ export function reviewLine(
 /**
  * Adds the queries with `keep: true` to the latest version of the set, and replaces existing ones. Documents with a
  * null grade stay unjudged. Queries that were erased since the file was written are excluded, and so are queries older
- * than the retention time, because their erasures are no longer on record.
+ * than the retention time, because recalld no longer knows whether they were erased.
  *
  * @throws RecalldError file_unreadable, file_malformed, golden_set_empty, golden_origin_differs
  */

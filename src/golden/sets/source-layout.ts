@@ -100,7 +100,10 @@ function isJsonLines(text: string): boolean {
   }
 }
 
-/** True if the first line may be a judgment, or if the judgment reader has an error message for it. */
+/**
+ * True if the first line may be a judgment, or is something about which the judgment reader has a helpful error
+ * message.
+ */
 function isJudgmentLike(head: string): boolean {
   const lines = head.replaceAll('\uFEFF', '').split('\n').map(trimBlanks);
   const first = lines.find((line) => line !== '' && !line.startsWith('#')) ?? '';
@@ -112,7 +115,7 @@ function isJudgmentLike(head: string): boolean {
   });
 }
 
-/** Number of bytes read for detection: enough for a header, or for the keys of a first object. */
+/** Number of bytes that are read to detect the format: enough for a header, or for the keys of the first object. */
 const HEAD_BYTES = 64 * 1024;
 
 async function headOf(path: string): Promise<string> {
@@ -181,13 +184,13 @@ async function fileNames(folder: string): Promise<string[]> {
     .toSorted();
 }
 
-/** A golden set with its queries and judgments in two files. */
+/** A golden set that consists of two files, one with queries and one with judgments. */
 export interface JudgedQueriesSources {
   readonly format: 'beir' | 'trec';
   readonly queries: string;
   readonly qrels: string;
   readonly corpus: string | null;
-  /** A sentence that states which of several files is used; null if there is only one. */
+  /** A sentence that states which of several possible files is read; null if there is only one. */
   readonly note: string | null;
 }
 
@@ -209,7 +212,7 @@ export function layOutSources(at: GoldenPath, options: ReadGoldenSetOptions) {
   refuseOtherOptions(path, format, options);
   if (format === 'beir') return beirSources(at, options);
   if (format === 'trec') return trecSources(at, options);
-  if (at.isFolder) throw usage(`The format ${format} reads one file, but ${path} is a folder; name the file`);
+  if (at.isFolder) throw usage(`The format ${format} reads a single file, but ${path} is a folder; name the file`);
   if (options.queriesPath !== undefined || options.qrelsPath !== undefined) {
     throw usage(`--queries and --qrels are for BEIR and TREC, but ${path} is read as ${format}; remove them`);
   }
@@ -250,7 +253,8 @@ function beirSources(at: GoldenPath, { queriesPath, qrelsPath }: ReadGoldenSetOp
 }
 
 /**
- * Returns the first that exists of qrels.tsv, qrels/test.tsv and the files qrels/*.tsv, with a note about unused files.
+ * Returns the first existing file out of qrels.tsv, qrels/test.tsv and the other files qrels/*.tsv, with a note about
+ * the files that are not used.
  */
 function beirQrels({ path, names, splits }: GoldenPath) {
   const inSplits = splits.map((name) => join('qrels', name));

@@ -95,7 +95,8 @@ describe('the expected false pages of a pipeline', () => {
     expect(expected(floor).checks).toMatchObject([
       {
         expected: 0.01,
-        assumption: 'while the usual score is at least 1.3 times the half-width of its 95 % interval above the threshold',
+        assumption:
+          'while the usual score is at least 1.3 times the half-width of its 95 % interval above the threshold',
       },
     ]);
     expect(expected(floor, hourly, [aRun(0.8)]).checks).toMatchObject([{ expected: expect.closeTo(54, 6) }]);

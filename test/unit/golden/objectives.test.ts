@@ -55,7 +55,7 @@ describe('the burn rates of an objective', () => {
     const { possible, refused } = burnRates(0.9, 30);
     expect(possible.map(({ factor }) => factor)).toEqual([6, 3, 1]);
     expect(refused).toEqual([
-      'The objective of 0.9 cannot be watched at a burn rate of 14.4 over 1h: 144 % of the queries would have to be bad. A burn rate alert requires an objective above 93.1 %.',
+      'The objective of 0.9 cannot be monitored at a burn rate of 14.4 over 1h: 144 % of the queries would have to be bad. A burn rate alert requires an objective above 93.1 %.',
     ]);
   });
 

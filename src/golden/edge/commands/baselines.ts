@@ -58,7 +58,9 @@ function pinCommand(signal: AbortSignal): CommandUnknownOpts {
       if (runs < MIN_CLEAN_RUNS) {
         note(`Retriever noise is unknown: fewer than ${MIN_CLEAN_RUNS} clean runs. Use --reruns 9 to measure it.`);
       } else if (isDeterministic)
-        note(`The retriever returned the same results in ${plural(runs, 'run')}, so any difference is a change.`);
+        note(
+          `The retriever returned the same results in ${plural(runs, 'run')}, so any difference from the baseline counts as a change.`,
+        );
       else note(`Comparisons account for the retriever noise measured on ${plural(runs, 'run')}.`);
       for (const sentence of power) note(sentence);
     });

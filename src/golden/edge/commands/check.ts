@@ -23,7 +23,7 @@ import { repairJudgments } from '../../sets/label-fixes.ts';
 import type { RepresentativenessOutcome } from '../../sets/live-mix.ts';
 import { parseSetName } from './sets.ts';
 
-/** Minimum size of a golden set. Smaller sets are of little use for comparisons. */
+/** Minimum number of queries in a golden set. Smaller sets are of little use for comparisons. */
 const MIN_QUERIES = 100;
 const SHOWN = 20;
 
@@ -48,7 +48,9 @@ function checkLines({ set, queries, check, answers, power }: CheckedSet): string
           ]),
       ...(labels.lost === 0
         ? []
-        : [`Lost: ${labels.lost} of ${labels.probed} judged documents are not in the store, under any id.`]),
+        : [
+            `Lost: ${labels.lost} of ${labels.probed} judged documents are missing from the store, and no other document has their text.`,
+          ]),
       ...shown(
         labels.labels.map(
           ({ queryId, documentId, grade, fate }) => `  ${queryId}: ${documentId} (grade ${grade}, ${fate})`,
@@ -72,7 +74,7 @@ function checkLines({ set, queries, check, answers, power }: CheckedSet): string
   section(lines, 'Duplicates', problems.duplicates, ({ first, second, likeness, similarity }) =>
     likeness === 'equal'
       ? `${first} = ${second}`
-      : `${first} ~ ${second} (${percentage(similarity)} of their words in common)`,
+      : `${first} ~ ${second} (${percentage(similarity)} of the words are in both)`,
   );
   section(
     lines,
@@ -205,7 +207,9 @@ function shown(lines: readonly string[]): string[] {
   return more > 0 ? [...lines.slice(0, SHOWN), `  ... and ${more} more, see --json`] : [...lines];
 }
 
-/** A file of accepted proposals: the output of `golden check --json` without the rejected proposals. */
+/**
+ * A file of accepted proposals: the output of `golden check --json` from which the user removed the rejected proposals.
+ */
 const proposalSchema = z.object({
   query_id: z.string(),
   from: z.string(),
@@ -214,7 +218,7 @@ const proposalSchema = z.object({
 
 const fileSchema = z.union([z.array(proposalSchema), z.object({ proposals: z.array(proposalSchema) })]);
 
-/** Returns null unless the value is a list of proposals or the output of a check. */
+/** Returns the proposals in a list of proposals or in the output of a check; null for any other value. */
 function parseAcceptedProposals(value: unknown): Acceptance[] | null {
   const result = fileSchema.safeParse(value);
   if (!result.success) return null;
@@ -232,7 +236,7 @@ export function checkCommand(signal: AbortSignal): CommandUnknownOpts {
     'Check a golden set: stale labels, duplicates, contradictions, size, coverage of live traffic.',
     'recalld golden check --pipeline support-docs --set support-faq\n  recalld golden check --pipeline support-docs --set support-faq --fix --accept all',
   )
-    .requiredOption('--pipeline <name>', 'pipeline whose store is searched for the documents')
+    .requiredOption('--pipeline <name>', 'pipeline whose store is searched for the judged documents')
     .requiredOption('--set <name>', 'name of the golden set', parseSetName)
     .option('--fix', 'add a set version with the accepted proposals for stale labels', false)
     .option('--accept <which>', '`all`, or a file: the --json output with the accepted proposals')
@@ -289,13 +293,13 @@ async function acceptedOf(
   if (first === undefined) return accepted;
   throw new RecalldError(
     'usage',
-    `${plural(unknown.length, 'proposal')} accepted in ${accept} no longer apply (first: query ${first.queryId}, document ${first.from}). Check again and edit the new output.`,
+    `${plural(unknown.length, 'proposal')} accepted in ${accept} no longer apply, because the set or the store has changed (first: query ${first.queryId}, document ${first.from}). Check again and edit the new output.`,
   );
 }
 
 /**
- * Asks about each proposal: `y` accepts it, `a` accepts it and all further proposals, `q` quits; any other input
- * rejects the proposal.
+ * Asks the user about each proposal: `y` accepts it, `a` accepts it and all further proposals, `q` quits; any other
+ * input rejects it.
  */
 async function askForEach(proposals: readonly LabelProposal[], signal: AbortSignal): Promise<LabelProposal[]> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });

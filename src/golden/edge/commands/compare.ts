@@ -30,8 +30,8 @@ import { countsJson, mismatchJson, notesOf, refuseMismatch } from './trec-report
 const MAX_QUERIES = 10;
 
 /**
- * Yields a table of the metrics, the verdict with its rule, the queries with the largest losses, and advice on the size
- * of the set.
+ * Yields a table of the metrics, the verdict and the rule behind it, the queries with the largest drops, and advice on
+ * the size of the set.
  */
 function* comparisonAsText(compared: OfflineComparison, settings: ComparisonSettings): Generator<string> {
   const { comparison } = compared;
@@ -83,15 +83,13 @@ function describeQueries({ comparison, baseline, candidate }: OfflineComparison)
   return [
     `Judged queries: ${comparison.n}. Without results: ${baseline.counts.missing} in the baseline, ` +
       `${candidate.counts.missing} in the candidate.`,
-    `Judged documents: ${baseline.counts.judgedDocuments}. Found in the baseline and the candidate: ${found}.`,
+    `Judged documents: ${baseline.counts.judgedDocuments}. Notes on both the baseline and the candidate: ${found}.`,
     // Notes on the judgments apply to both runs.
     ...new Set([baseline, candidate].flatMap(notesOf)),
   ];
 }
 
-/**
- * Reports on the first metric that regressed; if none regressed, on the first metric in which any query scored lower.
- */
+/** Chooses the first metric that regressed; if none regressed, the first metric in which any query scored lower. */
 function tableOfLosses({ comparison, queryIds, baseline, candidate }: OfflineComparison): string | null {
   const { metrics } = comparison;
   const regressed = metrics.findIndex(({ verdict }) => verdict === 'regression');
@@ -105,10 +103,10 @@ function tableOfLosses({ comparison, queryIds, baseline, candidate }: OfflineCom
     ['candidate', (query) => value(query.candidate, 'score'), 'number'],
     ['difference', ({ difference }) => value(difference, 'difference'), 'number'],
   ]);
-  return `Queries with the largest losses in ${formatMetricKey(metric.key)}, ${worst.length} of ${metric.losses}:\n${table}`;
+  return `Queries with the largest drops in ${formatMetricKey(metric.key)}, ${worst.length} of ${metric.losses}:\n${table}`;
 }
 
-/** Formats the smallest detectable difference, which is unknown if no query changed. */
+/** Formats the smallest detectable difference; it is unknown if no query changed. */
 function detectable({ smallestDetectableDifference, standardDeviation }: MetricComparison): string {
   if (smallestDetectableDifference === null || standardDeviation === 0) return '-';
   return decimal(smallestDetectableDifference);
@@ -190,7 +188,7 @@ async function compareAll(
   if (isWorseThanFirst(comparison)) process.exitCode = EXIT_CHECK_FAILED;
 }
 
-/** Returns counts and notes by run, and how the ids differ if nothing matches. */
+/** Returns the counts and notes of each run, and how the ids differ if no document of a run is judged. */
 function runsJson(runs: Readonly<Record<string, TrecScores>>) {
   const entries = Object.entries(runs);
   return {

@@ -18,12 +18,12 @@ import {
 } from './trec-options.ts';
 import { countsJson, mismatchJson, notesOf, refuseMismatch } from './trec-report.ts';
 
-/** Rows per write, to avoid both one huge string and one write per row. */
+/** Number of rows per write, which avoids both one huge string and one write per row. */
 const ROWS_PER_CHUNK = 1000;
 
 /**
- * Yields the report as one JSON document, in pieces. Does not build a plain object, which would reorder query ids that
- * look like numbers and lose an id `__proto__`. A missing bound (dcg of one query) is null.
+ * Yields the report as one JSON document, in pieces. Does not build an object with query ids as keys, because it would
+ * reorder ids that look like numbers, and lose the id `__proto__`. A missing bound (dcg of one query) is null.
  */
 function* evaluationAsJson(evaluation: OfflineEvaluation, withQueries: boolean): Generator<string> {
   const { run, metrics } = evaluation;
@@ -85,8 +85,8 @@ function summaryTable(metrics: OfflineEvaluation['metrics']): string {
 function describeCounts(counts: EvaluationCounts): string {
   const { judgedQueries, answered, missing, judgedDocuments, judgedDocumentsFound } = counts;
   return (
-    `Judged queries: ${judgedQueries}, answered ${answered}, missing ${missing}. ` +
-    `Judged documents: ${judgedDocuments}, found ${judgedDocumentsFound}. ` +
+    `Judged queries: ${judgedQueries}, ${answered} with results, ${missing} without. ` +
+    `Judged documents: ${judgedDocuments}, ${judgedDocumentsFound} of them in the results. ` +
     `Ignored queries without judgments: ${counts.ignoredUnjudgedQueries}. ` +
     `Duplicate documents: ${counts.duplicateDocuments}. Score ties: ${counts.scoreTies}.`
   );
@@ -126,7 +126,7 @@ export function evalCommand(
 }
 
 const HELP = `${TREC_HELP}
-Score ties are documents with the same score as the previous document in the ranking.
+Score ties are results with the same score as the previous result in the ranking.
 
 Example:
   recalld eval --qrels qrels.txt --run run.txt --metrics ndcg@10,recall@100 --json

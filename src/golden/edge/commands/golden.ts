@@ -57,7 +57,7 @@ function generateCommand(signal: AbortSignal): CommandUnknownOpts {
     .option('--resume', 'continue an interrupted generation', false)
     .option('--seed <n>', 'seed for the choice of chunks and styles', parseSeed, 1)
     .option('--force', 'overwrite the file if it exists', false)
-    .addHelpText('after', '\nExit code 1: fewer queries were generated than requested.')
+    .addHelpText('after', '\nThe exit code is 1 if fewer queries were generated than requested.')
     .action((options: ConfiguredOptions & GenerateOptions) =>
       generate(commandSettings(options.config, signal), options),
     );
@@ -191,7 +191,7 @@ export async function promoteToFile(
       promoted: promoted.length,
       /** Number of judgments with a grade suggested by feedback. */
       suggested,
-      /** Number of documents without a suggestion. */
+      /** Number of judgments for which there is no suggested grade. */
       open: judgments.length - suggested,
       /** Number of queries for which the retriever failed. */
       failed: promoted.filter(({ gap }) => gap !== null).length,

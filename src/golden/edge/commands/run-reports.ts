@@ -13,7 +13,7 @@ import { metricsTable } from './compare.ts';
 
 const MAX_TEXT = 60;
 
-/** Formats the metrics at the largest cutoff, the changed segments, and the queries with the largest losses. */
+/** Formats the metrics at the largest cutoff, the changed segments, and the queries with the largest drops. */
 export function formatRunComparison(
   compared: RunsCompared,
   measure: string,
@@ -52,7 +52,7 @@ function describe({ id, goldenSet, goldenSetVersion, pipeline, startedAt }: Gold
   return `${id}: ${goldenSet} version ${goldenSetVersion} on ${pipeline}, ${startedAt.toISOString()}`;
 }
 
-/** Lists nDCG for the segments that changed, worst first. */
+/** Lists the nDCG of the segments in which it changed, largest drop first. */
 function segmentLines(shown: readonly RunDifference[]): string[] {
   const moved = shown
     .filter(({ segment, key, difference }) => segment !== ALL_SEGMENT && key.measure === 'ndcg' && difference !== 0)

@@ -89,7 +89,7 @@ async function run(settings: CommandSettings, name: string, set: string, isJson:
   if (summary.verdict !== 'ok') process.exitCode = EXIT_CHECK_FAILED;
 }
 
-/** Returns the advice on what to check in the config for this failure code. */
+/** Returns advice on what to check in the config if queries fail with this code. */
 function fixOf(code: string): string {
   const option = misreadingOption(code);
   if (option !== null) return `Check ${option}.`;
@@ -113,7 +113,7 @@ export function cancelCommand(signal: AbortSignal): CommandUnknownOpts {
 }
 
 /**
- * Runs a golden set until the run ends. If interrupted, marks the run as cancelled.
+ * Runs a golden set until the run ends. If it is interrupted, marks the run as cancelled.
  *
  * @throws RecalldError pipeline_unknown, golden_set_unknown, or the reason of the signal
  */
@@ -183,7 +183,7 @@ async function createRun(pipeline: WatchedPipeline, store: CommandStore, set: st
   return run;
 }
 
-/** Maximum displayed length of a text from a service. */
+/** Maximum number of characters shown of a text from a service. */
 const MAX_TEXT = 2000;
 
 /** @throws RecalldError pipeline_unknown, golden_set_unknown, golden_set_empty, query_unknown */
@@ -211,7 +211,9 @@ function debugQuery(settings: CommandSettings, name: string, set: string, id: st
           ),
       );
       return {
-        /** Requests to services and their responses, in response order; secrets are removed. */
+        /**
+         * Requests to services with their responses, in the order in which the responses arrived; secrets are removed.
+         */
         exchanges,
         ...scoreAnswer(query, answer, run),
       };
@@ -237,7 +239,7 @@ function scoreAnswer(query: GoldenQuery, answer: QueryAnswer, run: RunSettings) 
       /** Null for an unjudged document. */
       grade: grades.get(id) ?? null,
     })),
-    /** Relevant documents that were not returned. */
+    /** Ids of the relevant documents that were not returned. */
     missed: [...grades].flatMap(([id, grade]) => (grade >= run.relevanceLevel && !found.has(id) ? [id] : [])),
     /** Scores by metric key. */
     scores: Object.fromEntries(keys.map((key, column) => [formatMetricKey(key), columns[column]?.[0] ?? 0] as const)),

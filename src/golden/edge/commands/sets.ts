@@ -114,7 +114,11 @@ function importOptions() {
     .option('--query <column>', 'tables: the column of the query text')
     .option('--document <column>', 'tables: the column of the document id')
     .option('--grade <column>', 'tables: the column of the grade')
-    .option('--tags <columns>', 'tables: columns that distinguish queries, separated by commas', parseColumns)
+    .option(
+      '--tags <columns>',
+      'tables: columns that become tags and distinguish queries with the same text, separated by commas',
+      parseColumns,
+    )
     .option('--ignore <columns>', 'tables: columns to ignore, separated by commas', parseColumns)
     .option(
       '--relevance-threshold <grade>',
@@ -123,7 +127,11 @@ function importOptions() {
     )
     .option('--documents-separator <text>', 'tables: separator of several documents in a cell, such as ","')
     .option('--skip-own-document', 'skip judgments whose document id equals the query id')
-    .option('--rows-as-queries', 'tables: treat every row as a separate query, even if query and tags repeat', false)
+    .option(
+      '--rows-as-queries',
+      'tables: treat every row as a separate query, even if the same query text and tags repeat',
+      false,
+    )
     .option('--queries <file>', 'BEIR and TREC: file of queries, if its name is not standard')
     .option('--qrels <file>', 'BEIR and TREC: file of judgments, if its name is not standard')
     .option('--dry-run', 'show how the files are read, but store nothing');
@@ -180,8 +188,8 @@ function readOptions(format: ReadGoldenSetOptions['format'], options: ImportOpti
 }
 
 /**
- * Imports a set and adds hints: a warning if no pipeline uses the set, and `power`, which states the drops that the set
- * can detect, for each check of each pipeline that runs the set.
+ * Imports a set and adds two hints: a warning if no pipeline uses the set, and `power`, which states for each check of
+ * each pipeline that runs the set which drops it can detect.
  *
  * @throws RecalldError as withCommandStore, and for files that cannot be read
  */
@@ -229,7 +237,9 @@ async function importSet(settings: CommandSettings, path: string, options: Impor
   for (const sentence of report.power) note(sentence);
 }
 
-/** Reports how the files are read, without a store. @throws RecalldError as readGoldenSet; usage for a review file */
+/**
+ * Reports how the files are read, without a store. @throws RecalldError as readGoldenSet does; usage for a review file
+ */
 async function tryImport(path: string, options: ImportOptions, signal: AbortSignal): Promise<void> {
   if (options.format === 'review') {
     throw new RecalldError(
@@ -298,7 +308,7 @@ export function exportCommand(signal: AbortSignal): CommandUnknownOpts {
     .option('--version <n>', 'version of the set (default: the latest)', parseCount)
     .addOption(new Option('--format <format>', 'format of the files').choices(goldenFormats).makeOptionMandatory())
     .requiredOption('--out <path>', 'file, or folder for BEIR and TREC')
-    .option('--drop-tags', 'TREC: drop the tags, which the format cannot express', false)
+    .option('--drop-tags', 'TREC: export without tags, which the format cannot express', false)
     .option('--force', 'overwrite existing files', false)
     .action((options: ExportOptions) => exportSet(commandSettings(options.config, signal), options));
 }

@@ -8,11 +8,11 @@ import { overrunSeconds } from '../../rules/schedule.ts';
 import type { GoldenRuns } from '../../sql/golden-runs.ts';
 import type { WatchedPipeline } from '../../watched-pipeline.ts';
 
-/** Number of runs whose durations are used. More runs are read, because cancelled runs do not count. */
+/** Number of runs of which the median duration is taken. More runs are read, because cancelled runs do not count. */
 const COUNTED = 5;
 const RECENT = 10;
 
-/** Reads the schedules whose intervals are shorter than their latest runs. */
+/** Returns the schedules with an interval that is shorter than the median duration of their latest runs. */
 export function readSlowSchedules(settings: CommandSettings, pipelines: readonly WatchedPipeline[]) {
   return readIfThere(settings, () =>
     withCommandStore(settings, ({ db }) => slowSchedules(db.golden.runs, pipelines, systemClock.now())),
@@ -50,7 +50,10 @@ export async function slowSchedules(runs: GoldenRuns, pipelines: readonly Watche
   return found;
 }
 
-/** Returns the durations of the latest runs in seconds, newest first; a run in progress counts with its age. */
+/**
+ * Returns the durations of the latest runs in seconds, newest first; a run in progress counts with the time since its
+ * start.
+ */
 async function lastDurations(
   runs: GoldenRuns,
   series: { readonly pipeline: string; readonly goldenSet: string; readonly purpose: RunPurpose },
@@ -74,8 +77,8 @@ export function slowScheduleInWords({
   const what = purpose === 'full' ? 'a full run' : 'a sentinel';
   const remedy =
     purpose === 'full'
-      ? 'run it less often, or raise `concurrency` or `max_per_second`'
-      : 'run it less often, or use fewer `queries`';
+      ? 'run the set less often, or raise `concurrency` or `max_per_second`'
+      : 'run the sentinel less often, or use fewer `queries`';
   return (
     `warning: ${pipeline}: ${what} of ${goldenSet} starts every ${duration(intervalSeconds)}, but takes ${duration(medianRunSeconds)} ` +
     `(median of the last ${plural(runs, 'run')}). Ticks are skipped while a run is in progress: ${remedy}.`

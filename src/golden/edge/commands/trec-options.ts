@@ -1,4 +1,4 @@
-/** Options shared by `eval` and `compare`: judgments, metrics and how rankings are read. */
+/** Options that `eval` and `compare` share: the judgments, the metrics, and how rankings are read. */
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 import { Option } from '@commander-js/extra-typings';
@@ -65,7 +65,7 @@ function parseRelevanceLevel(text: string): number {
   return level;
 }
 
-/** Writes pieces only as fast as the stream drains. */
+/** Writes the pieces one after another, and waits while the stream's buffer is full. */
 export async function writeAll(output: Writable, pieces: Iterable<string>): Promise<void> {
   for (const piece of pieces) {
     if (!output.write(piece)) await once(output, 'drain');

@@ -16,7 +16,7 @@ export function mismatchJson({ mismatch }: TrecScores) {
   return mismatch && { ...mismatch, differences: [...mismatch.differences] };
 }
 
-/** Ratio of disagreeing to agreeing neighbors at which the order counts as reversed. */
+/** The order counts as reversed if this many times more neighbors disagree than agree on the order by rank. */
 const REVERSED = 9;
 
 /** Returns sentences that explain the counts, most important first. */
@@ -43,11 +43,11 @@ export function notesOf({ counts, mismatch, path, ranks, repeat, steps }: TrecSc
     const queries = counts.queriesWithoutRelevant === 1 ? 'judged query has' : 'judged queries have';
     notes.push(
       `${counts.queriesWithoutRelevant} ${queries} no document at the relevance level, so no result can be relevant; ` +
-        'they count in the means.',
+        'they still count in the means.',
     );
   }
   if (counts.judgedDocuments === 0) {
-    notes.push('Every grade is negative, which means unjudged, so every score is 0.');
+    notes.push('Every grade is negative, and negative grades mean unjudged, so every score is 0.');
   }
   if (ranks.disagree > 0 && ranks.disagree >= REVERSED * ranks.agree) {
     notes.push(

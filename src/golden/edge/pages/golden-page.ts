@@ -30,7 +30,7 @@ import type { HistoricRun } from '../../sql/run-results.ts';
 import type { WatchedPipeline } from '../../watched-pipeline.ts';
 import { deploymentsWithin } from './golden-reads.ts';
 
-/** Measures with a chart, the most informative first. */
+/** Measures that get a chart, the most informative first. */
 export const charted: readonly { readonly measure: Measure; readonly name: string }[] = [
   { measure: 'ndcg', name: 'nDCG' },
   { measure: 'hit_rate', name: 'Hit rate' },
@@ -65,7 +65,7 @@ export async function readGoldenPage(
   ]);
   return {
     pipeline: pipeline.name,
-    /** Golden sets in the config, and other sets that ran manually. */
+    /** Golden sets in the config, and other sets that users have run. */
     sets,
     /** The golden set on the page; null if the pipeline has no golden set. */
     shown: {
@@ -77,7 +77,7 @@ export async function readGoldenPage(
       runs: runs.slice(-MAX_RUNS),
       /** Value of the URL parameter that shows the previous page; null on the first page. */
       older: runs.length > MAX_RUNS ? (runs.at(-MAX_RUNS)?.startedAt.toISOString() ?? null) : null,
-      /** Deployments within the time range, oldest first. */
+      /** Deployments of the pipeline within the time range, oldest first. */
       deployments,
       /** Incident of the pipeline at the end of the time range; null if there is none. */
       diagnosis: diagnosis ?? null,
@@ -93,7 +93,7 @@ export async function readGoldenPage(
   };
 }
 
-/** Parses the URL parameter with the start of a run; null for an invalid time. */
+/** Parses the URL parameter that contains the start of a run; null for an invalid time. */
 function startOf(before: string | undefined): Date | null {
   const at = new Date(before ?? '');
   return Number.isNaN(at.getTime()) ? null : at;

@@ -34,7 +34,7 @@ export async function readQueryPage(context: Context, runId: string, queryId: st
   if (stored === undefined) {
     throw new RecalldError('query_unknown', `The golden set of run ${run.id} has no query of that id.`);
   }
-  // Runs of a shadow with other chunks are compared by document.
+  // If a shadow splits documents into other chunks, its runs are compared by document.
   const { chunkSeparator } = run.settings;
   const [query = stored] = chunkSeparator === undefined ? [] : queriesByDocument([stored], chunkSeparator);
   const [after, before] = await Promise.all([
@@ -50,10 +50,10 @@ export async function readQueryPage(context: Context, runId: string, queryId: st
     query,
     /** True unless the config forbids showing the texts of this pipeline. */
     showsText: isShown,
-    /** First words of documents, by id. */
+    /** First words of each document, by document id. */
     words,
     after,
-    /** Answer in the compared run; null if there is no run to compare with. */
+    /** The query in the compared run; null if there is no run to compare with. */
     before,
     /** Judged documents that are missing from the store, with the reason. */
     fates: new Map(
@@ -71,8 +71,9 @@ export async function readQueryPage(context: Context, runId: string, queryId: st
 const WORDS_LIMIT_MS = 2000;
 
 /**
- * Returns the first words of the documents on both sides and of missed documents. Uses the response to a new request if
- * there is one; otherwise uses stored texts and, if the store is queried anyway, the texts in the store.
+ * Returns the first words of the documents on both sides and of missed documents. If the retriever was queried to
+ * explain misses, takes them from its response. Otherwise, takes them from stored texts and, if the store is queried
+ * anyway, from the texts in the store.
  */
 async function wordsOf(
   { db, pipelines }: Context,
@@ -106,7 +107,7 @@ async function readSide(context: Context, run: GoldenRun, query: GoldenQuery, ch
   const scores = keys.map((key, index) => [formatMetricKey(key), columns[index]?.[0] ?? 0] as const);
   return {
     run,
-    /** Answer to the query; null if the run has none. */
+    /** Results of the query; null if the run has none. */
     answer,
     /** Scores by metric key. */
     scores: Object.fromEntries(scores) as Record<string, number>,
@@ -150,11 +151,12 @@ async function goodRunOf(runs: GoldenRuns, run: GoldenRun, incident: Incident | 
 }
 
 /**
- * An incident opens within this time after a run ends, because alerts are evaluated at its end and every 15 seconds.
+ * An incident about a run opens within this time after the run ends, because alerts are evaluated at the end of the run
+ * and every 15 seconds.
  */
 const EVALUATION_MS = 60_000;
 
-/** Returns the incident that a run was part of; null for a passing run. */
+/** Returns the incident that a run was part of; null for a run whose checks all passed. */
 export async function diagnosisOf({ db }: Context, run: GoldenRun): Promise<Incident | null> {
   const { pipeline, finishedAt: from } = run;
   if (from === null) return null;

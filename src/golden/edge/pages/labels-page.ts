@@ -37,7 +37,7 @@ export function labelsPage({ pipeline, goldenSet, known, found }: LabelsPageData
         'stale',
         'Stale labels',
         {
-          lead: 'Judged documents that are no longer in the store. They lower scores through no fault of the retriever.',
+          lead: 'Judged documents that are no longer in the store. Their judgments lower scores through no fault of the retriever.',
         },
         stale(known),
       ),
@@ -45,14 +45,14 @@ export function labelsPage({ pipeline, goldenSet, known, found }: LabelsPageData
         'fixes',
         'Replacements',
         {
-          lead: 'recalld searches the store for chunks with the text of the missing documents. The proposals that you accept become a new version of the set; the old version is not changed.',
+          lead: 'recalld searches the store for chunks that contain the text of the missing documents. The proposals that you accept become a new version of the set; the old version is not changed.',
         },
         found === null
           ? {
               kind: 'form',
               action: path,
               content: { kind: 'button', text: 'Search the store now' },
-              forbidden: lead('The search needs an API key of scope admin.'),
+              forbidden: lead('The search requires an API key with scope admin.'),
             }
           : proposed(path, found),
       ),
@@ -81,7 +81,7 @@ function proposed(path: string, { set, proposals, gap, stale: lost }: FoundFixes
         ? empty('Every judged document is in the store.')
         : empty(
             `The store has no similar text for the ${plural(lost, 'missing document')}, as far as their texts are known.`,
-            'Judge these queries again, or remove them from the set.',
+            'Judge the queries of these documents again, or remove them from the set.',
           ),
       more,
     ];
@@ -124,6 +124,6 @@ function proposed(path: string, { set, proposals, gap, stale: lost }: FoundFixes
       more,
       { kind: 'button', text: 'Accept the selected proposals as a new version' },
     ],
-    forbidden: lead('Accepting proposals needs an API key of scope admin.'),
+    forbidden: lead('You need an API key with scope admin to accept proposals.'),
   };
 }

@@ -63,7 +63,7 @@ export function queryPage(data: QueryPageData): PageContent {
         scoresTable(data),
         facts(
           query.noAnswer === true
-            ? fact('Answer', 'none', 'an empty answer is right')
+            ? fact('Answer', 'none', 'no results are correct')
             : fact('Judged documents', query.judgments.length),
           ...Object.entries(query.tags).map(([name, tag]) => fact(name, verbatim(tag))),
         ),
@@ -100,11 +100,13 @@ export function queryPage(data: QueryPageData): PageContent {
   };
 }
 
-/** @param fate why the document was not in the store during the run; undefined if it was */
+/**
+ * @param fate why the document was missing from the store during the run; undefined if it was not found to be missing
+ */
 function inStore(fate: DocumentFate | undefined): Content {
-  if (fate === undefined) return 'yes, as far as known';
+  if (fate === undefined) return 'not known to be missing';
   return fate === 'superseded'
-    ? badge('missing: its judgment is outdated', 'warning')
+    ? badge('superseded: its judgment is out of date', 'warning')
     : badge('missing from the store', 'critical');
 }
 
@@ -170,7 +172,7 @@ function scoresTable({ after, before }: QueryPageData): Table {
   );
 }
 
-/** @param move describes how a document moved; null if there is no earlier run */
+/** @param move describes how a document's rank changed; null if there is no earlier run */
 function documents(
   caption: string,
   { answer, run }: QuerySide,
@@ -180,7 +182,7 @@ function documents(
 ): Content {
   if (answer === null)
     return empty(
-      run.answersDeletedAt === null ? 'This run has no answer to the query (yet).' : describeDeletedAnswers(run),
+      run.answersDeletedAt === null ? 'This run has no results for the query yet.' : describeDeletedAnswers(run),
     );
   if (ranked.length === 0)
     return empty(

@@ -6,7 +6,8 @@ export type RankedDocument = ReturnType<typeof sideBySide>['before'][number];
 /**
  * Combines both sides of a query. A repeated document counts at its first rank.
  *
- * @returns in `missed`, documents with a grade above 0 that are no longer returned, highest grade first
+ * @returns both rankings; `missed` contains the documents with a grade above 0 that are not returned now, highest grade
+ *   first
  */
 export function sideBySide(
   before: readonly RetrievedDocument[],
@@ -46,7 +47,10 @@ export function sideBySide(
   };
 }
 
-/** Removes documents that an earlier step returned, as the merged ranking of the steps does. */
+/**
+ * Removes documents that an earlier step returned, because the merged ranking of the steps contains each document only
+ * once.
+ */
 function merged(documents: readonly RetrievedDocument[]): readonly RetrievedDocument[] {
   if (documents.every(({ step }) => step === undefined)) return documents;
   const seen = new Set<string>();

@@ -28,7 +28,7 @@ export function stepsSection(
         id,
         rank: place + 1,
         score,
-        /** The first step that returned the document. */
+        /** Number of the first step that returned the document. */
         first,
       };
     });
@@ -58,6 +58,6 @@ export function stepsSection(
     {
       lead: `recalld sent the steps to the retriever in this order. all_found@${k} and union_recall@${k} score the union of the first ${k} documents of each step.`,
     },
-    after.answer === null ? lead('This run has no answer to the query.') : group('sides', ...columns),
+    after.answer === null ? lead('This run has no results for the query.') : group('sides', ...columns),
   );
 }

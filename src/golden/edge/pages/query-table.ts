@@ -44,7 +44,7 @@ export async function readQueryTable(
   query: Query,
 ) {
   const { cutoffs } = run.settings;
-  // Measures of unions exist only for runs of queries with steps.
+  // Only runs of queries with steps have measures of unions.
   const keys = runMetricKeys(cutoffs, runMeasures).filter(
     (one) => !isUnionMeasure(one.measure) || Object.hasOwn(scored, formatMetricKey(one)),
   );
@@ -89,11 +89,11 @@ const titles: Record<QueryView, string> = {
 };
 
 const nothing: Record<QueryView, string> = {
-  worst: 'The run has no answered query yet.',
+  worst: 'The run has no results yet.',
   regressed: 'No query scores lower than in the compared run.',
   newly_empty: 'No query lost all of its results.',
   stale: 'No stale labels are known for this run.',
-  failed: 'The retriever answered every query.',
+  failed: 'No query failed.',
 };
 
 const outcomeTones: Record<QueryOutcome, Tone> = {
@@ -114,7 +114,7 @@ export function queryTable(run: GoldenRun, data: QueryTableData): Section {
       lead:
         against === null
           ? 'Score of each query.'
-          : `Score of each query, before (${against}) and now. A query with outdated judgments has no earlier score.`,
+          : `Score of each query, before (${against}) and now. Queries with a stale label have no earlier score, because their judgments are out of date.`,
     },
     group(
       'filters',

@@ -37,8 +37,8 @@ function outcomeOf({ query, after, before }: QueryPageData): string {
   const returned = answer.documents.length;
   if (query.noAnswer === true)
     return returned === 0
-      ? 'The retriever returned nothing, which is correct: the query has no answer.'
-      : `The retriever returned ${plural(returned, 'document')} although the query has no answer.`;
+      ? 'The retriever returned nothing, which is correct: no document answers the query.'
+      : `The retriever returned ${plural(returned, 'document')} although no document answers the query.`;
   const k = Math.max(...run.settings.cutoffs);
   const now = scores[`ndcg@${k}`] ?? 0;
   const old = before?.scores[`ndcg@${k}`];
@@ -48,7 +48,7 @@ function outcomeOf({ query, after, before }: QueryPageData): string {
   return `nDCG@${k} ${now < old ? 'dropped' : 'rose'} from ${shown(old)} to ${shown(now)}${tail}.`;
 }
 
-/** Describes the ranks of relevant documents that changed. */
+/** Describes which relevant documents changed their ranks. */
 function movesOf({ before }: QueryPageData, sides: ReturnType<typeof sideBySide>): Content[] {
   if (before === null || before.answer === null) return [];
   const relevant = sides.before.filter(({ grade }) => grade !== null && grade > 0);
@@ -82,7 +82,7 @@ function sentence(
 }
 
 /**
- * Explains why documents were missed, from the explanations if they were requested, and names the cause of the
+ * States why documents were missed, taken from the explanations if they were requested, and the likely cause of the
  * incident.
  */
 function reasonsOf(

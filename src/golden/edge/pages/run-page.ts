@@ -34,10 +34,12 @@ import { queryTable, readQueryTable } from './query-table.ts';
 import { baselineNote, checksSection, forbiddenSection, noAnswerSection, scoresSection } from './run-sections.ts';
 import { stagesSection } from './stages.ts';
 
-/** Maximum number of explained queries. Each explanation takes about five requests to the retriever. */
+/**
+ * Maximum number of queries whose misses are explained. Each takes about five requests to the retriever and the store.
+ */
 export const QUERIES_EXPLAINED = 20;
 
-/** The two most informative measures of a run. */
+/** The two most informative measures of a run, which are shown first. */
 const chartedOfRun = charted.slice(0, 2);
 
 /** Number of earlier runs in the trend of a run. */
@@ -84,7 +86,7 @@ export async function readRunPage(context: Context, runId: string, range: TimeRa
     /** Deployments before and after the run, oldest first. */
     deployments,
     notes: notes.get(run.id) ?? [],
-    /** The pinned baseline; null if this run is not the baseline. */
+    /** The pin of this run; null if this run is not the baseline. */
     baseline: pinned?.runId === run.id ? pinned : null,
     /** Incident that the run was part of; null if there is none. */
     diagnosis,

@@ -35,14 +35,14 @@ export function runReport(run: RunSummaryJson): Content {
     paragraph(outcomes(run)),
     run.answers_deleted_at !== null &&
       paragraph(
-        `Its answers were deleted on ${run.answers_deleted_at.slice(0, 10)} (keep_answers); its scores are kept.`,
+        `Its query results were deleted on ${run.answers_deleted_at.slice(0, 10)} (keep_answers); its scores are kept.`,
       ),
     run.warnings.map((sentence) => paragraph(sentence)),
     run.failure !== null && paragraph(`First error: ${run.failure.explanation}`),
     labels.lost !== null &&
       labels.lost > 0 &&
       paragraph(
-        `${labels.lost} of ${labels.probed} judged documents of ${set} are missing from the store without a replacement. They count as 0.`,
+        `${labels.lost} of ${labels.probed} judged documents of ${set} are missing from the store without a replacement. They count as not found.`,
       ),
     labels.stale !== null &&
       labels.stale > 0 &&
@@ -108,7 +108,7 @@ export function noAnswerSection({ no_answer: found, run_id: run }: RunSummaryJso
     'no-answer',
     'Queries without an answer',
     {
-      lead: `${count(answered)} of ${count(n)} were answered and ${count(failed)} failed: ${percentage(ratio)} (${interval(low, high, 'share')}). An empty answer is correct.`,
+      lead: `Of ${count(n)} unanswerable queries, ${count(answered)} returned documents and ${count(failed)} failed: ${percentage(ratio)} (${interval(low, high, 'share')}). No results would be correct.`,
     },
     worst.length > 0 &&
       table('Unanswerable queries that returned documents', worst, [
@@ -120,7 +120,7 @@ export function noAnswerSection({ no_answer: found, run_id: run }: RunSummaryJso
   );
 }
 
-/** The completed run before another run. */
+/** The last completed run before the shown run. */
 interface PreviousRun {
   readonly runId: string;
   readonly scores: readonly SegmentScore[];
@@ -132,7 +132,7 @@ export function scoresSection(summary: RunSummaryJson, previous: PreviousRun | n
     'Scores',
     {
       lead: summary.provisional
-        ? 'The run is in progress; these are the scores of the queries answered so far.'
+        ? 'The run is in progress; these are the scores of the queries that have been run so far.'
         : 'Means over all judged queries with 95 % confidence intervals; a query without results counts as 0.',
     },
     scores(summary, previous),
@@ -316,7 +316,10 @@ function metric(found: MetricJson | undefined): Content {
   return found === undefined ? missing('none') : value(found.mean, 'score', found.ci_low, found.ci_high);
 }
 
-/** Returns a note on the pinned baseline: how its noise was measured, and which runs were excluded. */
+/**
+ * Returns a note on the pinned baseline: how the retriever's noise was measured, and which runs were excluded from the
+ * measurement.
+ */
 export function baselineNote({ noise, excludedRuns }: GoldenBaseline): Content {
   const reruns = Object.values(noise[ALL_SEGMENT] ?? {})[0]?.reruns ?? null;
   return [

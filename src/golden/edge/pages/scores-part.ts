@@ -73,7 +73,7 @@ function lastScores({ goldenSet, runs }: ReportedSet, last: NonNullable<Reported
   ]);
 }
 
-/** Formats nDCG at the largest cutoff at the end of the period. */
+/** Formats nDCG at the largest cutoff in the last run of the period. */
 export function headlineOf({ goldenSet, last }: ReportedSet): Fact {
   const k = largestCutoff(last?.scores ?? []);
   const found = scoreOf(last?.scores ?? [], 'ndcg', k);
@@ -89,7 +89,7 @@ function largestCutoff(scores: readonly SegmentScore[]): number {
   return Math.max(0, ...scores.map(({ k }) => k));
 }
 
-/** Returns the score over all queries. */
+/** Returns the mean score over all queries. */
 function scoreOf(
   scores: readonly SegmentScore[],
   measure: SegmentScore['measure'],
@@ -144,10 +144,12 @@ function staleLabels({ last }: ReportedSet): Content {
   const dead =
     deadQueries === null || deadQueries === 0
       ? ''
-      : `; ${plural(deadQueries, 'query', 'queries')} without any relevant document`;
+      : `; ${plural(deadQueries, 'query', 'queries')} lost all relevant documents`;
   return [
     value(probed === 0 ? 0 : (stale + lost) / probed, 'share'),
-    note(`${count(stale + lost)} of ${count(probed)} missing, ${count(lost)} lost${dead}`),
+    note(
+      `${count(stale + lost)} of ${count(probed)} judged documents stale: ${count(stale)} superseded, ${count(lost)} missing without a replacement${dead}`,
+    ),
   ];
 }
 

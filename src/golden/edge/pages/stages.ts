@@ -14,12 +14,12 @@ export function stagesSection({ stages }: RunSummaryJson): Content {
   if (stages === null) return null;
   const { k, n, failed, unreported, steps } = stages;
   const rest =
-    unreported === 0 ? '' : ` ${count(unreported)} more are excluded, because their answers report no stages.`;
+    unreported === 0 ? '' : ` ${count(unreported)} more are excluded, because their responses report no stages.`;
   return section(
     'stages',
     'Loss by stage',
     {
-      lead: `Mean share of the relevant documents of ${plural(n, 'query', 'queries')} with 95 % confidence intervals: among the first ${k} results, and among all documents that earlier stages pass on. ${count(failed)} failed, so all of their documents count as lost.${rest}`,
+      lead: `Mean share of the relevant documents of ${plural(n, 'query', 'queries')} with 95 % confidence intervals: for the final results, among the first ${k} documents; for earlier stages, among all documents that the stage passes on. ${count(failed)} of these queries failed, so all of their documents count as lost.${rest}`,
     },
     lossBar(stages),
     table('Stages of the retriever', steps, [
@@ -52,7 +52,7 @@ function movedWords(moved: NonNullable<Stages['steps'][number]['moved']>): strin
 function lossBar({ steps, lost_to_failures: failures }: Stages): PartsChart {
   const answer = steps.find(({ name }) => name === ANSWER);
   const lost = steps.toReversed().map(({ name, lost: { mean } }, place) => {
-    const words = name === ANSWER ? 'cut off or reordered away' : `lost by ${name.replaceAll('_', ' ')}`;
+    const words = name === ANSWER ? 'cut off or ranked too low' : `lost by ${name.replaceAll('_', ' ')}`;
     const isFirst = place === steps.length - 1;
     return {
       name: isFirst ? `never in ${name.replaceAll('_', ' ')}` : words,

@@ -1,5 +1,6 @@
 /**
- * Grafana tables from PostgreSQL: the queries, labels and changes behind a number. The tables show ids, never texts.
+ * Grafana tables from PostgreSQL: the queries, stale labels and changes behind the numbers of a dashboard. The tables
+ * show ids, never texts.
  */
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Panel } from '@grafana/grafana-foundation-sdk/dashboard';
@@ -74,7 +75,7 @@ export function mostRegressedTable(width: number): Builder<Panel> {
   return sqlTable({
     title: 'Most regressed queries since the baseline',
     description:
-      'Queries whose nDCG at the selected cutoff dropped most from the pinned baseline to the latest completed run. Queries with a stale label are marked: update their judgments first.',
+      'Queries whose nDCG at the selected cutoff dropped most from the pinned baseline to the latest completed run. Queries with a stale label are marked: update their judgments before you look for other causes.',
     width,
     sql: `
 with latest as (${latestRuns}),
@@ -139,7 +140,7 @@ export function comparisonsTable(width: number): Builder<Panel> {
   return sqlTable({
     title: 'Latest comparisons',
     description:
-      'Runs compared with the pinned baseline, and with the last run before the store or the model changed, over all queries at the selected cutoff.',
+      'Comparisons of runs with the pinned baseline, and with the last run before the store or the model changed, over all queries at the selected cutoff.',
     width,
     columns: [{ name: 'verdict', mappings: verdictColors }],
     sql: `
@@ -174,7 +175,8 @@ order by r.pipeline, c.name, c.severity, r.finished_at desc`,
 export function deploymentsTable(width: number): Builder<Panel> {
   return sqlTable({
     title: 'Deployments',
-    description: 'Reported or detected changes to the index, embedder, retriever and golden sets.',
+    description:
+      'Changes to the index, embedder, retriever and golden sets that were reported to recalld or that it detected.',
     width,
     sql: `
 select occurred_at as "when", pipeline as "pipeline", kind as "kind", version as "version", source as "source",
@@ -189,7 +191,7 @@ limit 100`,
 export function measurementsTable(width: number): Builder<Panel> {
   return sqlTable({
     title: 'Latest measures',
-    description: 'The newest value of each measure with its 95 % CI and n, and why later windows have no data.',
+    description: 'The newest value of each measure with its 95 % CI and n; if later windows have no data, the reason.',
     width,
     sql: `
 select coalesce(m.measure, g.measure) as "measure", coalesce(m.segment, g.segment) as "segment", m.value as "value",

@@ -37,13 +37,13 @@ function floors(measure: GoldenMeasure): PromQuery {
   };
 }
 
-/** Maps a measure to the measure of unions that equals it for a query with one step. */
+/** Maps each measure to the measure over the union of all steps that has the same value for a query with one step. */
 const unionOf: Readonly<Partial<Record<GoldenMeasure, GoldenMeasure>>> = {
   recall: 'union_recall',
   hit_rate: 'all_found',
 };
 
-/** Graphs of all measures; a measure of unions shares the graph of its related measure. */
+/** Graphs of all measures; a measure over the union of steps is in the graph of its related measure. */
 export function scoreGraphs(width: number): Builder<Panel>[] {
   const shared = new Set(Object.values(unionOf));
   return goldenMeasures.filter((measure) => !shared.has(measure)).map((measure) => scoreGraph(measure, width));
@@ -78,14 +78,14 @@ function scoreGraph(measure: GoldenMeasure, width: number): Builder<Panel> {
 }
 
 /**
- * Graphs the lowest score among a pipeline's golden sets, one graph per pipeline. The lowest mean is between the lowest
- * bounds, and the lowest upper bound decides whether a check is critical.
+ * Graphs the lowest score among a pipeline's golden sets, one graph per pipeline. Shows the lowest mean with the lowest
+ * lower bound and the lowest upper bound, because the latter decides whether a check is critical.
  */
 export function worstSetGraph(measure: GoldenMeasure): Builder<Panel> {
   return graph({
     title: `${measureTitles[measure]} at $k of $pipeline`,
     description:
-      'The lowest score among the selected golden sets, with the lowest bounds of their 95 % CIs. Dashed lines: check thresholds. A check is critical if even the upper bound is below its threshold.',
+      'The lowest score among the selected golden sets, with the lowest lower and the lowest upper bound of their 95 % CIs. Dashed lines: check thresholds. A check of severity critical is critical if even the upper bound is below its threshold.',
     unit: 'none',
     min: 0,
     max: 1,
@@ -102,7 +102,7 @@ export function worstSetGraph(measure: GoldenMeasure): Builder<Panel> {
   });
 }
 
-/** Distance of the latest scores from the highest threshold for their measure, if any. */
+/** Distance of the latest scores from the highest threshold for their measure; empty without a threshold. */
 export function floorMargins(): PromQuery[] {
   return goldenMeasures.map((measure) => {
     const on = ['pipeline', 'golden_set', 'k'] as const;
@@ -125,7 +125,7 @@ export function differenceGraph(measure: GoldenMeasure, width: number): Builder<
   return graph({
     title: `${measureTitles[measure]} at $k: difference from the baseline`,
     description:
-      'Mean difference from the pinned run, query by query, over queries without stale labels, with its 95 % CI. Dashed line: the drop that a check detects. A check fails if the drop is that large, significant, and confirmed by the required number of consecutive runs.',
+      'Mean difference from the pinned run, query by query, over queries without stale labels, with its 95 % CI. Dashed line: the smallest drop for which a check fails. A check fails if the drop is at least that large, is significant, and is confirmed by the required number of consecutive runs.',
     unit: 'none',
     width,
     queries: [
@@ -177,7 +177,7 @@ export function liveMixPanels(): Builder<Panel>[] {
     graph({
       title: 'Coverage of live traffic',
       description:
-        'Share of live queries in the last week with a similar golden query, with its 95 % CI, and the share on topics with any golden query. `recalld golden check` lists the topics without a golden query.',
+        'Share of live queries in the last week with a similar golden query, with its 95 % CI, and the share of live queries on topics with at least one golden query. `recalld golden check` lists the topics without a golden query.',
       unit: 'percentunit',
       min: 0,
       max: 1,
@@ -222,7 +222,7 @@ export function schedulePanels(): Builder<Panel>[] {
   return [
     graph({
       title: 'Planned runs that did not start',
-      description: 'Skipped runs per graph interval, by reason.',
+      description: 'Number of skipped runs per interval of the graph, by reason.',
       unit: 'short',
       min: 0,
       width: 8,
@@ -236,7 +236,7 @@ export function schedulePanels(): Builder<Panel>[] {
     graph({
       title: 'Time until a run is overdue',
       description:
-        'Computed from the schedule alone. A value below 0 means that no run has completed in time, even if no scheduler is running.',
+        'Computed only from the schedule and the latest completed run. A value below 0 means that no run has completed in time, even if no scheduler is running.',
       unit: 's',
       width: 8,
       queries: [

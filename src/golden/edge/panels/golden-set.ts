@@ -1,4 +1,4 @@
-/** Dashboards of one golden set of one pipeline: its scores, its runs and judgments, and its single queries. */
+/** Dashboards of one golden set on one pipeline: its scores, its runs and judgments, and its individual queries. */
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Dashboard, Panel } from '@grafana/grafana-foundation-sdk/dashboard';
 import { cutoff, frame, oneGoldenSet, onePipeline, segmentOf } from '../../../platform/dashboards/frame.ts';
@@ -38,7 +38,7 @@ function glance(): Builder<Panel>[] {
     ),
     stat({
       title: 'Queries (n)',
-      description: 'Number of judged queries in each mean of the segment.',
+      description: 'Number of judged queries over which the means of the segment are computed.',
       unit: 'short',
       width: 3,
       queries: [{ expr: maxBy([], 'recalld_golden_scored_queries', { segment: '$segment' }) }],
@@ -102,7 +102,7 @@ function segments(): Builder<Panel>[] {
     }),
     stat({
       title: 'Segments merged into other',
-      description: 'Number of segments above the configured maximum; they are measured together.',
+      description: 'Number of segments in excess of the configured maximum; they are measured together as `other`.',
       unit: 'short',
       width: 3,
       height: 8,
@@ -129,7 +129,7 @@ function baseline(): Builder<Panel>[] {
     graph({
       title: 'Queries compared',
       description:
-        'Number of queries behind the differences (only queries whose judgments are current) and behind the result stability.',
+        'Number of queries over which the differences and the result stability are computed; the differences exclude queries with a stale label.',
       unit: 'short',
       min: 0,
       width: 12,
@@ -159,7 +159,7 @@ function stageGraphs(): Builder<Panel>[] {
     graph({
       title: 'Loss by stage',
       description:
-        'Mean share of the relevant documents that each stage of the retriever loses, stacked; the remainder up to 1 is found. Empty if the retriever reports no stages.',
+        'Mean share of the relevant documents that each stage of the retriever loses, stacked; the rest up to 1 is the share that is found. Empty if the retriever reports no stages.',
       unit: 'percentunit',
       min: 0,
       max: 1,
@@ -170,7 +170,7 @@ function stageGraphs(): Builder<Panel>[] {
     graph({
       title: 'Recall by stage',
       description:
-        'Mean share of the relevant documents that each stage returns, with its 95 % CI. The first stage limits all later stages.',
+        'Mean share of the relevant documents that each stage returns, with its 95 % CI. Later stages cannot return documents that the first stage did not return.',
       unit: 'percentunit',
       min: 0,
       max: 1,
@@ -184,7 +184,7 @@ function stageGraphs(): Builder<Panel>[] {
     graph({
       title: 'Queries moved by a stage',
       description:
-        'Queries that gained or lost a relevant document in the first k through a stage, such as a reranker.',
+        'Number of queries for which a stage, such as a reranker, moved the only relevant documents into or out of the first k.',
       unit: 'short',
       min: 0,
       width: 8,
@@ -236,7 +236,7 @@ function labelsAndRuns(): Builder<Panel>[] {
     graph({
       title: 'Judged documents missing from the store',
       description:
-        'Superseded: the text has another id, or the manifest marks it as deleted, so the judgment is out of date. Lost: no other document has its text, so retrieval got worse.',
+        'Superseded: the text has another id, or the manifest marks it as deleted, so the judgment is out of date. Lost: no other document has the text, so retrieval got worse.',
       unit: 'percentunit',
       min: 0,
       width: 8,
@@ -263,7 +263,7 @@ function labelsAndRuns(): Builder<Panel>[] {
     graph({
       title: 'False answers',
       description:
-        'Share of unanswerable queries that were answered or failed, with its 95 % CI; absent if the set has none.',
+        'Share of unanswerable queries for which the retriever returned documents or failed, with its 95 % CI; absent if the set has none.',
       unit: 'percentunit',
       min: 0,
       max: 1,
@@ -273,7 +273,7 @@ function labelsAndRuns(): Builder<Panel>[] {
     ...contextGraphs(),
     graph({
       title: 'Judged share of the top $k',
-      description: 'A drop means new, unjudged documents, not necessarily worse documents.',
+      description: 'A drop means that new, unjudged documents are returned; they are not necessarily worse.',
       unit: 'percentunit',
       min: 0,
       max: 1,
@@ -299,7 +299,8 @@ function labelsAndRuns(): Builder<Panel>[] {
     }),
     graph({
       title: 'Stored runs by status',
-      description: 'Stored runs: void runs exceeded the error budget, failed runs did not finish.',
+      description:
+        'Number of stored runs by status. In void runs, too many queries failed; failed runs did not finish.',
       unit: 'short',
       min: 0,
       width: 8,
@@ -365,7 +366,8 @@ export function goldenQueriesDashboard(settings: DashboardSettings): Dashboard {
     {
       uid: dashboardUids.queries,
       title: 'recalld: golden queries and stages',
-      description: 'Where are relevant documents lost? Single queries of one golden set, and stages of the retriever.',
+      description:
+        'Where are relevant documents lost? Individual queries of one golden set, and stages of the retriever.',
       variables: [onePipeline(), oneGoldenSet(), cutoff()],
       hasDeployments: true,
       from: 'now-7d',

@@ -86,7 +86,7 @@ export const goldenFixtures: readonly AlertFixture[] = [
       running((m) => (m === 30 ? 1 : 0)),
     ],
     healthy: hourlyRuns,
-    says: 'The run of faq on docs that started 30m 0s ago is void, failed or cancelled. The exported scores come from an earlier run. Run the set again.',
+    says: 'The run of faq on docs that started 30m 0s ago is void, failed or cancelled. The exported scores come from an earlier run. Fix the cause, which recalld runs show states, then run the set again.',
   },
   {
     alert: 'RecalldRetrieverNotAnswering',
@@ -108,7 +108,7 @@ export const goldenFixtures: readonly AlertFixture[] = [
     labels: faq,
     breaching: [signal('recalld_golden_scores_withheld', faq, always(1)), succeeded(always(60))],
     healthy: hourlyRuns,
-    says: 'The latest completed run of faq on docs started 59m 0s ago, more than three scheduled intervals (three days for an unscheduled set). Its scores are withheld, and checks on them cannot fail.',
+    says: 'The latest completed run of faq on docs started 59m 0s ago, more than three scheduled intervals (three days for an unscheduled set). Its scores are withheld, and checks on them cannot detect a failure.',
   },
   {
     alert: 'RecalldGoldenRunSlow',
@@ -175,7 +175,7 @@ export const goldenFixtures: readonly AlertFixture[] = [
     labels: faq,
     breaching: [signal('recalld_golden_lost_documents_ratio', faq, always(0.1))],
     healthy: [signal('recalld_golden_lost_documents_ratio', faq, always(0.02))],
-    says: '10% of the judged documents in faq on docs are missing from the vector store (limit 2 %), and no other document has their text. Missing documents count as 0 in every score and comparison. Re-run the indexing job for the missing documents.',
+    says: '10% of the judged documents in faq on docs are missing from the vector store (limit 2 %), and no other document has their text. Missing documents count as not found in every score and comparison. If they were not deleted on purpose, re-run the indexing job for them; otherwise, update the judgments with recalld golden check.',
   },
   {
     alert: 'RecalldStaleLabels',
@@ -204,6 +204,6 @@ export const goldenFixtures: readonly AlertFixture[] = [
     labels: faq,
     breaching: [sentinelExpected(always(0))],
     healthy: [sentinelExpected((m) => 300 * Math.floor(m / 5) + 360)],
-    says: 'The sentinel of faq on docs should have completed 1h 0m 0s ago. Only the next full run can detect a drop now.',
+    says: 'The sentinel of faq on docs should have completed 1h 0m 0s ago. Until a sentinel completes, only full runs can detect a drop.',
   },
 ];

@@ -91,7 +91,7 @@ it('shows the loss by stage as one bar that adds up to 100 %, and a summary of e
     ],
   };
   const html = await shown({ stages }, explained);
-  expect(html).toContain('found 50 %, cut off or reordered away 30 %, never in candidates 10 %, failed 10 %');
+  expect(html).toContain('found 50 %, cut off or ranked too low 30 %, never in candidates 10 %, failed 10 %');
   const widths = [...html.matchAll(/<rect x="[\d.]+%" y="0" width="([\d.]+)%"/g)].map(([, width]) => Number(width));
   expect(widths.reduce((sum, width) => sum + width, 0)).toBeCloseTo(100, 6);
   expect(html).toContain('Of 3 misses: 2 outranked by near duplicates, 1 gone.');

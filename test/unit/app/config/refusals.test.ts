@@ -215,17 +215,17 @@ describe('a duplicate name', () => {
     [
       'two pipelines',
       'pipelines: [{name: a, retriever: &r {kind: http, url: u}}, {name: b, retriever: *r}, {name: a, retriever: *r}]',
-      'pipelines[2].name repeats "a" from list element 0; name each element once.',
+      'pipelines[2].name repeats "a" from list element 0; use each name once.',
     ],
     [
       'two golden sets of a pipeline',
       aPipeline('golden: [{set: faq}, {set: faq}]'),
-      'pipelines[0].golden[1].set repeats "faq" from list element 0; name each element once.',
+      'pipelines[0].golden[1].set repeats "faq" from list element 0; use each name once.',
     ],
     [
       'two keys of segments',
       aPipeline('segments: {keys: [lang, lang]}'),
-      'pipelines[0].segments.keys[1] repeats "lang" from list element 0; name each element once.',
+      'pipelines[0].segments.keys[1] repeats "lang" from list element 0; use each name once.',
     ],
     [
       'two equal floors',

@@ -149,7 +149,7 @@ describe('recalld eval in a terminal', () => {
       expect(text).toMatch(new RegExp(`^${metric} +0\\.\\d+ +[\\d.]+-[\\d.]+ +3 +(t|wilson)$`, 'm'));
     }
     expect(text).toContain(
-      'Judged queries: 3, answered 2, missing 1. Judged documents: 4, found 3. Ignored queries without judgments: 1. Duplicate documents: 1. Score ties: 1.\n',
+      'Judged queries: 3, 2 with results, 1 without. Judged documents: 4, 3 of them in the results. Ignored queries without judgments: 1. Duplicate documents: 1. Score ties: 1.\n',
     );
     expect(text).toMatch(/^1 judged query has no results in .*run\.txt; it scores 0 and counts in the means\.$/m);
     expect(text).not.toContain('\u001b');

@@ -205,7 +205,7 @@ describe('the report of a golden run', () => {
       metrics: { 'mrr@5': aMetric(0.8) },
     });
     expect(text).toContain('The sentinel s-1 fell: its scores fell.');
-    expect(text).toContain('these are the scores of the queries answered so far');
+    expect(text).toContain('these are the scores of the queries that have been run so far');
   });
 
   it('names a sentinel run as such', () => {
