@@ -33,7 +33,7 @@ declare module '../core/context.ts' {
   }
   interface Context {
     readonly explainTurns: ExplainTurns;
-    /** Limits explanations per caller, for the API and the pages. */
+    /** Limits how many queries a caller may have explained per minute, through the API and the pages together. */
     readonly explainBudget: ExplainBudget;
     /** Notification receivers. */
     readonly receivers: readonly Receiver[];

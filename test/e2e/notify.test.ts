@@ -74,7 +74,9 @@ notify:
   });
   const { pathname } = new URL(String(told[0]?.['chart_url']));
   expect((await fetch(`${second.url}${pathname}`)).headers.get('content-type')).toBe('image/png');
-  expect(told.at(-1)?.['summary']).toMatch(/^docs: retriever responds again \(100 % of golden queries\) after \d+ /);
+  expect(told.at(-1)?.['summary']).toMatch(
+    /^docs: retriever responds again \(100 % of golden queries succeed\) after \d+ /,
+  );
   expect(bodies(slack).at(-1)?.['text']).not.toContain('failed or timed out');
   const events = bodies(pagerduty).slice(tested);
   expect([events[0]?.['event_action'], events.at(-1)?.['event_action']]).toEqual(['trigger', 'resolve']);

@@ -62,7 +62,7 @@ export function describePages(watched: () => WatchedService): void {
     const paths = (): readonly (readonly [string, string])[] => {
       const run = `/runs/${service.runs.at(-1)}`;
       return [
-        ['/', 'Likely cause: a deployment made it worse'],
+        ['/', 'Likely cause: a faulty deployment'],
         ['/?range=7d', 'Queries that show it'],
         ['/?filter=nothing', 'No pipeline has "nothing" in its name'],
         ['/pipelines/docs', 'Latest measures'],
@@ -141,7 +141,7 @@ export function describePages(watched: () => WatchedService): void {
       const card = page.getByRole('region', { name: 'docs' });
       expect(await card.locator('svg[role=img]').count()).toBe(4);
       const told = await card.getByRole('group', { name: 'Diagnosis of docs' }).textContent();
-      expect(told).toContain('a deployment made it worse');
+      expect(told).toContain('a faulty deployment');
       expect(told).toMatch(/(high|medium|low) confidence, \d+ %/);
       expect(told).toContain('What to do: Roll the deployment back');
       await card.getByRole('link', { name: 'Deployments', exact: true }).click();
@@ -220,7 +220,7 @@ export function describePages(watched: () => WatchedService): void {
       await page.getByRole('button', { name: 'Save note' }).click();
       expect(await page.locator('.notes').textContent()).toContain('rolling back <b>v8</b>');
       await page.getByText('Was this the cause?').click();
-      await page.getByLabel('If not, what was it?').selectOption('ranking');
+      await page.getByLabel('If not, what was the cause?').selectOption('ranking');
       await page.getByRole('button', { name: 'It was not' }).click();
       const main = await page.locator('main').textContent();
       expect(main).toContain('marked as wrong');

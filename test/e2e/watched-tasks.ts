@@ -48,7 +48,7 @@ export function describeTasks(watched: () => WatchedService): void {
       const text = (await card.textContent()) ?? '';
       expect(text).toMatch(/nDCG@10 on faq down by 0\.\d+, limit 0\.02 since/);
       expect(text).toMatch(/since \d{4}-\d\d-\d\d \d\d:\d\d .* ago/);
-      expect(text).toContain('Likely cause: a deployment made it worse');
+      expect(text).toContain('Likely cause: a faulty deployment');
       expect(text).toContain('What to do: Roll the deployment back');
       await page.context().close();
     });
@@ -105,7 +105,7 @@ export function describeTasks(watched: () => WatchedService): void {
       const shared = page.url();
       const other = await browser.page(new URL(shared).host);
       await other.page.goto(shared);
-      expect(await other.page.locator('main').textContent()).toContain('a deployment made it worse');
+      expect(await other.page.locator('main').textContent()).toContain('a faulty deployment');
       await other.page.context().close();
       await page.goBack();
       await click(card.getByRole('link', { name: 'Runbook' }));

@@ -1,8 +1,8 @@
 /**
- * Cleans up after pipelines, golden sets and checks that were removed from the config. Each scheduler records what its
- * config contains once a minute. If no scheduler has recorded an item for five minutes, the item counts as removed and
- * its incident is closed. During a rolling deployment, two configs are active, and neither closes nor reopens incidents
- * of the other.
+ * Cleans up after pipelines, golden sets and checks that were removed from the config. Once a minute, each scheduler
+ * records the items of its config. If no scheduler has recorded an item for five minutes, the item counts as removed
+ * and its incident is closed. During a rolling deployment, two configs are active, and neither closes nor reopens
+ * incidents of the other.
  */
 import type { Pool, PoolClient } from 'pg';
 import { configuredChecks, type WatchedChecks } from '../../checks/check-store.ts';
@@ -50,8 +50,8 @@ export function partsOfConfig(
 /**
  * Records the configured items, and marks items that are no longer in any config as removed.
  *
- * @param since start of this scheduler. A scheduler that has just started may be the first of several replicas to
- *   restart
+ * @param since start of this scheduler. Until `GRACE_MS` after it, no item is marked as removed: the other replicas may
+ *   still be restarting and have not recorded their items
  */
 export async function followConfig(deps: FollowConfigDeps, since: Date): Promise<void> {
   const { parts, pool, clock, logger } = deps;

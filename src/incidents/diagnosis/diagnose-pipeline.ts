@@ -96,7 +96,7 @@ export async function updateIncident(
     return null;
   }
   if (open === null && (await db.incidents.isEcho(name, alerts, clock.now()))) return null;
-  // A probe cannot explain an isolation violation, and the page must not wait for a slow store.
+  // A probe cannot explain an isolation violation, and its notification must not wait for a slow store.
   const isProbed = open === null && alerts.some(({ rule }) => rule !== ISOLATION_ALERT);
   const problems = isProbed ? await probeParts(pipeline, signal) : [];
   const at = clock.now();
@@ -306,8 +306,8 @@ async function observe(
     canary,
     index: wrongShares(measured, now),
     arrivals: arrivalLag(measured, now),
-    // A deployment after the first bad measurement is not the cause. A detected change may have happened before the
-    // probe recorded it.
+    // An annotated deployment after the first bad measurement is not the cause. A detected change may be: it happened
+    // before the probe that recorded it.
     deployments: deployments.filter(({ source, occurredAt }) => source === 'detected' || occurredAt <= onset),
     isolation: observeIsolation(facts.checks),
     density: observedDensity,

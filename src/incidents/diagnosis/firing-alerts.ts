@@ -94,8 +94,8 @@ function checkAlerts({ name: pipeline }: WatchedPipeline, { checks, measurements
 
 /**
  * Returns the headline and text of a density alert with the share of poorly covered traffic, which the statistic of the
- * check does not show. Returns nothing if the share is back at the level of the baseline, or if only one region is
- * covered worse.
+ * check does not show. Returns nothing if the share is back at the level of the baseline, or if coverage dropped in
+ * only one region of the embedding space.
  */
 function coverageTexts(check: CheckState, measurements: AlertFacts['measurements']): Partial<Alert> {
   const share = measurements.find((one) => one.measure === 'query_uncovered_ratio' && one.segment === ALL_SEGMENT)
@@ -144,7 +144,7 @@ function runAlerts(run: LatestRun, { intervalSeconds, ownLag }: AlertFacts, now:
   // A golden set without a schedule cannot be overdue.
   const age = ageSeconds(lastAttemptAt, now);
   if (interval !== null && age > INTERVALS_TO_TRUST * interval) {
-    const text = `No run of ${goldenSet} has started for ${duration(age)} (${decimal(age / interval)} scheduled intervals).`;
+    const text = `No run of the golden set ${goldenSet} has started for ${duration(age)} (${decimal(age / interval)} scheduled intervals).`;
     return [
       {
         ...base,
@@ -160,7 +160,7 @@ function runAlerts(run: LatestRun, { intervalSeconds, ownLag }: AlertFacts, now:
   const alerts = starvedAlerts(run, ownLag);
   if (completed === null || ended.finishedAt > completed.finishedAt) {
     const name = `the latest run of ${goldenSet} did not complete`;
-    const text = `The run of ${goldenSet} that ended at ${minute(ended.finishedAt)} UTC did not complete.`;
+    const text = `The run of the golden set ${goldenSet} that ended at ${minute(ended.finishedAt)} UTC did not complete.`;
     const headline = `golden run of ${goldenSet} did not complete`;
     alerts.push({ ...base, name, rule: 'RecalldGoldenRunFailed', severity: 'warning', headline, text });
   }
@@ -210,7 +210,7 @@ function partAlerts(measurements: readonly LatestMeasurement[]): Alert[] {
   }
   const upper = recall === null ? null : (recall.ciHigh ?? recall.value);
   if (recall !== null && upper !== null && upper < MIN_ANN_RECALL) {
-    const text = `The index returns ${percentage(recall.value)} of the exact nearest neighbors (upper 95 % bound ${percentage(upper)}).`;
+    const text = `The index returns ${percentage(recall.value)} of the exact nearest neighbors (upper 95 % bound ${percentage(upper)}, minimum ${percentage(MIN_ANN_RECALL)}).`;
     const name = 'low index recall';
     alerts.push({
       ...base,
@@ -268,10 +268,10 @@ function retrieverRecovery(rule: string, goldenSet: string | null, latest: reado
   const ended = latest.find((run) => run.goldenSet === goldenSet)?.ended ?? null;
   const failed = ended === null ? 1 : failedShare(ended.outcomes);
   if (failed >= ERRORS_SHARE) return null;
-  return `retriever responds again (${percentage(1 - failed)} of golden queries)`;
+  return `retriever responds again (${percentage(1 - failed)} of golden queries succeed)`;
 }
 
-/** Returns the check or golden set of an alert; null if it has none, or if no config ever contained it. */
+/** Returns the check or golden set of an alert; null if the alert has none, or if no config ever contained it. */
 function partOf({ name, goldenSet }: Pick<Alert, 'name' | 'goldenSet'>, parts: readonly KnownItem[]): KnownItem | null {
   return (
     parts.find((part) => part.kind === 'check' && part.name === name) ??
@@ -292,8 +292,9 @@ export function closingReasonOf(timeline: readonly AlertTimeline[], parts: reado
 }
 
 /**
- * Returns alerts of an incident whose check or golden set is missing from the config of this process but present in
- * another active config, as during a rolling deployment. Such alerts keep firing until no config contains them.
+ * Returns those alerts of an incident whose check or golden set is missing from the config of this process but present
+ * in another active config, as during a rolling deployment. Such alerts keep firing until no config contains their
+ * check or golden set.
  */
 export function carriedOver(
   timeline: readonly AlertTimeline[],
@@ -334,7 +335,7 @@ function indexAlerts(measurements: readonly LatestMeasurement[], now: Date): Ale
             rule: 'RecalldIndexLate',
             severity: 'warning',
             goldenSet: null,
-            headline: `changes reach the index after ${duration(lag.seconds)}, limit ${duration(lag.allowed)}`,
+            headline: `document changes reach the index after ${duration(lag.seconds)}, limit ${duration(lag.allowed)}`,
             text: describeLag(lag),
             value: lag.seconds,
             threshold: lag.allowed,

@@ -1,4 +1,4 @@
-/** Finds the onset of a pipeline's firing alerts: their first bad measurement. */
+/** Finds the onset of a pipeline's firing alerts: the time of their first bad measurement. */
 
 import { isBreach, thresholdCheckName } from '../../checks/rules/threshold.ts';
 import type { Context } from '../../core/context.ts';
@@ -17,8 +17,9 @@ import { changedWatched, feedbackDrop } from './live-alerts.ts';
 const MAX_BACK_MS = 7 * DAY_MS;
 
 /**
- * Returns the earliest first bad measurement among failing thresholds, changed measures, and drops in density or
- * feedback; null if no such alert fires. Golden runs are examined separately.
+ * Returns the time span of the first bad measurement behind the failing thresholds, changed measures, and drops in
+ * density or feedback; null if no such alert fires. If several alerts fire, returns the earliest time span. Golden runs
+ * are examined separately.
  */
 export async function firstBadMeasurement(
   { db }: Context,
@@ -58,8 +59,9 @@ export async function firstBadMeasurement(
 }
 
 /**
- * Returns the first of the latest consecutive bad measurements. Windows of live queries overlap, so the first bad
- * window starts long before the fault; the fault began after the last good window.
+ * Returns the time span of the first of the latest consecutive bad measurements. Windows of live queries overlap, so
+ * the first bad window starts long before the fault. The fault began after the last good window, so the time span
+ * starts at the end of that window.
  *
  * @param values oldest first
  */

@@ -1,6 +1,6 @@
 /**
  * Actions of users on incidents: acknowledging an incident, and marking its cause as right or wrong. Also counts how
- * often marked causes were right.
+ * often users marked the diagnosed cause as right.
  */
 
 import type { Pool } from 'pg';
@@ -16,13 +16,13 @@ export type IncidentActs = ReturnType<typeof createIncidentActs>;
 
 /** A user who acts on an incident. */
 export interface Actor {
-  /** Name shown on pages; null if keys are not required. */
+  /** Name shown on pages; null if API keys are not required. */
   readonly name: string | null;
   /** Name in the audit log. */
   readonly by: string;
 }
 
-/** How often causes with this confidence were right, according to user marks. */
+/** How often users marked causes with this confidence as right. */
 export interface Reliability {
   readonly confidence: Confidence;
   readonly marked: number;
@@ -99,7 +99,10 @@ export function createIncidentActs(pool: Pool, scope: Scope = null) {
         return true;
       }),
 
-    /** Returns how often diagnosed causes were right, by confidence. Ignores incidents whose cause is unknown. */
+    /**
+     * Returns how often users marked the diagnosed cause as right, by confidence. Ignores incidents whose cause is
+     * unknown.
+     */
     async reliability(pipeline: string | null): Promise<readonly Reliability[]> {
       const rows = await queryRows<{
         readonly confidence: Confidence;

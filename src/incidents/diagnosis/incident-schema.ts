@@ -13,7 +13,12 @@ const sign = z.object({
   sign: z.string(),
   state: z.string(),
   sentence: z.string(),
-  from: z.iso.datetime().nullable().describe('Start of the measured period; null for the golden run itself.'),
+  from: z.iso
+    .datetime()
+    .nullable()
+    .describe(
+      'Start of the measured period; null for signs of the diagnosed golden run, and for signs that are not measured over a period.',
+    ),
   n: z.number().nullable().describe('Sample size; null if the sign is not based on a sample.'),
   values: z
     .object({ before: z.number().nullable(), now: z.number(), unit: z.string() })
@@ -124,7 +129,7 @@ export const incidentSchema = z.object({
     ),
   mark: markSchema.nullable().describe("The user's mark; null unless a user marked the cause as right or wrong."),
   confirmed_at: time.nullable().describe('When a second diagnosis confirmed or corrected the cause; null until then.'),
-  diagnosed_at: time.describe('Time since which the diagnosis has not changed.'),
+  diagnosed_at: time.describe('Time of the latest change to the diagnosis.'),
   ...findingsShape,
   timeline: z
     .array(
@@ -138,7 +143,12 @@ export const incidentSchema = z.object({
         ended_at: time.nullable(),
         critical_at: z.array(time).describe('Times at which the alert became critical.'),
         worst: z.object({ at: time, headline: z.string(), text: z.string(), value: z.number().nullable() }),
-        recovered: z.string().nullable().describe('Measured recovery; null if none was measured.'),
+        recovered: z
+          .string()
+          .nullable()
+          .describe(
+            'The measurement that resolved the alert, such as `nDCG@10 recovered to 0.82`; null while the alert fires, or if nothing was measured.',
+          ),
       }),
     )
     .describe('Alerts of the incident, with their times and worst values.'),

@@ -68,15 +68,17 @@ function changeAlert({ measure, segment, newest: { value }, range: { normal, low
   const spell = (number: number): string => formatValue(number, scale);
   const goldenSet = goldenSetOf(segment);
   const of = goldenSet === null ? '' : ` on ${goldenSet}`;
+  const isLow = value < normal;
+  const threshold = isLow ? low : high;
   return {
     name: `${measure}${of} left its normal range`,
     rule: MEASURE_CHANGED,
     severity: 'warning',
     goldenSet,
     headline: `${title}${of} ${spell(value)} (normally ${spell(normal)})`,
-    text: `${subject.charAt(0).toUpperCase()}${subject.slice(1)}${of} is ${spell(value)}; usually ${spell(normal)}.`,
+    text: `${subject.charAt(0).toUpperCase()}${subject.slice(1)}${of} is ${spell(value)}; ${isLow ? 'at least' : 'at most'} ${spell(threshold)} is normal (usually ${spell(normal)}).`,
     value,
-    threshold: value < normal ? low : high,
+    threshold,
     measured: { measure, segment },
   };
 }
@@ -137,7 +139,7 @@ function judgedAlerts(measurements: readonly LatestMeasurement[], now: Date): Al
       severity: 'warning',
       goldenSet: null,
       headline: 'the judge of live queries changed',
-      text: 'The judge model now grades the fixed pairs differently.',
+      text: 'The judge model now grades fixed pairs of a query and a document differently, so judged live scores before and after the change are not comparable.',
       value: null,
       threshold: null,
     });

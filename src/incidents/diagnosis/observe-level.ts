@@ -44,7 +44,7 @@ function opinionsOf({ measure }: RunMetricKey, latest: readonly LatestMeasuremen
   return found[0] ?? null;
 }
 
-/** Returns the newest rating within a maximum age, because live traffic may have few ratings. */
+/** Returns the newest share of positive feedback; null if there is none, or if a later measurement has no value. */
 function newestOf(latest: readonly LatestMeasurement[]): LatestMeasurement['newest'] {
   const found = latest.find(({ measure, segment }) => measure === POSITIVE_RATIO && segment === ALL_SEGMENT);
   return found?.gap === null ? found.newest : null;

@@ -18,7 +18,7 @@ import { feedbackDrop, freshly } from './live-alerts.ts';
 import type { ObservedRelevance } from './rules/observations.ts';
 import type { ObservedFeedback, ObservedLive, ObservedShare, ObservedValue } from './rules/observed-live.ts';
 
-/** `good` is a time before the incident. Its alerts have been firing since `opened`. */
+/** `good` is a time before the incident. The alerts have been firing since `opened`. */
 export interface Interval {
   readonly pipeline: string;
   readonly good: Date;
@@ -105,8 +105,8 @@ export async function observeLive(
 const MIN_TIMED = 30;
 
 /**
- * Reads the latency that the service reports. This latency excludes delays in recalld. Compares the time since the
- * onset with the day before it.
+ * Reads the latency that the service reports. This latency excludes delays in recalld. Compares the latency since the
+ * onset with the latency on the day before the onset.
  */
 async function observeLatency(
   windows: Pick<LiveWindows, 'latency95'>,

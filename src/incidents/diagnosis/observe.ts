@@ -60,7 +60,8 @@ const MAX_TOPICS = 20;
 const MAX_EVENTS = 20;
 
 /**
- * The measures, shares or recall, behind each scheduled sign. If a sign has two measures, the less certain one is used.
+ * The measures that scheduled jobs store for each sign. If a sign has two measures, the earlier start and the smaller
+ * sample of the two are used.
  */
 const measuresOf: Readonly<Partial<Record<SignName, readonly string[]>>> = {
   live_errors: ['error_ratio'],
@@ -244,8 +245,8 @@ export async function observeDensity(
 }
 
 /**
- * Classifies the queries as new or the same as before. If they resemble the baseline, the confidence in a content gap
- * is low.
+ * Classifies the subjects of the poorly covered queries as new or the same as before. If the queries resemble the
+ * baseline, the confidence in a content gap is low.
  */
 function questionsOf(details: Readonly<Record<string, unknown>>): ObservedDensity['questions'] {
   switch (details['cause']) {

@@ -8,7 +8,9 @@ import { describeDelays, isStarvedForAlert, type OwnDelays } from './rules/own-d
 /** Alert rule for a blocked event loop; the rule covers every process of recalld. */
 export const STARVED_ALERT = 'RecalldStarved';
 
-/** A shortage below this limit fires no alert, even if it covers a short run completely. */
+/**
+ * Minimum length of the examined period. A shorter shortage fires no alert, even if it covers a short run completely.
+ */
 const MIN_STARVED_MS = 10 * MINUTE_MS;
 
 /** @param ownLag null if the process does not record its delays */

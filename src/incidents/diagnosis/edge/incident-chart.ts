@@ -12,8 +12,9 @@ import type { TrendChart, TrendLevel, TrendPoint } from '../../../report/model/c
 import { measureChart } from '../../../report/model/measures.ts';
 import { type AlertTimeline, type Incident, type Measured, worstAlert } from '../rules/incident.ts';
 
-/** Time shown before the onset of a traffic measure. For golden scores, the number of scheduled intervals. */
+/** Minimum time that is shown before the incident opened. */
 const BEFORE_MS = 6 * HOUR_MS;
+/** Minimum number of scheduled runs that are shown before the incident opened, for a measure of a golden set. */
 const BEFORE_RUNS = 16;
 const MAX_DEPLOYMENTS = 20;
 
@@ -55,7 +56,10 @@ export async function readIncidentChart(
   };
 }
 
-/** Extends the chart by a quarter of the incident's length, to show the recovery. */
+/**
+ * Returns the end of the chart. It is a quarter of the incident's length after the incident closed, but at least half
+ * an hour, to show the recovery.
+ */
 function shownUntil(openedAt: Date, closedAt: Date, now: Date): Date {
   const after = closedAt.getTime() + (closedAt.getTime() - openedAt.getTime()) / 4;
   return new Date(Math.min(now.getTime(), Math.max(after, closedAt.getTime() + HOUR_MS / 2)));
@@ -86,7 +90,7 @@ async function baselineOf(db: Context['db'], { worst, measured }: AlertTimeline)
   return scores.find((one) => one.segment === ALL_SEGMENT && one.measure === measure && one.k === k)?.mean ?? null;
 }
 
-/** Golden scores are not in the measure table. */
+/** Returns the unit of a measure. Golden scores are not in the measure table, so their unit is set here. */
 function unitOf({ measure }: Measured): Unit {
   return isStoredMeasure(measure) ? measureRow(measure).scale : 'score';
 }
@@ -97,8 +101,9 @@ function limitsOf(unit: Unit): readonly [number | null, number | null] {
 }
 
 /**
- * The threshold of a regression check is a difference from the baseline. The threshold of density drift applies to a
- * statistic, so its chart shows the level of the baseline instead.
+ * Returns the horizontal lines of the chart. The threshold of a regression check is a difference from the baseline. The
+ * threshold of a density drift check applies to a test statistic, so a chart of density shows the level of the baseline
+ * instead.
  */
 function levelsOf({ worst, measured, rule }: AlertTimeline, baseline: number | null): readonly TrendLevel[] {
   if (measured === undefined) return [];

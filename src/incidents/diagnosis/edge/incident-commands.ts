@@ -97,7 +97,7 @@ export function incidentsCommand(command: Command, signal: AbortSignal): Command
   command.addCommand(
     configuredCommand(
       'reliability',
-      'Show how often diagnosed causes were right, according to user marks.',
+      'Show how often users marked the diagnosed cause as right.',
       'recalld incidents reliability --pipeline support-docs',
     )
       .option('--pipeline <name>', 'only incidents of this pipeline')

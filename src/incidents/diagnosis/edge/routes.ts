@@ -107,7 +107,7 @@ export const incidentEndpoints: readonly Endpoint[] = [
     method: 'get',
     path: '/v1/incidents/reliability',
     tag: 'status',
-    summary: 'How often diagnosed causes were right, by confidence, according to user marks.',
+    summary: 'How often users marked the diagnosed cause as right, by confidence.',
     scope: 'read',
     pipelines: 'list',
     query: reliabilityQuery,
@@ -179,7 +179,8 @@ export function addIncidents(app: FastifyInstance, contextOf: ContextOf, authent
 /** @throws RecalldError incident_unknown */
 export async function findIncident({ db }: Context, id: string): Promise<Incident> {
   const found = /^\d{1,18}$/.test(id) ? await db.incidents.find(id) : null;
-  if (found === null) throw new RecalldError('incident_unknown', `There is no incident ${id}.`);
+  if (found === null)
+    throw new RecalldError('incident_unknown', `There is no incident ${id}; see \`recalld incidents list\`.`);
   return found;
 }
 
@@ -191,6 +192,9 @@ export async function markCause(
   actor: Actor,
 ): Promise<Incident> {
   if (!(await context.db.incidents.mark(id, mark, actor, context.clock.now())))
-    throw new RecalldError('body_unreadable', `Incident ${id} was not diagnosed with the cause ${mark.cause}.`);
+    throw new RecalldError(
+      'body_unreadable',
+      `Incident ${id} was never diagnosed with the cause ${mark.cause}; use its current cause or one of its earlier diagnoses.`,
+    );
   return findIncident(context, id);
 }

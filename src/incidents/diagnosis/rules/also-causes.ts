@@ -84,7 +84,7 @@ function isOpen(sign: Sign, left: readonly Effect[], first: readonly NamedCause[
   return left.some(({ kind }) => ofCalls[kind] === undefined) && first.every((cause) => weigh(sign, cause) <= 0);
 }
 
-/** Formats the effects, such as `slow responses and the failed live queries`. */
+/** Formats the effects, such as `the slow responses and the failed live queries`. */
 export function effectsText({ effects }: Pick<AlsoCause, 'effects'>): string {
   return effects.map((kind) => effectTitles[kind]).join(' and ');
 }

@@ -17,8 +17,8 @@ export interface RepeatedAnswers {
 }
 
 /**
- * Compares the answers of two bad runs and a good run; null if too few queries were answered in all three. Also null if
- * all changes happened between the two bad runs, because such a change was only observed once.
+ * Compares the results of two bad runs and a good run; null if too few queries succeeded in all three. Also null if all
+ * changes happened between the two bad runs, because such a change was only observed once.
  */
 export function repeatedAnswers(
   reference: ComparedSide,
@@ -52,8 +52,8 @@ export interface OlderAnswers {
   /** Start of the most similar older run. */
   readonly at: Date;
   /**
-   * Shares of queries with the same results in both of two runs: older and current, older and reference, reference and
-   * current.
+   * Shares of queries with the same results in two runs: the older and the current run, the older and the reference
+   * run, and the reference and the current run.
    */
   readonly withNow: number;
   readonly withReference: number;

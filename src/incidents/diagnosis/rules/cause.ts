@@ -24,12 +24,14 @@ export const causeTexts = {
   },
   retriever_slow: {
     title: 'the retriever is slow',
-    action: 'Check the load on the retriever and its store, and `timeout_ms`.',
+    action:
+      'Check the load on the retriever and its store. If calls time out, also check whether `timeout_ms` is too low.',
     shows: 'responses stay slow throughout a run',
   },
   cold_cache: {
     title: 'the retriever caches are cold',
-    action: 'Wait for the next run. If restarts or evictions are frequent, warm the caches before traffic.',
+    action:
+      'Wait for the next golden run. If restarts or evictions are frequent, warm the caches before you send traffic.',
     shows: 'the next run is fast again',
   },
   access_denied: {
@@ -54,12 +56,13 @@ export const causeTexts = {
   },
   filter: {
     title: 'a filter drops documents',
-    action: 'Compare the filter of a call with the document fields: a value, a field or a tenant was renamed.',
+    action: 'Compare the filter of a call with the document fields: look for a renamed value, field or tenant.',
     shows: 'a call without the filter finds the dropped documents',
   },
   live_traffic: {
     title: 'only live queries are affected',
-    action: 'Compare a live call with a golden call: filter, tenant, length and credentials. Golden calls work.',
+    action:
+      'Golden calls work. Compare a failing live call with a golden call: filter, tenant, query length and credentials.',
     shows: 'a replayed live query fails again',
   },
   repeated_query: {
@@ -89,12 +92,12 @@ export const causeTexts = {
   index_parameters: {
     title: 'the index misses near neighbors',
     action: 'Revert the change to index or search parameters (ef, nprobe, quantization), or rebuild the index.',
-    shows: 'an exact search of the store finds more',
+    shows: 'an exact search of the store finds nearer documents',
   },
   index_lost_documents: {
     title: 'documents missing from the index',
     action: 'Find the job that deleted documents or did not finish indexing, and index the missing documents again.',
-    shows: 'the store does not have the missing documents by id',
+    shows: 'the store has no entries with the ids of the missing documents',
   },
   index_behind: {
     title: 'document changes reach the index late',
@@ -110,7 +113,7 @@ export const causeTexts = {
   duplicate_results: {
     title: 'results repeat the same text',
     action:
-      'Find documents that were indexed twice, or a join or merge that repeats results. Remove duplicates before the cut-off.',
+      'Find documents that were indexed twice, or a join or merge that repeats results. Remove duplicates before the result list is cut off.',
     shows: 'the same text has several ranks in one result list',
   },
   corpus_changed: {
@@ -122,12 +125,13 @@ export const causeTexts = {
   ids_renamed: {
     title: 'the document ids changed',
     action:
-      'Correct `results.id` of the retriever if it reads another field. Otherwise move the judgments to the new ids with `recalld golden check`.',
+      'If `results.id` of the retriever reads the wrong field, correct it. Otherwise move the judgments to the new ids with `recalld golden check`.',
     shows: 'the new ids have the same texts',
   },
   old_index: {
     title: 'an old index responds',
-    action: 'Point the index alias to the current index, and find out why it changed.',
+    action:
+      'Check which index the retriever queries. Point its alias or setting to the current index, and find out what changed it.',
     shows: 'the alias points to an earlier index',
   },
   split_index: {
@@ -150,7 +154,7 @@ export const causeTexts = {
   foreign_answers: {
     title: 'queries get the results of other queries',
     action:
-      'Check the cache key (text, filter, tenant, k) and the similarity threshold of the cache, and clear the cache.',
+      'Check that the cache key has text, filter, tenant and k, and check the similarity threshold of the cache. Then clear the cache.',
     shows: 'a call that bypasses the cache returns correct results',
   },
   random_answers: {
@@ -171,12 +175,12 @@ export const causeTexts = {
     shows: 'the order changed although nothing was deployed',
   },
   deployment: {
-    title: 'a deployment made it worse',
+    title: 'a faulty deployment',
     action: 'Roll the deployment back, or compare the runs before and after it query by query.',
     shows: 'scores recover after a rollback',
   },
   embedding_model: {
-    title: 'the embedding models differ',
+    title: 'query and document embedding models differ',
     action:
       'Compare the model and revision that embed queries with those that embedded the documents, and roll back the one that changed.',
     shows: 'a stored text gets a different vector when embedded again',
@@ -189,7 +193,7 @@ export const causeTexts = {
   unlike_golden: {
     title: 'live queries are unlike the golden queries',
     action:
-      'Read the worst judged queries: the store may lack their answers. Promote them to the golden set with `recalld golden promote`.',
+      'Read the live queries with the lowest grades: the store may lack documents that answer them. Add these queries to the golden set with `recalld golden promote`.',
     shows: 'promoted live queries score badly too',
   },
   generator: {
@@ -205,7 +209,7 @@ export const causeTexts = {
   forbidden_documents: {
     title: 'forbidden documents are returned',
     action:
-      'Check the tenant or permission filter of the search, and the cache key. Delete withdrawn documents from the index. The alert and the golden run list the documents.',
+      'Check the tenant or permission filter of the search, and the cache key. Delete withdrawn documents from the index. The alert and the golden run list the forbidden documents.',
     shows: 'a call from another tenant returns them too',
   },
   golden_labels: {
@@ -220,7 +224,8 @@ export const causeTexts = {
   },
   unknown: {
     title: 'unknown',
-    action: 'Compare the runs query by query, and check what changed around that time.',
+    action:
+      'Check what changed shortly before the first bad value, and compare the golden runs around it query by query.',
     shows: 'no listed cause fits',
   },
 } as const satisfies Readonly<Record<string, CauseText>>;
@@ -235,10 +240,10 @@ export const namedCauses: readonly NamedCause[] = causes.filter((cause): cause i
 
 /** Returns the observation that distinguishes two causes. */
 export function tellApart(first: Cause, second: Cause): string {
-  return `To distinguish them: if ${causeTexts[first].shows}, the first; if ${causeTexts[second].shows}, the second.`;
+  return `If ${causeTexts[first].shows}, the first cause is right; if ${causeTexts[second].shows}, the second.`;
 }
 
-/** Formats a whole percentage, at most 99 %: no diagnosis is certain. */
+/** Formats a probability as a whole percentage, at most 99 %: no diagnosis is certain. */
 export function probabilityText(probability: number): string {
   return `${Math.min(99, Math.round(100 * probability))} %`;
 }

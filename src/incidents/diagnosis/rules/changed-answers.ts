@@ -18,7 +18,7 @@ import { commonNewcomer, type ForeignLists, foreignLists, type Lists } from './f
 import { hurtKind, hurtSegment, hurtSegments } from './hurt-groups.ts';
 
 export interface ChangedAnswers {
-  /** Queries answered in both runs, including with empty results. */
+  /** Queries that succeeded in both runs, including those with empty results. */
   readonly answered: number;
   /** Score change of queries whose judged documents still exist; null if there are none. */
   readonly score: ScoreChange | null;
@@ -32,7 +32,10 @@ export interface ChangedAnswers {
    * gets; null if there are none.
    */
   readonly disorder: number | null;
-  /** Share of results whose first document moved down, among results that still contain it; null if there are none. */
+  /**
+   * Share of result lists whose formerly first document moved down, among the lists that still contain it; null if
+   * there are none.
+   */
   readonly firstMoved: number | null;
   /** Mean number of documents per result list, over queries with results in both runs; null if there are none. */
   readonly length: { readonly before: number; readonly now: number } | null;
@@ -63,8 +66,8 @@ export interface ChangedAnswers {
 export type ScoreChange = ReturnType<typeof scoreChange>;
 
 /**
- * Compares two golden runs over the queries that both answered. Failures are examined separately, because they would
- * hide other changes.
+ * Compares two golden runs over the queries that succeeded in both. Failures are examined separately, because they
+ * would hide other changes.
  *
  * @param stale ids of queries whose judged documents are gone: their scores drop although the retriever works
  * @param key measure of the score
@@ -126,7 +129,7 @@ export function widestNdcg(before: ComparedSide, after: ComparedSide): RunMetric
   return { measure: 'ndcg', k };
 }
 
-/** Returns the answered queries of one run by id, including those with empty results. */
+/** Returns the successful queries of one run by id, including those with empty results. */
 export function answeredOf(answers: readonly QueryAnswer[]): ReadonlyMap<string, QueryAnswer> {
   return new Map(
     answers.filter(({ outcome }) => outcome === 'ok' || outcome === 'empty').map((answer) => [answer.queryId, answer]),
@@ -255,8 +258,8 @@ export function scoreLoss(before: ComparedSide, after: ComparedSide, without: Qu
     before: old,
     now,
     /**
-     * Parts of `before - now`, by the reason why a query lost score: failed, empty, stale judgments, not in both runs,
-     * other results with and without a lost document.
+     * Parts of `before - now`, by the reason why a query lost score: the query failed, returned nothing, has stale
+     * judgments, is not in both runs, or has other results (with or without a lost document).
      */
     parts,
     segment: hurtSegment(losses, after.settings),
@@ -283,7 +286,10 @@ export interface StagedSide extends ComparedSide {
   readonly stages: ReadonlyMap<string, readonly AnsweredStage[]>;
 }
 
-/** Mean shares of relevant documents, over the queries that both runs answered. */
+/**
+ * Mean shares of relevant documents that are found, and that are lost at each stage, over the queries that succeeded in
+ * both runs.
+ */
 export type StageLoss = NonNullable<ReturnType<typeof stageLoss>>;
 
 /** Minimum number of queries; with fewer queries, the comparison is not meaningful. */
@@ -292,7 +298,7 @@ const MIN_QUESTIONS = 20;
 const foundIn = (lost: readonly (readonly number[])[]) =>
   lost.map((steps) => 1 - steps.reduce((sum, one) => sum + one, 0));
 
-/** Returns null if both runs answered too few queries with stages. */
+/** Returns null if too few queries with stages succeeded in both runs. */
 export function stageLoss(before: StagedSide, now: StagedSide, stale: ReadonlySet<string>) {
   const shared = sharedQueries(before.queries, now.queries).filter(({ id }) => !stale.has(id));
   const reporting = shared.filter(({ id }) => before.stages.has(id) && now.stages.has(id));
@@ -305,9 +311,9 @@ export function stageLoss(before: StagedSide, now: StagedSide, stale: ReadonlySe
   return {
     n: old.length,
     k,
-    /** Shares among the first k results. */
+    /** Share of the relevant documents among the first k results. */
     found: changeOf(foundIn(lostBefore), foundIn(lostNow)),
-    /** Loss at each stage in order; the final results come last. */
+    /** Share of the relevant documents lost at each stage, in order; the final results come last. */
     steps: names.map((name, step) => ({
       name,
       ...changeOf(
@@ -324,7 +330,7 @@ function changeOf(before: readonly number[], now: readonly number[]) {
   return {
     before: mean(before),
     now: mean(now),
-    /** Bounds of the paired 95 % interval of now - before (Student's t). */
+    /** Bounds of the paired 95 % CI for now - before (Student's t). */
     ciLow: low,
     ciHigh: high,
   };

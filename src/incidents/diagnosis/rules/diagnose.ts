@@ -81,9 +81,9 @@ function oneOfEach(signs: readonly Sign[]): Sign[] {
 }
 
 /**
- * Removes signs that were not measurable. Latencies that were measured while recalld was short of processor time are
- * not evidence against the retriever, unless the service also reports longer latencies. If results are empty, a failed
- * search for a document's own text is no evidence about its vector.
+ * Removes signs whose measurements are not evidence. Latencies that were measured while recalld was short of processor
+ * time do not count against the retriever, unless the service also reports longer latencies. If results are empty, a
+ * failed search for a document's own text is no evidence about its vector.
  */
 function measurable(signs: readonly Sign[]): readonly Sign[] {
   const has = (name: SignName, ...states: readonly string[]): boolean =>
@@ -107,7 +107,7 @@ const answersHealthy = {
 } as const;
 const countsHealthy = { labels: 'alive', store_size: 'steady' } as const;
 
-/** For each sign about documents that were looked up individually, the signs that do not contradict it. */
+/** For each finding about individual documents or queries, the healthy signs that do not contradict it. */
 const unaffectedBy: Readonly<
   Partial<Record<SignName, readonly [state: string, healthy: Readonly<Partial<Record<SignName, string>>>]>>
 > = {
@@ -116,7 +116,7 @@ const unaffectedBy: Readonly<
   // Signs about retrieved documents are computed only from non-empty results.
   empty_answers: ['some', { results: 'intact', documents: 'same', order: 'as_before' }],
   index_arrivals: ['late', { ...answersHealthy, ...countsHealthy }],
-  // Golden queries request their own number of results.
+  // Golden queries request a number of results of their own, so they do not show that live queries get fewer.
   live_results: ['fell', { answer_length: 'as_before', results: 'intact', documents: 'same', score: 'steady' }],
   // The looked-up documents exist, so counts and judgments still contradict a loss of documents.
   index_retrieval: ['not_found', { ...answersHealthy, canary: 'same' }],
@@ -161,7 +161,7 @@ function summarise(
     return joined([`Likely cause: ${either}.`, tellApart(cause, beside.cause), ...others]);
   }
   const evidence = ranked[0]?.supporting.slice(0, 2).map(({ sentence }) => sentence) ?? [];
-  // Evidence gives way to the action, which a reader needs most.
+  // If the summary is too long, evidence is omitted before the action, which a reader needs most.
   const texts = [2, 1, 0].map((count) => [
     `Likely cause: ${title} (${trust}).`,
     ...others,
@@ -187,7 +187,7 @@ function unknownSentences({ ranked }: CauseRanking, effects: readonly Effect[], 
     const names = new Set(effects.flatMap(({ kind }) => movedBy[kind]?.[0] ?? []));
     const figures = signs.flatMap(({ name, sentence }) => (names.has(name) ? sentence : []));
     // The list is placed last, because it may not fit.
-    return ['Cause unknown: the failing measures are close to the last good run.', action, ...figures];
+    return ['Cause unknown: the failing measures are close to their values in the last good run.', action, ...figures];
   }
   const guesses = ranked
     .filter(({ cause, probability }) => cause !== 'unknown' && probability >= MIN_GUESS)
@@ -229,8 +229,8 @@ const alwaysReported: readonly EffectKind[] = [
 ];
 
 /**
- * Returns the effects of the firing alerts. An effect whose measure has recovered has size 0, so no cause explains it.
- * Excludes effects without an earlier value; empty if the firing alerts are unknown.
+ * Returns the effects of the firing alerts. An effect whose measure has recovered has size 0, so no cause needs to
+ * explain it. Excludes effects without an earlier value; empty if the firing alerts are unknown.
  */
 function effectsOf({ firing, run }: Pick<Observations, 'firing' | 'run'>, signs: readonly Sign[]): Effect[] {
   if (firing === null) return [];
@@ -277,7 +277,7 @@ function failures(run: ObservedRun | null, signs: readonly Sign[]): Effect[] {
 /** Minimum difference; a smaller difference may be due to chance, because queries differ and results vary. */
 const MIN_TO_TELL = 0.02;
 
-/** Returns the drop of the score. Parts that improved do not offset parts that dropped. */
+/** Returns the drop in the score. Parts that improved do not offset parts that dropped. */
 function scoreEffect(run: ObservedRun | null, signs: readonly Sign[]): Effect[] {
   const loss = run?.reference?.loss ?? null;
   const isAlwaysLow = signs.some(({ name, state }) => name === 'level' && state === 'always_low');

@@ -39,11 +39,11 @@ export type EffectKind = (typeof effectKinds)[number];
 export const effectTitles: Readonly<Record<EffectKind, string>> = {
   score: 'the lower scores',
   failures: 'the failed queries',
-  latency: 'slow responses',
+  latency: 'the slow responses',
   labels: 'the missing judged documents',
   forbidden: 'the forbidden documents',
   live_errors: 'the failed live queries',
-  live_empty: 'the live queries without a document',
+  live_empty: 'the live queries without results',
   feedback: 'the negative feedback',
   relevance: 'the lower live relevance',
   judge: 'the changed grades of the judge',
@@ -61,10 +61,10 @@ export const effectTitles: Readonly<Record<EffectKind, string>> = {
   repeats: 'the repeated results',
   traffic: 'the changed mix of live queries',
   episode_calls: 'the changed number of calls per episode',
-  episode_repeats: 'the repeated calls of episodes',
+  episode_repeats: 'the repeated calls within episodes',
   rewritten_queries: 'the rewritten queries that look like answers',
   rewrite_gain: 'the lower rewrite gain',
-  runs: 'the disturbed golden runs',
+  runs: 'the problems with golden runs',
 };
 
 /**
@@ -90,7 +90,7 @@ interface Reach {
   readonly moves: readonly EffectKind[];
   /** Parts of the score, or of the failures, that the cause changes. */
   readonly through: readonly EffectPart[];
-  /** Minimum share of failed queries. */
+  /** Minimum share of failed queries at which the cause is possible. */
   readonly leastFailed?: number;
 }
 
@@ -217,8 +217,8 @@ const MIN_LEFT = 0.25;
 const MIN_SCORE_LEFT = 0.02;
 
 /**
- * Returns what several causes together do not explain of an effect: all of it, the parts that no cause changes (failed
- * calls do not explain a drop among answered queries), or nothing.
+ * Returns the part of an effect that several causes together do not explain: all of it, the parts that no cause changes
+ * (failed calls do not explain a drop among answered queries), or nothing.
  */
 export function leftBy(causes: readonly NamedCause[], effect: Effect, failedShare: number | null): Effect | null {
   const { kind, size, parts } = effect;

@@ -7,11 +7,13 @@ import { judgedWeights } from './weights.ts';
 export interface Estimates {
   /** ln P(cause) - ln P(unknown) before any sign is considered. */
   readonly priors: Readonly<Partial<Record<NamedCause, number>>>;
-  /** Weights in nats; a cell that is not listed has its judged weight. */
+  /** Weights of signs for causes, in nats. A missing weight is the one that was set by judgment (weights.ts). */
   readonly weights: Readonly<Partial<Record<NamedCause, SignWeights>>>;
   /** Weight against a cause for each firing effect that it cannot explain, in nats, at most 0. */
   readonly unexplained: number;
-  /** Divisor for sums of nats. A value above 1 means that the unscaled sums are overconfident. */
+  /**
+   * Divisor for the sum of the prior and the weights. A value above 1 means that the unscaled sums are overconfident.
+   */
   readonly temperature: number;
 }
 
@@ -31,8 +33,8 @@ export function weightOf(sign: Pick<Sign, 'name' | 'state'>, cause: NamedCause, 
 }
 
 /**
- * An edge whose judged weight is at least this many nats points to a cause by itself. A weaker edge only supports the
- * cause.
+ * A sign whose weight, as set by judgment, is at least this many nats points to the cause by itself. A sign with a
+ * smaller weight only supports the cause.
  */
 const OWN_SIGN = 2;
 
@@ -40,7 +42,7 @@ export function isOwnSign(sign: Pick<Sign, 'name' | 'state'>, cause: NamedCause)
   return judgedWeightOf(sign, cause) >= OWN_SIGN;
 }
 
-/** Returns the judged weight; 0 if the graph has no edge from the sign to the cause. */
+/** Returns the weight that was set by judgment; 0 if the evidence graph has no edge from the sign to the cause. */
 export function judgedWeightOf(sign: Pick<Sign, 'name' | 'state'>, cause: NamedCause): number {
   return cellOf(judgedWeights[cause], sign) ?? 0;
 }

@@ -88,7 +88,7 @@ export function commonNewcomer(lists: readonly Lists[]) {
      * such document.
      */
     queries: largest(counts),
-    /** Mean over the documents that any query got before. */
+    /** Mean number of queries per document, over the documents that any query got before. */
     usual: total / Math.max(1, new Set(lists.flatMap(({ old }) => old)).size),
   };
 }

@@ -213,20 +213,20 @@ function isSameBaseline(comparedWith: Alert['comparedWith'], than: AlertTimeline
 
 export type Trend = 'worse' | 'steady' | 'recovering';
 
-/** Time after a recovery during which alerts on earlier data are ignored, even if their window is longer. */
+/** Time after a recovery during which alerts on data from before it are ignored, even if their window is longer. */
 const ECHO_MS = 2 * HOUR_MS;
 
-/** A density alert rests on all windows since coverage dropped. */
+/** A density alert is based on all windows since coverage dropped. */
 const isDensity = ({ rule }: Alert): boolean => rule.startsWith('RecalldDensity');
 
-/** Returns true if an alert rests on data from before a recovery; such data may still contain the fault. */
+/** Returns true if an alert is based on data from before a recovery; such data may still show the fault. */
 function looksBack(alert: Alert, recoveredAt: Date): boolean {
   return isDensity(alert) || (alert.from !== undefined && alert.from < recoveredAt);
 }
 
 /**
- * Returns true if an alert only covers an incident that has resolved, and therefore does not open a new one. A critical
- * alert is an echo only if it is about query density; otherwise the fault may have returned.
+ * Returns true if an alert only shows the fault of an incident that has resolved, and therefore does not open a new
+ * one. A critical alert is an echo only if it is about query density; otherwise the fault may have returned.
  */
 export function isEcho(alert: Alert, resolvedAt: Date, at: Date): boolean {
   if (at.getTime() - resolvedAt.getTime() > ECHO_MS || (alert.severity === 'critical' && !isDensity(alert)))
@@ -256,7 +256,7 @@ export function trendOf(timeline: readonly AlertTimeline[], firing: readonly Ale
   return trends.has('steady') ? 'steady' : 'recovering';
 }
 
-/** Returns true if an alert resolved recently, or still fires because of hysteresis with a good value. */
+/** Returns true if an alert resolved recently, or still fires, although its value is good, because of hysteresis. */
 function isFixed({ name, endedAt, worst }: AlertTimeline, firing: readonly Alert[], at: Date): boolean {
   const alert = firing.find((one) => one.name === name);
   if (alert === undefined) return endedAt === null || at.getTime() - endedAt.getTime() <= ECHO_MS;

@@ -1,6 +1,6 @@
 /**
  * Observations of a pipeline around an alert: its latest golden runs, the last good run, much older runs, and whether
- * the fault looks the same each time. Null means that nothing was measured; a missing measurement is not evidence.
+ * consecutive bad runs agree. Null means that nothing was measured; a missing measurement is not evidence.
  */
 
 import type { ContextSize } from '../../../core/text/context-size.ts';
@@ -50,7 +50,7 @@ export interface Observations {
   readonly live: ObservedLive;
   /** Judged relevance of live queries; null if they are not judged, or if there is no trusted value now. */
   readonly relevance: ObservedRelevance | null;
-  /** Whether the judge of live queries grades as before; null if there is no judge, or if the answer is uncertain. */
+  /** Whether the judge of live queries grades as before; null if there is no judge, or if this is uncertain. */
   readonly judge: 'same' | 'changed' | null;
   readonly store: { readonly before: number | null; readonly now: number } | null;
   readonly annRecall: ObservedRecall | null;
@@ -62,11 +62,16 @@ export interface Observations {
   readonly canary: ObservedCanary | null;
   /** Differences between index and manifest, by kind; empty if no index checks are configured. */
   readonly index: readonly WrongShare[];
-  /** Delay of manifest changes; null if no index checks are configured, or if there are few changes. */
+  /**
+   * Delay until changes in the manifest reach the store; null if no index checks are configured, or if there are too
+   * few changes.
+   */
   readonly arrivals: ArrivalLag | null;
   /** Annotated and detected deployments since the last good evaluation, newest first. */
   readonly deployments: readonly Deployment[];
-  /** Live answers of the last hour that violate isolation rules; null if there are no violations or no rules. */
+  /**
+   * Live queries of the last hour whose results violate isolation rules; null if there are no violations or no rules.
+   */
   readonly isolation: { readonly rules: readonly string[]; readonly answers: number } | null;
   readonly density: ObservedDensity | null;
   /** Open topics that are not acknowledged, largest first; null if density is not monitored. */
@@ -88,8 +93,8 @@ export interface ObservedRun {
   readonly slow: { readonly queries: number; readonly early: number } | null;
   readonly labels: ObservedLabels | null;
   /**
-   * Answered queries that have forbidden documents, and the number of forbidden documents returned; null if the golden
-   * set has none.
+   * Number of successful queries for which documents are forbidden, and number of forbidden documents returned; null if
+   * the golden set forbids no documents.
    */
   readonly forbidden: { readonly asked: number; readonly results: number } | null;
   /** Number of returned documents, and how many have a judgment for any query. */
@@ -132,7 +137,7 @@ export interface ObservedReference {
   readonly older: OlderAnswers | null;
 }
 
-/** Means over the answers whose results all have a text. */
+/** Means over the result lists in which every result has a text. */
 export type AnswerTexts = ReturnType<typeof meanTexts>;
 
 export interface ObservedLabels {
@@ -242,7 +247,7 @@ export interface RunsSeen {
     readonly goneBefore: number | null;
     /** Stages of both runs by query id; null if the retriever returned no stages in one of them. */
     readonly stages: Readonly<Record<'before' | 'now', StagedSide['stages']>> | null;
-    /** Answer texts of both runs; empty if the retriever returns no texts. */
+    /** Texts of the results of both runs; empty if the retriever returns no texts. */
     readonly contexts: Readonly<Record<'before' | 'now', readonly ContextSize[]>>;
   } | null;
   /** The preceding bad run; null if there is none. */
@@ -289,7 +294,7 @@ export function observedRun({ now, reference, previous, older, ...seen }: RunsSe
   };
 }
 
-/** Minimum number of answers with texts; means over fewer answers are not meaningful. */
+/** Minimum number of result lists with texts; means over fewer lists are not meaningful. */
 const MIN_TEXTS = 10;
 
 function textsOf({ before, now }: NonNullable<RunsSeen['reference']>['contexts']): ObservedReference['texts'] {
@@ -300,7 +305,7 @@ function textsOf({ before, now }: NonNullable<RunsSeen['reference']>['contexts']
 function meanTexts(contexts: readonly ContextSize[]) {
   return {
     characters: mean(contexts.map(({ characters }) => characters)),
-    /** Share of the text that repeats earlier text of the same answer. */
+    /** Share of the text that repeats earlier text in the same result list. */
     repeated: mean(contexts.map(({ repeated }) => repeated)),
   };
 }
@@ -311,7 +316,7 @@ function countOutcomes(answers: readonly QueryAnswer[]): OutcomeCounts {
   return counts;
 }
 
-/** 95th-percentile latency of the answered queries, in milliseconds. */
+/** 95th-percentile latency of the successful queries, in milliseconds. */
 function latency95(answers: readonly QueryAnswer[]): number | null {
   const latencies = answers
     .flatMap(({ outcome, latencyMs }) => (outcome === 'ok' || outcome === 'empty' ? (latencyMs ?? []) : []))
@@ -328,8 +333,8 @@ const FAR_LONGER = 2;
 const FAR_LONGER_MS = 50;
 
 /**
- * Counts slow queries. recalld sends queries in the order of the golden set, a few at a time. A timeout counts with the
- * time that it took.
+ * Counts slow queries. recalld sends queries in the order of the golden set, a few at a time. A query that timed out
+ * counts with the time until its timeout.
  */
 function slowQueries({ queries, answers }: ComparedSide): ObservedRun['slow'] {
   const latencyOf = new Map(answers.map(({ queryId, latencyMs }) => [queryId, latencyMs]));

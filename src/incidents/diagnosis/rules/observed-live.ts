@@ -25,11 +25,11 @@ export interface ObservedLive {
   readonly empty: ObservedShare | null;
   /** 95th-percentile latency in milliseconds, as reported by the service. */
   readonly latency: { readonly before: number; readonly now: number; readonly n: number } | null;
-  /** Number of results per non-empty answer. */
+  /** Number of results per non-empty result list. */
   readonly results: ObservedValue | null;
-  /** Number of characters in the texts of one answer. */
+  /** Number of characters in the texts of one result list. */
   readonly characters: ObservedValue | null;
-  /** Share of repeated text within one answer. */
+  /** Share of repeated text within one result list. */
   readonly repeated: ObservedValue | null;
   /** Share of the most frequent query. */
   readonly topQuery: ObservedValue | null;

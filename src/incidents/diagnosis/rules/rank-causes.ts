@@ -103,7 +103,7 @@ function isDistinguished(cause: Cause, signs: readonly Sign[]): boolean {
   );
 }
 
-/** Terms of the score of a cause, whatever the weights are. */
+/** Terms of the score of a cause: signs and unexplained effects, before weights are applied to them. */
 export type Terms = NonNullable<ReturnType<typeof termsOf>>;
 
 /** Returns the terms of a cause's score; null for a cause that cannot explain any firing effect. */

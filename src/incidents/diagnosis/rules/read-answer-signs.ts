@@ -34,7 +34,7 @@ const MOSTLY_EMPTY = 0.9;
 
 function readEmptiness({ answered, emptyBefore, empty }: ChangedAnswers): Sign[] {
   const rose = (empty - emptyBefore) / answered >= EMPTIER;
-  const sentence = `${empty} of ${answered} answers are empty; before, ${emptyBefore} were.`;
+  const sentence = `${empty} of ${answered} result lists are empty; before, ${emptyBefore} were.`;
   const extent = empty / answered >= MOSTLY_EMPTY ? 'most' : 'some';
   const values = { before: emptyBefore / answered, now: empty / answered, unit: 'share' } as const;
   return [sign('empty_answers', rose ? extent : 'as_before', sentence, values)];
@@ -46,13 +46,15 @@ function readScore({ score }: ChangedAnswers): Sign[] {
   const name = metricName(measure);
   const numbers = `difference ${signed(difference)} (95 % CI ${signed(ciLow)} to ${signed(ciHigh)}), ${n} queries`;
   if (score.verdict === 'regression')
-    return [sign('score', 'fell', `${name} of answered queries with valid judgments dropped: ${numbers}.`)];
+    return [sign('score', 'fell', `${name} of successful queries with valid judgments dropped: ${numbers}.`)];
   if (score.verdict === 'inconclusive')
-    return [sign('score', 'unsure', `${name} of answered queries with valid judgments may have dropped: ${numbers}.`)];
-  return [sign('score', 'steady', `${name} of answered queries with valid judgments is unchanged: ${numbers}.`)];
+    return [
+      sign('score', 'unsure', `${name} of successful queries with valid judgments may have dropped: ${numbers}.`),
+    ];
+  return [sign('score', 'steady', `${name} of successful queries with valid judgments is unchanged: ${numbers}.`)];
 }
 
-/** Answers count as shorter if they have less than three quarters of their earlier length. */
+/** Result lists count as shorter if they have less than three quarters of their earlier length. */
 const SHORTER = 0.75;
 const MOSTLY_CUT = 0.6;
 
@@ -60,9 +62,9 @@ function readLength({ length, cut }: ChangedAnswers): Sign[] {
   if (length === null) return [];
   const { before, now } = length;
   const values = { before, now, unit: 'other' } as const;
-  const numbers = `Answers have ${decimal(now)} documents on average, ${decimal(before)} before`;
+  const numbers = `Result lists have ${decimal(now)} documents on average, ${decimal(before)} before`;
   if (now > SHORTER * before || cut === null) return [sign('answer_length', 'as_before', `${numbers}.`, values)];
-  const sentence = `${numbers}; ${percentage(cut)} of the shorter answers kept their first documents.`;
+  const sentence = `${numbers}; ${percentage(cut)} of the shorter lists kept their first documents.`;
   return [sign('answer_length', cut >= MOSTLY_CUT ? 'cut' : 'thinned', sentence, values)];
 }
 
@@ -82,7 +84,7 @@ const MOVE = 0.85;
 /** Reads whether queries still get the surviving documents, as is the case if documents were deleted. */
 function readSurvivingDocuments({ kept, keptOfThere }: ChangedAnswers): Sign[] {
   if (kept === null || keptOfThere === null || kept >= INTACT) return [];
-  const sentence = `Queries still get ${percentage(keptOfThere)} of those earlier documents that any query still gets.`;
+  const sentence = `Apart from documents that no query gets any more, queries still get ${percentage(keptOfThere)} of their earlier documents.`;
   if (keptOfThere >= STAY) return [sign('surviving_documents', 'stay', sentence)];
   return keptOfThere < MOVE ? [sign('surviving_documents', 'move', sentence)] : [];
 }
@@ -90,8 +92,8 @@ function readSurvivingDocuments({ kept, keptOfThere }: ChangedAnswers): Sign[] {
 /** Minimum share of reversed pairs; if the order is random, half of the pairs are reversed. */
 const DISORDERED = 0.15;
 /**
- * Minimum share of answers whose best document moved down. The order also counts as changed at this share, because the
- * share of reversed pairs may still be small.
+ * Minimum share of result lists whose formerly first document moved down. The order also counts as changed at this
+ * share, because the share of reversed pairs may still be small.
  */
 const FIRST_MOVED = 0.5;
 /**
@@ -103,24 +105,26 @@ function readOrder({ disorder, firstMoved, kept }: ChangedAnswers, usual: number
   if (disorder === null || kept === null || kept < ENOUGH_KEPT) return [];
   const isFirstMoved = firstMoved !== null && firstMoved >= FIRST_MOVED + (1 - usual) / 2;
   const isChanged = isFirstMoved || disorder >= DISORDERED + (1 - usual) / 4;
-  const first = isFirstMoved ? ` In ${percentage(firstMoved)} of the answers the first document moved down.` : '';
+  const first = isFirstMoved
+    ? ` In ${percentage(firstMoved)} of the result lists, the formerly first document moved down.`
+    : '';
   const sentence = `Among documents that a query still gets, ${percentage(disorder)} of the pairs are in reversed order.${first}`;
   return [sign('order', isChanged ? 'changed' : 'as_before', sentence)];
 }
 
 const SOME_DOCUMENTS = 0.05;
-/** Minimum share of vanished documents with a successor if documents were replaced. */
+/** Minimum number of new documents per vanished document for which documents count as replaced. */
 const REPLACED = 0.5;
 const COLLAPSED = 0.2;
 
 function readDocuments({ documentsBefore, vanished, appeared, answered, empty }: ChangedAnswers): Sign[] {
   if (documentsBefore === 0) return [];
   const share = vanished / documentsBefore;
-  const sentence = `${vanished} of the ${documentsBefore} documents retrieved before are no longer retrieved; ${appeared} other documents now are.`;
+  const sentence = `${vanished} of the ${documentsBefore} documents retrieved before are no longer retrieved; ${appeared} documents are newly retrieved.`;
   const state = share < SOME_DOCUMENTS ? 'same' : appeared >= REPLACED * vanished ? 'replaced' : 'vanished';
   const now = documentsBefore - vanished + appeared;
   const isCollapsed = now <= COLLAPSED * documentsBefore && empty < answered / 2;
-  const variety = `All answers together contain ${now} distinct documents, ${documentsBefore} before.`;
+  const variety = `All result lists together contain ${now} distinct documents, ${documentsBefore} before.`;
   const values = { before: documentsBefore, now, unit: 'count' } as const;
   return [
     sign('documents', state, sentence),
@@ -145,7 +149,7 @@ const FOREIGN_SHARE = 0.04;
 
 function readForeign({ foreign: { compared, foreign, usual } }: ChangedAnswers): Sign[] {
   if (compared < MIN_ANSWERS) return [];
-  const sentence = `${foreign} of ${compared} answers are another query's result list; they were not before.`;
+  const sentence = `${foreign} of ${compared} queries got another query's result list, which they did not get before.`;
   if (foreign >= Math.max(MIN_FOREIGN, FOREIGN_SHARE * compared, 2 * usual))
     return [sign('foreign_lists', 'some', sentence)];
   return foreign <= Math.max(1, usual) ? [sign('foreign_lists', 'none', sentence)] : [];
@@ -154,11 +158,14 @@ function readForeign({ foreign: { compared, foreign, usual } }: ChangedAnswers):
 /** Minimum number of queries. By chance, a document may be new for fewer queries. */
 const MIN_COMMON = 5;
 const COMMON_SHARE = 0.12;
-/** Upper limit of the largest of many counts with this mean, if new documents were spread at random. */
+/**
+ * Returns an upper limit for the largest number of queries with the same new document, if new documents were spread at
+ * random with this mean number of queries per document.
+ */
 const largestByChance = (mean: number): number => 4 * mean + 3;
 
 function readNewcomer({ newcomer: { queries, usual }, answered }: ChangedAnswers): Sign[] {
-  const sentence = `The same document is new in ${queries} of ${answered} answers.`;
+  const sentence = `The same document is new in the results of ${queries} of ${answered} queries.`;
   const isCommon = queries >= Math.max(MIN_COMMON, COMMON_SHARE * answered, largestByChance(usual));
   return [sign('common_document', isCommon ? 'rose' : 'as_before', sentence)];
 }
@@ -171,8 +178,8 @@ function readRepeats({ repeated }: ChangedAnswers, texts: ObservedReference['tex
   const ofTexts = texts === null ? null : { before: texts.before.repeated, now: texts.now.repeated };
   const isText = ofTexts !== null && ofTexts.now - ofTexts.before > repeated.now - repeated.before;
   const { before, now } = isText ? ofTexts : repeated;
-  const what = isText ? 'of the text of an answer' : 'of the results of an answer';
-  const sentence = `${percentage(now)} ${what} repeats earlier content of the same answer; before, ${percentage(before)} did.`;
+  const what = isText ? 'of the text in a result list' : 'of the results in a list';
+  const sentence = `${percentage(now)} ${what} ${isText ? 'repeats earlier text' : 'repeat earlier results'} of the same list; before, ${percentage(before)} did.`;
   const values = { before, now, unit: 'share' } as const;
   if (now - before >= MORE_REPEATED) return [sign('repeats', 'rose', sentence, values)];
   return now - before <= HARDLY_MORE ? [sign('repeats', 'as_before', sentence, values)] : [];

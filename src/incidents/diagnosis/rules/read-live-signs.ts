@@ -37,7 +37,7 @@ export function readLiveSigns({
 
 /** Reads forbidden documents, whether a golden set or an isolation rule forbids them. */
 function readIsolation({ rules, answers }: NonNullable<Observations['isolation']>): Sign {
-  const sentence = `${plural(answers, 'live answer')} of the last hour violated ${rules.join(', ')}.`;
+  const sentence = `The results of ${plural(answers, 'live query', 'live queries')} in the last hour violated ${rules.join(', ')}.`;
   return sign('forbidden', 'some', sentence);
 }
 
@@ -93,7 +93,11 @@ function readRelevance(relevance: ObservedRelevance): Sign {
 
 function readJudge(judge: 'same' | 'changed'): Sign {
   return judge === 'changed'
-    ? sign('judge', 'changed', 'The judge of live queries now grades fixed pairs differently.')
+    ? sign(
+        'judge',
+        'changed',
+        'The judge of live queries now grades fixed pairs of a query and a document differently.',
+      )
     : sign('judge', 'same', 'The judge of live queries grades fixed pairs as before.');
 }
 
@@ -110,11 +114,11 @@ function readLatency({ before, now, n }: NonNullable<ObservedLive['latency']>): 
   return sign('live_latency', rose ? 'rose' : 'steady', sentence, { before, now, unit: 'ms' });
 }
 
-/** Live answers count as shorter if they have less than three quarters of the earlier number of results. */
+/** Live result lists count as shorter if they have less than three quarters of the earlier number of results. */
 const FEWER = 0.75;
 
 function readResults({ value, ciHigh, n, before }: ObservedValue): Sign[] {
-  const sentence = `A live answer has ${decimal(value)} results on average (${n} sampled), ${decimal(before)} before.`;
+  const sentence = `A live query returns ${decimal(value)} results on average (${n} sampled), ${decimal(before)} before.`;
   if (ciHigh < before && value <= FEWER * before)
     return [sign('live_results', 'fell', sentence, { before, now: value, unit: 'other' })];
   return value > FEWER * before
@@ -137,7 +141,7 @@ function readTexts({ characters, results }: ObservedLive): Sign[] {
 const MORE_REPEATED = 0.1;
 
 function readRepeated({ value, ciLow, n, before }: ObservedValue): Sign[] {
-  const sentence = `${percentage(value)} of the text in a live answer repeats earlier text of the same answer (${n} sampled); before, ${percentage(before)} did.`;
+  const sentence = `${percentage(value)} of the text in a live result list repeats earlier text of the same list (${n} sampled); before, ${percentage(before)} did.`;
   if (ciLow > before && value >= before + MORE_REPEATED)
     return [sign('repeats', 'rose', sentence, { before, now: value, unit: 'share' })];
   return value < before + MORE_REPEATED
@@ -217,7 +221,7 @@ function readEpisodeCalls({ value, ciLow, ciHigh, n, before }: ObservedValue): S
 }
 
 function readEpisodeRepeats({ value, ciLow, n, before }: ObservedValue): Sign {
-  const sentence = `${decimal(value)} calls per episode return what an earlier call returned (${n} episodes), ${decimal(before)} before.`;
+  const sentence = `${decimal(value)} calls per episode return what an earlier call of the same episode returned (${n} episodes), ${decimal(before)} before.`;
   const values = { before, now: value, unit: 'other' } as const;
   const hasRisen = ciLow > before && value >= before * (1 + OTHER_CALLS) + FEW_REPEATS;
   return sign('episode_repeats', hasRisen ? 'rose' : 'as_before', sentence, values);

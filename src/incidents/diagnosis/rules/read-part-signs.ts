@@ -26,7 +26,10 @@ import { type Sign, sign } from './signs.ts';
 
 /** Minimum change in the number of stored vectors; smaller changes are ignored. */
 const SIZE_CHANGED = 0.02;
-/** Minimum loss; a smaller loss may come from a few corrected documents, and a larger loss may continue. */
+/**
+ * Minimum loss of vectors. A smaller loss may come from a few corrected documents; a larger loss may be the start of
+ * one that continues.
+ */
 const SIZE_SHRANK = 0.005;
 const RECALL_FELL = 0.02;
 /** Same threshold as the alert RecalldIndexRecallLow. */
@@ -95,11 +98,11 @@ function readRecall({ before, value, ciHigh, k }: ObservedRecall): Sign {
 /** Minimum change in agreement; if agreement varies, the change must also exceed this multiple of its spread. */
 const AGREEMENT_CHANGED = 0.05;
 const TIMES_SPREAD = 1.5;
-/** Minimum agreement; if the results agree less with the store, the retriever does not search by the stored vectors. */
+/** Minimum agreement of the results with the store. Below it, the retriever does not search by the stored vectors. */
 const MIN_AGREEMENT = 0.2;
 /**
- * Minimum share of documents that are also absent from the longer list of nearest documents, and thus not near
- * neighbors.
+ * Minimum share of the documents no longer among the nearest that are also absent from the longer list of nearest
+ * documents, so that the results count as distant.
  */
 const FAR = 0.5;
 /**
@@ -110,7 +113,7 @@ const SOME_FAR = 0.15;
 
 function readAgreement({ before, now, spread, deep }: ObservedAgreement): Sign[] {
   if (before < MIN_AGREEMENT && now < MIN_AGREEMENT) return [];
-  const numbers = `${percentage(now)} of the documents in golden answers are among the nearest in the store, ${percentage(before)} before`;
+  const numbers = `${percentage(now)} of the documents in golden results are among the nearest in the store, ${percentage(before)} before`;
   const change = now - before;
   const values = { before, now, unit: 'share' } as const;
   if (Math.abs(change) < Math.max(AGREEMENT_CHANGED, TIMES_SPREAD * spread))
@@ -118,8 +121,8 @@ function readAgreement({ before, now, spread, deep }: ObservedAgreement): Sign[]
   if (change > 0) return [sign('store_agreement', 'rose', `${numbers}.`, values)];
   const isFar = deep.before - deep.now >= Math.max(SOME_FAR, FAR * (before - now));
   const sentence = isFar
-    ? `${numbers}; the other documents are not close either.`
-    : `${numbers}; most other documents are among the next nearest.`;
+    ? `${numbers}; the others are not among the next nearest either.`
+    : `${numbers}; most of the others are among the next nearest.`;
   return [sign('store_agreement', isFar ? 'fell_far' : 'fell_near', sentence, values)];
 }
 
@@ -127,7 +130,8 @@ const MIN_MISSED = 3;
 const SOME_FOREIGN = 0.2;
 
 function readMissedVectors({ before, value, ciLow, n }: ObservedMissed): Sign[] {
-  // If queries get a prefix, or documents have a separate model, all vectors always look foreign.
+  // If the embedder adds a prefix to queries, or if a separate model embeds documents, every stored vector looks
+  // foreign at all times.
   if (n < MIN_MISSED || (before ?? 0) >= SOME_FOREIGN) return [];
   const sentence = `${percentage(value)} of ${n} stored documents that the run missed have a vector that does not match their text.`;
   const values = { before, now: value, unit: 'share' } as const;
@@ -221,7 +225,7 @@ function readDetected(deployments: readonly Deployment[]): Sign[] {
             'embedder',
             'changed',
             embedder === undefined
-              ? 'The vectors in the store have a different dimension.'
+              ? 'The vectors in the store have a different dimension than before.'
               : `The embedder changed at ${minute(embedder.occurredAt)}.`,
           ),
         ]),
@@ -235,8 +239,8 @@ function readAnnotated(deployments: readonly Deployment[]): Sign {
     source === 'annotated' && kind !== 'judge' ? [{ kind, ...one }] : [],
   );
   const latest = annotated.find(({ kind }) => kind !== 'golden') ?? annotated[0];
-  if (latest === undefined) return sign('deployment', 'none', 'No deployment was annotated since the last good run.');
-  const more = annotated.length === 1 ? '' : `, the latest of ${annotated.length}`;
+  if (latest === undefined) return sign('deployment', 'none', 'No deployment was annotated after the last good run.');
+  const more = annotated.length === 1 ? '' : `, the latest of ${annotated.length} deployments`;
   const sentence = `${latest.kind} ${latest.version} was deployed at ${minute(latest.occurredAt)}${more}.`;
   return sign('deployment', latest.kind, sentence);
 }

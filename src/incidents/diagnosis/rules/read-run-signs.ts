@@ -34,7 +34,7 @@ function readFailures({ outcomes, failure }: ObservedRun): Sign[] {
   const share = (error + timeout) / total;
   const values = { before: null, now: share, unit: 'share' } as const;
   if (share < ERRORS_SHARE)
-    return [sign('failures', 'none', `${total - error - timeout} of ${total} golden queries were answered.`, values)];
+    return [sign('failures', 'none', `${total - error - timeout} of ${total} golden queries succeeded.`, values)];
   const extent = share < MOSTLY_FAILING ? 'some' : 'most';
   if (timeout > error) {
     const sentence = `${timeout} of ${total} golden queries timed out${error === 0 ? '' : `, and ${error} failed`}.`;
@@ -57,7 +57,7 @@ const kinds = [
     'The response is not a result list.',
   ],
 ] as const;
-const otherErrors = ['errors', null, 'Most failures are call errors.'] as const;
+const otherErrors = ['errors', null, 'Most failures are errors of the retriever or the connection.'] as const;
 
 function kindOf(failure: RunFailure | null): Sign {
   const [kind, , sentence] = kinds.find(([, codes]) => codes.test(failure?.code ?? '')) ?? otherErrors;
@@ -101,7 +101,9 @@ function readWarming(now: number, slow: ObservedRun['slow'], reference: Observed
   const fallsWithin = queries > 0 && early >= Math.max(MOSTLY_EARLY * queries, byChance);
   const fallsSince = previous !== null && previous >= SLOWER * now && previous - now >= SLOWER_MS;
   const within =
-    slow === null ? '' : ` Of ${queries} queries that took far longer, ${early} are in the first half of the run.`;
+    slow === null
+      ? ''
+      : ` Of ${queries} queries that took far longer than usual, ${early} are in the first half of the run.`;
   const since = previous === null ? '' : ` In the preceding bad run, calls took ${formatValue(previous, 'ms')}.`;
   return [sign('warming', fallsWithin || fallsSince ? 'falls' : 'stays', `${within}${since}`.trim())];
 }
@@ -144,7 +146,7 @@ function readForbidden(forbidden: ObservedRun['forbidden']): Sign[] {
   const { asked, results } = forbidden;
   if (results === 0)
     return [sign('forbidden', 'none', `No forbidden document was returned for ${plural(asked, 'query', 'queries')}.`)];
-  const sentence = `${results} forbidden ${results === 1 ? 'document was' : 'documents were'} returned for ${plural(asked, 'query', 'queries')}, each sent twice.`;
+  const sentence = `${results} forbidden ${results === 1 ? 'document was' : 'documents were'} returned for ${plural(asked, 'query', 'queries')}, and again when each query was repeated.`;
   return [sign('forbidden', 'some', sentence)];
 }
 
@@ -178,7 +180,7 @@ function readLevel({ measure, now, first, threshold, opinions }: ObservedLevel):
   const { value, ciLow, ciHigh, n, by } = opinions;
   const said =
     by === 'judge'
-      ? `The judge gives live queries ${decimal(value)} (${n} queries)`
+      ? `The judged score of live queries is ${decimal(value)} (${n} queries)`
       : `${percentage(value)} of user feedback is positive (${n})`;
   const sentence = `${said}, while ${measure} of the golden set is ${decimal(now)}.`;
   if (ciLow >= now + FAR_HIGHER[by]) return [level, sign('opinions', 'higher', sentence)];
@@ -187,8 +189,9 @@ function readLevel({ measure, now, first, threshold, opinions }: ObservedLevel):
 
 function readVersion({ goldenSet, reference }: ObservedRun): Sign[] {
   if (reference === null) return [];
-  if (reference.isSameVersion) return [sign('golden_set', 'same', `The version of ${goldenSet} is unchanged.`)];
-  const sentence = `The version of ${goldenSet} changed; it was ${reference.version}.`;
+  if (reference.isSameVersion)
+    return [sign('golden_set', 'same', `The version of ${goldenSet} is the same as in the last good run.`)];
+  const sentence = `The version of ${goldenSet} changed; the last good run used version ${reference.version}.`;
   return [sign('golden_set', 'new_version', sentence)];
 }
 
@@ -251,7 +254,7 @@ function readGroup(name: 'segment' | 'query_kind', group: HurtGroup | null): Sig
   if (group === null || (isAlone(group) && group.chance > BY_CHANCE)) return [];
   const { n, inside, outside, searched } = group;
   const what = name === 'segment' ? 'segments' : 'kinds';
-  const sentence = `A query ${group.name} lost ${decimal(inside)} on average (${n} queries); any other query lost ${decimal(outside)} (${searched} ${what} compared).`;
+  const sentence = `A query ${group.name} lost ${decimal(inside)} in score on average (${n} queries); the other queries lost ${decimal(outside)} (${searched} ${what} compared).`;
   return [sign(name, isAlone(group) ? 'one' : 'spread', sentence)];
 }
 
@@ -259,12 +262,12 @@ function readStages(loss: StageLoss): Sign[] {
   const { n, k, found } = loss;
   const fault = stageAtFault(loss);
   if (fault === null) return [];
-  const answers = `the first ${k} results contain ${percentage(found.now)}, ${percentage(found.before)} before (${n} queries)`;
+  const answers = `the first ${k} results contain ${percentage(found.now)} of them, ${percentage(found.before)} before (${n} queries)`;
   if (fault.kind === 'steady')
     return [sign('stage', 'steady', `No stage loses more relevant documents than before: ${answers}.`)];
   const { name, before, now, ciLow, ciHigh } = fault.step;
   const stage = name === ANSWER ? 'the final order and cut-off, not an earlier stage' : `the stage ${name}`;
-  const lost = `${percentage(now)} of the relevant documents, ${percentage(before)} before (95 % CI ${signed(ciLow)} to ${signed(ciHigh)})`;
+  const lost = `${percentage(now)} of the relevant documents are lost there, ${percentage(before)} before (95 % CI of the change ${signed(ciLow)} to ${signed(ciHigh)})`;
   return [sign('stage', fault.kind, `Most of the loss is at ${stage}: ${lost}; ${answers}.`)];
 }
 
@@ -278,7 +281,7 @@ const EACH_WAY = 0.2;
 
 function readAgain({ changed, inOne, back, alike, unlike }: RepeatedAnswers): Sign[] {
   if (changed < MIN_CHANGED) return [];
-  const sentence = `Of ${changed} queries that changed in the last two bad runs, ${alike} got the same new results twice, ${inOne} got the old results once, ${unlike} got two different new results.`;
+  const sentence = `Of ${changed} queries with changed results in the last two bad runs, ${alike} got the same new results twice, ${inOne} got the old results once, ${unlike} got two different new results.`;
   if (alike >= MOST * changed) return [sign('again', 'repeats', sentence)];
   if (unlike >= MOST * changed) return [sign('again', 'differs', sentence)];
   const isBothWays = Math.min(back, inOne - back) >= EACH_WAY * inOne;
@@ -292,7 +295,7 @@ const FAR_MORE = 0.3;
 const OF_ANOTHER = 0.7;
 
 function readOlder({ at, withNow, withReference, referenceWithNow }: OlderAnswers): Sign[] {
-  const sentence = `${percentage(withNow)} of the answers match the run of ${minute(at)}; ${percentage(referenceWithNow)} match the last good run.`;
+  const sentence = `${percentage(withNow)} of the result lists match those of the run at ${minute(at)}; ${percentage(referenceWithNow)} match those of the last good run.`;
   if (withNow >= ALIKE && withNow - referenceWithNow >= FAR_MORE) return [sign('older_answers', 'alike', sentence)];
   // If all runs have the same results, an old index cannot be detected.
   return withReference < OF_ANOTHER && referenceWithNow < ALIKE ? [sign('older_answers', 'unlike', sentence)] : [];

@@ -13,7 +13,7 @@ export const signStates = {
   live_empty: ['as_before', 'rose'],
   /** 95th percentile of the live latency that the service reports. */
   live_latency: ['steady', 'rose'],
-  /** Results per non-empty live answer, compared with before. */
+  /** Results per non-empty live result list, compared with before. */
   live_results: ['as_before', 'fell'],
   /** Positive user feedback, or clicks if there is no feedback, compared with before. */
   feedback: ['as_before', 'fell'],
@@ -36,22 +36,24 @@ export const signStates = {
   live_relevance: ['as_before', 'fell'],
   /** Whether the judge of live queries still grades fixed pairs in the same way. */
   judge: ['same', 'changed'],
-  /** 95th-percentile latency of answered calls. */
+  /** 95th-percentile latency of successful calls. */
   latency: ['fell', 'steady', 'rose'],
   /** Whether slow responses get faster, within a run or from run to run. */
   warming: ['falls', 'stays'],
   empty_answers: ['as_before', 'some', 'most'],
-  /** Documents per non-empty answer; `cut`: the first documents remain, `thinned`: documents of all ranks remain. */
+  /**
+   * Documents per non-empty result list; `cut`: the first documents remain, `thinned`: documents of all ranks remain.
+   */
   answer_length: ['as_before', 'cut', 'thinned'],
   /** Characters of text per result. */
   text_length: ['as_before', 'fell', 'rose'],
-  /** Results and texts that occur more than once in an answer. */
+  /** Results and texts that occur more than once in a result list. */
   repeats: ['as_before', 'rose'],
-  /** Answers that contain the results of a different query. */
+  /** Queries that get the results of a different query. */
   foreign_lists: ['none', 'some'],
   /** Whether one document is new in the results of many queries. */
   common_document: ['as_before', 'rose'],
-  /** The failing measure, over queries that both runs answered and whose judged documents exist. */
+  /** The failing measure, over queries that succeeded in both runs and whose judged documents exist. */
   score: ['steady', 'unsure', 'fell'],
   /** Share of a query's documents that it still gets. */
   results: ['intact', 'disturbed', 'scrambled'],
@@ -59,11 +61,11 @@ export const signStates = {
   surviving_documents: ['stay', 'move'],
   /** Whether queries get the same documents in another order. */
   order: ['as_before', 'changed'],
-  /** All documents that any query retrieves. */
+  /** Whether the documents that any query retrieves are still the same. */
   documents: ['same', 'vanished', 'replaced'],
   /** Whether each old document was replaced by one new document. */
   renamed: ['one_to_one', 'not'],
-  /** Distinct documents in all answers together. */
+  /** Distinct documents in all result lists together. */
   variety: ['as_before', 'collapsed'],
   /** Whether consecutive bad runs returned the same results. */
   again: ['repeats', 'alternates', 'differs'],
@@ -73,7 +75,7 @@ export const signStates = {
   segment: ['spread', 'one', 'several'],
   /** Whether queries of one script, language, length or other text trait account for the loss. */
   query_kind: ['spread', 'one'],
-  /** The failing measure in the first run of the set. */
+  /** The failing measure in the first run of the golden set. */
   level: ['was_higher', 'always_low'],
   /** Ratings of live results by users and the judge, relative to the golden score. */
   opinions: ['agree', 'higher'],
@@ -94,8 +96,8 @@ export const signStates = {
   store_size: ['steady', 'grew', 'shrank', 'fell', 'emptied'],
   ann_recall: ['steady', 'fell'],
   /**
-   * Share of the returned documents that the store itself ranks nearest; `fell_far`: the other documents are not near
-   * the query.
+   * Share of the returned documents that the store itself ranks among the nearest; `fell_far`: the other documents are
+   * not near the query.
    */
   store_agreement: ['as_before', 'fell_near', 'fell_far', 'rose'],
   /** Whether stored documents that the run missed have the vectors that the embedder returns for their texts. */

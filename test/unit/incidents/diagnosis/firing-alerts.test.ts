@@ -311,7 +311,7 @@ it('name the retriever error, and the measured recovery', () => {
   const timeline = updateTimelines([], alerts, hours(1));
   const again = ended({ outcomes: { ok: 100, empty: 0, error: 0, timeout: 0 } });
   expect([...recoveriesOf(timeline, { ...facts, latest: [again] }).values()]).toEqual([
-    'retriever responds again (100 % of golden queries)',
+    'retriever responds again (100 % of golden queries succeed)',
   ]);
   expect(recoveriesOf(timeline, { ...facts, latest: [down] }).size).toBe(0);
 });

@@ -89,7 +89,7 @@ describe('the page of an incident', () => {
     const text = textOf(dataOf({ ...lost, mark }, { reliability })).join(' ');
     expect(text).toContain('marked as wrong by ann');
     expect(text).toContain('Actual cause: a filter drops documents');
-    expect(text).toContain('People marked 12 high-confidence causes; 11 were right.');
+    expect(text).toContain('Users marked 12 high-confidence causes, 11 of them as right.');
   });
 });
 

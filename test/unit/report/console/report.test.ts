@@ -271,7 +271,7 @@ describe('the weekly report', () => {
       'No alerts fired in this period',
       'Query density of this pipeline is not monitored',
       'The search for topics starts once there is a baseline',
-      'there is no budget of false pages',
+      'there is no budget for false pages',
     ];
     expect(words.filter((one) => !empty.includes(one))).toEqual([]);
     expect(html({ sets: [{ ...set, runs: [], last: null }] })).toContain('No run completed in this period');

@@ -64,7 +64,7 @@ export function diagnosisPanel(incident: Incident, extent: Extent = 'full'): Con
       ),
     closedAt === null &&
       confirmedAt === null &&
-      styledParagraph('quiet', 'This is a first diagnosis. The next diagnosis, within a minute, may correct it.'),
+      styledParagraph('quiet', 'This is the first diagnosis. The next diagnosis, within a minute, may correct it.'),
     extent !== 'brief' && !isCard && others(incident),
   ];
   return { kind: 'group', style: 'diagnosis', label: `Diagnosis of ${pipeline}`, content };
@@ -189,7 +189,7 @@ export const places: Record<Sign['name'], Place> = {
   judge: measures,
   latency: onRun('worst', 'Queries of the run'),
   warming: onRun('worst', 'Queries of the run'),
-  empty_answers: onRun('newly_empty', 'Newly empty queries'),
+  empty_answers: onRun('newly_empty', 'Queries that lost all results'),
   answer_length: regressed,
   text_length: regressed,
   repeats: regressed,
@@ -238,7 +238,7 @@ export function shownBy(incident: Incident): Link | null {
   const { id, pipeline, cause, timeline, runId } = incident;
   const worst = worstAlert(incident);
   if (worst?.rule === ISOLATION_ALERT)
-    return link('Answers that show it', pipelinePath(pipeline, 'traffic'), {}, 'isolation');
+    return link('Results that show it', pipelinePath(pipeline, 'traffic'), {}, 'isolation');
   if (cause === 'uncovered_topic') return link('Uncovered topics', pipelinePath(pipeline, 'density'), {}, 'topics');
   if (timeline.every(({ goldenSet }) => goldenSet === null))
     return worst?.measured?.measure.startsWith('live_') === true
@@ -289,7 +289,7 @@ export function others(diagnosis: Diagnosis): Content {
           evidence(one.supporting, one.opposing, diagnosis),
         ]),
       ),
-    styledParagraph('quiet', 'All evidence, without unmeasured signs:'),
+    styledParagraph('quiet', 'All measured evidence:'),
     list(
       'signs',
       signs.map(({ sentence }) => sentence),
@@ -307,7 +307,7 @@ export function diagnosisOf(state: Verdict, diagnosis: Incident | null, extent: 
   if (state !== 'critical' && state !== 'warning') return null;
   return styledParagraph(
     'quiet',
-    'No diagnosis yet: recalld looks for causes every 15 seconds, in golden runs, query density, the index and the embedder.',
+    'No diagnosis yet: recalld looks for causes every 15 seconds. It examines golden runs, live queries, query density, the store, the index and the embedder.',
   );
 }
 

@@ -19,7 +19,7 @@ import { causeTexts, namedCauses } from '../../rules/cause.ts';
 import type { Incident } from '../../rules/incident.ts';
 
 /**
- * @param known how often marked causes were right, by confidence
+ * @param known how often users marked the cause as right, by confidence
  * @param silence form to silence the pipeline
  */
 export function incidentActs(
@@ -87,7 +87,7 @@ function markForm({ id, cause, mark }: Incident): Form {
         kind: 'input',
         type: 'select',
         name: 'actual_cause',
-        label: cause === 'unknown' ? 'What was it?' : 'If not, what was it?',
+        label: cause === 'unknown' ? 'What was the cause?' : 'If not, what was the cause?',
         options: [
           { value: '', text: 'not in this list, or unknown' },
           ...namedCauses.filter((one) => one !== cause).map((one) => ({ value: one, text: causeTexts[one].title })),
@@ -107,12 +107,12 @@ function reliabilityLine({ confidence, cause }: Incident, known: readonly Reliab
   if (own === undefined || own.marked === 0 || cause === 'unknown') return null;
   return styledParagraph(
     'quiet',
-    `People marked ${plural(own.marked, `${confidence}-confidence cause`)}; ${own.right} ${own.right === 1 ? 'was' : 'were'} right.`,
+    `Users marked ${plural(own.marked, `${confidence}-confidence cause`)}, ${own.right} of them as right.`,
   );
 }
 
 export function reliabilityTable(items: readonly Reliability[]): Table {
-  return table('How often diagnosed causes were right, according to user marks', items, [
+  return table('How often users marked the diagnosed cause as right', items, [
     ['Confidence', ({ confidence }) => confidence],
     ['Marked', ({ marked }) => marked, 'number'],
     ['Right', ({ right }) => right, 'number'],

@@ -78,7 +78,7 @@ export function incidentPage(data: IncidentPageData): PageContent {
           'Failing measure',
           {},
           chart === null
-            ? empty('The alert is not about a measure that is stored over time.')
+            ? empty('This alert has no chart, because recalld stores no history of a measure for it.')
             : { ...chart, marks: [...(chart.marks ?? []), ...messageMarks(data.messages)].toSorted(byTime) },
         ),
       ),
@@ -121,7 +121,7 @@ function summary({ incident, golden, live }: IncidentPageData): Content {
     also.map(alsoLine),
     closedAt === null &&
       confirmedAt === null &&
-      styledParagraph('quiet', 'This is a first diagnosis. The next one follows within a minute and may correct it.'),
+      styledParagraph('quiet', 'This is the first diagnosis. The next one follows within a minute and may correct it.'),
     paragraph(strong('What to do: '), beside === null ? causeTexts[cause].action : tellApart(cause, beside.cause)),
     list(
       'links',
@@ -134,7 +134,7 @@ function summary({ incident, golden, live }: IncidentPageData): Content {
             : shownBy(incident),
         runId !== null &&
           runQueries(
-            referenceRunId === null ? 'Failing run' : 'Failing run against the last good run',
+            referenceRunId === null ? 'Failing run' : 'Failing run compared with the last good run',
             runId,
             'regressed',
             referenceRunId,
@@ -154,8 +154,8 @@ function evidence(incident: Incident): Section {
     {
       lead:
         incident.closedAt === null
-          ? 'Before: the last good run or the time before the alert.'
-          : 'Recorded at the worst time of the incident. Before: the last good run or the time before the alert.',
+          ? '"Before" is the last good run or, for measures outside golden runs, the time before the alert.'
+          : 'Recorded when the incident was at its worst. "Before" is the last good run or, for measures outside golden runs, the time before the alert.',
     },
     supporting.length + opposing.length === 0
       ? empty('No evidence points to one cause.')
@@ -166,9 +166,9 @@ function evidence(incident: Incident): Section {
 }
 
 const viewLeads: Partial<Record<QueryView, string>> = {
-  regressed: 'score lower than in the last good run',
+  regressed: 'scored lower than in the last good run',
   failed: 'failed',
-  newly_empty: 'returned results in the last good run and no longer do',
+  newly_empty: 'returned results in the last good run but none in this run',
 };
 
 function goldenQueries({ golden }: IncidentPageData): Content {
@@ -241,7 +241,7 @@ function messages({ messages: all }: IncidentPageData): Section {
     all.length === 0
       ? empty(
           'recalld sent no message about this incident.',
-          'Receivers are configured under `notify`. Messages of Alertmanager are not listed here.',
+          'Receivers are configured under `notify`. Messages from Alertmanager are not listed here.',
         )
       : table('Messages about this incident, oldest first', all, [
           ['Time (UTC)', ({ sentAt, dueAt }) => time(sentAt ?? dueAt)],
@@ -334,7 +334,7 @@ export function incidentsPart({ incidents, until }: WeeklyReport): Section {
                 title,
                 note(`${confidence} confidence`),
                 why(action),
-                before.length > 0 && why(`Diagnosed before as: ${before.join('; ')}.`),
+                before.length > 0 && why(`Earlier diagnoses: ${before.join('; ')}.`),
               ];
             },
           ],
@@ -351,13 +351,13 @@ export function pagesPart({ incidents, density, from, until }: WeeklyReport): Se
     'pages',
     'Pages against the budget',
     {
-      lead: `recalld does not know which pages were false. It counts every change to critical and, among these, the suspect pages: those without a known cause, and those resolved within ${short}. Review the suspect pages first; other pages may be false too.`,
+      lead: `Each change of an alert to critical counts as a page. recalld does not know which pages were false. It counts a page as suspect if its cause is unknown or if its alert resolved within ${short}. Review the suspect pages first; other pages may be false too.`,
     },
     facts(
       fact('Pages', String(pages), 'changes of an alert to critical'),
       fact('Without a known cause', String(unexplained)),
       fact(`Resolved within ${short}`, String(brief)),
-      fact('Suspect', String(suspect), 'of either kind, each counted once'),
+      fact('Suspect', String(suspect), `cause unknown, resolved within ${short}, or both`),
       budget === null
         ? null
         : fact(
@@ -366,11 +366,11 @@ export function pagesPart({ incidents, density, from, until }: WeeklyReport): Se
             `alerts.false_pages.drift accepts ${acceptedText(budget, until.getTime() - from.getTime())} false pages in this period (${plural(budget.count, 'page')} in ${duration(budget.periodMs / 1000)}, over all pipelines together)`,
           ),
     ),
-    budget === null && lead('Query density is not monitored here, so there is no budget of false pages.'),
+    budget === null && lead('Query density is not monitored for this pipeline, so there is no budget for false pages.'),
   );
 }
 
-/** Formats the accepted number of false pages with two digits. */
+/** Formats the accepted number of false pages with two significant digits. */
 export function acceptedText(budget: FalsePageBudget, spanMs: number): string {
   return String(Number(acceptedFalsePages(budget, spanMs).toPrecision(2)));
 }

@@ -32,7 +32,9 @@ export async function readIncidentPage(context: Context, id: string) {
     chart,
     /** Golden queries that show the incident, worst first; null if no run shows it. */
     golden,
-    /** Texts of live queries that show the incident; empty if texts are not shown. */
+    /**
+     * Texts of live queries that show the incident; null if the texts may not be shown, or if no live query shows it.
+     */
     live,
     messages: messages.map(({ receiver, ...message }) => ({
       ...message,
@@ -65,7 +67,7 @@ async function readGoldenQueries(context: Context, { runId, referenceRunId, pipe
     referenceRunId === null ? null : runs.find(referenceRunId),
   ]);
   if (run === null || run.answersDeletedAt !== null) return null;
-  // Golden queries do not show an incident of live queries alone.
+  // Golden queries do not show an incident that affects only live queries.
   if (timeline.every(({ goldenSet }) => goldenSet === null)) return null;
   const isComparable = run.status === 'completed' && reference?.status === 'completed';
   const against = isComparable && reference.answersDeletedAt === null ? reference : null;
@@ -118,7 +120,7 @@ function rankIn(documents: readonly RetrievedDocument[], id: string): number | n
   return index < 0 ? null : index + 1;
 }
 
-/** Returns the relevant documents in either answer with their ranks, best earlier rank first. */
+/** Returns the relevant documents in either result list with their ranks, best earlier rank first. */
 export function relevantRanks(
   { judgments }: Pick<GoldenQuery, 'judgments'>,
   before: readonly RetrievedDocument[],
@@ -137,8 +139,8 @@ export function relevantRanks(
 }
 
 /**
- * Returns example queries of the largest uncovered topic, or the worst judged queries; empty if the incident concerns
- * neither.
+ * Returns example queries of the largest uncovered topic, or the live queries with the worst judged results; null if
+ * the incident concerns neither.
  */
 async function readLiveQueries(context: Context, incident: Incident) {
   const { pipeline, cause, timeline, openedAt, closedAt } = incident;
@@ -160,8 +162,10 @@ async function readLiveQueries(context: Context, incident: Incident) {
   };
   const worst = await db.judging.judged.worstGraded(window, MAX_QUERIES);
   const texts = worst.map(({ text }) => text);
-  return { lead: 'Judged queries whose best document has the lowest grade.', page: 'judge', texts } as const;
+  return { lead: 'Live queries whose best document got the lowest grade.', page: 'judge', texts } as const;
 }
 
-/** Length of the window of judged queries, before an incident, that determined the failing measure. */
+/**
+ * Length of the window before an incident that is searched for judged queries: the failing measure covers this window.
+ */
 const WINDOW_MS = 3 * HOUR_MS;

@@ -573,7 +573,7 @@ describe('a diagnosis', () => {
     );
     expect(found.cause).toBe('index_lost_documents');
     expect(found.also).toEqual([expect.objectContaining({ cause: 'retriever_slow', effects: ['latency'] })]);
-    expect(found.summary).toContain('Likely cause of slow responses: the retriever is slow');
+    expect(found.summary).toContain('Likely cause of the slow responses: the retriever is slow');
   });
 
   it('names separate causes for lower scores of answered queries and for failed calls', () => {
@@ -702,7 +702,7 @@ describe('a diagnosis', () => {
     const differences = ranked.find((one) => one.cause === 'unknown')?.supporting.map(({ name }) => name);
     expect(cause).toBe('unknown');
     expect(new Set(differences)).toEqual(new Set(['score', 'results']));
-    expect(summary).toMatch(/^Cause unknown: .* (nDCG@10 of answered queries|Queries still get)/);
+    expect(summary).toMatch(/^Cause unknown: .* (nDCG@10 of successful queries|Queries still get)/);
   });
 
   it('does not name a small topic as a cause before density has dropped for it', () => {
@@ -760,7 +760,7 @@ describe('a diagnosis', () => {
     expect(new Set([found.cause, besideOf(found)?.cause])).toEqual(new Set(['empty_lists', 'filter']));
     expect(summary).toContain('the search returns empty lists');
     expect(summary).toContain('a filter drops documents');
-    expect(summary).toContain('To distinguish them: if a call without');
+    expect(summary).toContain('If a call without');
   });
 
   it('has room for any two causes and the observation that distinguishes them', () => {
@@ -779,7 +779,7 @@ describe('a diagnosis', () => {
     });
     expect(cause).toBe('unknown');
     expect(summary).toMatch(
-      /^Cause unknown: the failing measures are close to the last good run\. Compare .* Calls took 58 ms .*, 30 ms before\.$/,
+      /^Cause unknown: the failing measures are close to their values in the last good run\. Check what .* Calls took 58 ms .*, 30 ms before\.$/,
     );
   });
 
@@ -789,7 +789,7 @@ describe('a diagnosis', () => {
       firing: ['latency', 'labels', 'density', 'recall', 'canary'],
     });
     expect(cause).toBe('unknown');
-    expect(summary).toContain('Compare the runs query by query');
+    expect(summary).toContain('compare the golden runs around it query by query');
   });
 
   it('fits into an annotation, with numbers and the action', () => {
