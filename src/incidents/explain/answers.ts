@@ -81,7 +81,7 @@ export async function missesOfRun(
     }))
     .filter(({ documents }) => documents.length > 0);
   const misses = missed.reduce((sum, { documents }) => sum + documents.length, 0);
-  // Any step may be the one that should have found the document.
+  // Explains the document for every step, because any step may be the one that should have found it.
   const questions = missed
     .slice(0, limit)
     .flatMap(({ questions: asked, ...one }) => asked.map((question) => ({ ...one, question })));
@@ -89,8 +89,8 @@ export async function missesOfRun(
 }
 
 /**
- * Rejects tags that no golden query of the pipeline has. Tags determine the retriever's filter, so arbitrary tags would
- * reveal documents that recalld does not show elsewhere.
+ * Rejects combinations of tags that no golden query of the pipeline has. Tags determine the retriever's filter, so
+ * arbitrary tags would reveal documents that recalld does not show elsewhere.
  *
  * @throws RecalldError pipeline_unknown, key_lacks_scope
  */
@@ -111,7 +111,7 @@ export async function assertKnownTags(
     return;
   throw new RecalldError(
     'key_lacks_scope',
-    `This API key may only use tags of the golden queries of ${pipeline}, and no query has these values of ${names.join(', ')} together. Use the tags of a golden query, or a key with scope admin.`,
+    `This API key may only use tags of the golden queries of ${pipeline}, and no golden query has this combination of ${names.join(', ')}. Use the tags of a golden query, or a key with scope admin.`,
   );
 }
 

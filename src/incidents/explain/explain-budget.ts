@@ -1,5 +1,6 @@
 /**
- * Limits explained queries per API caller and minute. Each explained query sends about three queries to the retriever.
+ * Limits explained queries per API caller and minute. For each explained query, recalld sends two or three queries to
+ * the retriever.
  */
 import { RecalldError } from '../../core/errors.ts';
 import { type Clock, MINUTE_MS } from '../../core/time.ts';
@@ -25,14 +26,14 @@ export function createExplainBudget(clock: Clock) {
      */
     spend(caller: string, queries: number): void {
       const now = clock.monotonicMs();
-      // Removes callers whose minute is over. There are few callers, because callers need valid keys.
+      // Removes callers whose minute is over. The loop is short: there are few callers, because each needs a valid key.
       for (const [name, { since }] of spent) if (now - since >= MINUTE_MS) spent.delete(name);
       const before = spent.get(caller) ?? { since: now, queries: 0 };
       const after = before.queries + Math.min(queries, MAX_EXPLAINED_PER_MINUTE);
       if (after > MAX_EXPLAINED_PER_MINUTE)
         throw new RecalldError(
           'explanations_limited',
-          `More than ${MAX_EXPLAINED_PER_MINUTE} explained queries within a minute. Wait for the time in Retry-After, or run \`recalld explain\` on the host of the daemon.`,
+          `At most ${MAX_EXPLAINED_PER_MINUTE} queries may be explained per minute. Wait for the time in Retry-After, or run \`recalld explain\` on the host of the daemon.`,
         );
       spent.set(caller, { since: before.since, queries: after });
     },

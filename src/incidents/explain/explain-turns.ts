@@ -123,7 +123,7 @@ function throttled(retriever: Retriever, gate: Throttle, enter: () => Promise<vo
         hasFailed = answer.kind !== 'documents';
         return answer;
       } finally {
-        // Ignores the latency of a deeper search, which always takes longer, whatever the load.
+        // Ignores the latency of a deeper search, which takes longer at any load.
         gate.leave(null, hasFailed);
       }
     },

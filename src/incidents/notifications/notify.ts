@@ -140,8 +140,8 @@ const LEASE = '1 minute';
 export function createNotifications(pool: Pool) {
   return {
     /**
-     * Returns incidents that are open or have just closed, and closed incidents for which a receiver still lacks the
-     * last message.
+     * Returns incidents that are open or have just closed, and closed incidents that were reported to a receiver which
+     * still lacks the last message.
      */
     async incidents(at: Date): Promise<readonly KnownIncident[]> {
       return queryRows<KnownIncident>(

@@ -103,13 +103,13 @@ export async function addSilence(
 ): Promise<Silence> {
   const now = clock.now();
   const refuse = (problem: string): never => {
-    throw new RecalldError('silence_invalid', `The silence of ${pipeline} ${problem}`);
+    throw new RecalldError('silence_invalid', `The silence for ${pipeline} ${problem}`);
   };
   findPipeline(pipelines, pipeline);
   if (endsAt <= startsAt) refuse('ends before it starts: choose a later end.');
   if (endsAt <= now) refuse(`would have ended at ${endsAt.toISOString()}: choose a time in the future.`);
   if (endsAt.getTime() - startsAt.getTime() > MAX_LENGTH_MS) refuse('is longer than 90 days: choose an earlier end.');
-  if (reason.trim() === '') refuse('needs a reason.');
+  if (reason.trim() === '') refuse('needs a reason: say why you silence the pipeline.');
   return db.silences.add({ pipeline, startsAt, endsAt, reason: reason.trim().slice(0, 500) }, actor, now);
 }
 

@@ -37,7 +37,7 @@ export function explainCommand(command: Command, signal: AbortSignal): CommandUn
     .option('--document <id>', 'only this document')
     .option(
       '--limit <n>',
-      'maximum number of queries of the run; each is sent to the retriever about five times',
+      'maximum number of queries of the run; each is sent to the retriever two or three times',
       parseCount,
       50,
     )

@@ -97,7 +97,7 @@ function byVersion({ id, text, above, k }: StandsAbove): Outranked | null {
   if (versions.length === 0) return null;
   return {
     by: 'version',
-    evidence: `${namesOf(versions.map((one) => one.id))} is ranked higher and is another version of this document.`,
+    evidence: `Another version of this document is ranked higher: ${namesOf(versions.map((one) => one.id))}.`,
     action: 'Remove outdated versions from the index, or filter for the current version.',
   };
 }
@@ -108,7 +108,7 @@ function byCopies({ text, above, k }: StandsAbove): Outranked | null {
   if (ofIt.length > 0)
     return {
       by: 'near_duplicates',
-      evidence: `${namesOf(ofIt)} is ranked higher and has the same text.`,
+      evidence: `A document with the same text is ranked higher: ${namesOf(ofIt)}.`,
       action: 'Remove the copies from the index, or give them the same judgment.',
     };
   const surplus = new Set(pairs.filter(({ second }) => second < above.length).map(({ second }) => second)).size;
@@ -116,7 +116,7 @@ function byCopies({ text, above, k }: StandsAbove): Outranked | null {
   return {
     by: 'near_duplicates',
     evidence: `${surplus} of the ${above.length} higher-ranked documents repeat the text of another document.`,
-    action: 'Remove duplicates from the index, or from the results before the cut-off.',
+    action: 'Remove duplicates from the index, or from the results before they are cut off.',
   };
 }
 

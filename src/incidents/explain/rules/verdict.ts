@@ -55,7 +55,7 @@ export interface SeenQuestion {
     /** Many more nearest documents, from an exact search if the store supports it. */
     readonly broad: Ranking;
     readonly isBroadExact: boolean;
-    /** Number of retriever results that are in the store, to verify that both use the same data; null if unknown. */
+    /** Number of retriever results (`of`), and how many of them are in the store (`found`); null if unknown. */
     readonly shared: { readonly found: number; readonly of: number } | null;
     /** Index setting that determines how much a search scans, if known. */
     readonly breadth: string | null;
@@ -171,7 +171,7 @@ function lostBetweenStages(
   return {
     verdict: 'below_k',
     evidence,
-    action: `The stage ${name} ranks the document below ${k}, and no later stage raises it: improve that stage or a later one.`,
+    action: `The stage ${name} ranks the document below rank ${k}, and no later stage raises it: improve that stage or a later one.`,
   };
 }
 
@@ -207,8 +207,8 @@ function placed(
   const scores =
     place.score === null || last === undefined || last.score === null
       ? ''
-      : `, with score ${shortest(place.score)}; the last returned document has ${shortest(last.score)}`;
-  const where = `${who} ranks the document ${place.rank}${scores}.`;
+      : ` with score ${shortest(place.score)}; the document at rank ${k} has score ${shortest(last.score)}`;
+  const where = `${who} returns the document at rank ${place.rank}${scores}.`;
   const above = distinct.slice(0, place.rank - 1);
   const text = distinct[place.rank - 1]?.text ?? document.text;
   const outranked = outrankedBy({ id: document.id, text, above, k, hubs });
@@ -219,7 +219,7 @@ function placed(
   return {
     verdict: 'below_k',
     evidence: [where],
-    action: `Other documents are ranked higher. Use a larger k, a reranker over the first ${place.rank}, or a better embedding model.`,
+    action: `Other documents are ranked higher. Use a larger k, a reranker over the first ${place.rank} results, or a better embedding model.`,
   };
 }
 
@@ -236,12 +236,12 @@ function fromStore(question: SeenQuestion, document: SeenDocument): Finding {
   if (store.kind === null)
     return unknown(
       'No vector store is configured.',
-      'Configure the store behind the retriever in `vector_store`, and its embedder.',
+      'Set `vector_store` to the store that the retriever searches, and `embedder` to the embedding model of that store.',
     );
   if (store.shared !== null && store.shared.of > 0 && store.shared.found < SHARED * store.shared.of)
     return unknown(
       `The store has ${store.shared.found} of the ${store.shared.of} documents that the retriever returns. The retriever searches another store or uses other document ids.`,
-      'Set `vector_store` to the collection that the retriever searches, and set the field for its document ids.',
+      'Set `vector_store` to the collection that the retriever searches, and check which of its fields has the document ids.',
     );
   if (document.isStored === false) return missing(question, document);
   return searched(question, document, unknown);
@@ -254,7 +254,7 @@ function missing({ store, asked, deeper }: SeenQuestion, document: SeenDocument)
   const alike = document.text === null ? [] : sameTextAs(document.text, rankings);
   const others = [
     ...(relatives.length === 0 ? [] : [`${namesOf(relatives)} may be chunks of the document under other ids.`]),
-    ...(alike.length === 0 ? [] : [`${namesOf(alike)} has the same text.`]),
+    ...(alike.length === 0 ? [] : [`The same text is stored under ${namesOf(alike)}.`]),
   ];
   const seenAt = Math.max(storedAt?.getTime() ?? 0, before?.at.getTime() ?? 0);
   if (seenAt === 0)
@@ -274,15 +274,15 @@ function missing({ store, asked, deeper }: SeenQuestion, document: SeenDocument)
     ],
     action:
       others.length === 0
-        ? 'Re-index the document, or remove its judgments from the golden set. Find out what deleted it.'
+        ? 'Find out what deleted the document. If it was deleted by mistake, index it again; otherwise remove its judgments from the golden set.'
         : 'The document was re-chunked or renamed: `recalld golden check` proposes the new ids for its judgments.',
   };
 }
 
 /**
- * Returns true if the vector of the document may be missing or wrong: neither the retriever nor the store ranks the
- * document, or only the retriever does, near the end of a short result list. An index that scans few of its lists may
- * return such a document.
+ * Returns true if the vector of the document may be missing or wrong: neither the retriever nor the store returns the
+ * document, or only the retriever does, near the end of a short result list. An index that scans only a few of its
+ * lists may return a document whose vector is wrong.
  */
 export function leavesVectorOpen({ verdict, outrankedBy }: Explanation, question: SeenQuestion, id: string): boolean {
   return verdict === 'below_k' && outrankedBy === null && isFar(question, id);
@@ -314,7 +314,7 @@ function withoutItsVector(question: SeenQuestion, { id, vector }: SeenDocument):
 }
 
 const howSearched = ({ isBroadExact, broad }: SeenQuestion['store']) =>
-  isBroadExact ? 'An exact search' : `A search for ${lengthOf(broad)}`;
+  isBroadExact ? 'An exact search' : `A search for ${lengthOf(broad)} documents`;
 
 /** Explains a stored document using the store's own search results. */
 function searched(
@@ -326,7 +326,7 @@ function searched(
   const { nearest, broad } = store;
   if (nearest.kind === 'none' || broad.kind === 'none') {
     const reason = nearest.kind === 'none' ? nearest.reason : broad.kind === 'none' ? broad.reason : '';
-    return unknown(`The store could not be searched: ${reason}`, 'Configure the `embedder` of the stored vectors.');
+    return unknown(`The store could not be searched: ${reason}`, 'Fix this error, or set the missing `embedder`.');
   }
   const common = agreement(asked, nearest);
   const place = placeIn(broad.documents, document.id);
@@ -335,24 +335,24 @@ function searched(
     const byIndex = placeIn(nearest.documents, document.id);
     if (byIndex === null || byIndex.rank > k) {
       const evidence = [
-        `${how} of the store ranks the document ${place.rank}, but the index does not return it among the first ${k}.`,
+        `${how} in the store returns the document at rank ${place.rank}, but the index does not return it among the first ${k}.`,
       ];
       const setting = store.breadth === null ? 'of the index that determines how much a search scans' : store.breadth;
       if (common < SHARED)
         return unknown(
           `${evidence[0] ?? ''} The retriever and the index return different documents, so this may not be the cause.`,
-          'Name the stages of the retriever in `results.stages`.',
+          'Configure the retriever stages in `results.stages`, and run this again.',
         );
       return { verdict: 'index_miss', evidence, action: `Raise the setting ${setting}, or rebuild the index.` };
     }
     if (filters.length > 0)
       return {
         verdict: 'filtered',
-        evidence: [`Without the filter on ${filters.join(', ')}, the store ranks the document ${byIndex.rank}.`],
+        evidence: [`Without the filter on ${filters.join(', ')}, the store has the document at rank ${byIndex.rank}.`],
         action: `Check the values of ${filters.join(', ')} in the document.`,
       };
     return unknown(
-      `The store ranks the document ${byIndex.rank}, so a later step (filter, fusion or reranker) removes it.`,
+      `The store returns the document at rank ${byIndex.rank}, so a later step (filter, fusion or reranker) removes it.`,
       'Configure the retriever stages in `results.stages`, and run this again.',
     );
   }
@@ -365,7 +365,7 @@ function searched(
     return {
       verdict: 'below_k',
       evidence: [
-        `${how} does not return the document among the ${lengthOf(broad)} nearest documents, and the retriever does not return it among ${lengthOf(deeper)}.`,
+        `${how} does not return the document among the ${lengthOf(broad)} nearest documents, and the retriever does not return it among ${lengthOf(deeper)} results.`,
       ],
       action: 'Check how the document was chunked and embedded: its vector is far from the query vector.',
     };

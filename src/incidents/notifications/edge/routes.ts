@@ -6,8 +6,8 @@ import { RecalldError } from '../../../core/errors.ts';
 import { chartPath } from '../rules/message.ts';
 
 /**
- * Adds the routes for charts. The key in the path replaces a session, because receivers fetch images without one.
- * Charts contain no query text.
+ * Adds the routes for charts. The key in the path authorizes the request, because receivers fetch images without a
+ * session. Charts contain no query text.
  */
 export function addIncidentCharts(app: FastifyInstance, { db, hooks, hashKey }: Context): void {
   app.get('/charts/:name', async (request, reply) => {

@@ -63,7 +63,7 @@ function endForm({ id, pipeline }: Silence, back: string): Form {
     content: {
       kind: 'button',
       text: 'End the silence',
-      attributes: { 'aria-label': `End the silence of ${pipeline}` },
+      attributes: { 'aria-label': `End the silence for ${pipeline}` },
     },
   };
 }
@@ -74,7 +74,7 @@ export function silenceTable(silences: readonly Silence[], now: Date): Table {
     ['Pipeline', ({ pipeline }) => pipeline],
     ['From (UTC)', ({ startsAt }) => time(startsAt)],
     ['To (UTC)', ({ endsAt }) => time(endsAt)],
-    ['Status', ({ startsAt }) => (startsAt <= now ? 'on' : 'planned')],
+    ['Status', ({ startsAt }) => (startsAt <= now ? 'active' : 'planned')],
     ['Reason', ({ reason }) => reason],
     ['By', ({ createdBy }) => createdBy],
   ]);

@@ -79,8 +79,8 @@ export function dueMessage(
 }
 
 /**
- * Returns true if a new cause justifies a message. If the receiver alerts people with each message, the cause must be
- * more than a guess.
+ * Returns true if a new cause justifies a message. If the receiver alerts people with each message, a message requires
+ * a known cause of at least medium confidence.
  */
 function isFollowUp({ cause, confidence }: NotifiableIncident, last: Cause | null, takesUpdates: boolean): boolean {
   if (cause === last || (last === null && cause === 'unknown')) return false;
@@ -135,8 +135,8 @@ export function messageOf(
 }
 
 /**
- * Path of the chart of an incident. The path contains a key that cannot be guessed. The key replaces a session, which
- * receivers do not have.
+ * Path of the chart of an incident. The path contains a key that cannot be guessed and that authorizes the request,
+ * because receivers have no session.
  */
 export function chartPath(id: string, secret: string): string {
   const key = createHmac('sha256', secret).update(`chart of incident ${id}`).digest('hex');
@@ -149,11 +149,11 @@ function recoveryOf({ openedAt, closedAt, closedBecause }: Incident, worst: Aler
   return `${worst?.recovered ?? 'all alerts resolved'}${after}`;
 }
 
-const LEFT_CONFIG = 'removed from the config before it recovered';
+const LEFT_CONFIG = 'the alerts were removed from the config before they recovered';
 
 /**
- * Describes when an alert fired, its worst state, and its recovery. The title has no verb, so that it remains true after
- * the alert resolves.
+ * Describes when an alert fired, its worst state, and its recovery. The headline of the worst state has no verb, so
+ * that it remains true after the alert resolves.
  *
  * @param isInSummary true if the summary already reports the recovery
  */

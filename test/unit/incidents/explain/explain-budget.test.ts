@@ -23,7 +23,7 @@ describe('the explained queries of a caller', () => {
   it('are counted separately per caller, and a rejected call does not count', () => {
     const { budget } = aBudget();
     budget.spend('key a', MAX_EXPLAINED_PER_MINUTE - 10);
-    expect(() => budget.spend('key a', 11)).toThrow('within a minute');
+    expect(() => budget.spend('key a', 11)).toThrow('per minute');
     expect(() => budget.spend('key a', 10)).not.toThrow();
     expect(() => budget.spend('key b', 10)).not.toThrow();
   });

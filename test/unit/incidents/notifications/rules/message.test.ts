@@ -70,7 +70,7 @@ describe('the message of an incident', () => {
     ];
     const ranked = [{ cause: 'unknown', probability: 0.6, supporting, opposing: [] }] as const;
     const { diagnosis } = messageOf(anIncident({ cause: 'unknown', confidence: 'low', ranked }), 'opened', alone);
-    expect(diagnosis).toContain('Cause unknown. ndcg@10 fell: -0.200. What to do: Compare');
+    expect(diagnosis).toContain('Cause unknown. ndcg@10 fell: -0.200. What to do: Check');
     expect(diagnosis).not.toContain('visas');
   });
 
@@ -78,7 +78,7 @@ describe('the message of an incident', () => {
     const slow = { cause: 'retriever_slow', confidence: 'medium', probability: 0.8, effects: ['latency'] } as const;
     const { diagnosis } = messageOf(anIncident({ cause: 'index_lost_documents', also: [slow] }), 'opened', alone);
     expect(diagnosis).toContain('Likely cause: documents missing from the index (high confidence).');
-    expect(diagnosis).toContain('Likely cause of slow responses: the retriever is slow (medium confidence).');
+    expect(diagnosis).toContain('Likely cause of the slow responses: the retriever is slow (medium confidence).');
   });
 
   it('links the chart of a measured alert by a path that cannot be guessed, and none without a measure', () => {
@@ -131,8 +131,8 @@ describe('the message of an incident', () => {
 
   it('does not claim that a removed check recovered', () => {
     const { summary } = messageOf(over(12, null, { closedBecause: 'left_config' }), 'closed', alone);
-    expect(summary).toContain('closed after 12 min: removed from the config');
-    expect(summary).toContain('before it recovered');
+    expect(summary).toContain('closed after 12 min: the alerts were removed from the config');
+    expect(summary).toContain('before they recovered');
   });
 
   it('escapes for Slack what it would take for a link or a mention', () => {
