@@ -62,7 +62,8 @@ function textOf(content: Content, now: Date): string {
 }
 
 /**
- * Prevents texts from being read as formatting. Backticks are unchanged, because texts of recalld mark code with them.
+ * Escapes characters that Markdown would interpret as formatting. Backticks are unchanged, because texts of recalld
+ * mark code with them.
  */
 function escaped(text: string): string {
   return text.replaceAll(/[\\*_[\]<>|#]/g, String.raw`\$&`);

@@ -10,7 +10,7 @@ export function terminalText(content: Content, now: Date): string {
   return linesOf(content, now).join('\n').replace(/^\n+/, '');
 }
 
-/** Renders a table without ages, which would require the current time. */
+/** Renders a table that contains no ages, for which the current time would be needed. */
 export function tableText<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string {
   return tableOf(table('', rows, columns), new Date(0)).join('\n');
 }
@@ -72,7 +72,7 @@ function blockOf(node: ContentNode, now: Date): string[] | null {
       return lines.length === 0 ? [] : [`${node.summary}:`, ...lines];
     }
     case 'lines':
-      // A page offers these lines for copying; the terminal shows the same values in a table.
+      // Pages offer these lines for copying. A terminal omits them, because it shows the same values in a table.
       return [];
     case 'group':
       return linesOf(node.content, now);

@@ -120,7 +120,7 @@ describe('an empty daemon', () => {
       golden_sets: [{ golden_set: 'faq', cron: null, latest_run: null, latest_completed: null, baseline: null }],
       deployments: [],
     });
-    expect(status['reasons']).toContain('No run of faq has completed yet.');
+    expect(status['reasons']).toContain('No run of the golden set faq has completed yet.');
     expect(await get('/v1/pipelines/quiet/status')).toMatchObject({ state: 'no_data', checks: [] });
   });
 

@@ -158,7 +158,7 @@ export function describeHistory(watched: () => WatchedService): void {
       const { code, stdout, stderr } = await runRecalld(review, service.folder);
       expect({ code, stdout, stderr }).toEqual({
         code: 0,
-        stdout: 'Wrote the report of docs to reviews/week.html.\n',
+        stdout: 'Wrote the report on docs to reviews/week.html.\n',
         stderr: '',
       });
       const page = readFileSync(path.join(service.folder, 'reviews/week.html'), 'utf8');

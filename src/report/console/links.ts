@@ -107,7 +107,8 @@ export function runPath(runId: string): string {
 }
 
 /**
- * @param against id of the run to compare queries with; null for the run with which this run was compared when it ended
+ * @param against id of the run with which to compare queries; null for the run that this run was compared with when it
+ *   ended
  */
 export function runQueries(text: string, runId: string, view: string, against: string | null): Link {
   return link(text, runPath(runId), { view, against }, 'queries');

@@ -6,14 +6,17 @@ import { address, minuteOf, pipelinePath, presetNames, rangePresets, type TimeRa
 
 /** The user who opened a page, and their permissions. */
 export interface Visitor {
-  /** API key that the user signed in with; null if none is required, or if a provider or proxy signed the user in. */
+  /**
+   * API key with which the user signed in; null if no key is required, or if an identity provider or a proxy signed the
+   * user in.
+   */
   readonly key: {
     readonly id: string;
     readonly name: string;
     /** The only pipelines that the user may see and change; null means all. */
     readonly pipelines: readonly string[] | null;
   } | null;
-  /** User whom a provider or a proxy signed in; null for other visitors. */
+  /** User whom an identity provider or a proxy signed in; null for other visitors. */
   readonly user: { readonly id: string; readonly name: string } | null;
   /** False if a proxy, and not recalld, signs users in and out. */
   readonly canSignOut: boolean;

@@ -30,7 +30,7 @@ export interface Scene {
   readonly from: Date;
   readonly until: Date;
   readonly now: Date;
-  /** The visit; null for a stand-alone document, which has no links and no forms. */
+  /** The frame of the page; null for a stand-alone document, which has no links and no forms. */
   readonly frame: Frame | null;
 }
 
@@ -249,7 +249,7 @@ const paragraphs: Readonly<Record<ParagraphStyle, string | undefined>> = {
   document: 'document-text',
 };
 
-/** Attributes of a document's text, which scrolls and must therefore be reachable by keyboard. */
+/** Attributes of the element with a document's text. The element scrolls, so it must be reachable by keyboard. */
 const paragraphAttributes: Readonly<
   Partial<Record<ParagraphStyle, { readonly role?: 'note'; readonly tabIndex?: 0 }>>
 > = { callout: { role: 'note' }, document: { tabIndex: 0 } };

@@ -1,4 +1,4 @@
-/** The config section `export`: the folder that recalld keeps up to date. */
+/** The config section `export`: the schedule, folder and content of the automatic export. */
 import { z } from 'zod';
 import { cronSchema } from '../../platform/config/times.ts';
 import { exportFormats } from './part-files.ts';
@@ -11,7 +11,7 @@ export const exportSchema = z
       .string()
       .min(1)
       .describe(
-        'Folder to which data is exported. In a fleet, all workers need the same folder, such as a mounted volume.',
+        'Folder to which data is exported. If several hosts run workers, all must have the same folder, such as a mounted volume.',
       ),
     format: z.enum(exportFormats).default('parquet').describe('File format.'),
     tables: z

@@ -1,7 +1,7 @@
 /**
- * The export folder: `TABLE/date=YYYY-MM-DD/part-N.FORMAT`, one file per table in `manifest/`, and manifest.json. Each
- * day is written to a staging folder and then renamed, so that no reader sees an incomplete file and a crash loses at
- * most the day that was being written.
+ * Reads and writes the export folder. It contains `TABLE/date=YYYY-MM-DD/part-N.FORMAT`, one file per table in
+ * `manifest/`, and manifest.json. Each day is written to a staging folder and then renamed, so that no reader sees an
+ * incomplete file and a crash loses at most the day that was being written.
  */
 import { open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
@@ -23,7 +23,10 @@ const tableManifestSchema = z.object({
       day: z.string(),
       rows: z.number(),
       files: z.array(z.string()),
-      /** State of the database when the day was read: the time, the number of source rows, and their last change. */
+      /**
+       * State of the database when the day was exported: the time of the export, the number of source rows, and their
+       * last change.
+       */
       read_at: z.string(),
       source_rows: z.number(),
       changed_micros: z.string().nullable(),
@@ -48,8 +51,8 @@ export type ExportManifest = z.infer<typeof exportManifestSchema>;
 export type ExportFolder = ReturnType<typeof exportFolder>;
 
 /**
- * Returns functions that read and write an export folder, without touching the folder. They throw RecalldError
- * file_unreadable and file_unwritable.
+ * Returns functions that read and write an export folder. Creating them does not access the folder. The functions throw
+ * RecalldError file_unreadable and file_unwritable.
  */
 export function exportFolder(to: string) {
   const root = resolve(to);
@@ -109,7 +112,7 @@ export function exportFolder(to: string) {
       });
     },
 
-    /** Deletes the empty folder of incomplete days. */
+    /** Deletes the staging folder, which is empty after an export. */
     async end(): Promise<void> {
       await rm(staging, { recursive: true, force: true });
     },
@@ -154,7 +157,7 @@ async function readJson<T>(path: string, schema: z.ZodType<T>): Promise<T | null
   } catch (cause) {
     throw new RecalldError(
       'file_malformed',
-      `${path} is not a manifest of recalld; delete the folder to export everything again, or use another folder.`,
+      `${path} is not a manifest of recalld. If the folder contains only exported data, delete it to export everything again; otherwise use another folder.`,
       { cause },
     );
   }
@@ -176,7 +179,10 @@ async function writeJson(path: string, value: unknown): Promise<void> {
   });
 }
 
-/** Returns true if the files of a table were written with the same columns and the same hidden texts. */
+/**
+ * Returns true if the files of a table were written with the same columns, and with the texts of the same pipelines
+ * left out.
+ */
 export function hasSameLayout(a: TableManifest, b: TableManifest): boolean {
   const layout = ({ columns, without_texts_of: hidden }: TableManifest) => JSON.stringify([columns, hidden]);
   return a.schema_version === SCHEMA_VERSION && layout(a) === layout(b);

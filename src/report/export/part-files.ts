@@ -8,10 +8,16 @@ import { type CellType, type ExportColumn, SCHEMA_VERSION } from './rules/export
 export const exportFormats = ['parquet', 'csv', 'jsonl'] as const;
 export type ExportFormat = (typeof exportFormats)[number];
 
-/** Maximum number of rows per part, because Parquet keeps the footer in memory. */
+/**
+ * Maximum number of rows per part. The footer of a Parquet file grows with its rows and is kept in memory until the
+ * file ends.
+ */
 const MAX_PART_ROWS = 250_000;
 
-/** Maximum number of rows per row group. A row group is encoded at once, which blocks the daemon for about 10 ms. */
+/**
+ * Maximum number of rows per row group. Encoding a row group of this size blocks the event loop of the daemon for about
+ * 10 ms.
+ */
 const MAX_GROUP_ROWS = 2048;
 /** Maximum number of characters per row group, for long texts. */
 const MAX_GROUP_CHARACTERS = 2 * 1024 * 1024;

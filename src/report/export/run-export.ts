@@ -17,7 +17,8 @@ import { type ExportTable, exportTables, SCHEMA_VERSION } from './rules/export-t
 import { type DayDigest, type DayRange, type ExportedDay, planDays } from './rules/plan-days.ts';
 
 /**
- * Export options. A missing option takes its value from the last export to the folder; if there is none, its default.
+ * Export options. A missing option has the value of the last export to the folder or, if there was none, its default
+ * value.
  */
 export interface ExportRequest {
   readonly to: string;
@@ -91,7 +92,7 @@ function manifestOf(
     if (before[key] === manifest[key]) continue;
     throw new RecalldError(
       'export_differs',
-      `${root} has an export with ${key} ${before[key] ?? '(all)'}, not ${manifest[key] ?? '(all)'}; use another folder, or delete this one.`,
+      `${root} contains an export with ${key} ${before[key] ?? '(all)'}, but this export has ${key} ${manifest[key] ?? '(all)'}. Use another folder, or delete this one if it contains only exported data.`,
     );
   }
   return manifest;
@@ -150,7 +151,7 @@ async function exportTable(
     const batches = db.exportRows.rows(table, pipeline, day, hidden, signal);
     const wrote = (count: number): void => progress(`${table.name} ${day}: ${count.toLocaleString('en')} rows`);
     const written = await writeParts(staged, format, table.columns, batches, wrote);
-    // A query without results has no row in `results`.
+    // A day may have source rows but no exported rows: a query without results has no row in `results`.
     await (written.files.length === 0 ? folder.remove(table.name, day) : folder.place(staged, table.name, day));
     days.set(day, {
       day,
@@ -166,8 +167,8 @@ async function exportTable(
 }
 
 /**
- * Returns the exported days. A day with another layout counts as never exported, but is still removed when its rows are
- * deleted.
+ * Returns the exported days. A day that was exported with another layout counts as never exported, but is still removed
+ * when its rows are deleted.
  */
 function exportedOf(
   days: ReadonlyMap<string, TableManifest['days'][number]>,

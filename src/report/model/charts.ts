@@ -58,10 +58,7 @@ export interface TrendChart {
   /** Shaded intervals, such as the time of an incident. */
   readonly spans?: readonly VerdictInterval[];
   readonly limits?: readonly [number | null, number | null];
-  /**
-   * Logarithmic scale, for values that span several powers of ten. Values that are not positive are drawn at the lower
-   * edge.
-   */
+  /** Logarithmic scale, for values that span several powers of ten. Values of 0 or less are drawn at the lower edge. */
   readonly isLog?: boolean;
   readonly unit: Unit;
   /** Text shown if no series has any points. */
@@ -86,7 +83,7 @@ export interface DistributionChart {
   readonly empty: string;
 }
 
-/** Shares of two sets of values over common bins. */
+/** Distributions of two sets of values over common bins. */
 export interface Distributions {
   /** Edges of the bins, one more than there are bins. */
   readonly edges: readonly number[];
@@ -131,7 +128,7 @@ export function measuredPoints(
   return measured.map(({ windowEnd, value, ciLow, ciHigh }) => ({ at: windowEnd, value, low: ciLow, high: ciHigh }));
 }
 
-/** If the points cover a smaller share of the time range than this, the axis is shortened. */
+/** If the points cover a smaller share of the time range than this, the axis starts later. */
 const MIN_SHARE = 1 / 8;
 const MIN_SPAN_MS = 10 * 60_000;
 

@@ -1,8 +1,8 @@
 /**
- * Content for people, independent of its output format: sentences, facts, tables and charts, whose values are times and
- * numbers with a unit. The edge of each subject builds it from the results of its use cases. One renderer turns it into
- * pages, and another into text for a terminal. JSON output does not use it, because that output has the wire format of
- * the API.
+ * Content for people, independent of its output format: sentences, facts, tables and charts, with times and with
+ * numbers that have a unit. The edge of each subject builds content from the results of its use cases. Renderers turn
+ * content into pages, Markdown, or text for a terminal. JSON output does not use content, because it has the wire
+ * format of the API.
  */
 import type { Unit } from '../../core/format.ts';
 import type { Verdict } from '../../core/model.ts';
@@ -149,8 +149,8 @@ export interface Table {
 }
 
 /**
- * `dense`, for many columns, places confidence intervals below their values. `compact`, for few short columns, stays a
- * table on a phone; other layouts become a list there.
+ * `dense` is for many columns: it places confidence intervals below their values. `compact` is for few short columns:
+ * it stays a table on a phone, where other tables become lists.
  */
 type TableSize = 'plain' | 'dense' | 'compact';
 

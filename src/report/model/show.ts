@@ -102,7 +102,7 @@ export function verbatim(text: string): ContentNode {
   return { kind: 'verbatim', text };
 }
 
-/** The text of a query with its id, or the id alone if the text was not stored or may not be shown. */
+/** Shows the text of a query with its id, or the id alone if the text was not stored or may not be shown. */
 export function query(id: string, text: string | null): Content {
   return text === null ? code(id) : [styled('query', verbatim(text)), ' ', quiet(code(id))];
 }

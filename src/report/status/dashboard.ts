@@ -39,7 +39,7 @@ function checksIn(state: Verdict): string {
   return `sum(${maxBy(check, 'recalld_check_state', { state })})`;
 }
 
-/** Selects checks without data, except checks whose config accepts missing data. */
+/** Counts checks without data, except checks whose config accepts missing data. */
 const withoutData = `sum(${maxBy(check, 'recalld_check_state', { state: 'no_data' })} unless on (pipeline, check) ${maxBy(check, 'recalld_check_quiet')} == 1)`;
 
 const lastSuccess = maxBy(set, 'recalld_golden_run_last_success_timestamp_seconds');
@@ -79,7 +79,7 @@ function glance(): Builder<Panel>[] {
     stat({
       title: 'Age of the oldest scores',
       description:
-        'Age of the oldest golden scores, as a multiple of the interval between scheduled runs. Scores are withheld after 3 intervals.',
+        'Age of the oldest golden scores, in intervals between scheduled runs. Scores older than 3 intervals are withheld.',
       unit: 'none',
       decimals: 1,
       width: 4,
@@ -102,7 +102,7 @@ function glance(): Builder<Panel>[] {
     stat({
       title: 'Margin above the threshold',
       description:
-        'Latest score minus the highest threshold of its checks. A negative margin is at least a warning. It is critical if the upper limit of the 95 % CI is also below the threshold of a critical check.',
+        'Latest score minus the highest threshold of the checks on it. If the margin is negative, a check is at least in the warning state. It is critical if the upper limit of the 95 % CI is also below the threshold of a critical check.',
       unit: 'none',
       decimals: 3,
       width: 24,
@@ -117,7 +117,10 @@ function glance(): Builder<Panel>[] {
   ];
 }
 
-/** Selects firing alerts, which have the labels that identify a deployment, but no other target labels. */
+/**
+ * Selects pending and firing alerts of recalld. They have the labels that identify a deployment, but no other labels of
+ * the scrape target.
+ */
 function firing(groupLabels: readonly string[]): string {
   return `ALERTS{${[...groupLabels.map((label) => `${label}=~"$${label}"`), 'alertname=~"Recalld.+"'].join(', ')}}`;
 }
@@ -132,7 +135,7 @@ function states(settings: DashboardSettings): Builder<Panel>[] {
     stateTimeline({
       title: 'Check verdicts',
       description:
-        'Verdict of each check over time. The table "Latest verdicts and their reasons" below has the reasons.',
+        'Verdict of each check over time. The reasons are in the table "Latest verdicts and their reasons" below.',
       unit: 'none',
       width: 16,
       height: 9,
@@ -181,7 +184,7 @@ function liveTraffic(): Builder<Panel>[] {
     graph({
       title: 'Queries without results or with errors',
       description:
-        'Live queries without results, and live queries with an error or a timeout, as shares of the trailing window.',
+        'Live queries without results, and live queries with an error or a timeout, as shares of the live queries in the trailing window.',
       unit: 'percentunit',
       min: 0,
       width: 8,
@@ -217,7 +220,8 @@ function timeSinceEvaluation(): Builder<Panel> {
   const evaluatedAt = maxBy(check, 'recalld_check_last_evaluation_timestamp_seconds');
   return graph({
     title: 'Time since each check was evaluated',
-    description: 'A verdict is only as recent as the data on which it is based.',
+    description:
+      'Time since the latest evaluation of each check. A verdict is only as recent as the data on which it is based.',
     unit: 's',
     min: 0,
     width: 8,

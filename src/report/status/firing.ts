@@ -11,8 +11,8 @@ import { age, group, link, quiet, strong, styledParagraph, time, verdictBadge } 
 import { healthySentence, type PipelineStatus } from './pipeline-status.ts';
 
 /**
- * Firing alerts, worst first. The alert that leads the incident's page and messages comes first here too, so that all of
- * them begin with the same words.
+ * Returns the firing alerts, worst first. Among alerts of the same severity, the alert that heads the incident's page
+ * and messages comes first, so that all of them begin with the same words.
  */
 function firingAlerts({ alerts }: PipelineStatus, incident: Incident | null): PipelineStatus['alerts'] {
   const leading = incident === null ? undefined : worstAlert(incident)?.name;
@@ -27,7 +27,7 @@ function headlinesOf(status: PipelineStatus, incident: Incident | null): readonl
   return firing.length > 0 ? firing : status.reasons.map(({ sentence, headline }) => headline ?? sentence);
 }
 
-/** When the failure of the headline was first measured; null if unknown. */
+/** Returns when the failure in the headline was first measured; null if unknown. */
 function firingSince(status: PipelineStatus, incident: Incident | null): Date | null {
   const { checks } = status;
   const [leading] = firingAlerts(status, incident);
@@ -68,7 +68,7 @@ export function firingPanel(status: PipelineStatus, incident: Incident | null, w
   ];
 }
 
-/** Explains the verdict "no data" of a pipeline whose headline is a firing alert. */
+/** Explains why the verdict of a pipeline is "no data" although its headline is a firing alert. */
 function noDataLine({ state, alerts, reasons }: PipelineStatus): ContentNode | null {
   if (state !== 'no_data' || alerts.length === 0) return null;
   const [first, ...others] = reasons.filter(({ verdict }) => verdict === 'no_data');
@@ -76,7 +76,10 @@ function noDataLine({ state, alerts, reasons }: PipelineStatus): ContentNode | n
   return styledParagraph('quiet', `No data: ${first.sentence}`, others.length > 0 && ` And ${others.length} more.`);
 }
 
-/** Verdicts of a pipeline: that of its firing alerts, and that of its data if some is missing. */
+/**
+ * Shows the verdict of a pipeline. If data is missing while alerts fire, shows the worst severity of the alerts and "no
+ * data".
+ */
 export function verdictBadges({ state, alerts }: PipelineStatus): Content {
   const firing = alerts.some(({ severity }) => severity === 'critical') ? 'critical' : 'warning';
   return state === 'no_data' && alerts.length > 0

@@ -62,7 +62,7 @@ export function overviewPage(data: OverviewData): PageContent {
         'timeline',
         'Timeline',
         {
-          lead: 'Shaded times are incidents; numbered lines are deployments. Drag over a chart to zoom.',
+          lead: 'Shading marks incidents; numbered lines mark deployments. Drag over a chart to zoom.',
           aside: link('Checks', '/checks', { pipeline }),
         },
         checks.length === 0
@@ -107,7 +107,8 @@ export function overviewPage(data: OverviewData): PageContent {
 }
 
 /**
- * Lists the reasons for a status, each in the color of its verdict. If there are no reasons, lists the missing data.
+ * Lists the reasons for a status, each in the color of its verdict. If the status has no reasons, lists the missing
+ * data.
  */
 export function reasonList(reasons: PipelineStatus['reasons'], unknowns: readonly string[]): Content {
   const shown: PipelineStatus['reasons'] =

@@ -13,8 +13,8 @@ import { readStatus, readStatuses } from './read-status.ts';
 const PAGE_SIZE = 10;
 
 /**
- * Reads the status of all pipelines, and the charts of the pipelines on the page. Pipelines are sorted worst first and
- * filtered by a part of their names.
+ * Reads the status of all pipelines, and the charts of the pipelines on the page. Pipelines are filtered by a part of
+ * their name and sorted worst first.
  */
 export async function readStatusPage(context: Context, query: Query, range: TimeRange) {
   const now = context.clock.now();

@@ -6,6 +6,7 @@
 import type { CheckState } from '../../checks/rules/check-state.ts';
 import { isBlind } from '../../checks/rules/regression.ts';
 import { worstVerdict } from '../../checks/rules/threshold.ts';
+import { percentage } from '../../core/format.ts';
 import { ALL_SEGMENT, type Verdict } from '../../core/model.ts';
 import { ERRORS_SHARE, failedShare, OUTAGE_SHARE } from '../../golden/rules/run.ts';
 import { describeFailure } from '../../golden/rules/run-failure.ts';
@@ -74,7 +75,7 @@ export interface StatusFacts {
 }
 
 interface Reason {
-  /** Status that this reason on its own would give the pipeline. */
+  /** Status that the pipeline would have for this reason alone. */
   readonly verdict: Verdict;
   readonly sentence: string;
   /** Shorter text for a title. */
@@ -115,8 +116,8 @@ function normalRangeOf(
 }
 
 /**
- * The pipeline's open incident; null for a healthy pipeline, because an incident that is still open then is about to be
- * closed.
+ * Returns the pipeline's open incident; null for a healthy pipeline. An incident that is still open although the
+ * pipeline is healthy is about to be closed.
  */
 export function openIncidentOf<Stored extends { readonly pipeline: string }>(
   { pipeline, state }: PipelineStatus,
@@ -125,7 +126,7 @@ export function openIncidentOf<Stored extends { readonly pipeline: string }>(
   return state === 'ok' ? null : (open.find((one) => one.pipeline === pipeline) ?? null);
 }
 
-/** Describes a pipeline without reasons, with the first missing data. */
+/** Describes a pipeline whose status has no reasons, with the first of its missing data. */
 export function healthySentence([first, ...others]: readonly string[]): string {
   if (first === undefined) return 'All checks pass; all data is fresh.';
   const rest = others.length === 0 ? '' : ` And ${others.length} more.`;
@@ -142,7 +143,7 @@ const noChecksWithData: Reason = {
   sentence: 'No check has enough data yet, so the quality of this pipeline is unknown.',
 };
 
-/** True for alerts that no other reason covers; alerts from checks and golden runs have such a reason. */
+/** Returns true for alerts that no other reason covers. The reasons from checks and golden runs cover their alerts. */
 function isNotCovered({ name, goldenSet }: Alert, checks: readonly CheckState[]): boolean {
   return goldenSet === null && !checks.some((check) => check.name === name);
 }
@@ -205,15 +206,16 @@ function goldenFindings(
   const failure = ended?.failure ?? null;
   if (ended !== null && (completed === null || ended.finishedAt > completed.finishedAt)) {
     const why = failure === null ? '.' : `: ${describeFailure(failure)}`;
-    return [{ verdict, sentence: `The last run of ${set} produced no scores${why}` }];
+    return [{ verdict, sentence: `The last run of the golden set ${set} produced no scores${why}` }];
   }
-  // A set that is run manually has no schedule that it could miss.
-  if (isConfigured && completed === null) return [{ verdict, sentence: `No run of ${set} has completed yet.` }];
+  // A golden set that is run only manually has no schedule, so its scores do not become too old.
+  if (isConfigured && completed === null)
+    return [{ verdict, sentence: `No run of the golden set ${set} has completed yet.` }];
   if (isConfigured && completed?.isTooOld === true)
-    return [{ verdict, sentence: `The last completed run of ${set} is too old to trust.` }];
+    return [{ verdict, sentence: `The last completed run of the golden set ${set} is too old to trust.` }];
   if (ended === null || failure === null) return [];
   const share = failedShare(ended.outcomes);
-  const sentence = `Queries of the last run of ${set} failed: ${describeFailure(failure)}`;
+  const sentence = `${percentage(share)} of the queries in the last run of the golden set ${set} failed: ${describeFailure(failure)}`;
   return share < ERRORS_SHARE ? [] : [{ verdict: share < OUTAGE_SHARE ? 'warning' : 'critical', sentence }];
 }
 

@@ -1,6 +1,6 @@
 /**
- * Converts stored rows into gauges for /metrics. Scores that are too old to trust are withheld, and a gauge reports
- * that.
+ * Converts stored rows into gauges for /metrics. Withholds scores that are too old to trust;
+ * `recalld_golden_scores_withheld` is then 1.
  */
 import { readCheckGauges } from '../../checks/check-store.ts';
 import type { Context } from '../../core/context.ts';
@@ -32,7 +32,7 @@ import {
   sample,
 } from '../../platform/metrics/meter.ts';
 
-/** Rows that several subjects need, read once. `runs` has only full runs, not sentinels. */
+/** Rows that several subjects need. They are read once. `runs` has only full runs, not sentinels. */
 interface SharedRows extends MeasuredRows {
   readonly runs: readonly LatestRun[];
 }
@@ -103,8 +103,8 @@ interface SetLabels {
 }
 
 /**
- * Returns the gauges of an ended run from a cache. They never change, except that they are withheld when they become
- * too old.
+ * Returns the gauges of the latest run of a golden set. Gauges of scores never change after the run, so they are kept
+ * and computed only once; they are withheld when the run becomes too old.
  */
 function gaugesOfRun(run: LatestRun, interval: number | null, now: Date): StoredGauges {
   const set = { pipeline: run.pipeline, golden_set: run.goldenSet };

@@ -39,7 +39,7 @@ export async function readQuality({ reads }: Context, status: PipelineStatus, { 
   return { set, measure: key, scores: scores?.get(key) ?? [], measured, latency: latency?.get(LATENCY) ?? null };
 }
 
-/** The golden set with a failing check, or the first set that has a completed run. */
+/** Returns the golden set with a failing check, or the first golden set that has a completed run. */
 function headlineSet({ golden, checks }: PipelineStatus): string | null {
   const failing = checks.find(({ goldenSet, verdict }) => goldenSet !== null && isFiring(verdict))?.goldenSet;
   return failing ?? golden.find(({ completed }) => completed !== null)?.goldenSet ?? golden[0]?.goldenSet ?? null;
@@ -50,8 +50,8 @@ function isFiring(verdict: CheckState['verdict']): boolean {
 }
 
 /**
- * Returns the measure of the check that fails. If none fails, returns the measure that has a threshold, because the
- * team agreed on it. Without a threshold, returns nDCG.
+ * Returns the measure of the failing check. If no check fails, returns the measure that has a threshold, because the
+ * team chose to watch it. If no measure has a threshold, returns nDCG.
  */
 function goldenMeasure(checks: readonly CheckState[], set: string | null): Measure {
   const own = checks.filter(({ kind, goldenSet }) => (kind === 'floor' || kind === 'regression') && goldenSet === set);
@@ -104,7 +104,7 @@ export function qualityCharts(
     });
   return [
     { ...ofGolden, title: set === null ? ofGolden.title : `${ofGolden.title} on ${set}` },
-    chart(relevance, pointsOf(relevance), 'No judged answers, feedback or clicks in this period.'),
+    chart(relevance, pointsOf(relevance), 'No judged results, feedback or clicks in this period.'),
     chart(COVERAGE, pointsOf(COVERAGE), 'Coverage was not measured in this period.'),
     latency === null
       ? chart(ERRORS, pointsOf(ERRORS), 'No live queries in this period.')

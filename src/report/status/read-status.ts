@@ -1,4 +1,4 @@
-/** Reads the status of pipelines, in detail and as an overview. */
+/** Reads the status of pipelines: of one pipeline in detail, or of all pipelines as an overview. */
 import { statesOf } from '../../checks/check-store.ts';
 import type { Context } from '../../core/context.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';

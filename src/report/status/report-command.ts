@@ -20,7 +20,7 @@ import { toWire } from '../../platform/http/wire.ts';
 import { renderReport, reportMarkdown, reportSlack } from './report/report-page.tsx';
 import { type ReportedSet, readWeeklyReport, type WeeklyReport } from './weekly-report.ts';
 
-/** Path that is the same for the compiled file and for the source. */
+/** The relative path is the same from the compiled file and from the source. */
 const assets = path.join(import.meta.dirname, '../../../src/report/console/assets');
 
 const formats = ['html', 'markdown', 'slack'] as const;
@@ -74,7 +74,7 @@ export function reportCommand(command: Command, signal: AbortSignal): CommandUnk
       const text = await rendered(report, format);
       if (out !== null) await writeText(out, text, force);
       if (json === true) printJson({ file: out, ...reportJson(report) });
-      else printLine(out === null ? text.trimEnd() : `Wrote the report of ${scope.pipeline} to ${out}.`);
+      else printLine(out === null ? text.trimEnd() : `Wrote the report on ${scope.pipeline} to ${out}.`);
     });
 }
 

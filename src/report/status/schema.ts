@@ -29,7 +29,10 @@ export const pipelineStateSchema = z.object({
   golden_sets: z.array(
     z.object({
       golden_set: z.string(),
-      cron: z.string().nullable().describe('Interval of the schedule; null for a set that is only run manually.'),
+      cron: z
+        .string()
+        .nullable()
+        .describe('Cron expression of the schedule; null for a set that is only run manually.'),
     }),
   ),
 });
@@ -75,7 +78,7 @@ const measurementSchema = z.object({
   measured_at: z.iso.datetime().nullable().describe('When the last measurement was attempted.'),
   age_seconds: age,
   too_old: z.boolean(),
-  gap: z.string().nullable().describe('Why the last attempt produced no value.'),
+  gap: z.string().nullable().describe('Why the last measurement produced no value; null if it produced one.'),
 });
 
 export const pipelineStatusSchema = z.object({

@@ -123,7 +123,7 @@ export const changeEndpoints: readonly Endpoint[] = [
     path: '/v1/users/{id}',
     tag: 'privacy',
     summary:
-      'Erase a user: their live queries, their feedback, and feedback on their queries. Data that arrives later is erased within a minute.',
+      'Erase the data of a user: their live queries, their feedback, and feedback on their queries. Data that arrives later is erased within a minute.',
     scope: 'admin',
     pipelines: 'refused',
     body: null,

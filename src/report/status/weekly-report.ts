@@ -60,7 +60,7 @@ export interface WeeklyReport {
   /** Newest first. */
   readonly incidents: readonly Incident[];
   readonly density: {
-    /** True if density is configured and has a baseline. */
+    /** True if query density is configured and has a baseline. */
     readonly isWatched: boolean;
     /** Points by measure, oldest first. */
     readonly series: Readonly<Record<ReportedMeasure, readonly Measurement[]>>;
@@ -69,7 +69,10 @@ export interface WeeklyReport {
     /** Budget for false pages; null if density is not configured. */
     readonly budget: FalsePageBudget | null;
   };
-  /** Topics first seen before the end of the period and still open, largest excess first. */
+  /**
+   * Topics that were first seen before the end of the period and are still open, largest excess of traffic over the
+   * baseline first.
+   */
   readonly topics: readonly ReportedTopic[];
   /** Oldest first. */
   readonly deployments: readonly Deployment[];

@@ -4,7 +4,7 @@
  */
 const plots = [...document.querySelectorAll('svg[data-from]')];
 
-/** Times and value texts of a chart, oldest first; null for a chart without a table. */
+/** Returns the times and value texts of a chart, oldest first; null for a chart without a table. */
 const rows = new WeakMap();
 function rowsOf(plot) {
   if (!rows.has(plot)) {
@@ -50,7 +50,7 @@ function textAt(plot, at) {
   return `${time}: ${values.map((value) => (value === '' ? 'no data' : value)).join(', ')}`;
 }
 
-/** Minimum length of a drag, in pixels; shorter drags are clicks. */
+/** Minimum length of a drag, in pixels; a shorter drag counts as a click. */
 const MIN_DRAG = 8;
 const MINUTE = 60_000;
 

@@ -86,10 +86,10 @@ function round(value: number): number {
 }
 
 /**
- * Computes the shares of two sets of values over common bins; null if there are no values.
+ * Computes the share of values in each bin, for two sets of values over common bins; null if there are no values.
  *
  * @param baseline in ascending order
- * @param current weights of bins of equal width, whose range includes the baseline
+ * @param current weights of bins of equal width; the bins together cover the range of the baseline
  * @param bins number of bins if `current` is null
  */
 export function distributions(

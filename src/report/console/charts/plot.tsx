@@ -1,7 +1,7 @@
 /**
- * The frame of a chart: a plot as wide as its container, with texts in pixels, so that they are as readable on a phone
- * as on a desktop and are never cut off. Horizontal positions are in thousandths of the width; values are labeled in
- * the left margin.
+ * Draws the frame of a chart: a plot as wide as its container. Font sizes are in pixels, so that texts are as readable
+ * on a phone as on a desktop and are never cut off. Horizontal positions are in thousandths of the width; values are
+ * labeled in the left margin.
  */
 import type { ComponentChildren } from 'preact';
 import { PLOT_WIDTH, type PlotSize } from './trend-geometry.ts';
@@ -14,7 +14,10 @@ export interface Tick {
 /** Maximum label length, in characters, for the narrow margin; longer labels get a wider margin. */
 const NARROW_LABEL = 6;
 const WIDE_LABEL = 10;
-/** Labels of the time axis this close to an end are not centered, so that they stay clear of the link beside the axis. */
+/**
+ * Distance from an end of the time axis within which labels are not centered, so that they do not overlap the link
+ * beside the axis.
+ */
 const EDGE = 40;
 
 interface PlotProps {
@@ -23,7 +26,10 @@ interface PlotProps {
   readonly size: PlotSize;
   readonly yTicks: readonly Tick[];
   readonly xTicks: readonly Tick[];
-  /** Time axis, by which the page's script links charts; null for a chart whose axis is not time. */
+  /**
+   * Time axis. The page's script synchronizes the cursors of charts with the same axis. Null for a chart whose axis is
+   * not time.
+   */
   readonly axis: { readonly from: Date; readonly until: Date } | null;
   /** Table of the values, collapsed in the left margin below the axis labels. */
   readonly values?: ComponentChildren;

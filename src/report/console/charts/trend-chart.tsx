@@ -134,7 +134,7 @@ export function TrendFigure({
   );
 }
 
-/** Draws the numbered lines of events; numbers that would overlap are written as a range. */
+/** Draws a numbered line for each event; numbers that would overlap are written as a range. */
 function Marks({
   marks,
   x,
@@ -174,13 +174,13 @@ function Marks({
 /** On a log axis, this value and larger values are written as powers of ten. */
 const POWER = 1e5;
 
-/** Ten with a raised exponent. */
+/** Formats a power of ten with a superscript exponent. */
 function power(value: number): string {
   const digits = '\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079';
   return `10${String(Math.round(Math.log10(value))).replaceAll(/\d/g, (digit) => digits[Number(digit)] ?? '')}`;
 }
 
-/** Texts of the numbered lines of events. */
+/** Lists the texts of the numbered events. */
 export function MarkList({ marks }: { readonly marks: readonly TrendMark[] }) {
   return (
     <ol class="marks">

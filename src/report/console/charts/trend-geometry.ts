@@ -29,7 +29,7 @@ export const plotSizes = {
   small: { height: 112, top: 16, bottom: 20, yTicks: 2, xTicks: 3 },
 } as const satisfies Record<string, PlotSize>;
 
-/** Width of a plot in units of its own: a plot is as wide as its container, while texts and heights are in pixels. */
+/** Width of a plot in its own units. A plot is as wide as its container; texts and heights are in pixels. */
 export const PLOT_WIDTH = 1000;
 
 /** Maximum number of points drawn for a series. */
@@ -118,7 +118,7 @@ export function tickText(at: Date): string {
   return time.startsWith('00:00') ? date.slice(5) : time.slice(0, 5);
 }
 
-/** Factor of the median distance: points that are further apart are not joined. */
+/** Points are not joined if their distance exceeds the median distance between points by this factor. */
 const GAP = 4;
 
 /** Splits points at gaps in time. */
@@ -150,7 +150,7 @@ function extent(
   ];
 }
 
-/** Minimum distance between two marks whose numbers do not overlap on a narrow screen, in units of the plot. */
+/** Minimum distance, in units of the plot, at which the numbers of two marks do not overlap on a narrow screen. */
 const MARK_ROOM = 80;
 
 /** Groups marks whose numbers would overlap; `first` is the number of the first mark of a group, starting at 1. */

@@ -1,6 +1,6 @@
 /**
- * Draws a chart as a PNG, for receivers of messages. The image has its own frame, but the same scales, paths and model
- * as the charts on pages.
+ * Draws a chart as a PNG for messages to receivers. The image has a frame of its own, but uses the same scales, paths
+ * and data model as the charts on pages.
  */
 import { createRequire } from 'node:module';
 import { renderAsync } from '@resvg/resvg-js';
@@ -31,7 +31,7 @@ const colors = {
   >,
 } as const;
 
-/** The only font that is used. Other fonts would depend on the machine, and containers have none. */
+/** The only font that is used. Fonts of the system would differ from machine to machine, and containers have none. */
 const fontFiles = ['400Regular/Arimo_400Regular.ttf', '700Bold/Arimo_700Bold.ttf'].map((file) =>
   createRequire(import.meta.url).resolve(`@expo-google-fonts/arimo/${file}`),
 );

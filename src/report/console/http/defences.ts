@@ -50,12 +50,12 @@ function hostOf(url: string): string | null {
   }
 }
 
-/** Path that is the same for the compiled file and for the source. */
+/** The relative path is the same from the compiled file and from the source. */
 const root = path.join(import.meta.dirname, '../../../../src/report/console/assets');
 
 export async function addAssets(app: FastifyInstance): Promise<void> {
-  // Pages request the style sheet by version. Its modification date is useless, because all files of an npm package
-  // have the same date.
+  // Pages request the style sheet by version. No modification date is sent, because all files of an npm package have
+  // the same date.
   await app.register(fastifyStatic, { root, serve: false, lastModified: false, cacheControl: false });
   for (const name of ['style.css', 'pages.js', 'icon.svg']) {
     app.get(`/${name}`, (_request, reply) => {

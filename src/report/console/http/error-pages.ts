@@ -45,7 +45,7 @@ export function addErrorPages(
     }
     const problem = plainProblem(
       status,
-      `recalld failed to render this page. Its log has the reason, under request id ${request.id}.`,
+      `recalld failed to render this page. The log of recalld has the reason under request id ${request.id}.`,
     );
     return sendProblemPage(parts, request, reply, problem);
   });

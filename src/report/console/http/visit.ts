@@ -10,7 +10,7 @@ import { assertOwnOrigin, secure } from './defences.ts';
 
 export type Query = Readonly<Record<string, string | undefined>>;
 
-/** Query parameters that are dropped when the time range changes: the range itself, notices and list positions. */
+/** Query parameters that a change of the time range removes: the range itself, notices and list positions. */
 const rangeKeys: ReadonlySet<string> = new Set(['range', 'from', 'until', 'done', 'before']);
 
 /** Notices shown after an action, by the value of the query parameter `done`. */
@@ -19,9 +19,10 @@ const notices: Readonly<Record<string, string>> = {
   noted: 'Your note is saved.',
   acknowledged: 'The incident is acknowledged. Others can see that you are working on it.',
   silenced: 'The pipeline is silenced: its messages and alerts are suppressed.',
-  unsilenced: 'The silence has ended. Incidents that are still open are now reported.',
-  marked: 'The cause is marked. `recalld incidents reliability` shows how often causes were right.',
-  fixed: 'A new version of the golden set has the judgments that you accepted. The next run uses it.',
+  unsilenced: 'The silence has ended. recalld now sends messages about incidents that are still open.',
+  marked:
+    'The cause is marked. `recalld incidents reliability` shows how often the diagnosed cause was marked as right.',
+  fixed: 'A new version of the golden set contains the judgments that you accepted. The next run uses this version.',
 };
 
 /** Returns the last value of each query parameter. */
@@ -103,7 +104,7 @@ function formOf(body: unknown): Readonly<Record<string, string | string[]>> {
   return (body ?? {}) as Readonly<Record<string, string | string[]>>;
 }
 
-/** Returns the path that a form names, or `/` for anything that could lead to another site. */
+/** Returns the path that a form field contains, or `/` if the text could lead to another site. */
 export function ownPath(text: string | undefined): string {
   return text !== undefined && /^\/(?![/\\])[\x21-\x7e]*$/.test(text) && !text.includes('\\') ? text : '/';
 }

@@ -32,7 +32,7 @@ export function exportCommand(command: Command, signal: AbortSignal): CommandUnk
     .option('--until <day>', 'last day (UTC), included (default: today)', parseDay)
     .option(
       '--since-last',
-      'export only what changed since the last export to the folder, for the same tables and days',
+      'export only what changed since the last export to the folder, with the tables and days of that export',
       false,
     )
     .addOption(new Option('--format <format>', 'file format (default: parquet)').choices(exportFormats))
@@ -58,7 +58,10 @@ export function exportCommand(command: Command, signal: AbortSignal): CommandUnk
 
 function assertRange({ from, until, sinceLast }: ExportOptions): void {
   if (sinceLast && (from !== undefined || until !== undefined))
-    throw new RecalldError('usage', '--since-last uses the days of the last export; remove --from and --until.');
+    throw new RecalldError(
+      'usage',
+      '--since-last exports the same days as the last export; remove --from and --until.',
+    );
   if (from !== undefined && until !== undefined && from > until)
     throw new RecalldError('usage', `--from ${from} is after --until ${until}; swap them.`);
 }

@@ -2,7 +2,7 @@
 import { guardCell } from '../../../golden/rules/spreadsheet-cell.ts';
 import type { CellType, ExportColumn } from './export-tables.ts';
 
-/** A value as returned by a statement; times in microseconds and 64-bit integers are texts. */
+/** A value as returned by an SQL statement. Times, in microseconds since 1970, and 64-bit integers are strings. */
 export type Cell = string | number | boolean | null;
 
 export type ExportRow = readonly Cell[];
@@ -13,7 +13,7 @@ export function cellSql(type: CellType, sql: string): string {
   return type === 'bigint' || type === 'json' ? `(${sql})::text` : sql;
 }
 
-/** ISO 8601 with microseconds, in UTC. */
+/** Formats microseconds since 1970 as an ISO 8601 time in UTC. */
 function timeOf(micros: string): string {
   const exact = BigInt(micros);
   const rest = ((exact % 1000n) + 1000n) % 1000n;
@@ -21,7 +21,7 @@ function timeOf(micros: string): string {
   return `${millis.slice(0, -1)}${`${rest}`.padStart(3, '0')}Z`;
 }
 
-/** One JSON object with a line end; JSON columns are nested. */
+/** Formats a row as one line with a JSON object; JSON columns are nested. */
 export function jsonLine(columns: readonly ExportColumn[], row: ExportRow): string {
   const members = columns.map(({ name, type }, index) => `${JSON.stringify(name)}:${jsonOf(type, row[index] ?? null)}`);
   return `{${members.join(',')}}\n`;
@@ -39,8 +39,8 @@ export function csvHeader(columns: readonly ExportColumn[]): string {
 }
 
 /**
- * One CSV record (RFC 4180, with LF). A text that a spreadsheet would execute as a formula is prefixed with an
- * apostrophe.
+ * Formats a row as one CSV record (RFC 4180, but with LF line ends). A text that a spreadsheet would execute as a
+ * formula is prefixed with an apostrophe.
  */
 export function csvLine(columns: readonly ExportColumn[], row: ExportRow): string {
   return `${columns.map(({ type }, index) => csvCell(type, row[index] ?? null)).join(',')}\n`;

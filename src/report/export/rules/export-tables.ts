@@ -22,15 +22,15 @@ export interface ExportTable {
   readonly name: string;
   readonly does: string;
   /**
-   * SQL for the source rows; `r` is the main table. The number and last change of the rows show whether a day must be
-   * written again.
+   * SQL for the source rows; `r` is the main table. The number of rows and the time of their last change show whether a
+   * day must be written again.
    */
   readonly source: string;
   /** SQL for the joins that turn source rows into exported rows. */
   readonly joins: string;
   /** SQL for the day (UTC) of a row. */
   readonly day: string;
-  /** True if the source is partitioned by day, so that days are counted separately. */
+  /** True if the source is partitioned by day; the rows of each day are then counted by a separate statement. */
   readonly isByDay: boolean;
   /** SQL for the time of a row's last change. */
   readonly changed: string;
@@ -84,7 +84,11 @@ export const exportTables: readonly ExportTable[] = [
       userHash,
       traceId,
       column('episode', 'text', 'Id of the agent turn that made the query; null if there is none.'),
-      column('episode_step', 'integer', 'Reported position in the agent turn; null if ordered by `occurred_at`.'),
+      column(
+        'episode_step',
+        'integer',
+        'Position in the agent turn, as reported; null if none was reported (order by `occurred_at` instead).',
+      ),
       userText('original_text', 'Original user query, before the agent rewrote it, redacted as configured.'),
       userText('text', 'Text of the query, redacted as configured; null in hash mode or if none was sent.'),
       column('text_hash', 'text', 'Keyed hash of the text; null if the text is stored.'),
@@ -104,7 +108,11 @@ export const exportTables: readonly ExportTable[] = [
         'integer',
         'Number of characters in the texts of all results; null if the results have no texts.',
       ),
-      column('context_repeated', 'double', 'Share of five-word sequences that an earlier result already contains.'),
+      column(
+        'context_repeated',
+        'double',
+        'Share of five-word sequences in the result texts that an earlier result of the same query already contains.',
+      ),
     ],
   },
   {
@@ -125,7 +133,7 @@ export const exportTables: readonly ExportTable[] = [
   },
   {
     name: 'feedback',
-    does: 'User feedback on answers: ratings, comments and actions.',
+    does: 'User feedback on answers and documents: ratings, comments and actions.',
     source: 'feedback r',
     joins: '',
     ...ofLive,
@@ -145,14 +153,14 @@ export const exportTables: readonly ExportTable[] = [
       column(
         'counted',
         'boolean',
-        "False if the feedback exceeds the user's limit; such feedback is stored but not counted in rates.",
+        "False if the feedback exceeds the user's limit; such feedback is stored but not counted in feedback rates.",
       ),
       traceId,
     ],
   },
   {
     name: 'traffic',
-    does: 'Number of all live queries, sampled or not, per minute, or per hour after 32 days.',
+    does: 'Number of all live queries, sampled or not, per minute; data older than 32 days is per hour.',
     source: 'live_query_counts r',
     joins: '',
     day: dayOf('minute'),
@@ -167,7 +175,7 @@ export const exportTables: readonly ExportTable[] = [
   },
   {
     name: 'violations',
-    does: 'Answers with documents that an isolation rule does not allow.',
+    does: 'Live queries whose results contain documents that an isolation rule does not allow.',
     source: 'isolation_violations r',
     joins: '',
     ...ofLive,
@@ -179,14 +187,14 @@ export const exportTables: readonly ExportTable[] = [
       occurredAt,
       column('segment', 'text', 'Segment of the query, such as its tenant.'),
       column('documents', 'json', 'Best-ranked forbidden documents, as [id, rank] pairs.'),
-      column('document_count', 'integer', 'Number of forbidden documents in the answer.'),
+      column('document_count', 'integer', 'Number of forbidden documents in the results.'),
       traceId,
       userHash,
     ],
   },
   {
     name: 'judgments',
-    does: 'Grades of documents that sampled live queries returned, by a model and by people.',
+    does: 'Grades that a model and people gave to documents returned for sampled live queries.',
     source: 'judgments r',
     joins: 'join judged_queries q on q.pipeline = r.pipeline and q.query_id = r.query_id',
     day: dayOf('judged_at'),
@@ -199,7 +207,7 @@ export const exportTables: readonly ExportTable[] = [
       column(
         'probability',
         'double',
-        'Probability with which the query was stored and selected for judging.',
+        'Probability with which the query was both stored and selected for judging.',
         'q.probability',
       ),
       column('document_id', 'text', 'Id of the document.'),
@@ -229,7 +237,7 @@ export const exportTables: readonly ExportTable[] = [
       column('value', 'double', 'Measured value.'),
       ciLow(),
       ciHigh(),
-      column('ci_method', 'text', 'Method of the confidence interval; null if there is none.'),
+      column('ci_method', 'text', 'Method of the confidence interval; null if there is no interval.'),
       column('n', 'integer', 'Number of observations.'),
     ],
   },
@@ -276,7 +284,7 @@ export const exportTables: readonly ExportTable[] = [
   },
   {
     name: 'golden_answers',
-    does: 'Outcome of each query in a golden run, for as long as `golden[].keep_answers` specifies.',
+    does: 'Outcome of each query in a golden run. Outcomes are kept for as long as `golden[].keep_answers` specifies.',
     ...ofRun,
     joins: 'join golden_run_answers a on a.run_id = r.id',
     columns: [
@@ -286,10 +294,10 @@ export const exportTables: readonly ExportTable[] = [
       column('query_id', 'text', 'Id of the golden query.', 'a.query_id'),
       column('outcome', 'text', '`ok`, `empty`, `error` or `timeout`.', 'a.outcome'),
       column('documents', 'integer', 'Number of returned documents.', 'cardinality(a.document_ids)'),
-      column('latency_ms', 'double', 'Latency in milliseconds; null if the retriever did not answer.', 'a.latency_ms'),
+      column('latency_ms', 'double', 'Latency in milliseconds; null if the retriever did not respond.', 'a.latency_ms'),
       column('attempts', 'integer', 'Number of requests.', 'a.attempts'),
       column('error_code', 'text', 'Code of the failure; null if the query did not fail.', 'a.error_code'),
-      column('answered_at', 'timestamp', 'When the retriever answered.', 'a.answered_at'),
+      column('answered_at', 'timestamp', 'When the retriever responded.', 'a.answered_at'),
     ],
   },
   {
@@ -339,7 +347,7 @@ export const exportTables: readonly ExportTable[] = [
   },
   {
     name: 'incidents',
-    does: 'Incidents, with their latest diagnosis and the cause that people marked.',
+    does: 'Incidents, with their latest diagnosis and the verdict of a person on the diagnosed cause.',
     source: 'incidents r left join cause_marks m on m.incident_id = r.id',
     joins: `left join lateral (
         select * from diagnoses d where d.incident_id = r.id order by d.id desc limit 1) d on true`,
@@ -363,7 +371,7 @@ export const exportTables: readonly ExportTable[] = [
       column(
         'is_right',
         'boolean',
-        'True if a person marked the cause as correct, false if a person marked it as wrong; otherwise null.',
+        'True if a person marked the cause as right, false if a person marked it as wrong; otherwise null.',
         'm.is_right',
       ),
       column(

@@ -16,13 +16,13 @@ export interface DayDigest {
   readonly changed: string | null;
 }
 
-/** State of the database when an exported day was read. */
+/** State of a day in the database when the day was exported. */
 export interface ExportedDay extends DayDigest {
   readonly readAt: string;
 }
 
 /**
- * Time after the end of a day during which its rows may still change without a new change time, because traces are
+ * Time after the end of a day during which its rows may still change without a later time of change, because traces are
  * still being completed.
  */
 const COMPLETION_MS = HOUR_MS;

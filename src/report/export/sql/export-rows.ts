@@ -1,4 +1,7 @@
-/** Reads exported tables: the number of rows and their last change by day, and the rows of a day through a cursor. */
+/**
+ * Reads exported tables: for each day, the number of rows and the time of their last change; and the rows of one day,
+ * through a cursor.
+ */
 import type { Pool } from 'pg';
 import { type Clock, DAY_MS } from '../../../core/time.ts';
 import { queryRow, queryRows } from '../../../platform/postgres/rows.ts';

@@ -27,7 +27,9 @@ function reportContent(report: WeeklyReport): Content {
   const marks = report.deployments.map(deploymentMark);
   return [
     truncated.length > 0 &&
-      callout(`This report is incomplete: there are too many ${truncated.join(', ')}. Choose a shorter period.`),
+      callout(
+        `This report is incomplete: there are too many ${truncated.join(' and ')} to list. Choose a shorter period.`,
+      ),
     section('glance', 'At a glance', {}, glance(report)),
     summary(report),
     scoresPart(report, marks),
@@ -57,7 +59,7 @@ function part(name: string, lines: readonly string[]): string {
   return [`*${name}*`, ...items].join('\n');
 }
 
-/** @returns the body of a message for an incoming webhook of Slack, with the first part of the report */
+/** @returns the body of a message for a Slack incoming webhook, with the first part of the report */
 export function reportSlack(report: WeeklyReport, now: Date): object {
   const title = titleOf(report);
   const facts = glance(report);
@@ -104,11 +106,14 @@ function glance({ sets, incidents, density, topics, from, until }: WeeklyReport)
       : fact('Topics to write about', topics.length, 'uncovered now'),
     pages === 0
       ? fact('Pages', 'none', accepted === null ? 'no alert became critical' : `budget for false pages: ${accepted}`)
-      : fact('Pages', pages, `${suspect} probably false`),
+      : fact('Pages', pages, `${suspect} suspect`),
   );
 }
 
-/** Prevents the browser from loading or running anything, no matter what the texts in the report contain. */
+/**
+ * Content security policy that keeps the browser from loading or running anything, whatever the texts in the report
+ * contain.
+ */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
 /** @returns a complete HTML document with inline styles and charts, without scripts */

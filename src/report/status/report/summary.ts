@@ -29,7 +29,7 @@ export function whatChanged({ sets, incidents, density, deployments }: WeeklyRep
 function scoreChange({ goldenSet, runs }: ReportedSet): string[] {
   const scored = runs.flatMap(({ scores }) => scores.filter(({ measure }) => measure === MEASURE));
   const [first, last] = [scored[0], scored.at(-1)];
-  if (first === undefined || last === undefined) return [`${goldenSet}: no run completed.`];
+  if (first === undefined || last === undefined) return [`Golden set ${goldenSet}: no run completed in this period.`];
   const name = `nDCG@${last.k} on ${goldenSet}`;
   const difference = last.mean - first.mean;
   const [before, now] = [formatValue(first.mean, 'score'), formatValue(last.mean, 'score')];
@@ -45,7 +45,7 @@ function coverageChange(series: WeeklyReport['density']['series']['query_uncover
   return [
     before === now
       ? `${now} of live queries are poorly covered, as before.`
-      : `Poorly covered live queries went from ${before} to ${now}.`,
+      : `The share of poorly covered live queries went from ${before} to ${now}.`,
   ];
 }
 
@@ -65,18 +65,18 @@ export function whatToDo({ pipeline, sets, incidents, topics, from, until }: Wee
     ...byCause(closed).flatMap(([cause, number]) =>
       number < 2 || cause === 'unknown'
         ? []
-        : [`This problem occurred ${number} times (${causeTexts[cause].title}): ${causeTexts[cause].action}`],
+        : [`${number} incidents had the same cause (${causeTexts[cause].title}): ${causeTexts[cause].action}`],
     ),
     ...sets.flatMap(({ goldenSet, last }) => {
       if (last === null)
         return [
-          `Run ${goldenSet}, because no run completed: \`recalld golden run --pipeline ${pipeline} --set ${goldenSet}\`.`,
+          `Run the golden set ${goldenSet}, because none of its runs completed in this period: \`recalld golden run --pipeline ${pipeline} --set ${goldenSet}\`.`,
         ];
       const missing = (last.run.labels.stale ?? 0) + (last.run.labels.lost ?? 0);
       return missing === 0
         ? []
         : [
-            `Review ${plural(missing, 'judged document')} of ${goldenSet} missing from the store: run \`recalld golden check\`.`,
+            `Review ${plural(missing, 'judged document')} of ${goldenSet} that ${missing === 1 ? 'is' : 'are'} missing from the store: run \`recalld golden check\`.`,
           ];
     }),
     ...(topics.length === 0 ? [] : [`Write content for ${plural(topics.length, 'uncovered topic')}, listed below.`]),

@@ -92,7 +92,7 @@ describe('pipelineStatus', () => {
       expect(status.state).toBe('no_data');
       expect(status.reasons.map(({ sentence }) => sentence)).toEqual([
         `${FLOOR}: the last evaluation is too old to trust.`,
-        'The last completed run of faq is too old to trust.',
+        'The last completed run of the golden set faq is too old to trust.',
       ]);
       expect(status.golden).toMatchObject([{ completed: { ageSeconds: late, isTooOld: true } }]);
     },
@@ -101,7 +101,10 @@ describe('pipelineStatus', () => {
   it('is no_data before the first run', async () => {
     expect(await statusAt(60, [])).toMatchObject({
       state: 'no_data',
-      reasons: [{ sentence: `${FLOOR}: not evaluated yet.` }, { sentence: 'No run of faq has completed yet.' }],
+      reasons: [
+        { sentence: `${FLOOR}: not evaluated yet.` },
+        { sentence: 'No run of the golden set faq has completed yet.' },
+      ],
     });
   });
 
@@ -110,7 +113,7 @@ describe('pipelineStatus', () => {
     const status = await statusAt(60, [endedWith('ok', { completed: before })]);
     expect(status).toMatchObject({
       state: 'no_data',
-      reasons: [{ sentence: 'The last run of faq produced no scores.' }],
+      reasons: [{ sentence: 'The last run of the golden set faq produced no scores.' }],
     });
   });
 
@@ -202,10 +205,14 @@ describe('pipelineStatus', () => {
     const failed = { ...ended, failure, outcomes: { ok: 0, empty: 0, error: 40, timeout: 0 } };
     const before = aCompletedRun({ finishedAt: new Date(NOON.getTime() - 60_000) });
     const run = await statusAt(60, [aLatestRun({ ended: failed, completed: before })]);
-    expect(run.reasons.map(({ sentence }) => sentence)).toContain(`The last run of faq produced no scores: ${error}`);
+    expect(run.reasons.map(({ sentence }) => sentence)).toContain(
+      `The last run of the golden set faq produced no scores: ${error}`,
+    );
     const scored = await statusAt(60, [aLatestRun({ ended: failed })]);
     expect(scored.state).toBe('critical');
-    expect(scored.reasons.map(({ sentence }) => sentence)).toContain(`Queries of the last run of faq failed: ${error}`);
+    expect(scored.reasons.map(({ sentence }) => sentence)).toContain(
+      `100 % of the queries in the last run of the golden set faq failed: ${error}`,
+    );
   });
 
   it('lists values that are too old as unknowns of a healthy pipeline', async () => {

@@ -61,7 +61,7 @@ describe('the first part of the weekly report', () => {
     expect(whatChanged(report).join(' ')).toMatch(/3 incidents: .*\(2 times\)/);
     const todo = whatToDo(report);
     expect(todo[0]).toContain('Incident 7 is open');
-    expect(todo.filter((line) => line.includes('2 times'))).toHaveLength(1);
+    expect(todo.filter((line) => line.includes('2 incidents'))).toHaveLength(1);
   });
 
   it('has nothing to do in a quiet week', () => {
