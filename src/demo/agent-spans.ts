@@ -70,7 +70,7 @@ export async function createAgentTracer() {
         signal,
       });
       const answer = await response.text();
-      // A partial success response states the reason for the rejections.
+      // If the daemon rejects some of the spans, its response states the reason.
       if (!response.ok || answer !== '{}')
         throw new RecalldError('demo_failed', `The daemon rejected spans with status ${response.status}: ${answer}`);
     },
@@ -121,7 +121,9 @@ function textsOf(turn: AgentTurn, trace: RecordedTrace): ReadonlyMap<string, str
   return new Map([[trace.question, turn.question], ...pairs]);
 }
 
-/** Returns a function from recorded to new times: each retriever takes as long as its search did. */
+/**
+ * Returns a function that maps recorded times to new ones, so that each retriever span is as long as its search was.
+ */
 function clockOf({ occurredAt, retrievals }: AgentTurn, { spans }: RecordedTrace): (recordedNs: number) => string {
   const changes = spans
     .filter(({ attributes }) => isRetriever(attributes))
@@ -137,7 +139,8 @@ function clockOf({ occurredAt, retrievals }: AgentTurn, { spans }: RecordedTrace
 }
 
 /**
- * Texts occur alone, within JSON, and within JSON in JSON. The metadata of a span contains the tenant of the request.
+ * A text may occur alone, within JSON, or within JSON that is itself a string in JSON. The metadata of a span contains
+ * the tenant of the request.
  */
 function filledIn(
   attributes: RecordedTrace['spans'][number]['attributes'],
@@ -167,7 +170,7 @@ function withoutDocuments(attributes: Readonly<Record<string, AttributeText>>): 
   return Object.fromEntries(Object.entries(attributes).filter(([name]) => !name.startsWith(DOCUMENTS)));
 }
 
-/** Documents of LangChain have their ids in `output.value` only, and no scores. */
+/** LangChain puts the ids of documents only into `output.value`, and it records no scores. */
 function documentsOf({ answer, documents }: AgentTurn['retrievals'][number]): Record<string, AttributeText> {
   if (answer.error !== null) return { 'output.value': '' };
   const listed = documents.map(({ id, text, metadata }) => ({ id, metadata, page_content: text, type: 'Document' }));

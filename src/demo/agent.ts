@@ -20,7 +20,7 @@ export interface AgentTurn {
   }[];
 }
 
-/** Share of turns in which the broken rewriter answers the question from memory. */
+/** Share of turns in which the broken rewriter answers the question from memory instead of rewriting it. */
 export const ANSWERED_SHARE = 0.4;
 /** The agent reads this many documents from each retrieval. */
 const READ = 3;
@@ -43,8 +43,8 @@ export async function createDemoAgent(search: (text: string) => Promise<SearchAn
       isBroken = broken;
     },
     /**
-     * Searches until a document with the answer is found or there are no more queries. The queries are chosen before
-     * this function returns its promise. They depend on the question and on chance, not on the results.
+     * Searches until a document with the answer is found or there are no more queries. All queries are chosen before
+     * this function returns its promise, so they depend on the question and on chance, but not on the results.
      */
     async turn({ question, sessionId, occurredAt }: AskedQuestion): Promise<AgentTurn> {
       const { text: asked, document } = question;
@@ -71,7 +71,7 @@ function keywordsOf(text: string): string {
   return words.filter((word) => contentWords(word).length > 0).join(' ');
 }
 
-/** Returns a statement about the same article that a model might invent. */
+/** Returns a statement about the article of the question, as a model might invent one. */
 function inventedAnswer(passages: readonly DemoDocument[], document: string): string {
   const [article = ''] = document.split('/');
   const others = passages.filter(({ id }) => id.startsWith(`${article}/`) && id !== document);

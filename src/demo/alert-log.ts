@@ -5,7 +5,7 @@ import type { Cause } from '../incidents/diagnosis/rules/cause.ts';
 import { PIPELINE } from './demo-config.ts';
 import { type Output, WIDTH, wrapped } from './output.ts';
 
-/** Simulated time, and data that the daemon has processed, since the demo began. */
+/** Simulated time since the demo began, and the amount of data that the daemon has processed since then. */
 export interface Elapsed {
   readonly hours: number;
   readonly goldenRuns: number;
@@ -36,7 +36,7 @@ export function createAlertLog() {
     /**
      * Records the alerts that are currently firing.
      *
-     * @param isHealthy true if there is neither a fault nor a consequence of an earlier one
+     * @param isHealthy true if there is neither a fault nor an aftereffect of an earlier fault
      * @returns alerts that were not firing at the last call; a ticket that becomes a page counts as a new alert
      */
     record(firing: readonly FiringAlert[], elapsed: Elapsed, isHealthy: boolean): readonly RaisedAlert[] {
@@ -102,9 +102,9 @@ export function elapsedText({ goldenRuns, liveQueries }: Elapsed): string {
 }
 
 const LEGEND =
-  'Detected after: number of golden runs and live queries from the fault to the first alert. False alerts: pages and tickets that fired before the fault, while nothing was wrong.';
+  'Detected after: number of golden runs and live queries between the start of the fault and the first alert. False alerts: pages and tickets that fired before the fault, while nothing was wrong.';
 
-/** @param problems steps that did not go as expected */
+/** @param problems one sentence for each step that did not go as expected */
 export function printSummary(
   rows: readonly SummaryRow[],
   problems: readonly string[],

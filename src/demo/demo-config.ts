@@ -11,15 +11,15 @@ export const PUBLIC = 'public';
 const ISOLATION_RULE = 'tenants';
 
 /**
- * Minimum golden score: well below the score of the healthy service, and well above the score with a third of the index
- * missing.
+ * Minimum golden score: well below the score of the healthy service, and well above the score of the service with a
+ * third of its index missing.
  */
 const MIN_SCORE = 0.7;
 const MAX_STALE = 0.02;
 const MAX_FAILURES = 0.05;
 /**
- * Maximum error ratio of live queries. The limit is higher than for golden queries, because too few live queries arrive
- * in an hour to detect an error ratio of 5 %.
+ * Maximum error ratio of live queries. The limit is higher than for golden queries, because so few live queries arrive
+ * in an hour that an error ratio of 5 % cannot be detected.
  */
 const MAX_LIVE_FAILURES = 0.2;
 /** Maximum latency in seconds: far above the latency of the healthy service on a busy laptop. */
@@ -28,21 +28,21 @@ const MAX_LATENCY = 0.5;
 /** Minimum hit rate of live queries: well below the healthy hit rate of 95 %. */
 const MIN_LIVE_HITS = 0.65;
 
-/** A healthy rewriter never answers. */
+/** Maximum share of rewritten queries that look like answers. A healthy rewriter never answers a question. */
 const MAX_ANSWERS = 0.1;
 
 /** Minimum number of live queries in an hour at night. */
 const MIN_LIVE_QUERIES = 30;
 
 /**
- * Maximum number of requests per second. The rate is practically unlimited, because the RAG service belongs to the
- * demo.
+ * Maximum number of requests per second. The rate is practically unlimited, because the demo calls only its own RAG
+ * service.
  */
 const MAX_PER_SECOND = 10_000;
 
 /**
- * Retries for the search and the embedder. One retry is enough on the same machine, and fewer retries detect an outage
- * sooner.
+ * Retries for the search and the embedder. One retry is enough for a service on the same machine, and with fewer
+ * retries an outage is detected sooner.
  */
 const RETRIES = 1;
 
@@ -68,7 +68,8 @@ const JUDGED = {
  * @param folder that contains the data folder
  * @param cron schedule of golden runs
  * @param hasAgent whether an agent retrieves for the users
- * @param isJudged whether live queries are graded; a check on grades would otherwise have no data
+ * @param isJudged whether live queries are graded; without grades, the check on the live hit rate is omitted because it
+ *   would have no data
  */
 export function demoConfig(
   rag: { readonly url: string; readonly storeUrl: string },

@@ -35,7 +35,7 @@ const INGEST_TIMEOUT_MS = 30_000;
  * Starts the real daemon and a few simulated users, and verifies that the daemon lists the demo's incidents and ingests
  * queries.
  *
- * @param causes diagnosed causes, oldest first
+ * @param causes diagnosed causes of the demo's incidents, oldest first
  * @param stay runs while users keep sending queries
  * @throws RecalldError as startMonitor
  */
@@ -53,7 +53,7 @@ async function continueLive(
   try {
     const problems = [
       ...(await causeProblems(monitor.url, causes, signal)),
-      ...((await ingests(monitor.url, signal)) ? [] : ['the daemon did not ingest live queries.']),
+      ...((await ingests(monitor.url, signal)) ? [] : ['the daemon that took over did not ingest live queries.']),
     ];
     await stay(monitor.url, problems);
   } finally {
@@ -142,7 +142,7 @@ interface DemoParts {
 /** Time from the end of an hour until its results are available. */
 const RESULT_DELAY_MS = 15 * MINUTE_MS;
 const BLOCK_MS = 8 * HOUR_MS;
-/** The first day is the baseline for query density. The later healthy hours are compared with it. */
+/** The first day is the baseline for query density. The remaining healthy hours are compared with it. */
 const MIN_HEALTHY_HOURS = 28;
 /** Hour of the users' day at which the first fault starts; the busy hours follow. */
 const FIRST_FAULT_HOUR = 4;
@@ -173,7 +173,7 @@ async function runIncidentsAndStay(demo: DemoParts, rag: DemoRagService, folder:
   const { output, stay, signal } = demo;
   const startedMs = systemClock.monotonicMs();
   const { rows, traffic, port, ...found } = await runIncidents(demo, rag, folder);
-  // Keeps the port, so that links printed earlier still work.
+  // The daemon keeps its port, so that links printed earlier still work.
   const hasAgent = usesAgent(demo.scenarios);
   const isJudged = needsJudge(demo.scenarios);
   const command = await writeConfig(rag, { port, folder, cron: EVERY_MINUTE, hasAgent, isJudged }, signal);
@@ -202,7 +202,7 @@ async function runIncidents({ port, scenarios, output, signal }: DemoParts, rag:
   const firstHour = FIRST_FAULT_HOUR - healthyHours;
   return withWorld(command, rag, questions, { start, firstHour, judgedAfter, hasAgent }, async (world) => {
     output.print(
-      `A RAG service answers from ${documents} Wikipedia passages in pgvector. No passage is about ${MISSING_TITLE}.`,
+      `A RAG service searches ${documents} Wikipedia passages in pgvector. No passage is about ${MISSING_TITLE}.`,
     );
     output.print(
       `recalld runs ${questions.golden.length} golden queries every ${GOLDEN_HOURS} hours and monitors live queries.`,
@@ -226,8 +226,8 @@ async function runIncidents({ port, scenarios, output, signal }: DemoParts, rag:
 /**
  * Chooses the simulated start, so that the simulation ends with the last full hour. To make the simulation nearly the
  * same at any time of day, it begins in the middle of an eight-hour block (UTC), or up to an hour later if golden runs
- * require it. A density baseline is tested against itself in such blocks. The first 25 hours then have as many even
- * blocks as odd blocks.
+ * require it. The test of a density baseline compares even blocks with odd blocks, and the first 25 hours then have as
+ * many even blocks as odd blocks.
  */
 function timesOf(scenarios: readonly Scenario[]): {
   readonly start: Date;
@@ -250,12 +250,14 @@ function timesOf(scenarios: readonly Scenario[]): {
   return { start: new Date(startMs), healthyHours, judgedAfter };
 }
 
-/** True if one of the incidents is about the agent. The other incidents are about one retrieval per question. */
+/**
+ * Returns true if one of the incidents is about the agent. In the other incidents, each question causes one retrieval.
+ */
 function usesAgent(scenarios: readonly Scenario[]): boolean {
   return scenarios.some(({ name }) => name === 'agent');
 }
 
-/** True if one of the incidents is found in grades of live queries. */
+/** Returns true if one of the incidents is detected by grades of live queries. */
 function needsJudge(scenarios: readonly Scenario[]): boolean {
   return scenarios.some(({ judgedHours }) => judgedHours !== null);
 }

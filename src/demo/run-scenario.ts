@@ -51,7 +51,7 @@ async function printLiveHitRate(world: World, output: Output): Promise<readonly 
   printLabeled(
     output,
     'live',
-    `${percentage(value)} of live queries found an answer${bounds}; a model graded ${Number(details['model'])} queries, and people also graded ${Number(details['people'])} of them. Golden ${HEADLINE} is still ${golden}.`,
+    `${percentage(value)} of live queries found a document with the answer${bounds}; a model graded ${Number(details['model'])} queries, and people also graded ${Number(details['people'])} of them. Golden ${HEADLINE} is still ${golden}.`,
   );
   return [];
 }
@@ -59,8 +59,8 @@ async function printLiveHitRate(world: World, output: Output): Promise<readonly 
 type Diagnosis = NonNullable<Awaited<ReturnType<SimulatedDaemon['db']['incidents']['current']>>>;
 
 /**
- * @param alertsBefore number of alerts up to the end of the previous fault
- * @param place of the scenario, such as `1 of 7`
+ * @param alertsBefore number of alerts that had fired by the end of the previous fault
+ * @param position of the scenario, such as `1 of 7`
  * @returns a row of the summary, and one sentence per problem
  */
 export async function runScenario(
@@ -164,7 +164,7 @@ async function recover(stage: Stage, scenario: Scenario, place: string): Promise
   await passHours(stage, scenario.recoveryHours, `${place}, recovery, `, async () => {
     hours += 1;
     const firing = await world.daemon.alerts(PIPELINE);
-    // Alerts that the fault keeps firing after its fix are not false.
+    // Alerts that still fire because of the fault after it was fixed are not false.
     log.record(firing, world.elapsed(), resolvedAfter !== null);
     if (firing.length > 0) resolvedAfter = null;
     else resolvedAfter ??= hours;

@@ -42,11 +42,11 @@ export const MISSING_TITLE = MISSING_ARTICLE.replaceAll('_', ' ');
  */
 const TOPIC_SHARE = 0.2;
 /**
- * Share of sessions about the missing passages. The share is large, because golden runs do not cover these passages,
- * and the store contains similar passages.
+ * Share of sessions about the missing passages. The share is large, because only live queries can show this fault:
+ * golden runs do not cover these passages, and the store contains similar passages.
  */
 const ANSWERS_SHARE = 0.8;
-/** Hours of a scenario in which one golden run detects the fault, and the next run detects the fix. */
+/** Lengths of the phases of a scenario in which one golden run detects the fault, and the next run detects the fix. */
 const HOURS = {
   leadHours: GOLDEN_HOURS - 1,
   judgedHours: null,
@@ -80,7 +80,7 @@ export const scenarios: readonly Scenario[] = [
     leadHours: 0,
     judgedHours: null,
     faultHours: 12,
-    // A density alert is resolved after a whole healthy day.
+    // A density alert resolves only after a whole healthy day.
     recoveryHours: 28,
   },
   {
@@ -122,7 +122,7 @@ export const scenarios: readonly Scenario[] = [
   {
     name: 'outage',
     title: 'retriever down',
-    change: 'The retriever answered every query with status 503.',
+    change: 'The retriever responded to every query with status 503.',
     fix: 'The retriever was restarted.',
     ragFault: 'outage',
     missing: null,
@@ -150,8 +150,8 @@ export const scenarios: readonly Scenario[] = [
   {
     name: 'isolation',
     title: "another tenant's document",
-    change: 'One answer to a user contained a document of another tenant.',
-    fix: 'The tenant was added to the key of the answer cache.',
+    change: 'The results for one user contained a document of another tenant.',
+    fix: 'The tenant was added to the key of the result cache.',
     ragFault: 'none',
     missing: null,
     expectedAlerts: [alertNames.isolation],
@@ -162,7 +162,7 @@ export const scenarios: readonly Scenario[] = [
   {
     name: 'agent',
     title: 'rewriter answers',
-    change: `An agent retrieves for the users. In ${100 * ANSWERED_SHARE} % of turns, its model answered the question from memory instead of rewriting it.`,
+    change: `An agent retrieves for the users. In ${100 * ANSWERED_SHARE} % of turns, its model answered the question from memory instead of rewriting it as a query.`,
     fix: 'The prompt of the rewriter was corrected.',
     ragFault: 'none',
     missing: null,
@@ -174,7 +174,7 @@ export const scenarios: readonly Scenario[] = [
 ];
 
 /**
- * The demo's incidents in order. Two incidents run only on request: the isolation violation, which changes no measure,
- * and the agent incident, which needs an agent that the other incidents do not have.
+ * The demo's incidents in order. Two more incidents run only on request: the isolation violation, which changes no
+ * measure, and the agent incident, which needs an agent that is absent from the other incidents.
  */
 export const story: readonly Scenario[] = scenarios.filter(({ name }) => name !== 'isolation' && name !== 'agent');

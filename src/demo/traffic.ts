@@ -1,6 +1,6 @@
 /**
  * Simulated users: sessions of one to three questions about one article, with more sessions by day than by night; and
- * simulated reviewers, who grade according to the known judgments.
+ * simulated reviewers, who grade documents according to the known judgments.
  */
 import type { SimulatedDaemon } from '../app/simulated-daemon.ts';
 import { RecalldError } from '../core/errors.ts';
@@ -21,7 +21,7 @@ interface AnsweredQuestion extends DemoQuestion {
 export interface AskedQuestion {
   readonly question: AnsweredQuestion;
   readonly sessionId: string;
-  /** Place in the session. */
+  /** Position of the question in the session. */
   readonly turn: number;
   readonly occurredAt: Date;
 }
@@ -75,13 +75,13 @@ export const NOTHING_MISSING: MissingShares = { article: 0, answers: 0 };
 
 export type DemoTraffic = ReturnType<typeof createDemoTraffic>;
 
-/** Id of the question behind a simulated live query. */
+/** Returns the id of the question from which a simulated live query was made. */
 export function questionOf(queryId: string): string {
   return queryId.split('-')[0] ?? '';
 }
 
 const SESSIONS_PER_HOUR = 50;
-/** Relative deviation of the traffic from its mean, at the daily maximum and minimum. */
+/** Relative deviation of the traffic from its daily mean at the maximum and at the minimum. */
 const SWING = 0.4;
 /** Probability that a session continues after a question. */
 const CONTINUES = 0.25;
@@ -89,7 +89,7 @@ const MAX_QUESTIONS = 3;
 const SEED = 1;
 
 /**
- * Creates traffic that is the same in every run with the same first hour, whatever the real time of day.
+ * Creates traffic. With the same first hour, the traffic is the same in every run, whatever the real time of day.
  *
  * @param firstHour hour of the users' day at which the traffic begins; traffic is lowest at 0
  */
@@ -170,7 +170,10 @@ function uniforms(): () => number {
   };
 }
 
-/** Caches answers, because the service answers a question in the same way until its fault or its documents change. */
+/**
+ * Creates a client of the RAG service that caches results, because the service returns the same results for a query
+ * until its fault or its documents change.
+ */
 export function createSearcher(url: string, signal: AbortSignal) {
   const known = new Map<string, Promise<SearchAnswer>>();
   return {
@@ -184,7 +187,7 @@ export function createSearcher(url: string, signal: AbortSignal) {
   };
 }
 
-/** Sends a query to the RAG service. Returns a failure as an answer with an error. @throws the reason of `signal` */
+/** Sends a query to the RAG service. Returns a failure as a response with an error. @throws the reason of `signal` */
 export async function ask(url: string, text: string, signal: AbortSignal): Promise<SearchAnswer> {
   const startedMs = performance.now();
   const answered = await searched(url, text, signal).catch(() => {
@@ -211,7 +214,7 @@ async function searched(
 }
 
 const REVIEWER = 'demo';
-/** More queries than are selected for human review in an hour. */
+/** Page size that is larger than the number of queries selected for human review in an hour. */
 const MAX_QUERIES = 100;
 
 /** Sends human judgments to the HTTP API. @throws RecalldError demo_failed, and as readDemoAnswers */

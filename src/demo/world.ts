@@ -35,13 +35,16 @@ export interface World {
   elapsed(): Elapsed;
   /** Simulates one hour of live traffic and the daemon's work during it. */
   passHour(): Promise<void>;
-  /** Simulates the time up to the real present, so that no data is too old when the real daemon takes over. */
+  /**
+   * Simulates the time up to the real present, so that no data is too old when the real daemon
+   * takes over.
+   */
   catchUp(): Promise<void>;
   /** Sets the share of sessions that ask about missing documents. */
   askAboutMissing(gap: Gap, share: number): void;
-  /** Adds another tenant's document to one answer of the next hour. */
+  /** Adds another tenant's document to the results of one query in the next hour. */
   leakOnce(): void;
-  /** Makes the agent answer some questions instead of rewriting them. */
+  /** Makes the agent answer some questions from memory instead of rewriting them. */
   setRewriterBroken(isBroken: boolean): void;
   setFault(fault: RagFault): Promise<void>;
   /** Adds missing documents to the store on the next call of `setFault`. */
@@ -101,7 +104,7 @@ export async function withWorld<T>(
       await agent.send(daemon.url, turns, command.signal);
       liveQueries += turns.reduce((sum, { retrievals }) => sum + retrievals.length, 0);
     };
-    /** Runs each job after the jobs whose results it uses. */
+    /** Runs the jobs in such an order that each job follows the jobs whose results it uses. */
     const evaluateHour = async (): Promise<void> => {
       await daemon.run('evaluate-density', 'measure-live-traffic');
       await daemon.run('find-uncovered-topics', 'evaluate-checks');

@@ -75,8 +75,8 @@ const KEY_BYTES = 8;
 const ENTRY_BYTES = KEY_BYTES + SENTENCE_DIMENSIONS;
 
 /**
- * Packs vectors, scaled so that the largest component is 127. The norms of the vectors are lost, because they have no
- * meaning.
+ * Packs vectors, scaled so that the largest component is 127. The norms of the vectors are not stored, because they
+ * have no meaning.
  */
 export function packSentenceVectors(texts: readonly string[], vectorOf: (row: number) => ArrayLike<number>): Buffer {
   const entries = [...new Map(texts.map((text, row) => [keyOf(text), row]))];

@@ -4,18 +4,20 @@ import { hashText } from './hashed-tfidf.ts';
 /**
  * Faults of the demo's RAG service. Only one fault is active at a time.
  *
- * none       healthy index      a third of the documents are missing, as after an aborted index build stale      every
- * document is split in two with new ids, as after re-chunking, so judgments become stale embedding  queries are
- * embedded with a different model than documents, so similarities are meaningless slow       one search in eight takes
- * 0.8 s longer, as if one of eight replicas were overloaded outage     every search is answered with status 503
+ * - `none`: the service is healthy.
+ * - `index`: a third of the documents are missing, as after an aborted index build.
+ * - `stale`: every document is split in two with new ids, as after re-chunking, so judgments become stale.
+ * - `embedding`: queries are embedded with a different model than documents, so similarities are meaningless.
+ * - `slow`: one search in eight takes 0.8 s longer, as if one of eight replicas were overloaded.
+ * - `outage`: every search fails with status 503.
  */
 export const ragFaults = ['none', 'index', 'stale', 'embedding', 'slow', 'outage'] as const;
 
 export type RagFault = (typeof ragFaults)[number];
 
 /**
- * Documents that can be missing from the store, as if they had never been written: a whole article, or passages of
- * several articles.
+ * Gaps: groups of documents that can be missing from the store, as if they had never been written. `article` is a whole
+ * article; `answers` are passages of several articles.
  */
 export const gaps = ['article', 'answers'] as const;
 
@@ -25,9 +27,9 @@ export type Gap = (typeof gaps)[number];
 export const MISSING_ARTICLE = 'Super_Bowl_50';
 
 /**
- * One passage of each of 16 articles, whose other passages are in the store. No golden query is about these passages.
- * On average, users' questions about these passages are more similar to the stored passages than half of all other
- * questions are.
+ * One passage of each of 16 articles, whose other passages are in the store. No golden query is about the missing
+ * passages. On average, a question about a missing passage is more similar to the stored passages than half of all
+ * other questions are.
  */
 export const missingPassages: readonly string[] = [
   'Amazon_rainforest/5',

@@ -24,7 +24,7 @@ async function stop(): Promise<void> {
   process.exit(0);
 }
 
-// A killed parent leaves a broken pipe behind, which is not an error.
+// If the parent was killed, writing to its pipe fails. This is not an error.
 process.stderr.on('error', () => undefined);
 for (const event of ['SIGTERM', 'SIGINT', 'disconnect'] as const) process.on(event, () => void stop());
 // The parent may have ended while the modules were loading, before the listeners were added.

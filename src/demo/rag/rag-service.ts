@@ -24,7 +24,7 @@ import { fitInverseDocumentFrequencies, hashedTfidfEmbedder, type TextEmbedder }
 import { createStandInJudge, type StandInJudge } from './stand-in-judge.ts';
 import { type Chunk, type ChunkStore, type FoundDocument, startChunkStore } from './store.ts';
 
-/** `POST /v1/embeddings`; other fields, such as `dimensions`, are accepted and ignored. */
+/** Body of `POST /v1/embeddings`; other fields, such as `dimensions`, are accepted and ignored. */
 interface EmbeddingsRequest {
   readonly model?: string;
   readonly input: string | readonly string[];
@@ -46,7 +46,7 @@ const embeddingsBody = {
   },
 };
 
-/** `POST /v1/chat/completions`; other fields, such as `temperature`, are accepted and ignored. */
+/** Body of `POST /v1/chat/completions`; other fields, such as `temperature`, are accepted and ignored. */
 interface ChatRequest {
   readonly model: string;
   readonly messages: readonly { readonly content: string }[];
@@ -123,7 +123,7 @@ const conditionBody = {
  *
  * - `POST /search {query, k, with_text}` returns `{results: [{id, score, title, text}]}`, best first; the score is the
  *   cosine similarity. A query without content words has no results.
- * - `POST /v1/embeddings` is the embedder of the search, with the OpenAI API.
+ * - `POST /v1/embeddings` is the embedder that the search uses, with the OpenAI API.
  * - `POST /v1/chat/completions` is the stand-in for the LLM judge.
  * - `GET /healthz` returns `{status, documents, fault}`.
  * - `POST /admin/condition {fault, filled}` activates a fault (`none` removes it), adds the documents of the `filled`
@@ -147,7 +147,8 @@ function createRagServer({ store, chunks, embedder, foreignEmbedder, judge, log 
   const server = Fastify({ logger: false });
 
   /**
-   * Caches results since the last change, because golden queries repeat and a search in pgvector takes milliseconds.
+   * Caches results until the fault or the documents change, because golden queries repeat and a search in pgvector
+   * takes milliseconds.
    */
   const cache = new Map<string, Promise<readonly FoundDocument[]>>();
   const search = ({ query, k }: { query: string; k: number }): Promise<readonly FoundDocument[]> => {
@@ -155,7 +156,7 @@ function createRagServer({ store, chunks, embedder, foreignEmbedder, judge, log 
     const found = cache.get(key) ?? searchStore(query, k);
     if (cache.size >= MAX_CACHED) cache.clear();
     cache.set(key, found);
-    // Failed searches are repeated.
+    // Failed searches are not cached.
     found.catch(() => cache.delete(key));
     return found;
   };

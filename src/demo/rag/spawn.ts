@@ -12,7 +12,7 @@ export interface ReadyMessage {
   readonly documents: number;
 }
 
-/** How the child process ended; exactly one of the fields is not null. */
+/** Exit code or signal with which the child process ended; exactly one of the two is not null. */
 export interface RagServiceExit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
@@ -34,7 +34,7 @@ export interface DemoRagService {
    * @throws RecalldError demo_failed
    */
   setFault(fault: RagFault, filled?: readonly Gap[]): Promise<number>;
-  /** Stops the process, with SIGKILL after five seconds. Later calls wait for the same exit. */
+  /** Stops the process, with SIGKILL after five seconds. If it is called again, waits for the same exit. */
   stop(): Promise<void>;
   /** Resolves when the process has ended for any reason; never rejects. */
   readonly exited: Promise<RagServiceExit>;
@@ -48,9 +48,9 @@ const FAULT_DEADLINE_MS = 10_000;
  * reaches only the parent, which then stops everything in order. The child ends when the parent ends for any reason.
  *
  * @param options `signal` cancels the start only; afterwards, `stop` ends the service. `onLog` receives the child's
- * output line by line. `startTimeoutMs` defaults to 90 s.
- * @throws RecalldError demo_failed, with the child's last line, if the child ends or is not ready in time; the reason
- * of `signal`
+ *   output line by line. `startTimeoutMs` defaults to 90 s.
+ * @throws RecalldError demo_failed, with the last line of output of the child, if the child ends or is not ready in
+ *   time; the reason of `signal`
  */
 export async function startDemoRagService(
   options: { signal?: AbortSignal; onLog?: (line: string) => void; startTimeoutMs?: number } = {},
@@ -58,7 +58,8 @@ export async function startDemoRagService(
   const { signal, onLog, startTimeoutMs = 90_000 } = options;
   signal?.throwIfAborted();
   const child = forkMain();
-  // Unlike `exit`, `close` is emitted after the last line has been read, and also if no process was created.
+  // Listens to `close`: unlike `exit`, it is emitted after the last line has been read, and also if no process was
+  // created.
   const exited = new Promise<RagServiceExit>((resolve) => {
     child.once('close', (code, by) => resolve({ code, signal: by }));
   });
@@ -93,7 +94,7 @@ function forkMain(): ChildProcess {
 function followLines(child: ChildProcess, onLog: ((line: string) => void) | undefined): () => string {
   let last = '(no output)';
   const take = (line: string) => {
-    // Skips stack frames and Node's version line, which follow the error message.
+    // Skips stack frames and the version line of Node.js, which follow the error message.
     if (/^\S/.test(line) && !/^(Node\.js v|\})/.test(line)) last = line;
     onLog?.(line);
   };

@@ -10,7 +10,7 @@ const TOO_HIGH = 0.1;
 const TOO_LOW = 0.05;
 const MAX_GRADE = 3;
 
-/** Answers a judge's prompt with a grade, like a model with structured output. */
+/** Responds to the prompt of a judge with a grade, as a model with structured output does. */
 export type StandInJudge = (prompt: string) => string;
 
 /**

@@ -25,7 +25,10 @@ export interface ChunkStore extends PgvectorServer {
   /** Removes chunks by id; unknown ids are ignored. */
   remove(ids: readonly string[]): Promise<void>;
   count(): Promise<number>;
-  /** Returns the k nearest chunks by cosine distance, ties by id. `embedding` must not be the zero vector. */
+  /**
+   * Returns the k nearest chunks by cosine distance; equally near chunks are ordered by id. `embedding` must not be the
+   * zero vector.
+   */
   search(embedding: Float32Array, k: number): Promise<FoundDocument[]>;
 }
 
@@ -50,15 +53,16 @@ const schema = (dimensions: number) => `
 export async function startPglite(settings: string[] = []) {
   const database = await PGlite.create({
     extensions: { vector },
-    // The stored result of initdb, because running initdb would take longer than the rest of the startup.
+    // Loads the stored result of initdb, because running initdb would take longer than the rest of the startup.
     loadDataDir: await dataDir(),
     postgresqlconf: settings,
   });
-  // A connection that ends while the server closes calls this function afterwards, and the resulting error would end
-  // the process. This is fixed in pglite-socket 0.2.17.
+  // If a connection ends while the server closes, this function is called after the close, and its error would end the
+  // process. This is fixed in pglite-socket 0.2.17.
   const isInTransaction = database.isInTransaction.bind(database);
   database.isInTransaction = () => !database.closed && isInTransaction();
-  // Before pglite-socket 0.2.15, reset connections stay counted, so that any limit would eventually be exceeded.
+  // Before version 0.2.15, pglite-socket still counts connections that were reset, so that any limit would eventually
+  // be exceeded.
   const socket = new PGLiteSocketServer({ db: database, host: '127.0.0.1', port: 0, maxConnections: Infinity });
   await socket.start();
   return {
@@ -77,7 +81,7 @@ export async function startChunkStore(options: {
   dimensions: number;
   onError: (error: Error) => void;
 }): Promise<ChunkStore> {
-  // The corpus needs about 1 MB, but the default of 128 MB would be allocated at once.
+  // The corpus needs about 1 MB, but PostgreSQL would allocate the default of 128 MB at once.
   const server = await startPglite(['shared_buffers = 8MB']);
   const pool = new Pool({
     connectionString: server.url,
