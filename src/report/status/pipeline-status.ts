@@ -208,7 +208,7 @@ function goldenFindings(
     const why = failure === null ? '.' : `: ${describeFailure(failure)}`;
     return [{ verdict, sentence: `The last run of the golden set ${set} produced no scores${why}` }];
   }
-  // A golden set that is run only manually has no schedule, so its scores do not become too old.
+  // A golden set that is not in the config was run manually, so no further run is expected.
   if (isConfigured && completed === null)
     return [{ verdict, sentence: `No run of the golden set ${set} has completed yet.` }];
   if (isConfigured && completed?.isTooOld === true)

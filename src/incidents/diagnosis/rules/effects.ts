@@ -218,7 +218,7 @@ const MIN_SCORE_LEFT = 0.02;
 
 /**
  * Returns the part of an effect that several causes together do not explain: all of it, the parts that no cause changes
- * (failed calls do not explain a drop among answered queries), or nothing.
+ * (failed calls do not explain a drop among successful queries), or nothing.
  */
 export function leftBy(causes: readonly NamedCause[], effect: Effect, failedShare: number | null): Effect | null {
   const { kind, size, parts } = effect;
