@@ -208,7 +208,7 @@ export function describePages(watched: () => WatchedService): void {
     it('acknowledge an incident, add a note to it, and mark its cause as wrong', async () => {
       const { page } = await browser.page(host);
       await page.goto(`${service.daemon.url}/incidents/${incident}`);
-      expect(await page.locator('h1').textContent()).toMatch(/^A deployment made it worse: /);
+      expect(await page.locator('h1').textContent()).toMatch(/^A faulty deployment: /);
       const shown = page.getByRole('region', { name: 'Golden queries that show the incident' });
       expect(await shown.getByRole('row').count()).toBe(4);
       expect(await shown.textContent()).toContain('1 \u2192 ');
