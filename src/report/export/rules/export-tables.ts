@@ -84,11 +84,7 @@ export const exportTables: readonly ExportTable[] = [
       userHash,
       traceId,
       column('episode', 'text', 'Id of the agent turn that made the query; null if there is none.'),
-      column(
-        'episode_step',
-        'integer',
-        'Position in the agent turn, as reported; null if none was reported (order by `occurred_at` instead).',
-      ),
+      column('episode_step', 'integer', 'Position in the agent turn; null if none was reported.'),
       userText('original_text', 'Original user query, before the agent rewrote it, redacted as configured.'),
       userText('text', 'Text of the query, redacted as configured; null in hash mode or if none was sent.'),
       column('text_hash', 'text', 'Keyed hash of the text; null if the text is stored.'),
@@ -108,11 +104,7 @@ export const exportTables: readonly ExportTable[] = [
         'integer',
         'Number of characters in the texts of all results; null if the results have no texts.',
       ),
-      column(
-        'context_repeated',
-        'double',
-        'Share of five-word sequences in the result texts that an earlier result of the same query already contains.',
-      ),
+      column('context_repeated', 'double', 'Share of five-word text sequences that an earlier result contains.'),
     ],
   },
   {
