@@ -34,7 +34,7 @@ export interface StoredBaseline {
 export interface RetainedQuery {
   readonly id: string;
   readonly userHash: string | null;
-  /** Identifies the session within its window. */
+  /** Name of the session, unique within its window. */
   readonly session: string;
   readonly score: number;
   readonly surprise: number;
@@ -103,7 +103,9 @@ export function baselinesTable(pool: Pool) {
       return retainedOf(rows);
     },
 
-    /** Returns the cosine of each sample query to its nearest chunk, in ascending order; -1 if no chunk was found. */
+    /**
+     * Returns the cosine of each sample query to its nearest chunk, in ascending order; -1 for a query without a chunk.
+     */
     async similarities(pipeline: string, version: number): Promise<Float64Array> {
       const rows = await queryRows<{ similarity: number }>(
         pool,
@@ -130,7 +132,7 @@ export function baselinesTable(pool: Pool) {
     },
 
     /**
-     * Records the scores of replayed queries. A score is null if the query can no longer be measured. Ignores erased
+     * Records the new scores of replayed queries; null for a query that can no longer be measured. Ignores erased
      * queries.
      */
     async recordReplays(
@@ -147,7 +149,10 @@ export function baselinesTable(pool: Pool) {
       );
     },
 
-    /** Returns the scores of the sample queries replayed after `since`: in the baseline, and in the replay. */
+    /**
+     * Returns two scores of each sample query replayed after `since`: its score in the baseline, and in its latest
+     * replay.
+     */
     async replayed(pipeline: string, version: number, since: Date): Promise<readonly ScorePair[]> {
       return queryRows<ScorePair>(
         pool,
@@ -251,7 +256,7 @@ function toStored({ summary, arrays, ...stored }: BaselineRow): StoredBaseline {
   };
 }
 
-// The long arrays of a baseline, concatenated as bytes.
+// The long arrays of a baseline are stored as one concatenated byte array.
 
 type BaselineArrays = {
   readonly regions: Regions;
@@ -259,7 +264,7 @@ type BaselineArrays = {
   readonly storeMean: Float64Array;
 };
 
-/** Length of each concatenated array. */
+/** Number of elements of each array in the concatenated bytes. */
 type ArrayShape = ReturnType<typeof arrayShape>;
 
 function arrayShape({ regions, scores, storeMean }: BaselineArrays) {
@@ -276,7 +281,7 @@ function bytesOfArrays({ regions, scores, storeMean }: BaselineArrays): Buffer {
   return Buffer.concat([regions.centroids, scores.all, ...scores.regions, storeMean].map(bytesOfNumbers));
 }
 
-/** @throws RangeError if the number of bytes does not match */
+/** @throws RangeError if the number of bytes does not match the lengths in `shape` */
 function arraysOfBytes(bytes: Uint8Array, shape: ArrayShape): BaselineArrays {
   const numbers = numbersOfBytes(bytes);
   let at = 0;

@@ -10,7 +10,7 @@ import { measureWindow } from './rules/measure-window.ts';
 import type { VectorisedQueries } from './rules/query-score.ts';
 import { compareStoreWithTraffic, takeStoreSnapshot } from './rules/store-snapshot.ts';
 
-/** Random seed for clustering, fixed so that equal vectors produce equal clusters. */
+/** Fixed random seed for clustering, so that equal vectors produce equal clusters. */
 const CLUSTER_SEED = 1;
 
 type WindowBaseline = Parameters<typeof measureWindow>[2];
@@ -80,7 +80,7 @@ export function createDensityCompute(pool: ThreadPool<typeof densityTasks>) {
 
 export type DensityCompute = ReturnType<typeof createDensityCompute>;
 
-/** Runs the computations in the calling thread, for commands that do nothing else at the same time. */
+/** Runs the computations in the calling thread, which suits commands: they do nothing else at the same time. */
 export const computeOfCommands = createDensityCompute({
   run: async (task, input) => densityTasks[task](input as never) as never,
   close: async () => undefined,

@@ -36,7 +36,7 @@ export const densitySchema = z
       })
       .prefault({})
       .describe(
-        'Minimum traffic in a baseline before an alert can page. For tickets, 3 days and 500 sessions are sufficient.',
+        'Minimum traffic in a baseline before an alert can page. Ticket alerts never require more than 3 days and 500 sessions.',
       ),
   })
   .describe('Settings for query density monitoring, which requires a vector store.');

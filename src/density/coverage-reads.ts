@@ -18,7 +18,7 @@ export interface CoveragePeriod {
 export interface CoveredQuery {
   readonly id: string;
   readonly occurredAt: Date;
-  /** Hash of the session; if there is none, of the trace or the query id. */
+  /** Hash of the session id; without a session, hash of the trace id or of the query id. */
   readonly sessionHash: string;
   readonly userHash: string | null;
   readonly segments: Readonly<Record<string, string>>;
@@ -35,10 +35,10 @@ type CoveredRow = Omit<CoveredQuery, 'vector'> & { readonly receivedOn: string; 
 /** Number of rows per batch. A vector of 1,536 numbers takes 6 kB. */
 const BATCH_ROWS = 1_000;
 
-/** Condition on the first day, repeated for both tables because each table has separate partitions. */
+/** Condition on the first day of receipt, repeated for both tables because each has its own partitions. */
 const firstDay = firstDayOf('$2');
 
-/** Shared conditions. Callers add a condition on `query_coverage`, whose row may be missing. */
+/** Shared conditions. Callers add conditions on `query_coverage`; a query may have no row there. */
 const occurred = `
  where q.pipeline = $1::text and q.occurred_at >= $2::timestamptz and q.occurred_at < $3::timestamptz
    and q.received_on >= ${firstDay}`;
@@ -71,7 +71,7 @@ export async function tallyPeriod(pool: Pool, period: CoveragePeriod) {
     rows.reduce((sum, row) => (row.status === status ? sum + row.queries : sum), 0);
   const measured = rows.filter(({ status }) => status === 'measured');
   return {
-    /** Measured queries by their probability of being sampled and measured. */
+    /** Numbers of measured queries and sessions, grouped by the probability that a query is sampled and measured. */
     chances: measured.flatMap(({ chance, queries, sessions }) =>
       chance === null ? [] : [{ chance, queries, sessions }],
     ),

@@ -14,7 +14,7 @@ export interface ClaimedQuery {
   readonly id: string;
   /** Stored query text; null in hash mode. */
   readonly text: string | null;
-  /** What the user asked, before an agent rewrote it; null if unknown or not stored. */
+  /** The user's query before an agent rewrote it; null if unknown or not stored. */
   readonly originalText: string | null;
   /** The vector that the service sent; null if the text must be embedded. */
   readonly vector: Float32Array | null;
@@ -22,7 +22,7 @@ export interface ClaimedQuery {
   readonly attempts: number;
 }
 
-/** Identifies a query of a pipeline. */
+/** Identifies a query among those of a pipeline. */
 export type QueryKey = Pick<ClaimedQuery, 'receivedOn' | 'id'>;
 
 /** Result of the search for one query. */
@@ -79,7 +79,7 @@ export interface CoverageAdmission {
   readonly leftOut: number;
 }
 
-/** Restricts the days of receipt, so that PostgreSQL plans only their partitions. */
+/** Restricts the days of receipt, so that PostgreSQL plans a query only for the partitions of these days. */
 function receivedBetween(table: 'c' | 'q'): string {
   return `${table}.received_on >= ($2::timestamptz at time zone 'utc')::date
    and ${table}.received_on <= ($3::timestamptz at time zone 'utc')::date`;
@@ -105,9 +105,9 @@ export function coverageTable(pool: Pool) {
       namingOutage(pool, () => readBacklog(pool, pipeline, from, until)),
 
     /**
-     * Records an admission decision and applies it to the queries without a row. Rejects sessions whose random draw is
-     * not below the admission probability, and queues the other queries with this probability. Retries and replicas
-     * reject the same queries.
+     * Records an admission decision and applies it to the queries without a row. Rejects the queries of sessions whose
+     * random number is not below the admission probability, and queues the other queries, each with this probability.
+     * Retries and replicas reject the same queries.
      *
      * @returns the number of rejected queries; null if another decision was made in the meantime
      */
@@ -143,7 +143,8 @@ export function coverageTable(pool: Pool) {
     tally: (period: CoveragePeriod): Promise<PeriodTally> => namingOutage(pool, () => tallyPeriod(pool, period)),
 
     /**
-     * Returns the measured queries of sessions whose random draw is below `chance`, in batches, ordered by day and id.
+     * Returns the measured queries of sessions whose random number is below `chance`, in batches, ordered by day and
+     * id.
      */
     read: (period: CoveragePeriod, chance: number): AsyncIterable<readonly CoveredQuery[]> =>
       readPeriod(pool, period, chance),
@@ -287,9 +288,9 @@ async function readBacklog(pool: Pool, pipeline: string, from: Date, until: Date
     admission: { ...admission, calmSinceMs: calmSince?.getTime() ?? null },
   });
   return {
-    /** The last decision, and the time of receipt up to which it applies; null before the first decision. */
+    /** The last admission decision, and the time of receipt up to which it applies; null before the first decision. */
     decided: stored && decisionOf(stored),
-    /** Number of queries without a row, for which no decision has been made. */
+    /** Number of queries that no admission decision covers yet; they have no coverage row. */
     arrived: arrived?.n ?? 0,
     /** Number of queries admitted but never claimed. */
     admitted: admitted?.n ?? 0,
@@ -298,7 +299,10 @@ async function readBacklog(pool: Pool, pipeline: string, from: Date, until: Date
   };
 }
 
-/** At level 0, only the decision is written, because workers create the rows when they claim queries. */
+/**
+ * At level 0, every query is admitted: only the decision is written, and workers create the rows when they claim
+ * queries.
+ */
 async function admit(
   client: PoolClient,
   { pipeline, from, until, now, admission, decidedUntil }: AdmissionRequest,

@@ -66,7 +66,10 @@ export async function describeDensity(
 
 const pointOf = (one: Measurement) => ({ ...one, sessions: one.n });
 
-/** Returns true if density has outgrown its baseline, based on the last density of each full day (UTC). */
+/**
+ * Returns true if coverage has been so far above its baseline for two weeks that losing the gain would go unnoticed.
+ * Uses the last density of each full day (UTC).
+ */
 async function hasOutgrown(
   { measurements }: Context['db'],
   phase: DensityPhase | null,

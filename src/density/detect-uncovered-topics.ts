@@ -28,7 +28,7 @@ import { readTraffic, sessionsOf, type Traffic, timeOf } from './traffic.ts';
 /** A topic that has not been found for this long is closed. */
 const CLOSE_AFTER_MS = DAY_MS;
 const MAX_QUERIES = 20_000;
-/** Maximum number of texts from the topic, and of other texts, from which a label is derived. */
+/** Maximum number of query texts from the topic, and of other query texts, from which its label is derived. */
 const MAX_TEXTS = 500;
 const CONFIDENCE = 0.95;
 const SEED = 1;
@@ -116,7 +116,7 @@ function topicBaseline({ baseline, tailSessions }: StoredBaseline, tail: Retaine
 
 type NamedTopic = Awaited<ReturnType<typeof nameTopics>>[number];
 
-/** Labels topics. Drops topics that neither their vectors nor their words identify as a single topic. */
+/** Labels topics. Drops a topic if neither its vectors nor its words show that its queries share one subject. */
 async function nameTopics({ db }: Context, pipeline: string, found: readonly LocatedTopic[], traffic: Traffic) {
   if (found.length === 0) return [];
   const own = new Set(found.flatMap(({ members }) => members));
@@ -179,8 +179,8 @@ async function describe(
 }
 
 /**
- * Possible lengths of the search period: whole days, so that queries typical of a time of day are not mistaken for a
- * topic.
+ * Possible lengths of the search period. They are whole days, so that queries typical of a time of day are not mistaken
+ * for a topic.
  */
 const LENGTHS_DAYS = [1, 2, 4, 7] as const;
 /** Minimum number of sessions: enough to find a topic with 5 % of the traffic. */
@@ -191,8 +191,8 @@ const MAX_EVENTS = 20;
 
 /**
  * Chooses the shortest recent period with 500 sessions: at most 7 days, excluding the baseline period. While an alert
- * is firing, chooses the time since the drop if it is shorter than a day and has 200 sessions, so that a topic that is
- * only a few hours old is not diluted.
+ * is firing, chooses the time since the drop if it is shorter than a day and contains 200 sessions, so that a topic
+ * that is only a few hours old is not diluted.
  */
 async function topicPeriod(
   context: Context,
@@ -220,8 +220,8 @@ async function topicPeriod(
 }
 
 /**
- * Returns when the drop started according to the firing alert, or the later start if two alerts are firing; null if no
- * alert is firing.
+ * Returns when the drop started according to the firing alert; if two alerts are firing, the later of their times; null
+ * if no alert is firing.
  */
 async function dropStart({ db }: Context, pipeline: string, { alerts }: WatchingPhase): Promise<number | null> {
   const raised = Object.values(alerts).flatMap(({ incident }) => incident?.raisedMs ?? []);

@@ -35,15 +35,15 @@ import { findLostChunks } from './search-store.ts';
 import { readTraffic, type Traffic, timeOf } from './traffic.ts';
 import type { StoredDensityState } from './watch-table.ts';
 
-/** Maximum number of live queries, and of baseline queries, in a comparison. */
+/** Maximum number of live queries, and of baseline queries, that are compared with each other. */
 const MAX_COMPARED_QUERIES = 1_000;
 
 /**
  * Investigates a new alert over the period in which its size was measured: how much traffic is uncovered, in which
  * regions, whether the queries are new, and what the store lost.
  *
- * If the queries resemble the baseline queries, or golden scores dropped, the store is suspected. Chunks that baseline
- * queries found are then looked up in it.
+ * If the live queries resemble the baseline queries, or if golden scores dropped, the store may have lost content:
+ * chunks that baseline queries found are then looked up in it.
  *
  * @param sinceMs measurements before this time are not comparable; null if all are comparable
  * @returns the event that reports the alert and its likely cause
@@ -93,7 +93,10 @@ function uncoveredOf(windows: readonly ClosedWindow[], { baseline }: StoredBasel
   return uncoveredShareOf(share, Math.max(1, sessions), UNCOVERED_PERCENTILE, baseline.global.sessions);
 }
 
-/** A session with queries in several regions counts in each of them, so shares are relative to the sum over regions. */
+/**
+ * A session with queries in several regions counts in each of them, so its share is relative to the sum of sessions
+ * over all regions.
+ */
 function regionsOf(windows: readonly ClosedWindow[], { baseline }: StoredBaseline): readonly RegionRow[] {
   const sums = new Map<number, { sessions: number; sumX: number }>();
   let all = 0;
@@ -131,14 +134,14 @@ async function compareQueries(
   return context.compute.compareWithBaseline(queries, sample.vectors, signal);
 }
 
-/** Maximum number of queries per window; a sample of this size is accurate enough. */
+/** Maximum number of queries measured per window; a sample of this size is accurate enough. */
 const MAX_QUERIES = 20_000;
 /**
- * Maximum age of a window that is measured again. Densities cover at most a day, and samples of older windows may be
- * deleted.
+ * Maximum age of a window that is measured again. Exported densities cover at most a day, and samples of older windows
+ * may be deleted.
  */
 const LATE_SAMPLES_MS = DAY_MS;
-/** Maximum delay between scoring a query and its score becoming readable. */
+/** Maximum time from scoring a query until other transactions can read the score. */
 const WRITING_MS = MINUTE_MS;
 
 /**
@@ -200,7 +203,7 @@ async function measureWindow(
   { startMs, endMs }: WindowSpan,
   signal: AbortSignal,
 ) {
-  // Queries scored during this read count as late, so the next search for late queries starts at this time.
+  // A query scored during the following read counts as late, so the next search for late queries starts at this time.
   const measuredMs = context.clock.now().getTime();
   const period = { pipeline: plan.pipeline, from: new Date(startMs), until: new Date(endMs), scoredSince };
   const { regions, scores } = baseline;
@@ -215,9 +218,9 @@ async function measureWindow(
 }
 
 /**
- * Measures windows of the last day again if they received samples since the latest window closed. The sums of these
- * windows change, but their e-values do not. Therefore, sums and densities do not depend on the order in which samples
- * arrive.
+ * Measures a window of the last day again if some of its queries were scored after the latest window closed. This
+ * updates the sums of the window, but not its e-values. Therefore, sums and densities do not depend on the order in
+ * which samples arrive.
  *
  * @param comparable closed windows of the same baseline, oldest first
  * @returns the windows measured again, oldest first
@@ -260,7 +263,7 @@ function notMeasurable({ tally, otherDimension }: Traffic, { dropped }: WindowMe
   };
 }
 
-/** Maximum steps per pipeline and call. After a long downtime, the remaining steps follow in the next minute. */
+/** Maximum number of steps per pipeline and run. After a long downtime, the run of the next minute continues. */
 const MAX_STEPS = 48;
 
 /**
@@ -306,7 +309,7 @@ async function observe(
 ): Promise<WatchObservation | null> {
   const now = context.clock.now();
   const isDue = lastClosable(plan, now) > state.closedMs;
-  // Probes the store and embedder before evaluating coverage: a change in them is not drift.
+  // Probes the store and embedder before coverage is evaluated, because a change in either of them is not drift.
   if (isDue) await probeConnectors(context, plan, signal);
   const change = await observeChange(context, plan, state, signal);
   if (change === 'unknown') return null;
@@ -323,7 +326,7 @@ async function observe(
 }
 
 /**
- * Measurements are written first; they are the same for every worker.
+ * Writes measurements before the state: they are the same for every worker, so writing them twice does no harm.
  *
  * @returns false if another worker was faster
  */

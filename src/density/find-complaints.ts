@@ -53,7 +53,7 @@ export async function findComplaints({ reads, compute }: Context, pipeline: stri
       /** Number of failed queries and of queries with empty results. */
       failed: members.filter(({ outcome }) => outcome === 'error' || outcome === 'timeout').length,
       empty: members.filter(({ outcome }) => outcome === 'empty').length,
-      /** Documents that users with similar queries clicked or rated positively, most frequent first. */
+      /** Documents that users with similar queries clicked or rated positively, most often liked first. */
       liked: await table.liked(pipeline, since, topic.alike, MAX_DOCUMENTS),
     });
   }
@@ -65,7 +65,7 @@ export interface ComplaintQuery {
   readonly id: string;
   /** Query text; null if texts are not stored. */
   readonly text: string | null;
-  /** What the user asked, before an agent rewrote it; null if unknown or not stored. */
+  /** The user's query before an agent rewrote it; null if unknown or not stored. */
   readonly originalText: string | null;
   readonly tags: Readonly<Record<string, string>>;
   readonly topK: number | null;
@@ -75,8 +75,8 @@ export interface ComplaintQuery {
 }
 
 /**
- * Condition on the day of receipt, repeated for each table in a join; otherwise PostgreSQL plans every partition of the
- * second table.
+ * Condition on the day of receipt, repeated for each table in a join: otherwise PostgreSQL considers every partition of
+ * the second table.
  */
 const receivedSince = (since: `$${number}`): string => `(${since}::timestamptz at time zone 'utc')::date`;
 const coverageOfQuery = `c.received_on = q.received_on and c.pipeline = q.pipeline and c.id = q.id
@@ -140,7 +140,7 @@ export function complaintsTable(pool: Pool) {
     },
 
     /**
-     * Returns the documents that users clicked or rated positively in the results of these queries, most frequent
+     * Returns the documents that users clicked or rated positively in the results of these queries, most often liked
      * first.
      */
     async liked(pipeline: string, since: Date, ids: readonly string[], most: number): Promise<readonly string[]> {

@@ -23,13 +23,13 @@ export const densityQuery = z.strictObject({
 export const rebaselineSchema = z.strictObject({
   pipeline: identifier.describe('Configured pipeline.'),
   reason: shortText.optional().describe('Short reason, stored with the event.'),
-  since: timestamp.optional().describe('Ignore traffic from before this time; default: use the latest traffic.'),
+  since: timestamp.optional().describe('Ignore traffic received before this time; default: use the latest traffic.'),
 });
 
 const rebaselineAnswer = z.object({
   status: z
     .enum(['requested', 'unwatched'])
-    .describe('Phase of density monitoring. `unwatched`: the pipeline has not been measured yet.'),
+    .describe('Phase of density monitoring. `unwatched`: density of the pipeline has never been evaluated.'),
 });
 
 const point = z.object({
@@ -78,7 +78,7 @@ export const densityAnswer = z.object({
   outgrew_baseline: z
     .boolean()
     .describe(
-      'True if density was above 1.1 times the baseline for 14 days. Create a new baseline, because the current baseline would hide a loss of this gain.',
+      'True if density was above 1.1 times the baseline for 14 days. Create a new baseline then, because the current one would hide the loss of this gain.',
     ),
   measures: z
     .record(
@@ -125,7 +125,7 @@ const topicSchema = topicWindowSchema.extend({
   nearest_chunks: z.array(z.object({ id: z.string(), similarity: z.number() })),
   segments: z
     .array(z.object({ segment: z.string(), share: z.number() }))
-    .describe('Segments overrepresented in the topic, with their share of the topic.'),
+    .describe('Segments overrepresented in the topic, with their shares of its queries.'),
   lost_chunks: z
     .array(z.string())
     .describe('Ids of chunks that similar baseline queries found and that are now missing from the store.'),

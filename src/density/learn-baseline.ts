@@ -41,8 +41,8 @@ const MAX_REPLAY_MS = DAY_MS;
 const NOTHING: BaselineProgress = { days: 0, sessions: 0 };
 
 /**
- * Builds a baseline from the queries measured so far, over at least the configured number of days. The first baseline
- * may be of provisional grade; only a baseline of page grade replaces it.
+ * Builds a baseline from the queries measured so far, for a period of at least the configured number of days. The first
+ * baseline may have provisional grade; only a baseline of page grade replaces it.
  *
  * @returns null if the store did not respond
  */
@@ -70,7 +70,10 @@ export async function observeBaselineTraffic(
   return { kind: 'baseline_built', baseline, version, reason, closedMs: untilMs, details: {} };
 }
 
-/** Start of the baseline period: the configured days, doubled up to twice to reach the required number of sessions. */
+/**
+ * Returns the start of the baseline period. The period has the configured number of days; it is doubled up to twice if
+ * it contains too few sessions.
+ */
 async function startOfTraffic(
   { db }: Context,
   { pipeline, needs }: DensityPlan,
@@ -102,7 +105,8 @@ async function progressOf(
 }
 
 /**
- * Completes a replay: builds a new baseline from the same queries, and measures how the change affected their scores.
+ * Completes a replay: builds a new baseline from the replayed queries, and measures how the change affected their
+ * scores.
  *
  * @returns null while queries remain to be searched, or if the store does not respond
  */
@@ -128,8 +132,8 @@ export async function observeReplay(
 }
 
 /**
- * Computes the density of the retained queries before and after the change, both with the percentiles of the old
- * baseline.
+ * Computes the density of the retained queries before and after the change, in both cases with the percentiles of the
+ * old baseline.
  */
 async function effectOfChange(
   { db }: Context,
@@ -145,7 +149,7 @@ async function effectOfChange(
     return now === null ? [] : [{ before: score, now }];
   });
   if (stored === null || pairs.length === 0) return {};
-  // Scores with and without mean subtraction are not comparable.
+  // A score from which the query's mean cosine was subtracted is not comparable with one from which it was not.
   if ((stored.storeMean.length === 0) !== (storeMean.length === 0)) return {};
   const { scores } = stored.baseline;
   const densityOfScores = (values: readonly number[]): number =>
@@ -215,8 +219,8 @@ function tooLittle(progress: BaselineProgress): BuiltBaseline {
 }
 
 /**
- * Retains the worst-covered query of each session in the tail, or a random share of these queries if there are too
- * many.
+ * Retains the worst-covered query of each session in the tail; if there are more than `MAX_TAIL`, a random sample of
+ * them.
  */
 function retainedTail(
   { tail }: Baseline,
@@ -295,7 +299,7 @@ export async function requestRebaseline(
     const after = { since: request.since?.toISOString() ?? null };
     const acts = [{ at, by, act: 'rebaseline' as const, pipeline, subject: 'density baseline', before: null, after }];
     const isTaken = await db.density.watch.advance({ pipeline, revision, state, windows: [], events, acts, at });
-    // A job has advanced the state in the meantime, so the request is retried.
+    // A job has advanced the state in the meantime: tries again with the new state.
     if (isTaken) return 'requested';
   }
 }

@@ -9,7 +9,7 @@ import { currentFingerprint } from './observe-change.ts';
 import type { DensityPlan } from './plan.ts';
 import { searchCoverage, searchRateLimit } from './search-store.ts';
 
-/** Duration of a round; the round of the next minute continues where this round ends. */
+/** Duration of a round; a round starts every minute and continues where the previous one ended. */
 export const ROUND_MS = 50_000;
 const BATCH = 64;
 const CONCURRENCY = 8;
@@ -35,7 +35,7 @@ export async function measureCoverage(
 ): Promise<void> {
   let helper: Promise<void> | null = null;
   const requestHelper = (): Promise<void> => (helper ??= request());
-  // Runs all pipelines at once, because each takes the whole round and mostly waits for its rate limit.
+  // Runs all pipelines at once, because each of them takes the whole round, most of which it waits for its rate limit.
   await forEachPipeline(
     context.densityPlans,
     signal,
@@ -80,13 +80,14 @@ async function measurePipeline(
       await measureBatch(context, plan, claimed, turn, outcomes, signal);
     } catch (error) {
       // When a worker stops, it returns the queries that it has not searched, so that others need not wait for the
-      // lease to end. If this also fails, the lease ends by itself, and the first error is the one to report.
+      // lease to end. If releasing the queries also fails, their lease expires by itself, and the first error is the
+      // one to report.
       await record().catch(() => undefined);
       throw error;
     }
     await record();
-    // If all searches failed, a service is probably down. The next round tries again, so that the other waiting queries
-    // do not lose an attempt.
+    // If all searches failed, a service is probably down. This round stops and the next one tries again, so that the
+    // other waiting queries do not lose an attempt.
     if (outcomes.every(({ kind }) => kind === 'later')) return;
   }
 }
@@ -109,7 +110,7 @@ function unfinished(
 
 /**
  * Density and topics describe what users need, so the text that a user sent to an agent replaces the query that the
- * agent wrote. This text must be embedded; without an embedder, the vector of the rewritten query is used.
+ * agent wrote. recalld must embed this text; if no embedder is configured, it uses the vector of the rewritten query.
  */
 function asAsked(query: ClaimedQuery, { embedder }: DensityPlan): ClaimedQuery {
   const { text, originalText } = query;
@@ -135,7 +136,7 @@ async function measureBatch(
     for (const query of remaining)
       outcomes.push(await measureOne(context, plan, embedded, turn, failures, query, signal));
   };
-  // Waits for every search in progress, so that its result is recorded too.
+  // Waits until all searches in progress have ended, so that their results are recorded too.
   const ended = await Promise.allSettled(Array.from({ length: CONCURRENCY }, work));
   for (const end of ended) if (end.status === 'rejected') throw end.reason;
   if (failures.length > 0) {
@@ -214,16 +215,21 @@ async function measureOne(
 
 /** Delay before queries are admitted: during this time, sampling may still drop queries of the same minute. */
 const SAMPLING_DELAY_MS = 4 * MINUTE_MS;
-/** Maximum waiting time; queries that have not been measured by then are abandoned. */
+/** Maximum time that a query waits; after this time, it is not measured any more. */
 const MAX_WAIT_MS = 6 * HOUR_MS;
-/** Maximum time to work off the queue. If the queue is longer, sessions are not admitted. */
+/**
+ * Maximum length of the queue, as the time to work it off. While the queue is longer, some sessions are not admitted.
+ */
 const MAX_QUEUE_MS = 5 * MINUTE_MS;
-/** Maximum wait of the oldest query; a longer wait shows that the workers process less than the budget allows. */
+/**
+ * Maximum waiting time of the oldest query. A longer wait shows that the workers search fewer queries than the budget
+ * allows.
+ */
 const PATIENCE_MS = 2 * MAX_QUEUE_MS;
 
 /**
- * Decides for every pipeline how many of the newly arrived queries are admitted. If decisions are made concurrently,
- * only one of them takes effect.
+ * Decides for every pipeline how many of the newly arrived queries are admitted. If several workers decide at the same
+ * time, only one decision takes effect.
  *
  * @throws the first failure, after trying all pipelines
  */

@@ -13,7 +13,7 @@ export const densityMetrics = {
     'level',
   ]),
   recalld_repeat_density_queries: storedGauge(
-    'Number of replayed baseline queries in recalld_repeat_density (its n).',
+    'Number of replayed baseline queries from which recalld_repeat_density is computed (n).',
     ['pipeline'],
   ),
   recalld_density_sessions: storedGauge(
@@ -25,7 +25,7 @@ export const densityMetrics = {
     ['pipeline', 'reason'],
   ),
   recalld_density_admission_ratio: storedGauge(
-    'Share of sampled live queries admitted for measurement. The share is below 1 while more queries arrive than recalld can search, and for some minutes afterwards.',
+    'Share of sampled live queries admitted for measurement. Below 1 while more queries arrive than recalld can search, and for some minutes afterwards.',
     ['pipeline'],
   ),
   recalld_density_left_out_total: {

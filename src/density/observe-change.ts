@@ -29,9 +29,11 @@ import { KEPT_CHUNKS, searchCoverage, searchRateLimit } from './search-store.ts'
 /** Fingerprint fields whose change makes earlier query vectors unusable. */
 const OF_EMBEDDING: ReadonlySet<FingerprintField> = new Set(['embeddingModel', 'embeddingRevision', 'dimension']);
 
-/** Number of retained baseline queries that are searched again: enough to detect a mean change of 0.01. */
+/**
+ * Number of retained baseline queries that are searched in a new index: enough to detect a mean score change of 0.01.
+ */
 const REPEATED_SEARCHES = 300;
-/** Number of baseline queries that are searched again; more would hardly improve percentiles. */
+/** Number of baseline queries replayed for a new baseline; more would hardly improve percentiles. */
 const MAX_REPLAYED = 5_000;
 const SEED = 1;
 
@@ -47,9 +49,9 @@ export async function currentFingerprint({ db }: Context, { pipeline }: DensityP
 }
 
 /**
- * Detects changes of the index or embedder. Keeps the baseline for a new index with the same model if retained baseline
- * queries find the same chunks in it. Otherwise reopens the baseline queries for a new search (from their texts if the
- * embedding changed), and pauses monitoring until they have been searched.
+ * Detects changes of the index or embedder. If only the index is new and retained baseline queries find the same chunks
+ * in it, keeps the baseline. Otherwise reopens the baseline queries so that they are searched again (with new
+ * embeddings of their texts if the model changed), and pauses monitoring until then.
  *
  * @returns null if nothing changed; `unknown` if the store did not respond, so that coverage cannot be evaluated
  */
@@ -133,8 +135,9 @@ async function searchRetained(
 }
 
 /**
- * Returns the period of the queries to replay: the baseline period if its queries are still stored; otherwise as many
- * of the latest days as a baseline requires, or null if an incident is open.
+ * Returns the period whose queries are replayed: the baseline period if its queries are still stored; otherwise as many
+ * of the latest days as a baseline requires. Returns null if neither period has queries, or if an incident is open and
+ * the baseline queries are no longer stored.
  */
 async function replayPeriod(
   { db }: Context,
@@ -168,8 +171,8 @@ export async function probeConnectors(
 
 /**
  * Uses golden queries as a control group: they never change, so a drop in their scores is due to the store. Returns
- * true if the latest golden runs of a pipeline dropped relative to their baselines, with a 95 % CI below 0 in any
- * measure over all queries; null if no run was compared.
+ * true if any measure over all queries of the latest golden runs is below its baseline, with the 95 % CI of the
+ * difference below 0; null if no run was compared.
  */
 export function hasGoldenDropped(latest: readonly LatestRun[], pipeline: string): boolean | null {
   const compared = latest

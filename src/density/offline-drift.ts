@@ -24,7 +24,9 @@ import { readSessions, readVectors } from './vector-files.ts';
 
 export type OfflineDrift = Awaited<ReturnType<typeof compareVectorFiles>>;
 
-/** `top-1-less-mean` is the score that the daemon uses; `mean-top-k` is the mean cosine to the k nearest chunks. */
+/**
+ * `top-1-less-mean` is the score that the daemon uses; `mean-top-k` is the query's mean cosine to its k nearest chunks.
+ */
 export const scoreNames = ['top-1-less-mean', 'mean-top-k'] as const;
 
 export type ScoreChoice =
@@ -40,7 +42,8 @@ export interface OfflineDriftRequest {
   readonly sessionsPath: string | null;
   readonly score: ScoreChoice;
   /**
-   * Number of regions for percentiles; 0 or 1 for a single region, null to derive it from the size of the reference.
+   * Number of regions within which scores are ranked; 0 or 1 for a single region, null to derive the number from the
+   * number of reference queries.
    */
   readonly regions: number | null;
   /** Significance level, in (0, 0.5]. */
@@ -52,7 +55,7 @@ export interface OfflineDriftRequest {
 
 const PSI_BINS = 10;
 
-/** Number of multiplications between two checks of the abort signal; they take about half a second. */
+/** Number of multiplications between two checks of the abort signal, about half a second of work. */
 const STEPS_PER_SLICE = 1e9;
 
 /**
@@ -100,7 +103,10 @@ type CoverageRequest = Pick<OfflineDriftRequest, 'score' | 'regions' | 'alpha' |
   readonly sessions: Uint32Array;
 };
 
-/** Density of the current queries relative to the reference queries, and whether their coverage is lower. */
+/**
+ * Density of the current queries relative to the reference queries, and the verdict whether the store covers them
+ * worse.
+ */
 export async function compareCoverage(request: CoverageRequest) {
   const { chunks, reference, current, sessions, alpha, seed, signal } = request;
   const scoring = scoreFor(chunks, request.score);
@@ -119,7 +125,7 @@ export async function compareCoverage(request: CoverageRequest) {
   const ranks = rankAll(scores, located.current);
   const surprises = surprisesOf(ranks);
   const density = queryDensity(ranks, surprises, located.current, sessions);
-  if (density === null) throw new RangeError('There are no current queries.');
+  if (density === null) throw new RangeError('There are no current queries to compare.');
   await pause(signal);
   const referenceSurprises = surprisesOf(rankAll(referenceScores, located.reference));
   const excess = await excessSurprises(
@@ -273,7 +279,7 @@ function locate(
   return { reference: assignRegions(reference, regions), current: assignRegions(current, regions) };
 }
 
-/** Yields to the event loop, so that process signals are handled. */
+/** Yields to the event loop, so that the process can handle signals such as SIGINT. */
 async function pause(signal: AbortSignal): Promise<void> {
   await setImmediate();
   signal.throwIfAborted();

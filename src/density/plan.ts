@@ -4,7 +4,7 @@ import type { Embedder } from '../connectors/embedders/embedder.ts';
 import type { VectorStore } from '../connectors/stores/vector-store.ts';
 import type { Severity } from '../core/model.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
-/** How the query density of a pipeline is monitored, and with which connectors. */
+/** Settings and connectors for monitoring the query density of a pipeline. */
 import { durationMs } from '../platform/config/times.ts';
 import { densitySchema } from './config.ts';
 import { DENSITY_CHECK_NAME } from './rules/density-check.ts';

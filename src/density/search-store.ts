@@ -34,14 +34,17 @@ type SearchedCoverage =
  */
 export const KEPT_CHUNKS = 5;
 
-/** Number of requested chunks; duplicates count once. */
+/**
+ * Number of chunks requested in the first search, higher than the number of stored chunks because some may be
+ * duplicates.
+ */
 const FIRST_SEARCH = 4 * KEPT_CHUNKS;
 const SECOND_SEARCH = 16 * KEPT_CHUNKS;
 
 /**
  * Searches the store with its own index, before any rerank or fusion, for five distinct chunks. Requests four times as
- * many, or sixteen times as many if too many of the results are duplicates. Chunks are equal if their texts are equal
- * or, without texts, if their similarities are equal to the last digit.
+ * many chunks, or sixteen times as many if too many of the results are duplicates. Chunks are equal if their texts are
+ * equal or, without texts, if their similarities are equal to the last digit.
  */
 export async function searchCoverage(
   store: VectorStore,
@@ -140,22 +143,24 @@ export function searchRateLimit(
   context: Context,
   { pipeline, maxPerSecond }: DensityPlan,
 ): (signal: AbortSignal) => Promise<void> {
-  // A pipeline name contains no space, so no retriever rate limit has this name.
+  // Pipeline names contain no spaces, so this name cannot collide with that of a retriever's rate limit.
   return createSharedRate(context, `${pipeline} coverage`, () => maxPerSecond);
 }
 
 const MEASURE = 'repeat_density';
 
-/** Interval between replay rounds. Together, they replay about a hundred queries per hour. */
+/** Interval between replay rounds. All rounds of an hour together replay about a hundred queries. */
 const ROUND_MS = 5 * MINUTE_MS;
 const PER_ROUND = 9;
-/** Tolerance for a job that starts on time after a run that started late. */
+/**
+ * Tolerance for the interval: if a run started late and the next starts on time, the interval between them is shorter.
+ */
 const LATE_MS = MINUTE_MS / 2;
 
 /**
- * Replays the longest waiting baseline queries, a hundred per hour, and measures `repeat_density` from the queries
- * replayed in the last hour. Skips a pipeline that has no baseline or that had a recent round. If the store does not
- * respond, the failure is recorded with the measure, and the next round retries.
+ * Replays the baseline queries that have waited longest, about a hundred per hour, and measures `repeat_density` from
+ * the queries replayed in the last hour. Skips a pipeline that has no baseline or that had a recent round. If the store
+ * does not respond, the failure is recorded with the measure, and the next round retries.
  */
 export async function replayBaselineQueries(context: Context, plan: DensityPlan, signal: AbortSignal): Promise<void> {
   const { db, clock, logger } = context;

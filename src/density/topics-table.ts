@@ -24,7 +24,7 @@ export interface TopicSearch {
   readonly until: Date;
   readonly baselineVersion: number;
   readonly sessions: number;
-  /** States why a search was impossible; null if it was possible. */
+  /** Why topics could not be searched for; null if they could. */
   readonly lacking: 'window_tail' | 'baseline_tail' | 'baseline_sample' | null;
 }
 
@@ -37,8 +37,8 @@ const topicColumns = `id, pipeline, state, label, centroid, cause, first_seen, l
   judged_queries, relevant_share`;
 
 /**
- * True if a closed topic appears again. A topic that a user closed stays closed while earlier queries are still in the
- * search period.
+ * True if a closed topic appears again. A topic that a user closed stays closed while the search period still includes
+ * queries from before it was closed.
  */
 const isBack = `known.state = 'closed' and least(known.changed_at, known.last_seen) <= $21::timestamptz`;
 
@@ -91,9 +91,9 @@ export function topicsTable(pool: Pool, scope: Scope = null) {
 
     /**
      * Stores a search and its topics atomically. A closed topic reopens if it is found in a period that starts after it
-     * was closed or last seen. An open topic that is part of another topic is closed permanently.
+     * was closed or last seen. An open topic that is now part of another topic is closed permanently.
      *
-     * @param showed `parts` maps the id of a part to the id of the whole
+     * @param showed `parts` maps the id of a topic to the id of the topic that it is now part of
      * @param after end of the search that this one follows; null for the first search
      * @returns false, without storing anything, if another worker stored a search first
      */
@@ -147,7 +147,7 @@ export function topicsTable(pool: Pool, scope: Scope = null) {
       return rows[0] === undefined ? null : toTopic(rows[0]);
     },
 
-    /** Returns the current names of topics by id. */
+    /** Returns the current names of topics (see `topicName`), by topic id. */
     async names(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
       if (ids.length === 0) return new Map();
       const rows = await queryRows<{ id: string; label: readonly string[] }>(
@@ -249,7 +249,7 @@ async function record(
       [topic.id, topic.windowEnd, topic.sessions, topic.trafficShare, topic.excessPoints, topic.density],
     );
   }
-  // Acknowledged topics keep their state when they are found again.
+  // A topic that is now part of another one is closed only if it is open; an acknowledged topic keeps its state.
   await client.query(
     `update uncovered_topics t
         set state = 'closed', part_of = p.whole, changed_at = $3::timestamptz, note = 'Part of ' || p.whole || '.'

@@ -56,10 +56,13 @@ export async function readTraffic(
   return {
     queries,
     vectors,
-    /** Details of each query without its vector, in the order of `vectors`. */
+    /** Details of each query, without its vector, in the order of the queries. */
     covered: usable.map(({ vector: _vector, ...query }) => query),
     tally,
-    /** Number of skipped queries with different vector dimensions. */
+    /**
+     * Number of queries skipped because of the dimension of their vectors, which must be that of the store or, if it is
+     * unknown, of the first query vector.
+     */
     otherDimension: read.length - usable.length,
   };
 }
@@ -73,7 +76,7 @@ export function timeOf(ms: number | null): Date | null {
   return ms === null ? null : new Date(ms);
 }
 
-/** Creates a matrix in shared memory, so that worker threads need no copy. */
+/** Creates a matrix in shared memory, so that it need not be copied for worker threads. */
 function sharedMatrix(rows: readonly Float32Array[], columns: number): Matrix {
   const data = new Float32Array(new SharedArrayBuffer(rows.length * columns * Float32Array.BYTES_PER_ELEMENT));
   for (const [index, vector] of rows.entries()) data.set(vector, index * columns);

@@ -38,7 +38,7 @@ function locateNpyHeader(
 
 const TRUNCATED = 'is truncated; copy or save it again';
 
-/** Parses the header, a Python dictionary literal. A problem completes the sentence `FILE ...`. */
+/** Parses the header, a Python dictionary literal. A returned problem is worded to complete the sentence `FILE ...`. */
 function parseNpyHeader(text: string) {
   const descr = /['"]descr['"]\s*:\s*(?:['"]([^'"]*)['"]|(\[.*\])\s*,\s*['"]fortran_order)/s.exec(text);
   const order = /['"]fortran_order['"]\s*:\s*(True|False)/.exec(text)?.[1];
@@ -67,7 +67,7 @@ function typeOf(descr: string) {
   return width === undefined ? null : { width: Number(width) as 2 | 4 | 8, isLittleEndian: order === '<' };
 }
 
-/** How to convert an unsupported number type. Each fix was tested on a file of this type. */
+/** How to convert an unsupported number type. Each conversion was tested with a file of the type. */
 function otherType(descr: string): string {
   if (descr.endsWith('O')) {
     return `contains Python objects; ${saveAs('numpy.stack([numpy.asarray(row, "float32") for row in array])', ', allow_pickle=True')}`;
@@ -218,7 +218,7 @@ export async function readVectors(path: string): Promise<Matrix> {
   return fromNpy ?? (await readVectorLines(path));
 }
 
-/** Returns null if the file is not a .npy file. Does not open pipes, because they cannot be read twice. */
+/** Returns null if the file is not a .npy file. Reads nothing from a pipe, because a pipe cannot be read twice. */
 async function readIfNpy(path: string): Promise<Matrix | null> {
   try {
     const file = await open(path);
@@ -332,7 +332,8 @@ function numbers(count: number): string {
 }
 
 /**
- * Reads the session of each row in a vector file, one name per line. Sessions are numbered from 0 by their first row.
+ * Reads the session of each row in a vector file, one name per line. Sessions are numbered from 0 in the order of their
+ * first rows.
  *
  * @throws RecalldError `file_unreadable`; `file_malformed` for an empty line before the last name
  */

@@ -32,7 +32,7 @@ export interface NextState {
   readonly at: Date;
 }
 
-/** Retention of windows. Windows are pooled over at most a week; older windows are kept for reference. */
+/** Retention of windows. Densities use windows of at most a week; older windows are kept for reference. */
 const KEPT_MS = 30 * DAY_MS;
 
 export function watchTable(pool: Pool) {
@@ -88,7 +88,10 @@ export function watchTable(pool: Pool) {
 
 export type WatchTable = ReturnType<typeof watchTable>;
 
-/** The state row is written first. A second worker waits for this row, then sees that the revision has advanced. */
+/**
+ * The state row is written first. A second worker waits for the lock on this row and then sees that the revision has
+ * advanced.
+ */
 async function advance(client: PoolClient, step: NextState): Promise<boolean> {
   const { pipeline, revision, state, windows, events, acts = [], at } = step;
   const { rowCount } = await client.query(

@@ -14,17 +14,20 @@ const EXPLAINED = 3;
 const EXPLAINED_TOPICS = 10;
 /** Maximum number of explained queries per report. */
 export const MAX_COMPLAINTS_EXPLAINED = EXPLAINED * EXPLAINED_TOPICS;
-/** Assumed k if the service did not report the number of requested documents. */
+/** Number of requested documents (k) to assume if the service did not report it. */
 const USUAL_K = 10;
 
 export type ComplaintsReport = Awaited<ReturnType<typeof readComplaints>>;
 
-/** A topic, with explanations of why its queries missed liked documents; null if explanations were not requested. */
+/**
+ * A topic with explanations of why its queries did not return liked documents. The explanations are null if they were
+ * not requested.
+ */
 export type ExplainedComplaint = ComplaintsReport['topics'][number];
 
 /**
  * @param days number of days of live queries
- * @param filters fields that the retriever filters by; null to skip explanations
+ * @param filters configured fields that the retriever filters by; null to skip explanations
  */
 export async function readComplaints(
   context: Context,
@@ -54,7 +57,10 @@ export function readComplaintsInTime(context: Context, name: string, days: numbe
   return readComplaints(context, pipeline, days, filters, AbortSignal.timeout(TIMEOUT_MS));
 }
 
-/** Returns queries of the topic with the documents that they missed and that users with similar queries liked. */
+/**
+ * Returns queries of the topic, each with the documents that users with similar queries liked and that it did not
+ * return.
+ */
 function missedOf({ shown, liked }: NamedComplaint): MissedQuestion[] {
   return shown
     .flatMap(({ text, tags, topK, documentIds }): MissedQuestion[] => {
@@ -101,9 +107,9 @@ export function complaintsJson({ pipeline, days, found, topics }: ComplaintsRepo
   };
 }
 
-/** Explains why there are no results; null if there are results. */
+/** Explains why topics could not be searched for; null if there was enough data. */
 export function lackingSentence({ found, days }: ComplaintsReport): string | null {
   if (found.kind === 'topics') return null;
   const whose = found.of === 'negative' ? 'with negative feedback' : 'without negative feedback';
-  return `Not enough data: ${found.have} sessions ${whose} and with a vector in ${days} days; at least ${found.need} are required.`;
+  return `Not enough data: ${found.have} sessions ${whose} and a query vector in ${days} days; at least ${found.need} are required.`;
 }

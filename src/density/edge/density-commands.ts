@@ -51,7 +51,11 @@ function complaintsCommand(signal: AbortSignal): CommandUnknownOpts {
   )
     .requiredOption('--pipeline <name>', 'configured pipeline')
     .option('--days <n>', 'number of days of live queries', parseCount, 14)
-    .option('--why', 'explain why queries of a topic missed documents that users with similar queries liked', false)
+    .option(
+      '--why',
+      'explain why queries of a topic did not return documents that users with similar queries liked',
+      false,
+    )
     .action((options: ComplaintOptions) => complaints(commandSettings(options.config, signal), options));
 }
 
@@ -95,7 +99,7 @@ export function densityCommand(command: Command, signal: AbortSignal): CommandUn
       'recalld density rebaseline --pipeline support-docs --since 2026-11-20T00:00:00Z --reason "the old product line was removed"',
     )
       .requiredOption('--pipeline <name>', 'configured pipeline')
-      .option('--reason <text>', 'reason, shown with the event')
+      .option('--reason <text>', 'reason for the new baseline, shown with its event')
       .option('--since <time>', 'ignore traffic from before this time (default: use the latest traffic)', parseTime)
       .action(async ({ config, json, ...options }: ConfiguredOptions & Partial<RebaselineRequest>) => {
         const { pipeline = '', reason = null, since = null } = options;

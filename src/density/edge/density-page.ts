@@ -116,7 +116,7 @@ function coverageChart(
   });
 }
 
-/** Statistics for experts: the alert statistic, which determines the verdict, and descriptive statistics. */
+/** Statistics for experts: the statistic that determines whether alerts fire, and descriptive statistics. */
 function details(data: DensityPageData): Content {
   const { density, distributions, currentQueries } = data;
   return [
@@ -164,7 +164,7 @@ export function densityContent(density: DensityAnswer): Content {
         'number',
       ],
       ['Sessions', ([, { latest, no_data: gap }]) => gap === null && latest?.sessions, 'number'],
-      ['Until (UTC)', ([, { latest }]) => latest !== null && time(new Date(latest.window_end))],
+      ['Window end (UTC)', ([, { latest }]) => latest !== null && time(new Date(latest.window_end))],
     ]),
     events(density),
   );
@@ -177,7 +177,7 @@ function outgrownText(pipeline: string): string {
 function events({ events: all }: DensityAnswer): Content {
   if (all.length === 0) return lead('None so far.');
   return eventTable(
-    'Alerts and new baselines, newest first',
+    'Density alerts and new baselines, newest first',
     all.map(({ occurred_at, ...event }) => ({ ...event, occurredAt: new Date(occurred_at) })),
   );
 }

@@ -28,8 +28,8 @@ interface DriftOptions {
 }
 
 /**
- * Command `recalld drift`: compares three vector files without a database. Reports whether current queries are covered
- * more poorly than reference queries, and sets exit code 1 if so.
+ * Command `recalld drift`: compares three vector files without a database. Reports whether the store covers current
+ * queries worse than reference queries, and sets exit code 1 if so.
  *
  * The action throws RecalldError: `usage` for the command line, `file_unreadable` and `file_malformed` for the files,
  * `interrupted`.
@@ -54,14 +54,17 @@ export function driftCommand(
         .choices(scoreNames)
         .default(scoreNames[0]),
     )
-    .option('--k <number>', 'for mean-top-k: number of nearest chunks whose mean cosine is the score (default: 5)')
+    .option(
+      '--k <number>',
+      'for --score mean-top-k: number of nearest chunks whose mean cosine is the score (default: 5)',
+    )
     .option(
       '--regions <number>',
       'number of groups of similar reference queries within which scores are ranked; 0 = one group ' +
         '(default: reference queries / 300, at most 32, 1 below 600)',
     )
     .option('--alpha <level>', 'false positive rate of "worse_covered"', '0.05')
-    .option('--seed <number>', 'seed for regions, subsamples and permutations', '1')
+    .option('--seed <number>', 'random seed for regions, subsamples and permutations', '1')
     .option('--json', 'print one JSON document')
     .addHelpText('after', HELP)
     .action(async (options: DriftOptions) => {
@@ -101,7 +104,7 @@ Scores, by exact search among distinct chunks (equal vectors count once):
   mean-top-k       mean cosine to the k nearest chunks
 
 Query density ranks each current score among the reference scores of its region: 1 = as well covered as the reference,
-lower = worse. A query is uncovered if its score is among the lowest 5 % there. Each session has equal weight.
+lower = worse. A query is uncovered if its score is among the lowest 5 % of its region. Each session has equal weight.
 
 The density against similar reference queries compares each query with the five most similar reference queries, so a topic
 that becomes more frequent does not change it. It is more sensitive to new, uncovered queries. It uses at most 10000
@@ -109,10 +112,12 @@ reference queries.
 
 Verdict: "worse_covered" (exit code 1) if the one-sided upper limit of the query density, or of the density against
 similar reference queries, is below 0.95. Each limit uses half of alpha and accounts for the sampling noise of both
-files. Otherwise "not_worse" (exit code 0). Test a window only once: repeating the test every hour causes false alarms.
+files. Otherwise "not_worse" (exit code 0). Test each period only once: if you repeat the test every hour, false
+positives accumulate.
 
-The other measures are descriptive. MMD uses gamma = 1 / median squared distance of the pooled queries; its p-value comes
-from 199 permutations with gamma and 6 gamma. MMD and energy distance use a random sample of at most 2000 queries per file.
+The other measures do not affect the verdict. MMD uses gamma = 1 / median squared distance of the pooled queries; its
+p-value comes from 199 permutations with gamma and 6 gamma. MMD and energy distance use a random sample of at most
+2000 queries per file.
 
 Example:
   recalld drift --store chunks.npy --reference last-month.npy --current today.npy --json
@@ -122,7 +127,7 @@ function scoreOf({ score: name, k }: DriftOptions): ScoreChoice {
   const neighbours = wholeNumber('--k', k ?? '5', 1);
   if (name === 'mean-top-k') return { name, k: neighbours };
   if (k !== undefined)
-    throw new RecalldError('usage', '--k requires --score mean-top-k. Remove --k, or set that score.');
+    throw new RecalldError('usage', '--k requires --score mean-top-k. Remove --k, or add --score mean-top-k.');
   return { name };
 }
 
@@ -244,10 +249,10 @@ function notes(drift: OfflineDrift, { score, seed }: OfflineDriftRequest): strin
     );
   }
   if (density.sessions < MIN_SESSIONS) {
-    lines.push(`With fewer than ${MIN_SESSIONS} sessions, only a large loss of coverage can be detected.`);
+    lines.push(`With fewer than ${MIN_SESSIONS} current sessions, only a large loss of coverage can be detected.`);
   }
   lines.push(
-    'The vector measures show whether the queries changed. Such a change is not necessarily a loss of coverage.',
+    'MMD, energy distance and centroid distances show whether the queries changed, which is not necessarily a loss of coverage.',
   );
   return lines;
 }

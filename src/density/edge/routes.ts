@@ -112,7 +112,7 @@ const complaintsQuery = z.strictObject({
     .enum(['true', 'false'])
     .default('false')
     .describe(
-      'Explain why queries of a topic missed documents that users with similar queries liked. The request takes up to a minute and requires scope admin.',
+      'Explain why queries of a topic did not return documents that users with similar queries liked. The request takes up to a minute and requires scope admin.',
     ),
 });
 
@@ -130,7 +130,7 @@ const reportSchema = z.object({
   lacking: z
     .object({ of: z.enum(['negative', 'others']), have: z.int(), need: z.int() })
     .nullable()
-    .describe('Describes which data is insufficient; null if there is enough data.'),
+    .describe('Which sessions are too few, how many there are and how many are needed; null if there is enough data.'),
   topics: z.array(
     z.object({
       label: z.array(z.string()),
@@ -172,7 +172,7 @@ export const complaintEndpoints: readonly Endpoint[] = [
     path: '/v1/complaint-topics',
     tag: 'density',
     summary:
-      'Topics that are more frequent in sessions with negative feedback, and why their queries missed documents that other users liked.',
+      'Topics that are more frequent in sessions with negative feedback, and why their queries did not return documents that other users liked.',
     scope: 'read',
     pipelines: 'named',
     query: complaintsQuery,
@@ -190,7 +190,7 @@ export function addComplaints(
     const { pipeline, days, why } = parseRequest(request.query, complaintsQuery, 'query');
     const context = contextOf(request);
     if (why === 'true') {
-      // Explanations send queries to the retriever and the store.
+      // Explanations require the admin scope because they send queries to the retriever and the store.
       assertCallerMay('admin', request, '`why=true` needs');
       context.explainBudget.spend(personOf(request), MAX_COMPLAINTS_EXPLAINED);
     }

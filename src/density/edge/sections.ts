@@ -111,7 +111,7 @@ export function topicContent({ topic, windows, texts }: ReportedTopic, showsText
   return { kind: 'group', style: 'topic', label: name, content };
 }
 
-/** Outline of a document about the topic, to copy; null if texts must not be shown. */
+/** Outline of a new document about the topic, for the user to copy; null if there is no query text to show. */
 function draft(name: string, { nearest }: UncoveredTopic, examples: readonly string[]): Content {
   if (examples.length === 0) return null;
   const related = nearest.slice(0, MAX_EXAMPLES).map(([id]) => `- ${id}`);
@@ -124,7 +124,7 @@ function draft(name: string, { nearest }: UncoveredTopic, examples: readonly str
       ? []
       : ['', 'Related chunks in the store that do not answer these questions:', ...related]),
   ];
-  return more('Draft of what to write', { kind: 'lines', text: lines.join('\n') });
+  return more('Outline of a document to write', { kind: 'lines', text: lines.join('\n') });
 }
 
 function optional(sentence: string | null): Content {
@@ -195,7 +195,7 @@ export function densityPart({ density }: WeeklyReport, marks: readonly TrendMark
   );
 }
 
-/** @param report null if it was not requested */
+/** @param report null if the user has not requested the search */
 export function complaintsSection(report: ComplaintsReport | null, showsText: boolean): Section {
   return section(
     'complaints',
@@ -205,7 +205,7 @@ export function complaintsSection(report: ComplaintsReport | null, showsText: bo
       ? ask(
           'complaints',
           'Find topics',
-          'Clusters the sampled queries of two weeks, and finds out why the retriever did not return documents that other users liked.',
+          'Clusters the sampled queries of the last two weeks, and finds out why the retriever did not return documents that other users liked.',
         )
       : found(report, showsText),
   );
@@ -214,8 +214,9 @@ export function complaintsSection(report: ComplaintsReport | null, showsText: bo
 function found(report: ComplaintsReport, showsText: boolean): Content {
   const { found: compared, topics, days } = report;
   if (compared.kind === 'insufficient_data') return empty(lackingSentence(report) ?? '');
-  const sessions = `${plural(compared.negative, 'session')} with negative feedback and ${count(compared.others)} without, of ${days} days`;
-  if (topics.length === 0) return empty(`${sessions}: no difference in topics.`);
+  const sessions = `${plural(compared.negative, 'session')} with negative feedback and ${count(compared.others)} without, in the last ${days} days`;
+  if (topics.length === 0)
+    return empty(`${sessions}: no topic is significantly more frequent in sessions with negative feedback.`);
   return [
     lead(`${sessions}.`),
     list(
@@ -237,7 +238,7 @@ function complaint({ topic, why }: ExplainedComplaint, showsText: boolean): Cont
   const unanswered =
     failed + answeredEmpty === 0
       ? ''
-      : ` Of its ${plural(members.length, 'query', 'queries')}, ${failed} failed and ${answeredEmpty} returned nothing.`;
+      : ` Of its ${plural(members.length, 'query', 'queries')}, ${failed} failed and ${answeredEmpty} returned no documents.`;
   const content = [
     group('topic-head', heading(3, verbatim(name))),
     paragraph(
@@ -264,7 +265,7 @@ function complaint({ topic, why }: ExplainedComplaint, showsText: boolean): Cont
             ...countsOf(why).map(([words, times]) => [`${words} `, quiet(plural(times, 'time'))]),
             ...why.map((one) => [code(one.document), `: ${verdictWords(one)}. ${one.evidence[0] ?? ''}`]),
           ],
-          'The documents were returned for these examples.',
+          'These example queries returned the documents.',
         ),
     ),
   ];

@@ -15,21 +15,21 @@ import type { SessionScores } from './sessions.ts';
 
 export type AlertLevel = 'page' | 'ticket';
 
-/** Lowest densities that do not fire an alert. */
+/** Density thresholds: an alert fires only if a density is confirmed to be below its threshold. */
 export const DENSITY_THRESHOLDS: Readonly<Record<AlertLevel, { readonly global: number; readonly region: number }>> = {
   page: { global: 0.95, region: 0.4 },
   ticket: { global: 0.97, region: 0.5 },
 };
 
-/** Allows `count` false pages per `periodMs`. */
+/** Number of false pages that are accepted per period. */
 export interface FalsePageBudget {
   readonly count: number;
   readonly periodMs: number;
 }
 
 /**
- * E-value at which an alert fires: the number of windows per accepted false page, times the number of monitors that
- * share the budget. For one false page per year, hourly windows and one monitor: 8,760.
+ * Minimum e-value of an alert: the number of windows per accepted false page, times the number of monitors that share
+ * the budget. For one false page per year, hourly windows and one monitor: 8,760.
  */
 export function alertThreshold(budget: FalsePageBudget, windowMs: number, monitors: number): number {
   return (budget.periodMs / windowMs / budget.count) * monitors;
@@ -46,7 +46,7 @@ export type AlertPolicy = ReturnType<typeof alertPolicy>;
 /**
  * Policy of an alert level.
  *
- * @param threshold e-value at which the alert fires (see `alertThreshold`)
+ * @param threshold minimum e-value of an alert (see `alertThreshold`)
  */
 export function alertPolicy(baseline: Parameters<typeof detectorsOf>[0], level: AlertLevel, threshold: number) {
   const floors = DENSITY_THRESHOLDS[level];
@@ -54,7 +54,7 @@ export function alertPolicy(baseline: Parameters<typeof detectorsOf>[0], level: 
 }
 
 // The density alert of one level as a state machine. A step maps a closed window and a state to an event and the next
-// state. A step has no clock; its time is the end of the window. An alert is frozen by not stepping it.
+// state. A step reads no clock; its time is the end of the window. To freeze an alert, the caller omits its steps.
 
 /** State of the alert, stored as JSON. */
 export interface AlertState {
@@ -62,7 +62,8 @@ export interface AlertState {
   /** End of the last closed window. */
   readonly closedMs: number;
   /**
-   * End of the last window after which each detector's e-value was below 1. Densities are measured from this time on.
+   * For each detector, the end of the last window after which its e-value was below 1. The density that confirms an
+   * alert covers the time since then.
    */
   readonly calmMs: { readonly global: number; readonly regions: readonly number[] };
   readonly silentUntilMs: number | null;
@@ -87,17 +88,18 @@ export type AlertEvent =
       readonly kind: 'raised';
       /** Scope whose density is confirmed to be below the threshold. */
       readonly scope: Scope;
-      /** Scope with the largest contribution to the e-value. */
+      /** Scope that contributes most to the combined e-value. */
       readonly leading: Scope;
       readonly size: PooledDensity;
-      /** True if the incident was already open. */
+      /** True if the alert fired again while its incident was still open. */
       readonly renewed: boolean;
     }
   | { readonly kind: 'resolved'; readonly scope: Scope; readonly size: PooledDensity };
 
 /**
- * `calm`: the e-value is below its threshold. `unconfirmed`: the e-value is above its threshold, but the density is not
- * yet confirmed to be below its threshold. `silent`: within a day after an alert, when no tests run.
+ * `calm`: the combined e-value is below its threshold. `unconfirmed`: the e-value has reached its threshold, but no
+ * density is confirmed to be below the density threshold. `silent`: the alert fired less than a day ago, so no tests
+ * run.
  */
 type AlertStatus =
   | { readonly kind: 'calm' | 'silent' | 'raised' }
@@ -114,25 +116,28 @@ export interface AlertStep {
   readonly status: AlertStatus;
   /** Combined e-value relative to the threshold; finite. At 1 or more, the alert fires once the density confirms it. */
   readonly evidenceRatio: number;
-  /** Scope with the largest contribution to the e-value. */
+  /** Scope that contributes most to the combined e-value. */
   readonly leading: Scope;
 }
 
 const SILENCE_MS = DAY_MS;
-/** Longest period of a density, which is also the history that a step needs. */
+/** Longest period that a density covers; a step needs the windows of this period. */
 export const MAX_POOL_MS = 7 * DAY_MS;
 const MIN_RESOLVE_MS = DAY_MS;
 /** An early resolution needs at least this much time and this many sessions. */
 const MIN_EARLY_MS = 2 * HOUR_MS;
 const MIN_EARLY_SESSIONS = 100;
-/** Confidence of the interval of an early resolution: there is one for each window and each start of a period. */
+/**
+ * Confidence level of the intervals that can resolve an alert early. It is high because there is one interval for each
+ * window and each start of a period.
+ */
 const EARLY_CONFIDENCE = 0.999;
 /** An alert that fires again within this time after its resolution counts as returned. */
 const RETURN_MS = 2 * DAY_MS;
 /** Maximum logarithm; e^700 is near the largest double. */
 const MAX_LOG = 700;
 
-/** @param nowMs end of the last window that is not tested */
+/** @param nowMs end of the last window before the first tested window */
 export function newAlert({ detectors }: AlertPolicy, nowMs: number): AlertState {
   return {
     detectors: newCombinedDetector(detectors),
@@ -150,11 +155,12 @@ export function newAlert({ detectors }: AlertPolicy, nowMs: number): AlertState 
  * The alert fires if the combined e-value reaches its threshold and the 95 % upper bound of a density is below the
  * density threshold. The density covers the time since the detector was last calm (at least 200 sessions, at most 7
  * days), of all traffic or of the leading region. A day without tests follows, so that a drop that has been fixed does
- * not fire again; then the test starts over. `resolution` ends an open incident, and the silence with it.
+ * not fire again; then the test starts over. A recovery (see `resolution`) ends an open incident and the time without
+ * tests.
  *
  * @param scores of the sessions in the window
  * @param history totals of the windows of the last 7 days in order; the closed window is last
- * @throws RangeError for a window that was tested before: repeat a step from the state before it
+ * @throws RangeError for a window that was tested before; to repeat a step, pass the state before it
  */
 export function stepAlert(
   policy: AlertPolicy,
@@ -253,8 +259,9 @@ function sizeSinceCalm(
 }
 
 /**
- * Either of two periods resolves the alert: a day whose density is above the threshold, with a lower bound above the
- * upper bound at firing; or, unless the alert has returned, a few hours that show this with more certainty.
+ * The alert is resolved if the density of a day is above the threshold and its lower bound is above the upper bound at
+ * the time when the alert fired. Unless the alert has returned, a few hours are enough if their density shows a
+ * recovery with more certainty.
  */
 function resolution(
   policy: AlertPolicy,
@@ -265,7 +272,10 @@ function resolution(
   if (incident === null) return null;
   const { scope, raisedHigh, hasReturned } = incident;
   const floor = floorOf(policy, scope);
-  /** Densities of the periods of `minMs` to `maxMs` that end now and start after the alert, shortest period first. */
+  /**
+   * Densities of the periods that end now, started after the alert and are `minMs` to `maxMs` long; shortest period
+   * first.
+   */
   function* sizes(minMs: number, maxMs: number, confidence: number): Generator<PooledDensity> {
     for (const { startMs } of history.toReversed()) {
       if (startMs < Math.max(incident?.raisedMs ?? 0, nowMs - maxMs)) return;
@@ -274,16 +284,18 @@ function resolution(
       if (size !== null) yield size;
     }
   }
-  // A small region may have too few sessions in a day. In that case, earlier windows are added as needed, back to the
-  // alert. A lower bound above the threshold would rarely be reached on a healthy small site: 1,200 sessions per day
-  // determine a density to within 5 %, and a ticket's threshold is 3 % below the healthy value.
+  // A small region may have too few sessions in a day. In that case, the period is extended to earlier windows, at most
+  // back to the alert. The lower bound is not compared with the threshold, because a healthy small site would rarely
+  // exceed it: 1,200 sessions per day determine a density to within 5 %, and a ticket's threshold is 3 % below the
+  // healthy value.
   for (const size of sizes(MIN_RESOLVE_MS, MAX_POOL_MS, CONFIDENCE)) {
     if (size.sessions < MIN_SESSIONS) continue;
     if (size.density > floor && size.low > raisedHigh) return { kind: 'resolved', scope, size };
     break;
   }
   if (hasReturned) return null;
-  // Nearer to the threshold than to the level at which the alert fired, so that half a fix does not pass for a fix.
+  // This level is nearer to the threshold than to the density at which the alert fired, so that a partial fix does not
+  // resolve the alert.
   const healthy = raisedHigh ** (1 / 3) * floor ** (2 / 3);
   for (const { sessions, density, low, startMs } of sizes(MIN_EARLY_MS, MIN_RESOLVE_MS, EARLY_CONFIDENCE)) {
     if (sessions < MIN_EARLY_SESSIONS || density <= floor || low <= healthy) continue;

@@ -79,8 +79,8 @@ export function overdispersion(
 }
 
 /**
- * Upper bound of the true mean of x in the baseline: max(0.99, mean) + z sqrt(phi variance / sessions). Through this
- * bound, the detectors account for the uncertainty of the baseline.
+ * Upper bound of the true mean of x in the baseline: max(0.99, mean) + z sqrt(phi variance / sessions). The detectors
+ * use this bound to account for the uncertainty of the baseline.
  *
  * @param pooled mean and variance of the session means of x over the whole baseline
  */
@@ -112,7 +112,9 @@ export interface Regions {
 const MAX_REGIONS = 32;
 /** Minimum number of baseline queries per region. With fewer queries, the region would have no tail. */
 const QUERIES_PER_REGION = 300;
-/** Rows used to fit the centroids; more rows would change little and take proportionally longer. */
+/**
+ * Maximum number of rows to which centroids are fitted; more rows would change little and take proportionally longer.
+ */
 const MAX_FITTED_ROWS = 20_000;
 const ITERATIONS = 20;
 const STARTS = 2;

@@ -35,18 +35,21 @@ export interface BaselineSettings {
 /** Queries at or below this percentile form the tail, which is searched for uncovered topics. */
 const TAIL_PERCENTILE = 0.1;
 
-/** True if a query is in the tail. If its tied ranks span the limit, the larger share of them decides. */
+/**
+ * True if a query is in the tail. If its tied ranks span the percentile limit, it is in the tail if at least half of
+ * them are below the limit.
+ */
 export function isInTail(ranks: TiedRanks): boolean {
   return tailShare(ranks, TAIL_PERCENTILE) >= 0.5;
 }
 
 /**
  * Builds the baseline of a period: its regions, scores and spread. In a period of two weeks or more, only whole weeks
- * count. Equal queries and settings produce equal baselines, in any order.
+ * count. Equal queries and settings produce equal baselines, whatever the order of the queries.
  *
  * @param vectors matrix whose rows the queries refer to
- * @returns `insufficient_data` if the period has no queries, or has queries only in every other block of hours, so that
- * there is nothing to compare them with
+ * @returns `insufficient_data` if the period has no queries, or has queries only in every other block of eight hours,
+ *   so that there are no other queries to rank them among
  */
 export function buildBaseline(queries: readonly ScoredQuery[], vectors: Matrix, settings: BaselineSettings) {
   const period = wholeWeeks(settings.period);
@@ -92,7 +95,7 @@ export function buildBaseline(queries: readonly ScoredQuery[], vectors: Matrix, 
         const query = measured[index];
         const rank = ranks[index];
         if (query === undefined || query.row === null || rank === undefined || !isInTail(rank)) return [];
-        // Identifies the session within its window.
+        // Name of the session, unique within its window.
         const session = `${startMs}/${sessions[i]}`;
         return [{ id: query.id, row: query.row, session, surprise: surprises[index] ?? 0 }];
       }),
@@ -110,7 +113,9 @@ function regionsOf(queries: readonly MeasuredQuery[], vectors: Matrix, seed: num
   return findRegions(selectRows(vectors, rows), seed);
 }
 
-/** Alerts that a baseline supports. `page`: both alert levels. `provisional`: only tickets. `insufficient`: none. */
+/**
+ * Alert levels that a baseline supports. `page`: both alert levels. `provisional`: only tickets. `insufficient`: none.
+ */
 export type BaselineGrade = 'page' | 'provisional' | 'insufficient';
 
 export interface BaselineNeeds {
@@ -163,14 +168,14 @@ interface DatedScore {
 
 /**
  * Length of a block: a third of a day. With an odd number of blocks per day, each hour of the day alternates between
- * odd and even blocks, so that no hour is compared only with itself.
+ * odd and even blocks, so that queries are never compared only with queries of the same hour.
  */
 const BLOCK_MS = 8 * HOUR_MS;
 
 /**
  * Cross-fitted ranks of the baseline queries: queries in odd blocks of eight hours are ranked among the scores of even
- * blocks, and vice versa. Comparing a query with itself or with its own hour would make the baseline look better
- * covered than live traffic can be.
+ * blocks, and vice versa. If a query were ranked among scores that include its own or those of the same hour, the
+ * baseline would look better covered than live traffic can be.
  *
  * @returns ranks in query order; null if all queries are in odd blocks or all are in even blocks
  */
@@ -232,7 +237,10 @@ function sessionCount(windows: ReturnType<typeof baselineWindows>): number {
   return sessions.size;
 }
 
-/** Share of the session weights by region. Queries without a region count in the total. */
+/**
+ * Share of the session weights by region. The total includes queries without a region, so the shares may sum to less
+ * than 1.
+ */
 function regionShares(windows: ReturnType<typeof baselineWindows>, regions: Int32Array, regionCount: number): number[] {
   const sums = Array.from({ length: regionCount }, () => 0);
   let total = 0;

@@ -6,20 +6,22 @@ import { meanSimilarities, nearestNeighbours } from '../../math/vector/nearest-n
 import type { CanaryVerdict } from './measurement-change.ts';
 
 /**
- * `embedding_changed`: another model, so densities before and after are not comparable. `content_gap`: users ask for
- * content that the store never had. `lost_content`: the store or the index lost content. `topic_mix`: other topics, all
- * of them covered; no action needed. `steady`: no change.
+ * `embedding_changed`: the embedding model changed, so densities before and after are not comparable. `content_gap`:
+ * users ask for content that the store never had. `lost_content`: the store or the index lost content. `topic_mix`:
+ * users ask about other topics, and the store covers all of them; no action needed. `steady`: no change.
  */
 export type CoverageCause = 'embedding_changed' | 'content_gap' | 'lost_content' | 'topic_mix' | 'steady';
 
-/** `high`: all signs agree. `medium`: most signs agree. `low`: the decisive signs are unknown or contradictory. */
+/**
+ * `high`: all signs agree. `medium`: most signs agree. `low`: the decisive signs are unknown or contradict each other.
+ */
 type ReadingConfidence = 'high' | 'medium' | 'low';
 
 export interface CauseReading {
   readonly cause: CoverageCause;
   /** Confidence in the cause; null if there was no drop to explain. */
   readonly confidence: ReadingConfidence | null;
-  /** True if the golden queries, which never change, confirm the cause; null if they are not conclusive. */
+  /** True if the scores of golden queries, which never change, confirm the cause; null if they are inconclusive. */
   readonly confirmed: boolean | null;
 }
 
@@ -29,12 +31,12 @@ export interface CauseReading {
  * content gap.
  *
  * Unchanged traffic means lost content, unless golden scores are unchanged and no chunk is known to be missing. In that
- * case the store works as before, and the poorly covered queries are new queries similar to old ones, which the traffic
- * test cannot distinguish. This is also a content gap, with low confidence. Changed traffic at steady density is a
- * change of the topic mix.
+ * case the store works as before, and the poorly covered queries are probably new, but too similar to earlier queries
+ * for the traffic test. This is also a content gap, with low confidence. Changed traffic at steady density is a change
+ * of the topic mix.
  */
 export function readCause(signs: {
-  /** True if the upper bound of the density is below the threshold. */
+  /** True if the upper bound of the density is below the density threshold. */
   readonly densityDropped: boolean;
   /** True if a test between baseline and live queries shows that the queries changed. */
   readonly trafficChanged: boolean;
@@ -104,8 +106,8 @@ export function novelBelow(baseline: Matrix): number | null {
     const own = similarities.subarray(row * k, (row + 1) * k);
     const itself = indices.subarray(row * k, (row + 1) * k).indexOf(row);
     const sum = own.reduce((total, similarity) => total + similarity, 0);
-    // If a query has many duplicates, the search may return only duplicates; one of them then takes the place of the
-    // query.
+    // If a query has many duplicates, the search may return only duplicates and not the query. One duplicate is then
+    // excluded in its place.
     return (sum - (own[Math.max(0, itself)] ?? 0)) / NEIGHBOURS;
   }).toSorted();
   return values[Math.floor(NOVEL_SHARE * values.length)] ?? null;
@@ -115,10 +117,10 @@ export type Novelty = ReturnType<typeof noveltyOf>;
 
 /**
  * Tests whether uncovered queries are new. If the store never had the content, queries are both uncovered and novel. If
- * content was lost, old queries become uncovered. Queries that are new only because of other times or other users are
- * about topics that the store covers.
+ * content was lost, old queries become uncovered. Queries that are new only because they come from other hours or other
+ * users are covered.
  *
- * @param values familiarity of one query per session, at least one
+ * @param values familiarity of one query per session; at least one value
  * @param uncoveredExcess share of traffic uncovered beyond the baseline, see `UncoveredShare`
  */
 export function noveltyOf(values: ArrayLike<number>, threshold: number, uncoveredExcess: number) {

@@ -20,13 +20,17 @@ export interface RatedQuery {
 
 const CONFIDENCE = 0.95;
 const SIGNIFICANCE = 0.01;
-/** Tested numbers of clusters. Too many clusters split frequent topics; too few hide rare topics. */
+/**
+ * Tested numbers of clusters. With too many clusters, frequent topics are split; with too few, rare topics are hidden.
+ */
 const granularities = [16, 8, 4] as const;
 
 /**
  * Clusters queries with and without negative feedback together, without using the feedback. Returns the clusters that
  * have a larger share of the sessions with negative feedback than of the other sessions (see `tailClusters`, also used
- * for uncovered topics) and do not mix several subjects. Tests with 16, 8 and 4 clusters, each at a third of the significance level, and uses the clearest result. The result does not depend on the order of the queries.
+ * for uncovered topics) and whose queries share one subject. Tests with 16, 8 and 4 clusters, each at a third of the
+ * significance level, and returns the result with the smallest p-value. The result does not depend on the order of the
+ * queries.
  *
  * @param queries one per row of `vectors`
  */
@@ -75,7 +79,10 @@ export function complaintTopics(queries: readonly RatedQuery[], vectors: Matrix,
         othersShare: cluster.baselineShare,
         /** p-value, adjusted for all tested clusters. */
         adjustedP: Math.min(1, granularities.length * cluster.adjustedP),
-        /** For each day with negative feedback: the number of sessions with it, in total and in the topic. */
+        /**
+         * For each day with negative feedback: the number of sessions with negative feedback, in total and in the
+         * topic.
+         */
         days: daysOf(negative, members),
       },
     ];

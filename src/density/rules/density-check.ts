@@ -11,15 +11,15 @@ import type { BaselineProgress, DensityState, WatchingPhase } from './watch-stat
 /** Default name of the check. */
 export const DENSITY_CHECK_NAME = 'density drift';
 
-/** Threshold of the check: the e-value ratio at which an alert fires. */
+/** Threshold of the check: the ratio between the e-value and its alert threshold, which is 1 when an alert fires. */
 export const DENSITY_CHECK_THRESHOLD = 1;
 
-/** Number of missing windows after which the density is stale. */
+/** Number of windows that may fail to close before the density is stale. */
 const WINDOWS_TO_TRUST = 3;
 
 type WindowTiming = Readonly<Record<'windowMs' | 'graceMs', number>>;
 
-/** Time until which the results of a window are trusted. */
+/** Time until which the results of a window are current. */
 export function trustedUntil({ windowMs, graceMs }: WindowTiming, windowEndMs: number): Date {
   return new Date(windowEndMs + WINDOWS_TO_TRUST * windowMs + graceMs + MEASURING_PATIENCE_MS);
 }
@@ -35,11 +35,12 @@ export function staleSentence(windowEndMs: number): string {
 }
 
 /**
- * Verdict of the check from the density alerts: a firing page has the severity of the check, a firing ticket is a
+ * Verdict of the check from the density alerts: a firing page yields the severity of the check, a firing ticket a
  * warning. `no_data` if there is no baseline, or while the baseline is being replaced.
  *
  * @param state null before the first step
- * @param evidenceRatio e-value ratio of the page alert in the last window; null before the first window
+ * @param evidenceRatio e-value of the page alert after the last window, divided by its alert threshold; null before the
+ *   first window
  */
 export function evaluateDensityDrift(
   severity: Severity,
@@ -81,8 +82,8 @@ function watchedVerdict(severity: Severity, { grade, alerts }: WatchingPhase, ev
   const provisional = grade === 'provisional' ? ' The baseline is provisional, so only tickets can fire.' : '';
   const isUnconfirmed = evidenceRatio !== null && evidenceRatio >= DENSITY_CHECK_THRESHOLD;
   const status = isUnconfirmed
-    ? 'Drift not confirmed yet: the alert fires once query density is significantly below its threshold.'
-    : 'Drift not confirmed: live queries are covered as in the baseline.';
+    ? 'Drift suspected but not confirmed: the alert fires once query density is significantly below its threshold.'
+    : 'Drift not confirmed: live queries are covered as well as in the baseline.';
   return { verdict: 'ok' as const, explanation: `${status}${ratio}${provisional}` };
 }
 

@@ -1,4 +1,4 @@
-/** One e-detector for all traffic and one for each region, so that a local loss is not diluted. */
+/** One e-detector for all traffic and one for each region, so that a loss in one region is not diluted. */
 import { logAdd, logMean } from '../../math/stats/distributions.ts';
 import { type DetectorSettings, newDetector, stepDetector } from '../../math/stats/sequential.ts';
 import { type BaselineSpread, nullMean, type regionSpreads } from './baseline-spread.ts';
@@ -32,7 +32,7 @@ export type CombinedStep = ReturnType<typeof stepCombinedDetector>;
 const LOG_HALF = Math.log(0.5);
 
 export function newCombinedDetector({ global, regions }: CombinedDetectors) {
-  // The states of the regions are in the order of the detectors.
+  // The states of the region detectors are in the order of `detectors.regions`.
   return { global: newDetector(global), regions: regions.map(newDetector) };
 }
 

@@ -18,7 +18,7 @@ import {
  * Squared maximum mean discrepancy (Gretton et al. 2012) for the kernel exp(-gamma |a - b|^2): mean within x + mean
  * within y - 2 mean between.
  *
- * @param gamma > 0; infinity is the kernel that is 1 for equal rows and 0 for others
+ * @param gamma > 0; infinity stands for the kernel that is 1 for equal rows and 0 for different rows
  * @throws RangeError if a sample has fewer than two rows
  */
 export function maximumMeanDiscrepancy(distances: PairTable, gamma: number) {
@@ -27,7 +27,7 @@ export function maximumMeanDiscrepancy(distances: PairTable, gamma: number) {
   const sums = sumOverPairs(distances, (squared) => gaussian(squared, gamma));
   const between = (2 * sums.between) / (n * m);
   return {
-    /** Excludes self-pairs: if there is no drift, it is 0 on average, and negative as often as positive. */
+    /** Excludes self-pairs, so that it is 0 on average if there is no drift; it may be negative. */
     unbiased: (2 * sums.withinX) / (n * (n - 1)) + (2 * sums.withinY) / (m * (m - 1)) - between,
     /** Includes self-pairs and is never negative. */
     biased: (2 * sums.withinX + n) / (n * n) + (2 * sums.withinY + m) / (m * m) - between,
@@ -70,7 +70,7 @@ export function twoBandwidthTest(distances: PairTable, gamma: number, assignment
   };
   const observed = statistic(Uint32Array.from({ length: n }, (_, row) => row));
   const permuted = Float64Array.from(assignments, statistic);
-  // Rounding makes equal sums differ in the last digits if their terms are added in another order.
+  // Because of rounding, equal sums differ in the last digits if their terms are added in another order.
   const least = observed - 1e-12;
   const reached = permuted.reduce((count, value) => count + (value >= least ? 1 : 0), 0);
   return {
@@ -84,8 +84,8 @@ export function twoBandwidthTest(distances: PairTable, gamma: number, assignment
 }
 
 /**
- * Selects at random which n of n + m pooled rows act as x, uniformly, once per permutation. Equal seeds produce equal
- * selections.
+ * For each permutation, selects uniformly at random which n of the n + m pooled rows act as x. Equal seeds produce
+ * equal selections.
  */
 export function* drawAssignments(n: number, m: number, permutations: number, seed: number): Generator<Uint32Array> {
   const fillRandom = createRandom(seed);
@@ -162,7 +162,8 @@ const PERMUTATIONS = 199;
  *
  * @param reference at least two nonzero rows
  * @param current at least two nonzero rows
- * @param mostPairedRows maximum rows per sample for statistics over all pairs; larger samples are subsampled
+ * @param mostPairedRows maximum number of rows per sample in statistics over all pairs of rows; larger samples are
+ *   subsampled
  * @throws RangeError if a sample is too small or has a zero vector, or the columns differ
  */
 export function compareEmbeddings(
@@ -188,7 +189,7 @@ export function compareEmbeddings(
     energyDistance: energyDistance(distances).u,
     /** Shift of the centroid, computed from all rows. */
     centroid: centroidShift(reference, current),
-    /** Rows used for the statistics over all pairs. */
+    /** Number of rows of each sample in the statistics over all pairs. */
     sampled: { reference: x.rows, current: y.rows },
   };
 }
@@ -210,7 +211,7 @@ export function centroidShift(x: Vectors, y: Vectors) {
     distance: Math.sqrt(dotProduct(difference, difference)),
     /** 1 - cosine between the means, from 0 to 2; 1 if a mean is zero. */
     cosineDistance: lengthX === 0 || lengthY === 0 ? 1 : 1 - dotProduct(a, b) / (lengthX * lengthY),
-    /** Mean resultant length of x, from 0 (no common direction) to 1 (all rows equal). */
+    /** Mean resultant length of x, from 0 (no common direction) to 1 (all rows have the same direction). */
     resultantLengthX: lengthX,
     /** Mean resultant length of y. */
     resultantLengthY: lengthY,
@@ -244,9 +245,7 @@ export function energyDistance(distances: PairTable) {
   return {
     /** Estimate that includes self-pairs and is never negative. */
     v: between - (2 * sums.withinX) / (n * n) - (2 * sums.withinY) / (m * m),
-    /**
-     * Estimate that excludes self-pairs: if there is no drift, it is 0 on average, and negative as often as positive.
-     */
+    /** Estimate that excludes self-pairs, so that it is 0 on average if there is no drift; it may be negative. */
     u: between - (2 * sums.withinX) / (n * (n - 1)) - (2 * sums.withinY) / (m * (m - 1)),
   };
 }

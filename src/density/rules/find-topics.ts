@@ -17,7 +17,7 @@ const STARTS = 2;
 const ITERATIONS = 20;
 /**
  * Two parts share a subject if the similarity between them is at least this share of the similarity within them. The
- * mean similarity of any two queries is subtracted from both first.
+ * mean similarity of all pairs of queries is first subtracted from both.
  */
 const MIN_SIMILARITY = 0.5;
 /**
@@ -25,10 +25,11 @@ const MIN_SIMILARITY = 0.5;
  * identical queries (cosine 1).
  */
 const MIN_TIGHT = 0.05;
-/** Minimum share of queries with one subject for a topic. */
+/** Minimum share of a cluster's queries that must share a subject for the cluster to be a topic. */
 const MIN_SHARE = 2 / 3;
 /**
- * Minimum silhouette of separate parts. If it is lower, the vectors are sparse and all queries are far from each other.
+ * Minimum mean silhouette at which the parts are separate subjects. If it is lower, all queries are far from each
+ * other, as with sparse vectors.
  */
 const APART = 0.25;
 
@@ -38,13 +39,13 @@ export type Subjects = 'one' | 'several' | 'unclear';
 /**
  * Tests whether the queries share one subject, for vectors of any model. Splits them into four parts by spherical
  * k-means. Two parts share a subject if the mean cosine between their queries is at least half of the mean cosine
- * within the parts; the mean cosine of any two queries is subtracted from both first. Parts that are linked through
- * other parts also share a subject. If two thirds of the queries are in such parts, they share one subject. Otherwise
- * they have several subjects if the mean silhouette of the parts (Rousseeuw 1987, with 1 - mean cosine as distance, and
- * 0 for a part of one vector) is at least 0.25.
+ * within the parts; the mean cosine of all pairs of queries is first subtracted from both. Parts that are linked
+ * through other parts also share a subject. If two thirds of the queries are in such parts, they share one subject.
+ * Otherwise they have several subjects if the mean silhouette of the parts (Rousseeuw 1987, with 1 - mean cosine as
+ * distance, and 0 for a part of one vector) is at least 0.25.
  *
  * @param members queries of one cluster
- * @param sample of all queries, which shows how similar any two queries are
+ * @param sample of all queries, from which the mean similarity of two queries is estimated
  */
 export function subjectsOf(members: Matrix, sample: Matrix, seed: number): Subjects {
   const parts = partsOf(members, seed);
@@ -109,7 +110,7 @@ function cosineBetween(one: Part, other: Part): number {
   return dotProduct(one.sum, other.sum) / (one.rows * other.rows);
 }
 
-/** Mean cosine of any two of these directions, from their sum; 1 if there are fewer than two. */
+/** Mean cosine over all pairs of `count` directions, computed from their sum; 1 if there are fewer than two. */
 function meanCosine(rows: number, sum: Float64Array): number {
   return rows < 2 ? 1 : (dotProduct(sum, sum) - rows) / (rows * (rows - 1));
 }
@@ -143,8 +144,8 @@ export type LocatedTopic = Extract<ReturnType<typeof findTopics>, { kind: 'topic
 
 /**
  * Ranks the queries in the baseline, and clusters the queries at or below its 10 % percentile together with the
- * baseline tail. Infers the cause of each cluster that is more frequent than the baseline explains and does not mix
- * several subjects. Ignores queries without a vector. The result does not depend on the order of the queries.
+ * baseline tail. Infers the cause of each cluster that is significantly more frequent than in the baseline and does not
+ * mix several subjects. Ignores queries without a vector. The result does not depend on the order of the queries.
  *
  * @throws RangeError if the dimensions of the vectors differ from the baseline
  */

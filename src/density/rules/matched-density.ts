@@ -1,6 +1,6 @@
 /**
- * Compares the coverage of queries with the coverage of the most similar reference queries, independent of the topic
- * mix.
+ * Compares the coverage of queries with the coverage of the most similar reference queries, so that a change of the
+ * topic mix has no effect.
  */
 import { mean, moments } from '../../math/stats/descriptive.ts';
 import { normalQuantile } from '../../math/stats/distributions.ts';
@@ -15,8 +15,8 @@ const MOST_REFERENCE = 10_000;
 const BLOCKS = 20;
 
 /**
- * Splits the reference rows, at most 10,000, into two halves of alternating blocks (twentieths). Consecutive queries,
- * which may come from one user, are therefore not compared with each other.
+ * Divides the reference rows, of which at most 10,000 are used, into twenty blocks, and assigns the blocks alternately
+ * to two halves. Consecutive queries, which may come from one user, are therefore not compared with each other.
  */
 export function referenceHalves(rows: number): readonly [readonly number[], readonly number[]] {
   const step = Math.ceil(rows / MOST_REFERENCE);
@@ -27,7 +27,7 @@ export function referenceHalves(rows: number): readonly [readonly number[], read
 }
 
 /**
- * Mean surprise of the neighbors of each query.
+ * Expected surprise of each query: the mean surprise of its neighbors among the reference queries.
  *
  * @param surprises of the searched rows
  */
@@ -38,12 +38,13 @@ export function expectedSurprises({ k, indices }: Neighbours, queries: number, s
 }
 
 /**
- * Density matched by similarity. With the excess of a query, its surprise minus its expected surprise:
+ * Density relative to similar reference queries. The excess of a query is its surprise minus its expected surprise:
  *
- * d = mean excess of the sessions - mean excess of the reference upper limit = exp(-d) exp(z s sqrt(1/sessions + 1/N))
+ *     d = mean excess of the sessions - mean excess of the reference
+ *     upper limit = exp(-d) exp(z s sqrt(1/sessions + 1/N))
  *
  * z is the 1 - alpha quantile of the normal distribution and s^2 the variance of the N reference excesses. A change of
- * topics has no effect and adds no noise, because the expected surprises change with it. The mean excess of the
+ * topics has no effect and adds no noise, because it changes the expected surprises accordingly. The mean excess of the
  * reference is not 0, because many queries have the same few neighbors.
  *
  * @param excess of the current queries, at least one

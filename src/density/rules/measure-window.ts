@@ -21,7 +21,7 @@ import { detectorScores, numberSessions, sessionMeans } from './sessions.ts';
 export type WindowMeasurement = ReturnType<typeof measureWindow>;
 
 /**
- * Measures one window. The result is the same to the last digit, whatever the order of the queries. Takes about 2 *
+ * Measures one window. The order of the queries does not affect the result, not even its last digit. Takes about 2 *
  * queries * regions * columns floating-point operations.
  *
  * @param vectors matrix whose rows the queries refer to
@@ -55,7 +55,7 @@ export function measureWindow(
     dropped,
     /** Coverage of the window; null if no query is measurable. */
     density,
-    /** Set if the window has too few sessions for a density. The window is still used for the drift test. */
+    /** Set if the window has too few sessions for a density. The drift test nevertheless uses the window. */
     insufficient: tooFewSessions(density?.sessions ?? 0),
     means,
     /** Session scores for the detectors. */

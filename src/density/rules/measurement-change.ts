@@ -15,11 +15,11 @@ const NOISY_MEDIAN = 0.9995;
 
 /**
  * Compares stored and recomputed embeddings in pairs. `changed`: median < 0.995 or minimum < 0.98. `noisy`: median <
- * 0.9995, as with non-deterministic providers.
+ * 0.9995, which is usual for non-deterministic embedding services.
  *
  * A pair with different dimensions, or with a vector that has no direction, has cosine 0.
  *
- * @throws RangeError without pairs, because a missing canary is not a changed canary
+ * @throws RangeError if there are no pairs, because a missing canary must not count as a changed canary
  */
 export function embeddingCanary(
   pairs: readonly { readonly stored: ArrayLike<number>; readonly recomputed: ArrayLike<number> }[],
@@ -74,10 +74,10 @@ export function searchCanary(
   const changed = changes.filter((change) => change !== 0).length;
   return {
     queries: searches.length,
-    /** Share of the k chunks in both results, per query. */
+    /** For each query, the share of the k chunks that both searches returned. */
     overlaps,
     meanOverlap: mean(overlaps),
-    /** Mean of the score after the change minus the score before it. */
+    /** Mean over the queries of the score after the change minus the score before it. */
     meanScoreChange: mean(changes),
     /** Share of queries whose score dropped. */
     shareWorse: worse / changes.length,
@@ -172,7 +172,7 @@ export const GROWTH_DAYS = 14;
 
 /**
  * True if coverage is so far above the baseline that losing the gain would go unnoticed: density above 1.1 times the
- * baseline on each of the last 14 days. A day without a density breaks the streak.
+ * baseline on each of the last 14 days. A day without a density interrupts the 14 days.
  *
  * @param dailyDensities in chronological order
  * @param baselineDensity density of the baseline queries, cross-fitted: near 1, and above 1 if few queries repeat
@@ -187,11 +187,12 @@ type Traits = Readonly<Record<string, string>>;
 
 /** Traits of the content, not of the measurement. */
 const OF_CONTENT: ReadonlySet<string> = new Set(['size_class']);
-/** Index traits that have their own fingerprint field. */
+/** Index traits that have a fingerprint field of their own. */
 const NAMED: ReadonlySet<string> = new Set(['metric', 'dimensions']);
 
 /**
- * Everything that scores depend on, except queries and content. Values are short texts; unknown values are empty.
+ * Everything that scores depend on, except queries and content. Values are short strings; an unknown value is an empty
+ * string.
  *
  * Traits are null before the first probe.
  */
@@ -210,7 +211,9 @@ export function measurementFingerprint({ index, embedder }: Readonly<Record<'ind
   };
 }
 
-/** Fields that changed from one known value to another. An unknown value that becomes known is not a change. */
+/**
+ * Returns the fields that changed from one known value to another. An unknown value that becomes known is not a change.
+ */
 export function knownDifferences(
   before: MeasurementFingerprint,
   after: MeasurementFingerprint,
@@ -218,7 +221,7 @@ export function knownDifferences(
   return fingerprintDifferences(before, after).filter((field) => before[field] !== '' && after[field] !== '');
 }
 
-/** `after`, with unknown values taken from `before`. */
+/** Returns `after`, with its unknown values replaced by those of `before`. */
 export function completedFingerprint(
   before: MeasurementFingerprint,
   after: MeasurementFingerprint,

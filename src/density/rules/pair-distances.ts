@@ -2,14 +2,14 @@
 import { medianInPlace } from '../../math/stats/descriptive.ts';
 import { dotProducts, lengthOf, type Matrix } from '../../math/vector/matrix.ts';
 
-/** Vectors of either precision: float32 as input, float64 after scaling. */
+/** Vectors in either precision: float32 as read, float64 after they have been scaled. */
 export interface Vectors {
   readonly rows: number;
   readonly columns: number;
   readonly data: Float32Array | Float64Array;
 }
 
-/** Offset of the pairs of row i: add j > i to get the index of (i, j). */
+/** Offset of the pairs of row i: add j (> i) to get the index of the pair (i, j). */
 export function pairOffset(size: number, i: number): number {
   return i * size - (i * (i + 1)) / 2 - i - 1;
 }
@@ -36,7 +36,7 @@ export function unitVectors({ rows, columns, data }: Matrix): Vectors {
 const BLOCK = 32;
 const PARTNER_BLOCK = 128;
 
-/** Share of |a|^2 + |b|^2 below which the difference of products loses too many digits. */
+/** If a squared distance is below this share of |a|^2 + |b|^2, its computation from products loses too many digits. */
 const CLOSE = 1e-6;
 
 /** A value (distance or kernel) for every pair of the pooled rows of two samples, x first. */

@@ -2,8 +2,8 @@
  * Windows of live queries, and densities pooled over several windows.
  *
  * A window closes once, a grace period after its end. Windows close in order, including empty windows. Queries that
- * have arrived by then are tested for drift, in any order and by any worker. Queries that arrive later count in the
- * metrics of the window but never in its drift test, so that no alert fires or is withdrawn retroactively.
+ * have arrived by then are tested for drift, in any order and by any worker. Queries that arrive later change the
+ * metrics of the window but never its drift test, so that no alert fires or is withdrawn retroactively.
  */
 
 import { DAY_MS } from '../../core/time.ts';
@@ -36,8 +36,8 @@ export function windowAt(timeMs: number, windowMs: number): WindowSpan {
  * Windows that may close now, oldest first: windows that ended at least `graceMs` ago and directly follow the last
  * closed window.
  *
- * @param closedUntilMs end of the last closed window, or the time from which windows count
- * @param most maximum number; after a long downtime, the remaining windows follow in the next call
+ * @param closedUntilMs end of the last closed window, or the time at which monitoring starts
+ * @param most maximum number of windows returned; after a long downtime, the next call returns the following windows
  */
 export function windowsToClose(
   closedUntilMs: number,
@@ -73,11 +73,11 @@ export type PooledDensity = NonNullable<ReturnType<typeof pooledDensity>>;
 
 /**
  * Density of the windows that start at or after `fromMs`, with equal weight for each session in each window. The
- * interval is valid for comparing windows of one baseline with each other, and with a threshold that already accounts
- * for the error of the baseline.
+ * interval is valid for comparing windows of the same baseline with each other, or with a threshold that already
+ * accounts for the sampling error of the baseline.
  *
  * @param phi overdispersion of the scope in the baseline
- * @returns null without sessions
+ * @returns null if there are no sessions
  */
 export function pooledDensity(
   windows: readonly WindowTotals[],
@@ -109,7 +109,7 @@ export function pooledDensity(
 /** Longest period over which small windows are pooled. */
 const MAX_POOL_MS = DAY_MS;
 
-/** Stored coverage sums of one window, over the means of its sessions. */
+/** Stored coverage totals of one window: sums over its sessions, each of which counts once with its mean. */
 export type CoverageTotals = ReturnType<typeof coverageTotals>;
 
 export function coverageTotals({ sessions, queries, meanX, varianceX, uncovered }: QueryDensity) {
@@ -125,10 +125,10 @@ export function coverageTotals({ sessions, queries, meanX, varianceX, uncovered 
 export type PooledCoverage = Extract<ReturnType<typeof pooledCoverage>, { kind: 'coverage' }>;
 
 /**
- * Coverage of the fewest latest windows that together have 200 sessions, at most one day. If some sessions are poorly
- * covered, sessions vary more than in the baseline. The interval of the density accounts for this.
+ * Coverage of the latest windows: as many as are needed for 200 sessions, but at most one day. If some sessions are
+ * poorly covered, sessions vary more than in the baseline. The interval of the density accounts for this.
  *
- * @param windows in order, latest last; totals are null for windows without such queries
+ * @param windows in order, latest last; totals are null for a window without queries of the segment
  * @param baseline overdispersion and number of baseline sessions
  */
 export function pooledCoverage(

@@ -21,7 +21,7 @@ export type QueryDensity = NonNullable<ReturnType<typeof queryDensity>>;
 /** Mean surprise of the baseline queries, E[min(-ln u, ln 100)] for uniform u. */
 export const BASELINE_MEAN_X = 0.99;
 
-/** Number of sessions with which a density is accurate to within about 13 %. */
+/** Minimum number of sessions for a density: with this number, it is accurate to within about 13 %. */
 export const MIN_SESSIONS = 200;
 
 /** Queries at or below this percentile of the baseline are uncovered. */
@@ -100,7 +100,7 @@ export function densityOf(meanX: number): number {
 }
 
 /**
- * Variance of X between sessions with baseline coverage.
+ * Variance of X between sessions if they are covered as in the baseline.
  *
  * @param phi overdispersion of the baseline, >= 1
  */
@@ -113,7 +113,7 @@ export function surpriseVariance(phi: number): number {
  *
  * @param variance s^2 of X between sessions
  * @param sessions n, >= 1
- * @param baselineSessions N; infinity when comparing densities of one baseline, because they share its error
+ * @param baselineSessions N; infinity when densities of the same baseline are compared, because they share its error
  */
 export function densityInterval(
   density: number,
@@ -151,7 +151,7 @@ export type UncoveredShare = ReturnType<typeof uncoveredShareOf>;
  * share of N sessions.
  *
  * @param sessions n, >= 1
- * @param baselineSessions N; infinity when comparing shares of one baseline, because they share its error
+ * @param baselineSessions N; infinity when shares of the same baseline are compared, because they share its error
  */
 export function uncoveredShareOf(share: number, sessions: number, threshold: number, baselineSessions: number) {
   const { low, high } = wilsonInterval(share, 1 / (1 / sessions + 1 / baselineSessions), CONFIDENCE);
@@ -161,7 +161,10 @@ export function uncoveredShareOf(share: number, sessions: number, threshold: num
     share,
     ciLow: low,
     ciHigh: high,
-    /** Minimum share of traffic that lost its coverage: max(0, (share - threshold) / (1 - threshold)). */
+    /**
+     * Excess over the baseline; at least this share of traffic lost its coverage: max(0, (share - threshold) / (1 -
+     * threshold)).
+     */
     excess: excessOf(share),
     excessLow: excessOf(low),
     excessHigh: excessOf(high),
@@ -175,7 +178,7 @@ export function tooFewSessions(have: number) {
     : { kind: 'insufficient_data' as const, of: 'sessions' as const, have, need: MIN_SESSIONS };
 }
 
-/** Lowest acceptable density. A smaller drop does not justify an alert, even if it is certain. */
+/** Lowest acceptable density. Densities from this value up do not justify an alert, even if the drop is certain. */
 export const DENSITY_THRESHOLD = 0.95;
 
 /**
@@ -190,7 +193,7 @@ export const DENSITY_THRESHOLD = 0.95;
  * queries are independent.
  *
  * @param alpha in (0, 0.5]
- * @param baseline the scores that the percentiles of the window are based on
+ * @param baseline the score lists among which the scores of the window are ranked
  */
 export function classifyCoverage(window: QueryDensity, baseline: BaselineScores, alpha: number) {
   const lists = listsOf(window, baseline);
@@ -206,7 +209,7 @@ export function classifyCoverage(window: QueryDensity, baseline: BaselineScores,
   };
 }
 
-/** Score lists in which the window was ranked: their sizes, and the share of the window ranked in each. */
+/** Score lists among which the window was ranked: their sizes, and the share of the window ranked among each. */
 function listsOf(
   { regions }: QueryDensity,
   baseline: BaselineScores,
@@ -234,14 +237,14 @@ export interface ScorePair {
 const MIN_CHANGES = 5;
 
 /**
- * Density of replayed baseline queries. Each query is its own control: if the store did not change, the density is
- * exactly 1, regardless of the traffic, and a loss is visible as soon as an affected query is replayed. The interval is
- * for the mean change over all queries that the baseline sample represents. With fewer than five changed queries, the
- * interval is at least as wide as Wilson's interval of the share that changed, at the maximum surprise, because values
- * that are nearly all 0 would make the interval too narrow.
+ * Density of replayed baseline queries. Each query is compared with itself: if the store did not change, the density is
+ * exactly 1, regardless of the traffic, and a loss shows as soon as an affected query is replayed. The interval is for
+ * the mean change over all queries that the baseline sample represents. With fewer than five changed queries, nearly
+ * all values are 0, which would make the interval too narrow. The interval is then at least as wide as Wilson's
+ * interval of the share of changed queries, multiplied by the maximum surprise.
  *
  * @param pairs of queries from different sessions, sampled at random from the baseline
- * @param scores of the whole baseline, in which both scores are ranked
+ * @param scores of the whole baseline, among which both scores are ranked
  * @throws RangeError without queries
  */
 export function repeatDensity(pairs: readonly ScorePair[], scores: BaselineScores) {

@@ -13,7 +13,7 @@ const ROUNDING = 1e-4;
 const MEAN_WEIGHT = 0.5;
 
 /**
- * Cosine of the nearest chunk found; -1 if none was found.
+ * Cosine to the nearest chunk found; -1 if none was found.
  *
  * Null if a similarity is not a cosine (not finite, or outside [-1, 1]): distances, or dot products of vectors that are
  * not scaled to length 1, are not comparable.
@@ -78,7 +78,7 @@ export interface MeasuredQuery extends ScoredQuery {
  */
 export function measuredQueries(queries: readonly ScoredQuery[], lengths: Float64Array) {
   const measured: MeasuredQuery[] = [];
-  /** Each excluded query counts once, under the first matching reason. */
+  /** Each excluded query is counted once, under the first reason that applies. */
   const dropped = { notMeasurable: 0, notFiniteVector: 0, zeroVector: 0 };
   for (const query of queries) {
     const { score, row } = query;
@@ -132,7 +132,7 @@ export function baselineScores(scores: ArrayLike<number>, regions: ArrayLike<num
   return { all, regions: lists.map((list): Float64Array => list.toSorted()) };
 }
 
-/** Ranks of a score among the baseline scores and itself: all ranks that it shares with equal scores. */
+/** Ranks of a score among the baseline scores and the score itself: all ranks that it shares with equal scores. */
 export type TiedRanks = ReturnType<typeof tiedRanks>;
 
 /**
@@ -158,7 +158,8 @@ export function tiedRanks(score: number, region: number, baseline: BaselineScore
 
 /**
  * Surprise x, in nats: the mean of min(-ln u, ln 100) over the tied ranks. 0 for the best-covered queries; 0.99 on
- * average over the baseline. Using only the last tied rank would make repeated queries look better covered.
+ * average over the baseline. If only the last tied rank counted, repeated queries would look better covered than
+ * others.
  */
 export function surpriseOf({ first, last, of }: TiedRanks): number {
   let sum = 0;
@@ -167,7 +168,10 @@ export function surpriseOf({ first, last, of }: TiedRanks): number {
   return sum / (last - first + 1) + 0;
 }
 
-/** Surprise of each query. Ranks that many queries share, such as repeated queries, are computed once. */
+/**
+ * Surprise of each query. Computes the surprise once for ranks that several queries share, such as those of repeated
+ * queries.
+ */
 export function surprisesOf(ranks: readonly TiedRanks[]): Float64Array {
   const known = new Map<string, number>();
   return Float64Array.from(ranks, (tied) => {

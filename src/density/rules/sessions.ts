@@ -11,7 +11,7 @@ const MIN_REPEAT_COSINE = 0.995;
 /** Squared distance of two unit vectors with that cosine: |a - b|^2 = 2 - 2 cos. */
 const MAX_REPEAT_SQUARED_DISTANCE = 2 - 2 * MIN_REPEAT_COSINE;
 
-/** Number of coordinates that are summed between two checks of the limit. */
+/** Number of coordinates that are summed before the distance is compared with the limit again. */
 const STRIDE = 16;
 
 /** @param sessions session number of each query in one window */
@@ -31,8 +31,8 @@ export function sessionWeights(sessions: ArrayLike<number>) {
 
 /**
  * Numbers the sessions of one window from 0, in the order of their first query. Queries with the same session name form
- * one session. Among unnamed queries, all queries that are linked by cosines >= 0.995 form one session, whatever their
- * order. An unnamed query without a vector is its own session.
+ * one session. Queries without a session name form one session if they are linked by cosines >= 0.995, whatever their
+ * order. A query with neither a session name nor a vector is its own session.
  */
 export function numberSessions(queries: readonly MeasuredQuery[], vectors: Matrix): Int32Array {
   const nameless = queries.flatMap(({ session, row }, index) =>
@@ -53,9 +53,9 @@ export function numberSessions(queries: readonly MeasuredQuery[], vectors: Matri
 }
 
 /**
- * Groups rows linked by cosines >= 0.995 (connected components). Compares all pairs, but stops at the first coordinates
- * that show a difference, and never compares rows in the same group, so that a duplicate needs one comparison. 10,000
- * distinct rows take about three seconds.
+ * Groups rows linked by cosines >= 0.995 (connected components). Compares all pairs of rows, but stops a comparison as
+ * soon as the distance exceeds the limit, and never compares rows that are already in the same group, so that a
+ * duplicate needs one comparison. 10,000 distinct rows take about three seconds.
  *
  * @returns for each row, the index in `rows` of the first member of its group
  */
@@ -98,7 +98,7 @@ function areRepeats(rows: Float32Array, i: number, j: number, columns: number): 
 function rootOf(parents: Int32Array, member: number): number {
   let root = member;
   while (parents[root] !== root) {
-    // Halves the path, so that the next search is faster.
+    // Halves the path to the root, so that the next search is faster.
     parents[root] = parents[parents[root] ?? root] ?? root;
     root = parents[root] ?? root;
   }
@@ -183,16 +183,16 @@ export interface ChanceGroup {
   readonly sessions: number;
 }
 
-/** Maximum share of all traffic that may be underweighted in favor of the rest. */
+/** Maximum share of all traffic that may be underweighted so that more of the other traffic is used. */
 const TRIMMED_SHARE = 0.05;
 /** Maximum ratio between the weights of two sessions. */
 const MAX_WEIGHT = 16;
 
 /**
- * Finds a common sampling probability for traffic that was sampled at different rates. Session draws are uniform and
- * stored, so sessions whose draw is below a common probability are exactly the sessions that sampling everything at
- * that rate would have selected. Their unweighted means estimate the means of all traffic, as inverse-probability
- * weights would, and their number is the number of independent votes.
+ * Finds a common sampling probability for traffic that was sampled at different rates. Each session has a stored,
+ * uniform random number. The sessions whose number is below a common probability are therefore exactly those that would
+ * have been sampled if all traffic had been sampled at that rate. Their unweighted means estimate the means of all
+ * traffic, as inverse-probability weighting would, and each session is an independent vote.
  *
  * The common probability is the smallest among the groups. Groups with tiny probabilities are skipped while they make
  * up less than 5 % of all traffic (Horvitz-Thompson estimate) or would weigh more than 16 times as much as the rest.
@@ -216,7 +216,8 @@ export function equalChance(groups: readonly ChanceGroup[], most: number = Numbe
     break;
   }
   const expected = expectedQueries(ordered, chance);
-  // A session counts if its draw is below `chance` and below its own probability; `queries` is their expected number.
+  // A session counts if its random number is below `chance` and below its own probability; `queries` is the expected
+  // number of their queries.
   if (expected <= most) return { chance, queries: expected };
   // Below all group probabilities, the expected number drops at least as fast as the common probability.
   let lowered = chance;

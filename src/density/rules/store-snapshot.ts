@@ -54,7 +54,7 @@ export function takeStoreSnapshot(sample: Matrix, seed: number) {
 
 type StoreCenter = { readonly centroid: Float64Array; readonly meanLength: number };
 
-/** @returns null if the dimensions differ: the model changed, so this is not a shift */
+/** @returns null if the dimensions differ, because another embedding model is not a shift of the content */
 export function storeShift(before: StoreCenter, after: StoreCenter) {
   if (before.centroid.length !== after.centroid.length) return null;
   const lengths = lengthOf(before.centroid) * lengthOf(after.centroid);
@@ -68,7 +68,7 @@ export function storeShift(before: StoreCenter, after: StoreCenter) {
 
 export type StoreTraffic = NonNullable<ReturnType<typeof compareStoreWithTraffic>>;
 
-/** Maximum number of rows per side for pairwise comparisons; the remaining rows count only in the shares. */
+/** Maximum number of rows per side for pairwise comparisons; further rows are used only for the cluster shares. */
 const MAX_PAIRED = 1000;
 /** The neighborhood of a row extends to its fifth nearest row on the same side. */
 const NEIGHBOURS = 5;
@@ -112,7 +112,10 @@ export function compareStoreWithTraffic(
           /** Share of the store and weighted share of the traffic, 0 to 1. */
           chunkShare,
           queryShare,
-          /** 1 if both shares are equal, 0 without queries; null for a cluster without chunks. */
+          /**
+           * Share of the traffic divided by the share of the store: 0 without queries; null for a cluster without
+           * chunks.
+           */
           densityRatio: chunkShare === 0 ? null : queryShare / chunkShare,
         };
       })
@@ -139,12 +142,12 @@ function head(vectors: Matrix): Matrix {
   return { ...vectors, rows, data: vectors.data.subarray(0, rows * vectors.columns) };
 }
 
-// Mutual coverage of two samples of vectors, by balls that extend to the k-th neighbor: Naeem et al. 2020.
+// Mutual coverage of two samples of vectors, defined by balls around each vector (Naeem et al. 2020).
 
 /**
- * Precision, recall, density and coverage of y (the compared sample) with respect to x (the sample to be covered). A
- * ball around each row extends to its k-th neighbor in its own sample, excluding the row; its surface is outside. With
- * k rows or fewer, the radius is the distance to the last neighbor.
+ * Precision, recall, density and coverage of y (the compared sample) with respect to x (the sample to be covered). Each
+ * row has a ball whose radius is the distance to its k-th neighbor in its own sample; rows on its surface are outside.
+ * With k rows or fewer, the radius is the distance to the last neighbor.
  *
  * @param k >= 1
  * @throws RangeError if a sample has fewer than two rows
@@ -178,7 +181,10 @@ export function manifoldCoverage(distances: PairTable, k: number) {
     precision: ballsAroundY.reduce((count, balls) => count + (balls > 0 ? 1 : 0), 0) / m,
     /** Share of x inside at least one ball of y. */
     recall: recalled / n,
-    /** Mean number of balls of x around a row of y, divided by k; 1 for equal distributions, and may exceed 1. */
+    /**
+     * Mean number of balls of x that contain a row of y, divided by k; about 1 for equal distributions, but it may
+     * exceed 1.
+     */
     density: ballsAroundY.reduce((sum, balls) => sum + balls, 0) / (Math.min(k, n - 1) * m),
     /** Share of x whose ball contains a row of y. */
     coverage: covered / n,

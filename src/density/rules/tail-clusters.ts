@@ -48,8 +48,8 @@ const RANDOM_EXAMPLES = 2;
 /**
  * Clusters the tails of the window and the baseline together, without using the side of a query. Returns the clusters
  * whose excess in the window is significant (Holm-adjusted over all clusters, below 0.01) and at least one percentage
- * point of the traffic. Merges clusters whose centroids are as similar to each other as their members, because a large
- * topic splits into several clusters.
+ * point of the traffic. A large topic splits into several clusters, so clusters are merged if their centroids are as
+ * similar to each other as to their members.
  *
  * Each session has one vote: its worst-covered query. If there are more than 2,000 votes per side, 2,000 are selected
  * at random, with a proportional number of sessions. The result does not depend on the order of the queries.
@@ -185,7 +185,7 @@ function merged(
     trafficShare,
     baselineShare,
     excessPoints: 100 * (trafficShare - baselineShare),
-    /** p-value of the merged cluster, as if it had been a single cluster. */
+    /** p-value of the merged cluster, tested like a single cluster. */
     p: hypergeometricUpperTail(current, { ...urn, marked: current + baseline }),
     /** Smallest Holm-adjusted p-value of the clusters merged into it. */
     adjustedP: Math.min(...parts.map((part) => part.holm)),
@@ -220,7 +220,9 @@ export function clusterExcess(clusters: readonly ClusterCounts[], sessions: Clus
     return {
       current,
       baseline,
-      /** Probability of at least as many window members if the sides were mixed at random. */
+      /**
+       * Probability of at least as many members from the window if all members were assigned to the sides at random.
+       */
       p: p[i] ?? 1,
       holm: stepDown[i] ?? 1,
       benjaminiHochberg: stepUp[i] ?? 1,
@@ -265,7 +267,7 @@ export function mergeSimilar(rows: Matrix, clustering: Clustering, chosen: reado
     const length = lengthOf(centroid);
     const unit = length > 0 ? centroid.map((value) => value / length) : centroid;
     return {
-      /** Labels of the merged clusters. */
+      /** Labels of the clusters that were merged into this one. */
       labels,
       /** Direction of the sum of its rows' directions. */
       centroid: unit,

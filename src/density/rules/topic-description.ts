@@ -9,7 +9,7 @@ const CONFIDENCE = 0.95;
  * The chunks nearest to most of the queries, with their mean cosine.
  *
  * @param nearest ids and cosines of the nearest chunks of each query
- * @returns at most five; chunks found by most queries come first, then the nearest
+ * @returns at most five; chunks that most queries found come first; among these, the nearest come first
  */
 export function nearestChunks(
   nearest: readonly (readonly (readonly [string, number])[])[],
@@ -32,7 +32,7 @@ export function nearestChunks(
  *
  * @param chosen ids of members
  * @param members ids, most typical first
- * @returns as many ids as `chosen` has, or fewer if too few texts are distinct; most typical first
+ * @returns as many ids as in `chosen`, or fewer if there are not enough distinct texts; most typical first
  */
 export function distinctExamples(
   chosen: readonly string[],
@@ -91,9 +91,9 @@ function countSegments(queries: readonly Tags[], keys: readonly string[]): Map<s
 
 /** Maximum number of terms in a label. */
 const MAX_TERMS = 3;
-/** Minimum number of queries with a term; a rarer term may occur by chance. */
+/** Minimum number of the topic's queries that contain a term; a rarer term may occur by chance. */
 const MIN_QUERIES = 2;
-/** Weight of the prior, in queries. */
+/** Weight of the prior, as a number of queries. */
 const PRIOR_QUERIES = 10;
 /** Minimum z-score of a term that is specific to the topic. */
 const MIN_Z = 1;
@@ -147,8 +147,8 @@ export function labelTopic(topic: readonly string[], background: readonly string
 const MIN_COVERED = 1 / 3;
 
 /**
- * True if the words suggest a single subject: at least a third of the queries contain a term of their label. The result
- * is also true if texts are not stored.
+ * True if the words suggest a single subject: at least a third of the queries contain a term of the topic's label. Also
+ * true if texts are not stored, because then the words cannot decide.
  */
 export function isOneByLabel(topic: readonly string[], label: readonly string[]): boolean {
   const covered = topic.filter((text) => {

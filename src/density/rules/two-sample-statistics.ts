@@ -97,7 +97,7 @@ export function populationStabilityIndex(baseline: ArrayLike<number>, current: A
     psi,
     /** psi / (1/n + 1/m): without drift, approximately chi-square with bins - 1 degrees of freedom (Yurdakul 2018). */
     chiSquareScaled: psi / scale,
-    /** Expected psi without drift: (1/n + 1/m) (bins - 1). */
+    /** Expected value of psi without drift: (1/n + 1/m) (bins - 1). */
     nullMean: scale * (bins - 1),
   };
 }
@@ -160,7 +160,7 @@ export function kolmogorovSmirnov(x: ArrayLike<number>, y: ArrayLike<number>) {
   requireSamples(x, y);
   const n = x.length;
   const m = y.length;
-  // Integers over n m, so that equal distances compare equal whatever the sample sizes.
+  // Distances are integers, as multiples of 1 / (n m), so that equal distances compare equal whatever the sample sizes.
   let above = 0;
   let below = 0;
   visitOrdered(x, y, (_value, atOrBelowX, atOrBelowY) => {
@@ -243,8 +243,8 @@ export function mannWhitney(x: ArrayLike<number>, y: ArrayLike<number>) {
 }
 
 /**
- * Wasserstein-1 distance between two samples of scores: the integral of |Fx(t) - Fy(t)| dt, in units of the score. The
- * distance is the mass times the distance by which it must be moved to turn one distribution into the other.
+ * Wasserstein-1 distance between two samples of scores: the integral of |Fx(t) - Fy(t)| dt, in units of the score. It
+ * is the minimum total of mass times distance that must be moved to turn one distribution into the other.
  *
  * @throws RangeError if a sample is empty
  */

@@ -23,7 +23,7 @@ export interface TopicWindow {
 
 /** A topic found in the latest window. */
 export interface SeenTopic extends TopicWindow {
-  /** Id of the matched known topic, or a new id. */
+  /** Id of the known topic that matches, or a new id. */
   readonly id: string;
   readonly pipeline: string;
   readonly label: readonly string[];
@@ -118,14 +118,14 @@ export interface TopicMatch<Found extends FoundTopic> {
 }
 
 /**
- * Minimum cosine between two findings of one topic. Two samples of the same topic differ somewhat, but two topics in
- * one store are rarely this similar.
+ * Minimum cosine between two centroids of the same topic, found in different searches. Two samples of one topic differ
+ * somewhat, but two topics in one store are rarely this similar.
  */
 const SAME_TOPIC = 0.8;
 
 /**
- * Minimum cosine between a known topic and a found topic. If the cohesion of the topic is lower, as with sparse
- * vectors, the minimum is the cohesion. Clusters are merged by the same rule.
+ * Minimum cosine between a known topic and a found topic. If the cohesion of the found topic is lower, as with sparse
+ * vectors, its cohesion is the minimum. Clusters are merged by the same rule.
  */
 function minSimilarity({ cohesion }: FoundTopic): number {
   return Math.min(SAME_TOPIC, cohesion);
@@ -161,8 +161,8 @@ export function matchTopics<Found extends FoundTopic>(
 }
 
 /**
- * Finds known topics that this search found only as part of another topic: they are as close to that topic as its own
- * queries. An earlier search had separated these topics.
+ * Finds known topics that this search found only as part of another topic: their centroids are as close to that topic
+ * as its own queries are. An earlier search had separated these topics.
  *
  * @returns the index of the found topic by the id of the known topic
  */

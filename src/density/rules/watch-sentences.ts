@@ -18,7 +18,7 @@ import type {
 export interface LostChunks {
   readonly probed: number;
   readonly missing: number;
-  /** Some of the missing ids. */
+  /** Ids of some of the missing chunks. */
   readonly ids: readonly string[];
 }
 
@@ -107,7 +107,7 @@ export function baselineEvent(
   return {
     kind: 'rebaseline',
     occurredAt: new Date(closedMs),
-    sentence: `New density baseline of ${pipeline}: version ${version}, ${sessions} sessions in ${days} days (${reason}).${provisional}`,
+    sentence: `New density baseline for ${pipeline}: version ${version}, ${sessions} sessions in ${days} days (${reason}).${provisional}`,
     details: {
       baseline: version,
       grade,
@@ -125,7 +125,7 @@ export function requestEvent(pipeline: string, { at, reason, since }: Rebaseline
   return {
     kind: 'reset',
     occurredAt: at,
-    sentence: `A new density baseline of ${pipeline} was requested manually${reason === null ? '' : `: ${reason}`}.`,
+    sentence: `A new density baseline for ${pipeline} was requested manually${reason === null ? '' : `: ${reason}`}.`,
     details: { requested: true, since: since?.toISOString() ?? null },
   };
 }
@@ -156,7 +156,7 @@ function consequenceSentence(isLearning: boolean, consequence: MeasurementChange
     case 'keep':
       return `${consequence.searched.queries} replayed baseline queries find the same chunks, so the baseline remains valid.`;
     case 'replay':
-      return `${consequence.queries} baseline queries are being replayed; density alerts are paused until then.`;
+      return `${consequence.queries} baseline queries are being replayed; density alerts are paused until the replay has finished.`;
     case 'learn':
       return isLearning
         ? 'recalld now learns a new baseline.'
@@ -186,8 +186,8 @@ function namesOf(changed: readonly FingerprintField[]): string {
 const causeSentences: Readonly<Record<CoverageCause, string>> = {
   embedding_changed: 'The embedding model changed, so densities before and after are not comparable.',
   content_gap: 'The queries are new: users ask about content that the store does not have.',
-  lost_content: 'The queries have not changed: the store or its index lost content.',
-  topic_mix: 'The topics changed, and all of them are covered: no action needed.',
+  lost_content: 'The kinds of queries have not changed: the store or its index lost content.',
+  topic_mix: 'Users ask about other topics, and the store covers all of them: no action needed.',
   steady: 'No other change was found.',
 };
 

@@ -42,14 +42,17 @@ export interface WatchingPhase {
   readonly kind: 'watching';
   readonly baselineVersion: number;
   readonly grade: 'page' | 'provisional';
-  /** Length of the baseline, and number of its sessions. */
+  /** Number of days and of sessions in the baseline. */
   readonly days: number;
   readonly sessions: number;
   /** Density of the baseline queries, cross-fitted: near 1, and above 1 if few queries repeat. */
   readonly density: number;
   /** End of the baseline period. */
   readonly untilMs: number;
-  /** When to replace a provisional baseline with a longer one; null for page grade. */
+  /**
+   * Next time at which recalld tries to replace a provisional baseline with a longer one; null for a baseline of page
+   * grade.
+   */
   readonly upgradeMs: number | null;
   readonly alerts: Readonly<Partial<Record<AlertLevel, AlertState>>>;
 }
@@ -117,7 +120,7 @@ export interface BuiltBaseline {
 
 /** What happened since the last step. */
 export type WatchObservation =
-  /** The fingerprint did not change, but more of its fields became known. */
+  /** No known field of the fingerprint changed, but more fields became known. */
   | { readonly kind: 'measurement_identified'; readonly fingerprint: MeasurementFingerprint }
   | {
       readonly kind: 'measurement_changed';

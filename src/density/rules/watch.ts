@@ -57,7 +57,7 @@ export const densityMeasures = [
 export type DensityMeasure = (typeof densityMeasures)[number];
 
 /**
- * Measurements of the closing window, the last one of the history.
+ * Measurements of the closing window, which is the last window of the history.
  *
  * @param version of the baseline
  */
@@ -214,12 +214,12 @@ export function transition(settings: WatchSettings, state: DensityState, observe
   }
 }
 
-/** Handles a manual request for a new baseline: discards the old baseline and its open alerts, in any phase. */
+/** Handles a manual request for a new baseline: in any phase, discards the old baseline and its open alerts. */
 export function startOver(pipeline: string, state: DensityState, request: RebaselineRequest): WatchStep {
   const { since } = request;
   const from = since === null ? state.sinceMs : Math.max(since.getTime(), state.sinceMs ?? 0);
   return {
-    // Checks the traffic at once, not only at the end of the next window.
+    // Lets recalld check at once whether there is enough traffic, not only at the end of the next window.
     state: { ...learningState(state.fingerprint, from), closedMs: 0 },
     effects: [{ kind: 'record_event', event: requestEvent(pipeline, request) }],
   };

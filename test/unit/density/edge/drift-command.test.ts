@@ -325,7 +325,7 @@ describe('recalld drift in a terminal', () => {
     );
     expect(text).toContain('Store 240 chunks, 120 of them duplicates;');
     expect(text).toContain('MMD and energy distance use a random sample of 2000 reference and 20 current queries');
-    expect(text).toContain('With fewer than 200 sessions, only a large loss of coverage can be detected.');
+    expect(text).toContain('With fewer than 200 current sessions, only a large loss of coverage can be detected.');
   });
 
   it('explains the verdict and shows an example in its help', () => {
@@ -343,7 +343,7 @@ describe('recalld drift rejects', () => {
   it.each([
     ['--k', '0', '--k must be a whole number of at least 1, not "0".'],
     ['--k', '2.5', 'not "2.5".'],
-    ['--k', '5', '--k requires --score mean-top-k. Remove --k, or set that score.'],
+    ['--k', '5', '--k requires --score mean-top-k. Remove --k, or add --score mean-top-k.'],
     ['--regions', '-1', '--regions must be a whole number of at least 0, not "-1".'],
     ['--seed', 'x', '--seed must be a whole number of at least 0, not "x".'],
     ['--alpha', '0', '--alpha must be above 0 and at most 0.5, not "0".'],

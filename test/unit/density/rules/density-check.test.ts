@@ -71,7 +71,7 @@ describe('the density drift check', () => {
     };
     expect(standingAt(1)).toMatchObject({
       verdict: 'ok',
-      explanation: 'Drift not confirmed: live queries are covered as in the baseline.',
+      explanation: 'Drift not confirmed: live queries are covered as well as in the baseline.',
     });
     expect(standingAt(48)).toMatchObject({
       verdict: 'no_data',
@@ -83,12 +83,14 @@ describe('the density drift check', () => {
   it('is OK otherwise, with the evidence, and states when no page can fire', () => {
     expect(judge(watched)).toMatchObject({ verdict: 'ok', value: 0.01 });
     expect(judge({ ...watched, grade: 'provisional' }).explanation).toContain('only tickets can fire');
-    expect(judge(watched, null).explanation).toBe('Drift not confirmed: live queries are covered as in the baseline.');
+    expect(judge(watched, null).explanation).toBe(
+      'Drift not confirmed: live queries are covered as well as in the baseline.',
+    );
   });
 
   it('does not report unchanged coverage while the evidence suffices but no alert has fired', () => {
     const { verdict, explanation } = judge(watched, 1.3);
     expect(verdict).toBe('ok');
-    expect(explanation).toMatch(/^Drift not confirmed yet: .* 130 % of the alert level\.$/);
+    expect(explanation).toMatch(/^Drift suspected but not confirmed: .* 130 % of the alert level\.$/);
   });
 });

@@ -207,12 +207,12 @@ describe('the density monitor', () => {
     const since = new Date(NOW + 2 * DAY);
     const step = startOver('docs', state, { at: new Date(NOW + 3 * DAY), reason: 'new product', since });
     expect(step.state).toMatchObject({ phase: { kind: 'learning' }, sinceMs: since.getTime(), closedMs: 0 });
-    expect(sentences(step)).toEqual(['A new density baseline of docs was requested manually: new product.']);
+    expect(sentences(step)).toEqual(['A new density baseline for docs was requested manually: new product.']);
   });
 
   it('states that a change is not drift, and what happens to the baseline', () => {
     expect(sentences(transition(settings, watching, changedTo(replay)))).toEqual([
-      'The embedding model of docs changed, which is not drift. 40 baseline queries are being replayed; density alerts are paused until then.',
+      'The embedding model of docs changed, which is not drift. 40 baseline queries are being replayed; density alerts are paused until the replay has finished.',
     ]);
     expect(sentences(transition(settings, learning, changedTo({ kind: 'learn' })))).toEqual([
       'The embedding model of docs changed, which is not drift. recalld now learns a new baseline.',
