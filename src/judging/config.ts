@@ -4,7 +4,7 @@ import { type RetrieverConfig, rerankerSchema, textFieldMissingIn } from '../con
 import type { VectorStoreConfig } from '../connectors/stores/config.ts';
 import { durationSchema } from '../platform/config/times.ts';
 
-/** Longest window; older live queries are never included in scores. */
+/** Longest trailing window; queries received earlier never count in a score. */
 export const LONGEST_WINDOW = '31d';
 
 const llm = z.strictObject({
@@ -12,17 +12,17 @@ const llm = z.strictObject({
 });
 
 const reranker = z.strictObject({
-  kind: z.literal('reranker').describe('A cross-encoder whose scores are mapped to grades.'),
+  kind: z.literal('reranker').describe('A cross-encoder; recalld maps its scores to grades.'),
   reranker: rerankerSchema.describe('The reranking service, configured as in a retriever of kind rerank.'),
   grades_from: z
     .tuple([z.number(), z.number(), z.number()])
     .default([0.1, 0.4, 0.8])
     .refine(([one, two, three]) => one < two && two < three, { error: 'must be ascending' })
-    .describe('Minimum scores for the grades 1, 2 and 3.'),
+    .describe('Minimum cross-encoder scores for the grades 1, 2 and 3.'),
 });
 
 const none = z.strictObject({
-  kind: z.literal('none').describe('Uses no model; all selected queries are graded by people.'),
+  kind: z.literal('none').describe('No model: all selected queries need human judgments.'),
 });
 
 export const judgedSchema = z
@@ -37,11 +37,13 @@ export const judgedSchema = z
       .max(100_000)
       .default(200)
       .describe(
-        'Number of live queries to judge per day. The queries are selected from the sampled queries with known probability.',
+        'Number of live queries to judge per day. recalld selects them at random, with known probabilities, from the sampled queries.',
       ),
     window: durationSchema('1h', LONGEST_WINDOW)
       .default('7d')
-      .describe('Length of the trailing window for scores. Detection of relevance drops uses its own windows.'),
+      .describe(
+        'Length of the trailing window for scores. Drops of relevance are detected from daily means instead, regardless of this length.',
+      ),
     depth: z
       .int()
       .min(1)
@@ -62,7 +64,7 @@ export const judgedSchema = z
           .max(100)
           .default(20)
           .describe(
-            'Number of nearest chunks in the vector store that are graded in addition to the documents that users got.',
+            'Number of nearest chunks in the vector store that the judge grades in addition to the documents that users got.',
           ),
       })
       .prefault({})
@@ -75,7 +77,7 @@ export const judgedSchema = z
       .max(1)
       .default(0.5)
       .describe(
-        'Share of the selected agent turns (episodes) that are graded as a whole. The judge grades the results of all retrievals against the original text. recalld also sends the original text to the retriever, and compares the results with those of the first rewritten query. 0 disables this. Requires a model judge and queries with `episode.original_text`.',
+        'Share of the selected agent turns (episodes) that are graded as a whole. The judge grades the results of all retrievals against the original text. recalld also sends the original text to the retriever, and compares the results with those of the first rewritten query. 0 disables the grading of episodes. Requires a model judge and queries with `episode.original_text`.',
       ),
     max_cost_per_day: z
       .number()
@@ -83,7 +85,7 @@ export const judgedSchema = z
       .max(1_000_000)
       .default(2)
       .describe(
-        'Maximum judge cost per day (UTC), in US dollars. Queries beyond this limit are counted but not selected.',
+        'Maximum judge cost per day (UTC), in US dollars. Queries that would exceed this limit are counted but not selected.',
       ),
     human_share: z
       .number()
@@ -109,17 +111,17 @@ export const judgedSchema = z
       ),
   })
   .describe(
-    'Judged live relevance: a model grades a few live queries, and human judgments correct it (docs/explanation/judging.md). Without this section, no live query is judged.',
+    'Judged live relevance: a model grades a few live queries, and human judgments correct it (docs/explanation/judging.md). Without this section, recalld judges no live queries.',
   );
 
 export type JudgedConfig = z.infer<typeof judgedSchema>;
 
-/** True if the store returns the texts of chunks. */
+/** True if a vector store is configured to return chunk texts. */
 export function hasContent(store: VectorStoreConfig | undefined): boolean {
   return store !== undefined && (store.kind === 'chroma' || store.content !== undefined);
 }
 
-/** Rejects a model judge if query texts or document texts are not available. */
+/** Rejects a model judge if query texts are not stored or document texts cannot be read. */
 export function refuseUnjudgeableTraffic(
   pipeline: {
     readonly judged?: JudgedConfig | undefined;

@@ -18,8 +18,8 @@ export function assumedCost(judge: Judge): number {
 export type ExpectedCost = NonNullable<ReturnType<typeof expectedCost>>;
 
 /**
- * Mean number of documents graded per selected query. Assumes that shadows and pooling return no document that users
- * already got.
+ * Mean number of documents graded per selected query. Assumes that shadows and pools return only documents that users
+ * did not get, so it is an upper estimate.
  */
 export function gradesPerQuery({ depth, shadowLists, pooling }: JudgingPlan): number {
   return depth * (1 + shadowLists) + (pooling === null ? 0 : pooling.share * pooling.documents);
@@ -38,13 +38,16 @@ export function expectedCost(plan: JudgingPlan) {
     gradesPerDay: grades,
     /** Drift panel pairs graded again per day. */
     panelPairsPerDay: pairs,
-    /** Maximum cost per day in US dollars. */
+    /** Expected cost per day in US dollars, without the daily limit. */
     dollarsPerDay,
     maxCostPerDay,
   };
 }
 
-/** Describes the cost for a pipeline in a sentence, with a warning if the daily limit leaves documents ungraded. */
+/**
+ * Describes the expected cost of a pipeline, with a warning if documents will remain ungraded because of the daily
+ * limit.
+ */
 export function describeCost(cost: ExpectedCost): string {
   const { pipeline, gradesPerDay, panelPairsPerDay, dollarsPerDay, maxCostPerDay: cap } = cost;
   const work = `${gradesPerDay} documents of live queries and ${panelPairsPerDay} pairs of the drift panel`;

@@ -40,7 +40,7 @@ export function judgingGauges(plans: readonly JudgingPlan[], { measurements }: M
     });
 }
 
-/** True for an uncorrected score if a corrected score for the same or a later window replaces it. */
+/** True for an uncorrected score that a corrected score of the same or a later window replaces. */
 export function isCorrected(
   { measure, pipeline, segment, newest }: LatestMeasurement,
   all: readonly LatestMeasurement[],
@@ -59,13 +59,13 @@ export function isCorrected(
   );
 }
 
-/** If a later window has no value, the value of an older window is not exported. */
+/** A value is not exported if a later window has no value. */
 function isTrusted({ newest, gap, measure }: LatestMeasurement, now: Date): boolean {
   if (newest === null || gap !== null) return false;
   return ageSeconds(newest.measuredAt, now) <= measurementTrustSeconds({ ...newest, measure }, 0);
 }
 
-/** Further samples exported with the value of a measure. */
+/** Further gauge samples that are exported together with the value of a measure. */
 const extraSamples: Readonly<Record<string, (one: LatestMeasurement, minAgreement: number) => GaugeSample[]>> = {
   [JUDGE_AGREEMENT]: agreementSamples,
   [HUMAN_AGREEMENT]: ({ pipeline, newest }) => [

@@ -24,7 +24,10 @@ import { type EpisodeScores, rewritingScores } from './rules/episode-scores.ts';
 import type { StoredText } from './rules/judge-prompt.ts';
 import { RELEVANT_GRADE } from './rules/judged-scores.ts';
 
-/** Requests for episodes must not slow down golden runs and users: one at a time, and at most this many per second. */
+/**
+ * Maximum number of retriever requests per second for episodes, sent one at a time so that they do not slow down users
+ * or golden runs.
+ */
 const LIMITS = { concurrency: 1, maxPerSecond: 2 } as const;
 
 /**
@@ -84,7 +87,7 @@ export async function gradeEpisodes(
   }
 }
 
-/** Returns null for an erased episode, or one with a document that the judge cannot grade. */
+/** Returns null for an episode that was erased or has a document that the judge cannot grade. */
 async function scoreEpisode(
   context: Context,
   plan: JudgingPlan,
@@ -164,7 +167,10 @@ async function gradeReturned(
   return grades === null || typeof grades === 'string' ? grades : [...grades.values()];
 }
 
-/** Sends a text to the retriever, and returns the grades of its first documents by id, best first. */
+/**
+ * Sends a text to the retriever, and returns the grades of the first returned documents by id, best-ranked document
+ * first.
+ */
 async function gradeNow(
   context: Context,
   plan: JudgingPlan,

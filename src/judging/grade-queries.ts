@@ -1,6 +1,6 @@
 /**
- * Grades selected queries with the model, within the daily budget. For some queries, it also grades a pool: the stored
- * chunks nearest to the query.
+ * Grades selected queries with the model, within the daily budget. For some queries, the model also grades a pool: the
+ * stored chunks nearest to the query.
  */
 
 import { hash } from 'node:crypto';
@@ -15,17 +15,17 @@ import type { JudgingPlan } from './plan.ts';
 import { MAX_DOCUMENT_CHARACTERS, type StoredText } from './rules/judge-prompt.ts';
 import { poolScores } from './rules/judged-measures.ts';
 
-/** Number of nearest chunks that are searched for the text of a returned document. */
+/** Number of nearest chunks among which recalld looks for the texts of returned documents. */
 const NEIGHBOURS = 100;
 
 type DocumentTexts =
   | { readonly kind: 'texts'; readonly texts: ReadonlyMap<string, StoredText> }
-  /** The retriever or the store did not answer; the work is retried later. */
+  /** The retriever or the store did not respond, so recalld retries later. */
   | { readonly kind: 'unreachable'; readonly message: string };
 
 /**
- * Reads document texts: sends the query to the retriever again, then looks for missing documents among the nearest
- * stored chunks. Deleted documents have no text. Rejects only with the reason of `signal`.
+ * Reads document texts: sends the query to the retriever again, then looks for documents that it did not return among
+ * the nearest stored chunks. Documents found in neither place have no text. Rejects only with the reason of `signal`.
  */
 export async function documentTexts(
   plan: JudgingPlan,
@@ -121,7 +121,7 @@ export function unreachable({ meter, logger }: Context, pipeline: string, reason
 const LEASE_MS = 10 * MINUTE_MS;
 /** Age at which an ungraded query expires and is counted as a failure. */
 const EXPIRY_MS = 24 * HOUR_MS;
-/** Consecutive unreachable queries after which the round ends. */
+/** Number of consecutive queries for which a service was unreachable, after which the round ends. */
 const MAX_FAILURES = 3;
 
 /** Expires work that could not be graded within a day, and counts and logs it. */
@@ -138,10 +138,10 @@ export async function expire(
 }
 
 /**
- * Grades open queries one by one, starting with queries selected for people. Unreachable queries wait for the next
- * round and expire after a day. If the judge cannot grade a document, the document counts as failed with grade 0, so
- * that the estimate never omits it silently. Each grade is stored at once, so that a killed worker loses only its
- * current call, whose cost still counts.
+ * Grades open queries one by one, starting with queries selected for people. If a service is unreachable, the query
+ * waits for the next round; it expires after a day. A document that the judge cannot grade counts as failed, with grade
+ * 0, so that the estimate does not omit it silently. Each grade is stored at once, so that a killed worker loses only
+ * the grade of its current call; the cost of the call still counts.
  *
  * @throws the reason of `signal` when it aborts, and RecalldError database_unreachable
  */
@@ -246,9 +246,9 @@ export async function gradeText(
 }
 
 /**
- * Grades judgment pools. Runs after `gradeQueries`, so that queries have priority when the budget is short. Unreachable
- * pools wait for the next round and expire after a day. Each grade is stored at once, so that no grade is paid for
- * twice.
+ * Grades judgment pools. Runs after `gradeQueries`, so that queries have priority when the budget is short. If a
+ * service is unreachable, the pool waits for the next round; it expires after a day. Each grade is stored at once, so
+ * that no grade is paid for twice.
  *
  * @throws the reason of `signal` when it aborts, and RecalldError database_unreachable
  */
@@ -311,7 +311,7 @@ async function searchPool(
 }
 
 /**
- * Returns the texts that users did not get, without duplicates by id or content; null if the store returned no text.
+ * Returns the chunk texts that users did not get, without repeated ids or contents; null if the store returned no text.
  */
 function pooledTexts(
   shown: PoolCandidate['shown'],

@@ -70,7 +70,10 @@ function toGraded({ state, documents, ...query }: StoredQuery): GradedQuery {
   };
 }
 
-/** Returns texts of graded queries whose best document has the lowest grade, latest first. Queries without text are skipped. */
+/**
+ * Returns texts of the graded queries with the worst results, those whose best document has the lowest grade; latest
+ * first. Queries without text are skipped.
+ */
 export async function readWorstGraded(
   pool: Pool,
   { pipeline, from, until }: LiveWindow,
@@ -93,8 +96,8 @@ export async function readWorstGraded(
 export function createEvaluationTable(pool: Pool) {
   return {
     /**
-     * Returns queries that have a trace id, that the model graded (or that had nothing to grade), and whose scores were
-     * not sent yet. Oldest first.
+     * Returns queries with a trace id whose scores were not sent yet and that the model has graded (or that had nothing
+     * to grade). Oldest first.
      *
      * @param since earliest time of receipt
      */

@@ -14,7 +14,7 @@ export interface HumanJudgment {
 export interface Grader {
   /** Name of the person in the audit log. */
   readonly by: string;
-  /** Id of the person, which distinguishes reviewers. */
+  /** Id of the person, by which reviewers are distinguished. */
   readonly person: string;
 }
 
@@ -26,7 +26,7 @@ const givenOf = (columns: string): string => `
 
 /**
  * Stores a person's judgments. A later grade replaces an earlier one, and null withdraws it. If a query needs two
- * people, the judgment of another person remains, and this judgment is stored as the second.
+ * people, the judgment of another person is not replaced: this judgment is stored as the second.
  *
  * @returns for each judgment, true if its query was selected with that document; other judgments are ignored
  */

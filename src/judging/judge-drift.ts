@@ -1,4 +1,7 @@
-/** Regrades fixed pairs every day to detect a judge that changed behind an unchanged name. */
+/**
+ * Lets the judge grade fixed query-document pairs again every day, to detect that its model changed under an unchanged
+ * name.
+ */
 import type { Context } from '../core/context.ts';
 import { ALL_SEGMENT } from '../core/model.ts';
 import { DAY_MS, MINUTE_MS } from '../core/time.ts';
@@ -12,7 +15,7 @@ export const JUDGE_DRIFT = 'judge_drift';
 
 const LEASE_MS = 5 * MINUTE_MS;
 
-/** The current judge, and the time since which it has graded consistently. */
+/** The current judge, and the time since which no change of its grades has been detected. */
 export interface CurrentJudge {
   /** The judge, whose fingerprint changes with each detected change. */
   readonly judge: Judge;
@@ -106,7 +109,7 @@ async function recordDrift(
       pipeline,
       segment: ALL_SEGMENT,
       measure: JUDGE_DRIFT,
-      // The window is a whole day, so that a repeated measurement replaces the first.
+      // The window is a whole day, so that a repeated measurement replaces the first one of that day.
       windowStart: new Date(today.getTime() - DAY_MS),
       windowEnd: today,
       measuredAt: now,

@@ -19,9 +19,9 @@ import { drawingProbabilities, judgeDraw } from './rules/drawing.ts';
 import { evaluationsOf } from './rules/evaluation-events.ts';
 
 /**
- * Runs one round for every pipeline. A repeated round selects no query twice and grades no document twice; it only
- * measures again. An unreachable judge, retriever or store is counted (`recalld_judge_failures_total`), and the
- * deferred queries wait for the next round.
+ * Runs one round for every pipeline. If a round is repeated, it selects no query twice and grades no document twice; it
+ * only measures again. If the judge, retriever or store is unreachable, this is counted
+ * (`recalld_judge_failures_total`), and the queries wait for the next round.
  *
  * @throws the errors of forEachPipeline
  */
@@ -32,8 +32,8 @@ export function judgeLiveTraffic(context: Context, plans: readonly JudgingPlan[]
 /**
  * Runs one round for a pipeline.
  *
- * @param minRoundMs minimum time since the last round; before it, nothing is selected, but waiting queries are still
- * graded
+ * @param minRoundMs minimum time since the last round; if less has passed, the round selects nothing, but still grades
+ *   waiting queries
  * @returns the number of selected queries; null if no round was due
  * @throws the reason of `signal` when it aborts, and RecalldError database_unreachable
  */
@@ -63,7 +63,7 @@ export async function judgePipeline(
 }
 
 /**
- * Delay before a query can be selected, so that users can give feedback first. The sampling rate of its minute is then
+ * Delay before a query can be selected, so that users can give feedback first and the sampling rate of its minute is
  * final.
  */
 const FEEDBACK_DELAY_MS = 30 * MINUTE_MS;
@@ -72,18 +72,19 @@ const FEEDBACK_DELAY_MS = 30 * MINUTE_MS;
  * that started late.
  */
 const MIN_ROUND_MS = 50 * MINUTE_MS;
-/** Maximum number of failed and empty queries selected per round. They score 0 without being graded. */
+/** Maximum number of failed and empty queries selected per round. Their scores are 0 without any grade. */
 const KNOWN_PER_ROUND = 200;
 /**
- * Number of empty queries compared with shadows, per query with documents. All shadow results of an empty query must be
- * graded, because none of them has been graded yet.
+ * Number of empty queries compared with shadows, per query with documents. Such queries are expensive: each document
+ * that a shadow returns must be graded, because users got none of them.
  */
 const SHADOWED_EMPTY_SHARE = 0.2;
 
 /**
  * Selects gradable queries from those sampled since the last round, at a rate of `queries_per_day`. Their number is
- * prorated to the length of the round and limited by the rest of the daily budget. Failed and empty queries score 0
- * without being graded. An answered query whose text is not stored cannot be selected.
+ * prorated to the length of the round and limited by the rest of the daily budget. Also selects failed and empty
+ * queries, whose scores are 0 without any grade. If there is a model judge, a query with results cannot be selected if
+ * its text is not stored.
  *
  * @param minRoundMs minimum length of a round
  * @returns the number of selected queries; null if no round is due
@@ -114,7 +115,7 @@ async function drawQueries(
   return drawn;
 }
 
-/** Returns the number of queries that the round's share of the remaining daily budget covers. */
+/** Returns the number of queries that can be graded with the round's share of the remaining daily budget. */
 function affordable(budget: number, costOfQuery: number, roundMs: number, now: Date): number {
   if (costOfQuery === 0) return Number.POSITIVE_INFINITY;
   const dayLeftMs = Math.max(HOUR_MS, DAY_MS - (now.getTime() % DAY_MS));
@@ -177,12 +178,15 @@ function drawSome(
 
 /** Number of queries per request; each query has four events. */
 const QUERIES_PER_REQUEST = 250;
-/** Maximum delay of a score. Grades arrive within a day or never; unsent scores are dropped one day later. */
+/**
+ * Maximum age of a query whose scores are sent. Its grades arrive within a day or never; scores that could not be sent
+ * are dropped one day later.
+ */
 const MAX_DELAY_MS = 2 * DAY_MS;
 
 /**
- * Sends the model's scores at least once: a process that dies before recording a request sends it again. Refused
- * requests are not retried; failed ones are retried in the next round.
+ * Sends the model's scores at least once: a process that dies before recording a request sends it again. Requests that
+ * the platform refused are not retried; failed requests are retried in the next round.
  */
 async function sendEvaluations(context: Context, { pipeline, depth, judge }: JudgingPlan): Promise<void> {
   const { db, config, clock, meter, logger } = context;

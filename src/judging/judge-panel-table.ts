@@ -6,12 +6,12 @@ import type { JudgeRequest } from './judge.ts';
 import { judgePanelSize, type PanelPair } from './rules/agreement.ts';
 
 export interface JudgePanel {
-  /** Fingerprint of the judge, with a counter of changes detected under it. */
+  /** Fingerprint of the judge with the number of changes that were detected under this fingerprint. */
   readonly identity: string;
   readonly since: Date;
   /** Time of the last detected change; null if there was none. */
   readonly changedAt: Date | null;
-  /** True once today's grades have been compared with the first ones. */
+  /** True once today's grades have been compared with the first grades. */
   readonly isCompared: boolean;
 }
 
@@ -55,8 +55,8 @@ export function createJudgePanelTable(pool: Pool) {
       }),
 
     /**
-     * Replaces pairs whose texts were deleted with pairs from the last day: one per query text, in an order independent
-     * of the grade.
+     * Deletes pairs whose texts were deleted, and fills the panel with pairs graded in the last day: one per query
+     * text, selected independently of the grade.
      */
     async fill(pipeline: string, identity: string, gradesPerDay: number, now: Date): Promise<void> {
       const { pairs, newPairs } = judgePanelSize(gradesPerDay);
@@ -65,8 +65,8 @@ export function createJudgePanelTable(pool: Pool) {
         await client.query(`delete from judge_panel_pairs p where pipeline = $1::text and not (${readable})`, [
           pipeline,
         ]);
-        // The panel texts are read as one set. With stale statistics, one lookup per grade would read all of them each
-        // time.
+        // The panel texts are read as one set. If PostgreSQL looked up one text per grade, as it would plan with stale
+        // statistics, each lookup would read all panel texts.
         await client.query(
           `with today as (select ($3::timestamptz at time zone 'utc')::date as day),
                 places as (select least($4::integer - count(*), $5::integer - count(*) filter (where joined_on = day)) as free
@@ -109,7 +109,7 @@ export function createJudgePanelTable(pool: Pool) {
         [pipeline, now, leaseUntil],
       ),
 
-    /** Stores today's grade of a pair (0 if the judge gave none); null only ends the lease. */
+    /** Stores today's grade of a pair (0 if the judge gave none) and ends the lease; for null, only ends the lease. */
     async record(pipeline: string, pair: DuePair, grade: number | null, now: Date): Promise<void> {
       await pool.query(
         `update judge_panel_pairs

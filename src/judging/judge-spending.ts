@@ -9,8 +9,8 @@ export function createJudgeSpending(pool: Pool) {
     /**
      * Reserves `dollars` of the day's budget before a call.
      *
-     * @returns false if the day's total would exceed `maxPerDay`. A reservation made by a process that died remains
-     * spent.
+     * @returns false if the day's total would exceed `maxPerDay`. If the process dies before it records the actual
+     *   cost, the reserved amount remains spent.
      */
     async reserve(pipeline: string, dollars: number, maxPerDay: number, now: Date): Promise<boolean> {
       if (dollars > maxPerDay) return false;
@@ -34,8 +34,8 @@ export function createJudgeSpending(pool: Pool) {
     },
 
     /**
-     * Cost of the day (UTC), and the mean cost of a graded query over the last 7 days (null before the first), in US
-     * dollars.
+     * Returns the cost of the day (UTC), and the mean cost of a graded query over the last 7 days (null if there is
+     * none), in US dollars.
      */
     async spent(pipeline: string, now: Date): Promise<{ today: number; perQuery: number | null }> {
       const { rows } = await pool.query<{ today: number; week: number; graded: number }>(

@@ -19,7 +19,10 @@ export interface JudgeRequest {
   readonly document: string;
 }
 
-/** Cost of a call in US dollars, and whether a text addresses the model, so that a person must review the grade. */
+/**
+ * Cost of a call in US dollars. The grade is flagged if the query or the document addresses the model, so that a person
+ * must review it.
+ */
 interface CallResult {
   readonly cost: number;
   readonly isFlagged: boolean;
@@ -35,7 +38,7 @@ export interface Judge {
   readonly name: string;
   /** Identifies the model, the prompt and every setting that is the same for all documents. */
   readonly fingerprint: string;
-  /** Upper bound of the cost of one call, including its repair, in US dollars. */
+  /** Upper bound of the cost of one call, including the repair request, in US dollars. */
   maxCost(request: JudgeRequest): number;
   /** Cost in US dollars of a call whose first answer is a valid grade. */
   typicalCost(request: JudgeRequest): number;
@@ -46,7 +49,7 @@ export interface Judge {
 }
 
 const MAX_OUTPUT_TOKENS = 300;
-/** Number of tokens in `{"grade": 3}`, with a margin. */
+/** Upper bound of the number of tokens in `{"grade": 3}`. */
 const USUAL_OUTPUT_TOKENS = 10;
 
 function requestFor({ query, document }: JudgeRequest): ChatRequest {
@@ -60,7 +63,10 @@ function requestFor({ query, document }: JudgeRequest): ChatRequest {
   };
 }
 
-/** Creates a judge with a chat model and the rubric, at temperature 0. An invalid answer is repaired once. */
+/**
+ * Creates a judge with a chat model and the rubric, at temperature 0. If the answer is invalid, asks for a valid one
+ * once.
+ */
 export function createChatJudge(model: ChatModel, address: string, prices: TokenPrices): Judge {
   return {
     name: model.model,
@@ -82,7 +88,7 @@ export function createChatJudge(model: ChatModel, address: string, prices: Token
       if (first.kind === 'refused' || read.kind === 'grade') return read;
       const repair = { ...request, messages: repairMessages(request.messages, first.text) };
       const second = await model.answer(repair, signal);
-      // The first answer costs money even if the repair fails.
+      // The first answer has been paid for, even if the repair request fails.
       if (second.kind === 'failed') return read;
       return readAnswer(second, isFlagged, spent + costOf(tokensOf(repair, second), prices));
     },
@@ -98,7 +104,7 @@ function readAnswer(answer: Exclude<ChatAnswer, { kind: 'failed' }>, isFlagged: 
 
 const inputTokens = ({ messages }: ChatRequest): number => estimateTokens(messages.map(({ content }) => content));
 
-/** Token counts reported by the service, or an estimate. */
+/** Returns the token counts that the service reported or, without a report, an estimate. */
 function tokensOf(request: ChatRequest, answer: Exclude<ChatAnswer, { kind: 'failed' }>): Tokens {
   if (answer.usage !== null) return answer.usage;
   const input = inputTokens(request);

@@ -9,13 +9,13 @@ import { queryRow, queryRows } from '../platform/postgres/rows.ts';
 import { vectorOfBytes } from '../platform/postgres/values.ts';
 import type { EpisodeScores, ScoredEpisode } from './rules/episode-scores.ts';
 
-/** A retrieval of a selected episode, with what grading needs. */
+/** A retrieval of a selected episode, with the fields that grading requires. */
 export interface JudgedRetrieval extends EpisodeRetrieval {
   readonly embedding: Buffer | null;
   readonly segments: Readonly<Record<string, string>>;
 }
 
-/** The judge and the number of documents per retrieval that were graded. */
+/** The judge that graded the episode, and the number of documents that were graded per retrieval. */
 export interface EpisodeGrading {
   readonly fingerprint: string;
   readonly k: number;

@@ -16,7 +16,7 @@ export interface SampledQuery {
   readonly id: string;
   readonly receivedOn: string;
   readonly receivedAt: Date;
-  /** The random number by which its session was sampled; it identifies the cluster. */
+  /** Random number of its session, which decides whether the session is sampled. It identifies the cluster. */
   readonly cluster: number;
   readonly sessionHash: string;
   readonly outcome: QueryOutcome;
@@ -40,7 +40,7 @@ export interface DrawnQuery
   readonly shadowProbability: number | null;
   /** Probability that the query is sampled, selected and pooled; null if it is not pooled. */
   readonly poolProbability: number | null;
-  /** Probability that its episode is sampled, selected and graded as a whole; null if it is not. */
+  /** Probability that its episode is sampled, selected and graded as a whole; null if the episode is not graded. */
   readonly episodeProbability: number | null;
   readonly humanDraw: number;
   readonly needsHuman: boolean;
@@ -48,7 +48,7 @@ export interface DrawnQuery
   readonly needsSecondHuman: boolean;
 }
 
-/** A selected query whose documents must still be read and graded. */
+/** A selected query whose document texts must still be read and graded. */
 export interface OpenQuery {
   readonly id: string;
   readonly receivedAt: Date;
@@ -67,13 +67,16 @@ export interface ModelGrade {
   readonly contentHash: string;
 }
 
-/** Identifies the query text and the judge of a grade. */
+/** Key of a grade that can be reused: the query text and the judge. */
 export interface GradedBy {
   readonly textHash: string;
   readonly fingerprint: string;
 }
 
-/** Share of the queries in a round, those with the lowest similarity, that are treated as unlike the store. */
+/**
+ * Share of the queries in a round that are treated as unlike the content of the store: those with the lowest
+ * similarity.
+ */
 const NOVEL_SHARE = 0.1;
 
 const samplesSql = `
@@ -123,8 +126,8 @@ const drawnColumns = {
 export function createJudgedTable(pool: Pool) {
   return {
     /**
-     * Selects from the queries sampled since the last round. Several replicas may try, but only one of them succeeds
-     * per round, because the rows and the end of the round are committed together. The first round selects no queries.
+     * Selects from the queries sampled since the last round. If several replicas try to start a round, only one of them
+     * succeeds, because the rows and the end of the round are committed together. The first round selects no queries.
      *
      * @param draw chooses among all queries of the round
      * @returns the number of selected queries; null if no round is due
@@ -271,7 +274,7 @@ export function createJudgedTable(pool: Pool) {
       );
     },
 
-    /** Stores a grade for a document that users did not get, unless one exists. */
+    /** Stores a grade of a document that users did not get, unless there is one already. */
     async recordPoolJudgment(
       pipeline: string,
       id: string,
@@ -331,8 +334,8 @@ export function createJudgedTable(pool: Pool) {
     worstGraded: (window: LiveWindow, limit: number) => readWorstGraded(pool, window, limit),
 
     /**
-     * Deletes selected queries received before `before`, texts last seen before it, and grades of pooled documents from
-     * before it.
+     * Deletes selected queries received before `before`, document texts last seen before then, and grades of pooled
+     * documents from before then.
      */
     async prune(pipeline: string, before: Date): Promise<void> {
       await pool.query(`delete from judged_queries where pipeline = $1::text and received_at < $2::timestamptz`, [

@@ -8,7 +8,7 @@ import { insertRows, queryRow, queryRows } from '../platform/postgres/rows.ts';
 import { vectorOfBytes } from '../platform/postgres/values.ts';
 import type { PooledQuery, poolScores } from './rules/judged-measures.ts';
 
-/** A query whose returned documents are graded and for which the store must still be searched. */
+/** A query whose returned documents are graded but for which recalld has not searched the store yet. */
 export interface PoolCandidate {
   readonly id: string;
   readonly text: string | null;
@@ -25,7 +25,7 @@ export interface ShownDocument {
   readonly grade: number | null;
 }
 
-/** Everything except the query that determines pool scores. */
+/** Everything that determines pool scores, except the query. */
 export interface PoolKind {
   readonly fingerprint: string;
   readonly k: number;
@@ -34,8 +34,8 @@ export interface PoolKind {
 }
 
 /**
- * Inserts a row into a work table for each selected query that has a probability, in the transaction that selects the
- * queries.
+ * Inserts a row into the work table for each selected query whose probability is not null, in the transaction that
+ * selects the queries.
  */
 export async function insertSelected(
   client: PoolClient,
@@ -131,7 +131,8 @@ export function createJudgmentPools(pool: Pool) {
     },
 
     /**
-     * Reads the pools of this kind in a window, together with failed and empty queries, and counts all pools by state.
+     * Reads the scores of the finished pools of this kind in a window, together with failed and empty queries, and
+     * counts all pools by state.
      */
     async searched(
       { pipeline, from, until }: LiveWindow,

@@ -1,6 +1,6 @@
 /**
- * Computes measurements of all live traffic from graded queries: scores for the trailing window, and their drop from
- * the preceding weeks.
+ * Computes measurements of all live traffic from graded queries: scores for the trailing window, and the drop of nDCG
+ * in recent days below the preceding weeks.
  */
 
 import type { Context } from '../core/context.ts';
@@ -112,7 +112,7 @@ export async function measureJudged(
   }
   if (judge !== null && plan.episodeShare > 0) {
     const graded = await db.judging.episodes.graded(window, { fingerprint: judge, k: depth });
-    // Most pipelines have no episodes, so no gap is recorded without them.
+    // Most pipelines have no episodes, so their absence is not recorded as a gap.
     const measured = Object.keys(graded.states).length === 0 ? [] : judgedEpisodeMeasures(graded.episodes, plan);
     outcomes.push(
       ...measured.map(
@@ -164,14 +164,14 @@ function sameMinute(outcome: MeasurementOutcome): MeasurementOutcome {
 const JUDGED_DAY = 'judged_day';
 export const LIVE_DROP = 'live_ndcg_drop';
 
-/** Number of days that are measured again, because late grades may have arrived. */
+/** Number of days that are measured again each time, because grades may have arrived late. */
 const LATE_DAYS = 2;
-/** Number of days read for the baseline. This is more than needed, because days may be missing. */
+/** Number of days read for the baseline: more than a baseline uses, because days may be missing. */
 const BASELINE_DAYS = 70;
 
 /**
  * Measures the last whole days (UTC) with the current judge, and compares them with the days before. Records no value
- * for a day on which the drift panel has not confirmed the judge.
+ * for a day on which the drift panel has not confirmed that the judge is unchanged.
  */
 export async function measureDrop(context: Context, plan: JudgingPlan, current: CurrentJudge | null): Promise<void> {
   const { db, clock } = context;
@@ -199,7 +199,7 @@ export async function measureDrop(context: Context, plan: JudgingPlan, current: 
   if (driftToday.at(-1)?.details['verdict'] !== 'steady') return gap('judge_drift_suspected');
   const human = dropState(drop, null) === 'detected' ? await readHumanDrop(context, plan, drop, today) : null;
   const state = dropState(drop, human);
-  // Human judgments override the model's result.
+  // Human judgments decide whether the drop that the model detected is real.
   const by = state === 'detected' || human === null ? drop : human;
   await db.measurements.record([
     {

@@ -22,7 +22,7 @@ export const judgingMetrics = {
     pipeline,
   ),
   recalld_live_ndcg_drop_queries: storedGauge(
-    'Live queries in the compared days (n of recalld_live_ndcg_drop).',
+    'Graded live queries in the recent days that are compared with the days before (n of recalld_live_ndcg_drop).',
     pipeline,
   ),
   recalld_live_drop_state: storedGauge(
@@ -50,11 +50,11 @@ export const judgingMetrics = {
     pipeline,
   ),
   recalld_judge_min_agreement: storedGauge(
-    'Configured minimum of the lower bound of recalld_judge_agreement (judged.min_agreement).',
+    'Configured minimum for the lower bound of recalld_judge_agreement (judged.min_agreement).',
     pipeline,
   ),
   recalld_judge_info: storedGauge(
-    'Information about the current judge; the value is always 1. `fingerprint` identifies its model and prompt, and counts the detected changes.',
+    'Information about the current judge; the value is always 1. `fingerprint` identifies its model and prompt, followed by the number of detected changes if there are any.',
     ['pipeline', 'fingerprint'],
   ),
   recalld_judge_panel_pairs: storedGauge(
@@ -62,7 +62,7 @@ export const judgingMetrics = {
     pipeline,
   ),
   recalld_judge_changed_timestamp_seconds: storedGauge(
-    'Time of the last detected change of the judge under an unchanged config.',
+    'Time when recalld last detected that the judge changed under an unchanged config.',
     pipeline,
   ),
   recalld_judge_cost_dollars_total: {
@@ -91,7 +91,7 @@ export const judgingMetrics = {
   },
   recalld_evaluation_requests_total: {
     type: 'counter',
-    help: 'OTLP requests that carry scores of individual live queries. Outcome: sent, refused (at least partly rejected; not retried) or failed (retried in the next round).',
+    help: 'OTLP requests that carry scores of individual live queries. `outcome` is sent, refused (the platform rejected at least one score; not retried) or failed (retried in the next round).',
     labels: ['pipeline', 'outcome'],
     source: 'process',
   },

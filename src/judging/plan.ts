@@ -29,21 +29,26 @@ export function createJudgingPlans(config: Config, pipelines: readonly WatchedPi
         depth: judged.depth,
         /** Length of the trailing window for scores. */
         windowMs: durationMs(judged.window),
-        /** Share of selected queries with a judgment pool, and chunks per pool; null if pooling is disabled. */
+        /**
+         * Share of selected queries with a judgment pool, and number of chunks per pool; null if pooling is impossible.
+         */
         pooling: isSearchable ? judged.pooling : null,
         /** Share of selected episodes that are graded as a whole; 0 without a model judge. */
         episodeShare: judge === null ? 0 : judged.episode_share,
-        /** Pause after which retrievals with one episode id belong to another episode. */
+        /** Pause after which a retrieval with the same episode id starts a new episode. */
         episodeIdleMs: durationMs(episodes.idle),
-        /** Shadows that also answer each selected query; their documents are graded too. */
+        /**
+         * Number of shadows that search for live queries; the documents that they return for selected queries are
+         * graded too.
+         */
         shadowLists: judge === null ? 0 : shadow.filter(({ live_rate: rate }) => rate > 0).length,
         /** Maximum cost per day in US dollars. */
         maxCostPerDay: judged.max_cost_per_day,
-        // Without a model, every selected query is graded by people.
+        // Without a model, every selected query needs human judgments.
         humanShare: judge === null ? 1 : judged.human_share,
         /** Share of human-graded queries that a second person also grades. */
         secondReviewerShare: judged.second_reviewer_share,
-        /** An alert fires when the lower bound of weighted kappa between the judge and people is below this. */
+        /** An alert fires when the lower bound of the weighted kappa between judge and people is below this value. */
         minAgreement: judged.min_agreement,
         segmentKeys: segments.keys,
         maxSegments: segments.max,

@@ -1,4 +1,4 @@
-/** Queries for people to grade, with their documents and without model grades. */
+/** Queries that people should grade, with their documents but without model grades. */
 import { hash } from 'node:crypto';
 import type { Pool } from 'pg';
 import { DAY_MS } from '../core/time.ts';
@@ -11,7 +11,9 @@ export interface ReviewedDocument {
   readonly id: string;
   /** Text of the document; null if it was deleted or its text is unknown. */
   readonly text: string | null;
-  /** Grade of an earlier person, or this person's own grade if the query needs two; null if there is none. */
+  /**
+   * Grade that someone gave before; if the query needs two people, only this person's own grade. Null if there is none.
+   */
   readonly grade: number | null;
   /** True if this person should grade the document. */
   readonly isOpen: boolean;
@@ -57,7 +59,10 @@ const grades = `
   left join judgments p on (p.pipeline, p.query_id, p.document_id, p.judge) = (j.pipeline, j.query_id, d ->> 0, 'person')
   left join judgments s on (s.pipeline, s.query_id, s.document_id, s.judge) = (j.pipeline, j.query_id, d ->> 0, 'second')`;
 
-/** True if person $2 gives the second judgment and must not see the first. If $2 is null, the person is unknown. */
+/**
+ * True if person $2 is the one who gives the second judgment and must not see the first. If $2 is null, the person is
+ * unknown.
+ */
 const isSecond = `(j.needs_second_human and p.graded_by <> $2::text)`;
 
 const isAsked = `(d ->> 1 is not null and (p.grade is null or (${isSecond} and s.grade is null)))`;
@@ -113,7 +118,7 @@ export function createReviewQueue(pool: Pool) {
         [skipped, limit],
       ),
 
-    /** Finds a query selected for people, graded or not; null if it was not selected. */
+    /** Finds a query that was selected for people, whether graded or not; null if it was not selected. */
     async find(pipeline: string, person: string, now: Date, id: string): Promise<ReviewedQuery | null> {
       const [found] = await read(pipeline, person, now, 'and j.query_id = $4::text', [id]);
       return found ?? null;
@@ -132,7 +137,7 @@ export function createReviewQueue(pool: Pool) {
       return {
         /** Queries selected for people that have a readable document. */
         drawn,
-        /** Readable queries with nothing left for this person to grade. */
+        /** Those of these queries that have no document left for this person to grade. */
         graded: drawn - open,
         /** Queries that people graded in the last 24 hours. */
         lately,

@@ -27,14 +27,14 @@ const alertsFor = (groupLabels: readonly string[]): readonly AlertRule[] => [
   {
     alert: 'RecalldJudgeNotReached',
     severity: 'warning',
-    // An hourly round ends after three consecutive unreachable queries.
+    // An hourly round ends after three consecutive queries that could not be graded because a service was unreachable.
     expr: `${increaseBy(pipeline, 'recalld_judge_failures_total', '3h', { reason: ['unreachable'] })} >= 6`,
     for: '10m',
     keepFiringFor: '1h',
     by: pipeline,
     dashboard: 'judge',
     summary: `${name}: judge unreachable`,
-    description: `The judge, the retriever or the store did not answer {{ $value | humanize }} times within 3 hours while recalld graded live queries of ${name}. The queries are retried every hour and expire after a day.`,
+    description: `The judge, the retriever or the store did not respond {{ $value | humanize }} times within 3 hours while recalld graded live queries of ${name}. The queries are retried every hour and expire after a day.`,
   },
   {
     alert: 'RecalldJudgeFailing',

@@ -23,14 +23,14 @@ const scores: readonly MeasurePanel[] = [
 const drop: readonly MeasurePanel[] = [
   { metric: 'recalld_live_ndcg_drop', without: ['k'] },
   { metric: 'recalld_live_drop_state', title: 'State of the nDCG drop', unit: 'none', min: 0, max: 1 },
-  { metric: 'recalld_live_ndcg_drop_queries', title: 'Number of queries in the nDCG drop (n)', unit: 'short', min: 0 },
+  { metric: 'recalld_live_ndcg_drop_queries', title: 'Queries in the recent days (n)', unit: 'short', min: 0 },
 ];
 
 const behind: readonly MeasurePanel[] = [
   { metric: 'recalld_live_ndcg_pool_gap', min: 0, without: ['k'] },
   {
     metric: 'recalld_live_ndcg_pool_gap_queries',
-    title: 'Number of queries in the pool gap (n)',
+    title: 'Queries with graded pools (n)',
     unit: 'short',
     min: 0,
   },
@@ -48,7 +48,7 @@ const agreement: readonly MeasurePanel[] = [
   'recalld_judge_agreement',
   {
     metric: 'recalld_judge_agreement_sessions',
-    title: 'Number of sessions in the judge agreement (n)',
+    title: 'Sessions graded by judge and people (n)',
     unit: 'short',
     min: 0,
   },
@@ -82,7 +82,8 @@ export function judgedDashboard(settings: DashboardSettings): Dashboard {
     {
       uid: dashboardUids.judged,
       title: 'recalld: judged live relevance',
-      description: 'Do live queries get relevant documents? Scores of graded live queries, corrected by people.',
+      description:
+        'Do live queries get relevant documents? Scores of graded live queries, corrected by human judgments.',
       variables: [onePipeline(), segmentOfScores()],
       hasDeployments: true,
       from: 'now-7d',
@@ -150,7 +151,7 @@ function work(): Builder<Panel>[] {
     }),
     graph({
       title: 'Unaffordable queries and flagged documents',
-      description: 'Queries beyond the daily budget, and documents with text that addresses the judge.',
+      description: 'Queries not graded because of the daily budget, and documents whose text addresses the judge.',
       unit: 'short',
       min: 0,
       width: 6,

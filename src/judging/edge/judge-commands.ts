@@ -39,21 +39,21 @@ export function judgeCommand(command: Command, signal: AbortSignal): CommandUnkn
   command.addCommand(
     judgeSubcommand(
       'status',
-      'Show graded queries in the trailing window, and the resulting scores for all live traffic.',
+      'Show the scores of all live traffic, estimated from the graded queries in the trailing window.',
       'recalld judge status --pipeline support-docs',
     ).action((options) => withJudged(options, signal, showStatus)),
   );
   command.addCommand(
     judgeSubcommand(
       'run',
-      'Select, grade and measure live queries now instead of in the next full round.',
+      'Select, grade and measure live queries now instead of waiting for the next hourly round.',
       'recalld judge run --pipeline support-docs',
     ).action((options) => withJudged(options, signal, runRound)),
   );
   command.addCommand(
     judgeSubcommand(
       'review',
-      'Write a file with the next queries that people should grade, without model grades.',
+      'Write the next queries that people should grade to a file, without model grades.',
       'recalld judge review --pipeline support-docs --out review.jsonl',
     )
       .requiredOption('--out <file>', 'file to write, one JSON line per query')
@@ -95,7 +95,7 @@ export function judgeCommand(command: Command, signal: AbortSignal): CommandUnkn
           if (options.json === true) printJson({ accepted, rejected });
           else
             printLine(
-              `${plural(accepted, 'grade')} stored${rejected === 0 ? '' : `, ${rejected} rejected: the query was not selected for judging, or not with that document`}.`,
+              `${plural(accepted, 'grade')} stored${rejected === 0 ? '' : `, ${rejected} rejected because their queries were not selected for judging, or not with that document`}.`,
             );
           if (known.length > 0 && accepted === 0)
             throw new RecalldError(
@@ -132,7 +132,7 @@ async function runRound(settings: CommandSettings, store: CommandStore, options:
   const drawn = await withPipeline(settings, options.pipeline, async (pipeline) => {
     const [plan] = createJudgingPlans(config, [pipeline]);
     if (plan === undefined) return null;
-    // Metrics of a command are never scraped.
+    // Prometheus never scrapes a command, so its metrics are discarded.
     const meter = { increment: () => undefined, set: () => undefined, observe: () => undefined };
     try {
       // The daemon sends the scores to the tracing platform in its next round.
@@ -170,8 +170,8 @@ export function reviewLine({ id, askedAt, text, documents }: ReviewedQuery): str
 }
 
 /**
- * Reads judgments from a file with lines as `reviewLine` writes them, or `{"query_id", "document_id", "grade"}`. A null
- * grade is skipped.
+ * Reads judgments from a file whose lines have the form that `reviewLine` writes, or `{"query_id", "document_id",
+ * "grade"}`. A null grade is skipped.
  *
  * @throws RecalldError file_malformed with the line and the problem
  */

@@ -64,7 +64,7 @@ export function judgePage(data: JudgePageData): PageContent {
       section(
         'grades',
         'Grades',
-        { lead: 'A grading model uses the same definitions.' },
+        { lead: 'The model judge uses the same definitions.' },
         table(
           'Meaning of the grades',
           [...gradeMeanings.entries()],
@@ -79,7 +79,7 @@ export function judgePage(data: JudgePageData): PageContent {
         section(
           'scores',
           'Scores and agreement',
-          { lead: 'Estimates for all live traffic from the graded queries, with 95 % CIs.' },
+          { lead: 'Scores of all live traffic, estimated from the graded queries, with 95 % CIs.' },
           group(
             'charts',
             judgeCharts.map((measure) =>
@@ -97,7 +97,7 @@ export function judgePage(data: JudgePageData): PageContent {
   };
 }
 
-/** Scores with a chart. */
+/** Scores that are shown as charts. */
 const judgeCharts = ['live_hit_rate', 'live_ndcg'] as const;
 const CHART_MS = 7 * DAY_MS;
 
@@ -114,7 +114,7 @@ function statusFacts({ status, progress, maxCostPerDay }: JudgePageData): Conten
     }),
     fact(
       'Agreement between judge and people',
-      agreement === null ? missing('too few grades by both') : decimal(agreement.kappa),
+      agreement === null ? missing('too few documents graded by both') : decimal(agreement.kappa),
       agreement !== null && `weighted kappa, ${interval(agreement.low, agreement.high)}`,
     ),
     maxCostPerDay === null
@@ -135,9 +135,9 @@ function nothing({ isJudged, progress, skipped }: JudgePageData): Content {
     progress.drawn === 0
       ? 'No live query has been selected for people yet.'
       : skipped.length > 0
-        ? 'All remaining queries are postponed.'
-        : 'All drawn queries are graded.',
-    'New queries are drawn every hour.',
+        ? 'You have postponed all remaining queries.'
+        : 'All queries selected for people are graded.',
+    'New queries are selected every hour.',
   );
 }
 
@@ -219,8 +219,8 @@ function skippedOf(text = ''): string[] {
 }
 
 /**
- * @param query `person`: the reader; `query`: the query to show while it has an open document; `skip`: postponed
- * queries; `last`: the document graded last
+ * @param query `person`: the reviewer; `query`: the query to show while it has an ungraded document; `skip`: postponed
+ *   queries; `last`: the document graded last
  */
 export async function readJudgePage(
   context: Context,

@@ -14,7 +14,7 @@ import { measuresOfScore } from '../rules/judged-measures.ts';
 
 export type JudgeStatus = Awaited<ReturnType<typeof readJudgeStatus>>;
 
-/** @param person person whose queue is read; null for the queue of first judgments */
+/** @param person the reviewer whose queue is read; null for the queue of first judgments */
 export async function readJudgeStatus({ db, clock }: Context, pipeline: string, person: string | null) {
   const now = clock.now();
   const latest = (await db.measurements.latest(now)).filter((one) => one.pipeline === pipeline);
@@ -101,7 +101,7 @@ export function judgeScores(status: JudgeStatus): Content {
     drift !== null && paragraph('Judge drift: ', bounded(drift, 'difference'), ` grades, over ${drift.n} pairs.`),
     humanAgreement !== null &&
       paragraph(
-        `Agreement between two people (weighted kappa): ${formatAgreement(humanAgreement)}. Two people graded ${Number(counts['second'])} of ${Number(counts['person'])} queries.`,
+        `Agreement between two people (weighted kappa): ${formatAgreement(humanAgreement)}. Two people graded ${Number(counts['second'])} of the ${Number(counts['person'])} human-graded queries.`,
       ),
   ];
 }
@@ -113,7 +113,7 @@ export function judgeReport(status: JudgeStatus): Content {
     agreement !== null &&
       paragraph(`Agreement between judge and people (weighted kappa): ${formatAgreement(agreement)}.`),
     paragraph(
-      `People have graded ${people.graded} of ${people.drawn} queries. Judge cost today: ${dollars(costToday)}.`,
+      `People have graded ${people.graded} of the ${people.drawn} queries selected for them. Judge cost today: ${dollars(costToday)}.`,
     ),
   ];
 }

@@ -36,13 +36,17 @@ const judgmentSchema = z.object({
   judge: z.enum(listedJudges).describe('`second`: an independent judgment by a second person.'),
   grade: z.int().nullable().describe('Null if the model gave no grade; see `problem`.'),
   problem: z.string().nullable(),
-  flagged: z.boolean().describe('True if a text addresses the grading model, in which case the grade needs review.'),
+  flagged: z
+    .boolean()
+    .describe(
+      'True if the query or the document addresses the grading model, so that a person should review the grade.',
+    ),
   judged_at: z.iso.datetime(),
 });
 
 const judgmentListQuery = z.strictObject({
   pipeline: identifier.describe('Name of a pipeline in the config.'),
-  flagged: z.enum(['true', 'false']).default('false').describe('`true` returns only flagged judgments.'),
+  flagged: z.enum(['true', 'false']).default('false').describe('`true`: return only flagged judgments.'),
   ...numberedPageShape,
 });
 
@@ -51,12 +55,12 @@ export const judgingEndpoints: readonly Endpoint[] = [
     method: 'post',
     path: '/v1/judgments',
     tag: 'judging',
-    summary: 'Store human judgments for documents of selected live queries: one judgment, or a list of up to 1,000.',
+    summary: 'Store human judgments of documents of selected live queries: one judgment, or a list of up to 1,000.',
     scope: 'admin',
     pipelines: 'named',
     body: newJudgments,
     responses: {
-      '201': { description: 'The number of stored judgments, and the rejected judgments.', body: recorded },
+      '201': { description: 'The number of stored judgments, and the judgments that were rejected.', body: recorded },
     },
   },
   {

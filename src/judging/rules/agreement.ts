@@ -14,7 +14,7 @@ import { MAX_GRADE } from './judged-scores.ts';
 export interface GradedPair {
   /** Identifies the session, which is the sampling cluster. */
   readonly cluster: string | number;
-  /** Inverse probability that both graders grade it; any positive number. */
+  /** Inverse of the probability that both graders grade it; may be scaled by any positive factor. */
   readonly weight: number;
   /** Grades from 0 to 3. */
   readonly first: number;
@@ -22,7 +22,7 @@ export interface GradedPair {
 }
 
 export interface Agreement {
-  /** 1 for identical grades, 0 for chance agreement, negative for less than chance. */
+  /** 1 for identical grades, 0 for agreement by chance, negative for less agreement than by chance. */
   readonly kappa: number;
   /** 95 % confidence interval. */
   readonly low: number;
@@ -32,8 +32,9 @@ export interface Agreement {
 }
 
 /**
- * Minimum number of sessions at which a low lower bound indicates a poor judge rather than a small sample. For a judge
- * with kappa 0.6, the bound is below 0.4 in at most 1 of 20 weeks; with half as many sessions, in 1 of 3.
+ * Minimum number of sessions for an alert: with fewer sessions, a low lower bound may be due to the small sample and
+ * not to the judge. For a judge with kappa 0.6, the lower bound is below 0.4 in at most 1 of 20 weeks; with half as
+ * many sessions, in 1 of 3 weeks.
  */
 export const MIN_AGREEMENT_SESSIONS = 40;
 
@@ -52,8 +53,8 @@ export function weightedKappa(pairs: readonly GradedPair[]): number | null {
 /**
  * Returns kappa with a 95 % confidence interval: Fisher's z plus or minus t standard errors from a jackknife over
  * sessions, with Kish's degrees of freedom. Fisher's z is approximately normal (quadratic kappa is an intraclass
- * correlation, Fleiss and Cohen 1973). If no pair differs, adds a pseudo-pair that differs by one grade, so that
- * agreement on a few pairs does not imply certainty.
+ * correlation, Fleiss and Cohen 1973). If both graders agree on every pair, adds a pseudo-pair that differs by one
+ * grade, because agreement on a few pairs is not certainty.
  *
  * @returns null for fewer than 2 sessions, or if kappa is undefined
  */
@@ -153,15 +154,18 @@ function zOf(moments: Moments): number {
   return Math.atanh(Math.min(EDGE, Math.max(-EDGE, kappaOf(moments) ?? 1)));
 }
 
-/** Grades 0 to 3 for one pair, each pair from a different query; 0 if the judge gave no grade, as in the scores. */
+/**
+ * Grades of one pair, 0 to 3, where each pair is from a different query; 0 if the judge gave no grade, as in the
+ * scores.
+ */
 export interface PanelPair {
   readonly first: number;
-  /** Grade at the first repetition; null before the first repetition. */
+  /** Grade when the pair was first graded again; null if it has not been graded again before. */
   readonly repeat: number | null;
   readonly now: number;
 }
 
-/** Accepted number of false change detections per year and pipeline. */
+/** Accepted number of falsely detected changes per year and pipeline. */
 const FALSE_CHANGES_PER_YEAR = 0.2;
 const TESTS = 2;
 /** Significance level of each daily test. */
@@ -173,7 +177,10 @@ const MIN_PANEL_PAIRS = 20;
 const MAX_PANEL_PAIRS = 150;
 /** Size of the panel as a share of the daily grades. */
 const PANEL_SHARE = 0.15;
-/** Share of the panel that may join per day, so that pairs do not all expire on the same day. */
+/**
+ * Number of pairs that may join the panel per day, as a share of its size, so that pairs do not all expire on the same
+ * day.
+ */
 const FILL_SHARE = 1 / 5;
 
 /** Returns the panel size for a judge with this many grades per day, and the number of pairs that may join per day. */
@@ -188,10 +195,10 @@ export type JudgeDrift = NonNullable<ReturnType<typeof judgeDrift>>;
  * Tests a judge for drift with two sign-flip tests over the pairs. The tests are exact in finite samples: while the
  * judge is unchanged, the grades of a pair come from one distribution and are therefore exchangeable. The test of `now`
  * against `first` detects a judge that grades higher or lower; the test of the distances of `now` and `repeat` from
- * `first` detects a judge that grades differently without a shift. The daily level limits false detections by all tests
- * of a year to 0.2 (union bound).
+ * `first` detects a judge that grades differently, even if not higher or lower on average. The significance level
+ * limits the expected number of false detections by all tests of a year to 0.2 (union bound).
  *
- * The bounds use Student's t and a pseudo-pair that differs by one grade, so that identical pairs do not imply
+ * The bounds use Student's t and a pseudo-pair that differs by one grade, because a panel with identical grades is not
  * certainty.
  *
  * @returns null for fewer than 20 pairs of grades
@@ -212,7 +219,7 @@ export function judgeDrift(pairs: readonly PanelPair[]) {
     pairs: pairs.length,
     /** Share of pairs whose current grade differs from the first. */
     differing: shifts.filter((one) => one !== 0).length / pairs.length,
-    /** `changed`: the judge has changed; `suspected`: chance rarely explains the difference. */
+    /** `changed`: the judge has changed; `suspected`: the difference would rarely occur by chance. */
     verdict: p < ALPHA ? ('changed' as const) : p < SUSPICION_LEVEL ? ('suspected' as const) : ('steady' as const),
   };
 }

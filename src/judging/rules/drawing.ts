@@ -7,7 +7,7 @@ export interface Drawable {
   readonly represents: number;
   /** Segment of the query. Small segments are oversampled. */
   readonly segment: string;
-  /** True if a cheap signal suggests a bad answer. Suspect queries are oversampled. */
+  /** True if a cheap signal, such as negative feedback, suggests bad results. Suspect queries are oversampled. */
   readonly isSuspect: boolean;
 }
 
@@ -16,17 +16,18 @@ const SUSPECT = 2;
 const MAX_ROUNDS = 50;
 
 /**
- * Returns probabilities that sum to `expected`, or 1 for every query if there are fewer queries.
+ * Returns selection probabilities that sum to `expected`, or 1 for every query if there are at most `expected` queries.
  *
- * A query is selected in proportion to the number of queries that it represents. The final weights within a stratum are
- * then equal, which keeps confidence intervals narrow (Särndal, Swensson and Wretman, Model Assisted Survey Sampling,
- * 1992, section 3.6.1). A suspect query is selected twice as often, because its score varies most (Neyman's allocation
- * with twice the spread). Segments get shares in proportion to the square root of their traffic (power allocation,
- * Bankier 1988). This covers small segments with little loss of overall precision.
+ * The probability of a query is proportional to the number of queries that it represents. The final weights within a
+ * stratum are therefore equal, which keeps confidence intervals narrow (Särndal, Swensson and Wretman, Model Assisted
+ * Survey Sampling, 1992, section 3.6.1). A suspect query is selected twice as often, because its score varies most
+ * (Neyman's allocation with twice the spread). The number of queries selected in a segment is proportional to the
+ * square root of its traffic (power allocation, Bankier 1988), which covers small segments with little loss of overall
+ * precision.
  *
  * The probability of a query never depends on its own random number or its grades.
  *
- * @param expected number of queries, >= 0
+ * @param expected expected number of selected queries, >= 0
  */
 export function drawingProbabilities(queries: readonly Drawable[], expected: number): number[] {
   const traffic = new Map<string, number>();
@@ -48,8 +49,8 @@ export function drawingProbabilities(queries: readonly Drawable[], expected: num
 
 /**
  * Returns a random number in [0, 1) for a session and a purpose; the queries of the session are selected if the number
- * is below their probability. The number is the same on every replica, and independent of the sampling number and of
- * other purposes.
+ * is below their probability. The number is the same on every replica. It is independent of the number that decides
+ * whether the session is sampled, and of the numbers for other purposes.
  *
  * @param sessionHash identifies the session; the session id itself is not stored
  */

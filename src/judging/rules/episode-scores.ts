@@ -22,8 +22,8 @@ export interface ScoredEpisode extends EpisodeScores {
 }
 
 /**
- * nDCG at k of the results of a rewritten text and of the original text. Both use the ideal order of all documents
- * together, so that the scores can be subtracted.
+ * nDCG at k of the results of a rewritten text and of the original text. Both use the same ideal order, that of all
+ * documents together, so that the scores can be subtracted.
  *
  * @param gradeOf 0 for a document without a grade
  */
@@ -39,16 +39,16 @@ export function rewritingScores(
   return { rewritten: ndcg(rewritten), original: ndcg(original) };
 }
 
-/** Each mean needs at least two sampled units; a single one has no spread. */
+/** Minimum number of sampled units for a mean, because a single unit has no spread. */
 const MIN_CLUSTERS = 2;
 
 /**
  * Means over all episodes, and over each segment, weighted by inverse probabilities, with the jackknife over sessions
- * (or episodes without a session) of `judgedMean`. Model grades are not calibrated by people.
+ * (or episodes without a session) of `judgedMean`. The scores use model grades that human judgments do not correct.
  *
  * - `episode_hit_rate`: share of episodes with a hit
- * - `rewrite_gain`: mean nDCG of the rewritten text minus that of the original text, over episodes whose first retrieval
- *   was rewritten
+ * - `rewrite_gain`: mean nDCG of the rewritten text minus that of the original text, over episodes whose first
+ *   retrieval was rewritten
  */
 export function judgedEpisodeMeasures(
   episodes: readonly ScoredEpisode[],

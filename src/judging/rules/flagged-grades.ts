@@ -1,7 +1,7 @@
-/** Reports how many model grades are flagged because a text addresses the model. */
+/** Reports how many model grades are flagged because the query or the document addresses the model. */
 import { DAY_MS } from '../../core/time.ts';
 
-/** Model grades, and those flagged because a text addresses the model. */
+/** Number of model grades, and number of those flagged because the query or the document addresses the model. */
 export interface FlaggedGrades {
   readonly graded: number;
   readonly flagged: number;
@@ -10,10 +10,10 @@ export interface FlaggedGrades {
 /** Period that the console page and the command cover. */
 export const FLAGGED_MS = 7 * DAY_MS;
 
-/** Reports how many model grades need a review, and where to list them. */
+/** Reports how many model grades are flagged, and how to list them. */
 export function flaggedSentence(pipeline: string, { graded, flagged }: FlaggedGrades): string {
   const counted = `${flagged} of ${graded} model ${graded === 1 ? 'grade' : 'grades'} of the last 7 days`;
   return flagged === 0
     ? `${counted} are flagged.`
-    : `${counted} ${flagged === 1 ? 'is' : 'are'} flagged: the text addresses the model (instructions, claimed grades). Review them with GET /v1/judgments?pipeline=${encodeURIComponent(pipeline)}&flagged=true.`;
+    : `${counted} ${flagged === 1 ? 'is' : 'are'} flagged: the text addresses the model (instructions, claimed grades). List them for a review with GET /v1/judgments?pipeline=${encodeURIComponent(pipeline)}&flagged=true.`;
 }

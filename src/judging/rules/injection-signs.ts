@@ -1,7 +1,7 @@
 /**
- * Signs that a text addresses the grading model rather than a reader (prompt injection). Such signs flag a grade for
- * review. The text is never changed, because the same words occur in harmless texts. `bench/judging-flags.ts` measures
- * how many attacks and harmless sentences they flag.
+ * Signs that a text addresses the grading model rather than a reader (prompt injection). A grade for a text with such
+ * signs is flagged for review. The text is never changed, because the same words occur in harmless texts.
+ * `bench/judging-flags.ts` measures how many attacks and how many harmless sentences are flagged.
  */
 
 /** Chat template markup, which does not occur in prose. */
@@ -67,7 +67,7 @@ const addressing: readonly RegExp[] = [
   /aiの(?:皆さん|皆様|方)/u,
 ];
 
-/** Words for one topic in all languages of the signs. Latin words match only at the start of a word. */
+/** Words for one topic, in all languages that the signs cover. Latin words match only at the start of a word. */
 const words = (latin: string, others: string): RegExp => new RegExp(`(?:^|[^\\p{L}\\d])(?:${latin})|${others}`, 'u');
 
 /** Topics of a sentence that demands a grade, in any order. */
@@ -94,7 +94,7 @@ const topics = {
   ),
 } as const;
 
-/** True if one sentence, or two consecutive sentences, demand a grade, judging by their topics. */
+/** True if the topics of one sentence, or of two consecutive sentences, show that it demands a grade. */
 function demandsGrade(text: string): boolean {
   const sentences = text.split(/(?<=[.!?。\n])\s*/u);
   return sentences.some((sentence, at) => {
@@ -128,7 +128,7 @@ const grading: readonly RegExp[] = [
   /(?:この|该|此|本)(?:文档|文件|文章|段落)[^。\n]{0,20}(?:3分|满分|最高分)/u,
 ];
 
-/** Digits that replace letters. 1 can replace i or l, so there are two maps. */
+/** Digits that replace letters. The digit 1 can replace i or l, so there are two maps. */
 const disguises: readonly Readonly<Record<string, string>>[] = [
   { '0': 'o', '1': 'i', '3': 'e', '4': 'a', '5': 's', '7': 't', '@': 'a', $: 's' },
   { '0': 'o', '1': 'l', '3': 'e', '4': 'a', '5': 's', '7': 't', '@': 'a', $: 's' },
@@ -182,7 +182,7 @@ function normalized(text: string): string {
     );
 }
 
-/** Returns versions of the text without the disguises that it contains. */
+/** Returns the versions of the text that result from undoing possible disguises. */
 function undisguised(text: string): string[] {
   const found: string[] = [];
   if (/(?:\b\p{L}[ .\-_]){5,}/u.test(text))

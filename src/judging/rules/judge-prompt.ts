@@ -4,7 +4,10 @@ import { type PromptMessage, promptData } from '../../core/text/prompt-data.ts';
 import { addressesModel } from './injection-signs.ts';
 import { MAX_GRADE } from './judged-scores.ts';
 
-/** Maximum length of a document text. Later text rarely changes a grade, but would double the cost of a call. */
+/**
+ * Maximum length of a document text. Text beyond this length rarely changes a grade, but would double the cost of a
+ * call.
+ */
 export const MAX_DOCUMENT_CHARACTERS = 6000;
 const MAX_QUERY_CHARACTERS = 2000;
 
@@ -77,7 +80,10 @@ export function repairMessages(asked: readonly PromptMessage[], answer: string):
   ];
 }
 
-/** Returns everything that is the same in all calls. Any change to the prompt makes it a different judge. */
+/**
+ * Returns everything that is the same in all calls. If any of it changes, the fingerprint changes: it is a different
+ * judge.
+ */
 export function promptIdentity(): string {
   return JSON.stringify([instructions, gradeSchema, MAX_DOCUMENT_CHARACTERS]);
 }
@@ -100,7 +106,7 @@ export function readGrade(text: string): number | null {
   }
 }
 
-/** Converts the score of a cross-encoder to a grade: the number of limits that it reaches. */
+/** Converts the score of a cross-encoder to a grade: the number of limits that the score reaches. */
 export function gradeOfScore(score: number, limits: readonly number[]): number {
   return limits.filter((limit) => score >= limit).length;
 }

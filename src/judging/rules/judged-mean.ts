@@ -1,6 +1,6 @@
 /**
- * Mean live relevance over all sessions, estimated from a few graded sessions. Drops are detected by model grades, and
- * confirmed or rejected by human judgments.
+ * Mean live relevance over all sessions, estimated from a few graded sessions. A drop is detected from model grades,
+ * and confirmed or rejected from human judgments.
  */
 import { normalQuantile, studentTQuantile } from '../../math/stats/distributions.ts';
 import { effectiveNumber, jackknifeVariance } from '../../math/stats/effective-number.ts';
@@ -11,13 +11,13 @@ export interface JudgedQuery {
   /** Identifies the session, which is the sampling cluster. */
   readonly cluster: string | number;
   /**
-   * Probability that the query is sampled and graded by the model, pi p1. Above 1 only if weights are calibrated to
+   * Probability that the query is sampled and graded by the model, pi p1. It can exceed 1 if weights are calibrated to
    * known counts.
    */
   readonly modelProbability: number;
   /**
-   * Probability that the query is sampled and graded by the model and then by people, pi p1 p2. Above 1 only if weights
-   * are calibrated to known counts.
+   * Probability that the query is sampled and graded by the model and then by people, pi p1 p2. It can exceed 1 if
+   * weights are calibrated to known counts.
    */
   readonly humanProbability: number;
   /** Score from model grades; null if the model gave none. */
@@ -30,9 +30,9 @@ export interface JudgedMean {
   readonly value: number;
   readonly standardError: number;
   readonly degreesOfFreedom: number;
-  /** Third moment of the estimate over its standard error cubed, from the jackknife; 0 without spread. */
+  /** Third moment of the estimate, from the jackknife, divided by the cube of its standard error; 0 without spread. */
   readonly skewness: number;
-  /** Share of the model difference that is used: 0 uses human judgments alone, 1 the full difference. */
+  /** Weight of the model difference F1 - F2 in the estimate: 0 uses human judgments alone, 1 the full difference. */
   readonly lambda: number;
   /** Number of sessions with human judgments. */
   readonly humanSessions: number;
@@ -64,7 +64,7 @@ const MIN_SESSIONS = 2;
  * with a lambda tuned once on the same few judgments, intervals would be too narrow. Degrees of freedom are Kish's
  * effective number of human-graded sessions minus 1, and at least 2.
  *
- * @param queries the order determines the groups of model-only sessions
+ * @param queries their order determines the groups of model-only sessions
  * @returns null for fewer than 2 human-graded sessions
  * @throws RangeError for a probability that is not positive
  */
@@ -92,8 +92,8 @@ export function studentBounds({ value, standardError, degreesOfFreedom }: Judged
 }
 
 /**
- * A smaller spread is due to rounding or coincidence. The interval then depends only on the number of human-graded
- * sessions.
+ * A standard error up to this value is due to rounding or to equal scores. The interval then depends only on the number
+ * of human-graded sessions.
  */
 const NO_SPREAD = 1e-9;
 /** Skewness below which Hall's transformation is the identity up to rounding. */
@@ -109,7 +109,7 @@ const NO_SKEW = 1e-6;
  * - Wilson's interval for the number of yes/no trials with the same spread (Korn and Graubard 1998), or for the number
  *   of sessions if all scores agree.
  *
- * On its own, each interval had insufficient coverage in at least one scenario of bench/judging-coverage.ts.
+ * Each of these intervals alone had insufficient coverage in at least one scenario of bench/judging-coverage.ts.
  */
 export function scoreBounds(mean: JudgedMean): Bounds {
   const { value, standardError, degreesOfFreedom, skewness } = mean;
@@ -263,8 +263,8 @@ export interface RelevanceDrop {
 }
 
 /**
- * `none`: within chance, or too small to matter. `detected`: found by the model, with too few human judgments yet.
- * `confirmed` or `rejected`: by human judgments.
+ * `none`: explained by chance, or too small to matter. `detected`: found in model grades, but human judgments are not
+ * conclusive yet. `confirmed` or `rejected`: decided by human judgments.
  */
 export const dropStates = ['none', 'detected', 'confirmed', 'rejected'] as const;
 
@@ -273,16 +273,16 @@ export type DropState = (typeof dropStates)[number];
 const FALSE_DROPS_PER_YEAR = 0.5;
 /** Numbers of recent days that are compared with the days before. */
 const spans = [1, 2, 3, 5, 7, 10, 14] as const;
-/** Level of each test; there is one test per day and span. */
+/** Significance level of each test; there is one test per day and span. */
 const ALPHA = FALSE_DROPS_PER_YEAR / 365 / spans.length;
 /** Minimum number of baseline days: two weeks, so that every weekday is included. */
 const MIN_BASELINE_DAYS = 14;
 const MAX_BASELINE_DAYS = 42;
 /** Minimum drop; a smaller drop is not reported, even if it is certain. */
 const MIN_DROP = 0.02;
-/** Number of days after which a drop is rejected if human judgments exclude it. */
+/** Number of days after which a drop is rejected if human judgments exclude a drop of the detected size. */
 const MAX_UNDECIDED_DAYS = 10;
-/** Minimum number of human-graded sessions on each side. */
+/** Minimum number of human-graded sessions before the drop, and since the drop. */
 const MIN_DROP_SESSIONS = 8;
 /** Minimum number of sessions since the drop; with fewer sessions, the interval is too narrow to reject the drop. */
 const MIN_SESSIONS_TO_REJECT = 40;
@@ -291,10 +291,10 @@ const MIN_CONFIRMED_SHARE = 0.5;
 
 /**
  * Compares the last 1, 2, 3, 5, 7, 10 and 14 days with up to 42 days before them and returns the most significant span.
- * Each day counts once. The standard deviation of a span is the larger of the sampling error and the spread between
- * baseline days, so that good and bad weekdays are not reported as a drop. Uses Student's t, with degrees of freedom
- * one below the number of baseline days. The bounds cover all spans and all daily tests of a year together (union
- * bound), with 0.5 false detections per year.
+ * Each day has equal weight. The standard deviation of a span is the larger of the sampling error and the spread
+ * between baseline days, so that good and bad weekdays are not reported as a drop. Uses Student's t, with degrees of
+ * freedom one below the number of baseline days. The bounds cover all spans and all daily tests of a year together
+ * (union bound), with 0.5 false detections per year.
  *
  * @param days ascending, all from one judge
  * @returns null with fewer than two weeks of baseline days
@@ -326,8 +326,8 @@ function dropOf(days: readonly JudgedDay[], span: number): (RelevanceDrop & { re
 /**
  * Estimates the drop from human judgments. Applies the estimator of judged live relevance, which is valid for any
  * judge, separately to the periods before and after the drop. The interval of the difference combines the intervals of
- * both sides (Zou and Donner 2008). These account for scores clustered at one end, because a small sample may miss a
- * fault that affects few queries.
+ * both sides (Zou and Donner 2008). These account for scores that cluster at one end of the scale: a small sample may
+ * miss a fault that affects few queries.
  *
  * @returns null with fewer than 8 human-graded sessions on either side
  */
@@ -345,7 +345,7 @@ export function humanDrop(before: readonly JudgedQuery[], after: readonly Judged
   };
 }
 
-/** Classifies a drop, given its estimate from human judgments (null if there are too few). */
+/** Classifies a detected drop with its estimate from human judgments (null if there are too few of them). */
 export function dropState({ drop, low, days }: RelevanceDrop, people: ReturnType<typeof humanDrop>): DropState {
   if (low <= 0 || drop < MIN_DROP) return 'none';
   if (people === null) return 'detected';

@@ -1,7 +1,7 @@
 /**
  * Estimates scores of all live traffic from the graded queries of a window: from human judgments if there are enough,
- * otherwise from the model alone. Also estimates how much of nDCG is due to an ideal order that contains only documents
- * that users got.
+ * otherwise from the model alone. Also estimates by how much nDCG is too high because its ideal order contains only
+ * documents that users got.
  */
 
 import { ALL_SEGMENT, type QueryOutcome } from '../../core/model.ts';
@@ -75,11 +75,14 @@ export const measuresOfScore = {
 type JudgedMeasureKey = (typeof measuresOfScore)[ScoredMeasure][number];
 
 /**
- * Minimum number of human-graded sessions for a corrected score. With fewer sessions, the model's score is published as
+ * Minimum number of human-graded sessions for a corrected score. With fewer sessions, the model's score is exported as
  * uncorrected.
  */
 const MIN_HUMAN_SESSIONS = 8;
-/** Maximum share of failures; above it, the model's mean reflects the judge more than the retriever. */
+/**
+ * Maximum share of queries on which the judge failed; above it, the model's mean reflects the judge more than the
+ * retriever.
+ */
 const MAX_FAILED_SHARE = 0.2;
 
 /** Returns all selected queries with their weights and their scores from the model and from people. */
@@ -108,7 +111,7 @@ export function modelMean(
   return mean === null ? null : { ...mean, ...scoreBounds(mean), n: own.length };
 }
 
-/** A query with its scores by each kind of judge; null if that judge did not grade all documents. */
+/** A query with its scores from the model and from people, each null if some documents have no such grade. */
 interface ScoredQuery extends GradedQuery {
   readonly model: Readonly<Record<ScoredMeasure, number>> | null;
   readonly people: Readonly<Record<ScoredMeasure, number>> | null;
@@ -120,9 +123,9 @@ interface ScoredQuery extends GradedQuery {
 
 /**
  * Estimates the measures of all traffic and of each segment. Weights are inverse probabilities, calibrated to the
- * counted arrivals of each outcome, separately for model-graded and human-graded queries. This assumes that ungradable
- * queries resemble the other queries with the same outcome. A document that was deleted or that the judge failed on has
- * grade 0.
+ * counted arrivals of each outcome, separately for model-graded and human-graded queries. This assumes that queries
+ * that could not be graded resemble the graded queries with the same outcome. A document that was deleted or that the
+ * judge failed on has grade 0.
  *
  * Corrected scores are valid however biased the judges are, so they use the grades of every judge in the window.
  * Uncorrected scores use the current judge only, so that a change of the judge does not look like a change of the
@@ -165,7 +168,7 @@ function scoredQuery(query: GradedQuery, depth: number, judge: string | null): S
 
 type Factors = Readonly<Partial<Record<QueryOutcome, number>>>;
 
-/** Calibration factors of the weights by outcome: counted arrivals over the sum of weights. */
+/** Calibration factors for the weights, by outcome: the number of counted arrivals divided by the sum of weights. */
 function factorsOf(queries: readonly (GradedQuery | PooledQuery)[], counted: JudgedWindow['counted']): Factors {
   const sums: Partial<Record<QueryOutcome, number>> = {};
   for (const { outcome, probability } of queries) sums[outcome] = (sums[outcome] ?? 0) + 1 / probability;
@@ -229,7 +232,7 @@ function measureSegment(segment: string, queries: readonly ScoredQuery[], weigh:
   });
 }
 
-/** Passes model grades as human judgments, so that `judgedMean` estimates the model's mean. */
+/** Passes the model's score as a human score, so that `judgedMean` estimates the mean of model scores. */
 function modelAsHuman(
   { cluster, outcome, probability, now }: ScoredQuery,
   measure: ScoredMeasure,
@@ -265,7 +268,7 @@ export function humanAgreement(queries: readonly GradedQuery[]): Agreement | nul
 
 type Grades = readonly [first: number | null, second: number | null];
 
-/** Pairs both human grades of each document selected for people. */
+/** Pairs the two grades of each document that belongs to a query selected for people. */
 function pairsOf(queries: readonly GradedQuery[], gradesOf: (document: GradedDocument) => Grades): GradedPair[] {
   return queries.flatMap(({ cluster, probability, needsHuman, documents }) =>
     documents.flatMap((document): GradedPair[] => {
@@ -309,7 +312,7 @@ export interface PooledQuery {
 }
 
 /**
- * Estimates, as a mean over all live queries, by how much nDCG decreases when the ideal order includes the pool. Uses
+ * Estimates by how much nDCG decreases, as a mean over all live queries, when the ideal order includes the pool. Uses
  * model grades only. Weights are inverse probabilities, calibrated to the counted arrivals of each outcome.
  *
  * @param counted live queries in the window by outcome, whether sampled or not

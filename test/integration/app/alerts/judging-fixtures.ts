@@ -20,7 +20,7 @@ export const judgingFixtures: readonly AlertFixture[] = [
     breaching: [signal('recalld_judge_failures_total', failures('unreachable'), growing(1))],
     healthy: [signal('recalld_judge_failures_total', failures('without_text'), growing(1))],
     minutes: 240,
-    says: 'The judge, the retriever or the store did not answer 360 times within 3 hours while recalld graded live queries of docs. The queries are retried every hour and expire after a day.',
+    says: 'The judge, the retriever or the store did not respond 360 times within 3 hours while recalld graded live queries of docs. The queries are retried every hour and expire after a day.',
   },
   {
     alert: 'RecalldJudgeFailing',
