@@ -5,16 +5,16 @@ const pipeline = ['pipeline'] as const;
 const name = '{{ $labels.pipeline }}';
 
 /**
- * Measures that are taken rarely: from a store sample (every six hours), a density baseline, or a golden run, which may
- * be scheduled daily.
+ * Measures that are rarely taken, because they need a store sample (every six hours), a density baseline, or a golden
+ * run (possibly only daily).
  */
 const rareMeasures =
   'store_(sample_vectors|centroid_shift|query_divergence|agreement|.+_ratio)|missed_foreign_ratio|repeat_density';
 
-/** Minimum share of the exact nearest neighbors that the index must return. */
+/** An alert fires if the index returns less than this share of the exact nearest neighbors. */
 export const MIN_ANN_RECALL = 0.9;
 
-/** The threshold of a density page. */
+/** The density threshold of a page. */
 const MIN_REPEAT_DENSITY = 0.95;
 
 const alerts: readonly AlertRule[] = [

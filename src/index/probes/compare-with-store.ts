@@ -13,7 +13,7 @@ import { gapNow, type ProbedPipeline, valueNow } from './probes.ts';
 export interface AnsweredQuery {
   readonly id: string;
   readonly text: string;
-  /** Ids of the documents returned, best first, at most as many as a user gets. */
+  /** Ids of the returned documents, best first; at most as many as a user would get. */
   readonly documents: readonly string[];
   /** Ids of the relevant documents that were not returned. */
   readonly missed: readonly string[];
@@ -26,20 +26,21 @@ export interface AnsweredRun {
 }
 
 /**
- * Maximum number of queries searched in the store. The same queries are searched each time while they are in the golden
- * set.
+ * Maximum number of golden queries with which the store is searched. Each comparison uses the same queries, as long as
+ * the golden set contains them.
  */
 const MAX_QUERIES = 32;
 const MIN_QUERIES = 5;
 /**
- * Number of documents requested from the store, as a multiple of the retriever's documents. The additional documents
- * show whether a replacement was near or distant.
+ * Number of chunks requested from the store, as a multiple of the number of documents that the retriever returned. The
+ * additional chunks show whether documents that only the retriever returned rank just below the nearest chunks or far
+ * below them.
  */
 const DEEPER = 4;
 const MAX_MISSED = 16;
-/** A search for a document's text must return it among this many chunks. */
+/** A search for the text of a document must return the document among this many chunks. */
 const FOUND_AMONG = 10;
-/** Minimum cosine between a stored vector and the vector of its text, unless configured. */
+/** Default minimum cosine between a stored vector and the vector of its text. */
 const MIN_COSINE = 0.98;
 const PATIENCE_MS = 30_000;
 
@@ -48,8 +49,8 @@ type Compared = { readonly reason: string; readonly message: string } | Paramete
 /**
  * Measures `store_agreement`: the mean share of returned documents that are also among the nearest chunks (as many
  * chunks as documents) in the store. Measures `missed_foreign_ratio`: the share of missed documents (relevant and in
- * the store) whose vector does not match what the embedder returns for their text. Records the reason if a value is
- * missing. Rejects with the reason of `signal`, and on database errors.
+ * the store, but not returned) whose stored vector does not match the vector that the embedder returns for their text.
+ * If a measure has no value, records the reason. Rejects with the reason of `signal`, and on database errors.
  */
 export async function compareWithStore(
   context: Context,
@@ -93,7 +94,7 @@ export async function compareWithStore(
   ]);
 }
 
-/** Thrown with the reason why a comparison has no value. */
+/** Thrown if a comparison has no value, with the reason. */
 class NoValue extends Error {
   readonly reason: string;
 
@@ -113,7 +114,7 @@ interface Reader {
 async function agreementWith(reader: Reader, answered: readonly AnsweredQuery[]): Promise<Compared> {
   const queries = inFixedOrder(answered.filter(({ documents }) => documents.length > 0)).slice(0, MAX_QUERIES);
   if (queries.length < MIN_QUERIES)
-    return { reason: 'too_few_answers', message: `Fewer than ${MIN_QUERIES} golden queries were answered.` };
+    return { reason: 'too_few_answers', message: `Fewer than ${MIN_QUERIES} golden queries returned documents.` };
   const vectors = await reader.embed(queries.map(({ text }) => text));
   const near: number[] = [];
   const deep: number[] = [];
@@ -187,7 +188,7 @@ function shareIn(documents: readonly string[], ids: readonly string[]): number {
   return documents.filter((id) => known.has(id)).length / documents.length;
 }
 
-/** Orders queries by a hash of their ids, so that the first queries are a random sample that stays the same. */
+/** Orders queries by a hash of their ids, so that the first queries are a random sample that is the same each time. */
 function inFixedOrder(queries: readonly AnsweredQuery[]): AnsweredQuery[] {
   const place = new Map(queries.map(({ id }) => [id, createHash('sha256').update(id).digest('hex')]));
   return queries.toSorted((a, b) => ((place.get(a.id) ?? '') < (place.get(b.id) ?? '') ? -1 : 1));

@@ -5,7 +5,10 @@ const searched = ['pipeline', 'k'] as const;
 
 export const probeMetrics = {
   recalld_store_sample_age_seconds: storedGauge('Age of the latest uniform sample of the vector store.', ['pipeline']),
-  recalld_ann_recall_queries: storedGauge('Number of live queries in recalld_ann_recall_ratio (its n).', searched),
+  recalld_ann_recall_queries: storedGauge(
+    'Number of live queries from which recalld_ann_recall_ratio is computed (n).',
+    searched,
+  ),
   recalld_index_info: storedGauge(
     'Fingerprint of the vector store: its kind, index, settings and size class. Always 1.',
     ['pipeline', 'fingerprint'],
@@ -14,12 +17,12 @@ export const probeMetrics = {
     'pipeline',
     'fingerprint',
   ]),
-  recalld_probe_no_data: storedGauge('1 if the latest probe did not return a value, with the reason.', [
+  recalld_probe_no_data: storedGauge('1 if the latest probe did not return a value; the label `reason` says why.', [
     'pipeline',
     'measure',
     'reason',
   ]),
-  recalld_probe_last_success_timestamp_seconds: storedGauge('When the probe last returned a value.', [
+  recalld_probe_last_success_timestamp_seconds: storedGauge('Time when the probe last returned a value.', [
     'pipeline',
     'measure',
   ]),

@@ -1,4 +1,4 @@
-/** Probes the store, embedder and index of a pipeline for changes and lost recall. */
+/** Probes the store, embedder and index of a pipeline, to detect changes and lost recall. */
 
 import type { Embedder } from '../../connectors/embedders/embedder.ts';
 import type { StoreDescription, VectorStore } from '../../connectors/stores/vector-store.ts';
@@ -16,7 +16,7 @@ const MEASURE = 'ann_recall';
 
 /**
  * Measures `ann_recall`: the mean share of the k exact nearest neighbors that the approximate search returns, for
- * random live queries of the last day. The confidence interval is for a mean over queries.
+ * random live queries of the last day. The confidence interval accounts for the choice of queries.
  */
 export async function measureAnnRecall(context: Context, pipeline: ProbedPipeline, signal: AbortSignal): Promise<void> {
   const { store, name, annRecall: settings } = pipeline;
@@ -45,8 +45,8 @@ export async function measureAnnRecall(context: Context, pipeline: ProbedPipelin
 }
 
 /**
- * Returns the vectors sent with the queries or, if there are none, vectors from the embedder; or the reason why it
- * returned none.
+ * Returns the vectors that were sent with the queries, and vectors from the embedder for the texts of the other
+ * queries; if the embedder failed, also the reason.
  */
 async function vectorsOf(
   samples: readonly DrawnSample[],
@@ -84,9 +84,10 @@ async function compareSearches(
 }
 
 /**
- * Measures `embedding_canary_median` and `embedding_canary_min`: cosines between the canary vectors of the first probe
- * and the current ones. Records a deployment if the identity changes, or if the vectors change under the same identity.
- * The first vectors stay the baseline, so the measure does not recover by itself.
+ * Measures `embedding_canary_median` and `embedding_canary_min`: the median and minimum cosine between the canary
+ * vectors of the first probe and the current ones. Records a deployment if the identity of the embedder changes, or if
+ * its vectors change under the same identity. The first vectors stay the baseline, so the measure does not recover by
+ * itself.
  */
 export async function probeEmbedder(
   context: Context,
@@ -179,7 +180,10 @@ export async function probeStore(
   await context.db.measurements.record([valueNow(pipeline, 'store_vectors', now, { value: count, n: 1, details })]);
 }
 
-/** Returns the previous size class while the count is near a class boundary; empty for a store without a size class. */
+/**
+ * Returns the size class of the store, which remains the previous one while the count is near a class boundary; empty
+ * for a store without a size class.
+ */
 async function steadySize(
   { db }: Context,
   pipeline: string,

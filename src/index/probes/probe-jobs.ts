@@ -18,14 +18,17 @@ import { gapNow, type ProbedPipeline, valueNow } from './probes.ts';
 /** Sample size, independent of the size of the store. */
 const SAMPLED_VECTORS = 2000;
 const SAMPLED_QUERIES = 1000;
-/** Number of sampled vectors that are searched for duplicates. */
+/** Number of sampled vectors for which the store is searched for duplicates. */
 const DUPLICATE_CHECKS = 100;
 const DUPLICATE_SIMILARITY = 1 - 1e-6;
-/** Number of requested neighbors. An approximate search for only two may miss one of two equal vectors. */
+/**
+ * Number of neighbors requested in a search for duplicates. If only two were requested, an approximate search might
+ * miss one of two equal vectors.
+ */
 const DUPLICATE_NEIGHBOURS = 10;
 
 /**
- * Measures `store_sample_vectors`; `store_centroid_shift` and `store_length_ratio` against the previous snapshot;
+ * Measures `store_sample_vectors`; `store_centroid_shift` and `store_length_ratio`, relative to the previous snapshot;
  * `store_duplicates_ratio`; and, with live queries, `store_query_divergence`, `store_queries_apart_ratio` and
  * `store_chunks_unqueried_ratio`.
  */

@@ -42,14 +42,14 @@ export function canariesTable(pool: Pool) {
       );
     },
 
-    /** Deletes the canary vectors of a pipeline to accept a change. The next probe stores new vectors. */
+    /** Deletes the canary vectors of a pipeline, so that a change is accepted: the next probe stores new vectors. */
     async forget(pipeline: string): Promise<void> {
       await pool.query('delete from embedding_canaries where pipeline = $1::text', [pipeline]);
     },
   };
 }
 
-/** A stored snapshot, with chunk ids instead of sample rows. */
+/** A stored snapshot, which has the ids of chunks instead of their rows in the sample. */
 export interface StoredSnapshot extends Pick<StoreSnapshot, 'centroid' | 'meanLength' | 'clusters' | 'shares'> {
   readonly pipeline: string;
   readonly takenAt: Date;
@@ -163,8 +163,8 @@ function probeSamples({ pipeline, measure, newest, gap }: LatestMeasurement, now
 const BATCH = 500;
 
 /**
- * Looks up documents in the store. If the store does not respond, the result is unknown, with the reason. Rejects only
- * with the reason of `signal`.
+ * Looks up documents in the store. If the store does not respond, returns that the result is unknown, with the reason.
+ * Rejects only with the reason of `signal`.
  */
 export async function existingDocuments(
   ids: readonly string[],
@@ -197,7 +197,10 @@ export interface ProbedPipeline {
   readonly store: VectorStore | null;
   /** The embedder; null if none is configured. */
   readonly embedder: Embedder | null;
-  /** Maximum number of live queries per probe, each of which needs an expensive exact search; 0 disables the probe. */
+  /**
+   * Maximum number of live queries per recall probe, each of which needs an expensive exact search; 0 disables the
+   * probe.
+   */
   readonly annRecall: { readonly queries: number; readonly k: number };
 }
 

@@ -1,6 +1,7 @@
 /**
- * Runs one round over the index of a pipeline. Reads the manifest into the database, in bounded memory and resumable
- * after a crash. Then compares the store with it, and compares stored vectors with new embeddings of the stored texts.
+ * Runs one round over the index of a pipeline. Reads the manifest into the database with bounded memory; reading can
+ * resume after a crash. Then compares the store with the manifest, and stored vectors with new embeddings of the stored
+ * texts.
  */
 
 import { z } from 'zod';
@@ -31,7 +32,10 @@ import { hasVersion, isOfOtherModel } from './rules/findings.ts';
 import { readManifestLine } from './rules/manifest-line.ts';
 import { SECOND_STAGE, twoStageSample } from './rules/probe-estimates.ts';
 
-/** Checks a few chunks, at most once an hour: embedding is expensive, and sampling may read the whole store. */
+/**
+ * Compares the vectors of a few chunks, at most once an hour: embedding is expensive, and sampling may read the whole
+ * store.
+ */
 async function compareModels(run: PhaseRun): Promise<void> {
   const { context, plan, round, save } = run;
   const { embedder, embed, pipeline } = plan;
@@ -39,7 +43,7 @@ async function compareModels(run: PhaseRun): Promise<void> {
   const last = await context.db.index.rounds.lastTally(pipeline, 'other_model');
   if (last !== null && round.startedAt.getTime() - last.getTime() < 0.9 * HOUR_MS) return;
   let seed = Math.floor(context.clock.now().getTime() / 1000);
-  // The chunks of both stages count, because the measure combines all checks of a day.
+  // The chunks of both stages count, because the measure pools all checks of a day.
   const documents: ProbedDocument[] = [];
   const check = async (n: number) => {
     const chunks = await drawChunks(run, n, seed);
@@ -55,7 +59,8 @@ async function compareModels(run: PhaseRun): Promise<void> {
     );
     return { tally: { n: chunks.length, found: foreign.length } };
   };
-  // While foreign vectors are known, a large sample shows within a few rounds that they were replaced.
+  // While vectors from another model are known, the sample is large, so that a few rounds show whether they were
+  // replaced.
   const known = (await context.db.index.rounds.countFindings(pipeline)).has('other_model');
   await (known ? check(SECOND_STAGE * embed) : twoStageSample(embed, check));
   await save({ checked: [{ kind: 'other_model', documents }], position: null });
@@ -76,7 +81,8 @@ async function drawChunks({ plan, throttled, signal }: PhaseRun, n: number, seed
 }
 
 /**
- * Returns chunks whose vectors differ from two separate embeddings of their texts: a single mismatch may be accidental.
+ * Returns chunks whose vectors differ from two separate embeddings of their texts: a single difference may be due to a
+ * non-deterministic embedder.
  */
 async function confirmForeign(
   run: PhaseRun,
@@ -129,7 +135,7 @@ async function readManifest(
   signal: AbortSignal,
 ): Promise<void> {
   const before = round.position as ReadPosition | null;
-  // After a database crash, the stored lines are gone and must be read again.
+  // If the database crashed, the stored lines are gone and must be read again.
   const isResumed = before !== null && before.next !== null && (await db.index.documents.countLines(pipeline)) > 0;
   if (!isResumed) await db.index.documents.deleteLines(pipeline);
   const read = isResumed ? new Date(before.since) : clock.now();
@@ -145,7 +151,7 @@ async function readManifest(
       await keep({ since: read.toISOString(), next: part.next, lines } satisfies ReadPosition);
     }
   } catch (error) {
-    // After an error, reading starts over.
+    // After an error, the next attempt starts over.
     if (!signal.aborted) await keep(null);
     throw error;
   }
@@ -177,7 +183,7 @@ const LEASE_MS = 5 * MINUTE_MS;
 
 /**
  * Continues the round of a pipeline, or starts one. Skips phases that the store does not support. If the store fails or
- * slows down, defers the round; the next call continues it. Nothing is checked twice.
+ * slows down, defers the round; the next call continues it. A continued round checks nothing twice.
  *
  * @returns `busy` if another process is running the round
  * @throws the reason of `signal` when it aborts, and RecalldError for an unreadable manifest or the database
@@ -246,7 +252,7 @@ type PhaseOutcome =
   | { readonly kind: 'done'; readonly all: boolean }
   | { readonly kind: 'deferred'; readonly why: DeferredError };
 
-/** Skips a phase that the store does not support, and defers the round if a phase cannot continue now. */
+/** Runs a phase. Skips it if the store does not support it, and defers the round if the phase cannot continue now. */
 async function runPhase(run: PhaseRun, phase: Phase, all: boolean): Promise<PhaseOutcome> {
   try {
     return { kind: 'done', all: await doPhase(run, phase, all) };
@@ -313,10 +319,13 @@ function gaps(context: Context, plan: IndexPlan, phase: Phase, reason: string, m
   }));
 }
 
-/** Number of waiting changes checked per round, least recently checked first. */
+/** Maximum number of waiting changes checked per round, least recently checked first. */
 const MAX_WAITING = 1000;
 const DOCUMENTS_PER_CALL = 20;
-/** Maximum number of documents whose chunks are read to find a version; one call reads only a few documents. */
+/**
+ * Maximum number of documents per round whose chunks are read to find their versions; each call reads only a few
+ * documents.
+ */
 const MAX_VERSIONS = 200;
 
 async function checkArrivals(run: PhaseRun): Promise<void> {
@@ -357,7 +366,7 @@ export const checkIndexJob = defineJob({
   async handle(context: Context, { pipeline }, signal) {
     const { indexPlans } = context;
     const plan = indexPlans.find((one) => one.pipeline === pipeline);
-    // The config may have changed since the job was queued.
+    // The pipeline may have been removed from the config since the job was queued.
     if (plan !== undefined) await checkIndex(context, plan, signal);
   },
 });

@@ -57,12 +57,12 @@ export const indexSchema = z
       .max(10_000)
       .default(200)
       .describe(
-        'Number of random documents checked per round. All documents are checked if the store can list its ids.',
+        'Number of random documents checked per round. If the store can list its ids, all documents are checked instead.',
       ),
     late_after: durationSchema('1m', '30d')
       .default('1h')
       .describe(
-        'Maximum time for a document change to reach the store. After this time, the document counts as missing or orphaned.',
+        'Maximum time for a document change to reach the store. If a change takes longer, the document counts as missing or orphaned.',
       ),
     calls_per_second: z.number().positive().max(1000).default(10).describe('Maximum number of store calls per second.'),
     retrieve: z
@@ -71,7 +71,7 @@ export const indexSchema = z
       .max(1000)
       .default(20)
       .describe(
-        'Number of documents per round that the retriever must find by the beginning of their own text; 0 disables this check.',
+        'Number of documents per round for which recalld sends the beginning of their text to the retriever, which must return them; 0 disables this check.',
       ),
     embed: z
       .int()
@@ -79,7 +79,7 @@ export const indexSchema = z
       .max(1000)
       .default(8)
       .describe(
-        'Number of stored chunks embedded again per hour, to detect vectors from another model. After recalld finds such a vector, it embeds five times as many chunks; 0 disables this check.',
+        'Number of stored chunks embedded again per hour, to detect vectors from another model. After recalld finds such a vector, it embeds five times as many chunks. 0 disables this check.',
       ),
     embed_prefix: z
       .string()
@@ -96,7 +96,7 @@ export const indexSchema = z
       ),
   })
   .describe(
-    'Index truth: compares the store with a manifest of the documents that should be in it (docs/explanation/index-truth.md). Without this section, the index is not checked.',
+    'Index truth: compares the store with a manifest of the documents that should be in it (docs/explanation/index-truth.md). Without this section, recalld does not check the index.',
   );
 
 /** Rejects `index` for a pipeline without a vector store. */
@@ -104,7 +104,8 @@ export function refuseIndexWithoutStore(
   { index, vector_store: store }: { readonly index?: unknown; readonly vector_store?: unknown },
   context: z.core.$RefinementCtx,
 ): void {
-  // A misspelled key in `vector_store` must not be reported twice.
+  // If there are other issues, one of them may be the reason why `vector_store` is undefined, such as a misspelled key
+  // in it.
   if (index === undefined || store !== undefined || context.issues.length > 0) return;
   context.addIssue({ code: 'custom', path: ['index'], message: 'requires a vector_store to check' });
 }

@@ -14,7 +14,7 @@ import type { Arrival } from './rules/probe-estimates.ts';
 /** A document that should be in the store. */
 export interface ExpectedDocument {
   readonly id: string;
-  /** Position in the random order. */
+  /** Position in the random order of all documents. */
   readonly place: string;
   readonly chunks: number | null;
   readonly segment: string | null;
@@ -86,11 +86,11 @@ export function createDocumentsTable(pool: Pool) {
 
     /**
      * Applies the lines as the new manifest, atomically. Writes new or changed documents; documents that are no longer
-     * listed count as deleted. Tracks new versions until they arrive, at most `maxArrivals` of them, selected at
-     * random.
+     * listed count as deleted. Tracks at most `maxArrivals` new versions, selected at random, until they arrive.
      *
      * @param read start of the reading
-     * @param before start of the previous reading; null for the first reading, when no document is known to be new
+     * @param before start of the previous reading; null for the first reading, after which no document is known to be
+     *   new
      * @param hasVersions true if the store returns document versions; otherwise only new documents are tracked
      */
     async accept(
@@ -131,7 +131,8 @@ export function createDocumentsTable(pool: Pool) {
           [pipeline],
         );
         if (before !== null) {
-          // An old or future time shows when a document was written, not when it was ingested.
+          // If `updated_at` is long ago or in the future, it says when the document was written, not when it was
+          // ingested.
           await client.query(
             `with new_versions as (
                select id, coalesce(updated_at, $2::timestamptz) as updated_at, segment,
@@ -168,8 +169,8 @@ export function createDocumentsTable(pool: Pool) {
     },
 
     /**
-     * Returns documents after a position in the random order. They should be in the store, because they have not
-     * changed since `until`.
+     * Returns documents after a position in the random order. They have not changed since `until`, so they should be in
+     * the store.
      */
     async after(
       pipeline: string,
@@ -187,7 +188,7 @@ export function createDocumentsTable(pool: Pool) {
       );
     },
 
-    /** Returns the ids that should be in the store, or that were deleted only after `since`. */
+    /** Returns which of the ids should be in the store, or were deleted only after `since`. */
     async expected(pipeline: string, ids: readonly string[], since: Date): Promise<ReadonlySet<string>> {
       const rows = await queryRows<{ id: string }>(
         pool,
@@ -198,7 +199,7 @@ export function createDocumentsTable(pool: Pool) {
       return new Set(rows.map(({ id }) => id));
     },
 
-    /** Returns the number of chunks of each document according to the manifest. */
+    /** Returns the number of chunks that each document has according to the manifest. */
     async chunkCounts(pipeline: string, ids: readonly string[]): Promise<ReadonlyMap<string, number | null>> {
       const rows = await queryRows<{ id: string; chunks: number | null }>(
         pool,
@@ -327,7 +328,7 @@ export function createDocumentsTable(pool: Pool) {
 export interface WaitingChange {
   readonly id: string;
   readonly updatedAt: Date;
-  /** Version according to the store; null for a new document. */
+  /** The version that should reach the store; null for a new document. */
   readonly version: string | null;
 }
 

@@ -20,10 +20,10 @@ import { deadChunks, findHubs, type ReturnedDocuments } from './rules/hubs.ts';
 export type HubsReport = Awaited<ReturnType<typeof readHubs>>;
 
 const OTHER_IDS =
-  'None of the chunks sampled from the store was ever retrieved. The retriever probably returns ids that differ from those in the store.';
+  'None of the chunks sampled from the store was ever retrieved. The ids that the retriever returns probably differ from those in the store.';
 
 /**
- * @param chunks number of chunks sampled from the store to find dead chunks; 0 for none
+ * @param chunks number of chunks to sample from the store to find dead chunks; 0 for none
  * @throws RecalldError store_unreachable
  */
 export async function readHubs(
@@ -40,7 +40,7 @@ export async function readHubs(
   return {
     queries: found.queries,
     documents: found.documents,
-    /** Hub documents; null if too few queries were answered. */
+    /** Hub documents; null if too few queries returned documents. */
     hubs,
     /**
      * Chunks that are never retrieved; null if no chunks were sampled, if the store cannot be sampled, or if its ids
@@ -57,7 +57,7 @@ async function drawIds(
   signal: AbortSignal,
 ): Promise<{ readonly ids: readonly string[]; readonly why: string | null }> {
   if (n === 0) return { ids: [], why: 'No chunks were sampled.' };
-  if (store === null) return { ids: [], why: 'No vector_store is configured from which to sample chunks.' };
+  if (store === null) return { ids: [], why: 'No vector_store is configured, so no chunks can be sampled.' };
   const sample = await store.sample({ n, seed: 1, withContent: false }, signal);
   if (sample.kind === 'unsupported') return { ids: [], why: sample.reason };
   if (sample.kind === 'failed') throw new RecalldError('store_unreachable', sample.message);
@@ -74,7 +74,7 @@ export interface ReturnedWindow {
   readonly limit: number;
 }
 
-/** Maximum number of documents read, because less frequently retrieved documents cannot be hubs. */
+/** Maximum number of documents read, most retrieved first; documents that are retrieved less often cannot be hubs. */
 const MAX_DOCUMENTS = 200;
 const EXAMPLES = 3;
 
@@ -86,7 +86,7 @@ export function createReturnedReads(pool: pg.Pool) {
      * Distinguishes queries by their text, or by the text hash if texts are not stored. Golden queries come from the
      * latest complete run of each golden set, regardless of its age.
      *
-     * @param ids ids to check; the result lists those that were retrieved
+     * @param ids chunk ids to check; the result lists those that were retrieved
      */
     async documents(
       { pipeline, since, k, limit }: ReturnedWindow,
@@ -173,9 +173,7 @@ export type IndexPageData = Awaited<ReturnType<typeof readIndexPage>>;
 
 const LISTED_DOCUMENTS = 50;
 const LISTED_DEPLOYMENTS = 5;
-/**
- * Time range of the hub section on the page; shorter than that of the command, because the page is opened often.
- */
+/** Time range of the hub section on the page, shorter than that of the command because the page is opened often. */
 const HUBS_MS = 7 * DAY_MS;
 const hubsWindow = { k: 10, limit: 5000 };
 const DRAWN_CHUNKS = 1000;
@@ -210,7 +208,7 @@ export async function readIndexPage(context: Context, pipeline: string, isIndexe
   };
 }
 
-/** Number of runs that are searched for the latest run of each golden set. */
+/** Number of recent runs among which the latest run of each golden set is looked for. */
 const SEARCHED_RUNS = 50;
 
 /**

@@ -40,14 +40,14 @@ export function createManifestSource(config: ManifestConfig, configField: string
 
 export interface ManifestPart {
   readonly lines: readonly SourceLine[];
-  /** Position from which reading can continue; null if it can only start over. */
+  /** Position after these lines, from which reading can continue; null if reading can only start over. */
   readonly next: string | null;
 }
 
 /**
  * Reads the manifest in bounded memory: requests the next part only after the previous part is stored.
  *
- * @param from position to continue from; an unknown or expired position starts over
+ * @param from position to continue from; with an unknown or expired position, reading starts over
  * @throws RecalldError manifest_unreadable, file_unreadable, file_malformed; and the reason of `signal`
  */
 export type ManifestSource = (from: string | null, signal: AbortSignal) => AsyncIterable<ManifestPart>;
@@ -68,7 +68,10 @@ export async function* readFile(path: string, from: string | null): AsyncGenerat
 
 type CommandConfig = Extract<ManifestConfig, { readonly kind: 'command' }>;
 
-/** The program blocks while its output is being stored. The program's standard error is ignored. */
+/**
+ * While recalld stores lines, it reads no further output, so the program waits once the pipe is full. The program's
+ * standard error is ignored.
+ */
 export async function* readCommand(
   { command: [program = '', ...args], directory, environment, timeout_ms: timeoutMs }: CommandConfig,
   configField: string,
@@ -100,7 +103,7 @@ export async function* readCommand(
       `The command of ${configField} ${reason}. Run it manually to see its output.`,
     );
   const ended = once(child, 'close');
-  // A failure of the program is thrown below.
+  // If the program fails, the error is thrown below.
   ended.catch(() => undefined);
   try {
     for await (const lines of linesOf(child.stdout, `the manifest that ${configField} prints`)) {
@@ -111,7 +114,7 @@ export async function* readCommand(
     })) as [number | null];
     signal.throwIfAborted();
     if (isTimedOut) throw failed(`did not finish within ${timeoutMs} ms`);
-    // If a truncated manifest were accepted, all remaining documents would look deleted.
+    // If the output of a failed program were accepted, documents that it has not printed would look deleted.
     if (code !== 0) throw failed(`exited with ${code === null ? 'a signal' : `code ${code}`}`);
   } finally {
     clearTimeout(timer);
@@ -165,7 +168,7 @@ type SqlConfig = Extract<ManifestConfig, { readonly kind: 'sql' }>;
 const ROWS = 5000;
 
 /**
- * Reads through a cursor in a read-only transaction. Does not show database error messages, because they may contain
+ * Reads through a cursor in a read-only transaction. Errors omit the message of the database, because it may contain
  * row data.
  */
 export async function* readQuery(

@@ -18,7 +18,7 @@ import { estimateLag, estimateShare, roundsSinceChange, sumBySegment, type Tally
 const INDEX_LAG = 'index_lag_seconds';
 const INDEX_LAG_MEDIAN = 'index_lag_median_seconds';
 
-/** Measure for each kind of finding. Rare kinds are pooled over a day. */
+/** Measure for each kind of finding. Kinds of which each round checks only a few documents are pooled over a day. */
 const shareOfKind: Readonly<Record<FindingKind, { readonly measure: string; readonly ofDay: boolean }>> = {
   missing: { measure: 'index_missing_ratio', ofDay: false },
   unretrievable: { measure: 'index_not_retrievable_ratio', ofDay: true },
@@ -53,7 +53,7 @@ export const measuresOfPhase: Partial<Readonly<Record<Phase, readonly string[]>>
   models: [otherModel.measure],
 };
 
-/** Minimum number of changes per day for a 95th percentile of the lag. */
+/** Minimum number of changes in a day from which the 95th percentile of the lag is computed. */
 const MIN_ARRIVALS = 20;
 
 /** @param all true if every document was checked */
@@ -68,7 +68,8 @@ export async function measureIndex({ db, clock }: Context, plan: IndexPlan, roun
     measuredAt: now,
   };
   const outcomes: MeasurementOutcome[] = [];
-  // A chunk cannot be checked again by its id, so findings from before the pooled rounds are deleted.
+  // The store cannot be asked for a chunk by its id, so earlier findings cannot be checked again: those from before the
+  // pooled rounds are deleted.
   await db.index.rounds.deleteUnseen(pipeline, 'other_model', await pooledSince(db, pipeline, 'other_model', dayAgo));
   const counts = await db.index.rounds.countFindings(pipeline);
   for (const [kind, { measure, ofDay }] of Object.entries(shareOfKind) as [
@@ -82,7 +83,7 @@ export async function measureIndex({ db, clock }: Context, plan: IndexPlan, roun
     for (const { segment, ...tally } of sumBySegment(tallies, maxSegments)) {
       const share = estimateShare(tally satisfies Tally, isComplete);
       if (share === null) continue;
-      // Details contain no document ids; only the findings do.
+      // Details contain no document ids; these are stored only with the findings.
       const details = segment === ALL_SEGMENT ? { known: known?.count ?? 0, since: known?.since ?? null } : {};
       outcomes.push({ kind: 'value', ...frame, measure, segment, ...share, details });
     }
@@ -91,7 +92,10 @@ export async function measureIndex({ db, clock }: Context, plan: IndexPlan, roun
   await db.measurements.record(outcomes);
 }
 
-/** Returns the start of the period whose rounds are pooled: a day ago, or the first round after the share changed. */
+/**
+ * Returns the start of the period whose rounds are pooled: a day ago or, if the share changed since then, the first
+ * round after the change.
+ */
 async function pooledSince(db: Context['db'], pipeline: string, kind: FindingKind, dayAgo: Date): Promise<Date> {
   const rounds = await db.index.rounds.talliesByRound(pipeline, kind, dayAgo);
   return roundsSinceChange(rounds)[0]?.round ?? dayAgo;

@@ -2,9 +2,10 @@
 import { type MetricDefinition, storedGauge } from '../../platform/metrics/definition.ts';
 
 export const indexMetrics = {
-  recalld_index_documents: storedGauge('Number of manifest documents that should be in the vector store.', [
-    'pipeline',
-  ]),
+  recalld_index_documents: storedGauge(
+    'Number of documents that should be in the vector store according to the manifest.',
+    ['pipeline'],
+  ),
   recalld_index_findings: storedGauge(
     'Number of documents found to be missing, not retrievable, orphaned, superseded or embedded by another model. If only a sample is checked, the actual number is higher.',
     ['pipeline', 'kind'],

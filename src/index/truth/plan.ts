@@ -25,7 +25,7 @@ export interface IndexPlan {
   readonly embed: number;
   readonly embedPrefix: string;
   readonly minCosine: number;
-  /** True if the store returns the document version of a chunk. */
+  /** True if the store returns the document version with each chunk. */
   readonly hasVersions: boolean;
   readonly maxSegments: number;
 }

@@ -26,15 +26,17 @@ export class DeferredError extends Error {
   }
 }
 
-/** Number of latencies stored per kind of call. */
+/** Maximum number of latencies kept per kind of call. */
 const KEPT_LATENCIES = 1000;
 
 export function createThrottledStore(context: Context, { pipeline, callsPerSecond }: IndexPlan, signal: AbortSignal) {
-  // A pipeline name contains no space, so no retriever rate limit has this name.
+  // Pipeline names contain no spaces, so this name cannot collide with that of a retriever's rate limit.
   const rateLimit = createSharedRate(context, `${pipeline} index`, () => callsPerSecond);
   const latencies = new Map<string, number[]>();
   return {
-    /** Waits for the rate limit before a call to another service that queries the store. */
+    /**
+     * Waits for the rate limit before a call to another service, such as the retriever, that in turn queries the store.
+     */
     waitTurn: () => rateLimit(signal),
     /** @throws DeferredError, and the reason of `signal` */
     async call<Value>(what: string, request: () => Promise<StoreOutcome<Value>>): Promise<Value> {
@@ -59,7 +61,7 @@ export interface PhaseRun {
   readonly round: Round;
   readonly throttled: ReturnType<typeof createThrottledStore>;
   readonly signal: AbortSignal;
-  /** Stores a step atomically. After a crash, the round continues from its position. */
+  /** Stores a step atomically. After a crash, the round continues from the position in the last stored step. */
   readonly save: (step: Step) => Promise<void>;
 }
 
@@ -82,7 +84,7 @@ export async function inStore(
   return there;
 }
 
-/** Changes before this time must have arrived; later changes may not have arrived yet. */
+/** Returns the time before which changes must have reached the store; later changes may still be on their way. */
 function dueBefore({ context, plan }: PhaseRun): Date {
   return new Date(context.clock.now().getTime() - plan.lateAfterMs);
 }
@@ -207,7 +209,7 @@ async function sampleSuspects(run: PhaseRun): Promise<void> {
     const sample = await throttled.call('sample', () => plan.store.sample({ n, seed, withContent: false }, signal));
     drawn = sample.ids;
     const unexpected = new Set(await unexpectedAmong(run, [...new Set(drawn)]));
-    // Suspects from the first stage are still checked, but not counted.
+    // Suspects from the first stage are still checked later, but do not count in the share.
     for (const id of met.keys()) met.set(id, 0);
     for (const id of drawn) if (unexpected.has(id)) met.set(id, (met.get(id) ?? 0) + 1);
     return { tally: { n: drawn.length, found: unexpected.size } };
@@ -274,7 +276,7 @@ async function orphansAmong(run: PhaseRun, ids: readonly string[]): Promise<Read
 
 /** Number of documents per call for chunks. */
 const DOCUMENTS_PER_CALL = 20;
-/** A search for a document must find it among this many results. */
+/** A search for the text of a document must return the document among this many results. */
 const K = 10;
 
 type Chunks = ReadonlyMap<string, readonly StoredChunk[]>;
@@ -322,7 +324,7 @@ async function chunksOf(
   return found;
 }
 
-/** Checks the versions of documents that are in the store. Omits documents whose chunks do not show their version. */
+/** Checks the versions of documents that are in the store. Omits documents whose chunks do not tell their version. */
 function superseded(
   documents: readonly Pick<ExpectedDocument, 'id' | 'chunks' | 'segment'>[],
   chunks: Chunks,
@@ -334,7 +336,7 @@ function superseded(
   });
 }
 
-/** Checks that the retriever finds documents by the beginning of their own text. */
+/** Checks that the retriever returns each document for the beginning of its own text. */
 async function probeRetrieval(run: PhaseRun, documents: readonly ExpectedDocument[], chunks: Chunks): Promise<void> {
   const { context, plan, save, signal, throttled } = run;
   if (plan.retrieve === 0) return;

@@ -7,7 +7,7 @@ import { columnsOf } from '../../platform/postgres/values.ts';
 import type { FindingKind } from './rules/findings.ts';
 import type { RoundTally, Tally } from './rules/probe-estimates.ts';
 
-/** Phases of a round, in order. Suspects are listed before the manifest is read, and checked against it afterwards. */
+/** Phases of a round, in order. Suspects are collected before the manifest is read, and compared with it afterwards. */
 export const phases = [
   'suspects',
   'manifest',
@@ -52,18 +52,20 @@ export function tallyBySegment(kind: FindingKind, counts: readonly (Tally & { re
 
 /** Result of a step of a round, stored atomically. */
 export interface Step {
-  /** Checked documents by kind; `uncounted` if they were not selected at random. */
+  /**
+   * Checked documents by kind; `uncounted` if they were not selected at random and therefore do not count in the share.
+   */
   readonly checked?: readonly {
     readonly kind: FindingKind;
     readonly documents: readonly ProbedDocument[];
     readonly uncounted?: true;
   }[];
-  /** Additional tallies, for measures whose documents are identified later or not at all. */
+  /** Additional tallies, for checks whose affected documents are identified later or not at all. */
   readonly counted?: readonly SegmentTally[];
   /** Ids in the store that are not in the manifest, and how often each occurred. */
   readonly suspects?: ReadonlyMap<string, number>;
   readonly cleared?: readonly string[];
-  /** Where to continue: in this phase, or at the start of the next phase. */
+  /** Where the round continues: in this phase, or at the start of the next phase. */
   readonly position: unknown;
 }
 
@@ -135,7 +137,7 @@ export function createRoundsTable(pool: Pool) {
     },
 
     /**
-     * For all pipelines: when the last round ended, when the manifest was last read, and how many documents it
+     * Returns for each pipeline when the last round ended, when the manifest was last read, and how many documents it
      * contains.
      */
     async statuses(): Promise<readonly RoundStatus[]> {

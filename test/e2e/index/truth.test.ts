@@ -96,7 +96,7 @@ describeWithBrowser('index truth', () => {
 
       const few = await recalld('index hubs --pipeline docs');
       expect(few).toMatchObject({ code: 2 });
-      expect(few.stderr).toContain('Only 0 distinct queries were answered in 7 days; at least 100 are required');
+      expect(few.stderr).toContain('Only 0 distinct queries returned documents in 7 days; at least 100 are required');
 
       expect(await recalld('golden import probes.jsonl --set probes')).toMatchObject({ code: 0 });
       expect((await recalld('golden run --pipeline docs --set probes')).stdout).toContain(leaked[0]);
@@ -152,7 +152,7 @@ describeWithBrowser('index truth', () => {
       await page.click('text=Find chunks that are never retrieved');
       await page.click('text=The first 50 of');
       expect(await page.innerText('main')).toMatch(
-        /chunks drawn from the store were retrieved by none of the 201 queries \(95 %/,
+        /chunks sampled from the store were not retrieved for any of the 201 queries \(95 %/,
       );
     } finally {
       await retriever.close();

@@ -1,4 +1,4 @@
-/** Alerts on differences between a store and its manifest. */
+/** Alerts on differences between a vector store and its manifest. */
 import { type AlertRule, maxBy, type RuleGroup } from '../../../platform/metrics/alert-rules.ts';
 import { MIN_WRONG_SHARE } from '../rules/findings.ts';
 
@@ -16,7 +16,7 @@ function above(measure: string): Pick<AlertRule, 'expr' | 'for' | 'keepFiringFor
   };
 }
 
-/** The lower bound. If there is no interval, the value itself is a lower bound. */
+/** The lower bound of the lag. If the lag has no interval, its value is a lower bound. */
 const late = `(${maxBy(pipeline, 'recalld_index_lag_seconds_ci_low', { segment: 'all' })} or ${maxBy(pipeline, 'recalld_index_lag_seconds', { segment: 'all' })})`;
 
 const alerts: readonly AlertRule[] = [
@@ -30,7 +30,7 @@ const alerts: readonly AlertRule[] = [
     alert: 'RecalldIndexOrphaned',
     ...above('orphaned'),
     summary: `${name}: orphaned documents in the index`,
-    description: `At least {{ $value | humanizePercentage }} (lower bound of the 95 % CI) of the documents in the vector store of ${name} are not in its manifest, or are deleted there.`,
+    description: `At least {{ $value | humanizePercentage }} (lower bound of the 95 % CI) of the documents in the vector store of ${name} are not in its manifest, or are listed as deleted.`,
   },
   {
     alert: 'RecalldIndexSuperseded',

@@ -37,8 +37,8 @@ function hubsCommand(signal: AbortSignal): CommandUnknownOpts {
     'recalld index hubs --pipeline support-docs',
   )
     .requiredOption('--pipeline <name>', 'configured pipeline')
-    .option('--days <n>', 'number of days of live queries', parseCount, 7)
-    .option('-k <n>', 'number of top results that count', parseCount, 10)
+    .option('--days <n>', 'number of days of live queries to read', parseCount, 7)
+    .option('-k <n>', 'number of top results of each query that count', parseCount, 10)
     .option(
       '--chunks <n>',
       'number of chunks sampled from the store to find chunks that are never retrieved',
@@ -65,11 +65,11 @@ async function hubs(options: HubsOptions, signal: AbortSignal): Promise<void> {
   else printLine(terminalText(hubsSection(report, options, deadChunks(report)), systemClock.now()));
 }
 
-/** Maximum number of live queries. For a busy service, this many queries span less than `--days`. */
+/** Maximum number of live queries. If the service receives more in `--days`, only the newest queries count. */
 const MAX_QUERIES = 20_000;
 
 function tooFew(queries: number, days: number): string {
-  return `Only ${queries} distinct queries were answered in ${days} days; at least ${MIN_QUERIES} are required. Increase --days, or run a golden set.`;
+  return `Only ${queries} distinct queries returned documents in ${days} days; at least ${MIN_QUERIES} are required. Increase --days, or run a golden set.`;
 }
 
 function hubsJson({ queries, documents, hubs: found, dead, why }: HubsReport, { pipeline, k }: HubsOptions) {
@@ -144,7 +144,7 @@ const DEFERRED =
 
 async function show(store: CommandStore, { pipeline, documents: limit, json }: CheckOptions): Promise<void> {
   const now = systemClock.now();
-  // The replica may not have replicated the round that just ended.
+  // Reads from the primary, because the replica may not have the round that just ended yet.
   const status = await readIndexStatus({ ...store, reads: store.db }, pipeline, now, limit);
   if (json === true) printJson(indexStatusJson(pipeline, status, now));
   else printLine(terminalText(statusContent({ ...status, isIndexed: true, now }), now));

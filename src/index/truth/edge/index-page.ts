@@ -36,17 +36,17 @@ const headings: Readonly<Record<NamedKind, { readonly title: string; readonly le
   },
   orphaned: {
     title: 'Orphaned',
-    lead: 'Documents that are in the store but not in the manifest, or that are deleted there.',
+    lead: 'Documents in the store that the manifest does not list, or lists as deleted.',
   },
   superseded: { title: 'Superseded', lead: 'Documents with chunks of several versions in the store.' },
   other_model: {
     title: 'Other model',
-    lead: 'Chunks whose stored vectors differ from what the embedder returns for their texts.',
+    lead: 'Chunks whose stored vectors differ from the vectors that the embedder returns for their texts.',
   },
-  late: { title: 'Late', lead: 'Tracked changes that have not reached the store within late_after.' },
+  late: { title: 'Late', lead: 'Documents with a change that has not reached the store within late_after.' },
 };
 
-/** Measures of the index that have a chart once they have values. */
+/** Measures of the index that are shown as charts once they have values. */
 export const indexCharts = [
   'store_vectors',
   'ann_recall',
@@ -111,7 +111,7 @@ export function indexPage(data: IndexPageData, trends: ReadonlyMap<string, reado
 
 type PageStatus = IndexStatus & { readonly isIndexed: boolean; readonly now: Date };
 
-/** Result of the last round, for the command. */
+/** Result of the last round, as shown by the command. */
 export function statusContent(of: PageStatus): Content {
   return [status(of), foundSections(of.found)];
 }
@@ -147,7 +147,7 @@ function measuresTable(measures: IndexStatus['measures'], now: Date): Table {
 
 const EXAMPLES = 3;
 
-/** @param span `k`: number of top results that count; `days`: days of live queries */
+/** @param span `k`: number of top results that count; `days`: number of days of live queries */
 export function hubsSection(
   { hubs: found, queries, documents }: HubsReport & { readonly hubs: readonly Hub[] },
   { k, days }: { readonly k: number; readonly days: number },
@@ -157,10 +157,10 @@ export function hubsSection(
     'hubs',
     `Hub documents: ${count(found.length)}`,
     {
-      lead: `Documents in the top ${k} of far more queries than their share. Covers ${count(queries)} distinct queries of the last ${days} days and of the latest golden runs, which retrieved ${plural(documents, 'document')}.`,
+      lead: `Documents in the top ${k} results of far more queries than other documents. Based on ${count(queries)} distinct queries of the last ${days} days and of the latest golden runs, which retrieved ${plural(documents, 'document')}.`,
     },
     found.length === 0
-      ? empty('No document is retrieved for far more queries than its share.')
+      ? empty('No document is retrieved for far more queries than other documents.')
       : table('Hub documents', found, [
           ['Document', ({ id }) => documentId(id)],
           ['Share of queries (CI)', ({ share, low, high }) => value(share, 'share', low, high), 'number'],
@@ -178,7 +178,7 @@ export function deadChunks({ dead, why, queries }: HubsReport): Content {
   const summary = all.length > MAX_DEAD ? `The first ${MAX_DEAD} of ${count(all.length)}` : 'Ids';
   return [
     lead(
-      `${percentage(share)} of ${count(sampled)} chunks drawn from the store were retrieved by none of the ${count(queries)} queries (${interval(low, high, 'share')}).`,
+      `${percentage(share)} of ${count(sampled)} chunks sampled from the store were not retrieved for any of the ${count(queries)} queries (${interval(low, high, 'share')}).`,
     ),
     all.length > 0 && ids(all.slice(0, MAX_DEAD), summary),
   ];
@@ -192,7 +192,7 @@ function ids(documents: readonly string[], summary = 'Ids to copy'): ContentNode
 const MAX_LEAKS = 50;
 
 function leaked(leaks: IndexPageData['leaks']): Section {
-  const more = leaks.length > MAX_LEAKS ? ` The first ${MAX_LEAKS} are listed; see the runs for the rest.` : '';
+  const more = leaks.length > MAX_LEAKS ? ` The first ${MAX_LEAKS} are listed; the pages of the runs list all.` : '';
   const shown = leaks.slice(0, MAX_LEAKS);
   return section(
     'leaked',

@@ -1,5 +1,5 @@
 /**
- * Command `recalld golden probe-tenants`: adds golden queries that are sent as one segment of the manifest and must not
+ * Command `recalld golden probe-tenants`: adds golden queries that are sent with the tags of one segment and must not
  * return documents of another segment.
  */
 
@@ -23,7 +23,7 @@ import { FIRST_PLACE, randomPlace } from '../rules/probe-estimates.ts';
 export interface ProbeTenantsOptions {
   readonly pipeline: string;
   readonly set: string;
-  /** Segment that the queries are sent with. */
+  /** Segment as which the queries are sent. */
   readonly segment: string;
   /** Segments whose documents must not be returned; default: all other segments with the same key. */
   readonly forbid?: readonly string[];
@@ -32,8 +32,8 @@ export interface ProbeTenantsOptions {
 }
 
 /**
- * Adds the queries to a golden set and replaces earlier queries with the same id. A query is the beginning of the text
- * of a random document in the other segment, so a broken filter returns exactly that document.
+ * Adds the queries to a golden set and replaces earlier queries with the same id. Each query is the beginning of the
+ * text of a random document in the other segment, so that the retriever returns this document if its filter is broken.
  *
  * @throws RecalldError config_invalid for segments that are not in the manifest or not `key=value`; store_unreachable;
  * golden_set_empty if no document has a text; golden_origin_differs for a manually created set
@@ -114,9 +114,9 @@ function refusal(problem: string): RecalldError {
 
 /** Maximum number of segments listed in an error message. */
 const SEGMENTS_NAMED = 10;
-/** Number of documents selected per query, because some have no text or are no longer in the store. */
+/** Number of documents selected per query; more than one, because some have no text or are no longer in the store. */
 const DRAWN_FOR_EACH = 3;
-/** Number of documents per call for chunks. */
+/** Number of documents per call that reads chunks. */
 const DOCUMENTS_PER_CALL = 20;
 
 async function probesOf(
@@ -144,8 +144,8 @@ async function probesOf(
       queries.push(tenantProbe(`probe-${sha256(`${asked}\0${id}`).slice(0, 16)}`, text, asked, forbidden));
     }
   }
-  // `prefix`: forbidden id prefix; null if the ids of the segment have no unique prefix. Then `ids` is the number of
-  // forbidden ids.
+  // `prefix`: forbidden id prefix; null if the ids of the segment have no unique prefix. In that case, `ids` is the
+  // number of forbidden ids, otherwise 0.
   return { segment, queries, prefix, ids: prefix === null ? Math.min(range.some.length + 1, range.count) : 0 };
 }
 
@@ -166,12 +166,12 @@ async function drawDocuments(
 export function probeTenantsCommand(signal: AbortSignal): CommandUnknownOpts {
   return configuredCommand(
     'probe-tenants',
-    "Create golden queries that are sent as one segment of the manifest and use texts of another segment's documents, which must not be returned.",
+    'Create golden queries that are sent as one segment of the manifest. Their texts come from documents of another segment, which must not be returned.',
     'recalld golden probe-tenants --pipeline support-docs --set tenant-probes --segment tenant=a --forbid tenant=b',
   )
     .requiredOption('--pipeline <name>', 'pipeline with a configured `index`')
     .requiredOption('--set <name>', 'golden set for the queries; created if it does not exist', parseSetName)
-    .requiredOption('--segment <key=value>', 'segment of the manifest that the queries are sent with')
+    .requiredOption('--segment <key=value>', 'segment of the manifest as which the queries are sent')
     .option(
       '--forbid <key=value...>',
       'segments whose documents must not be returned (default: all others with the same key)',

@@ -1,15 +1,15 @@
-/** Problems with documents in an index, how each problem is detected, and descriptions for alerts and diagnoses. */
+/** Problems of documents in an index: how they are detected, and how alerts and diagnoses describe them. */
 
 import { count, duration, percentage } from '../../../core/format.ts';
 import type { GoldenQuery } from '../../../core/model.ts';
 import { cosineSimilarity } from '../../../math/vector/matrix.ts';
 
-/** Kinds of findings: a closed list, because the kind is a metric label. */
+/** Kinds of findings: a fixed list, because the kind is a metric label. */
 export const findingKinds = ['missing', 'unretrievable', 'orphaned', 'superseded', 'other_model'] as const;
 
 export type FindingKind = (typeof findingKinds)[number];
 
-/** Kinds with listed documents: findings and overdue changes. */
+/** Kinds whose documents are listed: the findings, and documents with overdue changes. */
 export const namedKinds = [...findingKinds, 'late'] as const;
 
 export type NamedKind = (typeof namedKinds)[number];
@@ -29,7 +29,7 @@ export interface WrongShare {
   readonly value: number;
   readonly ciLow: number;
   readonly n: number;
-  /** Number of documents with this finding. */
+  /** Number of documents for which this finding is stored. */
   readonly known: number;
 }
 
@@ -64,7 +64,7 @@ export interface ArrivalLag {
   readonly atLeast: number;
   /** Configured `late_after`. */
   readonly allowed: number;
-  /** Number of changes, of changes that are still waiting, and of overdue changes. */
+  /** Number of changes; of these, the number still waiting, and the number overdue. */
   readonly n: number;
   readonly waiting: number;
   readonly overdue: number;
@@ -92,17 +92,18 @@ const SHINGLE_WORDS = 5;
 /** Minimum number of words of a compared text; shorter texts, such as headings, may occur twice in a document. */
 const MIN_WORDS = 20;
 /**
- * Minimum resemblance of two versions of a chunk. Overlapping windows of one text share only about a third of their
- * shingles.
+ * Minimum resemblance at which two chunks count as versions of one chunk. Neighboring chunks that overlap share only
+ * about a third of their shingles.
  */
 const MIN_RESEMBLANCE = 0.7;
 
 /**
- * Detects chunks of several versions: by the number of chunks if it is in the manifest, by their versions if the store
- * returns them, otherwise by their texts, because chunks of one version are never nearly identical.
+ * Detects chunks of several versions: by their number if the manifest states how many there should be, by their
+ * versions if the store returns them, otherwise by their texts, because two chunks of the same version are never nearly
+ * identical.
  *
  * @param expected number of chunks of the document
- * @returns null if none of these values is available
+ * @returns null if the number, the versions and the texts of the chunks are all unknown
  */
 export function isSuperseded(chunks: readonly Chunk[], expected: number | null): boolean | null {
   if (expected !== null && chunks.length > expected) return true;
@@ -133,7 +134,7 @@ function resemblance(one: ReadonlySet<string>, other: ReadonlySet<string>): numb
 }
 
 /**
- * Returns true if a chunk has this version: its hash, or its time to the second.
+ * Returns true if a chunk has this version: the same hash, or the same time to the second.
  *
  * @param version as written in the manifest
  */
@@ -147,7 +148,10 @@ export function hasVersion(chunks: readonly Pick<Chunk, 'version'>[], version: s
   });
 }
 
-/** Tolerated distance for a non-deterministic embedder, as a multiple of its noise. */
+/**
+ * Tolerated cosine distance between the stored vector and a new embedding, as a multiple of the distance between two
+ * new embeddings.
+ */
 const TIMES_NOISE = 4;
 
 /**

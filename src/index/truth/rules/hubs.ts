@@ -4,13 +4,13 @@
  */
 import { wilsonInterval } from '../../../math/stats/intervals.ts';
 
-/** Documents in results, with each distinct query counted once. */
+/** Documents that queries returned; each distinct query counts once. */
 export interface ReturnedDocuments {
-  /** Number of distinct answered queries. */
+  /** Number of distinct queries that returned documents. */
   readonly queries: number;
   /** Number of distinct documents among their first k results. */
   readonly documents: number;
-  /** Number of results of all queries. */
+  /** Number of results, summed over all queries. */
   readonly results: number;
   /** Most retrieved documents first. */
   readonly top: readonly ReturnedDocument[];
@@ -26,17 +26,20 @@ export interface ReturnedDocument {
 
 export type Hub = NonNullable<ReturnType<typeof findHubs>>[number];
 
-/** Minimum number of queries. */
+/** Minimum number of queries for a search for hubs. */
 export const MIN_QUERIES = 100;
-/** A hub is retrieved at least this many times as often as the mean retrieved document. */
+/**
+ * Minimum ratio between the number of queries for which a hub is retrieved and the mean of this number over all
+ * retrieved documents.
+ */
 const MIN_RATIO = 10;
 /** A hub is also retrieved for at least this share of the queries. */
 const MIN_SHARE = 0.02;
 const ERROR = 0.05;
 
 /**
- * Finds documents that significantly exceed both limits: by the lower bound of a 95 % Wilson interval,
- * Bonferroni-corrected for all retrieved documents; null if there are fewer than 100 queries.
+ * Finds documents that significantly exceed both limits: the lower bound of their 95 % Wilson interval,
+ * Bonferroni-corrected for all retrieved documents, exceeds them; null if there are fewer than 100 queries.
  */
 export function findHubs({ queries, documents, results, top }: ReturnedDocuments) {
   if (queries < MIN_QUERIES) return null;
@@ -52,8 +55,8 @@ export function findHubs({ queries, documents, results, top }: ReturnedDocuments
 }
 
 /**
- * Returns the share of chunks that are never retrieved; null if none of the sampled chunks was ever retrieved, because
- * the ids that the retriever returns then differ from those in the store.
+ * Returns the share of chunks that are never retrieved. Null if none of the sampled chunks was ever retrieved: the ids
+ * that the retriever returns then probably differ from those in the store.
  *
  * @param sampled ids sampled uniformly from the store
  * @param retrieved the sampled ids that any query retrieved

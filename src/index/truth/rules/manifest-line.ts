@@ -20,7 +20,7 @@ export function readManifestLine(line: SourceLine) {
   const known = textIn(line, 'id', id);
   if (known === null) throw malformed(line, 'has no "id"; every document needs the id that it has in the store');
   if (deleted !== undefined && deleted !== null && typeof deleted !== 'boolean') {
-    throw malformed(line, 'has a "deleted" that is not true or false');
+    throw malformed(line, 'has a "deleted" that is neither true nor false');
   }
   if (
     chunks !== undefined &&
@@ -37,7 +37,7 @@ export function readManifestLine(line: SourceLine) {
     hash: textIn(line, 'hash', hash),
     isDeleted: deleted === true,
     chunks: typeof chunks === 'number' ? chunks : null,
-    /** `key=value`. Documents are counted by segment. */
+    /** `key=value`. Segment under which the document is counted. */
     segment: named === null || named.includes('=') ? named : `segment=${named}`,
   };
 }

@@ -15,7 +15,7 @@ export const SECOND_STAGE = 5;
 
 /**
  * Samples in two stages: if the first sample contains a problem, takes a new sample, five times as large, and uses only
- * the new sample. An alert therefore does not wait for several rounds, and rounds without problems stay cheap. The
+ * the new sample. An alert therefore need not wait for several rounds, and rounds without problems remain cheap. The
  * second sample is independent of the first, so its confidence interval is valid.
  *
  * @param check checks a new random sample of the given size
@@ -45,11 +45,11 @@ export interface RoundTally extends Tally {
   readonly round: Date;
 }
 
-/** Probability, per call, that rounds with the same share are split. */
+/** Maximum probability, per call, that rounds with the same share are split. */
 const SPLIT_ALPHA = 0.01;
 
 /**
- * Returns the rounds since the share last changed, so that a repaired fault does not stay in a pooled share. Splits the
+ * Returns the rounds since the share last changed, so that a fixed fault no longer counts in a pooled share. Splits the
  * rounds where the likelihood ratio of two shares against one is largest, if Fisher's exact test (two-sided, doubled,
  * Bonferroni-adjusted for the number of possible splits) rejects a common share; then splits the later rounds likewise.
  *
@@ -79,7 +79,7 @@ function logLikelihood({ n, found }: Tally): number {
 /**
  * Sums tallies by segment and in total. Beyond `maxSegments`, combines the smallest segments as `other`.
  *
- * @param bySegment documents without a segment are under the empty name
+ * @param bySegment tallies by segment; documents without a segment have the empty string as key
  */
 export function sumBySegment(
   bySegment: ReadonlyMap<string, Tally>,
@@ -112,7 +112,7 @@ export function randomPlace(uniform: number): string {
 
 /** A change that was tracked from round to round. */
 export interface Arrival {
-  /** Number of changes that this change represents. */
+  /** Sampling weight: the number of changes that this tracked change represents. */
   readonly weight: number;
   readonly hasArrived: boolean;
   /** Seconds from the change to the last check that did not find it; 0 if the first check found it. */
@@ -123,9 +123,9 @@ export interface Arrival {
 
 /**
  * Estimates the time within which a share of all changes arrives, with the Kaplan-Meier estimator, which treats waiting
- * changes as censored. A change arrived between two checks. The lower bound assumes an arrival right after the first
- * check; the upper bound and the value assume an arrival right before the second check. If there are too few changes or
- * arrivals, there is no upper bound.
+ * changes as censored. It is only known that a change arrived between two checks. The lower bound assumes that it
+ * arrived right after the earlier check; the upper bound and the value assume that it arrived right before the later
+ * check. If there are too few changes or arrivals, there is no upper bound.
  *
  * @param share in (0, 1)
  * @returns seconds, with a 95 % confidence interval; without an upper bound, `value` is the lower bound

@@ -27,7 +27,7 @@ export const indexFixtures: readonly AlertFixture[] = [
   share(
     'RecalldIndexOrphaned',
     'orphaned',
-    'At least 1.25% (lower bound of the 95 % CI) of the documents in the vector store of docs are not in its manifest, or are deleted there.',
+    'At least 1.25% (lower bound of the 95 % CI) of the documents in the vector store of docs are not in its manifest, or are listed as deleted.',
   ),
   share(
     'RecalldIndexSuperseded',

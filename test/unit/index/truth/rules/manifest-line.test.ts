@@ -40,7 +40,7 @@ it.each([
   [`{"id": "${'x'.repeat(1025)}"}`, 'has a "id" longer than 1024 characters'],
   ['{"id": "a\\u0000"}', 'has a "id" with the character NUL'],
   ['{"id": "a", "updated_at": "yesterday"}', 'has an invalid "updated_at"'],
-  ['{"id": "a", "deleted": "yes"}', 'has a "deleted" that is not true or false'],
+  ['{"id": "a", "deleted": "yes"}', 'has a "deleted" that is neither true nor false'],
   ['{"id": "a", "chunks": -1}', 'has a "chunks" that is not a whole number'],
 ])('rejects %s, with its line', (text, problem) => {
   expect(() => read(text)).toThrow(`Line 7 of m.jsonl ${problem}`);
