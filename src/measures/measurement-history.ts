@@ -15,10 +15,10 @@ export const asNumbers = `array[m.value, extract(epoch from m.window_end)::doubl
 
 /** Chart buckets. Each bucket shows its lowest and highest values, so that no spike is lost. */
 const TREND_BUCKETS = 96;
-/** Maximum time range that is read by row; longer ranges are read from `measurement_hours`. */
+/** Maximum time range that is read from single measurements; longer ranges are read from `measurement_hours`. */
 const MAX_BY_ROW_MS = 2 * DAY_MS;
 
-/** @param source query for rows `(measure, lowest, highest)`; the last two are `asNumbers` arrays */
+/** @param source query that returns rows `(measure, lowest, highest)`; the last two columns are `asNumbers` arrays */
 function trendSql(source: string): string {
   return `select measure, min(lowest) as lowest, max(highest) as highest
     from (${source}) found
@@ -37,7 +37,7 @@ const trendOfHoursSql = trendSql(`
   select m.measure, m.lowest, m.highest from measurement_hours m
    where ${ofSeries} and m.hour >= date_trunc('hour', $4::timestamptz, 'UTC') and m.hour < $5::timestamptz`);
 
-/** Returns the lowest and highest values of each bucket, by measure. */
+/** Returns the lowest and the highest value of each chart bucket, by measure. */
 export async function readTrends(
   pool: Pool,
   {
@@ -57,7 +57,7 @@ export async function readTrends(
   const trends = new Map(measures.map((measure) => [measure, [] as MeasuredPoint[]]));
   for (const { measure, lowest, highest } of rows) {
     const extremes = [lowest, highest].map(pointOf).toSorted((a, b) => a.at.getTime() - b.at.getTime());
-    // A bucket with a single value returns it as both extremes.
+    // In a bucket with a single value, both extremes are this value, which is shown once.
     trends.get(measure)?.push(...(lowest[1] === highest[1] ? extremes.slice(1) : extremes));
   }
   return trends;

@@ -21,7 +21,10 @@ const valueColumns = `${attemptColumns}, value, ci_low, ci_high, ci_method, n`;
 const measurementColumns = `'value' as kind, ${valueColumns}`;
 const gapColumns = `${attemptColumns}, reason`;
 
-/** Inserts values, replaces older measurements with the same key, and deletes the gaps up to their windows. */
+/**
+ * Inserts values, replaces older measurements with the same key, and deletes gaps of the same series whose windows do
+ * not end later.
+ */
 async function upsertValues(client: PoolClient, measurements: readonly Measurement[]): Promise<void> {
   if (measurements.length === 0) return;
   const values = latestOf(measurements);
@@ -69,7 +72,9 @@ async function upsertValues(client: PoolClient, measurements: readonly Measureme
   );
 }
 
-/** Recomputes the hourly minimum and maximum from all rows, because a value may have been replaced. */
+/**
+ * Recomputes the minimum and maximum of each affected hour from all its rows, because a value may have been replaced.
+ */
 const updateHoursSql = `
   insert into measurement_hours (pipeline, measure, segment, hour, lowest, highest)
   select h.pipeline, h.measure, h.segment, h.hour, found.lowest, found.highest
@@ -138,12 +143,12 @@ const NO_PARTITION = '23514';
 export function createMeasurements(pool: Pool) {
   return {
     /**
-     * Stores values and gaps in one transaction. The same series and window end may be recorded again, by a retry or
-     * because late data arrived; the last measurement wins. A gap never removes a value. Only the latest gap of a
-     * series is stored, until a value for the same or a later window arrives.
+     * Stores values and gaps in one transaction. A measurement of the same series and window end may be recorded again,
+     * by a retry or because late data arrived; the latest measurement replaces earlier ones. A gap never removes a
+     * value. Only the latest gap of a series is stored, until a value for the same or a later window arrives.
      *
      * @throws RangeError for an outcome that `checkMeasurement` rejects
-     * @throws RecalldError database_unreachable; nothing was stored then
+     * @throws RecalldError database_unreachable; in that case, nothing was stored
      */
     async record(outcomes: readonly MeasurementOutcome[]): Promise<void> {
       for (const outcome of outcomes) checkMeasurement(outcome);
@@ -171,7 +176,7 @@ export function createMeasurements(pool: Pool) {
 
     /**
      * Returns the newest value and gap of every series. `ageSeconds` is the time since the measurement, not since the
-     * window end. Callers that show values must withhold stale ones.
+     * window end. Callers that show values must withhold stale values.
      */
     latest: (now: Date): Promise<readonly LatestMeasurement[]> => namingOutage(pool, () => readLatest(pool, now)),
 
@@ -196,13 +201,13 @@ export function createMeasurements(pool: Pool) {
     },
 
     /**
-     * Returns the values of measures in [`from`, `until`), oldest first, reduced to the lowest and highest value per
-     * chart bucket.
+     * Returns the values of measures in [`from`, `until`), oldest first, reduced to the lowest and the highest value of
+     * each chart bucket.
      */
     trends: (series: Parameters<typeof readTrends>[1], from: Date, until: Date) =>
       namingOutage(pool, () => readTrends(pool, series, from, until)),
 
-    /** Returns the values of a segment since `since`, by measure and then oldest first, at most one per step. */
+    /** Returns the values of a segment since `since`, at most one per step, ordered by measure and then by time. */
     history: (
       { pipeline, segment }: Pick<MeasurementSeries, 'pipeline' | 'segment'>,
       measures: readonly string[],
@@ -224,7 +229,10 @@ export function createMeasurements(pool: Pool) {
     /** Creates the partitions for the next days. `record` creates any missing partitions. */
     createPartitions: (now: Date): Promise<void> => namingOutage(pool, () => createMonths(pool, daysAhead(now))),
 
-    /** Drops the months that ended before `before`, and the latest rows of series whose last window ended before it. */
+    /**
+     * Drops the partitions of months that ended before `before`, and the latest row of each series whose last window
+     * ended before then.
+     */
     prune: (before: Date): Promise<void> =>
       namingOutage(pool, async () => {
         await dropMonthsBefore(pool, before);
@@ -254,7 +262,7 @@ async function readLatest(pool: Pool, now: Date): Promise<LatestMeasurement[]> {
   for (const row of gaps) {
     const gap = { ...row, ageSeconds: ageSeconds(row) };
     const newest = series.get(seriesKey(row))?.newest ?? null;
-    // Concurrent writers can leave the row of a gap although a newer value has filled it.
+    // With concurrent writers, the row of a gap can remain although a value for the same or a later window exists.
     if (newest !== null && newest.windowEnd >= gap.windowEnd) continue;
     series.set(seriesKey(row), { ...seriesOf(row), newest, gap });
   }
@@ -269,7 +277,7 @@ function seriesKey({ pipeline, measure, segment }: MeasurementSeries): string {
   return JSON.stringify([pipeline, measure, segment]);
 }
 
-/** The latest state of a series. At least one of `newest` and `gap` is set. */
+/** The latest state of a series. At least one of `newest` and `gap` is not null. */
 export interface LatestMeasurement extends MeasurementSeries {
   /** The latest value. */
   readonly newest: (Measurement & { readonly ageSeconds: number }) | null;
@@ -318,7 +326,7 @@ declare module '../core/context.ts' {
     readonly intervalSeconds: IntervalOf;
     /** Maximum time between two measurements of live traffic. */
     readonly liveIntervalSeconds: number;
-    /** Budget for false pages per pipeline in a period. */
+    /** Number of false pages that are accepted per pipeline in a period. */
     readonly falsePages: { readonly count: number; readonly periodMs: number };
   }
 }

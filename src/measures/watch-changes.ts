@@ -19,12 +19,12 @@ import {
   runTrustSeconds,
 } from './rules/measurement.ts';
 
-/** Measure under which the normal ranges of a pipeline are stored. */
+/** Name of the measure as which the normal ranges of a pipeline are stored. */
 export const NORMAL_RANGES = 'measures_normal';
 
 /** Maximum age of values from which a normal range is learned. */
 const HISTORY_MS = 14 * DAY_MS;
-/** Number of values read per window. Windows overlap, so more values would add little. */
+/** Number of earlier values that are read per window length. Windows overlap, so more values would add little. */
 const VALUES_IN_WINDOW = 12;
 
 /** Maximum number of incidents and of deployments to read. */
@@ -100,14 +100,14 @@ async function watchChanges(context: Context, signal: AbortSignal): Promise<void
   });
 }
 
-/** Watches only all traffic and golden sets, because live segments are too many and too small. */
+/** Watches only measures of all traffic and of golden sets, because live segments are too many and too small. */
 function isWatchedSeries({ measure, segment }: MeasurementSeries): boolean {
   return isWatchedMeasure(measure) && (segment === ALL_SEGMENT || goldenSetOf(segment) !== null);
 }
 
 export const watchChangesJob = defineCronJob({
   name: 'watch-measures',
-  does: 'Learns the normal range of every measure that has no alert, from times without an incident.',
+  does: 'Learns the normal range of every measure that has no alert of its own, from times without an incident.',
   cron: '40 */5 * * * *',
   timeoutMs: 240_000,
   handle: (context: Context, signal) => watchChanges(context, signal),
@@ -151,7 +151,7 @@ export function isWatched(
 /** Interval of live measures. */
 const LIVE_SECONDS = 300;
 
-/** Returns the values that are recent enough to trust. */
+/** Returns the values that are not stale. */
 export function trustedWatched(
   watched: readonly WatchedValue[],
   intervalSeconds: IntervalOf,

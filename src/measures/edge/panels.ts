@@ -7,8 +7,8 @@ import type { Measure, MeasureScale } from '../rules/measure-row.ts';
 import { measureTable } from '../rules/measure-table.ts';
 
 /**
- * A gauge name, or a gauge with overrides for its row in the measure table. A gauge that has no row must give its own
- * title and unit.
+ * A gauge name, or a gauge with overrides for its row in the measure table. A gauge without a row needs a title and a
+ * unit of its own.
  */
 export type MeasurePanel = string | (Partial<GaugeGraph> & Pick<GaugeGraph, 'metric'>);
 
@@ -39,10 +39,10 @@ function specOf(own: Exclude<MeasurePanel, string>): GaugeGraph {
   const { title = row?.title, unit = row === undefined ? undefined : units[row.scale] } = own;
   if (title === undefined || unit === undefined)
     throw new Error(`${own.metric} has no row in the measure table; give its panel a title and a unit`);
-  // Without a selected segment, the panel has no single normal range.
+  // Unless one segment is selected, the panel shows several series, each with a normal range of its own.
   const isWatched =
     row !== undefined && isWatchedMeasure(row.measure) && row.gauge?.labels.includes('segment') === true;
-  // Rows of counts have no note.
+  // Rows that only count something have no note.
   const described = row === undefined || row.note === '' ? {} : { description: row.note };
   return { ...described, ...(isWatched ? { normalOf: row.measure } : {}), ...own, title, unit };
 }

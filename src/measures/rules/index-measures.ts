@@ -23,7 +23,7 @@ export const indexMeasures = {
   index_not_retrievable_ratio: {
     title: 'Documents not retrieved',
     subject: 'the share of stored documents that cannot be retrieved by their own text',
-    note: 'Share of stored documents that are not among the first 10 results for the start of their own text, over a day.',
+    note: 'Share of stored documents, checked over a day, that are not among the first 10 results for the start of their own text.',
     scale: 'share',
     gauge: {
       name: 'recalld_index_not_retrievable_ratio',
@@ -40,7 +40,7 @@ export const indexMeasures = {
     scale: 'share',
     gauge: {
       name: 'recalld_index_orphaned_ratio',
-      help: 'Share of stored documents that the manifest does not list, or has listed as deleted for longer than late_after. If the store cannot list its ids, the value is the share of such chunks in a uniform sample.',
+      help: 'Share of stored documents that the manifest does not list, or has listed as deleted for longer than late_after. If the store cannot list its ids, the value is the share of chunks of such documents in a uniform sample.',
       labels,
       bounds,
     },
@@ -49,7 +49,7 @@ export const indexMeasures = {
   index_superseded_ratio: {
     title: 'Superseded documents',
     subject: 'the share of documents with chunks from several versions',
-    note: 'Share of documents whose old and new chunks are both in the store.',
+    note: 'Share of documents with chunks of an old version and of a newer version in the store.',
     scale: 'share',
     gauge: {
       name: 'recalld_index_superseded_ratio',
@@ -62,11 +62,11 @@ export const indexMeasures = {
   index_lag_seconds: {
     title: 'Index lag, p95',
     subject: 'the p95 index lag',
-    note: "Time within which 95 % of a day's document changes reach the store. Changes that have not arrived yet count with their current age.",
+    note: "Time within which 95 % of a day's document changes reach the store. Changes that have not arrived yet count as waiting since they were made.",
     scale: 'seconds',
     gauge: {
       name: 'recalld_index_lag_seconds',
-      help: 'Time within which 95 % of the document changes of the trailing day reached the vector store (Kaplan-Meier; changes that have not arrived are censored). If there are too few changes for an upper bound, the lower bound is exported as the value, without bounds. The resolution is the time between two probes.',
+      help: 'Time within which 95 % of the document changes of the trailing day reached the vector store (Kaplan-Meier; changes that have not arrived are censored). If there are too few changes for an upper bound, the lower bound is exported as the value, without bounds. The resolution is the time between two index checks.',
       labels,
       bounds: 'Brookmeyer-Crowley',
     },
@@ -88,7 +88,7 @@ export const indexMeasures = {
   index_other_model_ratio: {
     title: 'Vectors from another model',
     subject: 'the share of vectors from another embedding model',
-    note: 'Share of sampled chunks whose stored vector differs from the current embedding of their text, over a day.',
+    note: 'Share of chunks, sampled over a day, whose stored vector differs from the current embedding of their text.',
     scale: 'share',
     gauge: {
       name: 'recalld_index_other_model_ratio',

@@ -11,12 +11,12 @@ export const judgedMeasures = {
   live_ndcg: {
     title: 'Judged live nDCG',
     subject: 'live nDCG (human-calibrated)',
-    note: 'How well the top documents of live queries are ordered. The 95 % CI accounts for judge bias.',
+    note: 'How well the top documents of live queries are ordered, best first. The 95 % CI accounts for judge bias.',
     scale: 'score',
     every: HOURLY,
     gauge: {
       name: 'recalld_live_ndcg',
-      help: 'Mean nDCG at k of live queries in the trailing window, from model grades (0 to 3) that are calibrated by human judgments. The ideal order contains only graded documents, so the value is higher than nDCG on full judgments; recalld_live_ndcg_pool_gap estimates the difference. The value reflects only part of the loss when an answer is no longer retrieved; precision and hit rate reflect all of it (docs/explanation/judging.md).',
+      help: 'Mean nDCG at k of live queries in the trailing window, from model grades (0 to 3) that are calibrated by human judgments. The ideal order contains only graded documents, so the value is higher than nDCG on full judgments; recalld_live_ndcg_pool_gap estimates the difference. If a relevant document is no longer retrieved, the value drops by only part of the loss; precision and hit rate drop by all of it (docs/explanation/judging.md).',
       labels,
       bounds: 'jackknife over sessions',
     },
@@ -118,13 +118,13 @@ export const judgedMeasures = {
   },
   live_ndcg_pool_gap: {
     title: 'Pool gap of judged live nDCG',
-    subject: 'the nDCG that live queries lose to better documents in the store',
+    subject: 'the nDCG that live queries lose because the store has better documents',
     note: 'How much judged live nDCG drops when its ideal order includes the stored chunks nearest to the query. Uses only the judge model.',
     scale: 'score',
     every: HOURLY,
     gauge: {
       name: 'recalld_live_ndcg_pool_gap',
-      help: 'How much nDCG at k of live queries in the trailing window drops when its ideal order also includes the stored chunks nearest to the query (judged.pooling.documents of them). Mean over a random share (judged.pooling.share) of the queries selected for judging; uses only the judge model. Subtract it from recalld_live_ndcg.',
+      help: 'How much nDCG at k of live queries in the trailing window drops when its ideal order also includes the stored chunks nearest to the query (judged.pooling.documents of them). It is estimated from a random share (judged.pooling.share) of the queries selected for judging, with the judge model only. Subtract it from recalld_live_ndcg.',
       labels: ['pipeline', 'k'],
       bounds: 'jackknife over sessions',
     },
@@ -132,12 +132,12 @@ export const judgedMeasures = {
   live_ndcg_drop: {
     title: 'Drop of judged live nDCG',
     subject: 'the drop in live nDCG from the previous weeks',
-    note: 'How far the live nDCG of the last days is below that of the previous weeks. It comes from the judge model alone until people have graded enough queries from these days.',
+    note: 'How far the live nDCG of the last days is below that of the previous weeks. It comes from the judge model alone until people have graded enough queries of these days.',
     scale: 'other',
     every: HOURLY,
     gauge: {
       name: 'recalld_live_ndcg_drop',
-      help: 'How far the nDCG at k of live queries in the last days is below that of the preceding weeks (up to six). The drop comes from the judge model, with bounds that are valid for a year of daily evaluations, or from human judgments once they confirm or reject it.',
+      help: 'How far the nDCG at k of live queries in the last days is below that of the preceding weeks (up to six). The value comes from human judgments once they confirm or reject the drop; until then, from the judge model, with bounds that remain valid over a year of daily evaluations.',
       labels: ['pipeline', 'k'],
       bounds: 'Student over days, or Welch over sessions',
     },
@@ -166,12 +166,12 @@ export const judgedMeasures = {
   rewrite_gain: {
     title: 'Gain of query rewriting',
     subject: 'the gain of query rewriting (judge model only)',
-    note: 'Mean nDCG of the first rewritten query of a turn minus the nDCG of the original text. recalld itself sends the original text to the retriever. A value below 0 means that rewriting makes results worse.',
+    note: 'Mean nDCG of the first query of an agent turn, which the agent rewrote, minus the nDCG of the original text of the user. recalld itself sends the original text to the retriever. A value below 0 means that rewriting makes results worse.',
     scale: 'score',
     every: HOURLY,
     gauge: {
       name: 'recalld_rewrite_gain',
-      help: 'Mean nDCG at k of the first query of an episode minus the nDCG of the original text, over episodes in the trailing window whose first query was rewritten. recalld sends both texts to the retriever at the time of grading. The judge model grades the documents of both against the original text, and the ideal order contains both. A value below 0 means that rewriting makes results worse.',
+      help: 'Mean nDCG at k of the first query of an episode minus the nDCG of the original text, over episodes in the trailing window whose first query was rewritten. recalld sends both texts to the retriever at the time of grading. The judge model grades the documents of both queries against the original text, and the ideal order contains the documents of both. A value below 0 means that rewriting makes results worse.',
       labels,
       bounds: 'jackknife over sessions, or over episodes without a session',
     },
@@ -180,12 +180,12 @@ export const judgedMeasures = {
   judge_agreement: {
     title: 'Judge agreement with people',
     subject: 'the agreement between the judge model and people',
-    note: 'Quadratic weighted kappa of model and human grades: 1 is full agreement, 0 is chance.',
+    note: 'Quadratic weighted kappa of model and human grades: 1 is full agreement, 0 is agreement by chance.',
     scale: 'other',
     every: HOURLY,
     gauge: {
       name: 'recalld_judge_agreement',
-      help: 'Quadratic weighted kappa of model and human grades for documents of live queries that both graded: 1 is full agreement, 0 is chance.',
+      help: 'Quadratic weighted kappa of model and human grades for documents of live queries that both graded: 1 is full agreement, 0 is agreement by chance.',
       labels: ['pipeline'],
       bounds: 'jackknife over sessions',
     },
@@ -193,12 +193,12 @@ export const judgedMeasures = {
   human_agreement: {
     title: 'Human agreement',
     subject: 'the agreement between two people',
-    note: 'Quadratic weighted kappa of two people who graded independently: 1 is full agreement, 0 is chance.',
+    note: 'Quadratic weighted kappa of two people who graded independently: 1 is full agreement, 0 is agreement by chance.',
     scale: 'other',
     every: HOURLY,
     gauge: {
       name: 'recalld_human_agreement',
-      help: 'Quadratic weighted kappa of two people for documents of live queries that both graded independently: 1 is full agreement, 0 is chance. A judge model is not expected to exceed this agreement.',
+      help: 'Quadratic weighted kappa of two people for documents of live queries that both graded independently: 1 is full agreement, 0 is agreement by chance. The agreement of a judge model with people can hardly exceed this value.',
       labels: ['pipeline'],
       bounds: 'jackknife over sessions',
     },

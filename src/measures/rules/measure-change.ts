@@ -1,4 +1,4 @@
-/** Detects measures outside their normal range, which is learned robustly from their earlier values. */
+/** Detects measures outside their normal range, which is learned from the median and the spread of earlier values. */
 
 import { MINUTE_MS, type TimeSpan } from '../../core/time.ts';
 import { median } from '../../math/stats/descriptive.ts';
@@ -49,7 +49,9 @@ export function isWatchedMeasure(measure: string): boolean {
   return (watchedMeasures as readonly string[]).includes(measure);
 }
 
-/** Values within the range are normal. The range allows for chance and for changes too small to matter. */
+/**
+ * Values within the range are normal. The range includes variation by chance and changes that are too small to matter.
+ */
 export interface NormalRange {
   readonly normal: number;
   readonly low: number;
@@ -67,35 +69,36 @@ const MIN_WINDOWS = 3;
 const MIN_SHARE_CHANGE = 0.1;
 const MIN_RELATIVE_CHANGE = 0.35;
 /**
- * Each call of an agent costs time and money, so smaller changes matter. Most agents repeat almost no calls, and a few
- * more repeats are harmless.
+ * For the number of calls per episode, smaller changes matter, because each call costs time and money. For repeated
+ * calls, an absolute minimum applies too: most agents repeat almost no calls, and a few more are harmless.
  */
 const minEpisodeChanges: Readonly<Record<string, { readonly absolute: number; readonly relative: number }>> = {
   episode_retrievals: { absolute: 0, relative: 0.2 },
   episode_repeats: { absolute: 0.05, relative: 0.35 },
 };
 /**
- * Smallest change of a duration that matters, relative and in seconds. A busy machine may double latencies, and users
- * who wait for a generated answer do not notice a fifth of a second.
+ * Smallest change of a duration that matters: it must be reached both relative to the normal value and in seconds. A
+ * busy machine may double latencies, and users who wait for a generated answer do not notice a fifth of a second.
  */
 const MIN_RELATIVE_DELAY = 1;
 const MIN_DELAY_SECONDS = 0.2;
-/** Standard deviation of a normal distribution per median absolute deviation. */
+/** Ratio between the standard deviation and the median absolute deviation of a normal distribution. */
 const PER_MAD = 1.4826;
 /** Width of a 95 % interval in standard deviations. */
 const PER_WIDTH = 2 * 1.96;
-/** Episodes have too few calls if the calls after the first are below this share of their usual number. */
+/** Episodes have too few calls if the number of calls after the first is below this share of its usual value. */
 const FEWEST_LATER_CALLS = 0.12;
 const EVALUATION_INTERVAL_MS = 5 * MINUTE_MS;
 
 /**
  * Learns the normal range from earlier values: their median, plus and minus as many standard deviations as the false
  * alert budget requires. Excludes values whose window overlaps the newest window, values during an incident, and values
- * that were compared with another pinned run. Once there are enough values since the latest deployment, older values
+ * that were measured against another pinned run. Once there are enough values since the latest deployment, older values
  * are ignored.
  *
  * @param earlier values of the same series, oldest first
- * @param budget allowed false alerts for all watched series of a pipeline together; `series` is their number
+ * @param budget number of false alerts accepted for all watched series of a pipeline together; `series` is the number
+ *   of these series
  * @returns null while there are too few values
  */
 export function normalRange(
@@ -145,8 +148,8 @@ function materialChange(measure: string, scale: MeasureScale, normal: number): n
 }
 
 /**
- * True if the whole 95 % interval (or the value, if it has no interval) lies outside the normal range. If one direction
- * is worse, only changes in that direction count.
+ * True if the whole 95 % interval (or the value, if it has no interval) lies outside the normal range. If only one
+ * direction is worse, changes in the other direction do not count.
  */
 export function isChanged({ measure, value, ciLow, ciHigh }: Value, { low, high }: NormalRange): boolean {
   const worse = measureRow(measure).thresholdPolicy?.worse;

@@ -8,12 +8,12 @@ export interface ThresholdPolicy {
   readonly worse: 'below' | 'above';
   /**
    * Range of values: `share` lies in [0, 1]; `seconds` is a duration; `multiple` is relative to the baseline, which is
-   * 1; `mean` is a mean count; `difference` of two scores lies in [-1, 1].
+   * 1; `mean` is a mean of counts; `difference` of two scores lies in [-1, 1].
    */
   readonly unit: 'share' | 'seconds' | 'multiple' | 'mean' | 'difference';
   /** Default minimum number of queries, feedback items or sessions; with fewer, there is no data. */
   readonly minN: number;
-  /** Default number of consecutive new measurements that must agree before the verdict changes. */
+  /** Default number of consecutive measurements that must yield a new verdict before the verdict changes. */
   readonly confirm: number;
   /** Where the measure has values: all traffic and each segment, each golden set, or the whole pipeline. */
   readonly scope: 'traffic' | 'golden_sets' | 'pipeline';
@@ -27,11 +27,14 @@ export interface Measure {
   /** One line that explains the measure to a newcomer. */
   readonly note: string;
   readonly scale: MeasureScale;
-  /** Seconds between two measurements; `live`: the interval of live measures; absent: the window length. */
+  /**
+   * Interval in seconds between two measurements; `live` for the interval of live measures; if absent, the window
+   * length.
+   */
   readonly every?: number | 'live';
   /** Gauge of the latest value; absent for a measure that is exported in another form or not at all. */
   readonly gauge?: MeasureGauge;
-  /** If absent, the config cannot set a threshold on this measure. */
+  /** How a threshold on this measure is evaluated; if absent, the config cannot set one. */
   readonly thresholdPolicy?: ThresholdPolicy;
 }
 

@@ -43,7 +43,7 @@ export function thresholdPolicy(measure: ThresholdMeasureName): ThresholdPolicy 
   return measureTable[measure].thresholdPolicy;
 }
 
-/** Returns null for a measure that is exported in another form or not at all. */
+/** Returns the gauge of a measure; null for a measure that is exported in another form or not at all. */
 export function gaugeOf(measure: string): MeasureGauge | null {
   return rows[measure]?.gauge ?? null;
 }
@@ -66,11 +66,11 @@ const gapReasons: Readonly<Record<string, string>> = {
   none_sampled: 'live queries arrived, but none was sampled',
   no_clicks: 'no clicks',
   no_stages: 'no live query reports stages',
-  no_texts: 'no document has a text',
+  no_texts: 'no query with the texts of all its documents',
   no_query_texts: 'no live query has a text',
   no_episodes: 'no closed episode',
   single_retrievals: 'no episode with a second retrieval',
-  no_rewritten_queries: 'no query with another original text',
+  no_rewritten_queries: 'no query whose original text differs',
   no_feedback: 'no feedback',
   no_baseline: 'no baseline yet',
   no_vectors: 'no live query with a vector',
@@ -82,18 +82,18 @@ const gapReasons: Readonly<Record<string, string>> = {
   too_few_opinions: 'too few opinions',
   unsupported: 'the store does not support this',
   store_empty: 'the store has no vectors',
-  store_failed: 'the store did not answer',
-  embedder_failed: 'the embedder did not answer',
+  store_failed: 'the store did not respond',
+  embedder_failed: 'the embedder did not respond',
   too_few_judgments: 'too few sessions with human judgments',
-  judge_failing: 'the judge fails too often',
+  judge_failing: 'the judge failed on too many queries',
   judge_drift_suspected: 'the judge may have changed',
   no_judge: 'no judge model configured',
   store_slow: 'the store is too slow',
-  retriever_failed: 'the retriever did not answer',
+  retriever_failed: 'the retriever did not respond',
   manifest_unreadable: 'the manifest cannot be read',
   too_few_changes: 'too few documents changed',
-  too_few_answers: 'too few golden queries were answered',
-  none_missed: 'the golden run missed no stored document',
+  too_few_answers: 'too few golden queries returned documents',
+  none_missed: 'the golden run missed no relevant document with a stored text',
   timeout: 'the store or the embedder took too long',
 };
 

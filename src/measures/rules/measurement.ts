@@ -4,7 +4,7 @@ import { measureRow } from './measure-table.ts';
 /** Maximum time between two scheduled runs of a golden set in seconds; null for a set without a schedule. */
 export type IntervalOf = (pipeline: string, goldenSet: string) => number | null;
 
-/** Values older than this many intervals are withheld. */
+/** Number of intervals after which a value is stale and withheld. */
 export const INTERVALS_TO_TRUST = 3;
 /** Assumed interval for golden sets without a schedule, which are expected to be run daily. */
 const INTERVAL_BY_HAND_SECONDS = 86_400;
@@ -111,7 +111,7 @@ export function checkMeasurement(outcome: MeasurementOutcome): void {
   if (outcome.kind === 'no_data') return;
   const { value, ciLow, ciHigh, n } = outcome;
   if (!Number.isFinite(value)) refuse(`is not finite: ${value}`);
-  if (!Number.isSafeInteger(n) || n < 0) refuse(`has an n that is not a count: ${n}`);
+  if (!Number.isSafeInteger(n) || n < 0) refuse(`has an n that is not a whole number of at least 0: ${n}`);
   if (ciLow === null && ciHigh === null) return;
   if (ciLow === null || ciHigh === null) refuse('has one bound without the other');
   else if (!(Number.isFinite(ciLow) && Number.isFinite(ciHigh) && ciLow <= value && value <= ciHigh)) {

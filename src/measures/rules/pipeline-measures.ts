@@ -30,7 +30,7 @@ export const pipelineMeasures = {
   store_agreement: {
     title: 'Agreement with the store',
     subject: 'the share of golden results that are among the nearest chunks in the store',
-    note: 'Share of the documents in golden results that are among the nearest chunks in the store. The level depends on the retriever; a change shows that a component between the store and the results changed.',
+    note: 'Share of the documents in golden results that are among the nearest chunks in the store. The level depends on the retriever, for example on its reranker; a change shows that a component between the store and the results changed.',
     scale: 'score',
     every: 86_400,
     gauge: {
@@ -43,7 +43,7 @@ export const pipelineMeasures = {
   missed_foreign_ratio: {
     title: 'Missed documents with a wrong vector',
     subject: 'the share of missed relevant documents whose stored vector does not match their text',
-    note: 'Share of the missed relevant documents in the store whose vector does not match the embedding of their text, in the latest golden run.',
+    note: 'Share of the relevant documents missed by the latest golden run, but in the store, whose vector does not match the embedding of their text.',
     scale: 'share',
     every: 86_400,
     gauge: {
@@ -56,12 +56,12 @@ export const pipelineMeasures = {
   repeat_density: {
     title: 'Replayed query density',
     subject: 'the density of replayed baseline queries',
-    note: 'Density of baseline queries replayed in the last hour: 1 if the store answers as before, lower if it lost content.',
+    note: 'Density of baseline queries replayed in the last hour: 1 if the store covers them as before, lower if it lost content.',
     scale: 'other',
     every: 300,
     gauge: {
       name: 'recalld_repeat_density',
-      help: 'Query density of about 100 baseline queries that were replayed in the last hour, computed as exp(-mean change of their surprise); 1 if the store answers as in the baseline.',
+      help: 'Query density of about 100 baseline queries that were replayed in the last hour, computed as exp(-mean change of their surprise); 1 if the store covers them as in the baseline.',
       labels: ['pipeline'],
       bounds: true,
     },
@@ -200,8 +200,8 @@ export const pipelineMeasures = {
   },
   false_answer_ratio: {
     title: 'False answers',
-    subject: 'the share of unanswerable golden queries that were answered',
-    note: 'Share of unanswerable golden queries (the store has no answer) that returned documents or failed in the latest golden run.',
+    subject: 'the share of unanswerable golden queries that returned documents or failed',
+    note: 'Share of unanswerable golden queries (no document in the store is relevant) that returned documents or failed in the latest golden run.',
     scale: 'share',
     thresholdPolicy: { worse: 'above', unit: 'share', minN: 5, confirm: 1, scope: 'golden_sets' },
   },
@@ -220,7 +220,7 @@ export const pipelineMeasures = {
   },
   golden_context_repeated_ratio: {
     title: 'Repeated golden context',
-    subject: 'the share of retrieved text of golden queries that repeats an earlier document of the same query',
+    subject: 'the share of the text retrieved for golden queries that repeats an earlier document of the same query',
     note: 'Share of five-word sequences that already occur in an earlier document of the same query, in the latest golden run.',
     scale: 'share',
   },

@@ -10,7 +10,7 @@ export const trafficMeasures = {
     every: 'live',
     gauge: trafficGauge(
       'recalld_query_volume',
-      'Live queries in the trailing window, whether sampled or not. The value is a count for all traffic, and an estimate from the samples (Horvitz-Thompson) for a segment.',
+      'Live queries in the trailing window, whether sampled or not. For all traffic, the queries are counted; for a segment, their number is estimated from the samples (Horvitz-Thompson).',
     ),
   },
   zero_results_ratio: {
@@ -21,7 +21,7 @@ export const trafficMeasures = {
     every: 'live',
     gauge: trafficGauge(
       'recalld_query_zero_results_ratio',
-      'Share of live queries in the trailing window that were answered with no documents, weighted by inclusion probability.',
+      'Share of live queries in the trailing window that returned no documents, weighted by inclusion probability.',
     ),
     thresholdPolicy: { worse: 'above', unit: 'share', minN: 100, confirm: 3, scope: 'traffic' },
   },
@@ -63,12 +63,12 @@ export const trafficMeasures = {
   context_characters: {
     title: 'Context length',
     subject: 'the mean length of the retrieved context in characters',
-    note: 'Mean number of characters of retrieved text per query, over queries whose documents all have texts.',
+    note: 'Mean number of characters of retrieved text per query, over queries for which the service sent the text of every document.',
     scale: 'count',
     every: 'live',
     gauge: trafficGauge(
       'recalld_query_context_characters',
-      'Mean number of characters of retrieved text per live query in the trailing window, over queries whose documents all have texts; weighted by inclusion probability.',
+      'Mean number of characters of retrieved text per live query in the trailing window, over queries for which the service sent the text of every document; weighted by inclusion probability.',
     ),
   },
   context_repeated_ratio: {
@@ -85,7 +85,7 @@ export const trafficMeasures = {
   },
   top_query_ratio: {
     title: 'Most frequent query',
-    subject: 'the share of the most frequent live query',
+    subject: 'the share of live queries with the most frequent text',
     note: 'Share of the most frequent query among live queries with a text, ignoring case.',
     scale: 'share',
     every: 'live',
@@ -132,7 +132,7 @@ export const trafficMeasures = {
     every: 'live',
     gauge: trafficGauge(
       'recalld_feedback_click_through_ratio',
-      'Share of documents shown at ranks 1 to 10 in the trailing window that were clicked, weighted by inclusion probability. The value depends on the positions at which documents are shown.',
+      'Share of documents shown at ranks 1 to 10 in the trailing window that were clicked, weighted by inclusion probability. The value depends on the ranks at which documents are shown.',
     ),
   },
   clicked_query_ratio: {
@@ -195,7 +195,7 @@ export const trafficMeasures = {
   },
   episode_repeat_ratio: {
     title: 'Repeated retrievals',
-    subject: 'the share of later retrievals of an episode that repeat an earlier one',
+    subject: 'the share of retrievals after the first of an episode that repeat an earlier one',
     note: 'Share of retrievals that repeat the results of an earlier retrieval of the turn (rank-biased overlap of at least 0.8). The first retrieval of a turn is not counted.',
     scale: 'share',
     every: 'live',
@@ -207,13 +207,13 @@ export const trafficMeasures = {
   },
   episode_new_documents_ratio: {
     title: 'New documents of later retrievals',
-    subject: 'the share of documents of later retrievals that are new in their episode',
+    subject: 'the share of documents of later retrievals in an episode that are new in the episode',
     note: 'Share of the documents in later retrievals that no earlier retrieval of the turn had returned.',
     scale: 'share',
     every: 'live',
     gauge: trafficGauge(
       'recalld_episode_new_documents_ratio',
-      'Share of documents in the trailing window that no earlier retrieval of the episode had returned. The documents of the first retrieval are not counted.',
+      'Share of documents returned in the trailing window that no earlier retrieval of the episode had returned. The documents of the first retrieval are not counted.',
     ),
     thresholdPolicy: { worse: 'below', unit: 'share', minN: 30, confirm: 3, scope: 'traffic' },
   },
@@ -237,14 +237,14 @@ export const trafficMeasures = {
     every: 'live',
     gauge: trafficGauge(
       'recalld_rewrite_answer_ratio',
-      'Share of the rewritten queries in episodes of the trailing window that look like an answer. Absent while no text or original text is stored.',
+      'Share of the rewritten queries in episodes of the trailing window that look like an answer. Absent unless the rewritten texts and the original texts are stored.',
     ),
     thresholdPolicy: { worse: 'above', unit: 'share', minN: 30, confirm: 3, scope: 'traffic' },
   },
   samples_read_ratio: {
     title: 'Samples read',
-    subject: 'the share of stored samples that was read',
-    note: 'Share of the samples stored in the window that was read.',
+    subject: 'the share of stored samples that recalld read',
+    note: 'Share of the samples stored in the window that recalld read to compute the measures.',
     scale: 'share',
     every: 'live',
   },
@@ -262,7 +262,7 @@ export const trafficMeasures = {
   query_uncovered_ratio: {
     title: 'Uncovered traffic',
     subject: 'the share of poorly covered sessions',
-    note: 'Share of sessions that the store covers worse than 95 % of the baseline queries; in the baseline, this share is 5 %.',
+    note: 'Share of sessions whose queries the store covers worse than 95 % of the baseline queries; in the baseline, this share is 5 %.',
     scale: 'share',
     gauge: trafficGauge(
       'recalld_query_uncovered_ratio',
@@ -272,17 +272,17 @@ export const trafficMeasures = {
   query_uncovered_excess_ratio: {
     title: 'Lost coverage, at least',
     subject: 'the share of traffic that lost coverage',
-    note: 'Share of uncovered traffic in excess of the baseline.',
+    note: 'Share of poorly covered traffic in excess of the baseline.',
     scale: 'share',
     gauge: trafficGauge(
       'recalld_query_uncovered_excess_ratio',
-      'Minimum share of traffic that lost coverage: the part of recalld_query_uncovered_ratio in excess of the baseline.',
+      'At least this share of traffic lost coverage: the part of recalld_query_uncovered_ratio in excess of the baseline.',
     ),
     thresholdPolicy: { worse: 'above', unit: 'share', minN: 200, confirm: 2, scope: 'traffic' },
   },
   density_sessions: {
     title: 'Sessions measured',
-    subject: 'the number of sessions behind query density',
+    subject: 'the number of sessions from which query density is computed',
     note: 'Sessions in the latest density window.',
     scale: 'count',
   },

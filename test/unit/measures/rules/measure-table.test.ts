@@ -33,7 +33,7 @@ describe('the measure table', () => {
 describe('the reason of a gap', () => {
   it('is described in words', () => {
     expect(gapWords('too_few_sessions')).toBe('too few sessions');
-    expect(gapWords('store_failed')).toBe('the store did not answer');
+    expect(gapWords('store_failed')).toBe('the store did not respond');
     expect(gapWords('disk_too_full')).toBe('disk too full');
   });
 });

@@ -28,8 +28,8 @@ describe('a measurement', () => {
     ['do not contain its value', { ciHigh: Number.NaN }],
     ['one bound without the other', { ciLow: null }],
     ['one bound without the other', { ciHigh: null }],
-    ['not a count: 1.5', { n: 1.5 }],
-    ['not a count: -1', { n: -1 }],
+    ['not a whole number of at least 0: 1.5', { n: 1.5 }],
+    ['not a whole number of at least 0: -1', { n: -1 }],
     ['ends before it starts', { windowEnd: new Date(0) }],
     ['ends before it starts', { windowStart: new Date(Number.NaN) }],
   ])('is rejected with the name of its series: %s', (problem, parts) => {

@@ -148,7 +148,7 @@ describe('pipelineStatus', () => {
     ]);
     const failed = aGap({ measure: 'store_vectors', reason: 'store_failed' });
     expect((await of(failed, canary)).reasons.map(({ sentence }) => sentence)).toEqual([
-      'The vector store could not be measured: the store did not answer.',
+      'The vector store could not be measured: the store did not respond.',
     ]);
     // A store that cannot count its vectors has not failed.
     expect(await of({ ...failed, reason: 'unsupported' }, canary)).toMatchObject({ state: 'ok' });
