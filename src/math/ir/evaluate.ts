@@ -207,7 +207,8 @@ export function createGradeEvaluator(keys: readonly MetricKey[], relevanceLevel:
 }
 
 /**
- * Scores one ranking by the measures defined at the top of this file. For many rankings, create one evaluator.
+ * Scores one ranking by the measures defined at the top of this file. To score many rankings, create one evaluator
+ * instead.
  *
  * @param ranking best first, no document twice
  * @param judgments integer grade of each document judged for the query

@@ -36,7 +36,7 @@ function codePointOrder(unit: number): number {
  */
 export function orderLikeTrecEval(documents: ScoredDocuments): ScoredDocuments {
   const { ids, scores } = documents;
-  // Most run files are already sorted best first, so checking the order avoids the sort.
+  // Most run files are already sorted best first, so checking the order usually avoids the sort.
   if (isOrdered(ids, scores)) return documents;
   const positions = Array.from(ids, (_, i) => i);
   positions.sort((i, j) => compareRanks(ids, scores, i, j));
@@ -77,7 +77,7 @@ export type Ranking = readonly (string | null)[];
  *
  * @param documentIds best first
  * @param owner named in the error, for example `The run of query "q1"`
- * @returns the ranking, and how many places contained a duplicate
+ * @returns the ranking, and the number of places that contained a duplicate
  * @throws RecalldError `file_malformed` if the policy is `reject` and a document occurs twice
  */
 export function applyDuplicatePolicy(

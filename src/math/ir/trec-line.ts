@@ -1,6 +1,6 @@
 /**
  * Parses the columns and numbers in the lines of a TREC run or qrels file. A line is a byte range in an
- * ASCII-compatible text (UTF-8), so that reading a file with a million lines creates no string per line.
+ * ASCII-compatible text (UTF-8), so that no string is created per line when a file with a million lines is read.
  */
 
 const TAB = 0x09;
@@ -83,7 +83,7 @@ export class ColumnScanner {
 const POWERS_OF_TEN = Float64Array.from({ length: 23 }, (_, exponent) => 10 ** exponent);
 /** An integer with at most this many digits is exact in a double. */
 const EXACT_DIGITS = 15;
-/** Number of digits of an integer that fits the processor's integer arithmetic. */
+/** Maximum number of digits with which every integer fits the processor's 32-bit integer arithmetic. */
 const GROUP_DIGITS = 9;
 /** Factor that splits a double into its high and low bits (Veltkamp). */
 const HALVES = 2 ** 27 + 1;
@@ -98,7 +98,7 @@ const DECIMAL = /^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/;
  */
 export function parseScore(bytes: Uint8Array, start: number, end: number): number {
   // A double represents 10^22 and every integer of up to 15 digits exactly, so one division rounds correctly (Clinger
-  // 1990). This path and the quotient below avoid a million short-lived strings for a large file.
+  // 1990). Neither this path nor the quotient below creates a string, which matters for a file with a million scores.
   const sign = bytes[start];
   const first = sign === MINUS || sign === PLUS ? start + 1 : start;
   let head = 0;
@@ -157,8 +157,8 @@ export function parseScore(bytes: Uint8Array, start: number, end: number): numbe
  *
  * a and b are below 10^9 and m is at most 9, so a * 10^m is exact because a * 5^m is below 2^51; 10^n is exact too. The
  * remainder corrects the quotient of doubles. It is exact because its products are computed in two parts (Dekker 1971,
- * with Veltkamp's split). The parameters are small integers and the function calls no other function, because a double
- * that is passed between functions becomes an object.
+ * with Veltkamp's split). The parameters are small integers and the function calls no other function, because V8
+ * allocates an object for each double that is passed between functions.
  */
 function roundedQuotient(a: number, m: number, b: number, n: number): number {
   const dividend = a * (POWERS_OF_TEN[m] ?? 1);

@@ -14,10 +14,7 @@ export interface ClockLook {
 
 export type ClockSkew = ReturnType<typeof clockSkew>;
 
-/**
- * Maximum tolerated difference. Larger differences make ages, windows and scheduled times
- * visibly wrong.
- */
+/** Maximum tolerated difference. Larger differences make ages, windows and scheduled times visibly wrong. */
 export const MAX_SKEW_SECONDS = 60;
 
 /**

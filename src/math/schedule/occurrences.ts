@@ -39,7 +39,10 @@ const weekday: Field = { min: 0, max: 7, names: ['SUN', 'MON', 'TUE', 'WED', 'TH
 
 /** `*`, a value or a range; `*` and ranges can have a step. */
 const PART = /^(?:\*|([a-z\d]+)(?:-([a-z\d]+))?)(?:\/(\d{1,2}))?$/i;
-/** Number of days that is certain to include every date: at most eight years separate one 29 February from the next. */
+/**
+ * Number of days that certainly include every calendar date: at most eight years separate one 29 February from the
+ * next.
+ */
 const DAYS_OF_ALL_DATES = 8 * 366;
 
 /** @returns null for an invalid expression, and for an expression that never occurs, such as on 30 February */
@@ -102,7 +105,7 @@ interface Stretch {
 
 /** Changes of the local clock within a UTC day. */
 interface ClockDay {
-  /** One stretch, or two on a day when the clock changes: before and after. */
+  /** One stretch; on a day when the clock changes, one before and one after the change. */
   readonly stretches: readonly Stretch[];
   /** The hour after the clock went forward, in which the skipped times occur. */
   readonly leftOut: Stretch | null;
@@ -146,7 +149,7 @@ function lookUp(timezone: string, day: number): ClockDay {
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 function offsetMs(timezone: string, at: number): number {
-  // Most schedules use this zone, and creating a formatter takes longer than everything else here.
+  // Most schedules use UTC, and creating a formatter for a time zone takes longer than everything else here.
   if (timezone === 'UTC') return 0;
   let format = formats.get(timezone);
   if (format === undefined) {
@@ -228,7 +231,8 @@ export function longestGapSeconds(cron: Cron, now: Date): number {
     longestMs = Math.max(longestMs, next.getTime() - last.getTime());
     last = next;
   }
-  // The ticks of a frequent schedule may include no weekend, so also check around every hour for more than a week.
+  // For a frequent schedule, the inspected ticks may not reach the weekend, so also checks the gap around every hour of
+  // more than a week.
   for (let at = last.getTime(); at < now.getTime() + EIGHT_DAYS_MS; at += HOUR_MS) {
     const around = new Date(at);
     const gap = nextOccurrence(cron, around).getTime() - latestOccurrence(cron, around).getTime();

@@ -12,7 +12,7 @@ const MIN_FOR_BOOTSTRAP = 10;
 const MIN_FOR_T = 50;
 const MAX_REPLICATES = 9_999;
 const MIN_REPLICATES = 999;
-/** Limits a bootstrap interval to about 0.1 s for up to 20,000 values. */
+/** Limits the computation of a bootstrap interval to about 0.1 s for up to 20,000 values. */
 const MAX_DRAWS = 20_000_000;
 const SEED = 1;
 
@@ -98,7 +98,7 @@ function resampledMeans(sorted: Float64Array, { replicates, seed }: BootstrapSet
 }
 
 function biasOf(means: Float64Array, mean: number): number {
-  // Summing the same values in another order changes the last digits; such sums count as equal.
+  // Sums of the same values in another order differ in the last digits; they count as equal.
   const rounding = 1e-12 * Math.max(1, Math.abs(mean));
   let below = 0;
   for (const replicate of means) {
@@ -139,15 +139,15 @@ const CONFIDENCE = 0.95;
 /**
  * Returns the mean over queries and its 95 % confidence interval.
  *
- * - `wilson` for hit_rate and all_found, which are proportions. Also for every measure in [0, 1] if its values are
- *   all equal (as for a single query), or if it has fewer than 50 values that are skewed by Cochran's rule (as when
- *   nearly all queries are answered completely). For such values, the t and bootstrap intervals shrink to a point, or
- *   cover the mean in as few as 91 % of cases. Wilson's interval is wide enough: with a given mean, no variable on [0,
- *   1] varies more than the binary outcome that Wilson assumes.
+ * - `wilson` for hit_rate and all_found, which are proportions. Also for every measure in [0, 1] if its values are all
+ *   equal (as for a single query), or if it has fewer than 50 values that are skewed by Cochran's rule (as when nearly
+ *   all queries have the maximum score). For such values, the t and bootstrap intervals shrink to a point, or cover the
+ *   mean in as few as 91 % of cases. Wilson's interval is wide enough: with a given mean, no variable on [0, 1] varies
+ *   more than the binary outcome that Wilson assumes.
  * - `bca` or `t` otherwise, by the rule in `meanInterval`.
  *
- * cg and dcg have no upper bound. Their interval is [0, Infinity] for one query, and a point if several values are all
- * equal.
+ * cg and dcg have no upper bound. The interval of their mean is [0, Infinity] for one query, and a point if several
+ * values are all equal.
  *
  * @param values one per query, with failed and empty queries as 0; the result does not depend on their order
  * @throws RangeError without values
@@ -291,9 +291,9 @@ interface Lifetime {
  * durations look shorter.
  *
  * The bounds follow Brookmeyer and Crowley 1982 with Greenwood's variance on the scale of log(-log S), as in R's
- * `survfit` with `conf.type = "log-log"`. Weights are sampling weights: the variance uses the effective number. If the
- * last cases all have their event at the same time, the upper bound is the previous bound times the Clopper-Pearson
- * bound for no remaining case.
+ * `survfit` with `conf.type = "log-log"`. Weights are sampling weights: the variance uses the effective number. If all
+ * remaining cases have their event at the same time, the upper bound of S there is its previous bound times the
+ * Clopper-Pearson bound for no remaining case.
  *
  * @param share in (0, 1): 0.5 is the median
  * @returns all null without lifetimes
@@ -307,7 +307,7 @@ export function survivalQuantile(lifetimes: readonly Lifetime[], share: number, 
   const found = {
     /** The quantile; null if a smaller share had the event by the longest observed time. */
     value: null as number | null,
-    /** Bounds of the quantile; null if not reached. */
+    /** Bounds of the quantile; null if the observed times do not reach them. */
     low: null as number | null,
     high: null as number | null,
   };
@@ -325,7 +325,7 @@ export function survivalQuantile(lifetimes: readonly Lifetime[], share: number, 
       survival = rest < 1e-9 * weights ? 0 : survival * (rest / waiting);
       greenwood += survival === 0 ? 0 : arrived / (waiting * rest);
       const reach = survival === 0 ? 0 : (z * Math.sqrt(greenwood * inflation)) / Math.abs(Math.log(survival));
-      // After the last event, Greenwood's variance is zero, so an exact bound for the coinciding last cases is used.
+      // When no case remains, Greenwood's variance is undefined, so an exact bound is used for the last cases.
       upper = survival > 0 ? survival ** Math.exp(-reach) : upper * (1 - tail ** (inflation / waiting));
       if (survival === 0 || survival ** Math.exp(reach) <= 1 - share) found.low ??= time;
       if (survival <= 1 - share + 1e-12) found.value ??= time;

@@ -20,7 +20,7 @@ export function incompleteBeta(x: number, rest: number, a: number, b: number): n
   return 1 - (front * betaFraction(rest, b, a)) / b;
 }
 
-/** ln(value), through its complement if the value is near 1. */
+/** ln(value), computed from 1 - value if the value is near 1. */
 function logOf(value: number, complement: number): number {
   return value > 0.5 ? Math.log1p(-complement) : Math.log(value);
 }
@@ -171,7 +171,7 @@ export function chiSquareTail(value: number, df: number): number {
 export function chiSquareQuantile(p: number, df: number): number {
   let [low, high] = [0, df];
   while (chiSquareTail(high, df) > 1 - p) high *= 2;
-  // Enough steps to leave no number between the two bounds.
+  // After this many steps, no double remains between the two bounds.
   for (let step = 0; step < 200 && low < high; step++) {
     const middle = (low + high) / 2;
     if (middle === low || middle === high) break;

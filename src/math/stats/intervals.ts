@@ -118,8 +118,8 @@ function correlation({ both, onlyBaseline, onlyCandidate, neither }: PairedHits,
  * Converts the bounds of a share to another confidence level, exactly for Wilson's interval.
  *
  * Wilson's interval is symmetric on the logit scale, with half-width h = 2 asinh(z / (2 sqrt(n p (1 - p)))) (Newcombe
- * 1998), so h at one z determines h at another without n. At a share of 0 or 1, where the interval has only one side, n
- * follows from the bound, whose distance from the share is z^2 / (n + z^2).
+ * 1998), so h at one z determines h at another z, without n. At a share of 0 or 1, the interval has only one side.
+ * There, n follows from the bound, whose distance from the share is z^2 / (n + z^2).
  *
  * @param share in [0, 1]
  * @param bounds interval of the share, at level `confidence`
@@ -142,7 +142,7 @@ function reachFromEnd(reach: number, z: number, other: number): number {
   return (other * other) / (n + other * other);
 }
 
-/** Returns the bound at another z; a bound at an end of the range does not change. */
+/** Returns the bound at another z; a bound of 0 or 1 does not change. */
 function moved(share: number, bound: number, z: number, other: number, end: 0 | 1): number {
   if (bound <= 0 || bound >= 1) return end;
   const reach = logit(bound) - logit(share);

@@ -23,7 +23,7 @@ export interface PairedT {
   readonly pGain: number;
 }
 
-/** A spread below this share of the largest difference is a rounding error. */
+/** A spread below this share of the largest difference is due to rounding. */
 const ROUNDING = 1e-12;
 
 /**
@@ -59,11 +59,11 @@ export function pairedT(differences: ArrayLike<number>): PairedT {
 
 /**
  * McNemar's exact test (1947) for paired yes or no outcomes: among the queries that changed, losses and gains are
- * equally likely under the null hypothesis. The test equals the sign-flip test on the differences. A p below the
- * smallest positive number is returned as that number.
+ * equally likely under the null hypothesis. The test equals the sign-flip test on the differences. If p is below the
+ * smallest positive number, this number is returned.
  *
- * @param lost number of queries that only the baseline hit
- * @param gained number of queries that only the candidate hit
+ * @param lost number of queries with a hit only in the baseline
+ * @param gained number of queries with a hit only in the candidate
  */
 export function mcnemarExact(lost: number, gained: number) {
   const n = lost + gained;
@@ -169,8 +169,8 @@ export function smallestDetectableDifference(standardDeviation: number, n: numbe
 }
 
 /**
- * Caches the last result, because all metrics of a run have the same number of pairs, and each search takes as long as
- * a bootstrap.
+ * Caches the last result, because all metrics of a run have the same number of pairs, and each search for the effect
+ * takes as long as a bootstrap.
  */
 let lastEffect: { readonly n: number; readonly plan: TestPlan; readonly effect: number } | null = null;
 
@@ -192,7 +192,7 @@ function smallestDetectableEffect(n: number, plan: TestPlan): number {
   return enough;
 }
 
-/** The effect times sqrt(n) that is needed with many pairs: z(1 - alpha / sided) + z(power). */
+/** The required effect times sqrt(n), for many pairs: z(1 - alpha / sided) + z(power). */
 function normalReach({ alpha, sided, power }: TestPlan): number {
   return normalQuantile(1 - alpha / sided) + normalQuantile(power);
 }

@@ -1,13 +1,13 @@
 /** Seeded pseudo-random numbers and sampling. */
 
-/** Fills the whole target with pseudo-random 32-bit integers. */
+/** Fills the whole target array with pseudo-random 32-bit integers. */
 export type RandomSource = (target: Uint32Array) => void;
 
 /**
  * The generator xoshiro128** by Blackman and Vigna (2018), period 2^128 - 1. The same seed returns the same numbers on
  * every machine, regardless of how many are requested at a time. Not suitable for secrets.
  *
- * @param seed an integer, of which only the low 32 bits are used; similar seeds return unrelated numbers
+ * @param seed an integer, of which only the low 32 bits are used; similar seeds yield unrelated numbers
  */
 export function createRandom(seed: number): RandomSource {
   const state = Int32Array.of(mix(seed + 1), mix(seed + 2), mix(seed + 3), mix(seed + 4) | 1);

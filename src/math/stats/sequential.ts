@@ -17,7 +17,7 @@ export interface DetectorSettings {
   readonly nullMean: number;
   /** Overdispersion, >= 1. The growth g of each bet is divided by it. */
   readonly phi: number;
-  /** Stakes lambda of the bets; each is capped at 0.9 / m0. */
+  /** Stakes lambda of the bets; each is limited to 0.9 / m0. */
   readonly lambdas?: readonly number[];
   readonly form?: DetectorForm;
 }
@@ -33,7 +33,7 @@ export interface DetectorState {
 
 const DEFAULT_LAMBDAS: readonly number[] = [0.25, 0.5, 1, 2, 3.5];
 
-/** A bet loses at most 90 % of its stake in any session. */
+/** A bet loses at most this share of its value in any session. */
 const MAX_STAKE = 0.9;
 
 /** Returns a detector without data: M = 0. @throws RangeError for a null mean outside (0, 1) or a phi below 1 */
@@ -50,7 +50,7 @@ export function newDetector(settings: DetectorSettings): DetectorState {
  * so M still grows by 1 in the Shiryaev-Roberts form. All values are stored as logarithms and cannot overflow.
  *
  * @param scores score y of each session, in [0, 1]: the mean of its x / ln 100
- * @throws RangeError for a score outside [0, 1] or NaN, because an e-value that is not a number would never recover
+ * @throws RangeError for a score outside [0, 1] or NaN, because an e-value of NaN would never recover
  */
 export function stepDetector(settings: DetectorSettings, state: DetectorState, scores: ArrayLike<number>) {
   const sorted = Float64Array.from(scores).toSorted();

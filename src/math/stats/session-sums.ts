@@ -40,7 +40,7 @@ export function addSums(parts: readonly SessionSums[]): SessionSums {
   return Array.from({ length: SUMS }, (_, place) => parts.reduce((total, sums) => total + (sums[place] ?? 0), 0));
 }
 
-/** Squares below this share of their parts are rounding errors. */
+/** A sum of squares below this share of the terms from which it is computed is due to rounding. */
 const ROUNDING = 1e-9;
 
 export type SummedRatio = NonNullable<ReturnType<typeof ratioOf>>;

@@ -1,18 +1,21 @@
-/** The sign-flip randomization test: exact if the sums can be counted, otherwise with seeded random signs. */
+/**
+ * The sign-flip randomization test: exact if the sums over all signs can be counted, otherwise with seeded random
+ * signs.
+ */
 import { binomialUpperTail } from './distributions.ts';
 import { createRandom } from './random.ts';
 
 /**
- * P(sum of s_i * size_i >= bound) over equally likely signs s, for a bound that is a possible sum, up to rounding. A
- * probability below the smallest positive number is returned as that number.
+ * P(sum of s_i * size_i >= bound) over equally likely signs s, for a bound that is a possible sum, up to rounding. If
+ * the probability is below the smallest positive number, this number is returned.
  */
 type SignFlipTail = (bound: number) => number;
 
-/** Maximum number of sizes for enumeration: two halves of 2^16 sums each take about 10 ms. */
+/** Maximum number of sizes for enumeration, which takes about 10 ms with two halves of 2^16 sums each. */
 const MAX_ENUMERATED = 32;
 /** Maximum number of steps of the dynamic program, which take about 1 ns each. */
 const MAX_STEPS = 5e7;
-/** Tolerance: a quarter of the distance between two sums. Rounding errors never exceed it. */
+/** Tolerance as a share of the distance between two sums. Rounding errors never exceed it. */
 const QUARTER = 0.25;
 
 /**
@@ -135,7 +138,8 @@ export interface SignFlip {
 }
 
 /**
- * Sums that differ by less than this share of the sum of sizes are equal, because the difference is a rounding error.
+ * Sums that differ by less than this share of the sum of sizes count as equal, because the difference is due to
+ * rounding.
  */
 const ROUNDING = 1e-11;
 const SEED = 1;
@@ -143,7 +147,7 @@ const MIN_DRAWS = 9_999;
 const MAX_DRAWS = 99_999;
 /**
  * Maximum number of sign flips over all draws, so that a test of a few thousand differences takes about 0.1 s. 20,000
- * draws suffice to distinguish p = 0.05 from p = 0.045.
+ * draws are enough to distinguish p = 0.05 from p = 0.045.
  */
 const MAX_FLIPS = 2e8;
 
@@ -154,8 +158,8 @@ const MAX_FLIPS = 2e8;
  * sum: p = #{s : |sum s_i d_i| >= |sum d_i|} / 2^m.
  *
  * Exact if `exactSignFlipTail` can count all choices. Otherwise uses 9,999 to 99,999 seeded draws, fewer for more
- * differences, and p = (count + 1) / (draws + 1) (Davison and Hinkley 1997, 4.2.5). p is never 0, is 1 if there are no
- * differences, and does not depend on the order of the differences.
+ * differences, and p = (count + 1) / (draws + 1) (Davison and Hinkley 1997, 4.2.5). p is never 0, and 1 if there are no
+ * differences; it does not depend on the order of the differences.
  */
 export function signFlipTest(differences: ArrayLike<number>): SignFlip {
   const sizes = Float64Array.from(differences, Math.abs)

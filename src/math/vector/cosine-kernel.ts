@@ -3,7 +3,7 @@
  * bound. They exclude most pairs, so that only the remaining pairs are computed in float64.
  */
 
-/** The parts of the WebAssembly API that are used here; every supported Node.js version has them, with SIMD. */
+/** Types of the WebAssembly API that is used here; every supported Node.js version provides it, with SIMD. */
 declare const WebAssembly: {
   Memory: new (size: { initial: number }) => { readonly buffer: ArrayBuffer; grow(pages: number): number };
   Module: new (bytes: Uint8Array<ArrayBuffer>) => object;
@@ -89,7 +89,7 @@ export function cosineBlocks(columns: number, leftRows: number, rightRows: numbe
     },
     /**
      * The cosines of rows [from, to) in the left block with all rows in the right block: row-major, `stride` numbers
-     * per row, of which those beyond the last right row are undefined. Valid until the next call.
+     * per row, of which those beyond the last right row are undefined. They are valid until the next call.
      *
      * @param from a multiple of 4
      */
@@ -139,7 +139,7 @@ function roundUp(value: number, multiple: number): number {
   return Math.ceil(value / multiple) * multiple;
 }
 
-/** Bytes, or instructions that consist of bytes. */
+/** Machine code: a byte, or a list of code, which may be nested. */
 type Code = number | readonly Code[];
 
 /** Signed LEB128, the encoding of i32 constants. */
@@ -250,8 +250,8 @@ function flatten(code: Code): number[] {
 }
 
 /**
- * Rows that are multiplied together. The 4 x 2 sums, 3 vectors of numbers and the registers that V8 reserves fit into
- * the 16 vector registers of x86-64. Larger tiles do not fit and take twice the time.
+ * Number of left and of right rows that are multiplied together. The 4 x 2 sums, 3 vectors of numbers and the registers
+ * that V8 reserves fit into the 16 vector registers of x86-64. Larger tiles do not fit and take twice the time.
  */
 const LEFT_TILE = 4;
 const RIGHT_TILE = 2;

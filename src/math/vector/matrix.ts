@@ -6,7 +6,7 @@ export interface Matrix {
   readonly data: Float32Array;
 }
 
-/** Creates a matrix from rows. @throws RangeError if they differ in length */
+/** Creates a matrix from rows. @throws RangeError if the rows differ in length */
 export function matrixOf(rows: readonly ArrayLike<number>[]): Matrix {
   const columns = rows[0]?.length ?? 0;
   const data = new Float32Array(rows.length * columns);
@@ -167,8 +167,8 @@ export function cosineSimilarity(a: Float32Array, b: Float32Array): number {
 }
 
 /**
- * Converts a cosine index's score to a cosine, clipped to [-1, 1]. Scores from indexes with dot products or Euclidean
- * distances do not determine the angle unless every vector has norm 1; for those indexes, compare the vectors.
+ * Converts a cosine index's score to a cosine, clipped to [-1, 1]. Dot products and Euclidean distances do not
+ * determine the angle unless every vector has norm 1; for indexes that return them, compare the vectors instead.
  */
 export function cosineOfScore(score: number, kind: 'cosine' | 'cosine_distance' | 'shifted_cosine'): number {
   switch (kind) {
@@ -188,7 +188,7 @@ function clamp(cosine: number): number {
 /**
  * All dot products of the rows in `a` with the rows in `b`, in float64: `out[i * bRows + j] = a_i . b_j`.
  *
- * Works on tiles of 2 x 4 rows whose eight sums stay in registers, which is several times faster than computing one
+ * Works on tiles of 2 x 4 rows, so that eight sums stay in registers, which is several times faster than computing one
  * pair at a time.
  *
  * @param columns length of every row; rows are stored consecutively in `a` and `b`

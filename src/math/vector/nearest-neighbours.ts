@@ -10,8 +10,8 @@ export interface RankedSimilarity {
 }
 
 /**
- * Tolerance for equal distances. The tolerance is larger than float32 rounding errors, because neighbors at equal
- * distance are interchangeable.
+ * Tolerance for equal similarities, larger than float32 rounding errors: neighbors that are equally near are
+ * interchangeable.
  */
 const TIE = 1e-6;
 
@@ -43,8 +43,8 @@ export interface Neighbours {
 /** Number of queries that are compared with the store in one pass over it. */
 const QUERY_PANEL = 2048;
 /**
- * Number of queries in a block, chosen so that a block of queries and a block of store rows fit in the second-level
- * cache together with their cosines.
+ * Number of queries in a block. A block of queries and a block of store rows fit into the second-level cache together
+ * with their cosines.
  */
 const QUERY_BLOCK = 32;
 const STORE_BLOCK = 96;
@@ -113,8 +113,8 @@ interface Search {
 }
 
 /**
- * Merges the store rows [first, end), whose approximate cosines are at the start of `cosines`, into the sorted best
- * rows for one query.
+ * Merges the store rows [first, end) into the sorted best rows for one query. Their approximate cosines are at the
+ * start of `cosines`.
  */
 function keepBest(
   search: Search,

@@ -1,4 +1,4 @@
-/** Hysteresis: share of the count at a boundary by which a count may exceed the boundary without changing class. */
+/** Hysteresis: a count may exceed the boundary of its class by this share of the boundary without changing class. */
 const BAND = 0.25;
 
 /**
@@ -23,8 +23,8 @@ export function sizeClassText(size: string): string {
 
 /**
  * Returns the class of a count after `previous`, with hysteresis: the class does not change while the count is within
- * 25 % of the boundary. Otherwise a store whose count oscillates around a power of 4 would keep changing class. Filling
- * an empty store, or emptying one, changes the class immediately.
+ * 25 % of the boundary. Without hysteresis, a store whose count varies around a power of 4 would keep changing class.
+ * Filling an empty store, or emptying one, changes the class immediately.
  */
 export function steadySizeClass(count: number, previous: string | undefined): string {
   const current = sizeClass(count);

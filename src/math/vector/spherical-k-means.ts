@@ -1,4 +1,4 @@
-/** k-means on directions, for embeddings whose length is meaningless. */
+/** k-means on directions, for embeddings, whose lengths are meaningless. */
 import { createRandom } from '../stats/random.ts';
 import { cosineBlocks } from './cosine-kernel.ts';
 import { inverseLengths, inverseOf, lengthOf, type Matrix, rowLengths, rowOf, rowProduct } from './matrix.ts';
@@ -162,8 +162,8 @@ export function nearestDirections(
 }
 
 /**
- * Compares in float32 first, and then compares in float64 the centroids that may still be nearest. The result equals a
- * comparison entirely in float64, in a fraction of the time.
+ * Compares rows with centroids in float32 first, and then in float64 with the centroids that may still be nearest. The
+ * result equals a comparison entirely in float64, in a fraction of the time.
  */
 function assign(
   rows: Matrix,
