@@ -34,8 +34,8 @@ export function runbooksPage(): Page {
     ['src/app/alerts', 'docs/runbooks'],
     [
       '# Runbooks',
-      'Each alert has a runbook that explains what it means, how to confirm it, its likely causes in order, what to do, and when to ignore it. Alerts of severity `critical` page, `warning` alerts can wait for working hours, and `info` alerts appear on dashboards.',
-      'In the commands, replace `docs` and `faq` with the pipeline and golden set of the alert, and `RUN` and `BASELINE` with run ids from `recalld runs list`. Run the PromQL queries in the Prometheus that sent the alert.',
+      'Each alert has a runbook that explains what it means, how to confirm it, its likely causes in order, what to do, and when to ignore it. `critical` alerts page the person on call, `warning` alerts can wait for working hours, and `info` alerts only appear on dashboards.',
+      'In the commands, replace `docs` and `faq` with the pipeline and golden set of the alert, and `RUN` and `BASELINE` with run ids from `recalld runs list`. Run the PromQL queries on the Prometheus server that evaluates the alert rules.',
       table(['Alert', 'Severity', 'Title', 'First line', 'Action'], rows),
     ],
   );
