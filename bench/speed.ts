@@ -82,7 +82,7 @@ function keep(before: SpeedResult, { provenance: now, load, rows: measured }: Sp
 }
 
 function howApart(name: string, { date, machine }: Provenance, load: number): string {
-  return `Measured separately from the other rows, by \`npm run bench -- ${name}\` on ${date}, ${machine}. The load average before was ${round(load)}, caused by other processes.`;
+  return `Measured separately from the other rows, by \`npm run bench -- ${name}\` on ${date}, ${machine}. The load average before the measurement was ${round(load)}, caused by other processes.`;
 }
 
 function round(value: number): string {

@@ -139,7 +139,7 @@ function opinionCells(): Cell[] {
   return [0.5, 0.8, 0.95].flatMap((rate) =>
     [30, 100, 1000].map((n) => ({
       bound: 'share of positive feedback (Wilson)',
-      world: `${rate} of ${n} opinions from ${n} users`,
+      world: `share ${rate} of ${n} ratings from ${n} users`,
       truth: rate,
       draw({ uniform }: RandomNumbers) {
         const positive = Array.from({ length: n }, uniform).filter((u) => u < rate).length;

@@ -27,9 +27,9 @@ const CHANCE = 0.001;
 const SIZES = [10, 30, 70, 300];
 
 const traffics: readonly Traffic[] = [
-  { world: 'few gaps', usual: { none: 0.8, most: 0.5 }, suspect: { none: 0.4, most: 1 } },
-  { world: 'hardly any', usual: { none: 0.95, most: 0.5 }, suspect: { none: 0.8, most: 1 } },
-  { world: 'small ones everywhere', usual: { none: 0, most: 0.3 }, suspect: { none: 0, most: 0.6 } },
+  { world: 'gaps for few queries', usual: { none: 0.8, most: 0.5 }, suspect: { none: 0.4, most: 1 } },
+  { world: 'hardly any gaps', usual: { none: 0.95, most: 0.5 }, suspect: { none: 0.8, most: 1 } },
+  { world: 'small gaps for all queries', usual: { none: 0, most: 0.3 }, suspect: { none: 0, most: 0.6 } },
 ];
 
 const meanOf = ({ none, most }: Gaps): number => ((1 - none) * most) / 2;

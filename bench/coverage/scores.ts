@@ -44,7 +44,7 @@ function scoreCells(bound: string, scores: readonly Scores[], sizes: readonly nu
   return scores.flatMap((kind) =>
     sizes.map((n) => ({
       bound,
-      world: `${kind.name}, ${n} questions`,
+      world: `${kind.name}, ${n} queries`,
       truth: kind.mean,
       draw(random: RandomNumbers) {
         const { ciLow, ciHigh } = summarize(
@@ -61,7 +61,7 @@ function hitRateCells(): Cell[] {
   return [0.5, 0.9, 0.98].flatMap((rate) =>
     [30, 100, 300, 1000].map((n) => ({
       bound: 'hit rate (Wilson)',
-      world: `${rate} of ${n} questions`,
+      world: `share ${rate} of ${n} queries`,
       truth: rate,
       draw({ uniform }: RandomNumbers) {
         const { ciLow, ciHigh } = summarize(
@@ -79,12 +79,12 @@ export const scoreWorlds: readonly Cell[] = [
     'golden score (t, BCa, Wilson)',
     [
       mixture('nDCG, spread', 0.15, 0.4),
-      mixture('nDCG, nearly all found', 0.02, 0.9),
-      mixture('nDCG, hardly any found', 0.85, 0.02),
+      mixture('nDCG, nearly all documents found', 0.02, 0.9),
+      mixture('nDCG, hardly any documents found', 0.85, 0.02),
       reciprocalRanks('reciprocal rank', 0.6),
     ],
     [20, 50, 100, 300],
   ),
   ...hitRateCells(),
-  ...scoreCells('index recall (t, BCa, Wilson)', [mixture('recall, mostly whole', 0, 0.8)], [30, 100, 200]),
+  ...scoreCells('index recall (t, BCa, Wilson)', [mixture('recall, mostly complete', 0, 0.8)], [30, 100, 200]),
 ];

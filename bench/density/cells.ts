@@ -98,7 +98,7 @@ export function nameOf(scenario: Scenario): string {
 
 function readingName(reading: Reading | null): string | null {
   if (reading === null) return null;
-  return `${reading.cause.replaceAll('_', ' ')}${reading.confidence === 'low' ? ', of low confidence' : ''}`;
+  return `${reading.cause.replaceAll('_', ' ')}${reading.confidence === 'low' ? ' (low confidence)' : ''}`;
 }
 
 function percent(share: number): string {

@@ -25,10 +25,10 @@ const candidates: Readonly<Record<string, Candidate>> = {
   'mean of the top 5': (s) => ranks(s, 1, 5),
   'mean of the top 10': (s) => ranks(s, 1, 10),
   nearest: (s) => ranks(s, 1, 1),
-  'nearest less half of the mean to the store': (s, toMean) => ranks(s, 1, 1) - toMean / 2,
-  'nearest less the mean to the store': (s, toMean) => ranks(s, 1, 1) - toMean,
-  'nearest less ranks 11 to 20': (s) => ranks(s, 1, 1) - ranks(s, 11, 20),
-  'nearest less ranks 20 to 50': (s) => ranks(s, 1, 1) - ranks(s, 20, 50),
+  'nearest minus half of the mean to the store': (s, toMean) => ranks(s, 1, 1) - toMean / 2,
+  'nearest minus the mean to the store': (s, toMean) => ranks(s, 1, 1) - toMean,
+  'nearest minus ranks 11 to 20': (s) => ranks(s, 1, 1) - ranks(s, 11, 20),
+  'nearest minus ranks 20 to 50': (s) => ranks(s, 1, 1) - ranks(s, 20, 50),
 };
 
 /** A store, and questions of which it lacks the content of some. */

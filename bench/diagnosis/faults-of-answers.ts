@@ -7,7 +7,7 @@ import { among, between, type Fault, isIn, some } from './fault.ts';
 export const ofAnswers: readonly Fault[] = [
   {
     name: 'empty lists',
-    does: 'the service swallows an error, so every answer is an empty list, mostly returned at once',
+    does: 'the service swallows an error, so every result list is empty, mostly returned at once',
     cause: 'empty_lists',
     breakIt: (_, random) => {
       const factor = isIn(random, 0.8) ? between(random, 0.1, 0.5) : 1;
@@ -16,7 +16,7 @@ export const ofAnswers: readonly Fault[] = [
   },
   {
     name: 'filter drops all',
-    does: 'a filter drops all documents from every answer',
+    does: 'a filter drops all documents from every result list',
     cause: 'filter',
     breakIt: () => ({ searched: () => [] }),
   },
@@ -39,7 +39,7 @@ export const ofAnswers: readonly Fault[] = [
   },
   {
     name: 'cut off',
-    does: 'answers contain at most 1 to 3 documents, regardless of the requested k',
+    does: 'result lists contain at most 1 to 3 documents, regardless of the requested k',
     cause: 'cut_off_answers',
     breakIt: (_, random) => {
       const most = 1 + random.below(3);
@@ -48,7 +48,7 @@ export const ofAnswers: readonly Fault[] = [
   },
   {
     name: 'random documents',
-    does: 'each answer consists of random documents',
+    does: 'each result list consists of random documents',
     cause: 'random_answers',
     breakIt: ({ chunks, k }) => ({
       results: (_, { random: drawn }) => [...new Set(Array.from({ length: k }, () => among(drawn, chunks).id))],
@@ -71,7 +71,7 @@ export const ofAnswers: readonly Fault[] = [
   },
   {
     name: 'one segment, wrong answers',
-    does: 'queries of one segment are answered with documents of other segments',
+    does: 'queries of one segment get documents of other segments',
     cause: 'one_segment',
     breakIt: ({ golden, chunks, segments }, random) => {
       const hurt = hurtSegment(golden, segments, random);

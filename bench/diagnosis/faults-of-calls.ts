@@ -18,7 +18,7 @@ export const ofCalls: readonly Fault[] = [
   },
   {
     name: 'hangs',
-    does: 'no call is answered before its timeout',
+    does: 'no call returns before its timeout',
     cause: 'retriever_outage',
     breakIt: () => ({ failure: () => 'timeout', latency: () => TIMEOUT_MS }),
   },
@@ -61,7 +61,7 @@ export const ofCalls: readonly Fault[] = [
   },
   {
     name: 'slow',
-    does: 'answers take 4 to 30 times as long, but no call times out',
+    does: 'responses take 4 to 30 times as long, but no call times out',
     cause: 'retriever_slow',
     breakIt: (_, random) => {
       const factor = between(random, 4, 30);
@@ -81,7 +81,7 @@ export const ofCalls: readonly Fault[] = [
   },
   {
     name: 'cold cache',
-    does: 'answers take 5 to 40 times as long in the first tenth to third of a run, and the usual time afterwards',
+    does: 'responses take 5 to 40 times as long in the first tenth to third of a run, and the usual time afterwards',
     cause: 'cold_cache',
     breakIt: (_, random) => {
       const [factor, until] = [between(random, 5, 40), between(random, 0.15, 0.35)];

@@ -42,7 +42,7 @@ export const ofIndex: readonly Fault[] = [
   },
   {
     name: 'ids renamed',
-    does: 'every document has a new id, in the store or only in the answers',
+    does: 'every document has a new id, in the store or only in the results',
     cause: 'ids_renamed',
     breakIt: ({ chunks }, random) =>
       isIn(random, 0.5)
@@ -70,7 +70,7 @@ export const ofIndex: readonly Fault[] = [
   },
   {
     name: 'second index',
-    does: 'every other call is answered by a replica that lacks 30 to 80 % of the documents, or contains older versions',
+    does: 'every other call goes to a replica that lacks 30 to 80 % of the documents, or contains older versions',
     cause: 'split_index',
     breakIt: ({ chunks }, random) => {
       const share = between(random, 0.3, 0.7);

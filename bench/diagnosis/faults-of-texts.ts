@@ -44,7 +44,7 @@ export const ofTexts: readonly Fault[] = [
   },
   {
     name: 'duplicate results',
-    does: 'answers contain each result twice, or documents were indexed twice under different ids',
+    does: 'result lists contain each result twice, or documents were indexed twice under different ids',
     cause: 'duplicate_results',
     breakIt: ({ chunks, traffic }, random) => {
       if (isIn(random, 0.5)) return { results: (ids) => ids.flatMap((id) => [id, id]) };

@@ -56,7 +56,7 @@ const ofOthers: readonly Fault[] = [
   },
   {
     name: 'runs fail',
-    does: 'a run does not complete, although the retriever answers',
+    does: 'a run does not complete, although the retriever responds',
     cause: 'recalld',
     breakIt: () => ({ ownWork: { kind: 'failed', goldenSet: 'golden', reason: 'its deadline passed.' } }),
   },
@@ -82,13 +82,13 @@ export const quietStreams: readonly Fault[] = [
   { name: 'no fault', does: 'nothing changed', cause: 'unknown', breakIt: () => ({}) },
   {
     name: 'harmless release',
-    does: 'a release that changed no answer was annotated',
+    does: 'a release that changed no results was annotated',
     cause: 'unknown',
     breakIt: (_, random) => ({ annotated: among(random, ['retriever', 'index', 'embedder'] as const) }),
   },
   {
     name: 'busy machine',
-    does: 'answers take up to twice as long',
+    does: 'responses take up to twice as long',
     cause: 'unknown',
     breakIt: (_, random) => {
       const factor = between(random, 1, 1.9);

@@ -29,13 +29,13 @@ export const lagWorlds: readonly ArrivalWorld[] = [
   { world: '30 changes', changes: 30, ...steady },
   { world: '200 changes', changes: 200, ...steady },
   { world: '1000 changes', changes: 1000, ...steady },
-  { world: '200 changes, faster than the rounds', changes: 200, ...steady, median: 300 },
-  { world: '200 changes, as slow as a day', changes: 200, ...steady, median: 20 * 3600 },
+  { world: '200 changes, faster than the interval between rounds', changes: 200, ...steady, median: 300 },
+  { world: '200 changes, median delay of 20 hours', changes: 200, ...steady, median: 20 * 3600 },
   { world: '200 changes, ingested every two hours', changes: 200, ...steady, batch: 7200 },
   { world: '200 changes, 0.5 % never arrive', changes: 200, ...steady, never: 0.005 },
   { world: '200 changes, 2 % never arrive', changes: 200, ...steady, never: 0.02 },
   { world: '200 changes, 10 % never arrive', changes: 200, ...steady, never: 0.1 },
-  { world: '200 changes, and 5000 at once of which 200 are followed', changes: 200, ...steady, burst: 5000 },
+  { world: '200 changes, and a batch of 5000 of which 200 are tracked', changes: 200, ...steady, burst: 5000 },
 ];
 
 const FOLLOWED = 200;

@@ -125,7 +125,7 @@ export const storeWorlds: readonly StoreWorld[] = [
   },
   {
     measure: 'index_other_model_ratio',
-    scope: '8 chunks an hour, an embedder that differs from itself by a cosine of 0.99',
+    scope: '8 chunks an hour, repeated embeddings have a cosine of 0.99',
     ...looked,
     probe: 8,
     isOfDay: true,

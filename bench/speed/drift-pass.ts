@@ -80,7 +80,7 @@ export const driftPass: MeasureRow = async (quick) => {
     name: 'drift-pass',
     figures: [
       windowFigure,
-      figure('part of the window: assigning 32 regions', 'ms', assigning),
+      figure('part of the window: assigning queries to 32 regions', 'ms', assigning),
       figure(`${name}, one worker thread`, 'ms', [search.ms]),
       figure('rate of the exact search', 'GFLOP/s', [rate(search.ms)]),
       ...(numpy === null ? [] : [figure(`NumPy in float32, all processors: ${name}`, 'ms', [numpy])]),

@@ -77,7 +77,7 @@ export const ingest: MeasureRow = (quick) =>
           },
         ],
         notes: [
-          'The profile covers single requests. The minimal server parses the body, hashes the session, stores a tenth of the rows and the count of the minute in shared commits, and answers after the commit (`bench/speed/least-ingest.ts`); bare Fastify only parses. CPU time covers all threads of the server, including the garbage collector threads of V8. Sender, server and PostgreSQL share the CPUs. A response waits for the commit, so the benchmark uses enough connections to keep the server busy.',
+          'The profile covers single requests. The minimal server parses the body, hashes the session, stores a tenth of the rows and one count per minute in shared commits, and responds after the commit (`bench/speed/least-ingest.ts`); bare Fastify only parses. CPU time covers all threads of the server, including the garbage collector threads of V8. Sender, server and PostgreSQL share the CPUs. A response waits for the commit, so the benchmark uses enough connections to keep the server busy.',
         ],
         profile,
       };

@@ -87,7 +87,7 @@ export const judging: MeasureRow = async (quick) => {
             },
           ],
           notes: [
-            `A round, once an hour, draws ${(PER_DAY / ROUNDS_PER_DAY).toFixed(0)} queries, fetches the texts of their documents, has five of each graded and measures the week. The judge answers at once, so that a round is as dense as it can be; sender, daemon and PostgreSQL share the processors.`,
+            `Once an hour, a round samples ${(PER_DAY / ROUNDS_PER_DAY).toFixed(0)} queries, fetches the texts of their documents, has five documents of each graded, and measures the week. The judge responds at once, so that the round has no pauses. Sender, daemon and PostgreSQL share the processors.`,
           ],
         };
       });

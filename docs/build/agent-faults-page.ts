@@ -20,11 +20,11 @@ function sectionsOf(result: AgentFaultsResult): string[] {
   const better = faults.filter(({ cause }) => cause === null);
   return [
     '# Agent faults',
-    `This page shows how often recalld detects a fault of an agent and names the right cause. A simulated agent answers real questions from real texts (the demo's 240 passages and 1,190 questions): a router chooses one of three sources, a rewriter turns the question into keywords, and a stop rule decides whether to search again. The agent's habits differ between streams, and the topics of its users drift. The agent makes ${perHour} episodes an hour, more by day than by night. \`live.window\` has its default of ${window} hours, no live query is judged, and a golden set of 100 queries runs every hour.`,
-    'Rankings are computed once. The estimates, the [watch over changed measures](../runbooks/RecalldMeasureChanged.md), the golden comparison and the [diagnosis](diagnosis.md) are those of the daemon. The watch evaluates every five minutes and learns a normal range twelve times per window.',
+    `This page shows how often recalld detects a fault of an agent and names the right cause. A simulated agent answers real questions from real texts (the demo's 240 passages and 1,190 questions): a router chooses one of three sources, a rewriter turns the question into keywords, and a stop rule decides whether to search again. The agent's habits differ between streams, and the topics of its users drift. The agent handles ${perHour} episodes an hour, more by day than by night. \`live.window\` has its default of ${window} hours, no live query is judged, and a golden set of 100 queries runs every hour.`,
+    'The rankings are computed once, in advance. The estimates, the [detection of changed measures](../runbooks/RecalldMeasureChanged.md), the golden comparison and the [diagnosis](diagnosis.md) run the code of the daemon. The simulation evaluates changed measures every five minutes and updates their normal ranges twelve times per window.',
     `Measured by ${code(provenance.command)} on ${provenance.date} (seed ${provenance.seed}; ${provenance.machine}; Node.js ${provenance.node}; ${Math.ceil(provenance.seconds / 60)} minutes).`,
     '## Faults',
-    'Each fault starts after 15 healthy days. It is *detected* if an alert fires within a day. The cause is right if it is the only cause in the first diagnosis. The last column counts streams in which a cause of the agent was named at once or two hours later.',
+    'Each fault starts after 15 healthy days. It is *detected* if an alert fires within a day. The cause is right if it is the only cause in the first diagnosis. The last column counts streams in which the diagnosis named one of the two agent causes (`query_rewriting` or `agent_loop`), at once or two hours later.',
     table(
       [
         'Fault',
@@ -45,11 +45,11 @@ function sectionsOf(result: AgentFaultsResult): string[] {
         shareOf(one.called_the_agents, one.called),
       ]),
     ),
-    '## Nothing wrong',
-    `In ${quiet.streams} streams of ${quiet.days} days, ${quiet.false_pages} alerts fired. The budget (\`alerts.false_pages.per_pipeline\`, 1 per 90 days) allows ${quiet.budget}.`,
+    '## Without a fault',
+    `In ${quiet.streams} streams of ${quiet.days} days without a fault, ${quiet.false_pages} alerts fired. The budget (\`alerts.false_pages.per_pipeline\`, 1 per 90 days) allows ${quiet.budget}.`,
     ...better.map((one) => sentenceOfBetter(one, result.calls)),
     '## Intervals',
-    'The table shows the share of hourly 95 % intervals that contain the mean of a long run.',
+    'The table shows the share of hourly 95 % intervals that contain the value of the whole simulation.',
     table(
       ['Measure', 'Agent', 'Windows', 'Covered'],
       coverage.map(({ measure, agent, windows, covered }) => [
@@ -60,15 +60,17 @@ function sectionsOf(result: AgentFaultsResult): string[] {
       ]),
     ),
     '## Limits',
-    '- The agent, its rewriter and its faults are simulated; the texts and rankings are real. The weights of the two causes were set by judgment and were not fitted to these streams.',
-    '- A change is measured over `live.window`, so recalld detects most faults sooner with a shorter window. With 24 hours, it detects an agent that stops after the first call only when the window contains almost no second call.',
-    '- A short answer, such as a name or a number, does not look like an answer. Rewritten queries can be compared only if recalld stores their texts and the original texts.',
-    '- If the agent never queries one of its sources, recalld detects only the consequence: repeated calls to the other sources.',
+    [
+      '- The agent, its rewriter and its faults are simulated; the texts and rankings are real. The weights of the two agent causes were set by judgment and were not fitted to these streams.',
+      '- A change is measured over `live.window`, so recalld detects most faults sooner with a shorter window. With the default of 24 hours, it detects an agent that stops after the first call only when the window contains almost no second call.',
+      '- If a rewriter answers the question with a name, a number or another short text, recalld does not recognize this text as an answer. recalld can compare rewritten queries only if it stores their texts and the original texts.',
+      '- If the agent never queries one of its sources, recalld detects only the consequence: repeated calls to the other sources.',
+    ].join('\n'),
   ];
 }
 
 function sentenceOfBetter({ does, called, streams }: CalledFault, { healthy, better }: AgentFaultsResult['calls']) {
-  return `${does} One agent makes ${better} calls per episode instead of ${healthy}. An alert fired in ${called} of ${streams} streams within a day.`;
+  return `${does} With such a retriever, one of the simulated agents makes ${better} calls per episode instead of ${healthy}. An alert fired in ${called} of ${streams} streams within a day.`;
 }
 
 function shareOf(part: number, whole: number): string {

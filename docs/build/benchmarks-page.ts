@@ -44,15 +44,17 @@ export function benchmarksPages(): Page[] {
       ['bench/results/speed.json'],
       [
         '# The cost of history',
-        `${measuredText(result)} The benchmark measures every page, route, command and job with 9 and with 90 days of history.`,
+        `${measuredText(result, false)} The benchmark measures every page, route, command and job with 9 and with 90 days of history.`,
         ...history.flatMap(rowSections),
       ],
     ),
   ];
 }
 
-function measuredText({ provenance, load }: SpeedResult): string {
-  return `Measured by \`${provenance.command}\` on ${provenance.date} (${provenance.machine}, Node.js ${provenance.node}, ${Math.round(provenance.seconds / 60)} minutes, load average ${number(load)} before). The other programs ran in the same rounds as recalld, so ratios are more reliable than absolute figures.`;
+function measuredText({ provenance, load }: SpeedResult, isCompared = true): string {
+  const compared =
+    ' The programs that recalld is compared with ran in the same rounds, so ratios are more reliable than absolute figures.';
+  return `Measured by \`${provenance.command}\` on ${provenance.date} (${provenance.machine}, Node.js ${provenance.node}, ${Math.round(provenance.seconds / 60)} minutes, load average ${number(load)} before).${isCompared ? compared : ''}`;
 }
 
 /** Returns the memory section; empty until there is a result. */
@@ -68,10 +70,10 @@ function memorySection(): string[] {
     `${peakMb} MB`,
   ]);
   return [
-    '## Memory under flood',
-    `The table shows the resident set size of one overloaded process without PostgreSQL, measured by \`${provenance.command}\` on ${provenance.date} (${provenance.machine}, Node.js ${provenance.node}, load average ${number(load)} before). The process used ${idleMb} MB before the flood; the limit is ${promisedMb} MB.`,
-    table(['Sent', 'Answered 202', 'Requests answered 503', 'MB after each tenth of the time', 'Maximum'], rows),
-    `recalld answered ${accepted} queries with 202, and the database contains ${counted}.`,
+    '## Memory under overload',
+    `The table shows the resident set size of one overloaded process, without the memory of PostgreSQL, measured by \`${provenance.command}\` on ${provenance.date} (${provenance.machine}, Node.js ${provenance.node}, load average ${number(load)} before). The process used ${idleMb} MB before the overload; the limit is ${promisedMb} MB.`,
+    table(['Sent', 'Accepted (202)', 'Requests refused (503)', 'MB after each tenth of the time', 'Maximum'], rows),
+    `recalld accepted ${accepted} queries with 202, and the database contains ${counted} queries.`,
   ];
 }
 

@@ -1,4 +1,4 @@
-/** docs/explanation/calibration/density.md: false pages of query density, and how soon changes are detected. */
+/** docs/explanation/calibration/density.md: false pages about query density, and how soon changes are detected. */
 import path from 'node:path';
 import { rateWithBounds } from '../../bench/bounds.ts';
 import type { ChangeCell, LevelDelays, QuietCell } from '../../bench/density/cells.ts';
@@ -20,7 +20,7 @@ export function densityCalibrationPage(results: string): Page {
     ['bench/results'],
     [
       '# Calibration of query density',
-      'These simulations show how often [query density](../density.md) pages although nothing changed, and how soon it pages after a change.',
+      'These simulations show how often alerts on [query density](../density.md) fire although nothing changed, and how soon they fire after a change. A *page* is a critical alert, and a *ticket* is a warning.',
       ...densityParagraphs(density),
       ...denseParagraphs(dense),
       ...lookParagraphs(looks),
@@ -42,11 +42,11 @@ function densityParagraphs(result: DensityResult): string[] {
   const perYear = (budget.count * 365 * 86_400_000) / budget.periodMs;
   return [
     '## Sparse and synthetic vectors',
-    `Each stream learns its baseline from ${baselineDays} days of traffic and is monitored for ${quiet[0]?.days ?? 0} more days in hourly windows. Traffic has daily and weekly cycles, sessions of three queries, bots that repeat one query, news topics, and slowly changing popularity. *Synthetic* worlds (${worlds}) have 60 topics in 10 groups; a *near* topic is in a group that the store covers, and a *far* topic is not. *Articles* worlds use real queries about Wikipedia articles with the demo's embedder; the store lacks six articles.${result.score === undefined ? ' The score of a query was then the mean cosine to its five nearest chunks.' : ''}`,
+    `In each stream, recalld learns the baseline from ${baselineDays} days of traffic and then monitors ${quiet[0]?.days ?? 0} more days in hourly windows. The traffic has daily and weekly cycles, sessions of three queries, bots that repeat one query, news topics, and slowly changing popularity. The ${worlds} *synthetic* scenarios have 60 topics in 10 groups; a *near* topic is in a group that the store covers, and a *far* topic is not. The *articles* scenarios use real queries about Wikipedia articles with the demo's embedder; the store lacks six of the articles.${result.score === undefined ? ' The score of a query was then the mean cosine to its five nearest chunks.' : ''}`,
     `**Budget**: ${perYear} false page a year, the default of \`alerts.false_pages.drift\`. In ${streams} streams of ${years.toFixed(1)} years in total, there were ${pages.count} false pages: ${rate(pages)} a year (exact Poisson bounds). There were ${tickets.count} false tickets: ${rate(tickets)} a year. The budget is ${status(pages.perYear, pages.high, perYear)}.`,
     table(
       [
-        'World',
+        'Scenario',
         'Queries an hour',
         'Streams',
         'Sessions an hour',
@@ -56,19 +56,29 @@ function densityParagraphs(result: DensityResult): string[] {
       ],
       quiet.map(quietRow),
     ),
-    'The next tables show the same pipelines for 14 days after a change. *Density* is the density of all traffic after the change. *Found* is the share of streams with a page, and delays are medians from the change to the page. *Cause* counts the causes of the first alert. A topic is *named* if most queries in the largest uncovered topic ask for the missing content.',
+    'The next tables show the same pipelines for 14 days after a change. *Density* is the density of all traffic after the change. *Page* and *ticket* are the shares of streams in which such an alert fired. Hours and queries are medians from the change to the alert. *Cause* counts the causes that the first alert named. A topic is *named* if most queries in the largest uncovered topic ask for the missing content.',
     ...[...new Set(changed.map(placeOf))].map((place) =>
       table(
-        [place, 'Density', 'Found', 'Hours', 'Queries', 'Ticket found', 'Ticket hours', 'Cause', 'Topic named'],
+        [
+          place,
+          'Density',
+          'Page',
+          'Hours to the page',
+          'Queries to the page',
+          'Ticket',
+          'Hours to the ticket',
+          'Cause',
+          'Topic named',
+        ],
         changed.filter((cell) => placeOf(cell) === place).map(changeRow),
       ),
     ),
     '**What to conclude**',
     [
-      '- A change that affects 2 % of traffic causes topics and tickets, but no pages. With 30 queries an hour, a change that affects 5 % is detected late or never.',
+      '- A change that affects 2 % of the traffic can cause topics and tickets, but no pages. With 30 queries an hour, a change that affects 5 % is often detected late or never.',
       '- A near topic can stay undetected if other queries in its region are covered just as badly, because density compares queries within regions.',
       '- If traffic repeats few queries, density starts above 1, because equal scores share their ranks. recalld then detects changes later, but causes no more false alerts.',
-      '- A new mix of covered topics almost never pages (factors exp(0.5 z), z normal). A very different mix (factors exp(z)) can page, mostly at high volume.',
+      "- A moderately different mix of covered topics, in which each topic's popularity is multiplied by exp(0.5 z) with a standard normal z, almost never causes a page. A very different mix, with exp(z) as the factor, can cause a page.",
       '- The embedding canary detects another embedding model in the first hour, before any page.',
       '- In most alerts about a near topic, and in a third of the alerts about a far topic, the queries resemble known queries. Unless chunks are missing, recalld reports such an alert as a content gap with low confidence.',
     ].join('\n'),
@@ -86,19 +96,19 @@ function denseParagraphs({ provenance, scores, quiet, changed }: DenseResult): s
   const soon = Math.min(...changed.filter(isLarge).map(({ pagedInTwoDays }) => pagedInTwoDays.share));
   return [
     '## Dense vectors',
-    'These worlds use the same queries about Wikipedia articles with a neural sentence encoder of 512 dimensions. In *repeated questions* worlds, each query is repeated many times unchanged; in the other worlds, each query has four wordings. The store lacks six articles. At first, no query asks about six of the articles in the store. Popularity is log-normal with a standard deviation of 0.8.',
-    'The next table shows how well candidate scores separate covered from uncovered queries: the probability that a covered query scores higher (0.5 is chance), averaged over the worlds. recalld uses the cosine to the nearest chunk minus half of the mean cosine to the store ([decision 13](../../decisions/0013-score-of-the-nearest-chunk.md)).',
+    'These scenarios use the same queries about Wikipedia articles with a neural sentence encoder of 512 dimensions. In *repeated questions* scenarios, each query is repeated many times unchanged; in the others, each query has four wordings. The store lacks six of the articles. Before a change, no query asks about six of the articles in the store. The popularity of articles is log-normal with a standard deviation of 0.8.',
+    'The next table shows how well candidate scores separate covered from uncovered queries: the probability that a covered query scores higher than an uncovered query (0.5 is chance), averaged over the simulated stores. recalld uses the cosine to the nearest chunk minus half of the mean cosine to the store ([decision 13](../../decisions/0013-score-of-the-nearest-chunk.md)).',
     table(
-      ['World', 'Chunks', ...candidates],
+      ['Scenario', 'Chunks', ...candidates],
       scores.map(({ world, chunks, auc }) => [
         world,
         `${chunks}`,
         ...candidates.map((name) => (auc[name] ?? Number.NaN).toFixed(2)),
       ]),
     ),
-    `The streams have ${quiet[0]?.queriesPerHour ?? 0} queries an hour for ${quiet[0]?.days ?? 0} days without any loss. Popularity changes over two weeks (standard deviation of its logarithm 0.2, or 0.6 if *strong*), and topics have ten-day campaigns with four times the traffic. The goal is no page, and at most ${DENSE_BARS.tickets} tickets a year in each world. There were ${pages} pages. The most tickets, ${worst.alerts.ticket.perYear.toFixed(1)} a year, occurred in *${worst.world}* with *${worst.unrest}*. The goal was ${met(pages === 0 && worst.alerts.ticket.perYear <= DENSE_BARS.tickets)}.`,
+    `The streams have ${quiet[0]?.queriesPerHour ?? 0} queries an hour for ${quiet[0]?.days ?? 0} days without any loss of content. The popularity of topics changes over two weeks (standard deviation of its logarithm 0.2, or 0.6 if *strong*), and topics have ten-day campaigns with four times the traffic. The goal is no page, and at most ${DENSE_BARS.tickets} tickets a year in each scenario. There were ${pages} pages. The most tickets, ${worst.alerts.ticket.perYear.toFixed(1)} a year, occurred in *${worst.world}* with *${worst.unrest}*. The goal was ${met(pages === 0 && worst.alerts.ticket.perYear <= DENSE_BARS.tickets)}.`,
     table(
-      ['World', 'Variation', 'Streams', 'Overdispersion', 'False pages a year', 'False tickets a year'],
+      ['Scenario', 'Variation', 'Streams', 'Overdispersion', 'False pages a year', 'False tickets a year'],
       quiet.map(({ world, unrest, streams, overdispersion, alerts }) => [
         world,
         unrest,
@@ -108,10 +118,10 @@ function denseParagraphs({ provenance, scores, quiet, changed }: DenseResult): s
         `${alerts.ticket.count}: ${rate(alerts.ticket)}`,
       ]),
     ),
-    `The next table shows the same worlds with a change and weak variation. The goal is a page within two days in at least 80 % of the streams if a fifth of the traffic is uncovered. In the worse world, ${percent(soon)} of the streams paged in time. The goal was ${met(soon >= DENSE_BARS.calls[20])}.`,
+    `The next table shows the same scenarios with a change and weak variation. The goal is a page within two days in at least 80 % of the streams if a fifth of the traffic is uncovered. In the worse scenario, ${percent(soon)} of the streams had a page by then. The goal was ${met(soon >= DENSE_BARS.calls[20])}.`,
     table(
       [
-        'World',
+        'Scenario',
         'Change',
         'Streams',
         'Density',
@@ -132,7 +142,7 @@ function denseParagraphs({ provenance, scores, quiet, changed }: DenseResult): s
       ]),
     ),
     '**Similarity cannot show a gap within a covered subject**, because queries about the gap are as near to existing chunks as covered queries. Some of the simulated articles are such gaps, so recalld does not always detect a change that affects a fifth of the traffic. Only judgments show whether the results answer the query ([density](../density.md#what-density-cannot-detect)).',
-    '**Popularity changes cause false tickets**: if a topic that was always covered worse than its region becomes much more popular, its low coverage counts as a loss. To accept the change, build a new baseline. With other seeds, strong variation also caused a page ([decision 21](../../decisions/0021-density-thresholds-of-a-region.md)).',
+    '**Popularity changes cause false tickets**: if a topic that was always covered worse than its region becomes much more popular, its low coverage counts as a loss. To accept the change, build a new baseline. With other random seeds, strong variation also caused a page ([decision 21](../../decisions/0021-density-thresholds-of-a-region.md)).',
     measuredBy(provenance),
   ];
 }
@@ -148,13 +158,13 @@ function strongParagraphs({ provenance, scores, quiet, changed }: DenseResult, l
   const pages = quiet.reduce((sum, { alerts }) => sum + alerts.page.count, 0);
   return [
     '## A strong encoder',
-    'These worlds use vectors of all-MiniLM-L6-v2 (384 dimensions, stored as one byte per dimension) for the same articles and queries in English, Spanish and German. The encoder was trained on English; the other two languages show what happens if an encoder does not fit the language.',
-    `The goal for one comparison with \`recalld drift\` is to detect a change in at most ${percent(STRONG_BARS.calls[0])} of comparisons without a change, in at least ${percent(STRONG_BARS.calls[10])} with a tenth of the traffic uncovered, and in at least ${percent(STRONG_BARS.calls[20])} with a fifth. The worst language had ${percent(none)}, ${percent(tenth)} and ${percent(fifth)}. The goal was ${met(areLooksMet)}.`,
+    'These scenarios use vectors of all-MiniLM-L6-v2 (384 dimensions, stored as one byte per dimension) for the same articles and queries in English, Spanish and German. The encoder was trained on English; the other two languages show what happens if an encoder does not fit the language.',
+    `The goal for comparisons with \`recalld drift\` is that recalld reports a change in at most ${percent(STRONG_BARS.calls[0])} of the comparisons if nothing changed, in at least ${percent(STRONG_BARS.calls[10])} if a tenth of the traffic is uncovered, and in at least ${percent(STRONG_BARS.calls[20])} if a fifth is uncovered. In the worst language, the shares were ${percent(none)}, ${percent(tenth)} and ${percent(fifth)}. The goal was ${met(areLooksMet)}.`,
     lookTable(looks.looks),
     measuredBy(looks.provenance),
-    `In the daemon, the goal is a page or a ticket within three days in at least ${percent(STRONG_BARS.tenthWithinThreeDays)} of the streams if a tenth of the traffic is uncovered. The worst language had ${percent(soon)}. The goal was ${met(soon >= STRONG_BARS.tenthWithinThreeDays)}. Without a change, the number of pages was ${pages}.`,
+    `In the daemon, the goal is a page or a ticket within three days in at least ${percent(STRONG_BARS.tenthWithinThreeDays)} of the streams if a tenth of the traffic is uncovered. In the worst language, the share was ${percent(soon)}. The goal was ${met(soon >= STRONG_BARS.tenthWithinThreeDays)}. Pages without a change: ${pages}.`,
     table(
-      ['World', 'Change', 'Streams', 'Density', 'Alert within 3 days', 'Page within 14 days', 'Hours to the page'],
+      ['Scenario', 'Change', 'Streams', 'Density', 'Alert within 3 days', 'Page within 14 days', 'Hours to the page'],
       changed.map(({ world, change, streams, density, alertedInThreeDays, levels }) => [
         world,
         change,
@@ -166,7 +176,7 @@ function strongParagraphs({ provenance, scores, quiet, changed }: DenseResult, l
       ]),
     ),
     table(
-      ['World', 'Variation', 'Streams', 'False pages a year', 'False tickets a year'],
+      ['Scenario', 'Variation', 'Streams', 'False pages a year', 'False tickets a year'],
       quiet.map(({ world, unrest, streams, alerts }) => [
         world,
         unrest,
@@ -175,14 +185,14 @@ function strongParagraphs({ provenance, scores, quiet, changed }: DenseResult, l
         `${alerts.ticket.count}: ${rate(alerts.ticket)}`,
       ]),
     ),
-    `The scores that recalld computes separate covered from uncovered queries with these probabilities (0.5 is chance): ${scores.map(({ world, auc }) => `${(auc['nearest less half of the mean to the store'] ?? Number.NaN).toFixed(2)} in *${world}*`).join(', ')}.`,
+    `With the score that recalld computes, the probability that a covered query scores higher than an uncovered query (0.5 is chance) is: ${scores.map(({ world, auc }) => `${(auc['nearest minus half of the mean to the store'] ?? Number.NaN).toFixed(2)} in *${world}*`).join(', ')}.`,
     measuredBy(provenance),
   ];
 }
 
 function lookTable(looks: LookResult['looks']): string {
   return table(
-    ['World', 'Change', 'Draws', 'Density', 'Detected'],
+    ['Scenario', 'Change', 'Comparisons', 'Density', 'Detected'],
     looks.map(({ world, change, draws, density, called: share }) => [
       world,
       change,
@@ -199,13 +209,13 @@ function lookParagraphs({ provenance, looks }: LookResult): string[] {
     (none ?? 1) <= DENSE_BARS.calls[0] && (tenth ?? 0) >= DENSE_BARS.calls[10] && (fifth ?? 0) >= DENSE_BARS.calls[20];
   const [first] = looks;
   return [
-    `Each comparison with \`recalld drift\` compares ${first?.reference ?? 0} baseline queries with ${first?.current ?? 0} current queries at alpha ${first?.alpha ?? 0}; a different article is missing each time. The goal is to detect a change in at most ${percent(DENSE_BARS.calls[0])} of comparisons without a change, in at least ${percent(DENSE_BARS.calls[10])} with a tenth of the traffic uncovered, and in at least ${percent(DENSE_BARS.calls[20])} with a fifth. The worse world had ${percent(none ?? Number.NaN)}, ${percent(tenth ?? Number.NaN)} and ${percent(fifth ?? Number.NaN)}. The goal was ${met(isMet)}.`,
+    `Each run of \`recalld drift\` compares ${first?.reference ?? 0} baseline queries with ${first?.current ?? 0} current queries at alpha ${first?.alpha ?? 0}; a different article is missing each time. The goal is that recalld reports a change in at most ${percent(DENSE_BARS.calls[0])} of the comparisons if nothing changed, in at least ${percent(DENSE_BARS.calls[10])} if a tenth of the traffic is uncovered, and in at least ${percent(DENSE_BARS.calls[20])} if a fifth is uncovered. In the worse scenario, the shares were ${percent(none ?? Number.NaN)}, ${percent(tenth ?? Number.NaN)} and ${percent(fifth ?? Number.NaN)}. The goal was ${met(isMet)}.`,
     lookTable(looks),
     measuredBy(provenance),
   ];
 }
 
-/** Returns the share of draws with a detection in the worst world, for a topic with `share` percent of the traffic. */
+/** Returns the share of comparisons that report a change, in the worst scenario with `share` percent uncovered traffic. */
 function worstCall(looks: LookResult['looks'], share: number): number {
   const name = share === 0 ? 'none' : `the store lacks, ${share} %`;
   const shares = looks.filter(({ change }) => change.endsWith(name)).map(({ called: { share: of } }) => of);
@@ -235,7 +245,7 @@ function placeOf({ world, queriesPerHour, streams }: ChangeCell): string {
 function changeRow({ change, density, levels, causes, namedTopic, streams }: ChangeCell): string[] {
   const causeText = Object.entries(causes)
     .toSorted(([a, m], [b, n]) => n - m || (a < b ? -1 : 1))
-    .map(([cause, count]) => `${cause} ${count}`);
+    .map(([cause, count]) => `${cause}: ${count}`);
   return [
     change,
     density.toFixed(2),

@@ -59,15 +59,15 @@ export function goldenCalibrationPage(results: string): Page {
     ['bench/results'],
     [
       '# Calibration of golden runs',
-      `Each stream is a simulated retriever with an hourly run for ${days} days. The check detects a drop of ${check.drop} with alpha ${check.alpha} in ${check.runs} consecutive runs, against a baseline pinned with ${reruns} runs. The index is unchanged or is rebuilt every night ([decision 12](../../decisions/0012-noise-before-a-run.md)). The file \`bench/results/golden-false-regressions.json\` contains all ${unchanged.length + dropped.length} cells.`,
+      `Each stream is a simulated retriever with an hourly golden run for ${days} days. The check monitors a drop of ${check.drop} with alpha ${check.alpha} in ${check.runs} consecutive runs, relative to a baseline pinned with ${reruns} runs. The index either does not change or is rebuilt every night ([decision 12](../../decisions/0012-noise-before-a-run.md)). The file \`bench/results/golden-false-regressions.json\` contains all ${unchanged.length + dropped.length} simulated scenarios.`,
       '## Simulated noise',
       table(
-        ['Noise', 'In a run', 'Every night'],
+        ['Noise', 'Within a run', 'Every night'],
         noiseLevels.map((level) => [level.name, ...describeLevel(level)]),
       ),
       '## False regressions',
-      `**Budget**: at most ${GOLDEN_BUDGET} false regression per check in ${days} days of hourly runs. The worst of ${usual.length} cells (${worst.noise}, ${worst.queries} queries, ${worst.measure}@10) has ${bounded(worst.falseRegressions)} false regressions. \`recalld config check\` cannot measure the noise, and therefore expects ${falseRegressions(defaultCheck, days * result.runsPerDay).toFixed(2)} ([alert tuning](../../how-to/alert-tuning.md)). The budget is ${over.length === 0 ? status(worst.falseRegressions.mean, worst.falseRegressions.high, GOLDEN_BUDGET) : `*missed* in ${over.length} cells`}.`,
-      `The table shows false nDCG regressions in ${days} days, by the number of queries:`,
+      `**Budget**: at most ${GOLDEN_BUDGET} false regression per check in ${days} days of hourly runs. The worst of ${usual.length} scenarios (${worst.noise}, ${worst.queries} queries, ${worst.measure}@10) has ${bounded(worst.falseRegressions)} false regressions. \`recalld config check\` cannot measure the noise, and therefore expects ${falseRegressions(defaultCheck, days * result.runsPerDay).toFixed(2)} ([alert tuning](../../how-to/alert-tuning.md)). The budget is ${over.length === 0 ? status(worst.falseRegressions.mean, worst.falseRegressions.high, GOLDEN_BUDGET) : `*missed* in ${over.length} scenarios`}.`,
+      `The table shows the number of false nDCG regressions in ${days} days, by the size of the golden set:`,
       table(
         ['Noise', ...sizes.map((queries) => `${queries} queries`)],
         names.map((noise) => [noise, ...sizes.map((queries) => falseText(noise, queries, 'ndcg'))]),
@@ -76,7 +76,7 @@ export function goldenCalibrationPage(results: string): Page {
       table(['Noise', 'Queries', 'Drop', 'Within runs', 'Goal', 'Detected'], goals),
       `The next table shows the share of streams with ${TYPICAL_QUERIES} queries in which an nDCG drop is detected. Detection takes at least two runs.`,
       table(
-        ['Noise', ...[0.03, 0.05].flatMap((drop) => [2, 24, 168].map((runs) => `${drop}, ${runs} runs`))],
+        ['Noise', ...[0.03, 0.05].flatMap((drop) => [2, 24, 168].map((runs) => `drop of ${drop}, ${runs} runs`))],
         names.map((noise) => [
           noise,
           ...[0.03, 0.05].flatMap((drop) => [2, 24, 168].map((runs) => detected(noise, drop, runs))),
@@ -84,11 +84,11 @@ export function goldenCalibrationPage(results: string): Page {
       ),
       '## What to conclude',
       [
-        '- Noise that all queries in a run share is the main problem, because no test of one run can distinguish it from a real drop. recalld estimates this noise from the reruns, at its upper 95 % bound.',
+        '- Noise that all queries in a run share is the main problem, because no test of one run can distinguish it from a real drop. recalld estimates this noise from the reruns and uses its upper 95 % bound.',
         '- Five reruns are too few to estimate the shared noise. Pin a baseline with ten or more runs.',
-        '- Most false regressions occur in the few streams whose reruns varied too little by chance. For such a stream, pin another baseline.',
-        '- Shared noise as large as the monitored drop hides real drops. Monitor a larger drop, or fix the noise.',
-        '- If nightly rebuilds shift all queries together, they cause false pages until recalld has measured five rebuilds. Undetected rebuilds also cause false pages.',
+        '- Most false regressions occur in the few streams whose reruns varied too little by chance. If a check reports false regressions again and again, pin another baseline.',
+        '- Shared noise as large as the monitored drop hides real drops. Monitor a larger drop, or reduce the noise.',
+        '- If nightly rebuilds shift all queries together, they cause false pages until recalld has measured five rebuilds. Rebuilds that recalld does not detect also cause false pages.',
         '- The hit rate varies about 25 % more than nDCG.',
       ].join('\n'),
       measuredBy(result.provenance),
@@ -99,21 +99,25 @@ export function goldenCalibrationPage(results: string): Page {
 /** Describes the noise within a run and between days. */
 function describeLevel({ restless, flips, shared, replicas, rebuild }: NoiseLevel): [string, string] {
   const run = [
-    restless > 0 ? `${percent(restless)} of the queries move by up to three ranks` : '',
-    flips > 0 ? `${percent(flips)} of the queries change` : '',
-    shared > 0 ? `a shift of all queries, SD ${shared} nDCG` : '',
-    replicas === 'none' ? '' : `one of three replicas answers ${replicas}; a tenth of the queries differ by replica`,
+    restless > 0 ? `for ${percent(restless)} of the queries, the relevant document moves by up to three ranks` : '',
+    flips > 0 ? `for ${percent(flips)} of the queries, the relevant document gets a random rank` : '',
+    shared > 0 ? `all queries shift together (SD ${shared} nDCG)` : '',
+    replicas === 'none'
+      ? ''
+      : `one of three replicas responds to ${replicas}; for a tenth of the queries, the replicas return different results`,
   ].filter((part) => part !== '');
   const night =
     rebuild === null
       ? []
       : [
-          rebuild.redraw > 0 ? `${percent(rebuild.redraw)} of the queries change` : '',
-          rebuild.shared > 0 ? `a shift of all queries, SD ${rebuild.shared} nDCG` : '',
-          rebuild.wanders ? 'starting from the previous night' : '',
-          rebuild.isSeen ? '' : 'not detected by recalld',
+          rebuild.redraw > 0
+            ? `for ${percent(rebuild.redraw)} of the queries, the relevant document gets a random rank`
+            : '',
+          rebuild.shared > 0 ? `all queries shift together (SD ${rebuild.shared} nDCG)` : '',
+          rebuild.wanders ? 'the changes of all nights accumulate' : '',
+          rebuild.isSeen ? '' : 'recalld does not detect the rebuild',
         ].filter((part) => part !== '');
-  return [run.length === 0 ? '-' : run.join(', '), night.length === 0 ? '-' : night.join(', ')];
+  return [run.length === 0 ? '-' : run.join('; '), night.length === 0 ? '-' : night.join('; ')];
 }
 
 function calledWithin(cell: DropCell, runs: number): number {

@@ -6,7 +6,7 @@ import type { IndexStoresResult, StoreCell } from '../../bench/index-stores.ts';
 import { code, table } from './page.ts';
 
 const HOUR_SECONDS = 3600;
-/** Share of wrong documents that must page, and the goal for paging in the first round. */
+/** Share of wrong documents that must cause a page, and the goal for the share of pages in the first round. */
 const PAGED_SHARE = 0.02;
 const MIN_PAGED = 0.95;
 
@@ -30,7 +30,7 @@ export function indexParagraphs({ documents, broken, lags, streams }: IndexCover
   const quietPages = quiet.reduce((sum, { days, share }) => sum + days * share, 0);
   return [
     '## Simulated stores',
-    `Each simulated store has ${documents} documents (or chunks), some of which are wrong. A day has 24 rounds, and the store does not list its ids. The goals are: intervals contain the truth on at least ${percent(MIN_COVERAGE)} of days; a store with ${percent(PAGED_SHARE)} wrong documents pages in the first round with a probe of 200; a correct store never pages. In the worst cell, intervals contain the truth on ${percent(least)} of days (${kept(least >= MIN_COVERAGE)}), and ${percent(first)} of stores with ${percent(PAGED_SHARE)} wrong documents paged in the first round (${kept(first >= MIN_PAGED)}). Correct stores paged on ${quietPages} of ${quietDays} days (${kept(quietPages === 0)}).`,
+    `Each simulated store has ${documents} documents (or chunks), some of which are wrong. A day has 24 rounds of probes, and the store cannot list its ids. The goals are: intervals contain the truth on at least ${percent(MIN_COVERAGE)} of days; a store with ${percent(PAGED_SHARE)} wrong documents causes a page in the first round if recalld probes 200 documents a round; a correct store never causes a page. In the worst scenario, intervals contain the truth on ${percent(least)} of days (${kept(least >= MIN_COVERAGE)}), and ${percent(first)} of stores with ${percent(PAGED_SHARE)} wrong documents caused a page in the first round (${kept(first >= MIN_PAGED)}). Correct stores caused a page on ${quietPages} of ${quietDays} days (${kept(quietPages === 0)}).`,
     table(
       [
         'Measure',
@@ -51,7 +51,7 @@ export function indexParagraphs({ documents, broken, lags, streams }: IndexCover
         cell.inDay === null ? '-' : percent(cell.inDay.share),
       ]),
     ),
-    'Every 15 minutes, recalld checks which changes of the last day have arrived. Each change takes a log-normal time with a median of one hour and a 95th percentile of five hours, unless stated otherwise. With too few changes, there is no upper bound.',
+    'Every 15 minutes, recalld checks which changes of the last day have arrived. The time until a change arrives is log-normal, with a median of one hour and a 95th percentile of five hours unless stated otherwise. With too few changes, the interval has no upper bound.',
     table(
       ['Index lag', 'Quantile', 'Days', 'Intervals contain the truth', 'Days without an upper bound'],
       lags.map(({ world, quantile, days, held, noUpper }) => [
@@ -62,9 +62,17 @@ export function indexParagraphs({ documents, broken, lags, streams }: IndexCover
         percent(noUpper),
       ]),
     ),
-    `recalld paged on ${sum((stream) => stream.quietPages)} of ${sum(({ quietDays: days }) => days)} days on which changes arrived in time. The table shows how soon recalld pages when changes stop arriving, with ${hours(streams[0]?.allowed === undefined ? null : streams[0].allowed / HOUR_SECONDS)} allowed:`,
+    `recalld paged on ${sum((stream) => stream.quietPages)} of ${sum(({ quietDays: days }) => days)} days on which changes arrived in time. The table shows how soon recalld pages when changes stop arriving, if \`late_after\` is ${hours(streams[0]?.allowed === undefined ? null : streams[0].allowed / HOUR_SECONDS)}:`,
     table(
-      ['Changes a day', 'Usual p95', 'Quiet days', 'Paged', 'Stopped', 'Paged after, median', 'in 19 of 20'],
+      [
+        'Changes a day',
+        'Usual p95',
+        'Days with changes in time',
+        'False pages',
+        'Streams that stop',
+        'Median time to the page',
+        '95th percentile',
+      ],
       streams.map((cell) => [
         `${cell.changesPerDay}`,
         `${Math.round(cell.usual / 60)} min`,
@@ -90,10 +98,10 @@ export function storeParagraphs({ documents, probe, changesPerDay, cells }: Inde
   const names = [...new Set(cells.map(({ store }) => store))];
   return [
     '## Real stores',
-    `The same simulation ran on ${names.map((name) => name.replace(', ', ' ')).join(', ')}, with ${documents} documents. Different documents are wrong every few draws. A draw is one round with a probe of ${probe}, without listing ids. All four faults are present at the same time, each with a separate share. If the intervals of a cell first contained the truth in less than 93 % of draws, the cell was simulated again and the first draws were discarded. A Redis vector set cannot store two versions of a document. The lag covers ${changesPerDay} new documents a day, some of which never arrive; the others take one hour (median) or five hours (95th percentile). Documents that never arrive count as *missing* after \`late_after\`.`,
-    `In the worst cell, intervals contain the truth in ${percent(least)} of the draws (${kept(least >= MIN_COVERAGE)}), and ${percent(first)} of stores with ${percent(PAGED_SHARE)} wrong documents paged in the first round (${kept(first >= MIN_PAGED)}). Correct stores paged in ${quietPages} of ${sum(({ draws }) => draws, quiet)} rounds or days (${kept(quietPages === 0)}). Of ${sum(({ named }) => named)} reported documents, ${sum(({ wronglyNamed }) => wronglyNamed)} were correct.`,
+    `The same simulation ran on ${names.map((name) => name.replace(', ', ' ')).join(', ')}, with ${documents} documents. Each simulation is one round in which recalld probes ${probe} documents without listing ids; every few rounds, other documents are wrong. All four kinds of faults occur at the same time, each with a separate share. If the intervals of a scenario first contained the truth in less than 93 % of the rounds, the scenario was simulated again and the first rounds were discarded. A Redis vector set cannot store two versions of a document. The index lag is measured over ${changesPerDay} new documents a day. Some of them never arrive; for the others, the median is one hour and the 95th percentile five hours. Documents that never arrive count as *missing* after \`late_after\`.`,
+    `In the worst scenario, intervals contain the truth in ${percent(least)} of the rounds (${kept(least >= MIN_COVERAGE)}), and ${percent(first)} of stores with ${percent(PAGED_SHARE)} wrong documents caused a page in the first round (${kept(first >= MIN_PAGED)}). Correct stores caused a page in ${quietPages} of ${sum(({ draws }) => draws, quiet)} rounds or days (${kept(quietPages === 0)}). Of ${sum(({ named }) => named)} documents that recalld reported as wrong, ${sum(({ wronglyNamed }) => wronglyNamed)} were correct.`,
     table(
-      ['Store', 'Measure', 'Wrong', 'Draws', 'Intervals contain the truth', 'Page in the first round'],
+      ['Store', 'Measure', 'Wrong', 'Rounds', 'Intervals contain the truth', 'Page in the first round'],
       cells.map((cell) => [
         cell.store,
         code(cell.measure),

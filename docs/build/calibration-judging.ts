@@ -40,9 +40,18 @@ function judgingParagraphs({ provenance, sessions, cells }: JudgingResult): stri
   const biases = [...new Set(cells.map(({ judge }) => judge.bias))];
   return [
     '## Intervals',
-    `The live traffic has ${sessions} sessions. A fifth is sampled, and badly answered queries are sampled more often. The judge has a bias of ${biases.slice(0, -1).join(', ')} or ${biases.at(-1)} grades and the weighted kappa shown in the row. The table shows how often the 95 % intervals contain the human score of all traffic, for the worst of the ${biases.length} biases, and the interval width relative to intervals without the judge. ${short.length === 0 ? `None of the ${cells.length} cells is below ${percent(MIN_COVERAGE)}.` : `Below ${percent(MIN_COVERAGE)}: ${short.map(inWords).join('; ')}.`} ${wide.length === 0 ? `With any judge, intervals are at most ${MAX_WIDTH} times as wide as without it.` : `Wider than ${MAX_WIDTH} times those without the judge: ${wide.map(inWords).join('; ')}.`}`,
+    `The live traffic has ${sessions} sessions. A fifth of them is sampled; queries with poor results are sampled more often. The judge has a bias of ${biases.slice(0, -1).join(', ')} or ${biases.at(-1)} grades and the weighted kappa shown in the row. The table shows how often the 95 % intervals contain the score that people would give to all traffic, for the worst of the ${biases.length} biases. The second number is the interval width relative to intervals without the judge. ${short.length === 0 ? `None of the ${cells.length} shares is below ${percent(MIN_COVERAGE)}.` : `Below ${percent(MIN_COVERAGE)}: ${short.map(inWords).join('; ')}.`} ${wide.length === 0 ? `With any judge, intervals are at most ${MAX_WIDTH} times as wide as without it.` : `Wider than ${MAX_WIDTH} times those without the judge: ${wide.map(inWords).join('; ')}.`}`,
     table(
-      ['Queries graded by people', 'by the judge', 'Kappa', 'nDCG', 'Precision', 'Hit rate', 'MRR', 'Kappa itself'],
+      [
+        'Queries graded by people',
+        'Queries graded by the judge',
+        'Kappa',
+        'nDCG',
+        'Precision',
+        'Hit rate',
+        'MRR',
+        'Estimated kappa',
+      ],
       groups.map((group) => [
         `${group[0]?.budget.people}`,
         `${group[0]?.budget.model}`,
@@ -57,7 +66,7 @@ function judgingParagraphs({ provenance, sessions, cells }: JudgingResult): stri
 const keyOfBudget = ({ budget: { people, model } }: JudgedCell): string => `${people}/${model}`;
 
 const inWords = ({ bound, judge: { bias, kappa }, budget: { people, model }, width, coverage }: JudgedCell): string =>
-  `${bound} by ${people} and ${model} queries, bias ${bias}, kappa ${kappa} (${percent(coverage.share)}${width === null ? '' : `, width ${width.toFixed(2)}`})`;
+  `${bound} with ${people} queries graded by people and ${model} by the judge, bias ${bias}, kappa ${kappa} (${percent(coverage.share)}${width === null ? '' : `, width ${width.toFixed(2)}`})`;
 
 function worstOf(group: readonly JudgedCell[], bound: JudgedCell['bound']): string {
   const own = group.filter((cell) => cell.bound === bound);
@@ -93,7 +102,7 @@ function explainedVarianceParagraphs(
     );
   const narrowest = (measure: string): number => Math.sqrt(1 - (1 - 1 / GRADED_FOR_EACH) * most(measure, 'byAny'));
   return [
-    `**Width.** The goal is at most ${WIDTH_ASKED} of the width without a judge, at a kappa of ${kappa}, if the judge grades ${GRADED_FOR_EACH} times as many queries as people do. With ${enough} queries graded by people and the worst bias, the relative width is ${measures.map((measure) => `${measure} ${widthOf(measure).toFixed(2)} (${met(widthOf(measure) <= WIDTH_ASKED)})`).join(', ')}. Another estimator would help little, because the judge's grades explain only part of the variance of the human score. The table shows this part for the judge's score and for the best use of its grades. It also shows the narrowest possible width: the square root of 1 - ${1 - 1 / GRADED_FOR_EACH} times that part, with equal probabilities.`,
+    `**Width.** The goal is an interval at most ${WIDTH_ASKED} times as wide as without a judge, if kappa is ${kappa} and the judge grades ${GRADED_FOR_EACH} times as many queries as people do. With ${enough} queries graded by people and the worst bias, the relative width is ${measures.map((measure) => `${measure} ${widthOf(measure).toFixed(2)} (${met(widthOf(measure) <= WIDTH_ASKED)})`).join(', ')}. Another estimator would help little, because the judge's grades explain only part of the variance of the human score. The table shows this part for the score that is computed from the judge's grades, and for the best possible use of these grades. It also shows the narrowest possible relative width: the square root of (1 - ${1 - 1 / GRADED_FOR_EACH} x the explained part), if all queries are sampled with equal probability.`,
     table(
       ['Measure', 'Explained by its score', 'By any use of its grades', 'Narrowest width'],
       measures.map((measure) => [
@@ -127,7 +136,7 @@ function worstDrops({ quiet, changed }: DropsResult): string {
   const pages = Math.max(...quiet.map(({ confirmed: { perYear } }) => perYear));
   const calls = Math.max(...quiet.map(({ calls: { perYear } }) => perYear));
   const decided = Math.min(confirmed, takenBack);
-  return `${percent(called)} of drops are detected (${met(called >= MIN_CALLED)}), and people decide ${percent(decided)} (${met(decided >= MIN_CALLED)}). There are ${calls.toFixed(2)} false tickets a year, of which people confirm ${pages.toFixed(2)} as false pages (${met(pages <= MAX_FALSE_PAGES)}). Of the drifting judges, ${percent(judge)} are detected within three days, and ${percent(blamed)} cause a page for a drop within ten days (${met(blamed === 0)})`;
+  return `${percent(called)} of the drops are detected (${met(called >= MIN_CALLED)}), and people decide on ${percent(decided)} (${met(decided >= MIN_CALLED)}). There are ${calls.toFixed(2)} false tickets a year, and people falsely confirm ${pages.toFixed(2)} of them, which causes pages (${met(pages <= MAX_FALSE_PAGES)}). Of the drifting judges, ${percent(judge)} are detected within three days, and ${percent(blamed)} cause a page for a drop within ten days (${met(blamed === 0)})`;
 }
 
 /** `unseen` has streams that the rule was not tuned on. */
@@ -135,10 +144,16 @@ function dropParagraphs(result: DropsResult, unseen: DropsResult): string[] {
   const { provenance, kappa, drop, model, people, quiet, changed } = result;
   return [
     '## Drops of judged live relevance',
-    `A judge with a weighted kappa of ${kappa} grades ${model} live queries a day, and ${people} of them have human judgments. After six weeks without a change, nDCG drops by ${drop}, or users phrase queries in a new way that only the judge misreads, or the judge drifts. In streams with *weekends and days*, badly answered sessions are more frequent on some days and on weekends.`,
-    `The goals are: detection within three days in at least ${percent(MIN_CALLED)} of the streams, and a decision by people within ten days in the same share; at most ${MAX_FALSE_PAGES} false page a year; no page for a drop if only the judge drifts. In the worst cells, ${worstDrops(result)}. A detected drop opens a ticket; a confirmed drop pages.`,
+    `A judge with a weighted kappa of ${kappa} grades ${model} live queries a day, and ${people} of them have human judgments. After six weeks without a change, one of three changes occurs: nDCG drops by ${drop}, users phrase queries in a new way that only the judge misreads, or the judge drifts. In streams with *weekends and days*, sessions with poor results are more frequent on some days and on weekends.`,
+    `The goals are: detection within three days in at least ${percent(MIN_CALLED)} of the streams, and a decision by people within ten days (they confirm or reject the drop) in the same share; at most ${MAX_FALSE_PAGES} false page a year; no page for a drop if only the judge drifts. In the worst scenarios, ${worstDrops(result)}. A detected drop opens a ticket; a confirmed drop pages.`,
     table(
-      ['Without a change', 'Streams of a year', 'Detections a year', 'Confirmed by people', 'Judge changes a year'],
+      [
+        'Without a change',
+        'Streams of a year',
+        'Detected drops a year',
+        'Confirmed by people, a year',
+        'Detected judge changes a year',
+      ],
       quiet.map((cell) => [
         cell.unrest === 'none' ? 'steady' : cell.unrest,
         `${cell.streams}`,
@@ -153,10 +168,10 @@ function dropParagraphs(result: DropsResult, unseen: DropsResult): string[] {
         'Variation',
         'Streams',
         'Detected in 3 days',
-        'Confirmed in 10',
-        'Withdrawn in 10',
-        'Judge detected in 3',
-        'Detected as a drop in 12',
+        'Confirmed in 10 days',
+        'Withdrawn in 10 days',
+        'Judge change detected in 3 days',
+        'Drop detected in 12 days',
       ],
       changed.map((cell) => [
         cell.change,
@@ -165,9 +180,9 @@ function dropParagraphs(result: DropsResult, unseen: DropsResult): string[] {
         ...[cell.called, cell.confirmed, cell.takenBack, cell.judge, cell.everCalled].map(shareBounded),
       ]),
     ),
-    'A stream counts twice if people first confirm a drop and later withdraw it with more grades.',
+    'A stream counts as confirmed and as withdrawn if people first confirm a drop and, after more grades, withdraw it.',
     measuredBy(provenance),
-    `The rule was tuned on these streams. It was then tested on ${unseen.quiet[0]?.streams} other streams of a year and ${unseen.changed[0]?.streams} other streams for each change. In the worst cells, ${worstDrops(unseen)}.`,
+    `The rule was tuned on these streams. It was then tested on ${unseen.quiet[0]?.streams} other streams of a year and ${unseen.changed[0]?.streams} other streams for each change. In the worst scenarios, ${worstDrops(unseen)}.`,
     measuredBy(unseen.provenance),
   ];
 }

@@ -37,34 +37,37 @@ function overviewPage(): Page {
     ['bench/results'],
     [
       '# Calibration',
-      'How often do alerts fire although nothing changed? How soon do they fire after a change? How often do confidence intervals contain the truth? To answer this, simulations run the daemon code on traffic and retrievers whose true state is known.',
+      'How often do alerts fire although nothing changed? How soon do they fire after a change? How often do confidence intervals contain the truth? To answer these questions, simulations run the daemon code on traffic and retrievers whose true state is known.',
       table(
         ['Subject', 'What was simulated'],
         [
           [
             '[Golden runs](calibration/golden-runs.md)',
-            'false regressions by retriever noise, and detection of real drops',
+            'false regressions caused by retriever noise, and detection of real drops',
           ],
           [
             '[Query density](calibration/density.md)',
-            'false pages and tickets, and delays after lost or missing content',
+            'false pages and tickets, and time to detect lost or missing content',
           ],
-          ['[Judged relevance](calibration/judging.md)', 'intervals with a biased judge, and detection of drops'],
+          [
+            '[Judged relevance](calibration/judging.md)',
+            'confidence intervals with a biased judge, and detection of drops',
+          ],
           [
             '[Shadows and variants](calibration/experiments.md)',
-            'verdicts about equal and worse candidates, however often you read the report',
+            'verdicts about equal and worse candidates if you read the report every day',
           ],
           [
             '[Index truth](calibration/index-truth.md)',
-            'intervals and pages for missing, orphaned, outdated and late documents',
+            'confidence intervals and pages for missing, orphaned, outdated and late documents',
           ],
           ['[Diagnosis](diagnosis-accuracy.md)', 'how often the named cause is right'],
           ...(faultsPages().length === 0
             ? []
-            : [['[Faults](faults.md)', 'the diagnosis on a real daemon, with faults of independent authors']]),
+            : [['[Faults](faults.md)', 'the diagnosis of a real daemon, with faults by independent authors']]),
         ],
       ),
-      'For thresholds on live measures and index recall, `recalld config check` computes the expected false pages with formulas; these are not simulated. To repeat all simulations and write these pages, run:',
+      'For thresholds on live measures and index recall, `recalld config check` computes the expected number of false pages with formulas instead of simulations. To repeat all simulations and write these pages, run:',
       '```sh\nnpm run bench:calibration\n```',
       ...boundParagraphs(coverage),
     ],
@@ -116,8 +119,8 @@ function boundParagraphs({ provenance, cells, repeated }: CoverageResult): strin
   const short = cells.filter(({ coverage }) => coverage.share < MIN_COVERAGE);
   return [
     '## How often intervals contain the truth',
-    `The table lists every value that recalld exports with a 95 % interval. For each value, the table shows how often the interval contains the truth in the worst simulated world. ${short.length === 0 ? `None of the ${cells.length} is below ${percent(MIN_COVERAGE)}.` : `Below ${percent(MIN_COVERAGE)}: ${short.map(({ bound, world }) => `${bound} of ${world}`).join('; ')}.`}${repeated.length === 0 ? '' : ` If the coverage of an interval was lower in its first simulations, all worlds of its kind were simulated again with ${TIMES_REPEATED} times as many runs. This applied to: ${repeated.join(', ')}.`} The interval for the number of live queries refers to the queries that arrived; all other intervals refer to the population of queries, users and sessions.`,
-    table(['Interval', 'Worlds', 'Contains the truth', 'Worst world'], rows),
+    `The table lists every value that recalld exports with a 95 % interval. For each value, the table shows how often the interval contains the truth in the worst of the simulated scenarios. ${short.length === 0 ? `In none of the ${cells.length} scenarios is the share below ${percent(MIN_COVERAGE)}.` : `Below ${percent(MIN_COVERAGE)}: ${short.map(({ bound, world }) => `${bound} in ${world}`).join('; ')}.`}${repeated.length === 0 ? '' : ` If the share was lower in the first simulations of an interval, all of its scenarios were simulated again with ${TIMES_REPEATED} times as many runs. This applied to: ${repeated.join(', ')}.`} The interval for the number of live queries refers to the queries that arrived; all other intervals refer to the population of queries, users and sessions.`,
+    table(['Interval', 'Scenarios', 'Contains the truth', 'Worst scenario'], rows),
     measuredBy(provenance),
   ];
 }

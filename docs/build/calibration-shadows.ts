@@ -4,7 +4,7 @@ import type { ShadowRelevanceResult } from '../../bench/shadow-relevance.ts';
 import type { ShadowResult } from '../../bench/shadow-reports.ts';
 import { table } from './page.ts';
 
-/** Goals: share of equal shadows with a verdict, and of worse shadows with a verdict by the announced day. */
+/** Goals: share of equal shadows with a verdict, and of worse shadows with a verdict by the estimated day. */
 const MAX_CALLED = 0.01;
 const MIN_IN_TIME = 0.8;
 
@@ -20,10 +20,16 @@ export function shadowParagraphs({ questions, difference, lookDays, equal, worse
   const inTime = Math.min(...worse.flatMap((cell) => cell.inTime?.share ?? []));
   return [
     '## Shadows',
-    `A shadow gets ${questions} golden queries once a day for ${lookDays} days, and its report is read every day. Most queries score the same with both retrievers and a few differ strongly; the first column is the standard deviation of the difference. Both retrievers also vary from run to run; the second column is that standard deviation.`,
-    `The goals are: at most ${percent(MAX_CALLED)} of reports on an equal shadow contain a verdict, and at least ${percent(MIN_IN_TIME)} of shadows that are ${difference} nDCG worse are detected within the number of days that the report announces. ${percent(ever)} of ${shadows} equal shadows got a verdict on any day, and ${percent(reports)} of their reports contained one (${kept(reports <= MAX_CALLED)}). Of the worse shadows with an announced number of days, ${percent(inTime)} were detected in time in the worst cell (${kept(inTime >= MIN_IN_TIME)}). If queries differ too much, the report announces the number of queries needed instead of days.`,
+    `A shadow gets ${questions} golden queries once a day for ${lookDays} days, and its report is read every day. Most queries score the same with both retrievers and a few differ strongly; the first column is the standard deviation (SD) of the difference. Both retrievers also vary from run to run; the second column is the standard deviation of this variation.`,
+    `The goals are: at most ${percent(MAX_CALLED)} of reports on an equal shadow contain a verdict, and at least ${percent(MIN_IN_TIME)} of shadows that are ${difference} nDCG worse are detected within the number of days that the report estimates. ${percent(ever)} of ${shadows} equal shadows got a verdict on any day, and ${percent(reports)} of their reports contained one (${kept(reports <= MAX_CALLED)}). For some of the worse shadows, the report estimated how many days detection takes. In the worst scenario, ${percent(inTime)} of these shadows were detected within that time (${kept(inTime >= MIN_IN_TIME)}). If the differences between queries vary too much, the report states the number of queries needed instead of days.`,
     table(
-      ['Equal: between questions', 'From run to run', 'Shadows', 'Ever a verdict', 'Share of reports'],
+      [
+        'Equal shadows: SD of the difference',
+        'SD from run to run',
+        'Shadows',
+        'Verdict on any day',
+        'Reports with a verdict',
+      ],
       equal.map((cell) => [
         `${cell.questions}`,
         `${cell.noise}`,
@@ -34,14 +40,14 @@ export function shadowParagraphs({ questions, difference, lookDays, equal, worse
     ),
     table(
       [
-        'Worse: between questions',
-        'From run to run',
+        'Worse shadows: SD of the difference',
+        'SD from run to run',
         'Shadows',
-        'Announced days',
-        'Median of days',
+        'With an estimate',
+        'Median estimate, days',
         'Detected by then',
         'Detected at all',
-        'Reported better',
+        'Reported as better',
       ],
       worse.map((cell) => [
         `${cell.questions}`,
@@ -70,24 +76,24 @@ export function relevanceParagraphs(result: ShadowRelevanceResult): string[] {
   const ever = equal.reduce((sum, cell) => sum + cell.everCalled.share * cell.shadows, 0) / shadows;
   const reports = equal.reduce((sum, cell) => sum + cell.reports * cell.shadows, 0) / shadows;
   const inTime = Math.min(...worse.flatMap((cell) => cell.inTime?.share ?? []));
-  const worldColumns = ['Queries of each', 'Spread of queries', 'Shadows'];
+  const worldColumns = ['Queries per session', 'SD of the difference', 'Shadows'];
   return [
     '## Shadows on judged live queries',
-    `This simulation uses a judge's grades of live queries. The report is read every day for ${lookDays} days, or ${worseDays} days for worse shadows. Both lists score the same for most queries and differ strongly for a few; half of this variance is between sessions. In skewed worlds, a few queries lose much and the others gain a little. Small segments and queries with negative feedback are sampled more often, with known probabilities.`,
-    `${percent(ever)} of ${shadows} equal shadows got a verdict on any day, and ${percent(reports)} of their reports contained one (${kept(reports <= MAX_CALLED)}). Of the shadows that are ${difference} nDCG worse and have an announced number of days, ${percent(inTime)} were detected in time in the worst cell (${kept(inTime >= MIN_IN_TIME)}).`,
+    `This simulation uses a judge's grades of live queries. The report is read every day for ${lookDays} days, or ${worseDays} days for worse shadows. Both result lists score the same for most queries and differ strongly for a few; half of this variance is between sessions. In *skewed* scenarios, a few queries lose much and the others gain a little. Small segments and queries with negative feedback are sampled more often, with known probabilities.`,
+    `${percent(ever)} of ${shadows} equal shadows got a verdict on any day, and ${percent(reports)} of their reports contained one (${kept(reports <= MAX_CALLED)}). For shadows that are ${difference} nDCG worse, the report usually estimates how many days detection takes. In the worst scenario, ${percent(inTime)} of those with an estimate were detected within that time (${kept(inTime >= MIN_IN_TIME)}).`,
     table(
-      ['Equal: sessions a day', ...worldColumns, 'Ever a verdict', 'Share of reports'],
+      ['Equal shadows: sessions a day', ...worldColumns, 'Verdict on any day', 'Reports with a verdict'],
       equal.map((cell) => [...worldOf(cell), bounded(cell.everCalled), percent(cell.reports)]),
     ),
     table(
       [
-        'Worse: sessions a day',
+        'Worse shadows: sessions a day',
         ...worldColumns,
-        'Announced days',
-        'Median of days',
+        'With an estimate',
+        'Median estimate, days',
         'Detected by then',
         'Detected at all',
-        'Reported better',
+        'Reported as better',
       ],
       worse.map((cell) => [
         ...worldOf(cell),

@@ -25,9 +25,9 @@ export function variantParagraphs({ lookDays, equal, worse, split }: VariantResu
   const titles = ['Sampled sessions a day', 'Sampling rate', 'Queries with a click', 'Positive feedback'];
   return [
     '## Variants',
-    `The two arms have equal shares. Sessions have one to six queries and are sampled at random or because of negative feedback. The report on feedback, clicks and grades is read every day for ${lookDays} days. The goals are: at most ${percent(MAX_CALLED)} of streams with equal arms ever get a verdict, and at most the same share of correct splits is rejected. ${percent(ever)} of ${streams} streams got a verdict on any day (${kept(ever)}), ${percent(reports)} of the reports contained one, and ${percent(splits)} of correct splits were rejected (${kept(splits)}).`,
+    `The two arms have equal shares of the traffic. Sessions have one to six queries and are sampled at random or because of negative feedback. The report on feedback, clicks and grades is read every day for ${lookDays} days. The goals are: at most ${percent(MAX_CALLED)} of streams with equal arms ever get a verdict, and at most the same share of correct traffic splits is rejected. ${percent(ever)} of ${streams} streams got a verdict on any day (${kept(ever)}), ${percent(reports)} of the reports contained one, and ${percent(splits)} of correct splits were rejected (${kept(splits)}).`,
     table(
-      [...titles, 'Streams', 'Ever a verdict', 'Share of reports', 'Split rejected'],
+      [...titles, 'Streams', 'Verdict on any day', 'Reports with a verdict', 'Split rejected'],
       equal.map((cell) => [
         ...world(cell),
         `${cell.streams}`,
@@ -36,9 +36,9 @@ export function variantParagraphs({ lookDays, equal, worse, split }: VariantResu
         bounded(cell.splitCalled),
       ]),
     ),
-    `In the next table, positive feedback and clicks of one arm drop by ${difference}, and its nDCG drops by about half as much:`,
+    `In the next table, the shares of positive feedback and of queries with a click drop by ${difference} in one arm, and its nDCG drops by about half as much:`,
     table(
-      [...titles, 'Streams', 'Regression', 'Median of days', 'Improvement'],
+      [...titles, 'Streams', 'Regression reported', 'Median days', 'Improvement reported'],
       worse.map((cell) => [
         ...world(cell),
         `${cell.streams}`,
@@ -49,7 +49,7 @@ export function variantParagraphs({ lookDays, equal, worse, split }: VariantResu
     ),
     `In the next table, one arm loses ${percent(lost)} of its sessions:`,
     table(
-      [...titles, 'Streams', 'Split rejected', 'Median of days'],
+      [...titles, 'Streams', 'Split rejected', 'Median days'],
       split.map((cell) => [...world(cell), `${cell.streams}`, bounded(cell.called), `${cell.days ?? '-'}`]),
     ),
   ];

@@ -40,7 +40,7 @@ function paragraphsOfFit({ provenance, temperature, comparisons }: FitResult): s
   const { worlds, kinds, day, sha256 } = provenance;
   const counts = Object.entries(worlds).map(([source, count]) => `${count} (${source})`);
   return [
-    `The weights were fitted with ${code('npx tsx bench/diagnosis-fit.ts')} on ${day}: evaluations ${counts.join(' and ')}, ${kinds} kinds; temperature ${temperature}; SHA-256 of the evaluations ${sha256}.`,
+    `The weights were fitted with ${code('npx tsx bench/diagnosis-fit.ts')} on ${day} to recorded evaluations of ${kinds} kinds of faults: ${counts.join(' and ')}. The temperature is ${temperature}, and the SHA-256 of the evaluations is ${sha256}.`,
     table(
       [
         'Not seen by the fit',
@@ -50,8 +50,8 @@ function paragraphsOfFit({ provenance, temperature, comparisons }: FitResult): s
         'No cause named',
         'Wrong',
         'Wrong with high confidence',
-        'High, right',
-        'Medium, right',
+        'Right with high confidence',
+        'Right with medium confidence',
         'Log loss',
       ],
       comparisons.flatMap((comparison) =>
@@ -59,7 +59,7 @@ function paragraphsOfFit({ provenance, temperature, comparisons }: FitResult): s
       ),
     ),
     table(
-      ['Not seen by the fit', 'Stated probability', 'Named', 'Right', 'Share', 'Mean stated'],
+      ['Not seen by the fit', 'Stated probability', 'Named', 'Right', 'Share right', 'Mean stated probability'],
       comparisons.flatMap(({ left: of, fitted }) =>
         of === 'cause' ? [] : fitted.stated.map((stated) => [left[of], ...statedCells(stated)]),
       ),
@@ -98,7 +98,7 @@ function paragraphsOf({ provenance, kinds, levels, stated }: DiagnosisResult): s
   return [
     `Measured by ${code(command)} on ${date} (seed ${seed}; ${machine}; Node.js ${node}; ${Math.ceil(seconds / 60)} minutes).`,
     table(
-      ['Confidence', 'Named', 'Right', 'Share', 'Mean stated probability (of two causes: the sum)'],
+      ['Confidence', 'Named', 'Right', 'Share right', 'Mean stated probability (for two causes, their sum)'],
       levels.map(({ confidence, named, right, stated }) => [
         confidence,
         `${named}`,
@@ -107,9 +107,9 @@ function paragraphsOf({ provenance, kinds, levels, stated }: DiagnosisResult): s
         named === 0 ? '-' : stated.toFixed(2),
       ]),
     ),
-    table(['Stated probability', 'Named', 'Right', 'Share', 'Mean stated'], stated.map(statedCells)),
+    table(['Stated probability', 'Named', 'Right', 'Share right', 'Mean stated probability'], stated.map(statedCells)),
     table(
-      ['Worlds', 'Drawn', 'Right', 'One of two', 'No cause named', 'Wrong'],
+      ['Worlds', 'Number', 'Right', 'Right as one of two causes', 'No cause named', 'Wrong'],
       [
         summaryRow(`${faults.length} kinds of faults`, faults),
         summaryRow(`${quiet.length} kinds of quiet streams`, quiet),
@@ -117,7 +117,7 @@ function paragraphsOf({ provenance, kinds, levels, stated }: DiagnosisResult): s
       ],
     ),
     table(
-      ['Fault', 'Cause', 'Right', 'One of two', 'No cause named', 'Wrong'],
+      ['Fault', 'Cause', 'Right', 'Right as one of two causes', 'No cause named', 'Wrong'],
       kinds.map(({ name, does, cause, draws, right, inPair, unknown, wrong, named }) => [
         `${name}: ${does}`,
         code(cause),

@@ -33,7 +33,7 @@ export function diagnosisWeightsPage(): Page {
   ]);
   const reach = namedCauses.map((cause) => {
     const { moves, through, leastFailed } = reaches[cause];
-    const least = leastFailed === undefined ? '' : `, when ${100 * leastFailed} % of the queries failed`;
+    const least = leastFailed === undefined ? '' : `, if at least ${100 * leastFailed} % of the queries failed`;
     return [code(cause), moves.map(code).join(', '), `${through.map(code).join(', ')}${least}`];
   });
   return generatedPage(
@@ -43,7 +43,7 @@ export function diagnosisWeightsPage(): Page {
       '# Diagnosis weights',
       '[Diagnosis](diagnosis.md) explains how recalld combines these weights.',
       table(['Cause', 'Means', 'What to do first', 'How to confirm it'], causes),
-      '## What each cause can bring about',
+      '## What each cause can change',
       'recalld names a cause only if the cause can explain at least half of the change that triggered an alert. The column *Through* lists the kinds of queries through which the cause changes a golden score.',
       table(['Cause', 'Can affect', 'Through'], reach),
       '## Weights',

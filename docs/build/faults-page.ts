@@ -35,7 +35,7 @@ export function faultsPages(): Page[] {
       ['bench/results/faults-*.json'],
       [
         '# Faults',
-        'This page reports how often recalld names the true cause in worlds with real texts, retrievers and stores. The faults were written without knowledge of the diagnosis. `bench/faults/README.md` in the repository explains the worlds, the scoring, and how to add a fault. The diagnosis is developed on the training split; the sealed test split runs once per version.',
+        'This page reports how often recalld names the true cause of a fault. Each fault is injected into a *world*: a daemon that monitors a service with real texts, a real retriever and a real store. The authors of the faults did not know how the diagnosis works. `bench/faults/README.md` in the repository explains the worlds, the scoring, and how to add a fault. The diagnosis is developed on the training split; the sealed test split runs once per version.',
         ...found.flatMap(({ title, result }) => sectionOf(title, result)),
       ],
     ),
@@ -49,23 +49,28 @@ function percent({ right, of }: Share): string {
 function countsText(counts: Readonly<Record<string, number>>): string {
   return Object.entries(counts)
     .toSorted((a, b) => b[1] - a[1])
-    .map(([name, count]) => `${name} ${count}`)
+    .map(([name, count]) => `${name}: ${count}`)
     .join(', ');
 }
 
 /** Returns how many worlds ran, also if the run was stopped before all of them had run. */
 function worldsText(run: number, planned = run): string {
   return run < planned
-    ? `${run} of ${planned} worlds (the run was stopped; worlds with small golden sets run first)`
+    ? `${run} of ${planned} worlds (the run was stopped early; worlds with small golden sets run first)`
     : `${run} worlds`;
 }
 
 function sectionOf(title: string, { provenance, split, planned, truth, seal, summary }: FaultsResult): string[] {
   const { quiet } = summary;
   const sealed = seal === null ? '' : ` SHA-256 of the split: ${code(seal)}.`;
-  const opened = `${quiet.pages} critical of ${quiet.incidents} incidents in ${quiet.worlds} worlds, ${quiet.days} days`;
+  const opened = `${quiet.incidents} incidents, of which ${quiet.pages} critical, in ${quiet.worlds} worlds over ${quiet.days} days`;
   const run = `${code(provenance.command)}, ${provenance.date}, ${worldsText(summary.worlds, planned)}, ${provenance.machine}, Node.js ${provenance.node}.${sealed}`;
-  if (split === 'quiet') return [`## ${title}`, run, `${opened}. The worlds have the shapes of the test split.`];
+  if (split === 'quiet')
+    return [
+      `## ${title}`,
+      run,
+      `${opened}. The worlds have the same combinations of corpora, retrievers and stores as the test split.`,
+    ];
   const rows: [string, string][] = [
     ['correct diagnoses among those with high confidence', percent(summary.byConfidence.high)],
     ['correct diagnoses among those with medium confidence', percent(summary.byConfidence.medium)],
@@ -73,14 +78,14 @@ function sectionOf(title: string, { provenance, split, planned, truth, seal, sum
     ['single faults named correctly within three golden runs', percent(summary.namedWithinThree)],
     ['single faults named correctly after the last golden run', percent(summary.namedAtEnd)],
     ['single faults with a wrong cause at high confidence', percent(summary.wrongWithHigh)],
-    ['single faults with an unknown cause after the last golden run', percent(summary.unknownAtEnd)],
+    ['single faults whose cause is reported as unknown after the last golden run', percent(summary.unknownAtEnd)],
     ['single faults without any incident', percent(summary.silent)],
-    ['golden runs until the cause was right', countsText(summary.runsToRight)],
+    ['single faults by the number of golden runs until the named cause was right', countsText(summary.runsToRight)],
     ['drops of nDCG@10 by 0.05 or more that paged within two golden runs', percent(summary.pagedWithinTwo)],
     ['document losses diagnosed correctly within two golden runs', percent(summary.lossesWithinTwo)],
     ['fault pairs with both causes named', percent(summary.pairsBothNamed)],
     ['fault pairs with at least one cause named', percent(summary.pairsOneNamed)],
-    ['quiet worlds and harmless changes', opened],
+    ['incidents in worlds without a fault or with a harmless change', opened],
     ['worlds excluded because other processes disturbed the machine', String(summary.disturbed)],
     ['worlds whose healthy history ended with an open incident', String(summary.unhealthyHistories)],
     ['messages after the repair that did not report the recovery', String(summary.messagesAfterRepair)],
@@ -90,12 +95,12 @@ function sectionOf(title: string, { provenance, split, planned, truth, seal, sum
     `## ${title}`,
     run,
     truth === 'text'
-      ? 'nDCG@10 counts a relevant document by its text, also under a new id, because new ids do not affect users.'
-      : 'nDCG@10 counts a relevant document by its id in this version, so a new id of the same text counts as a drop.',
+      ? 'nDCG@10 identifies a relevant document by its text, even if it has a new id, because new ids do not affect users.'
+      : 'In this version, nDCG@10 identifies a relevant document by its id, so a new id for the same text counts as a drop.',
     table(['What', 'Result'], rows),
     '### Calibration',
     table(
-      ['Stated probability from', 'diagnoses', 'mean stated probability', 'right'],
+      ['Stated probability, at least', 'Diagnoses', 'Mean stated probability', 'Share right'],
       summary.calibration.map(({ from, n, stated, right }) => [
         String(from),
         String(n),
@@ -105,12 +110,12 @@ function sectionOf(title: string, { provenance, split, planned, truth, seal, sum
     ),
     '### Named causes, by true cause',
     table(
-      ['True cause', 'named after the last golden run'],
+      ['True cause', 'Named after the last golden run (none: no incident)'],
       Object.entries(summary.confusion).map(([cause, said]) => [cause, countsText(said)]),
     ),
     '### By kind of fault',
     table(
-      ['Kind', 'worlds', 'with an incident', 'named correctly', 'named after the last golden run'],
+      ['Kind', 'Worlds', 'With an incident', 'Named correctly', 'Named after the last golden run (none: no incident)'],
       Object.entries(summary.byKind).map(([kind, one]) => [
         kind,
         String(one.worlds),

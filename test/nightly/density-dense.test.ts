@@ -13,7 +13,7 @@ describe('the quick simulation on dense vectors', () => {
       'synthetic, deleted topics',
     ]);
     const [dense] = scores;
-    expect(dense?.auc['nearest less half of the mean to the store']).toBeGreaterThan(
+    expect(dense?.auc['nearest minus half of the mean to the store']).toBeGreaterThan(
       dense?.auc['mean of the top 10'] ?? 1,
     );
     expect(quiet.map(({ alerts }) => alerts.page.count)).toEqual([0, 0]);
