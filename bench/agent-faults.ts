@@ -1,9 +1,10 @@
 /**
- * Whether faults of an agent are called, with the right cause, and whether anything is called when nothing is wrong:
- * `npx tsx bench/agent-faults.ts [--quick] [--scale N] [--out FILE] [--daemon]`. A simulated agent over the texts of the demo makes
- * 100 episodes an hour; its measures, the watch over changes and the diagnosis are those of the daemon. The table is in
- * docs/explanation/agent-faults.md. `--daemon` sends one short stream of each kind through the simulated daemon instead, and
- * compares its measures and its cause.
+ * Measures how often recalld detects faults of an agent and names the right cause, and how often alerts fire without a
+ * fault: `npx tsx bench/agent-faults.ts [--quick] [--scale N] [--out FILE] [--daemon]`.
+ * A simulated agent over the texts of the demo handles 100 episodes an hour. Its measures, the detection of changes and
+ * the diagnosis use the daemon's code. docs/explanation/agent-faults.md contains the table.
+ * `--daemon` instead sends one short stream of each kind through the simulated daemon, and compares its measures and
+ * its cause.
  */
 import { execFile } from 'node:child_process';
 import { parseArgs, promisify } from 'node:util';
@@ -32,18 +33,18 @@ const AGENT_CAUSES: ReadonlySet<string> = new Set(['query_rewriting', 'agent_loo
 export interface CalledFault {
   readonly name: string;
   readonly does: string;
-  /** Null if nothing is wrong. */
+  /** Null without a fault. */
   readonly cause: string | null;
   readonly streams: number;
-  /** Within a day. */
+  /** Number of streams with an alert within a day. */
   readonly called: number;
-  /** Hours from the fault to the first alert; null if none was called. */
+  /** Hours from the fault to the first alert; null if no alert fired. */
   readonly median_hours: number | null;
-  /** Of those called: the right cause alone in the first message. */
+  /** Of the streams with an alert: the right cause alone in the first message. */
   readonly right: number;
-  /** Of those called: the right cause alone two hours later. */
+  /** Of the streams with an alert: the right cause alone two hours later. */
   readonly right_later: number;
-  /** Of those called: a fault of the agent named, then or later. */
+  /** Of the streams with an alert: a cause of the agent was named, in the first message or later. */
   readonly called_the_agents: number;
 }
 
@@ -64,7 +65,7 @@ export interface AgentFaultsResult {
     readonly false_pages: number;
     readonly budget: number;
   };
-  /** Calls per episode of the same agent. */
+  /** Calls per episode of one agent, without a fault and with the better retriever. */
   readonly calls: { readonly healthy: number; readonly better: number };
   readonly faults: readonly CalledFault[];
   readonly coverage: readonly Coverage[];
@@ -100,7 +101,10 @@ function callsPerEpisode(library: Library, fault: AgentFault): number {
   return Math.round((100 * episodes.reduce((sum, { calls }) => sum + calls.length, 0)) / episodes.length) / 100;
 }
 
-/** How often the interval of an hour has the mean of a long run. Agents differ; topics do not wander. */
+/**
+ * Measures how often an hourly interval contains the value of a long simulation. Each fault has another agent; the
+ * popularity of topics is constant.
+ */
 function measureCoverage(library: Library, windows: number): Coverage[] {
   return [nothingWrong, ...faults].flatMap((fault, place) => {
     const random = randomNumbers(9_000_000 + place);
@@ -111,7 +115,7 @@ function measureCoverage(library: Library, windows: number): Coverage[] {
     const truth = new Map(measureWindow(hours.flat(), 0, windows * HOUR_MS).map((one) => [one.measure, one.value]));
     const values = hours.flatMap((episodes, hour) => measureWindow(episodes, hour * HOUR_MS, (hour + 1) * HOUR_MS));
     return [...truth].flatMap(([measure, value]) => {
-      // A share of 0 in the long run is no share to cover.
+      // A share of 0 over the whole simulation has no interval to test.
       if (value === 0) return [];
       const own = values.filter((one) => one.measure === measure);
       const covered = own.filter(({ ciLow, ciHigh }) => (ciLow ?? 0) <= value && (ciHigh ?? 0) >= value).length;

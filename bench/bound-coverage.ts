@@ -1,9 +1,7 @@
 /**
- * Measures how often the exported 95 % bounds contain the true value.
- *
- *     npx tsx bench/bound-coverage.ts [--quick] [--scale N] [--out FILE] [--resume]
- *
- * `--scale 4` makes four times as many draws; `--resume` keeps the draws in the file.
+ * Measures how often the exported 95 % intervals contain the true value.
+ * npx tsx bench/bound-coverage.ts [--quick] [--scale N] [--out FILE] [--resume]
+ * `--scale 4` simulates four times as many samples; `--resume` keeps the samples in the file.
  */
 import { pathToFileURL } from 'node:url';
 import { type ShareWithBounds, shareWithBounds } from './bounds.ts';
@@ -18,9 +16,9 @@ import { commandOf, type Provenance, provenance, readArguments, readResult, writ
 export interface CoveredCell {
   readonly bound: string;
   readonly world: string;
-  /** Number of draws that had bounds. */
+  /** Number of samples with an interval. */
   readonly draws: number;
-  /** Share of those draws whose bounds contained the true value. */
+  /** Share of these samples whose interval contained the true value. */
   readonly coverage: ShareWithBounds;
 }
 
@@ -28,22 +26,22 @@ export interface CoverageResult {
   readonly provenance: Provenance;
   readonly cells: readonly CoveredCell[];
   /**
-   * Kinds of bounds for which a world was below `MIN_COVERAGE` at first, so that all were drawn again, `TIMES_REPEATED`
-   * times as often.
+   * Kinds of intervals with a scenario below `MIN_COVERAGE` in the first simulations. All scenarios of these kinds were
+   * simulated again, with `TIMES_REPEATED` times as many samples.
    */
   readonly repeated: readonly string[];
 }
 
 const SEED = 20_261_123;
 const DRAWS = 1000;
-/** Minimum share of draws whose bounds must contain the true value, in every world. */
+/** Minimum share of samples whose interval must contain the true value, in every scenario. */
 export const MIN_COVERAGE = 0.93;
-/** With this many worlds, one falls below the minimum by chance; more draws decide. */
+/** Among so many scenarios, one falls below the minimum by chance, so more samples decide. */
 export const TIMES_REPEATED = 10;
-/** A ratio to a roughly known value would look like a miss. */
+/** A ratio to an imprecise reference value would look like a failure. */
 const ROUNDING = 1e-9;
 
-/** @param before earlier result whose first draws are kept */
+/** @param before earlier result whose first samples are kept */
 export function measureCoverage(
   quick: boolean,
   scale: number,
@@ -58,7 +56,7 @@ export function measureCoverage(
     say(`${cell.bound}, ${cell.world}: ${(100 * covered.coverage.share).toFixed(1)} % of ${covered.draws}`);
     return covered;
   };
-  // All or none, because the cells in a group share one sequence of random numbers.
+  // Keeps all cells of a group or none, because they share one sequence of random numbers.
   const firstDraws = (group: readonly Cell[], numbers: RandomNumbers): readonly CoveredCell[] => {
     const known = group.flatMap(
       ({ bound, world }) => before?.cells.find((cell) => cell.bound === bound && cell.world === world) ?? [],

@@ -1,10 +1,8 @@
 /**
- * Measures false alerts on query density over quiet months, and which changes that matter are detected, and how soon.
- *
- *     npx tsx bench/density-calibration.ts [--quick] [--scale N] [--out FILE] [--resume]
- *
- * `--scale 4` runs four times as many streams. The file is written after each world and volume; `--resume` continues
- * from it.
+ * Measures how often alerts on query density fire in quiet months, which changes they detect, and after how long.
+ * npx tsx bench/density-calibration.ts [--quick] [--scale N] [--out FILE] [--resume]
+ * `--scale 4` simulates four times as many streams. The file is written after each scenario and volume; `--resume`
+ * continues from it.
  */
 import { pathToFileURL } from 'node:url';
 import { articleWorld } from './density/article-world.ts';
@@ -25,7 +23,10 @@ import { commandOf, type Provenance, provenance, readArguments, readResult, writ
 
 export interface DensityResult {
   readonly provenance: Provenance;
-  /** How live queries were scored; missing from results made when the score was the mean of the five nearest chunks. */
+  /**
+   * How live queries were scored; missing from results of the time when the score was the mean cosine to the five
+   * nearest chunks.
+   */
   readonly score?: string;
   readonly baselineDays: number;
   readonly budget: typeof budget;

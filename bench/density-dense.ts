@@ -1,11 +1,9 @@
 /**
  * Query density on the vectors of a neural encoder: which score indicates coverage, and what monitoring detects at a
- * hundred queries an hour. For a single interim analysis, see density-looks.ts.
- *
- *     npx tsx bench/density-dense.ts [--encoder minilm] [--quick] [--scale N] [--out FILE]
- *
- * The worlds exclude other articles than the worlds on which the score was chosen. `--scale 4` makes four times as many
- * draws and streams. `--encoder minilm` takes the recorded vectors of all-MiniLM-L6-v2 in three languages.
+ * hundred queries an hour. For a single comparison, see density-looks.ts.
+ * npx tsx bench/density-dense.ts [--encoder minilm] [--quick] [--scale N] [--out FILE]
+ * The excluded articles differ from those with which the score was chosen. `--scale 4` simulates four times as many
+ * samples and streams. `--encoder minilm` uses the recorded vectors of all-MiniLM-L6-v2 in three languages.
  */
 import { pathToFileURL } from 'node:url';
 import { type ShareWithBounds, shareWithBounds } from './bounds.ts';
@@ -106,7 +104,7 @@ const quickPlan: Plan = {
   scenarios: [{ kind: 'uncovered', topic: 'article', share: 0.2 }],
 };
 
-/** Number of times that a change is simulated in each stream, with another topic each time. */
+/** Number of simulations of a change in each stream, with another topic each time. */
 const CHANGES_PER_STREAM = 3;
 
 export async function measureDense(

@@ -1,10 +1,8 @@
 /**
- * What `recalld drift` detects in one window of queries, on the vectors of a neural encoder.
- *
- *     npx tsx bench/density-looks.ts [--encoder minilm] [--quick] [--scale N] [--out FILE]
- *
- * The worlds exclude other articles than the worlds on which the rule was chosen. `--scale 4` makes four times as many
- * draws. `--encoder minilm` takes the recorded vectors of all-MiniLM-L6-v2 in three languages.
+ * Measures what `recalld drift` detects in one window of queries, on the vectors of a neural encoder.
+ * npx tsx bench/density-looks.ts [--encoder minilm] [--quick] [--scale N] [--out FILE]
+ * The excluded articles differ from those with which the rule was chosen. `--scale 4` makes four times as many
+ * comparisons. `--encoder minilm` uses the recorded vectors of all-MiniLM-L6-v2 in three languages.
  */
 import { pathToFileURL } from 'node:url';
 import { type BenchEncoder, denseWorld, encodedSettings, readEncoder } from './density/article-world.ts';

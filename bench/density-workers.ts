@@ -1,9 +1,7 @@
 /**
- * How much faster several workers measure the coverage of live queries than one worker, if the store answers after a
- * latency and is not the bottleneck.
- *
- *     npx tsx bench/density-workers.ts [--queries N] [--latency MS]
- *
+ * Compares how fast one worker and several workers measure the coverage of live queries, with a store that responds
+ * after a latency and is not the bottleneck.
+ * npx tsx bench/density-workers.ts [--queries N] [--latency MS]
  * Uses an embedded PostgreSQL in a temporary folder. Each worker has its own connections and job queue, runs jobs as a
  * process would, and enqueues the next job when there is enough work.
  */
@@ -56,7 +54,7 @@ try {
   await rm(folder, { recursive: true, force: true });
 }
 
-/** From the tick until the last query is measured. */
+/** Time from the tick until the last query is measured. */
 async function secondsOf(workers: number): Promise<number> {
   await admin.query('truncate live_queries, query_coverage, coverage_admissions');
   const now = new Date();
@@ -119,7 +117,7 @@ async function startWorker() {
   const pool = createPool({ connection: server.connection, size: 10, logger });
   const backend = { kind: 'postgres', connection: server.connection } as const;
   const queue = await openJobQueue({ backend, jobs: [measureQueryCoverageJob], logger });
-  // The job requires no more of the context than this.
+  // The job uses no other fields of the context.
   const context = {
     db: createDb(pool),
     queue,

@@ -1,11 +1,11 @@
-/** A stand-in agent: a router, a rewriter, a loop and a stop rule, with known faults. */
+/** A simulated agent with known faults: a router, a rewriter, a loop and a stop rule. */
 import type { RandomNumbers } from '../random-numbers.ts';
 import { ANSWER, DEPTH, FORMS, type Library, type RetrieverName, SOURCES } from './library.ts';
 
 export interface AgentFault {
   readonly name: string;
   readonly does: string;
-  /** Share of turns in which every rewritten query is an answer. */
+  /** Share of turns in which every rewritten query is an answer instead of a query. */
   readonly answers?: number;
   readonly isEveryCallTwice?: true;
   readonly isStoppedAfterFirst?: true;
@@ -24,14 +24,14 @@ export interface Call {
   readonly hasFailed: boolean;
 }
 
-/** How an agent works when nothing is wrong with it. */
+/** Habits of an agent without a fault. */
 export interface Habits {
   readonly maxCalls: number;
   /** Share of turns in which the router asks the right source first. */
   readonly routed: number;
-  /** Probability that the reader sees an answer that is there. */
+  /** Probability that the reader recognizes an answer in the retrieved documents. */
   readonly seen: number;
-  /** Probability that it is content with a list that has no answer. */
+  /** Probability that the reader accepts a list without an answer. */
   readonly contentAnyway: number;
   /** Probability that a call is made again although it succeeded. */
   readonly madeAgain: number;
@@ -123,7 +123,7 @@ export const faults = [
   },
 ] as const satisfies readonly (AgentFault & { readonly cause: string })[];
 
-/** More faults of the retriever, which must not be named as faults of the agent. */
+/** More faults of the retriever; the diagnosis must not name them as faults of the agent. */
 export const retrieverFaults = [
   {
     name: 'same list',

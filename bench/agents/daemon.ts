@@ -1,4 +1,7 @@
-/** The same streams through the simulated daemon: ingest, storage, measures, watch, golden runs, incident. */
+/**
+ * Sends the same streams through the simulated daemon: ingest, storage, measures, detection of changes, golden runs,
+ * incident.
+ */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -22,7 +25,7 @@ const GOLDEN = 100;
 const HEALTHY_HOURS = 16;
 const FAULT_HOURS = 4;
 const IDLE_MS = 10 * MINUTE_MS;
-/** An episode is closed some time after its last call. */
+/** recalld closes an episode some time after its last call. */
 const MEASURED_MS = 15 * MINUTE_MS;
 const START = new Date('2026-03-02T00:00:00Z');
 
@@ -31,7 +34,7 @@ export interface DaemonStream {
   readonly expected: string | null;
   /** Cause of the incident; null if no alert fired. */
   readonly cause: string | null;
-  /** Measures that were compared with the pure ones, and the largest difference. */
+  /** Number of measures compared with those of the pure simulation, and the largest difference. */
   readonly compared: number;
   readonly difference: number;
 }

@@ -1,6 +1,6 @@
 /**
- * What the simulated agent asks, over the real texts of the demo: questions, their rewritten forms, and the documents that
- * each retriever returns for each of them, ranked once.
+ * Queries of the simulated agent over the real texts of the demo: questions, their rewritten forms, and the documents
+ * that each retriever returns for each form, ranked once.
  */
 import { readDemoAnswers, readDemoDocuments, readDemoQuestions } from '../../src/demo/rag/corpus.ts';
 import { chooseDroppedIds } from '../../src/demo/rag/fault.ts';
@@ -14,9 +14,12 @@ import { dot } from '../diagnosis/corpus.ts';
 
 /** Sources that the agent chooses between, each with a third of the articles. */
 export const SOURCES = 3;
-/** Of the document list of a call. */
+/** Length of the document list of a call. */
 export const DEPTH = 5;
-/** Forms of a question: as asked, its keywords, its rarest keywords, with the article of the best document; and an answer. */
+/**
+ * Forms of a question: the original, its keywords, its rarest keywords, its keywords with the article of the best
+ * document, and an answer.
+ */
 export const FORMS = 4;
 export const ANSWER = 4;
 
@@ -26,10 +29,10 @@ export type RetrieverName = (typeof retrievers)[number];
 export interface AskedQuestion {
   readonly id: string;
   readonly article: number;
-  /** Index of the document that answers it, and the source that has the document. */
+  /** Index of the document that answers the question, and the source that contains this document. */
   readonly document: number;
   readonly source: number;
-  /** By form; the last is an answer. */
+  /** Texts by form; the last is an answer. */
   readonly texts: readonly string[];
 }
 
@@ -37,7 +40,10 @@ export interface Library {
   readonly documentIds: readonly string[];
   readonly questions: readonly AskedQuestion[];
   readonly articles: readonly (readonly number[])[];
-  /** Returns the indices of the documents for a form of a question, best first. `source` may be `SOURCES`: all of them. */
+  /**
+   * Returns the indices of the documents for a form of a question, best first. `source` may be `SOURCES`, which means
+   * all sources.
+   */
   found(retriever: RetrieverName, question: number, form: number, source: number): readonly number[];
 }
 
@@ -79,7 +85,7 @@ export async function openLibrary(): Promise<Library> {
       texts: [text, ...rewritten(text, frequency), inventedAnswer(id, text)],
     };
   });
-  /** What a model says that answers from memory: right now and then, otherwise about something else. */
+  /** Text of a model that answers from memory: sometimes right, otherwise about another subject. */
   function inventedAnswer(id: string, text: string): string {
     const words = contentWords(text);
     const scored = sentences
@@ -133,7 +139,7 @@ export async function openLibrary(): Promise<Library> {
   return library;
 }
 
-/** Keywords in their order, the rarest three of them, and keywords again, to which the article is added. */
+/** The keywords in their order, the rarest three of them, and all keywords again, to which the article is added. */
 function rewritten(text: string, frequency: (word: string) => number): string[] {
   const words = text.match(/[\p{L}\p{N}]+/gu) ?? [];
   const keywords = words.filter((word) => contentWords(word).length > 0);

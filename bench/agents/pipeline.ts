@@ -1,4 +1,4 @@
-/** The golden runs of the simulated pipeline, and what a diagnosis observes of it. */
+/** Golden runs of the simulated pipeline, and the observations that its diagnosis uses. */
 import type { GoldenQuery } from '../../src/core/model.ts';
 import { chooseDroppedIds } from '../../src/demo/rag/fault.ts';
 import type { ComparedSide } from '../../src/golden/rules/compare-golden-runs.ts';
@@ -14,7 +14,7 @@ import { type Library, SOURCES } from './library.ts';
 const GOLDEN = 100;
 const K = 10;
 const LATENCY_MS = 40;
-/** A score this far below the reference fires a check. */
+/** A check fires if the score is this far below the baseline. */
 const SLACK = 0.05;
 
 const settings = {
@@ -30,11 +30,11 @@ const settings = {
 
 export interface GoldenRunSeen {
   readonly run: ObservedRun;
-  /** Effects of the golden checks that fire. */
+  /** Effects of the firing golden checks. */
   readonly firing: readonly EffectKind[];
 }
 
-/** Runs the golden set against the retriever, with every fault of the retriever and none of the agent. */
+/** Runs the golden set against the retriever, with every retriever fault and no agent fault. */
 export function goldenRun(
   library: Library,
   fault: AgentFault,

@@ -1,4 +1,7 @@
-/** Streams of episodes over days: traffic, the measures that the daemon stores, its watch over changes, and the diagnosis. */
+/**
+ * Streams of episodes over several days: traffic, the measures that the daemon stores, the detection of changes, and
+ * the diagnosis.
+ */
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/core/time.ts';
 import type { Cause } from '../../src/incidents/diagnosis/rules/cause.ts';
 import { diagnose } from '../../src/incidents/diagnosis/rules/diagnose.ts';
@@ -21,11 +24,13 @@ import type { Library } from './library.ts';
 import { goldenRun, observationsOf } from './pipeline.ts';
 
 export const EPISODES_PER_HOUR = 100;
-/** Traffic swings by this much between night and day. */
+/** Relative amplitude of the daily traffic cycle. */
 const SWING = 0.4;
-/** A session goes on to another turn about the same article. */
+/** Probability that a session continues with another turn about the same article. */
 const GOES_ON = 0.3;
-/** How far the popularity of an article wanders (standard deviation of its logarithm), and how long it remembers. */
+/**
+ * How much the popularity of an article drifts (standard deviation of its logarithm), and how long a deviation lasts.
+ */
 const WANDER = 0.5;
 const MEMORY_HOURS = 72;
 const GOLDEN_EVERY_MS = HOUR_MS;
@@ -41,13 +46,13 @@ export interface TimedEpisode extends SampledEpisode {
   readonly calls: readonly Call[];
 }
 
-/** The hours of a stream, one after another; a fork continues from the same state with other chance. */
+/** The hours of a stream, in order. A fork continues from the same state with other random numbers. */
 export interface Traffic {
   next(fault: AgentFault): TimedEpisode[];
   fork(random: RandomNumbers): Traffic;
 }
 
-/** @param isWandering whether the popularity of articles wanders */
+/** @param isWandering whether the popularity of articles drifts */
 export function createTraffic(
   library: Library,
   habits: Habits,
@@ -97,7 +102,7 @@ export function createTraffic(
 
 const tallies = new Map<string, EpisodeTally>();
 
-/** The same calls have the same tally, so each is counted once. */
+/** Equal sequences of calls have the same tally, so each sequence is tallied once. */
 function turnTally(library: Library, question: number, fault: AgentFault, calls: readonly Call[]): EpisodeTally {
   const key = `${fault.retriever ?? ''} ${question} ${calls.map(({ form, source, hasFailed }) => `${form}${source}${hasFailed ? 'f' : ''}`).join(' ')}`;
   const known = tallies.get(key);
@@ -147,22 +152,22 @@ const observedAs = {
   rewrite_answer_ratio: 'answerLike',
 } as const satisfies Record<keyof typeof effects, keyof ObservedLive>;
 
-/** The default budget of a pipeline, which other watched series share. */
+/** The default budget of a pipeline, which its other measures also use. */
 const budget = { count: 1, periodMs: 90 * DAY_MS, series: 10 };
 const HISTORY_MS = 14 * DAY_MS;
 
 const LOOK_MS = 5 * MINUTE_MS;
 
 export interface Watch {
-  /** Evaluates the watch every five minutes; returns the effects of the measures that left their normal ranges. */
+  /** Evaluates changed measures every five minutes; returns the effects of the measures outside their normal ranges. */
   look(episodes: readonly TimedEpisode[], now: number): readonly EffectKind[];
   observed(episodes: readonly TimedEpisode[], now: number): Partial<ObservedLive>;
   copy(): Watch;
 }
 
 /**
- * The watch of the daemon. A value can only be beyond its normal range with all of its interval if it is beyond it
- * itself, so the interval is computed only then, and for the history.
+ * The daemon's detection of changes. An interval can only be entirely outside the normal range if its value is outside,
+ * so the interval is computed only then, and for the history.
  */
 export function createWatch(windowMs: number, known: readonly StoredValue[] = []): Watch {
   const stepMs = Math.max(LOOK_MS, windowMs / 12);
@@ -233,26 +238,26 @@ function quickValue(
 }
 
 export interface Called {
-  /** Hours from the fault to the first alert; null if it was not called within a day. */
+  /** Hours from the fault to the first alert; null if no alert fired within a day. */
   readonly hours: number | null;
-  /** What the first message names, and what is named two hours later. */
+  /** Causes named in the first message, and two hours later. */
   readonly first: Cause | null;
   readonly later: Cause | null;
   readonly firing: readonly EffectKind[];
 }
 
 export interface Stream {
-  /** Number of times that an alert started to fire while nothing was wrong. */
+  /** Number of alerts that started to fire without a fault. */
   readonly falsePages: number;
   readonly days: number;
-  /** By name of the fault. */
+  /** Outcomes by the name of the fault. */
   readonly called: Readonly<Record<string, Called>>;
 }
 
-/** A fault starts after this many days. */
+/** Number of healthy days before a fault starts. */
 const HEALTHY_DAYS = 15;
 
-/** Runs a healthy stream and, from the same history on, one day of each fault. */
+/** Simulates a healthy stream and then, from the same history, one day of each fault. */
 export function runStream(
   library: Library,
   faults: readonly AgentFault[],
@@ -297,7 +302,7 @@ function runFault(library: Library, fault: AgentFault, start: FaultStart, random
   const { watch, traffic, onset, windowMs, hasStore } = start;
   const healthy = goldenRun(library, nothingWrong, hasStore, random);
   const broken = goldenRun(library, fault, hasStore, random);
-  /** Golden runs start at a fixed minute of the hour; a check needs two bad runs. */
+  /** Golden runs start at a fixed minute of the hour; a check fires after two bad runs. */
   const firstRun = onset + random.uniform() * GOLDEN_EVERY_MS;
   const confirmed = firstRun + GOLDEN_EVERY_MS;
   let kept = [...start.kept];
@@ -329,5 +334,5 @@ function runFault(library: Library, fault: AgentFault, start: FaultStart, random
   return called;
 }
 
-/** When the cause is read again. */
+/** Time after the first message at which the causes are read again. */
 const LATER_HOURS = 2;

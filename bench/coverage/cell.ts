@@ -1,4 +1,4 @@
-/** One world in which a kind of bounds is held against the truth. */
+/** One scenario in which the coverage of a kind of interval is measured. */
 import type { RandomNumbers } from '../random-numbers.ts';
 
 interface Bounds {
@@ -7,17 +7,17 @@ interface Bounds {
 }
 
 export interface Cell {
-  /** What is bounded, as people read it. */
+  /** Name of the value with the interval, for people. */
   readonly bound: string;
-  /** What is particular about this world. */
+  /** Description of this scenario. */
   readonly world: string;
-  /** What the bounds should hold: a number, or what goes with the draw. */
+  /** True value; null if it differs between samples. */
   readonly truth: number | null;
-  /** Bounds of one draw, and its truth where the cell has none; null where there is too little to say anything. */
+  /** Interval of one sample, with its true value if the cell has none; null if the data is insufficient. */
   readonly draw: (random: RandomNumbers) => (Bounds & { readonly truth?: number }) | null;
 }
 
-/** A value that comes with its bounds, or a refusal. */
+/** Either a value with its interval, or the reason for no value. */
 export function boundsOf(outcome: object & { readonly kind: string }): Bounds | null {
   return 'low' in outcome && 'high' in outcome ? { low: Number(outcome.low), high: Number(outcome.high) } : null;
 }

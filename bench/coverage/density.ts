@@ -1,4 +1,4 @@
-/** Bounds of query density: live sessions ranked among those of a baseline that is a sample itself. */
+/** Intervals of query density: live sessions are ranked among the sessions of a baseline, which is itself a sample. */
 import { coverageTotals, pooledCoverage } from '../../src/density/rules/pooled-density.ts';
 import { BASELINE_MEAN_X, densityOf, queryDensity, repeatDensity } from '../../src/density/rules/query-density.ts';
 import { baselineScores, MAX_SURPRISE, surprisesOf, tiedRanks } from '../../src/density/rules/query-score.ts';
@@ -7,12 +7,15 @@ import type { Cell } from './cell.ts';
 
 const REGION = -1;
 
-/** One query a session. Scores are percentiles of all well covered traffic; a part is worse covered than nearly all. */
+/**
+ * Each session has one query. Scores are percentiles of all well-covered traffic; some queries are covered worse than
+ * nearly all others.
+ */
 function score(uncovered: number, { uniform }: RandomNumbers): number {
   return uniform() < uncovered ? 0.02 * uniform() : uniform();
 }
 
-/** Mean surprise of a percentile that is drawn evenly from 0 to `upTo`: the mean of min(-ln u, ln 100). */
+/** Mean surprise of a percentile that is uniform between 0 and `upTo`: the mean of min(-ln u, ln 100). */
 function meanSurprise(upTo: number): number {
   const least = Math.min(upTo, 0.01);
   const above = upTo > 0.01 ? [upTo - upTo * Math.log(upTo), -(0.01 - 0.01 * Math.log(0.01))] : [0, 0];
@@ -70,7 +73,7 @@ function densityCells(): Cell[] {
   );
 }
 
-/** A share of the questions lost what they found, wholly or in part. */
+/** Scenarios in which a share of the queries lost some or all of the chunks that they found. */
 function repeatCells(): Cell[] {
   const reference = baselineScores(
     Array.from({ length: 2000 }, (_, at) => (at + 0.5) / 2000),
@@ -80,7 +83,7 @@ function repeatCells(): Cell[] {
   return [0, 0.01, 0.03, 0.1, 0.3].map((lost) => ({
     bound: 'density of replayed baseline queries (BCa, t, Wilson)',
     world: `${100 * lost} % of 100 queries lost the chunks that they found`,
-    // A lost one of percentile u finds what lies at u times a uniform number.
+    // A query of percentile u that lost its chunks gets u times a uniform number.
     truth: Math.exp(-lost * (meanOfLost() - meanSurprise(1))),
     draw({ uniform }: RandomNumbers) {
       const pairs = Array.from({ length: 100 }, () => {

@@ -1,4 +1,6 @@
-/** Bounds of live measures: sessions of several queries that fail and are clicked together, of which a part is kept. */
+/**
+ * Intervals of live measures: queries of a session fail and get clicks together, and only some sessions are sampled.
+ */
 import {
   type ClickedQuery,
   clickedQueryRate,
@@ -14,9 +16,9 @@ import { boundsOf, type Cell } from './cell.ts';
 
 interface Traffic {
   readonly sessions: number;
-  /** Share of the queries that fail, in sessions that are prone to it. */
+  /** Share of failed queries in sessions with failures. */
   readonly failing: number;
-  /** Chance that a session is kept; failures always are. */
+  /** Probability that a session is sampled; failed queries are always sampled. */
   readonly rate: number;
 }
 
@@ -24,10 +26,10 @@ interface Query extends ClickedQuery {
   readonly hasFailed: boolean;
 }
 
-/** One session in five has all the failures of the traffic, and clicks half as often. */
+/** One in five sessions has all the failures, and half as many clicks. */
 const PRONE = 0.2;
 const SHOWN = 10;
-/** Chance of a click at a rank. */
+/** Probability of a click, by rank. */
 const clickChance = (rank: number): number => 0.25 / rank;
 
 interface Window {
@@ -107,7 +109,10 @@ function shareCells(random: RandomNumbers, many: number): Cell[] {
   });
 }
 
-/** Clicks over those expected by a reference of its own for each draw, in traffic like that of the reference: 1. */
+/**
+ * Clicks relative to expected clicks. The expectation comes from a separate baseline for each sample, with the same
+ * kind of traffic, so the true value is 1.
+ */
 function coecCells(): Cell[] {
   return worlds.slice(0, 3).map(({ world, ...traffic }) => ({
     bound: 'clicks over expected clicks (gamma)',
@@ -149,7 +154,7 @@ function opinionCells(): Cell[] {
   );
 }
 
-/** @param many sessions of a window that shows what its traffic is like */
+/** @param many sessions of a large window, from which the true values are computed */
 export function liveWorlds(random: RandomNumbers, many: number): readonly Cell[] {
   return [...shareCells(random, many), ...coecCells(), ...volumeCells(), ...opinionCells()];
 }

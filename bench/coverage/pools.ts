@@ -1,9 +1,12 @@
-/** Bounds of the pool gap of judged nDCG: whole sessions, drawn more often where answers were bad, most of them without a gap. */
+/**
+ * Intervals of the pool gap of judged nDCG. Whole sessions are sampled, those with poor results more often, and most
+ * have no gap.
+ */
 import { type PooledQuery, poolGap } from '../../src/judging/rules/judged-measures.ts';
 import type { RandomNumbers } from '../random-numbers.ts';
 import type { Cell } from './cell.ts';
 
-/** Gaps of a kind of session: none with this chance, else evenly up to `most`. */
+/** Distribution of the gaps in a kind of session: 0 with probability `none`, otherwise uniform up to `most`. */
 interface Gaps {
   readonly none: number;
   readonly most: number;
@@ -12,18 +15,18 @@ interface Gaps {
 interface Traffic {
   readonly world: string;
   readonly usual: Gaps;
-  /** Of one session in five, which is drawn twice as often. */
+  /** Gaps of one in five sessions, which is sampled twice as often. */
   readonly suspect: Gaps;
 }
 
 const SUSPECT = 0.2;
 const TIMES_AS_OFTEN = 2;
-/** Share of the queries that failed, which have no gap. */
+/** Share of failed queries, which have no gap. */
 const FAILING = 0.1;
-/** Chance that a query of a session has the gap of the one before it. */
+/** Probability that a query has the gap of the previous query in its session. */
 const SAME = 0.5;
 const CHANCE = 0.001;
-/** Sessions that are searched, in the mean. */
+/** Mean numbers of searched sessions. */
 const SIZES = [10, 30, 70, 300];
 
 const traffics: readonly Traffic[] = [

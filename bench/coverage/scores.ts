@@ -1,16 +1,19 @@
-/** Bounds of golden scores and of index recall: means over questions, drawn from all that might have been asked. */
+/**
+ * Intervals of golden scores and of index recall: means over the sampled queries, relative to the population of
+ * possible queries.
+ */
 import { summarize } from '../../src/math/stats/descriptive.ts';
 import type { RandomNumbers } from '../random-numbers.ts';
 import type { Cell } from './cell.ts';
 
-/** How a score is distributed over questions, and its mean. */
+/** Distribution of a score over queries, and its mean. */
 interface Scores {
   readonly name: string;
   readonly mean: number;
   one(random: RandomNumbers): number;
 }
 
-/** A share of the questions at 0, a share at 1, and the rest evenly between. */
+/** Scores of which a share is 0 and a share is 1; the others are uniform in between. */
 function mixture(name: string, none: number, all: number): Scores {
   return {
     name,
@@ -23,7 +26,7 @@ function mixture(name: string, none: number, all: number): Scores {
   };
 }
 
-/** Reciprocal rank of the first relevant document, which is at each rank with the chance of a geometric law, up to 10. */
+/** Reciprocal rank of the first relevant document, whose rank is geometrically distributed up to 10. */
 function reciprocalRanks(name: string, hit: number): Scores {
   const chances = Array.from({ length: 10 }, (_, index) => hit * (1 - hit) ** index);
   return {

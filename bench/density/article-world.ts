@@ -1,4 +1,4 @@
-/** Real questions about Wikipedia articles; some articles are left out of the store. */
+/** Real queries about Wikipedia articles; the store lacks some of the articles. */
 import { readDemoAnswers, readDemoDocuments, readDemoQuestions } from '../../src/demo/rag/corpus.ts';
 import { fitInverseDocumentFrequencies, hashedTfidfEmbedder } from '../../src/demo/rag/hashed-tfidf.ts';
 import { type Matrix, matrixOf, selectRows } from '../../src/math/vector/matrix.ts';
@@ -12,14 +12,14 @@ const LEFT_OUT = 6;
 const DIMENSIONS = 256;
 const POPULARITY_SPREAD = 0.8;
 
-/** What is asked and held, article by article. */
+/** Queries and passages by article. */
 export interface Articles {
   readonly count: number;
   readonly questions: readonly { readonly text: string; readonly article: number }[];
   readonly passages: readonly { readonly text: string; readonly article: number }[];
 }
 
-/** @param most articles at most */
+/** @param most maximum number of articles */
 export async function readArticles(most: number = Number.POSITIVE_INFINITY): Promise<Articles> {
   const [documents, questions, answers] = await Promise.all([
     readDemoDocuments(),
@@ -39,7 +39,7 @@ export async function readArticles(most: number = Number.POSITIVE_INFINITY): Pro
   };
 }
 
-/** By the demo's lexical embedder, which knows the words of what the store holds. */
+/** Uses the demo's lexical embedder, which knows only words of the stored passages. */
 export async function articleWorld(seed: number): Promise<World> {
   const random = randomNumbers(seed);
   const articles = await readArticles();
@@ -72,12 +72,12 @@ export async function articleWorld(seed: number): Promise<World> {
 export interface EncodedArticles {
   readonly name: string;
   readonly articles: Articles;
-  /** Rows in the order of the passages. */
+  /** One row per passage, in their order. */
   readonly passages: Matrix;
-  /** Questions as they were written, then (with the small encoder) each again without one of its words, three times. */
+  /** Queries as they were written, followed (for the small encoder) by three versions of each with one word removed. */
   readonly questions: Matrix;
   readonly articleOfQuestion: Int32Array;
-  /** How many of them are as they were written. */
+  /** Number of queries as they were written. */
   readonly written: number;
 }
 
@@ -100,7 +100,7 @@ export async function encodeArticles(articles: Articles): Promise<EncodedArticle
   };
 }
 
-/** Names of the corpora whose vectors by all-MiniLM-L6-v2 are recorded with the fault benchmark. */
+/** Names of the corpora for which the fault benchmark has recorded vectors of all-MiniLM-L6-v2. */
 const RECORDED = {
   'xquad-en': 'MiniLM, English',
   'xquad-es': 'MiniLM, Spanish',
@@ -136,7 +136,7 @@ export function readEncoder(name: string | null): BenchEncoder | null {
   return encoder;
 }
 
-/** Returns the articles of each setting of a bench, and whether its traffic repeats the same questions. */
+/** Returns the articles of each scenario of a benchmark, and whether its traffic repeats the same queries. */
 export async function encodedSettings(encoder: BenchEncoder, most: number) {
   if (encoder === 'minilm')
     return Object.keys(RECORDED).map((corpus) => ({
@@ -153,9 +153,10 @@ function withoutOneWord(text: string, random: RandomNumbers): string {
 }
 
 /**
- * With vectors of a neural encoder. The store lacks six articles, and at first no query is about six others.
+ * Uses the vectors of a neural encoder. The store lacks six articles, and before a change no query is about six of the
+ * articles in the store.
  *
- * @param repeats people ask what was written, again and again; otherwise hardly ever twice in the same words
+ * @param repeats true if users repeat the written queries unchanged; otherwise, two users rarely use the same words
  */
 export function denseWorld(encoded: EncodedArticles, seed: number, repeats: boolean, leftOut = LEFT_OUT): World {
   const { name, articles, passages, questions, articleOfQuestion, written } = encoded;

@@ -1,4 +1,4 @@
-/** What the streams of one world and volume come to. */
+/** Summarizes the streams of one scenario and volume. */
 
 import type { AlertLevel } from '../../src/density/rules/alert.ts';
 import { mean } from '../../src/math/stats/descriptive.ts';
@@ -13,13 +13,13 @@ export interface QuietCell {
   readonly days: number;
   readonly sessionsPerHour: number;
   readonly overdispersion: number;
-  /** All of them false. */
+  /** Alerts without a change; all of them are false. */
   readonly alerts: Readonly<Record<AlertLevel, RateWithBounds>>;
 }
 
 export interface LevelDelays {
   readonly found: ShareWithBounds;
-  /** Over all streams; null when too few were found. */
+  /** Medians over all streams; null if fewer than half of the streams had an alert. */
   readonly medianHours: number | null;
   readonly p90Hours: number | null;
   readonly medianQueries: number | null;
@@ -31,14 +31,14 @@ export interface ChangeCell {
   readonly change: string;
   readonly streams: number;
   readonly days: number;
-  /** Of all traffic after the change, geometric mean over the streams. */
+  /** Density of all traffic after the change, as the geometric mean over the streams. */
   readonly density: number;
   readonly levels: Readonly<Record<AlertLevel, LevelDelays>>;
-  /** How many of the alarms were read as which cause. */
+  /** Number of alerts by the cause that they named. */
   readonly causes: Readonly<Record<string, number>>;
-  /** Alarms with a named cluster of questions, most of which ask for what is missing. */
+  /** Alerts that named a cluster of queries, most of which ask for the missing content. */
   readonly namedTopic: number;
-  /** Streams in which the canary saw another model in the first hour. */
+  /** Streams in which the canary detected another model in the first hour. */
   readonly canary: number;
 }
 
@@ -65,7 +65,7 @@ export function changeCell(
 ): ChangeCell {
   const causes: Record<string, number> = {};
   for (const { reading, canaryHours } of results) {
-    // The canary takes precedence over every alarm.
+    // A changed canary takes precedence over every other cause of the alert.
     const cause = canaryHours === null ? readingName(reading) : 'other model';
     if (cause !== null) causes[cause] = (causes[cause] ?? 0) + 1;
   }

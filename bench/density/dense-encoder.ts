@@ -1,6 +1,6 @@
 /**
- * A neural sentence encoder that runs without a network: Universal Sentence Encoder lite, 512 dimensions. A text is
- * encoded once; its vector is kept by the hash of model and text, beside the installed packages and outside of git.
+ * A neural sentence encoder that runs without a network: Universal Sentence Encoder lite, 512 dimensions. Each text is
+ * encoded once. Its vector is cached by the hash of model and text, next to the installed packages and outside of git.
  */
 import { createHash } from 'node:crypto';
 import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
@@ -27,7 +27,7 @@ export async function encode(texts: readonly string[]): Promise<Matrix> {
       if (key === undefined || known.has(nameOf(key))) continue;
       const vector = Float32Array.from(await model.embed(text));
       known.set(nameOf(key), vector);
-      // As a whole and at once, so that a run that is stopped leaves whole entries.
+      // Writes the file atomically, so that a killed run leaves only complete entries.
       appendFileSync(cacheFile, Buffer.concat([key, Buffer.from(vector.buffer)]));
     }
   }

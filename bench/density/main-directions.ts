@@ -1,14 +1,15 @@
-/** The directions in which vectors are longest, so that they can be cut to few dimensions. */
+/** The principal directions of vectors, used to reduce vectors to a few dimensions. */
 import { dotProduct, lengthOf, type Matrix } from '../../src/math/vector/matrix.ts';
 import { randomNumbers } from '../random-numbers.ts';
 
-/** Rounds until the directions stand; more change no byte that matters. */
+/** Number of iterations until the directions converge; further changes are below the precision of a byte. */
 const ROUNDS = 40;
 const SEED = 1;
 
 /**
- * The orthonormal directions in which the rows are longest, by orthogonal iteration on the Gram matrix (Golub and Van
- * Loan, "Matrix Computations", section 8.2). Not of the differences from the mean: cosines are to stay as they are.
+ * Returns the orthonormal directions in which the rows have the largest norm, by orthogonal iteration on the Gram
+ * matrix (Golub and Van Loan, "Matrix Computations", section 8.2). Does not subtract the mean, because cosines must not
+ * change.
  */
 export function mainDirections({ rows, columns, data }: Matrix, count: number): Float64Array[] {
   const gram = Array.from({ length: columns }, () => new Float64Array(columns));
@@ -29,7 +30,7 @@ export function mainDirections({ rows, columns, data }: Matrix, count: number): 
   return directions;
 }
 
-/** Gram and Schmidt, each direction against those before it. */
+/** Gram-Schmidt orthogonalization of each direction to the previous directions. */
 function orthonormal(vectors: readonly Float64Array[]): Float64Array[] {
   const done: Float64Array[] = [];
   for (const vector of vectors) {

@@ -1,4 +1,4 @@
-/** The daemon's density alarm over a stream: baseline, windows, both levels of the alarm. */
+/** The daemon's density alerts over a stream: baseline, windows, and both alert levels. */
 
 import {
   type AlertEvent,
@@ -21,15 +21,15 @@ const HOUR_MS = 3_600_000;
 const YEAR_MS = 365 * 24 * HOUR_MS;
 /** A Monday at midnight, UTC. */
 const START_MS = Date.UTC(2024, 0, 1);
-/** As far back as the size of an alarm is measured. */
+/** Number of windows over which the size of a drop is measured. */
 export const POOL_HOURS = 7 * 24;
 export const BASELINE_HOURS = 14 * 24;
-/** One false page is accepted in a year of hourly windows. */
+/** Accepts one false page in a year of hourly windows. */
 export const budget = { count: 1, periodMs: YEAR_MS } as const;
 
-/** A query of the stream after it was measured. */
+/** A measured query of the stream. */
 export type LiveQuery = WindowMeasurement['queries'][number] & {
-  /** Its question in the world. */
+  /** Index of its query in the scenario. */
   readonly question: number;
 };
 
@@ -38,17 +38,17 @@ export interface MonitoredHour {
   readonly queries: readonly LiveQuery[];
   readonly sessions: number;
   readonly density: number | null;
-  /** Share of the sessions. */
+  /** Share of uncovered sessions. */
   readonly uncovered: number;
   readonly events: Readonly<Record<AlertLevel, AlertEvent | null>>;
 }
 
 export interface Monitor {
-  /** Closes the next hour. @param vectors and scores of all questions as the live embedder and store give them now */
+  /** Closes the next hour. @param vectors and scores of all queries from the current live embedder and store */
   close(asked: readonly Asked[], vectors: Matrix, scores: Scores): MonitoredHour;
 }
 
-/** The first 14 days as baseline. @param hours what was asked in each of them */
+/** Builds the baseline from the first 14 days. @param hours queries of each hour */
 export function baselineOf(hours: readonly (readonly Asked[])[], vectors: Matrix, scores: Scores): Baseline {
   const queries = hours.flatMap((asked, hour) => scored(asked, hour, scores, ({ question }) => question));
   const period = { from: new Date(START_MS), until: new Date(START_MS + hours.length * HOUR_MS) };

@@ -1,4 +1,4 @@
-/** One look at a window of questions, as `recalld drift` takes it. */
+/** One comparison of a window of queries with a baseline, as in `recalld drift`. */
 import { compareCoverage } from '../../src/density/offline-drift.ts';
 import { mean } from '../../src/math/stats/descriptive.ts';
 import { selectRows } from '../../src/math/vector/matrix.ts';
@@ -13,9 +13,9 @@ export interface LookCell {
   readonly current: number;
   readonly alpha: number;
   readonly draws: number;
-  /** Geometric mean. */
+  /** Geometric mean of the density. */
   readonly density: number;
-  /** In which the current questions were called worse covered. */
+  /** Share of the comparisons that reported worse coverage of the current queries. */
   readonly called: ShareWithBounds;
 }
 
@@ -38,7 +38,7 @@ const names: Readonly<Record<LookChange['kind'], string>> = {
   'topic mix': 'other mix of covered topics, factors of exp(z)',
 };
 
-/** @param worlds one for each draw */
+/** @param worlds one for each comparison */
 export async function lookCell(
   worlds: Iterable<World>,
   change: LookChange,
@@ -97,7 +97,7 @@ function topicOf({ uncovered, unasked }: World, kind: 'uncovered' | 'new and hel
   return topics[random.below(topics.length)] ?? -1;
 }
 
-/** Draws a topic by its share, and then one of its questions, each as likely as another. */
+/** Samples a topic by its share of the traffic, and then one of its queries with equal probability. */
 function drawnFrom({ topics }: World, random: RandomNumbers) {
   const questions = new Map<number, number[]>();
   for (const [question, topic] of topics.entries()) questions.set(topic, [...(questions.get(topic) ?? []), question]);

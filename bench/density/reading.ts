@@ -1,4 +1,4 @@
-/** What the daemon can say of an alarm: which topic, and why. */
+/** What the daemon reports about a density alert: the topic and the cause. */
 
 import { type Baseline, isInTail } from '../../src/density/rules/baseline.ts';
 import { type CauseReading, familiarity, novelBelow, noveltyOf, readCause } from '../../src/density/rules/cause.ts';
@@ -10,31 +10,31 @@ import { type RandomNumbers, randomNumbers } from '../random-numbers.ts';
 import type { MonitoredHour } from './monitor.ts';
 import { type Scores, shuffled, type World } from './world.ts';
 
-/** What is kept from the baseline to read an alarm by. */
+/** Data of the baseline that is used to explain an alert. */
 export interface Memory {
   readonly baseline: Baseline;
   readonly world: World;
-  /** Baseline questions by which new ones are told from known ones. */
+  /** Baseline queries used to distinguish known from new queries. */
   readonly known: Matrix;
-  /** Familiarity below which a question is novel. */
+  /** A query with a familiarity below this value is new. */
   readonly novelBelow: number;
-  /** Questions of the golden set, and their scores before. */
+  /** Golden queries, and their scores before the change. */
   readonly golden: Int32Array;
   readonly goldenScores: Float64Array;
 }
 
 export interface Reading extends CauseReading {
-  /** Share of the members of the largest cluster that ask for what is missing; null without a cluster. */
+  /** Share of queries about missing content in the largest cluster; null without a cluster. */
   readonly purity: number | null;
 }
 
-/** As many as the daemon keeps of a baseline, and looks at in an alarm. */
+/** The daemon stores this many baseline queries, and examines this many queries in an alert. */
 const KNOWN = 1_000;
 const LIVE = 1_000;
 const GOLDEN = 300;
 const SIGNIFICANCE = 0.01;
 
-/** @param asked questions of the baseline, in the order of time */
+/** @param asked queries of the baseline, oldest first */
 export function memoryOf(
   baseline: Baseline,
   world: World,
@@ -58,8 +58,8 @@ export function memoryOf(
 }
 
 /**
- * Reads an alarm from the hours that its size was measured over, as the daemon does. The golden questions fell when a
- * sign test says so at 0.01.
+ * Explains an alert from the hours over which its size was measured, as the daemon does. Golden scores count as dropped
+ * if a sign test is significant at 0.01.
  *
  * @param missing topics that the store lacks
  */
@@ -85,7 +85,7 @@ export function readAlert(
     densityDropped: true,
     trafficChanged: noveltyOf(familiarity(rows, known), memory.novelBelow, excess).explains,
     goldenDropped: searchCanary(goldenSearches(memory, scores), 1).signTestP < SIGNIFICANCE,
-    // The scenes have scores, not chunks, so that none can be looked for.
+    // The simulated scenarios have scores but no chunks, so no chunk can be searched for.
     chunksMissing: null,
     canary: null,
   });
@@ -100,7 +100,7 @@ function oneOfEachSession(hours: readonly MonitoredHour[]): number[] {
   ]);
 }
 
-/** Questions of the uncovered topic with the largest excess. */
+/** Queries of the uncovered topic with the largest excess surprise. */
 function largestCluster({ baseline, world }: Memory, hours: readonly MonitoredHour[], sessions: number): number[] {
   const tail = hours.flatMap(({ queries }, hour) =>
     queries

@@ -1,4 +1,4 @@
-/** How well candidates for the score of a query tell covered questions from those whose content is missing. */
+/** Measures how well candidate scores of a query separate covered queries from queries whose content is missing. */
 import { mannWhitney } from '../../src/density/rules/two-sample-statistics.ts';
 import { mean } from '../../src/math/stats/descriptive.ts';
 import { dotProduct, lengthOf, type Matrix, meanDirection, rowOf, selectRows } from '../../src/math/vector/matrix.ts';
@@ -9,11 +9,14 @@ import { shuffled, type World } from './world.ts';
 export interface ScoreCell {
   readonly world: string;
   readonly chunks: number;
-  /** P(covered > missing) + half of P(equal), mean over the worlds, by candidate. */
+  /** P(covered > missing) + P(equal) / 2, averaged over the simulated stores, by candidate. */
   readonly auc: Readonly<Record<string, number>>;
 }
 
-/** @param similarities to the nearest chunks, best first @param toMean mean cosine to all chunks */
+/**
+ * @param similarities to the nearest chunks, best first
+ * @param toMean mean cosine to all chunks
+ */
 type Candidate = (similarities: Float64Array, toMean: number) => number;
 
 const DEEPEST = 50;
@@ -31,21 +34,21 @@ const candidates: Readonly<Record<string, Candidate>> = {
   'nearest minus ranks 20 to 50': (s) => ranks(s, 1, 1) - ranks(s, 20, 50),
 };
 
-/** A store, and questions of which it lacks the content of some. */
+/** A store, and queries, some of which ask for content that the store lacks. */
 interface ScoredCase {
   readonly store: Matrix;
   readonly questions: Matrix;
   readonly isMissing: (row: number) => boolean;
 }
 
-/** The topics of the world of this kind against those that are asked. */
+/** Compares the uncovered topics of this kind with the topics of the traffic. */
 export function uncoveredCase({ vectors, topics, asked, uncovered, store }: World, kind: string): ScoredCase {
   const missing = new Set(uncovered.filter((one) => one.kind === kind).map(({ topic }) => topic));
   const taken = new Set([...missing, ...asked.map(({ topic }) => topic)]);
   return caseOf(vectors, topics, taken, missing, store);
 }
 
-/** A fifteenth of the topics that are held is deleted. */
+/** One fifteenth of the stored topics is deleted. */
 export function deletedCase({ vectors, topics, asked, store, chunkTopics }: World, seed: number): ScoredCase {
   const held = [...new Set(chunkTopics)];
   const gone = new Set(

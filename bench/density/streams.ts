@@ -1,4 +1,4 @@
-/** One monitored pipeline: its baseline, 90 days in which nothing happens, and the same pipeline with a change. */
+/** One monitored pipeline: its baseline, 90 days without a change, and the same pipeline with a change. */
 
 import type { AlertLevel } from '../../src/density/rules/alert.ts';
 import { embeddingCanary } from '../../src/density/rules/measurement-change.ts';
@@ -16,11 +16,11 @@ export type Scenario =
   | { readonly kind: 'topic mix'; readonly spread: number }
   | { readonly kind: 'other model' };
 
-/** A world whose questions were measured once, as it is and after each change of its store or model. */
+/** A scenario whose queries were measured once, without a change and after each change of the store or model. */
 export interface MeasuredWorld {
   readonly world: World;
   readonly scores: Scores;
-  /** Of the chunks, as it was frozen with the baseline. */
+  /** Mean of the chunks, as it was stored with the baseline. */
   readonly storeMean: Float64Array;
   readonly changed: Map<string, Pick<Change, 'vectors' | 'scores' | 'missing'>>;
 }
@@ -32,13 +32,13 @@ export interface QuietResult {
 }
 
 export interface ChangeResult {
-  /** Hours from the change to the alarm, and queries; null when none came in time. */
+  /** Hours and queries from the change to the alert; null if no alert fired in time. */
   readonly delays: Readonly<Record<AlertLevel, { readonly hours: number; readonly queries: number } | null>>;
-  /** Of all traffic, from the change to the alarm of either level, or to the end. */
+  /** Density of all traffic, from the change to the first alert of either level, or to the end. */
   readonly density: number;
-  /** Read at the first alarm. */
+  /** The explanation of the first alert. */
   readonly reading: Reading | null;
-  /** The hour in which the canary named another model; null when it did not. */
+  /** Hour in which the canary detected another model; null if it did not. */
   readonly canaryHours: number | null;
 }
 
@@ -52,7 +52,7 @@ export interface Pipeline {
 
 const DAY = 24;
 const CANARY_QUESTIONS = 20;
-/** Hours of traffic before the change, in which the alarm is on already; the weekday of the change differs. */
+/** Minimum hours of monitored traffic before the change, whose weekday differs between streams. */
 const LEAD_HOURS = 24;
 
 export function measureWorld(world: World): MeasuredWorld {
@@ -60,7 +60,7 @@ export function measureWorld(world: World): MeasuredWorld {
   return { world, scores: scoresOn(world.store, world.vectors, storeMean), storeMean, changed: new Map() };
 }
 
-/** Two weeks of traffic and the baseline of it. */
+/** Simulates two weeks of traffic and builds the baseline from it. */
 export function startPipeline(measured: MeasuredWorld, volume: number, seed: number, unrest?: Unrest): Pipeline {
   const { world, scores } = measured;
   const live = trafficOf({ measured, volume, seed, unrest }, 0);
@@ -70,7 +70,7 @@ export function startPipeline(measured: MeasuredWorld, volume: number, seed: num
   return { memory: memoryOf(baseline, world, asked, scores, seed), measured, volume, seed, unrest };
 }
 
-/** Nothing happens but seasons, bots, news and the slow wander of topics. */
+/** Simulates traffic without a change: only seasons, bots, news and slow drift of topic popularity. */
 export function watchQuiet(pipeline: Pipeline, days: number): QuietResult {
   const { memory, measured } = pipeline;
   const live = trafficOf(pipeline, 1);
@@ -85,7 +85,7 @@ export function watchQuiet(pipeline: Pipeline, days: number): QuietResult {
   return { alerts, sessionsPerHour: sessions / (days * DAY), overdispersion: memory.baseline.global.phi };
 }
 
-/** A change after a day or more, watched for so many days. */
+/** Simulates a change after a day or more, and the days after it. */
 export function watchChange(pipeline: Pipeline, scenario: Scenario, number: number, days: number): ChangeResult {
   const { memory, measured, seed } = pipeline;
   const live = trafficOf(pipeline, 2 + number);
@@ -114,7 +114,7 @@ export function watchChange(pipeline: Pipeline, scenario: Scenario, number: numb
       const event = closed.events[level];
       if (delays[level] !== null || event?.kind !== 'raised') continue;
       delays[level] = { hours: hour - onset + 1, queries };
-      // Also of the hours before the change, when the evidence began to grow in them.
+      // Includes the hours before the change, because the e-value started to accumulate in them.
       const measured = recent.filter(({ startMs }) => startMs >= event.size.startMs);
       reading ??= readAlert(memory, measured, vectors, scores, change.missing, randomNumbers(seed + number));
     }
@@ -179,7 +179,7 @@ function changeOf({ measured, seed }: Pipeline, scenario: Scenario, number: numb
   }
 }
 
-/** Different losses of content that the streams of a world share, because each takes seconds to measure. */
+/** Lost content of a scenario; its streams share these alternatives, because each takes seconds to measure. */
 const VARIANTS = 3;
 
 function once<Value>(known: Map<string, Value>, key: string, make: () => Value): Value {
@@ -188,7 +188,7 @@ function once<Value>(known: Map<string, Value>, key: string, make: () => Value):
   return value;
 }
 
-/** Topics drawn at random until they have the share of traffic, or as near to it as whole topics come. */
+/** Returns random topics whose total share of the traffic is as close as possible to `share`. */
 function topicsWorth({ asked, chunkTopics }: World, share: number, random: RandomNumbers): Set<number> {
   const held = new Set(chunkTopics);
   const chosen = new Set<number>();
@@ -203,7 +203,7 @@ function topicsWorth({ asked, chunkTopics }: World, share: number, random: Rando
   return chosen;
 }
 
-/** The canary of the embedder runs every hour and sees another model in the first. */
+/** The embedding canary runs every hour, so it detects another model in the first hour. */
 function canaryNames({ golden }: Memory, before: Matrix, after: Matrix): boolean {
   if (before === after) return false;
   const pairs = Array.from(golden.slice(0, CANARY_QUESTIONS), (question) => ({

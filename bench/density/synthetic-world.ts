@@ -1,4 +1,4 @@
-/** A store of topics in groups, and questions that lie beside their chunks, as questions do. */
+/** A store with topics in groups, and queries at some distance from their chunks, as in real traffic. */
 import { matrixOf } from '../../src/math/vector/matrix.ts';
 import { type RandomNumbers, randomNumbers } from '../random-numbers.ts';
 import type { World } from './world.ts';
@@ -11,16 +11,19 @@ export interface SyntheticSize {
 }
 
 const COLUMNS = 64;
-/** What all vectors have in common: a cosine of about 0.4 between any two topics, as dense embedders give. */
+/** Common component of all vectors: a cosine of about 0.4 between any two topics, as with dense embedders. */
 const COMMON_WEIGHT = 0.65;
 const GROUP_WEIGHT = 0.6;
 const CHUNK_SPREAD = 0.45;
 const QUESTION_SPREAD = 0.9;
-/** How far questions lie off their topic in a direction of their own: queries are not worded like documents. */
+/**
+ * How far the queries of a topic are offset from it in one direction, because queries are worded differently from
+ * documents.
+ */
 const QUESTION_OFFSET = 0.45;
 const EASIEST = 0.75;
 const HARDEST = 1.25;
-/** Share of greetings and the like, which no store covers. */
+/** Share of greetings and similar queries, which no store covers. */
 const CHIT_CHAT = 0.03;
 const POPULARITY_SPREAD = 0.8;
 
@@ -35,11 +38,11 @@ export function syntheticWorld(
   const topicIn = (group: number): number[] =>
     added(added(common, COMMON_WEIGHT, groupCentres[group] ?? [], GROUP_WEIGHT), 1, direction(random), ownWeight);
   const held = Array.from({ length: groups * topicsPerGroup }, (_, i) => Math.floor(i / topicsPerGroup));
-  // One in a group that the store contains, one in a group of its own; then the chit-chat.
+  // One topic in a group that the store contains, one in a separate group, and the greetings.
   const centres = [...held.map(topicIn), topicIn(0), topicIn(groups), direction(random)];
   const [near, far, chitChat] = [held.length, held.length + 1, held.length + 2];
   const offset = direction(random);
-  // Uncovered topics are of middling difficulty: what sets them apart is the store.
+  // Uncovered topics are of medium difficulty: they differ from covered topics only because the store lacks them.
   const difficulty = held.map(() => EASIEST + (HARDEST - EASIEST) * random.uniform());
   const around = (centre: readonly number[], spread: number): number[] => added(centre, 1, direction(random), spread);
   const popularity = held.map(() => Math.exp(POPULARITY_SPREAD * random.normal()));

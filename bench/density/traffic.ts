@@ -1,30 +1,33 @@
-/** Live traffic of one window: seasons, sessions, bots, and topics whose popularity wanders. */
+/** Live traffic of one window: seasons, sessions, bots, and topics whose popularity drifts. */
 import type { RandomNumbers } from '../random-numbers.ts';
 import type { Scores, World } from './world.ts';
 
 export interface Asked {
-  /** Question of the world. */
+  /** Index of the query in the scenario. */
   readonly question: number;
-  /** Null for a client that does not name its session. */
+  /** Null if the client sends no session id. */
   readonly session: string | null;
 }
 
-/** What differs from the baseline's traffic. */
+/** Differences from the traffic of the baseline. */
 export interface TrafficChange {
-  /** Topic that takes `share` of the sessions. */
+  /** Topic with `share` of the sessions. */
   readonly added: { readonly topic: number; readonly share: number } | null;
-  /** By position in the asked topics: factors of their popularity. */
+  /** Popularity factors, by position in the topics of the traffic. */
   readonly factors: Float64Array | null;
 }
 
 export interface Traffic {
-  /** Queries of the hour that begins so many hours after the start, a Monday at midnight. Hours must not go back. */
+  /**
+   * Returns the queries of the hour that begins `hour` hours after the start, a Monday at midnight. Hours must not
+   * decrease.
+   */
   hour(hour: number, change: TrafficChange): Asked[];
 }
 
-/** How much the popularity of topics changes by itself. */
+/** How much the popularity of topics changes without an intervention. */
 export interface Unrest {
-  /** Standard deviation of its logarithm, which wanders over two weeks (Ornstein and Uhlenbeck). */
+  /** Standard deviation of its logarithm, which drifts over two weeks (Ornstein-Uhlenbeck process). */
   readonly spread: number;
   /** How long a topic stays in the news. */
   readonly newsDays: number;
@@ -36,25 +39,26 @@ export const noChange: TrafficChange = { added: null, factors: null };
 
 const QUERIES_PER_SESSION = 3;
 const STAYS_ON_TOPIC = 0.8;
-/** How alike the difficulty of one person's questions is. */
+/** Correlation of the difficulty of one user's queries. */
 const SAME_PERSON = 0.3;
 const WEEKEND_VOLUME = 0.45;
 const NIGHT_VOLUME = 0.25;
-/** Topics come and go by the hour of the day and at weekends, and wander over weeks. */
+/** Popularity of topics depends on the hour and on weekends, and drifts over weeks. */
 const HOUR_SWING = 0.6;
 const WEEKEND_SWING = 0.4;
 const WANDER_DAYS = 14;
-/** A topic comes into the news this often, and is asked for so much more. */
+/** How often a topic is in the news, and by which factor its queries then increase. */
 const NEWS_PER_DAY = 0.1;
 const NEWS_FACTOR = 4;
-/** One client that repeats one question, a tenth of the traffic of an hour. */
+/** One client repeats one query, with a tenth of the traffic of an hour. */
 const BOTS_PER_HOUR = 0.02;
 const BOT_SHARE = 0.1;
 
 /**
- * @param scores by which the questions of a topic are ranked from hard to easy
- * @param volume mean queries per hour over a week
- * @param people who asks what; `path`: how popularity wanders, the same for all streams of a pipeline
+ * @param scores by which the queries of a topic are ranked from hard to easy
+ * @param volume mean number of queries per hour over a week
+ * @param people random numbers of the users; `path`: random numbers of the popularity drift, which all streams of a
+ * pipeline share
  */
 export function traffic(
   world: World,
@@ -126,7 +130,7 @@ export function traffic(
   };
 }
 
-/** Traffic of an hour over that of the mean hour of a week. */
+/** Traffic of an hour relative to the mean hour of the week. */
 function seasonOf(hour: number): number {
   const isWeekend = Math.floor(hour / 24) % 7 >= 5;
   return ((isWeekend ? WEEKEND_VOLUME : 1) * dayCurve(hour % 24)) / MEAN_SEASON;
@@ -140,7 +144,7 @@ const MEAN_SEASON =
   ((5 + 2 * WEEKEND_VOLUME) / 7) *
   (Array.from({ length: 24 }, (_, hour) => dayCurve(hour)).reduce((a, b) => a + b) / 24);
 
-/** Questions of each topic, hard ones first. */
+/** Queries of each topic, hard ones first. */
 function rankedByTopic({ topics }: World, scores: Scores): Map<number, number[]> {
   const ranked = new Map<number, number[]>();
   for (const [question, topic] of topics.entries()) {
@@ -163,7 +167,7 @@ function drawTopic(world: World, cumulative: Float64Array, random: RandomNumbers
   return world.asked[Math.max(0, place)]?.topic ?? 0;
 }
 
-/** The normal distribution function, by the logistic curve that is within 0.01 of it: ranks need no more. */
+/** The normal distribution function, approximated within 0.01 by a logistic curve. Ranks need no higher precision. */
 function normalShare(z: number): number {
   return 1 / (1 + Math.exp(-1.702 * z));
 }

@@ -1,36 +1,39 @@
-/** What people can ask and what the store answers: the common face of the synthetic and the real world. */
+/** Queries and store of a scenario: the common interface of the synthetic and the real scenarios. */
 
 import { coverageScores } from '../../src/density/rules/query-score.ts';
 import { type Matrix, rowOf } from '../../src/math/vector/matrix.ts';
 import { nearestNeighbours } from '../../src/math/vector/nearest-neighbours.ts';
 import type { RandomNumbers } from '../random-numbers.ts';
 
-/** Questions with their vectors; a stream draws from them. */
+/** Queries with their vectors; a stream samples from them. */
 export interface World {
   readonly name: string;
   readonly vectors: Matrix;
-  /** Topic of each question. */
+  /** Topic of each query. */
   readonly topics: Int32Array;
-  /** Topics that people ask about from the start, with their shares of traffic. */
+  /** Topics of the baseline's queries, with their shares of the traffic. */
   readonly asked: readonly { readonly topic: number; readonly share: number; readonly group: number }[];
-  /** Topics in the store that no query is about at first. */
+  /** Stored topics that no query of the baseline is about. */
   readonly unasked: readonly number[];
-  /** Topics that the store lacks and no query is about at first. */
+  /** Topics that the store lacks and no query of the baseline is about. */
   readonly uncovered: readonly { readonly topic: number; readonly kind: string }[];
   readonly store: Matrix;
   /** Topic of each chunk. */
   readonly chunkTopics: Int32Array;
 }
 
-/** Scores of the questions, as the daemon gives them. */
+/** Scores of the queries, as the daemon computes them. */
 export type Scores = Float64Array;
 
-/** Score of each question in a store; what is taken off is the mean of the store at the time of the baseline. */
+/** Score of each query in a store. Subtracts the mean of the store at the time of the baseline. */
 export function scoresOn(store: Matrix, vectors: Matrix, storeMean: Float64Array): Scores {
   return coverageScores(nearestNeighbours(store, vectors, 1), vectors, storeMean);
 }
 
-/** An orthogonal change of all vectors, as another embedding model of the same dimension would be: nothing fits. */
+/**
+ * An orthogonal transformation of all vectors, like another embedding model of the same dimension: its vectors match no
+ * stored vector.
+ */
 export function otherModel(vectors: Matrix, random: RandomNumbers): Matrix {
   const { columns } = vectors;
   const order = shuffled(columns, random);
