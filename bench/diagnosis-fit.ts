@@ -1,14 +1,13 @@
 /**
- * Fits the weights of the diagnosis to recorded evaluations, and says what they are worth where they were not fitted:
- * in pipelines of other shapes, for other kinds of faults, and for faults that are on no list.
- *
- *     npx tsx bench/diagnosis.ts --training --record FILE
- *     npx tsx bench/diagnosis-fit.ts --from FILE... [--check FILE...] [--out FILE] [--report FILE] [--spread NATS]
- *         [--spread-of-factors F] [--open SHARE] [--day YYYY-MM-DD]
- *
- * Files hold recorded evaluations, or records of worlds of `npx tsx bench/faults.ts --split training`. `--from` is fitted
- * on, `--check` is only ranked. `--out` is src/incidents/diagnosis/rules/fitted-weights.ts, `--report` is
- * bench/results/diagnosis-fit.json. Same files and day, same bytes. The method is in docs/explanation/diagnosis-accuracy.md.
+ * Fits the weights of the diagnosis to recorded evaluations, and measures how accurate they are in worlds that the fit
+ * did not use: pipelines of other shapes, other kinds of faults, and faults whose cause is not in the list.
+ * npx tsx bench/diagnosis.ts --training --record FILE
+ * npx tsx bench/diagnosis-fit.ts --from FILE... [--check FILE...] [--out FILE] [--report FILE] [--spread NATS]
+ * [--spread-of-factors F] [--open SHARE] [--day YYYY-MM-DD]
+ * Files hold recorded evaluations, or records of worlds of `npx tsx bench/faults.ts --split training`. The fit uses the
+ * files of `--from`; those of `--check` are only ranked. `--out` is src/incidents/diagnosis/rules/fitted-weights.ts,
+ * `--report` is bench/results/diagnosis-fit.json. The same files and day give the same bytes.
+ * docs/explanation/diagnosis-accuracy.md describes the method.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -32,7 +31,7 @@ import { type Ranked, type Reliability, rankedBy, reliabilityOf } from './diagno
 import { type FitProvenance, sourceOf } from './diagnosis/fit/write-estimates.ts';
 import { writeResult } from './result-file.ts';
 
-/** The same worlds, ranked by expert weights and by weights that were fitted without them. */
+/** The same worlds, ranked by judged weights and by weights that were fitted without them. */
 export interface Comparison {
   /** Worlds excluded from the fit. */
   readonly left: LeftOut | 'check';
@@ -43,7 +42,7 @@ export interface Comparison {
 export interface FitResult {
   readonly provenance: FitProvenance;
   readonly settings: FitSettings;
-  /** Sums of nats are divided by this, so that they remain valid for kinds of faults that were not in the fit. */
+  /** Divides sums of nats, so that probabilities remain valid for kinds of faults that were not in the fit. */
   readonly temperature: number;
   readonly comparisons: readonly Comparison[];
 }

@@ -1,12 +1,12 @@
 /**
- * How often a diagnosis is right, and what its confidence is worth: faults of many kinds and quiet streams, in pipelines
- * that are drawn at random, with worlds that neither weights nor calibration were set on.
- *
- *     npx tsx bench/diagnosis.ts [--quick] [--scale N] [--out FILE] [--training | --calibrating | --judging] [--record FILE]
- *
- * `--scale 2` draws twice as many worlds of each kind. `--training` looks at the worlds that the weights were set on,
- * `--calibrating` at others. `--record` keeps what they showed, for `npx tsx bench/diagnosis-fit.ts`. The tables are in
- * docs/explanation/diagnosis-accuracy.md.
+ * Measures how often a diagnosis is right, and whether its stated confidence is calibrated: faults of many kinds and
+ * quiet streams, in random pipelines, with worlds that were used to set neither weights nor calibration.
+ * npx tsx bench/diagnosis.ts [--quick] [--scale N] [--out FILE] [--training
+ * --calibrating
+ * --judging] [--record FILE]
+ * `--scale 2` simulates twice as many worlds of each kind. `--training` uses the worlds on which the weights were set,
+ * `--calibrating` others. `--record` writes the evaluations for `npx tsx bench/diagnosis-fit.ts`.
+ * docs/explanation/diagnosis-accuracy.md contains the tables.
  */
 import { pathToFileURL } from 'node:url';
 import type { Cause } from '../src/incidents/diagnosis/rules/cause.ts';
@@ -36,13 +36,13 @@ export interface Kind {
   readonly isQuiet: boolean;
   readonly draws: number;
   /**
-   * The cause was named, alone or beside a cause that could not be distinguished from it; or correctly no cause was
+   * The true cause was named, alone or with a cause that could not be distinguished from it; or correctly no cause was
    * named.
    */
   readonly right: number;
-  /** Of these, named beside another cause. */
+  /** Of the right diagnoses: those that also named another cause. */
   readonly inPair: number;
-  /** No cause was named although there is one. */
+  /** No cause was named, although there was one. */
   readonly unknown: number;
   readonly wrong: number;
   /** Wrongly named causes. */

@@ -1,9 +1,8 @@
 /**
- * Peak memory of `recalld export` with many live queries on one day, ten results each: the resident set of its process.
- *
- *     npx tsx bench/export-memory.ts [--rows 5000000] [--format parquet|csv|jsonl]
- *
- * Needs the build in dist/. PostgreSQL is a separate process and does not count. Exits with 1 above the promised limit.
+ * Peak resident set of `recalld export` with many live queries on one day, with ten results each.
+ * npx tsx bench/export-memory.ts [--rows 5000000] [--format parquet|csv|jsonl]
+ * Needs the build in dist/. PostgreSQL is a separate process and does not count. Exits with 1 above the documented
+ * limit.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,7 +10,7 @@ import { readFileSync } from 'node:fs';
 import { Client } from 'pg';
 import { databaseOf, program, withDaemon } from './speed/child.ts';
 
-/** Promised in docs/how-to/export.md. */
+/** Documented in docs/how-to/export.md. */
 const PROMISED_MB = 250;
 const BATCH = 50_000;
 

@@ -1,13 +1,12 @@
 /**
- * The fault benchmark: the real daemon on a turned clock over real texts, stores and retrievers, under faults that were
- * written without sight of the diagnosis. `bench/faults/README.md` tells how it works and how to add a fault.
- *
- *     npx tsx bench/faults.ts --split training|test|FILE [--only KIND] [--part I/N] [--out FILE]
- *     npx tsx bench/faults.ts --summary FILE [FILE ...] --split NAME --out RESULT
- *     npx tsx bench/faults.ts --draw training|test --seed N
- *
- * The first form runs worlds and appends a line of JSON for each to FILE; worlds that FILE has already are left out. The
- * second makes the result of such files. The third redraws a split; the stored test split is sealed and stays.
+ * The fault benchmark: the real daemon on a simulated clock, with real texts, stores and retrievers, under faults by
+ * authors who did not know how the diagnosis works. `bench/faults/README.md` explains how it works and how to add a
+ * fault.
+ * npx tsx bench/faults.ts --split training|test|FILE [--only KIND] [--part I/N] [--out FILE]
+ * npx tsx bench/faults.ts --summary FILE [FILE ...] --split NAME --out RESULT
+ * npx tsx bench/faults.ts --draw training|test --seed N
+ * The first form runs worlds and appends a line of JSON for each to FILE; it skips worlds that FILE already contains.
+ * The second summarizes such files. The third regenerates a split; the stored test split is sealed and does not change.
  */
 
 import { setMaxListeners } from 'node:events';
@@ -24,7 +23,7 @@ import { provenance, writeResult } from './result-file.ts';
 // Sixteen concurrent calls share one signal.
 setMaxListeners(0);
 
-/** A world that other work on the machine disturbed. */
+/** A world that was disturbed by other processes on the machine. */
 const ATTEMPTS = 3;
 
 function valueOf(flag: string): string | null {
@@ -41,7 +40,7 @@ function readRecords(file: string): WorldRecord[] {
 }
 
 /**
- * Shapes are assigned to parts as a whole, because each needs its history; shapes with small golden sets come first.
+ * Assigns shapes to parts as a whole, because each shape needs its history; shapes with small golden sets come first.
  * Within a shape, seeds determine the order, so that the completed part of a stopped run is a sample of all worlds.
  */
 function partOf(worlds: readonly WorldPlan[], part: string | null): WorldPlan[] {
@@ -66,7 +65,7 @@ async function draw(name: string): Promise<void> {
 }
 
 /**
- * No fault makes a daemon job fail, but a busy machine does; such a world is run again. A world that is disturbed three
+ * No fault makes a daemon job fail, but a busy machine does; such a world runs again. A world that is disturbed three
  * times is recorded with the failed jobs, and excluded from the summary.
  */
 async function undisturbed(work: () => Promise<WorldRecord>): Promise<WorldRecord> {
@@ -97,7 +96,7 @@ async function run(): Promise<void> {
         else appendFileSync(out, `${line}\n`);
         process.stderr.write(`${at + 1}/${plans.length} ${plan.id}: ${record.processSeconds.toFixed(1)} s\n`);
       } catch (error) {
-        // A failure in one world must not lose the others.
+        // A failure in one world must not lose the results of the others.
         process.stderr.write(`${at + 1}/${plans.length} ${plan.id} failed: ${String(error)}\n`);
         process.exitCode = 1;
       }

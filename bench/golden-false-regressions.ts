@@ -1,9 +1,7 @@
 /**
- * False regressions with noisy retrievers, and the delay until a true drop is detected.
- *
- *     npx tsx bench/golden-false-regressions.ts [--quick] [--scale N] [--out FILE] [--resume]
- *
- * `--scale 4` runs four times as many streams. The file is written after each set of queries; `--resume` keeps its
+ * Measures false regressions with noisy retrievers, and the delay until a true drop is detected.
+ * npx tsx bench/golden-false-regressions.ts [--quick] [--scale N] [--out FILE] [--resume]
+ * `--scale 4` simulates four times as many streams. The file is written after each golden set; `--resume` keeps its
  * cells.
  */
 import { pathToFileURL } from 'node:url';
@@ -36,7 +34,8 @@ const SEED = 20_261_120;
 interface Plan {
   readonly days: number;
   /**
-   * Number of queries in the set, number of runs for pinning a baseline, and the share of streams used if not all are.
+   * Number of queries in the set, number of runs for pinning a baseline, and the share of streams, if not all are
+   * simulated.
    */
   readonly cells: readonly { readonly queries: number; readonly reruns: number; readonly share?: number }[];
   readonly streams: number;
@@ -63,7 +62,7 @@ const quickPlan: Plan = {
   dropStreams: 3,
   longestDelay: 6,
 };
-/** A drop, and the share of queries whose results change randomly as well. */
+/** Size of a drop, and the share of queries whose results also change randomly. */
 const changes = [
   { drop: 0.05, churn: 0 },
   { drop: 0.05, churn: 0.1 },
@@ -94,7 +93,7 @@ export function measureGolden(
   });
   for (const noise of noiseLevels) {
     for (const { queries, reruns, share = 1 } of cells) {
-      // The effect of nights depends on the number of known nights, not on the reruns.
+      // The effect of nightly rebuilds depends on the number of known nights, not on the reruns.
       if (noise.rebuild !== null && reruns !== RERUNS) continue;
       const isSame = (cell: NullCell | DropCell): boolean =>
         cell.noise === noise.name && cell.queries === queries && cell.reruns === reruns;
@@ -104,7 +103,7 @@ export function measureGolden(
         dropped.push(...known.dropped);
         continue;
       }
-      // Without noise every stream is the same, and nothing happens.
+      // Without noise, all streams are equal and have no false regressions.
       const streams = isStill(noise) ? Math.ceil(plan.streams / 10) : plan.streams * scale * share;
       const runs = days * RUNS_PER_DAY;
       unchanged.push(...simulateNull(noise, queries, { streams, runs, reruns, seed: SEED }));

@@ -1,10 +1,8 @@
 /**
- * How often the bounds of index truth contain the true value, and how soon a wrong store pages.
- *
- *     npx tsx bench/index-coverage.ts [--quick] [--scale N] [--out FILE]
- *
- * Probes, verdicts, bounds and alerts use the daemon's code; stores, embedders and arrivals are simulated. `--scale 4`
- * makes four times as many draws.
+ * Measures how often the intervals of index truth contain the true value, and how soon a wrong store causes a page.
+ * npx tsx bench/index-coverage.ts [--quick] [--scale N] [--out FILE]
+ * Probes, verdicts, intervals and alerts use the daemon's code; stores, embedders and arrivals are simulated. `--scale
+ * 4` simulates four times as many days.
  */
 import { pathToFileURL } from 'node:url';
 import { isLate, isWrong } from '../src/index/truth/rules/findings.ts';
@@ -21,12 +19,15 @@ import { type Item, type StoreWorld, storeWorlds } from './index-truth/stores.ts
 import { type RandomNumbers, randomNumbers } from './random-numbers.ts';
 import { commandOf, type Provenance, provenance, readArguments, writeResult } from './result-file.ts';
 
-/** Stores with a share that is wrong in one way. */
+/** Stores in which a share of the documents is wrong in one way. */
 export interface BrokenCell extends Pick<StoreWorld, 'measure' | 'scope' | 'probe'> {
   readonly share: number;
   /** Days of 24 rounds. */
   readonly days: number;
-  /** Bounds that contained the share: in the first round, or for the whole day if its probes are combined. */
+  /**
+   * Share of intervals that contained the true share: in the first round, or for the whole day if its probes are
+   * combined.
+   */
   readonly held: ShareWithBounds;
   /** Null if no page depends on the measure. */
   readonly firstRound: ShareWithBounds | null;
@@ -35,11 +36,11 @@ export interface BrokenCell extends Pick<StoreWorld, 'measure' | 'scope' | 'prob
 
 export interface LagCell {
   readonly world: string;
-  /** Of which quantile. */
+  /** Quantile of the index lag. */
   readonly quantile: number;
   readonly days: number;
   readonly held: ShareWithBounds;
-  /** Share of days whose changes had no upper bound. */
+  /** Share of days on which the interval had no upper bound. */
   readonly noUpper: number;
 }
 
@@ -53,7 +54,7 @@ export interface LagStreams {
   /** Of these days, days with a page. */
   readonly quietPages: number;
   readonly stopped: number;
-  /** Hours from the moment when arrivals stop until the page: median, and in 19 of 20 streams. */
+  /** Hours from the moment when arrivals stop until the page: median and 95th percentile over the streams. */
   readonly medianHours: number | null;
   readonly mostHours: number | null;
 }
@@ -74,7 +75,10 @@ const DAYS_OF_STORE = 100;
 const SHARES = [0, 0.001, 0.005, 0.02, 0.1] as const;
 const ROUNDS = 24;
 
-/** For one day: whether bounds contained the value, and in which round the first page occurred; null if none did. */
+/**
+ * Simulates one day: whether the interval contained the value, and in which round the first page occurred; null if none
+ * did.
+ */
 async function playDay(world: StoreWorld, items: readonly Item[], share: number, random: RandomNumbers) {
   const order = items.map((_, place) => place);
   const draw = (n: number): Tally => {
@@ -154,13 +158,13 @@ const QUANTILE = 0.95;
 const HOUR = 3600;
 const MIN_ARRIVALS = 20;
 
-/** Evaluated each hour, over the changes of the previous day, as the daemon does. */
+/** Evaluates each hour over the changes of the previous day, as the daemon does. */
 function watchStreams(usual: number, changesPerDay: number, streams: number, random: RandomNumbers): LagStreams {
   const allowed = HOUR;
   const pages = (arrivals: readonly Arrival[]): boolean => {
     if (arrivals.length < MIN_ARRIVALS) return false;
     const { value, bounds } = estimateLag(arrivals, QUANTILE);
-    // Whether something is still waiting is a separate question.
+    // Waiting changes are evaluated separately.
     return isLate({
       seconds: value,
       atLeast: bounds?.low ?? value,

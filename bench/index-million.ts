@@ -1,10 +1,8 @@
 /**
  * A round over a million documents in pgvector: measures the process memory, and checks that a killed round continues.
- *
- *     npm run build && npx tsx bench/index-million.ts [--documents N]
- *
+ * npm run build && npx tsx bench/index-million.ts [--documents N]
  * The store and the database run in separate processes. The round is killed with SIGKILL while it looks up documents,
- * and then continued; every document must have been looked up once.
+ * and then continued. Every document must have been looked up exactly once.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -97,7 +95,7 @@ pipelines:
   // Continues a round that the store deferred earlier.
   while ((await round(async () => (await probeDocuments()) > documents / 3)) !== null);
   const before = await probeDocuments();
-  // Simulates that the five minutes have passed after which a silent worker is given up.
+  // Simulates the five minutes after which recalld gives up an unresponsive worker.
   await watcher.query(`update index_rounds set leased_until = '-infinity'`);
   // A store that slows down defers a round; the next call continues it.
   let calls = 1;

@@ -1,13 +1,11 @@
 /**
- * How often the bounds of index truth contain the true value in real stores, and whether a wrong store pages in the
- * first round: pgvector, Chroma, and the vector set of a Redis 8.
- *
- *     test/support/debian-services.sh FOLDER npx tsx bench/index-stores.ts [--quick] [--scale N] [--out FILE]
- *
+ * Measures in real stores how often the intervals of index truth contain the true value, and whether a wrong store
+ * causes a page in the first round: pgvector, Chroma, and the vector set of a Redis 8.
+ * test/support/debian-services.sh FOLDER npx tsx bench/index-stores.ts [--quick] [--scale N] [--out FILE]
  * Without the services, pgvector comes from npm and Redis is skipped. Rounds use the daemon's code, with a separate
- * database. The stores list their ids, so all documents could be checked; the bench hides the list, so that rounds have
- * to sample. `--scale 4` makes four times as many draws. If bounds contained the true value in less than 93 % of the
- * draws, the store with that share is drawn again, ten times as often.
+ * database. The stores list their ids, so recalld could check all documents; the benchmark hides the list, so that
+ * rounds must sample. `--scale 4` simulates four times as many rounds. If intervals contained the true value in less
+ * than 93 % of the rounds, the store with that share is simulated again, with ten times as many rounds.
  */
 import { pathToFileURL } from 'node:url';
 import type { Pool } from 'pg';
@@ -35,7 +33,7 @@ import { type ArrivalWorld, changesOfDay } from './index-truth/arrivals.ts';
 import { type RandomNumbers, randomNumbers } from './random-numbers.ts';
 import { commandOf, type Provenance, provenance, readArguments, writeResult } from './result-file.ts';
 
-/** One store with a share that is wrong in one way. */
+/** A store in which a share of the documents is wrong in one way. */
 export interface StoreCell {
   readonly store: string;
   readonly measure: string;
@@ -44,7 +42,7 @@ export interface StoreCell {
   readonly held: ShareWithBounds;
   /** Pages in the first round; null if no page depends on this share. */
   readonly paged: ShareWithBounds | null;
-  /** Documents that were named, and how many of them were correct. */
+  /** Number of documents that recalld reported as wrong, and how many of them were correct. */
   readonly named: number;
   readonly wronglyNamed: number;
 }
@@ -63,7 +61,7 @@ const DOCUMENTS = 5000;
 const PROBE = 200;
 const DRAWS = 40;
 const ANEW = 10;
-/** After this many draws, other documents in the store are wrong. */
+/** Number of rounds after which other documents in the store are wrong. */
 const DRAWS_OF_STORE = 4;
 const DAYS = 20;
 const CHANGES_PER_DAY = 200;
@@ -85,7 +83,7 @@ interface Size {
   readonly days: number;
 }
 
-/** The store without its list of ids, like a store with millions of documents. */
+/** Hides the list of ids, as in a store with millions of documents. */
 function unlisted(store: VectorStore): VectorStore {
   return { ...store, list: async () => ({ kind: 'unsupported', reason: 'It is to draw.' }) };
 }
@@ -96,7 +94,7 @@ async function forget(pool: Pool): Promise<void> {
   );
 }
 
-/** A busy machine slows the store down, which defers a round: the next call continues it. */
+/** A slow store, for example on a busy machine, makes recalld defer a round; the next call continues it. */
 async function wholeRound(world: IndexWorld, after?: number): Promise<void> {
   let outcome = await world.round(after);
   for (let call = 0; outcome !== 'done' && call < MAX_CALLS; call++) outcome = await world.round(0);
@@ -114,7 +112,7 @@ function brokenAtRandom(documents: number, share: number, random: RandomNumbers)
   return ways;
 }
 
-/** Share that is wrong in each way, of the population from which its measure samples. */
+/** The share that is wrong in each way, relative to the population that its measure samples. */
 function truthsOf(ways: readonly (WrongWay | null)[], rows: number, hasChunks: boolean): Record<WrongWay, number> {
   const count = (way: WrongWay): number => ways.filter((one) => one === way).length;
   const named = ways.length - count('orphaned');
@@ -174,7 +172,7 @@ async function drawFrom(
     }));
 }
 
-/** Arrival times in hours, some of which are infinite; on quiet days they are far below the limit. */
+/** Arrival times in hours, some of which are infinite. On quiet days, they are far below the limit. */
 const arrivalsOf = (never: number): ArrivalWorld => ({
   world: '',
   changes: CHANGES_PER_DAY,
@@ -186,7 +184,7 @@ const arrivalsOf = (never: number): ArrivalWorld => ({
 
 const nameOf = (place: number): string => `new-${place}`;
 
-/** A day of new documents, checked every hour, of which a share never arrives. */
+/** Simulates a day of new documents, a share of which never arrives, with a check every hour. */
 async function followDays(
   pool: Pool,
   { store, add, empty }: FillableStore,
@@ -250,7 +248,7 @@ export async function measureStore(
   }
 }
 
-/** The same, regardless of what was drawn before. */
+/** The same random number for the same key, regardless of earlier random numbers. */
 export function drawAnew(pool: Pool, opened: FillableStore, share: number, size: Size) {
   const draws = ANEW * size.draws;
   return drawFrom(pool, opened, share, { ...size, draws }, randomNumbers(SEED + Math.round(1000 * share)));

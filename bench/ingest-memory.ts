@@ -1,11 +1,10 @@
 /**
- * Memory of one process that ingests live queries under a flood: the resident set over the whole time.
- *
- *     npx tsx bench/ingest-memory.ts [--seconds 300] [--out FILE]
- *
- * Needs the build in dist/. PostgreSQL is a separate process and does not count. The first half sends as many single
- * queries as are answered. The second half sends more concurrent batches than the memory limit allows, and some are
- * refused. Everything that was answered 202 must be counted in the database. Exits with 1 if a promise is broken.
+ * Measures the resident set of one process during an overload of live queries.
+ * npx tsx bench/ingest-memory.ts [--seconds 300] [--out FILE]
+ * Needs the build in dist/. PostgreSQL is a separate process and does not count. The first half sends single queries as
+ * fast as recalld responds. The second half sends more concurrent batches than the memory limit allows, and recalld
+ * refuses some. The database must contain everything that was accepted with 202. Exits with 1 if a limit is exceeded or
+ * a query is lost.
  */
 import { readFileSync } from 'node:fs';
 import os from 'node:os';
@@ -17,7 +16,7 @@ import { type LoadResult, sendLoad } from './speed/http-load.ts';
 import { liveBatch, liveConfig, liveQuery } from './speed/live-config.ts';
 import { type IngestMemoryResult, memoryFile, type Phase } from './speed/memory-result.ts';
 
-/** Promised in docs/how-to/scaling.md. */
+/** Documented in docs/how-to/scaling.md. */
 const PROMISED_MB = 300;
 const BATCH = 1000;
 const LOOK_MS = 100;

@@ -1,14 +1,14 @@
 /**
- * What isolation rules cost a live query, and whether they ever report a clean answer or miss another tenant's document:
- * `npx tsx bench/isolation.ts [--quick]`. Names of tenants are adversarial: prefixes of each other, with separators, stars,
- * other cases and other Unicode forms inside.
+ * Measures the cost of isolation rules per live query, and whether they ever report a correct result list or miss
+ * another tenant's document: `npx tsx bench/isolation.ts [--quick]`. The names of tenants are adversarial: they are
+ * prefixes of each other, and contain separators, stars, other cases and other Unicode forms.
  */
 import { evaluateRule, type IsolatedAnswer, parseRules } from '../src/live/rules/isolation.ts';
 import { commandOf, provenance, readArguments, writeResult } from './result-file.ts';
 
 const SEED = 44;
 const DOCUMENTS = 10;
-/** Every so many answers get a document of another tenant. */
+/** Interval between result lists with a document of another tenant. */
 const LEAK_EVERY = 1000;
 
 const rules = parseRules([
@@ -16,7 +16,7 @@ const rules = parseRules([
   { name: 'regions', segment: 'region', field: 'region', allow: ['{{region}}', 'global'] },
 ]);
 
-/** Mulberry32. */
+/** Mulberry32 random numbers. */
 function generator(seed: number): () => number {
   let state = seed;
   return () => {
@@ -45,7 +45,7 @@ const pieces = [
   '..',
 ];
 
-/** Ids as they arrive: texts made by JSON.parse, whose parts are already joined. */
+/** Ids as recalld receives them: strings made by JSON.parse, which are flat in memory. */
 function idsOf(owner: string): string[] {
   const ids = pieces.flatMap((piece) => [0, 1, 2, 3].map((n) => `${owner}/${piece}/${n}`));
   return JSON.parse(JSON.stringify(ids)) as string[];
@@ -63,7 +63,10 @@ export function measureIsolation(answers: number, seed = SEED) {
   const shared = idsOf('public');
   const regions = ['eu', 'EU', 'e', 'eu ', 'us', 'üs', 'u\u0308s'];
   let [reported, leaks, found, microseconds] = [0, 0, 0, 0];
-  /** Timed in blocks, because a clock costs more than a rule; in processor time, because other work shares the machine. */
+  /**
+   * Measures blocks of rules, because reading a clock costs more than a rule; in CPU time, because other processes
+   * share the machine.
+   */
   const BLOCK = 1000;
   for (let done = 0; done < answers; done += BLOCK) {
     const block = Array.from({ length: BLOCK }, (_, index): IsolatedAnswer & { readonly isLeak: boolean } => {

@@ -1,9 +1,8 @@
 /**
- * How often the bounds of judged live relevance contain the true value, and how much narrower a judge makes them.
- *
- *     npx tsx bench/judging-coverage.ts [--quick] [--scale N] [--out FILE]
- *
- * `--scale 4` makes four times as many draws.
+ * Measures how often the intervals of judged live relevance contain the true value, and how much narrower a judge makes
+ * them.
+ * npx tsx bench/judging-coverage.ts [--quick] [--scale N] [--out FILE]
+ * `--scale 4` simulates four times as many samples.
  */
 import { pathToFileURL } from 'node:url';
 import { agreementOf } from '../src/judging/rules/agreement.ts';
@@ -18,11 +17,11 @@ export interface JudgedCell {
   readonly judge: Judge;
   readonly budget: Budget;
   readonly bound: ScoredMeasure | 'agreement';
-  /** Number of draws that had bounds. */
+  /** Number of samples with an interval. */
   readonly draws: number;
-  /** Share of those draws whose bounds contained the true value. */
+  /** Share of these samples whose interval contained the true value. */
   readonly coverage: ShareWithBounds;
-  /** Mean width relative to human judgments only; null for the agreement. */
+  /** Mean width relative to intervals from human judgments only; null for the agreement. */
   readonly width: number | null;
   /** Mean estimate minus the true value. */
   readonly bias: number;

@@ -1,11 +1,10 @@
 /**
- * How soon a drop in judged live relevance is reported and what human judgments make of it, how often a false drop is
- * reported, and whether a drifting judge is distinguished from a worse retriever.
- *
- *     npx tsx bench/judging-drops.ts [--quick] [--scale N] [--seed N] [--out FILE]
- *
- * `--scale 4` runs four times as many streams. The rule was tuned on the streams of the default seed; its results on
- * another seed are published beside them: `--scale 0.4 --seed 20261213 --out bench/results/judging-drops-unseen.json`.
+ * Measures how soon a drop in judged live relevance is reported and how human judgments decide on it, how often a false
+ * drop is reported, and whether a drifting judge is distinguished from a worse retriever.
+ * npx tsx bench/judging-drops.ts [--quick] [--scale N] [--seed N] [--out FILE]
+ * `--scale 4` simulates four times as many streams. The rule was tuned on the streams of the default seed; the page
+ * also contains its results with another seed: `--scale 0.4 --seed 20261213 --out
+ * bench/results/judging-drops-unseen.json`.
  */
 import { pathToFileURL } from 'node:url';
 import { type RateWithBounds, rateWithBounds, type ShareWithBounds, shareWithBounds } from './bounds.ts';
@@ -26,14 +25,14 @@ export interface ChangeCell {
   readonly change: string;
   readonly unrest: string;
   readonly streams: number;
-  /** Reported as a drop within three days. */
+  /** Share of streams with a reported drop within three days. */
   readonly called: ShareWithBounds;
-  /** Confirmed or withdrawn by human judgments within ten days. */
+  /** Share of streams whose drop human judgments confirmed or rejected within ten days. */
   readonly confirmed: ShareWithBounds;
   readonly takenBack: ShareWithBounds;
-  /** Reported as a change in the judge within three days. */
+  /** Share of streams with a reported change of the judge within three days. */
   readonly judge: ShareWithBounds;
-  /** Reported as a drop at any time. */
+  /** Share of streams with a reported drop at any time. */
   readonly everCalled: ShareWithBounds;
 }
 
@@ -53,8 +52,8 @@ const DROP = 0.1;
 const BUDGET = { model: 200, people: 20 };
 const POOL = 12_000;
 /**
- * Days before a change, in which the panel fills and six weeks are collected for comparison; and days observed after
- * it.
+ * Days before a change, in which the panel is filled and six weeks are collected for comparison, and days after the
+ * change.
  */
 const BEFORE = 44;
 const AFTER = 12;
@@ -62,7 +61,7 @@ const DRIFT = 0.2;
 
 const unrests = {
   none: () => () => 0,
-  /** Poorly answered sessions are more frequent on weekends, and vary from day to day. */
+  /** Sessions with poor results are more frequent on weekends, and their share varies from day to day. */
   'weekends and days': (random: RandomNumbers) => {
     const days = Array.from({ length: 500 }, () => Math.abs(random.normal()));
     return (day: number) => 0.03 * (days[day] ?? 0) + (day % 7 >= 5 ? 0.04 : 0);
@@ -72,7 +71,7 @@ const unrests = {
 interface DropsSettings {
   readonly quick: boolean;
   readonly scale: number;
-  /** Null: the seed on which the rule was tuned. */
+  /** Null means the seed on which the rule was tuned. */
   readonly seed: number | null;
 }
 
@@ -180,7 +179,7 @@ const onset = (size: number) => (day: number) => (day < BEFORE ? 0 : size);
 
 const isCalled = ({ state }: StreamDay): boolean => state !== null && state !== 'none';
 
-/** How often this state begins. */
+/** Number of times that this state starts. */
 function episodes(stream: readonly StreamDay[], is: (one: StreamDay) => boolean): number {
   return stream.filter((one, at) => is(one) && !(at > 0 && is(stream[at - 1] as StreamDay))).length;
 }

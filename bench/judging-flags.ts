@@ -1,7 +1,8 @@
 /**
- * How many attacks on a grading model and how many harmless sentences the judge flags, and whether any text reaches the
- * judge changed: `npx tsx bench/judging-flags.ts [--misses]`. The sets are in test/fixtures/judging; attacks of the
- * kind `fresh` were written after the signs, which were not changed for them.
+ * Counts how many attacks on a grading model and how many harmless sentences the judge flags, and whether any text
+ * reaches the judge changed: `npx tsx bench/judging-flags.ts [--misses]`.
+ * The sets are in test/fixtures/judging. Attacks of the kind `fresh` were written after the signs, which were not
+ * changed for them.
  */
 import { readFileSync } from 'node:fs';
 import { addressesModel } from '../src/judging/rules/injection-signs.ts';

@@ -1,8 +1,7 @@
 /**
- * How wide the bounds of judged live relevance are, by the number of live queries that people grade: with ten times as
- * many graded by a judge, and without a judge.
- *
- *     npx tsx bench/judging-labels.ts
+ * Measures the width of the intervals of judged live relevance by the number of live queries that people grade, with a
+ * judge that grades ten times as many and without a judge.
+ * npx tsx bench/judging-labels.ts
  */
 import { judgedMean, scoreBounds } from '../src/judging/rules/judged-mean.ts';
 import { mean } from '../src/math/stats/descriptive.ts';

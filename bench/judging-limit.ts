@@ -1,10 +1,9 @@
 /**
- * How much narrower than with human judgments only bounds can become by any use of a judge's grades. Computes the share
- * of the variance in human scores of a query that the model's grades explain: by the score that recalld computes from
- * these grades, and by the mean human score of all queries with the same grades at the same ranks, which no estimate
+ * Measures how much a judge's grades can narrow intervals relative to human judgments only. Computes the share of the
+ * variance in human scores of a query that the judge's grades explain: by the score that recalld computes from these
+ * grades, and by the mean human score of all queries with the same grades at the same ranks, which no other estimator
  * can exceed.
- *
- *     npx tsx bench/judging-limit.ts [--quick] [--out FILE]
+ * npx tsx bench/judging-limit.ts [--quick] [--out FILE]
  */
 import { pathToFileURL } from 'node:url';
 import { type ScoredMeasure, scoredMeasures } from '../src/judging/rules/judged-scores.ts';
@@ -31,7 +30,7 @@ export interface LimitResult {
 const SEED = 20_261_215;
 const KAPPA = 0.8;
 const SESSIONS = 60_000;
-/** Strength, in queries, with which the mean of a grade pattern is shrunk towards the overall mean. */
+/** Number of queries with which the overall mean is weighted when the mean of a grade pattern is shrunk toward it. */
 const PRIOR = 5;
 
 export function measureLimit(quick: boolean): LimitResult {
@@ -59,7 +58,7 @@ function sharesOf(queries: readonly Query[], measure: ScoredMeasure): Pick<Limit
   const variance = mean(people.map((y) => (y - peopleMean) ** 2));
   const modelVariance = mean(model.map((f) => (f - modelMean) ** 2));
   const covariance = mean(people.map((y, at) => (y - peopleMean) * ((model[at] ?? 0) - modelMean)));
-  // The means per grade pattern in one half are compared with the other half.
+  // Tests the means of grade patterns from one half on the other half.
   const patterns = queries.map(({ grades }) => grades.map(([, grade]) => grade).join(''));
   const errors = [0, 1].flatMap((half) => {
     const sums = new Map<string, { sum: number; n: number }>();

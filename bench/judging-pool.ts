@@ -1,9 +1,8 @@
 /**
- * How far nDCG over a pool of judged documents is from nDCG on full judgments, with the demo data: the first uses the
- * ideal order of the graded documents, the second of all documents. Also measures how much a deeper search of the store
- * would help, if the documents nearest to the query were graded in addition to the documents that users got.
- *
- *     npx tsx bench/judging-pool.ts
+ * Compares nDCG over a pool of judged documents with nDCG over complete judgments, on the demo data: the first uses the
+ * ideal order of the judged documents, the second of all documents. Also measures the benefit of judging the documents
+ * in the store that are nearest to the query, in addition to the retrieved documents.
+ * npx tsx bench/judging-pool.ts
  */
 
 import { readDemoAnswers, readDemoDocuments, readDemoQuestions, readSentenceVectors } from '../src/demo/rag/corpus.ts';
@@ -25,7 +24,7 @@ const [documents, questions, answers, vectorOf] = await Promise.all([
 ]);
 const embedded = documents.map(({ id, text }) => ({ id, vector: vectorOf(text) ?? new Float32Array() }));
 const dropped = new Set(chooseDroppedIds(documents.map(({ id }) => id)));
-/** All documents for each query, nearest first. */
+/** All documents by distance from each query, nearest first. */
 const ranked = questions.map(({ id, text }) => {
   const asked = vectorOf(text) ?? new Float32Array();
   const nearest = embedded
@@ -39,9 +38,9 @@ type Answers = (nearest: readonly string[]) => readonly string[];
 
 interface Service {
   readonly name: string;
-  /** Documents in the store, nearest first. */
+  /** Nearest documents in the store, nearest first. */
   readonly held: Answers;
-  /** Of these, the documents shown to users. */
+  /** Of these, the retrieved documents. */
   readonly shown: Answers;
 }
 
@@ -51,7 +50,7 @@ const services: readonly Service[] = [
   { name: 'the best ten in reverse order', held: all, shown: (nearest) => nearest.slice(0, 10).toReversed() },
   { name: 'a third of the passages is gone', held: (nearest) => nearest.filter((id) => !dropped.has(id)), shown: all },
 ];
-/** Documents in the store that are graded in addition to the documents that users got, nearest first. */
+/** Documents in the store that are judged in addition to the retrieved documents, nearest first. */
 const DEEPER = [10, 20, 50];
 const grades = [
   ['the answer alone', (document: string, answer: string) => (document === answer ? 3 : 0)],

@@ -1,6 +1,7 @@
 /**
- * Shows where time is spent: profiles from the V8 sampler, by function.
- *     npx tsx bench/profiles.ts     after `npm run build`; writes bench/results/profiles.json; `npm run gen` then the page
+ * Records CPU profiles with the V8 sampler and sums self time by function.
+ * npx tsx bench/profiles.ts     after `npm run build`; writes bench/results/profiles.json, from which `npm run gen`
+ * creates the page
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { type Profiler, Session } from 'node:inspector/promises';
@@ -26,7 +27,7 @@ async function ofEvaluation(): Promise<Profile> {
   });
 }
 
-/** The main thread and the compute thread, from the daemon's start to its end. */
+/** The main thread and the compute thread, from the start of the daemon to its end. */
 async function ofGoldenRuns(): Promise<Profile[]> {
   const retriever = await startScript('bare-moving-retriever.ts');
   try {

@@ -1,14 +1,14 @@
-/** Random numbers for the simulations, from a seed. */
+/** Seeded random numbers for the simulations. */
 import { createRandom } from '../src/math/stats/random.ts';
 
 export interface RandomNumbers {
-  /** In [0, 1). */
+  /** Uniform in [0, 1). */
   uniform(): number;
   /** Standard normal. */
   normal(): number;
-  /** One of 0 .. count - 1. */
+  /** Uniform integer from 0 to count - 1. */
   below(count: number): number;
-  /** Poisson; by a rounded normal above 60. */
+  /** Poisson; approximated by a rounded normal for means above 60. */
   poisson(mean: number): number;
 }
 

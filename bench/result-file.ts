@@ -1,4 +1,4 @@
-/** The result files of the simulations: what was measured, by which command, where and when. */
+/** Result files of the simulations: results, command, machine and time. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -17,13 +17,13 @@ export interface BenchArguments {
   /** Runs in seconds instead of minutes, to test the script; writes nothing unless `--out` is set. */
   readonly quick: boolean;
   readonly out: string | null;
-  /** Times as many streams. */
+  /** Factor of the number of streams. */
   readonly scale: number;
-  /** A different seed than in the published result; null: the default seed. */
+  /** Seed other than that of the published result; null means the default seed. */
   readonly seed: number | null;
-  /** Continue from the existing file. */
+  /** Continues from the existing file. */
   readonly resume: boolean;
-  /** Encoder of the texts, for benches that take more than one; its results are in a file of their own. */
+  /** Encoder of the texts, for benchmarks with several encoders; its results are in a separate file. */
   readonly encoder: string | null;
 }
 

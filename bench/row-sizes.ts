@@ -1,10 +1,8 @@
 /**
- * Bytes that PostgreSQL needs per row in each table that grows with traffic, including indexes and TOAST.
- *
- *     npx tsx bench/row-sizes.ts [--rows N] [--out FILE]
- *
- * Uses an embedded PostgreSQL in a temporary folder: texts of 60 characters, ten results, two tags, a session and a
- * user, and vectors with 0, 384, 768 and 1,536 numbers.
+ * Measures the bytes per row that PostgreSQL needs in each table that grows with traffic, including indexes and TOAST.
+ * npx tsx bench/row-sizes.ts [--rows N] [--out FILE]
+ * Uses an embedded PostgreSQL in a temporary folder, with texts of 60 characters, ten results, two tags, a session and
+ * a user, and vectors with 0, 384, 768 and 1,536 numbers.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -25,7 +23,7 @@ export interface RowSizes {
   readonly rows: number;
   /** Bytes per live query, by the number of vector elements. */
   readonly liveQuery: Readonly<Record<string, number>>;
-  /** Bytes per query_coverage row with five neighbours, for a query that arrived with its vector. */
+  /** Bytes per query_coverage row with five neighbors, for a query that was sent with its vector. */
   readonly coverage: number;
   readonly feedback: number;
 }
@@ -88,7 +86,7 @@ export async function measureRowSizes(rows: number): Promise<RowSizes> {
   }
 }
 
-/** Tables, indexes and TOAST of all partitions. */
+/** Size of tables, indexes and TOAST, summed over all partitions. */
 async function sizeOf(pool: Pool, table: string): Promise<number> {
   const { rows } = await pool.query<{ bytes: string }>(
     `select sum(pg_total_relation_size(inhrelid)) as bytes from pg_inherits where inhparent = $1::regclass`,

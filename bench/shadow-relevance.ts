@@ -1,11 +1,9 @@
 /**
- * How often judged live queries report that an equal shadow is worse or better, over 90 days of daily reports, and
- * whether a shadow that is .03 nDCG worse is reported within the number of days that its report announces.
- *
- *     npx tsx bench/shadow-relevance.ts [--quick] [--scale N] [--out FILE]
- *
- * Sums, bounds and verdicts use the daemon's code; live queries and their grades are simulated. `--scale 4` simulates
- * four times as many shadows.
+ * Measures how often judged live queries report that an equal shadow is worse or better over 90 days of daily reports,
+ * and whether a shadow that is 0.03 nDCG worse is reported within the number of days that its report estimates.
+ * npx tsx bench/shadow-relevance.ts [--quick] [--scale N] [--out FILE]
+ * Sums, intervals and verdicts use the daemon's code; live queries and their grades are simulated. `--scale 4`
+ * simulates four times as many shadows.
  */
 import { pathToFileURL } from 'node:url';
 import { DAY_MS } from '../src/core/time.ts';
@@ -19,9 +17,9 @@ interface RelevanceWorld {
   /** Sessions per day from which queries are sampled, and the maximum number of queries per session. */
   readonly sessions: number;
   readonly mostQueries: number;
-  /** Standard deviation of a query's difference between the two lists. */
+  /** Standard deviation of a query's difference between the two result lists. */
   readonly spread: number;
-  /** True if a few lists lose much and many gain a little, with the same total. */
+  /** True if a few result lists lose much and many gain a little, with a mean difference of 0. */
   readonly isSkewed: boolean;
 }
 
@@ -35,11 +33,11 @@ export interface EqualRelevanceCell extends RelevanceWorld {
 
 export interface WorseRelevanceCell extends RelevanceWorld {
   readonly shadows: number;
-  /** Announced a number of days, at the first report that could. */
+  /** Share of shadows whose report estimated a number of days. */
   readonly announced: ShareWithBounds;
-  /** Median of the announced days; null if none was announced. */
+  /** Median of the first estimates in days; null if there were none. */
   readonly days: number | null;
-  /** Of the announced shadows: reported as worse by then; null if none was announced. */
+  /** Share of the shadows with an estimate that were reported as worse by then; null if there were none. */
   readonly inTime: ShareWithBounds | null;
   /** Reported as worse within the simulated days, and reported as better. */
   readonly called: ShareWithBounds;
@@ -69,7 +67,7 @@ const worlds: readonly RelevanceWorld[] = [
   { sessions: 10, mostQueries: 3, spread: 0.15, isSkewed: true },
 ];
 
-/** Differences per query: most are 0, because most lists are equal. */
+/** Differences per query: most are 0, because most result lists are equal. */
 function drawPool({ spread, isSkewed }: RelevanceWorld, mean: number, random: RandomNumbers): Float64Array {
   const raw = Float64Array.from({ length: POOL }, () => {
     if (random.uniform() >= CHANGED) return 0;
@@ -102,7 +100,7 @@ const dayNumber = (day: string | null): number | null => (day === null ? null : 
 
 interface Played {
   readonly verdict: string;
-  /** Day of the report, and day by which it was announced, from 1; null if there was none. */
+  /** Day of the report, and day by which it was expected, from 1; null if there was none. */
   readonly calledOn: number | null;
   readonly announced: number | null;
 }
@@ -114,7 +112,7 @@ function play(world: RelevanceWorld, pool: Float64Array, most: number, random: R
   for (let day = 1; day <= most; day++) {
     days.push(playDay(world, pool, day, random));
     if (isKnown) continue;
-    // Includes a shadow that is reported on the same day: what it would have announced.
+    // Includes the estimate of a shadow that is reported as worse on the same day.
     const evidence = evidenceOfPairs(days, DIFFERENCE, 1);
     if (evidence.state === 'unknown') continue;
     isKnown = true;

@@ -1,9 +1,7 @@
 /**
- * How often an equal shadow is reported as worse or better, over 90 days of daily reports, and whether a shadow that is
- * .03 nDCG worse on 300 queries is reported within the number of days that its report announces.
- *
- *     npx tsx bench/shadow-reports.ts [--quick] [--scale N] [--out FILE]
- *
+ * Measures how often an equal shadow is reported as worse or better over 90 days of daily reports, and whether a shadow
+ * that is 0.03 nDCG worse on 300 queries is reported within the number of days that its report estimates.
+ * npx tsx bench/shadow-reports.ts [--quick] [--scale N] [--out FILE]
  * The tests use the daemon's code; runs are simulated. `--scale 4` simulates four times as many shadows.
  */
 import { pathToFileURL } from 'node:url';
@@ -38,11 +36,11 @@ export interface EqualCell extends ShadowWorld {
 
 export interface WorseCell extends ShadowWorld {
   readonly shadows: number;
-  /** Announced a number of days, at the first report that could. */
+  /** Share of shadows whose report estimated a number of days. */
   readonly announced: ShareWithBounds;
-  /** Median of the announced days; null if none was announced. */
+  /** Median of the first estimates in days; null if there were none. */
   readonly days: number | null;
-  /** Of the announced shadows: reported as worse by then; null if none was announced. */
+  /** Share of the shadows with an estimate that were reported as worse by then; null if there were none. */
   readonly inTime: ShareWithBounds | null;
   /** Reported as worse within the 90 days, and reported as better. */
   readonly called: ShareWithBounds;
@@ -62,7 +60,7 @@ const SEED = 20_261_123;
 const QUESTIONS = 300;
 const DIFFERENCE = 0.03;
 const DAYS = 90;
-/** Queries that a retriever over the same index answers differently. */
+/** Number of queries for which a retriever over the same index returns different results. */
 const CHANGED = 0.4;
 const POOL = 50_000;
 
@@ -82,10 +80,7 @@ const worseWorlds: readonly ShadowWorld[] = [
   { questions: 0.2, noise: 0.1 },
 ];
 
-/**
- * Differences per query: most are 0 and a few are large, because a relevant document is either lost or found as a
- * whole.
- */
+/** Differences per query: most are 0 and a few are large, because a relevant document is either found or not. */
 function drawPool({ questions }: ShadowWorld, mean: number, random: RandomNumbers): Float64Array {
   const raw = Float64Array.from({ length: POOL }, () =>
     random.uniform() < CHANGED ? Math.sign(random.uniform() - 0.5) * random.uniform() ** 2 : 0,
@@ -97,11 +92,11 @@ function drawPool({ questions }: ShadowWorld, mean: number, random: RandomNumber
 
 interface Played {
   readonly tests: readonly GoldenTest[];
-  /** Announced day of the report, by the first report that could announce one; null if none could. */
+  /** Day by which the first report with an estimate expected the verdict; null if no report had an estimate. */
   readonly announced: number | null;
 }
 
-/** One shadow, tested once a day; nothing is simulated after it was reported. */
+/** Simulates one shadow with a daily test, until the test has a verdict. */
 function play({ noise }: ShadowWorld, pool: Float64Array, random: RandomNumbers): Played {
   const differences = Float64Array.from({ length: QUESTIONS }, () => pool[random.below(POOL)] ?? 0);
   const usual = Float64Array.from({ length: QUESTIONS }, () => 0.3 + 0.6 * random.uniform());
@@ -109,7 +104,7 @@ function play({ noise }: ShadowWorld, pool: Float64Array, random: RandomNumbers)
   const tests: GoldenTest[] = [];
   let announced: number | null = null;
   for (let day = 1; day <= DAYS; day++) {
-    // Each of the two sides varies independently.
+    // Each retriever varies independently.
     const moved = (): number => (noise / Math.SQRT2) * random.normal();
     pairs.push({
       baseline: usual.map((score) => score + moved()),
@@ -117,7 +112,7 @@ function play({ noise }: ShadowWorld, pool: Float64Array, random: RandomNumbers)
     });
     if (!isTestDue(pairs.length, tests.length)) continue;
     tests.push(testOf(pairs, tests.length + 1));
-    // Includes a shadow that this very test reports: what it would have announced.
+    // Includes the estimate of a shadow that this test reports as worse.
     const undecided = tests.map((one) => ({ ...one, verdict: 'inconclusive' as const }));
     const evidence = evidenceOfTests(undecided, DIFFERENCE, 1);
     if (evidence.state === 'enough') announced ??= day;

@@ -1,10 +1,8 @@
 /**
  * A fleet under mixed load while its processes are killed at random. At the end, compares accepted with stored data.
- *
- *     npx tsx bench/soak.ts --queue postgres|redis [--minutes 3] [--seed 1] [--out FILE]
- *
+ * npx tsx bench/soak.ts --queue postgres|redis [--minutes 3] [--seed 1] [--out FILE]
  * Needs the build in dist/. Everything listens on the loopback interface. Exits with 1 if anything was lost, counted
- * twice or left undone.
+ * twice or not processed.
  */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -42,10 +40,10 @@ export interface SoakSettings {
 }
 
 const GOLDEN_QUERIES = 100;
-/** By then, leases, locks and waits of interrupted jobs have expired. */
+/** After this time, leases, locks and waits of interrupted jobs have expired. */
 const SETTLE_MS = 180_000;
 
-/** Runs the soak to its end and releases everything, whatever happens. */
+/** Runs the soak test to its end and releases all resources, even after an error. */
 export async function soak(settings: SoakSettings): Promise<SoakResult> {
   const cleanups: (() => Promise<unknown>)[] = [];
   try {
@@ -116,7 +114,7 @@ async function run(
   await callers.stop();
   say('the load has ended; what is under way comes to its end');
   const ask = await connected(postgres.connection, atEnd);
-  // The schedule continues, because a tick finds runs that no worker is processing.
+  // Scheduling continues, because a tick finds runs that no worker is processing.
   const loadEnded = new Date();
   await waitFor(async () => (await readGoldenLedger(ask, loadEnded)).running === 0, {
     timeoutMs: SETTLE_MS,

@@ -1,4 +1,4 @@
-/** Fails if a limit is exceeded in the results that `npm run bench` wrote. */
+/** Fails if the results of `npm run bench` exceed a limit. */
 import { readFileSync } from 'node:fs';
 import { type SpeedResult, speedFile } from './speed/result.ts';
 import { isMet } from './speed/row.ts';

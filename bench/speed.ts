@@ -1,10 +1,11 @@
 /**
- * What recalld costs, each row beside what it is compared with in the same run.
- *
- *     npm run bench                          all rows: writes bench/results/speed.json; `npm run gen` then the page
- *     npm run bench -- NAME... [--quick]     some rows, or a hundredth of the work: prints its results
- *     npm run bench -- NAME... --keep        takes the place of these rows in the results that are there, and says so
- *     npm run bench:check                    fails when a bar is missed in the written results
+ * The costs of recalld; each row also measures the programs that it compares recalld with, in the same rounds.
+ * npm run bench                          all rows: writes bench/results/speed.json, from which `npm run gen` creates
+ * the page
+ * npm run bench -- NAME... [--quick]     only these rows, or a hundredth of the work: prints their results
+ * npm run bench -- NAME... --keep        replaces these rows in the existing results, and notes that they were measured
+ * separately
+ * npm run bench:check                    fails if the written results miss a goal
  */
 import os from 'node:os';
 import { parseArgs } from 'node:util';
@@ -102,7 +103,7 @@ const unknown = names.filter((name) => !known.includes(name));
 if (unknown.length > 0) throw new Error(`There is no row ${unknown.join(', ')}; there are ${known.join(', ')}.`);
 const { quick } = values;
 const result = await measure(quick, names);
-// Some of the rows, or a hundredth of the work, are no result to store unless requested.
+// Results of some rows, or of a hundredth of the work, are stored only on request.
 if (values.keep && !quick) writeResult(speedFile, keep(readResult(speedFile) as SpeedResult, result));
 else if (quick || names.length > 0) process.stdout.write(`${JSON.stringify(result)}\n`);
 else writeResult(speedFile, result);

@@ -1,11 +1,9 @@
 /**
- * How often equal variants are reported as worse or better, and a correct split as wrong, over 90 days; and how soon a
- * worse variant or a wrong split is reported.
- *
- *     npx tsx bench/variant-reports.ts [--quick] [--scale N] [--out FILE]
- *
- * The sums, bounds and verdicts use the daemon's code; sessions are simulated. `--scale 4` runs four times as many
- * streams.
+ * Measures how often equal variants are reported as worse or better and a correct traffic split as wrong, over 90 days,
+ * and how soon a worse variant or a wrong split is reported.
+ * npx tsx bench/variant-reports.ts [--quick] [--scale N] [--out FILE]
+ * The sums, intervals and verdicts use the daemon's code; sessions are simulated. `--scale 4` simulates four times as
+ * many streams.
  */
 import { pathToFileURL } from 'node:url';
 import {
@@ -25,14 +23,14 @@ interface VariantWorld {
   readonly sessions: number;
   /** Sampling rate; queries with negative feedback are always stored. */
   readonly rate: number;
-  /** Share of queries with a click, and share of opinions that are positive. */
+  /** Share of queries with a click, and positive share of ratings. */
   readonly clicks: number;
   readonly positive: number;
 }
 
 export interface NullCell extends VariantWorld {
   readonly streams: number;
-  /** Ever reported as worse or better within the 90 days, by any measure. */
+  /** Share of streams ever reported as worse or better within the 90 days, by any measure. */
   readonly everCalled: ShareWithBounds;
   /** Share of all daily reports. */
   readonly reports: number;
@@ -41,7 +39,7 @@ export interface NullCell extends VariantWorld {
 
 export interface WorseCell extends VariantWorld {
   readonly streams: number;
-  /** For positive feedback and for clicks. */
+  /** Drop of positive feedback and of queries with a click. */
   readonly difference: number;
   readonly called: ShareWithBounds;
   readonly calledBetter: ShareWithBounds;
@@ -67,9 +65,7 @@ export interface VariantResult {
 
 const SEED = 20_261_124;
 const DAYS = 90;
-/**
- * Number of queries with an opinion, number of sessions with a grade, and the maximum number of queries per session.
- */
+/** Number of rated queries, number of graded sessions, and the maximum number of queries per session. */
 const SAID = 0.15;
 const GRADED = 0.1;
 const MAX_QUERIES = 6;
@@ -90,16 +86,16 @@ const worlds: readonly VariantWorld[] = [
   { sessions: 60, rate: 0.01, clicks: 0.5, positive: 0.6 },
 ];
 
-/** Effect of an arm on its users. */
+/** Effects of an arm on its users. */
 interface Arm {
   readonly name: string;
-  /** Subtracted from the world's probabilities. */
+  /** Subtracted from the probabilities of the scenario. */
   readonly loss: number;
-  /** Share of its sessions that never arrive. */
+  /** Share of the arm's sessions that never arrive. */
   readonly lost: number;
 }
 
-/** Sessions differ: some users like nothing, some click on everything, and a session's queries are alike. */
+/** Sessions differ: some users like nothing, some click on everything, and the queries of a session are correlated. */
 function playDay(
   { sessions, rate, clicks, positive }: VariantWorld,
   arms: readonly Arm[],
@@ -115,7 +111,7 @@ function playDay(
     const mood = 2 * random.uniform();
     const size = 1 + random.below(MAX_QUERIES);
     const isGraded = cluster < GRADED * rate;
-    // A query that is neither sampled nor gets an opinion leaves no trace.
+    // A query that is neither sampled nor rated is not stored.
     for (let query = 0; query < size; query++) {
       const replacesLast = random.uniform() < SAID;
       const isGood = random.uniform() < 1 - Math.min(1, (1 - positive + loss) * mood);
@@ -147,7 +143,7 @@ function playDay(
   );
 }
 
-/** @returns a name for each day, evaluated after the last; a reported state remains */
+/** @returns the state of each day, read after the last day; a reported state remains */
 function play(world: VariantWorld, arms: readonly Arm[], days: number, random: RandomNumbers) {
   const played = Array.from({ length: days }, (_, day) => ({
     ...playDay(world, arms, random),
@@ -193,7 +189,7 @@ export function measureVariants(quick: boolean, scale: number, say: (line: strin
   const worse = worlds.flatMap((world): WorseCell[] => {
     const streams = streamsOf(50);
     const difference = 0.03;
-    // A rarer event can drop by less.
+    // A rarer event can drop only by less.
     if (world.clicks <= difference) return [];
     const arms = [equalArms[0] as Arm, { name: 'next', loss: difference, lost: 0 }];
     const played = Array.from({ length: streams }, () => play(world, arms, lookDays, random));

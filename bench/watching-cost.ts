@@ -1,12 +1,10 @@
 /**
- * The cost of monitoring a site for a day: 10 live queries per second, of which a tenth is sampled, 300 golden queries
- * per hour, one pipeline.
- *
- *     npx tsx bench/watching-cost.ts [--seconds 60] [--runs 4]
- *
- * Needs the build in dist/. Sends traffic for the given number of seconds, then runs golden runs. A day is 86,400 times
- * the mean second of traffic and 24 times the mean run. Scheduled work of the daemon is included in the seconds of
- * traffic.
+ * Measures the cost of monitoring one pipeline for a day: 10 live queries per second, of which a tenth is sampled, and
+ * 300 golden queries per hour.
+ * npx tsx bench/watching-cost.ts [--seconds 60] [--runs 4]
+ * Needs the build in dist/. Sends traffic for the given number of seconds, then runs golden runs. A day costs 86,400
+ * times the mean second of traffic plus 24 times the mean run. Scheduled work of the daemon is included in the seconds
+ * of traffic.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -51,7 +49,7 @@ pipelines:
     golden: [{set: faq}]
 `;
 
-/** Resources used at a moment. */
+/** Resources used until a moment. */
 interface Used {
   /** Seconds of processor time: for the daemon, and for its PostgreSQL. */
   readonly daemon: number;
@@ -112,7 +110,7 @@ async function sendTraffic({ url }: Daemon): Promise<void> {
     if (response.status !== 202) throw new Error(`${response.status} ${await response.text()}`);
     await response.arrayBuffer();
   }
-  // Sampled queries are stored without delay, but the last second counts too.
+  // Sampled queries are stored without delay, but the writes of the last second count too.
   await sleep(Math.max(0, startedAt + seconds * 1000 - performance.now()));
 }
 
@@ -135,7 +133,7 @@ async function used(client: Client, { pid }: Daemon): Promise<Used> {
 
 interface Process {
   readonly parent: number;
-  /** Seconds of this process, and of children that have ended. */
+  /** CPU time in seconds of this process, and of its terminated children. */
   readonly own: number;
   readonly ofEnded: number;
 }

@@ -1,4 +1,4 @@
-/** Alerts that fire in a world, by the rules of the daemon and by checks that only some configs have. */
+/** Alerts that fire in a world: those of the daemon's rules, and those of checks that only some configs contain. */
 
 import { type ComparedSide, sharedQueries } from '../../src/golden/rules/compare-golden-runs.ts';
 import { compareMetric } from '../../src/golden/rules/compare-metric.ts';
@@ -11,7 +11,7 @@ import type { RandomNumbers } from '../random-numbers.ts';
 import type { Shape } from './shape.ts';
 import { changesOf } from './traffic.ts';
 
-/** What some usual checks say; not every config has each. */
+/** States of some usual checks; only some configs contain each. */
 export function alertsOf(
   { run, live, density }: Observations,
   { reference, now }: Record<'reference' | 'now', ComparedSide>,
@@ -49,7 +49,7 @@ function isMuch({ value, ciLow }: ObservedShare): boolean {
   return value > MUCH && ciLow > MUCH / 2;
 }
 
-/** Any check may ring when nothing is wrong; that of a score does so most. */
+/** Any check may fire without a fault, most often that of a score. */
 export function drawAlert({ run, live, density }: Observations, random: RandomNumbers): EffectKind {
   const possible: readonly EffectKind[] = [
     'score',

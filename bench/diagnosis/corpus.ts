@@ -1,6 +1,6 @@
 /**
- * What a pipeline searches and is asked, in memory: the demo's passages and questions, on which the weights were set, and
- * corpora drawn at random, by which diagnoses are judged.
+ * Documents and queries of a pipeline, in memory: the demo's passages and questions, on which the weights were set, and
+ * random corpora, on which diagnoses are tested.
  */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -27,7 +27,7 @@ export interface Corpus {
 
 const DIMENSIONS = 256;
 
-/** 240 passages of 48 articles, 1,190 questions with one right passage each. */
+/** 240 passages of 48 articles, and 1,190 questions with one relevant passage each. */
 export async function demoCorpus(): Promise<Corpus> {
   const [documents, questions] = await Promise.all([readDemoDocuments(), readDemoQuestions()]);
   const fitted = fitInverseDocumentFrequencies(documents.map(({ text }) => text));
@@ -45,22 +45,22 @@ export async function demoCorpus(): Promise<Corpus> {
   };
 }
 
-/** What a corpus is drawn from. */
+/** Parameters of a random corpus. */
 interface Draw {
   readonly dimensions: number;
-  /** How far documents are from the middle of their topic, and questions from their document. */
+  /** Distance of documents from the center of their topic, and of queries from their document. */
   readonly spread: number;
   readonly distance: number;
   readonly topics: number;
   topicSize(): number;
-  /** Share of the documents that nearly repeat the one before them in their topic. */
+  /** Share of documents that are near-duplicates of the previous document in their topic. */
   readonly repeats: number;
-  /** Share of the other documents of its topic that are right for a question too, and how many at most. */
+  /** Share of the other documents in the topic that are also relevant to a query, and their maximum number. */
   readonly alsoRight: number;
   readonly mostRight: number;
 }
 
-/** 15 to 60 topics with 6 to 25 documents each; one to three documents are right. */
+/** 15 to 60 topics with 6 to 25 documents each; one to three documents are relevant to a query. */
 export function evenCorpus(random: RandomNumbers): Corpus {
   return drawCorpus(random, {
     dimensions: 24 + random.below(40),
@@ -74,7 +74,10 @@ export function evenCorpus(random: RandomNumbers): Corpus {
   });
 }
 
-/** 12 to 40 topics, most of them small and some with up to 90 documents, some of which nearly repeat others; one to five are right. */
+/**
+ * 12 to 40 topics, most of them small and some with up to 90 documents, some of which are near-duplicates; one to five
+ * documents are relevant to a query.
+ */
 export function unevenCorpus(random: RandomNumbers): Corpus {
   return drawCorpus(random, {
     dimensions: 32 + random.below(64),
@@ -139,7 +142,9 @@ const words = {
   russian: ['как', 'изменить', 'счёт', 'и', 'когда', 'придёт', 'отчёт', 'для', 'оплаты'],
 } as const;
 
-/** In several languages and lengths, some with digits or a question mark; the same for the same number. */
+/**
+ * Query texts in several languages and lengths, some with digits or a question mark; the same text for the same number.
+ */
 function textOf(index: number): string {
   const drawn = (salt: number, below: number): number => hashOf(String(index), salt) % below;
   const kind = drawn(1, 10);
@@ -165,7 +170,7 @@ export interface Found {
   readonly similarity: number;
 }
 
-/** The nearest by cosine of those that the index looks at, ties by their order. */
+/** Returns the nearest chunks by cosine among those that the index examines; ties keep the order of the chunks. */
 export function search(
   chunks: readonly Chunk[],
   vector: Float32Array,
@@ -187,7 +192,10 @@ export function search(
   return best;
 }
 
-/** What an index of some quality, 0..1, looks at for a question: the same chunks each time. Lists are those of `built`. */
+/**
+ * Chunks that an index of some quality (0 to 1) examines for a query, the same each time. The lists are those of
+ * `built`.
+ */
 export function indexOf(
   kind: 'lists' | 'graph',
   built: readonly Chunk[],

@@ -1,4 +1,6 @@
-/** The density of live queries, and how those that are badly covered relate to what was asked before, by the code of the daemon. */
+/**
+ * The density of live queries, and how poorly covered queries relate to earlier queries, computed by the daemon's code.
+ */
 import { readCause, topicCause } from '../../src/density/rules/cause.ts';
 import {
   densityInterval,
@@ -27,10 +29,10 @@ interface Traffic {
   readonly live: readonly Question[];
 }
 
-/** Baseline queries by which the usual familiarity is known. */
+/** Number of baseline queries from which the usual familiarity is computed. */
 const FAMILIAR = 80;
 const NEIGHBOURS = 10;
-/** One window is looked at; the daemon takes evidence from several before it says so. */
+/** Evaluates one window; the daemon accumulates evidence over several windows before it alerts. */
 const FELL_BELOW = 0.9;
 const TAIL = 0.05;
 
@@ -42,7 +44,7 @@ export function observeCoverage(
   canary: 'same' | 'noisy' | 'changed',
   random: RandomNumbers,
 ): { readonly density: ObservedDensity | null; readonly topics: readonly ObservedTopic[] | null } {
-  // Another model freezes the watch over density.
+  // Another model suspends density monitoring.
   if (canary === 'changed') return { density: null, topics: null };
   const asked = baseline.map(({ vector }) => vector);
   const asking = live.map(({ vector }) => (random.uniform() < newTopic ? foreign(vector, random) : vector));
@@ -85,7 +87,7 @@ export function observeCoverage(
   };
 }
 
-/** A question of a topic of its own: half of it points elsewhere. */
+/** Vector of a query about a new topic: half of it points in another direction. */
 function foreign(vector: Float32Array, random: RandomNumbers): Float32Array {
   const elsewhere = unit(vector.map(() => random.normal()));
   return unit(vector.map((value, axis) => 0.3 * value + (elsewhere[axis] ?? 0)));
@@ -95,7 +97,7 @@ function scoreOf(held: readonly Chunk[], vector: Float32Array, storeMean: Float6
   return coverageScore(search(held, vector, 1)[0]?.similarity ?? -1, vector, storeMean);
 }
 
-/** Mean cosine to the nearest. */
+/** Mean cosine to the nearest vectors. */
 function familiarity(vector: Float32Array, others: readonly Float32Array[]): number {
   const cosines = others.map((other) => dot(vector, other)).toSorted((a, b) => b - a);
   return mean(cosines.slice(0, NEIGHBOURS));

@@ -1,4 +1,4 @@
-/** What faults do to lists, chunks and vectors. */
+/** Effects of faults on result lists, chunks and vectors. */
 import type { RandomNumbers } from '../random-numbers.ts';
 import { type Chunk, unit } from './corpus.ts';
 import { type Broken, isIn } from './fault.ts';
@@ -31,13 +31,13 @@ export function cutInTwo(chunks: readonly Chunk[], cut: ReadonlySet<string>, ran
   );
 }
 
-/** The same document, in other words and with another id. */
+/** The same document with other words and another id. */
 export function rewritten(chunk: Chunk, random: RandomNumbers): Chunk {
   const reach = 0.4 / Math.sqrt(chunk.vector.length);
   return { ...chunk, id: `${chunk.id}@2`, vector: unit(chunk.vector.map((value) => value + reach * random.normal())) };
 }
 
-/** Other axes with other signs: cosines to the vectors of before say nothing. */
+/** Permutes the axes and changes signs, so that cosines to earlier vectors are meaningless. */
 export function otherModel(dimensions: number, random: RandomNumbers): (vector: Float32Array) => Float32Array {
   const axes = Array.from({ length: dimensions }, (_, axis) => ({ axis, by: random.uniform() })).toSorted(
     (a, b) => a.by - b.by,
@@ -46,13 +46,13 @@ export function otherModel(dimensions: number, random: RandomNumbers): (vector: 
   return (vector) => vector.map((_, i) => (signs[i] ?? 1) * (vector[axes[i]?.axis ?? 0] ?? 0));
 }
 
-/** Each question points elsewhere by so many times its length, to the same place each time. */
+/** Shifts each query by a multiple of its length, in the same direction each time. */
 export function blurred(blur: number, seed: number): (vector: Float32Array) => Float32Array {
   return (vector) =>
     vector.map((value, i) => value + (blur * noise(seed, i, vector[0] ?? 0)) / Math.sqrt(vector.length));
 }
 
-/** The same for the same question: standard deviation about 1. */
+/** Returns noise that is the same for the same query, with a standard deviation of about 1. */
 function noise(seed: number, axis: number, value: number): number {
   const wave = Math.sin(seed * 12.9898 + axis * 78.233 + value * 3571.7) * 43758.5453;
   return 3.46 * (wave - Math.floor(wave) - 0.5);

@@ -1,4 +1,4 @@
-/** A fault: what it makes of a healthy pipeline, in sizes that are drawn anew for each world. */
+/** A fault: its effect on a healthy pipeline, with random sizes in each world. */
 
 import type { Cause } from '../../src/incidents/diagnosis/rules/cause.ts';
 import type { OwnWork } from '../../src/incidents/diagnosis/rules/observations.ts';
@@ -7,54 +7,54 @@ import type { RandomNumbers } from '../random-numbers.ts';
 import type { Chunk, Question } from './corpus.ts';
 import type { TrafficShape } from './traffic.ts';
 
-/** A question that is asked of the broken pipeline. */
+/** A query sent to the broken pipeline. */
 export interface Call {
   readonly query: Question;
-  /** Where in the run it is asked, 0 first to 1 last. */
+  /** Position in the run, from 0 (first) to 1 (last). */
   readonly place: number;
-  /** How many bad runs there were before this one. */
+  /** Number of earlier bad runs. */
   readonly run: number;
   readonly random: RandomNumbers;
 }
 
-/** What a fault makes of a healthy pipeline; what is left out stays as it is. */
+/** Effects of a fault on a healthy pipeline; missing fields have no effect. */
 export interface Broken {
-  /** What the store holds and the search searches. */
+  /** Chunks in the store, which the search also uses. */
   readonly chunks?: readonly Chunk[];
-  /** What both held until now, where that is not what they held in runs long before. */
+  /** Earlier chunks of the store and the search, if they differ from those of much older runs. */
   readonly chunksUntilNow?: readonly Chunk[];
-  /** What the search searches, where the store still holds all. */
+  /** Chunks that the search uses, if the store still contains all chunks. */
   readonly searched?: (call: Call) => readonly Chunk[];
   readonly embed?: (vector: Float32Array) => Float32Array;
-  /** Of the index: share of its chunks that a search looks at. */
+  /** Share of its chunks that a search of the index examines. */
   readonly quality?: number;
-  /** The query whose list a cache returns in place of its own; the query itself where it is asked for. */
+  /** Query whose result list a cache returns; the query itself if its own list is cached. */
   readonly answersOf?: (call: Call) => Question;
-  /** Share of the text of each chunk that is stored. */
+  /** Share of each chunk's text that is stored. */
   readonly textShare?: number;
   readonly results?: (ids: readonly string[], call: Call) => readonly string[];
   /** An error code, or `timeout`. */
   readonly failure?: (call: Call) => string | null;
   readonly latency?: (ms: number, call: Call) => number;
-  /** Of live queries alone, which are asked otherwise than golden ones. */
+  /** Effects on live queries only, which are sent differently from golden queries. */
   readonly liveFailed?: number;
   readonly liveEmpty?: number;
-  /** Share of the results of a live answer that are left. */
+  /** Share of the results of a live query that remain. */
   readonly liveResults?: number;
-  /** Points by which fewer opinions are positive. */
+  /** Percentage points by which positive feedback drops. */
   readonly lessPositive?: number;
-  /** Share of live traffic that one query makes up. */
+  /** Share of live traffic with one query. */
   readonly topQuery?: number;
-  /** Share of live traffic that is in another language than before. */
+  /** Share of live traffic in a new language. */
   readonly otherLanguage?: number;
   readonly annotated?: DeploymentKind;
-  /** A probe sees that a setting of the index changed. */
+  /** A probe detects a changed index setting. */
   readonly isDetected?: boolean;
-  /** Share of live traffic that asks about topics that the store never held. */
+  /** Share of live traffic about topics that the store never contained. */
   readonly newTopic?: number;
   /** The golden set has a new version. */
   readonly golden?: (queries: readonly Question[]) => readonly Question[];
-  /** The golden set had these labels from its first run on. */
+  /** Judgments of the golden set since its first run. */
   readonly alwaysGolden?: (queries: readonly Question[]) => readonly Question[];
   readonly ownWork?: OwnWork;
 }
@@ -72,9 +72,9 @@ export interface Healthy {
 export interface Fault {
   readonly name: string;
   readonly does: string;
-  /** `unknown` where nothing on the list of causes went wrong. */
+  /** `unknown` if no cause in the list is right. */
   readonly cause: Cause;
-  /** Null where it cannot go wrong with such a pipeline: then another one is drawn. */
+  /** Null if such a pipeline cannot have the fault; then another pipeline is simulated. */
   breakIt(healthy: Healthy, random: RandomNumbers): Broken | null;
 }
 
@@ -86,7 +86,7 @@ export const isIn = (random: RandomNumbers, share: number): boolean => random.un
 export const among = <Value>(random: RandomNumbers, values: readonly Value[]): Value =>
   values[random.below(values.length)] as Value;
 
-/** That share of the chunks, by chance. */
+/** Returns a random share of the chunks. */
 export function some(chunks: readonly Chunk[], share: number, random: RandomNumbers): ReadonlySet<string> {
   return new Set(chunks.filter(() => isIn(random, share)).map(({ id }) => id));
 }

@@ -1,4 +1,4 @@
-/** Faults of the search service: its index is well, and its answers are not. */
+/** Faults of the search service: its index is healthy, but its results are wrong. */
 import type { RandomNumbers } from '../random-numbers.ts';
 import type { Question } from './corpus.ts';
 import { reordered } from './damage.ts';

@@ -1,4 +1,4 @@
-/** Faults of the calls to the retriever: they fail, or take long. */
+/** Faults of the calls to the retriever: they fail or are slow. */
 import type { RandomNumbers } from '../random-numbers.ts';
 import { among, type Broken, between, type Fault, isIn, TIMEOUT_MS } from './fault.ts';
 

@@ -1,4 +1,4 @@
-/** Faults of the index and of what its vectors are made by. */
+/** Faults of the index and of the models that embed its vectors. */
 import type { Question } from './corpus.ts';
 import { cutInTwo, otherModel, rewritten } from './damage.ts';
 import { between, type Fault, isIn, some } from './fault.ts';
@@ -62,7 +62,7 @@ export const ofIndex: readonly Fault[] = [
           ...query,
           judgments: query.judgments.map(({ documentId, grade }) => ({ documentId: relabel(documentId), grade })),
         }));
-      // The store is asked by the name of the index, or by the alias as the search is.
+      // recalld queries the store by the name of the index, or by the same alias as the search.
       return isIn(random, 0.5)
         ? { chunksUntilNow, chunks, golden }
         : { chunksUntilNow, chunks: chunksUntilNow, golden, searched: () => chunks };

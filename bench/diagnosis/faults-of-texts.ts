@@ -1,4 +1,4 @@
-/** Faults of what answers hold for whom: a cache, texts that were cut, copies, one kind of query, labels. */
+/** Faults of the returned texts: a cache, truncated texts, duplicates, one kind of query, judgments. */
 import { queryKinds } from '../../src/core/text/query-kinds.ts';
 import type { RandomNumbers } from '../random-numbers.ts';
 import type { Question } from './corpus.ts';
@@ -94,7 +94,7 @@ export const ofTexts: readonly Fault[] = [
   },
 ];
 
-/** The ids of the queries of a kind that is neither rare nor usual. */
+/** Ids of the queries of a kind that is neither rare nor frequent. */
 function drawKind(golden: readonly Question[], random: RandomNumbers): ReadonlySet<string> | null {
   const kinds = queryKinds(golden.map(({ text }) => text)).filter(
     ({ members }) => members.length >= 10 && members.length <= 0.6 * golden.length,

@@ -1,4 +1,4 @@
-/** Faults of what is asked, and of what is made of the answers: the retriever is well. */
+/** Faults of the traffic and of the generated answers; the retriever is healthy. */
 import { between, type Fault } from './fault.ts';
 
 export const ofTraffic: readonly Fault[] = [

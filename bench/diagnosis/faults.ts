@@ -1,4 +1,4 @@
-/** Everything that goes wrong in the worlds of the bench, and what changes without harm. */
+/** All faults of the benchmark, and harmless changes. */
 import { blurred, otherModel, reordered } from './damage.ts';
 import { among, between, type Fault, isIn } from './fault.ts';
 import { ofAnswers } from './faults-of-answers.ts';
@@ -77,7 +77,7 @@ const ofOthers: readonly Fault[] = [
 
 export const faults: readonly Fault[] = [...ofCalls, ...ofAnswers, ...ofIndex, ...ofOthers, ...ofTexts, ...ofTraffic];
 
-/** Nothing is wrong, but an alert fires by chance or because of a tight threshold. */
+/** No fault, but an alert fires by chance or because of a tight threshold. */
 export const quietStreams: readonly Fault[] = [
   { name: 'no fault', does: 'nothing changed', cause: 'unknown', breakIt: () => ({}) },
   {

@@ -1,38 +1,41 @@
-/** What a pipeline is like that something goes wrong with: drawn anew for each world. */
+/** Random properties of the pipeline in each world. */
 import type { DeploymentKind } from '../../src/live/deployments/rules/deployment.ts';
 import type { RandomNumbers } from '../random-numbers.ts';
 
-/** `training`: where the weights were set. `calibrating`: where the temperature was. `judging`: where nothing was. */
+/**
+ * `training`: worlds on which the weights were set. `calibrating`: worlds on which the temperature was set. `judging`:
+ * worlds that were used for neither.
+ */
 export type Worlds = 'training' | 'calibrating' | 'judging';
 
 export interface Shape {
   readonly golden: number;
   readonly k: number;
-  /** Share of the places of an answer that come out otherwise when the same is asked again. */
+  /** Share of the positions in a result list that differ when a query is repeated. */
   readonly waver: number;
   readonly latencyMs: number;
   readonly latencySpread: number;
   readonly index: 'lists' | 'graph';
-  /** Share of its chunks that a search of the healthy index looks at. */
+  /** Share of its chunks that a search of the healthy index examines. */
   readonly quality: number;
-  /** Segments of the golden set; 0: it has no tags. */
+  /** Number of segments of the golden set; 0 if it has no tags. */
   readonly segments: number;
   readonly hasStore: boolean;
-  /** Nobody embeds without a store. */
+  /** Always false without a store. */
   readonly hasEmbedder: boolean;
-  /** Whether the retriever embeds by the embedder that is watched. */
+  /** Whether the retriever uses the monitored embedder. */
   readonly isEmbedderShared: boolean;
   readonly hasDensity: boolean;
   readonly liveQueries: number;
-  /** Runs that were bad before the check was confirmed, the last one included. */
+  /** Number of bad runs until the check was confirmed, including the last. */
   readonly badRuns: number;
-  /** Good runs from before the reference that are still stored. */
+  /** Number of stored good runs from before the reference run. */
   readonly olderRuns: number;
-  /** A harmless deployment before the alarm. */
+  /** A harmless deployment before the alert. */
   readonly decoy: DeploymentKind | null;
-  /** How far below its usual level the floor of the check lies. */
+  /** Distance of the check's threshold below the usual level. */
   readonly slack: number;
-  /** Candidates for each document of an answer, where the retriever tells of its stages; null: it tells of none. */
+  /** Candidates per returned document, if the retriever reports its stages; otherwise null. */
   readonly candidates: number | null;
 }
 

@@ -1,4 +1,4 @@
-/** Live traffic of a world: what its queries come to, what users say of it, and what is asked; and what texts answers hold. */
+/** Live traffic of a world: outcomes of queries, feedback of users, topics of queries, and returned texts. */
 
 import type { ContextSize } from '../../src/core/text/context-size.ts';
 import type { ComparedSide } from '../../src/golden/rules/compare-golden-runs.ts';
@@ -20,11 +20,11 @@ import type { Broken } from './fault.ts';
 import type { Shape } from './shape.ts';
 
 export interface TrafficShape {
-  /** Whether the retriever and the service give texts. */
+  /** Whether the retriever and the service send texts. */
   readonly hasTexts: boolean;
-  /** Whether the service tells how long its answers took. */
+  /** Whether the service sends the latency of its responses. */
   readonly tellsLatency: boolean;
-  /** Opinions of users in the window; 0: the service has none. */
+  /** Number of ratings in the window; 0 if the service collects no feedback. */
   readonly opinions: number;
   readonly positive: number;
   readonly topQuery: number;
@@ -44,10 +44,10 @@ export function drawTraffic(random: RandomNumbers): TrafficShape {
 
 const USUALLY_FAILED = 0.005;
 const USUALLY_EMPTY = 0.01;
-/** Points by which opinions fall where all of the score is lost. */
+/** Drop of positive feedback in percentage points if the whole score is lost. */
 const OWED_TO_RETRIEVAL = 0.6;
 
-/** @param lost share of the golden score that is gone, 0..1 */
+/** @param lost share of the golden score that was lost, 0 to 1 */
 export function observeLive(
   { liveQueries: n }: Shape,
   traffic: TrafficShape,
@@ -104,7 +104,7 @@ export function observeLive(
   };
 }
 
-/** As the service tells it: slow for live queries where it is for golden ones. */
+/** Latency as the service reports it: live queries are slow if golden queries are. */
 function latencyOf(
   reference: ComparedSide,
   now: ComparedSide,
@@ -127,7 +127,7 @@ function lengthOf({ answers }: ComparedSide): number | null {
   return lengths.length === 0 ? null : mean(lengths);
 }
 
-/** Copies and versions of a chunk have its text. */
+/** Copies and versions of a chunk have the same text. */
 function textOf(id: string): string {
   return id.replace(/^new:/, '').replace(/[+@]\w*$/, '');
 }
@@ -168,7 +168,7 @@ function fell(value: ObservedValue | null, by: number): boolean {
   return value !== null && value.value < value.before - by && value.ciHigh < value.before;
 }
 
-/** Alerts of the watches over changes and over opinions. */
+/** Alerts on changed measures and on feedback. */
 export function changesOf({ results, characters, repeated, topQuery, mainLanguage, feedback }: Observations['live']) {
   const alerts: readonly (readonly [EffectKind, boolean])[] = [
     ['results', isOther(results)],
@@ -180,7 +180,7 @@ export function changesOf({ results, characters, repeated, topQuery, mainLanguag
   return alerts;
 }
 
-/** What users say of the answers, beside a golden score that was low from the first run on or was not. */
+/** Feedback of users, if the golden score was low since the first run and if it was not. */
 export function levelOf(
   loss: { readonly before: number; readonly now: number } | null,
   { feedback }: Observations['live'],

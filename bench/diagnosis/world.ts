@@ -1,4 +1,4 @@
-/** One world: a pipeline, what goes wrong with it, what is in alarm, and what the daemon would know of it. */
+/** One world: a pipeline, a fault, the firing alerts, and the data that the daemon would have. */
 
 import type { ComparedSide } from '../../src/golden/rules/compare-golden-runs.ts';
 import { type DocumentFate, judgedDocuments, probeLabels } from '../../src/golden/rules/labels.ts';
@@ -23,7 +23,7 @@ export interface World {
 
 const MAX_DRAWS = 40;
 
-/** Draws pipelines and sizes until something is in alarm. */
+/** Simulates pipelines and fault sizes until an alert fires. */
 export function drawWorld(
   corpusOf: (random: RandomNumbers) => Corpus,
   worlds: Worlds,
@@ -31,7 +31,7 @@ export function drawWorld(
   seed: number,
 ): World {
   const random = randomNumbers(seed);
-  // Traits that joined later are drawn by themselves, so that the worlds of before stay as they were.
+  // Traits added later use separate random numbers, so that earlier worlds stay the same.
   const other = randomNumbers(seed + 0.5e9);
   for (let draw = 0; draw < MAX_DRAWS; draw++) {
     const world = lookAt(corpusOf(random), drawShape(worlds, random), drawTraffic(other), fault, { random, other });
@@ -102,7 +102,7 @@ function lookAt(
     ? observeCoverage(asked, broken.chunksUntilNow ?? corpus.chunks, held, broken, canary?.verdict ?? 'same', random)
     : { density: null, topics: null };
   const loss = run.reference?.loss ?? null;
-  // Labels that became wrong lose score, and no opinion.
+  // Wrong judgments lower the score, but not the feedback.
   const lost =
     loss === null || loss.before === 0 || broken.golden !== undefined ? 0 : Math.max(0, 1 - loss.now / loss.before);
   const live = observeLive(shape, traffic, broken, runs, lost, random, other);
@@ -164,7 +164,7 @@ function questionsOf({ questions }: Corpus, { golden, segments }: Shape, random:
   };
 }
 
-/** Segments of different sizes: the lower the number, the larger. */
+/** Segments of different sizes: a lower number means a larger segment. */
 function tenantOf(topic: string): number {
   let hash = 7;
   for (let i = 0; i < topic.length; i++) hash = Math.imul(hash, 31) + topic.charCodeAt(i);
@@ -193,7 +193,7 @@ function simulateRuns(
   { chunks }: Corpus,
   shape: Shape,
   broken: Broken,
-  /** Whether what happens to results is a filter, which is a stage of its own. */
+  /** Whether the fault affects results like a filter, which is a separate stage. */
   isFilter: boolean,
   golden: readonly Question[],
   random: RandomNumbers,
@@ -227,7 +227,7 @@ function simulateRuns(
   const now = broken.chunks ?? chunks;
   const before = broken.chunksUntilNow ?? chunks;
   const first = broken.alwaysGolden?.(golden) ?? golden;
-  // Labels that follow an update of the documents were right before the alarm too.
+  // Judgments that follow an update of the documents were also right before the alert.
   const labelled = broken.golden?.(first) ?? first;
   const known = broken.chunksUntilNow === undefined ? first : labelled;
   const bad = Array.from({ length: shape.badRuns }, (_, count) => count).slice(-2);
@@ -283,7 +283,7 @@ function answer(
   const found = find(how.searched?.(call) ?? held, vector);
   const wavered = isCached ? found : waverOf(found, waver, random);
   const ids = (how.results?.(wavered, call) ?? wavered).slice(0, k);
-  // A reranker that keeps the order, until something goes wrong with it.
+  // A reranker that keeps the order, unless the fault affects it.
   const told = [
     { name: 'candidates', documents: wavered },
     { name: 'filtered', documents: isFilter ? (how.results?.(wavered, call) ?? wavered) : wavered },
@@ -297,7 +297,7 @@ function answer(
   };
 }
 
-/** Neighbours of near equal score change places now and then. */
+/** Neighbors with nearly equal scores sometimes swap ranks. */
 function waverOf(ids: readonly string[], waver: number, random: RandomNumbers): readonly string[] {
   if (waver === 0) return ids;
   const wavered = [...ids];
@@ -363,7 +363,7 @@ function isFailing({ answers }: ComparedSide): boolean {
   return answers.filter(({ outcome }) => outcome === 'error' || outcome === 'timeout').length >= 0.05 * answers.length;
 }
 
-/** A chunk that was cut or renamed keeps its text; one that was rewritten or deleted does not. */
+/** A chunk that was split or renamed keeps its text; a chunk that was rewritten or deleted does not. */
 function fatesIn(held: readonly Chunk[], judged: readonly string[]): ReadonlyMap<string, DocumentFate> {
   const texts = new Set(held.map(({ id }) => id.replace(/^new:/, '').replace(/#\d+$/, '')));
   return new Map(judged.map((id) => [id, texts.has(id) ? 'superseded' : 'lost']));

@@ -1,6 +1,6 @@
 /**
- * What all worlds of a process share: PostgreSQL for recalld, the stores, the service; and the healthy history of each
- * shape, which is made once and cloned for every world.
+ * Resources that all worlds of a process share: PostgreSQL for recalld, the stores, the service, and the healthy
+ * history of each shape, which is created once and cloned for every world.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -18,15 +18,18 @@ import { startStores } from './stores.ts';
 import { START, type World, type WorldSettings, withWorld } from './world.ts';
 
 export interface Bench {
-  /** Does `work` in a clone of the healthy history of the shape. */
+  /** Runs `work` in a clone of the healthy history of the shape. */
   inWorld<T>(shape: Shape, seed: number, work: (world: World, material: Material) => Promise<T>): Promise<T>;
   stop(): Promise<void>;
 }
 
-/** Healthy hours before every world: what the density baseline, which takes two days, and the normal ranges are learned from. */
+/**
+ * Healthy hours before every world. The density baseline, which needs two days, and the normal ranges are learned from
+ * them.
+ */
 const HISTORY_HOURS = 52;
 
-/** What these databases hold is thrown away. */
+/** These databases are temporary. */
 const postgresSettings = [
   'synchronous_commit=off',
   'full_page_writes=off',
@@ -42,7 +45,10 @@ const postgresSettings = [
 
 const HISTORY_SEED = 7;
 
-/** @param historyHours of every shape; fewer than two days give no density baseline, which is enough for a test */
+/**
+ * @param historyHours hours in the history of every shape; fewer than two days yield no density baseline, which is
+ * sufficient for a test
+ */
 export async function openBench(signal: AbortSignal, historyHours = HISTORY_HOURS): Promise<Bench> {
   const folder = await mkdtemp(path.join(tmpdir(), 'recalld-faults-'));
   const server = await aPostgresServer(await aCluster(path.join(folder, 'postgres')), postgresSettings);
@@ -102,11 +108,13 @@ export async function openBench(signal: AbortSignal, historyHours = HISTORY_HOUR
   };
 }
 
-/** Hours before the end from which golden runs and index rounds are made; density and normal ranges need all of it. */
+/**
+ * Hours before the end at which golden runs and index rounds start; density and normal ranges need the whole history.
+ */
 const MEASURED_BEFORE = 12;
 /** Hours before the end at which the baseline is pinned. */
 const PINNED_BEFORE = 2;
-/** Hours before the end from which causes are looked for and messages sent. */
+/** Hours before the end at which diagnoses and messages start. */
 const TOLD_BEFORE = 3;
 
 async function passHistory(world: World, hours: number): Promise<void> {

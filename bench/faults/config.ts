@@ -1,4 +1,4 @@
-/** The recalld.yaml of a world: what a team would write that turns on all that needs no person. */
+/** The recalld.yaml of a world: the config of a team that uses every feature that needs no people. */
 import { stringify } from 'yaml';
 import { isBilingual } from './service.ts';
 import type { Shape } from './shape.ts';
@@ -6,14 +6,14 @@ import type { Shape } from './shape.ts';
 export const PIPELINE = 'docs';
 export const GOLDEN_SET = 'golden';
 
-/** No pace: the service is in this process. */
+/** No rate limit, because the service is in this process. */
 const MAX_PER_SECOND = 10_000;
-/** Far above what a search takes, on a busy machine too. */
+/** Far above the duration of a search, even on a busy machine. */
 const MAX_LATENCY = 0.3;
 export const TIMEOUT_MS = 3000;
-/** The store and the embedder are in this process, and never what is slow. */
+/** The store and the embedder are in this process, and never slow. */
 const STORE_TIMEOUT_MS = 60_000;
-/** How far below its healthy score a floor is set. */
+/** Distance of a threshold below the healthy score. */
 const FLOOR_BELOW = 0.12;
 
 interface ConfigSettings {

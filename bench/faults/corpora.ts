@@ -7,7 +7,7 @@ export const dataFolder = path.join(import.meta.dirname, 'data');
 
 export interface CorpusDocument {
   readonly id: string;
-  /** The article or file that it is a part of. */
+  /** Article or file of the document. */
   readonly source: string;
   readonly language: string;
   readonly text: string;
@@ -18,7 +18,7 @@ export interface CorpusQuery {
   readonly text: string;
   readonly source: string;
   readonly language: string;
-  /** Ids of the documents that answer it. */
+  /** Ids of the documents that answer the query. */
   readonly relevant: readonly string[];
 }
 
@@ -30,7 +30,7 @@ export interface StoredCorpus {
 const files = ['xquad-en', 'xquad-de', 'xquad-es', 'limit-small'] as const;
 type FileName = (typeof files)[number];
 
-/** What each corpus is made of: one recorded file, or two languages side by side. */
+/** Sources of each corpus: one recorded file, or files in two languages. */
 const parts = {
   'xquad-en': ['xquad-en'],
   'xquad-de': ['xquad-de'],
@@ -53,7 +53,7 @@ function readFile(name: FileName): StoredCorpus {
   return corpus;
 }
 
-/** The same question in another language, for corpora of XQuAD, whose ids are those of all languages. */
+/** The same query in another language, for corpora of XQuAD, whose ids are the same in all languages. */
 export function readQueries(name: FileName): readonly CorpusQuery[] {
   return readFile(name).queries;
 }
@@ -62,7 +62,7 @@ function marked(id: string, language: string): string {
   return `${language}:${id}`;
 }
 
-/** Ids of the second language of a corpus of two carry the language, so that they are unique. */
+/** In a corpus of two languages, ids of the second language contain the language, so that they are unique. */
 export function readCorpus(name: CorpusName): StoredCorpus {
   const [first, second] = parts[name].map(readFile);
   if (first === undefined) throw new Error(`The corpus ${name} has no file.`);

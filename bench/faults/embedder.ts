@@ -1,9 +1,9 @@
-/** The encoder behind the monitored service: recorded vectors, and similar ones for texts without a recording. */
+/** The encoder of the monitored service: recorded vectors, and approximations for texts without a recorded vector. */
 import type { StoredCorpus } from './corpora.ts';
 import { halvesOf, PREFIXES, prefixOf } from './texts.ts';
 import { type EncoderName, readVectors, UnrecordedTextError, unit, type VectorOf } from './vectors.ts';
 
-/** Recorded texts whose vectors stand for that of an unknown one. */
+/** Number of recorded texts whose vectors approximate an unknown vector. */
 const LIKENESSES = 4;
 
 function wordsIn(text: string): Set<string> {
@@ -11,9 +11,9 @@ function wordsIn(text: string): Set<string> {
 }
 
 /**
- * A text that has no record is the start of a document, as recalld asks for one, or a form that a fault made up. The
- * first gets the vector of that recorded beginning of the document whose length is nearest; the other the mean of the
- * documents that share most words with it.
+ * A text without a recorded vector is either the start of a document, which recalld requests, or a text that a fault
+ * modified. The first gets the vector of the recorded start of the document with the nearest length, the second the
+ * mean vector of the documents that share the most words with it.
  */
 export function createEmbedder(encoder: EncoderName, { documents }: StoredCorpus): VectorOf {
   const recorded = readVectors(encoder);

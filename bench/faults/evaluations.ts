@@ -1,11 +1,11 @@
-/** What the weights of the diagnosis are fitted to: the evidence of each diagnosis of a world, and what was truly wrong. */
+/** Data for fitting the weights of the diagnosis: the evidence of each diagnosis in a world, and the true cause. */
 import type { Sign } from '../../src/incidents/diagnosis/rules/signs.ts';
 import type { Evaluation } from '../diagnosis/fit/evaluation.ts';
 import type { WorldRecord } from './record.ts';
 import { shapeName } from './shape.ts';
 import { mainIncident } from './summary.ts';
 
-/** One for each golden run after which an incident was open. */
+/** One evaluation for each golden run after which an incident was open. */
 export function evaluationsOf({ id, shape, faults, evaluations }: WorldRecord): Evaluation[] {
   const real = faults.filter(({ causes }) => causes.length > 0);
   const causes = real.length === 0 ? (['unknown'] as const) : [...new Set(real.flatMap((fault) => fault.causes))];

@@ -1,6 +1,6 @@
 /**
- * What can be wrong with a world. A kind of fault is one file in `kinds`: it says what is different while it lasts, and
- * nothing of how recalld sees that.
+ * The faults of a world. Each kind of fault is one file in `kinds`, which defines the effects of the fault, but not how
+ * recalld detects them.
  */
 
 import { hashText } from '../../src/demo/rag/hashed-tfidf.ts';
@@ -13,21 +13,21 @@ import type { VectorOf } from './vectors.ts';
 export const sizes = ['small', 'medium', 'large'] as const;
 export type Size = (typeof sizes)[number];
 
-/** What the service sends back for one call. */
+/** Response of the service to one call. */
 export type Reply =
   | { readonly kind: 'hits'; readonly hits: ReturnType<Search>; readonly latencyMs: number }
-  /** `body` is sent as it is, with the status. */
+  /** Sends `body` unchanged, with the status. */
   | { readonly kind: 'body'; readonly status: number; readonly body: string; readonly latencyMs: number };
 
 export type Call = (asked: Asked) => Reply;
 
-/** A live query before it is asked. */
+/** A live query before it is sent. */
 export interface LiveAsk {
   readonly query: Query;
   readonly text: string;
 }
 
-/** What a golden set holds of a query. */
+/** A query of a golden set. */
 export interface GoldenLine {
   readonly id: string;
   readonly text: string;
@@ -35,7 +35,7 @@ export interface GoldenLine {
   readonly relevant: readonly string[];
 }
 
-/** A document as the manifest of the index has it. */
+/** A document in the manifest of the index. */
 export interface ManifestLine {
   readonly id: string;
   readonly hash: string;
@@ -44,28 +44,28 @@ export interface ManifestLine {
 }
 
 export interface Since {
-  /** Since the onset. */
+  /** Hours since the onset. */
   readonly minutes: number;
 }
 
-/** Everything that is different while a fault lasts; what is left out is as before. */
+/** Effects of a fault; missing fields have no effect. */
 export interface Condition {
-  /** What the store holds, of what it held before. */
+  /** Rows in the store, given its previous rows. */
   readonly rows?: (rows: readonly Row[], since: Since) => readonly Row[];
-  /** True where `rows` changes with time. */
+  /** True if `rows` changes with time. */
   readonly goesOn?: boolean;
-  /** Documents that their owner wrote, changed or deleted; the store has them only by `rows`. */
+  /** Documents that their owner wrote, changed or deleted; the store contains them only through `rows`. */
   readonly manifest?: (lines: readonly ManifestLine[], now: Date) => readonly ManifestLine[];
-  /** How the service embeds queries; the embedder that recalld asks is the same one. */
+  /** How the service embeds queries; recalld uses the same embedder. */
   readonly embed?: (embed: VectorOf) => VectorOf;
   readonly search?: (search: Search) => Search;
-  /** What a call comes to: failures, delays, other bodies. */
+  /** Outcomes of a call: failures, delays, other bodies. */
   readonly call?: (call: Call) => Call;
-  /** What users ask. */
+  /** Queries of the users. */
   readonly traffic?: (draw: () => LiveAsk) => () => LiveAsk;
-  /** Times as many live queries. */
+  /** Factor of the number of live queries. */
   readonly volume?: number;
-  /** Probability that a user who rates an answer likes it. */
+  /** Probability that a user who rates an answer rates it positively. */
   readonly opinion?: (likes: (found: boolean) => number) => (found: boolean) => number;
   /** A new version of the golden set. */
   readonly golden?: (lines: readonly GoldenLine[]) => readonly GoldenLine[];
@@ -74,7 +74,7 @@ export interface Condition {
     readonly kind: 'index' | 'embedder' | 'retriever' | 'golden';
     readonly version: string;
   }[];
-  /** recalld's own machine: for how long its event loop stands still at a time, or golden runs that are never started. */
+  /** Effects on recalld's own machine: how long its event loop blocks at a time, or golden runs that never start. */
   readonly daemon?: { readonly stallMs?: number; readonly skipsGolden?: boolean };
 }
 
@@ -85,15 +85,15 @@ export interface Draw {
 }
 
 export interface FaultKind {
-  /** As its file is called. */
+  /** Name of its file. */
   readonly name: string;
-  /** What happens, in a sentence without a subject: "half of the documents vanish". */
+  /** The effect, as a sentence without a period, such as "half of the documents vanish". */
   readonly title: string;
-  /** Causes that name it rightly, the best first; `unknown` where the list of causes has no word for it. Empty: nothing is wrong. */
+  /** Right causes, best first; `unknown` if no cause in the list is right. Empty if the change is harmless. */
   readonly causes: readonly Cause[];
-  /** Whether a shape can have it; left out, every shape can. */
+  /** Whether a shape can have the fault; if missing, every shape can. */
   readonly fits?: (material: Material) => boolean;
-  /** Golden runs until the fault can show in one, beyond the first. */
+  /** Number of golden runs after the first until a run can show the fault. */
   readonly lateRuns?: number;
   readonly begin: (draw: Draw) => Condition;
 }
@@ -103,24 +103,26 @@ export function bySize<Value>(size: Size, small: Value, medium: Value, large: Va
   return { small, medium, large }[size];
 }
 
-/** A number near the value of its size, so that no two worlds are alike. */
+/** A random number near the value of its size, so that worlds differ. */
 export function around(random: RandomNumbers, value: number): number {
   return value * (0.8 + 0.4 * random.uniform());
 }
 
-/** Some of the items, each with the probability. */
+/** Returns random items, each included with the probability. */
 export function some<Item>(items: readonly Item[], share: number, random: RandomNumbers): Item[] {
   const keyed = items.map((item) => ({ item, key: random.uniform() })).toSorted((a, b) => a.key - b.key);
   return keyed.slice(0, Math.max(1, Math.round(share * items.length))).map(({ item }) => item);
 }
 
-/** Decides for each text, once and for all, whether a fault hurts it; `share` of them are. */
+/**
+ * Decides for each text, always in the same way, whether a fault affects it; the share of affected texts is `share`.
+ */
 export function someTexts(random: RandomNumbers, share: number): (text: string) => boolean {
   const seed = random.below(1e9);
   return (text) => hashText(text, seed) / 2 ** 32 < share;
 }
 
-/** Several conditions at once: what the first makes of a thing, the next gets. */
+/** Combines several effects: each gets the output of the previous one. */
 export function together(conditions: readonly Condition[]): Condition {
   type Wrap<Value> = (value: Value) => Value;
   const chain = <Value>(wraps: readonly (Wrap<Value> | undefined)[]): Wrap<Value> => {

@@ -1,11 +1,14 @@
-/** Vectors of another model: a turned copy of the space, or the vector of another encoder at the length of this one. */
+/**
+ * Vectors of another model: a rotated copy of the space, or the vector of another encoder with the dimension of this
+ * one.
+ */
 import { randomNumbers } from '../random-numbers.ts';
 import { UnrecordedTextError, unit } from './vectors.ts';
 
 const turns = new Map<number, { readonly places: readonly number[]; readonly signs: readonly number[] }>();
 const SEED = 99;
 
-/** A random rotation of the space: dimensions change their places and signs. */
+/** A random orthogonal transformation that permutes dimensions and changes signs. */
 function turnOf(dimensions: number) {
   const known = turns.get(dimensions);
   if (known !== undefined) return known;
@@ -19,7 +22,7 @@ function turnOf(dimensions: number) {
   return turn;
 }
 
-/** Between the vector itself, at 0, and that of another model, at 1. */
+/** Interpolates between the vector itself (0) and the vector of another model (1). */
 export function foreign(vector: Float32Array, strength: number): Float32Array {
   const { places, signs } = turnOf(vector.length);
   return unit(
@@ -27,7 +30,7 @@ export function foreign(vector: Float32Array, strength: number): Float32Array {
   );
 }
 
-/** The vector of another encoder, cut or padded with zeros; where it has none, the turned copy of our own. */
+/** The vector of another encoder, truncated or padded with zeros; if there is none, the rotated copy of our own. */
 export function fitted(other: () => Float32Array, own: Float32Array): Float32Array {
   try {
     const vector = other();

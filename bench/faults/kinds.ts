@@ -1,11 +1,11 @@
-/** The kinds of fault, one file each in the folder `kinds`. */
+/** The kinds of faults, one file each in the folder `kinds`. */
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import type { FaultKind } from './fault.ts';
 
 const folder = path.join(import.meta.dirname, 'kinds');
 
-/** By name. @throws Error for a file that exports no kind of its own name */
+/** The kinds by name. @throws Error for a file that does not export a kind with the file's name */
 export async function readKinds(): Promise<ReadonlyMap<string, FaultKind>> {
   const files = readdirSync(folder)
     .filter((file) => file.endsWith('.ts'))

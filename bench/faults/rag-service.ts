@@ -1,6 +1,7 @@
 /**
  * The monitored RAG service, in this process: search, embeddings, the manifest of its index, and the receiver of
- * recalld's messages. One server for all shapes, so that no address changes between a history and its worlds.
+ * recalld's messages. One server is used for all shapes, so that addresses stay the same between a history and its
+ * worlds.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import Fastify from 'fastify';
@@ -8,26 +9,26 @@ import type { Call, ManifestLine } from './fault.ts';
 import type { Asked } from './search.ts';
 import type { VectorOf } from './vectors.ts';
 
-/** What answers at the moment. */
+/** The service that currently responds. */
 export interface Front {
   readonly call: Call;
   readonly embed: VectorOf;
   readonly manifest: () => readonly ManifestLine[];
 }
 
-/** A message of recalld about an incident, as its webhook gets it. */
+/** A message about an incident, as recalld's webhook sends it. */
 export interface SentMessage {
   readonly event: string;
   readonly severity: string;
   readonly summary: string;
-  /** What it says of the cause, in a sentence. */
+  /** The sentence about the cause. */
   readonly diagnosis: string;
 }
 
 export interface RagServer {
   readonly url: string;
   serve(front: Front): void;
-  /** Those that came since it was asked last. */
+  /** Messages received since the last call. */
   takeMessages(): SentMessage[];
   stop(): Promise<void>;
 }

@@ -1,10 +1,8 @@
 /**
- * Makes the corpora of the fault benchmark from their sources, and the vectors of the small encoder.
- *
- *     npx tsx bench/faults/record-texts.ts --xquad FOLDER --limit FOLDER --texts FILE
- *
- * `--xquad` is a checkout of google-deepmind/xquad, `--limit` a folder with corpus.jsonl, queries.jsonl and qrels.tsv of
- * limit-small. `--texts` gets every text that is ever embedded, as JSON, for `record-vectors.py`.
+ * Creates the corpora of the fault benchmark from their sources, and the vectors of the small encoder.
+ * npx tsx bench/faults/record-texts.ts --xquad FOLDER --limit FOLDER --texts FILE
+ * `--xquad` is a checkout of google-deepmind/xquad, `--limit` a folder with corpus.jsonl, queries.jsonl and qrels.tsv
+ * of limit-small. `--texts` receives every text that is ever embedded, as JSON, for `record-vectors.py`.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -31,7 +29,7 @@ interface Xquad {
   }[];
 }
 
-/** Chunks end at the first end of a sentence after this many characters. */
+/** Chunks end at the first end of a sentence after this number of characters. */
 const CHUNK_CHARACTERS = 380;
 
 /** Start and end of each chunk of a text. */
@@ -68,7 +66,7 @@ function readXquad(file: string, language: string, characters: number | null): S
   return { documents, queries };
 }
 
-/** The first letter of its id, since a document has no other source. */
+/** The first letter of the id, because a document has no other source. */
 function sourceOf(id: string): string {
   return `letter-${id.slice(0, 1)}`;
 }
@@ -106,7 +104,7 @@ const corpora: Readonly<Record<string, StoredCorpus>> = {
   'limit-small': readLimit(valueOf('--limit')),
 };
 mkdirSync(dataFolder, { recursive: true });
-/** By language, English first: what only one encoder is asked, and what is needed first. */
+/** Texts by language. English comes first, because one encoder needs only English texts, and needs them first. */
 const texts: Record<string, Set<string>> = { en: new Set(canaryTexts) };
 for (const [name, corpus] of Object.entries(corpora)) {
   writeFileSync(path.join(dataFolder, `${name}.json.gz`), gzipSync(JSON.stringify(corpus), { level: 9 }));

@@ -1,4 +1,4 @@
-/** What is kept of a world: what was wrong, and what recalld said of it and when. */
+/** The record of a world: its faults, and what recalld reported at which time. */
 import type { Cause, Confidence } from '../../src/incidents/diagnosis/rules/cause.ts';
 import type { Effect } from '../../src/incidents/diagnosis/rules/effects.ts';
 import type { Size } from './fault.ts';
@@ -15,9 +15,9 @@ export interface IncidentRecord {
   readonly probability: number;
   readonly alternatives: readonly { readonly cause: Cause; readonly probability: number }[];
   readonly also: readonly { readonly cause: Cause; readonly confidence: Confidence; readonly probability: number }[];
-  /** Names of what fired. */
+  /** Names of the firing alerts. */
   readonly alerts: readonly string[];
-  /** The likeliest first. */
+  /** Ranked causes, the likeliest first. */
   readonly causes: readonly { readonly cause: Cause; readonly probability: number }[];
   readonly signs: readonly {
     readonly sign: string;
@@ -26,28 +26,28 @@ export interface IncidentRecord {
     readonly n: number | null;
     readonly weighed: boolean;
   }[];
-  /** Firing alerts that can be compared with the time before. */
+  /** Firing alerts that can be compared with the time before the onset. */
   readonly effects: readonly Effect[];
-  /** Of the golden queries; null without a run. */
+  /** Share of the golden queries; null without a run. */
   readonly failed_share: number | null;
   readonly summary: string;
 }
 
-/** What recalld said after a golden run under the fault. */
+/** What recalld reported after a golden run under the fault. */
 export interface Evaluation {
-  /** Golden runs since the onset, from 1. */
+  /** Number of golden runs since the onset, from 1. */
   readonly run: number;
-  /** Of the service by the true judgments, whatever recalld measured. */
+  /** nDCG@10 of the service by the true judgments, independent of recalld's measurements. */
   readonly ndcg: number;
-  /** Checks that fail. */
+  /** Failing checks. */
   readonly firing: readonly string[];
-  /** Open incidents that began after the onset. */
+  /** Open incidents that started after the onset. */
   readonly incidents: readonly IncidentRecord[];
 }
 
 export interface MessageRecord extends SentMessage {
   readonly phase: 'fault' | 'recovery';
-  /** Since the onset. */
+  /** Hours since the onset. */
   readonly minutes: number;
 }
 
@@ -57,20 +57,20 @@ export interface WorldRecord {
   readonly faults: readonly { readonly kind: string; readonly size: Size; readonly causes: readonly Cause[] }[];
   /** nDCG@10 of the healthy service. */
   readonly healthy: number;
-  /** The greatest drop of nDCG@10 that the faults caused at a golden run. */
+  /** The largest drop of nDCG@10 that the faults caused in a golden run. */
   readonly drop: number;
   /** Incidents of the healthy history that were open at the onset; there should be none. */
   readonly incidentsBefore: number;
   readonly messagesBefore: number;
   readonly evaluations: readonly Evaluation[];
   readonly messages: readonly MessageRecord[];
-  /** Hours from the repair until no incident was open; null: some was until the end. */
+  /** Hours from the repair until no incident was open; null if an incident stayed open. */
   readonly resolvedAfter: number | null;
-  /** Checks that fail at the end of the world, and alerts of incidents that are open then. */
+  /** Checks that fail at the end of the world, and alerts of incidents that are still open. */
   readonly firingAtEnd: readonly string[];
-  /** Jobs of the daemon that failed under the fault or after it. */
+  /** Daemon jobs that failed during or after the fault. */
   readonly failedJobs: readonly string[];
   readonly seconds: number;
-  /** Processor time of this process, without that of PostgreSQL. */
+  /** Processor time of this process, without PostgreSQL. */
   readonly processSeconds: number;
 }

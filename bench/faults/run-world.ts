@@ -1,4 +1,7 @@
-/** Runs one world: healthy, then under its faults for three golden runs or more, then repaired until all is resolved. */
+/**
+ * Runs one world: healthy, then under its faults for three golden runs or more, then repaired until all incidents are
+ * resolved.
+ */
 import { HOUR_MS, MINUTE_MS } from '../../src/core/time.ts';
 import { randomNumbers } from '../random-numbers.ts';
 import type { Bench } from './bench.ts';
@@ -17,10 +20,10 @@ export interface WorldPlan {
 }
 
 const EVALUATED_RUNS = 3;
-/** How long the end of an incident is waited for. */
+/** Maximum wait for the end of an incident. */
 const RECOVERY_HOURS = 3;
 const HALF_HOUR_MS = 30 * MINUTE_MS;
-/** Incidents of a world, at most. */
+/** Maximum number of incidents in a world. */
 const LIMIT = 50;
 
 interface IncidentJson extends Omit<IncidentRecord, 'supporting'> {

@@ -1,4 +1,4 @@
-/** The search of the monitored service: BM25, dense, or dense and then a reranker, over what its store holds. */
+/** The search of the monitored service over the rows of its store: BM25, dense, or dense with a reranker. */
 import { type Row, type Shape } from './shape.ts';
 import type { VectorOf } from './vectors.ts';
 
@@ -6,17 +6,17 @@ export interface Asked {
   readonly text: string;
   readonly k: number;
   readonly segments: Readonly<Record<string, string>>;
-  /** Golden runs and probes come by HTTP; live queries are the users'. */
+  /** Golden runs and probes use HTTP; live queries come from the users. */
   readonly origin: 'golden' | 'live';
-  /** A vector in place of that of the text. */
+  /** A vector that replaces the vector of the text. */
   readonly vector?: Float32Array;
-  /** Which rows the search may return; left out, all. */
+  /** Rows that the search may return; all rows if missing. */
   readonly allows?: (row: Row) => boolean;
-  /** How many candidates the reranker gets; 0: it is not asked. */
+  /** Number of candidates for the reranker; 0 skips it. */
   readonly reranked?: number;
-  /** How many dimensions are compared, each by its sign alone. */
+  /** Number of dimensions to compare, each only by its sign. */
   readonly bits?: number;
-  /** 0..1: the answer is whatever lies there in the store, in place of a search. */
+  /** From 0 to 1: returns the rows at this position of the store instead of searching. */
   readonly shift?: number;
 }
 
@@ -93,7 +93,7 @@ function cosines(rows: readonly Row[], vector: Float32Array): Float64Array {
   return scores;
 }
 
-/** Of the first dimensions, the share whose signs agree. */
+/** Of the first dimensions, the share with equal signs. */
 function signMatches(rows: readonly Row[], vector: Float32Array, bits: number): Float64Array {
   const isAlike = (other: Float32Array, at: number): boolean => (vector[at] ?? 0) >= 0 === (other[at] ?? 0) >= 0;
   return Float64Array.from(rows, (row) => {
@@ -123,14 +123,16 @@ function best(rows: readonly Row[], scores: Float64Array, asked: Asked, count: n
   return found.toSorted((a, b) => b.score - a.score || (a.row.id < b.row.id ? -1 : 1)).slice(0, count);
 }
 
-/** A cross feature: the share of the weight of the query's words that the chunk has, beside its cosine. */
+/**
+ * A feature of the reranker: the share of the query words' weight that the chunk contains, in addition to its cosine.
+ */
 const LEXICAL_WEIGHT = 0.5;
 
 function toHit({ row, score }: Scored): Hit {
   return { id: row.id, score, text: row.text };
 }
 
-/** The healthy search of a shape over these rows; the index of words is made once. */
+/** The healthy search of a shape over these rows; the index of words is built once. */
 export function createSearch({ retriever }: Shape, rows: readonly Row[], embed: VectorOf): Search {
   let words: LexicalIndex | null = null;
   const lexical = (text: string): Float64Array => {

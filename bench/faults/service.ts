@@ -1,4 +1,4 @@
-/** The monitored service in a world: what it holds and how it answers, healthy or under a condition. */
+/** The monitored service in a world: its contents and its responses, healthy or under a condition. */
 import type { Call, Condition, GoldenLine, LiveAsk, ManifestLine, Since } from './fault.ts';
 import type { Front } from './rag-service.ts';
 import { createSearch, type Hit, type Search } from './search.ts';
@@ -7,15 +7,15 @@ import type { ServiceStore } from './stores.ts';
 import type { VectorOf } from './vectors.ts';
 
 export interface Service extends Front {
-  /** What is in the store now. */
+  /** Current rows of the store. */
   readonly rows: () => readonly Row[];
   readonly condition: () => Condition;
-  /** Puts a condition in force, or lifts it. */
+  /** Applies a condition, or removes it. */
   change(condition: Condition, now: Date): Promise<void>;
-  /** Lets what changes with time go on. */
+  /** Updates everything that changes with time. */
   passUntil(now: Date): Promise<void>;
   drawLive: () => LiveAsk;
-  /** nDCG@10 of the golden set by its true judgments, as the service answers now. */
+  /** nDCG@10 of the golden set by its true judgments, with the current results of the service. */
   trueNdcg(): number;
 }
 
@@ -34,7 +34,7 @@ export function isBilingual(corpus: string): boolean {
   return corpus.split('-').length === 3;
 }
 
-/** Segments of a live query, as those of golden ones. */
+/** Segments of a live query, which are those of golden queries. */
 export function segmentsOf({ shape }: Material, { topic, language }: Query): Record<string, string> {
   return { topic, ...(isBilingual(shape.corpus) ? { language } : {}) };
 }
@@ -43,7 +43,7 @@ function manifestOf(rows: readonly Row[]): ManifestLine[] {
   return rows.map(({ id, version }) => ({ id, hash: version, updated_at: WRITTEN_AT }));
 }
 
-/** The search answers the same call alike until something changes, so that it is made once. */
+/** The search returns the same results for the same call until a condition changes, so each search runs once. */
 function remembered(search: Search): Search {
   const known = new Map<string, readonly Hit[]>();
   return (asked) => {
@@ -133,9 +133,9 @@ function replyOf(search: Search): Call {
 }
 
 /**
- * Of binary grades, at 10; a document counts once.
+ * nDCG@10 with binary grades; a document counts once.
  *
- * @param shown the relevant document that each hit shows
+ * @param shown the relevant document that each result shows
  * @param relevant number of relevant documents
  */
 function ndcg(shown: readonly (string | null)[], relevant: number): number {

@@ -1,4 +1,4 @@
-/** The shape of a world: corpus, encoder, retriever, store and golden set; and what it is made of when all is well. */
+/** The shape of a world: corpus, encoder, retriever, store and golden set, and their healthy contents. */
 import { hashText } from '../../src/demo/rag/hashed-tfidf.ts';
 import { drawn } from '../../src/math/stats/random.ts';
 import { type CorpusDocument, type CorpusName, type CorpusQuery, readCorpus } from './corpora.ts';
@@ -13,9 +13,9 @@ export interface Shape {
   readonly encoder: EncoderName;
   readonly retriever: (typeof retrieverNames)[number];
   readonly store: (typeof storeNames)[number];
-  /** Queries of the golden set. */
+  /** Number of queries in the golden set. */
   readonly golden: number;
-  /** Live queries an hour, on average. */
+  /** Mean number of live queries per hour. */
   readonly traffic: number;
   /** Share of the live queries that users rate. */
   readonly rated: number;
@@ -25,14 +25,14 @@ export function shapeName({ corpus, encoder, retriever, store, golden, traffic }
   return [corpus, encoder, retriever, store, golden, traffic].join(' ');
 }
 
-/** A chunk as it is in the store. */
+/** A chunk in the store. */
 export interface Row {
   readonly id: string;
   readonly source: string;
   readonly language: string;
   readonly topic: string;
   readonly text: string;
-  /** Version of the document that it was made of. */
+  /** Version of its document. */
   readonly version: string;
   readonly vector: Float32Array;
 }
@@ -41,19 +41,19 @@ export interface Query extends CorpusQuery {
   readonly topic: string;
 }
 
-/** Everything of a shape before any fault. */
+/** The healthy contents of a shape. */
 export interface Material {
   readonly shape: Shape;
   readonly embed: VectorOf;
-  /** What the store holds. */
+  /** Rows of the store. */
   readonly rows: readonly Row[];
-  /** Text of each document of the corpus, by its first id. */
+  /** Text of each document in the corpus, by its first id. */
   readonly texts: ReadonlyMap<string, string>;
   /** Sources that are not yet written, and queries about them. */
   readonly unwritten: readonly Row[];
   readonly unwrittenQueries: readonly Query[];
   readonly golden: readonly Query[];
-  /** What users ask; none of it is in the golden set. */
+  /** Queries of the users, none of which is in the golden set. */
   readonly live: readonly Query[];
 }
 
@@ -108,12 +108,12 @@ export function materialOf(shape: Shape): Material {
   return material;
 }
 
-/** Share of a document's text that a chunk must hold to stand for the document. */
+/** Minimum share of a document's text that a chunk must contain to count as the document. */
 const SAME_DOCUMENT = 0.25;
 
 /**
- * The relevant document that a hit shows: that with its id, or that whose text it has, whole or in part, under another id,
- * because users lose nothing by a new id; null if there is none.
+ * The relevant document that a result shows: the document with its id, or else the document whose text it contains,
+ * completely or partly, because new ids do not affect users. Null if there is none.
  */
 export function shownDocument({ texts }: Material, { relevant }: CorpusQuery, hit: Pick<Row, 'id' | 'text'>) {
   if (relevant.includes(hit.id)) return hit.id;

@@ -1,6 +1,7 @@
 /**
- * The worlds of the splits. They are drawn once and stored; the test split differs from training in corpora, in the
- * combinations of shape, in seeds and so in everything that a fault draws. In the split `quiet` nothing happens.
+ * The worlds of the splits, which are generated once and stored. The test split differs from training in corpora, in
+ * the combinations of shape and in seeds, and therefore in all random properties of a fault. In the split `quiet`, no
+ * fault occurs.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -18,7 +19,7 @@ export interface Split {
 }
 
 const folder = path.join(import.meta.dirname, 'splits');
-/** The file of one of the splits, or the path of a split of one's own. */
+/** File of a named split, or the path of your own split. */
 export const splitFile = (name: string): string => (name.endsWith('.json') ? name : path.join(folder, `${name}.json`));
 export const sealFile = path.join(folder, 'SEAL');
 
@@ -119,7 +120,10 @@ const shapes: Readonly<Record<Exclude<SplitName, 'quiet'>, readonly Shape[]>> = 
   ],
 };
 
-/** Faults that come together in life: a repair that breaks something else, a busy machine, a release with two changes. */
+/**
+ * Faults that occur together in practice: a repair that breaks something else, a busy machine, a release with two
+ * changes.
+ */
 const pairs: readonly (readonly [string, string])[] = [
   ['lost-by-source', 'slow'],
   ['lost-at-random', 'reranker-reversed'],
@@ -137,10 +141,10 @@ const pairs: readonly (readonly [string, string])[] = [
   ['new-documents-late', 'unauthorised'],
 ];
 
-/** Worlds in which nothing happens, of each shape; those of the split `quiet` add up to a hundred days. */
+/** Number of worlds without a fault for each shape; those of the split `quiet` add up to at least a hundred days. */
 const QUIET = { training: 4, test: 4, quiet: 40 } as const;
 
-/** Draws the worlds of a split: every kind in every size, pairs, and quiet worlds. */
+/** Generates the worlds of a split: every kind in every size, pairs, and quiet worlds. */
 export function drawSplit(name: SplitName, seed: number, kinds: ReadonlyMap<string, FaultKind>): Split {
   const random = randomNumbers(seed);
   const own = shapes[name === 'quiet' ? 'test' : name];
@@ -167,7 +171,7 @@ export function drawSplit(name: SplitName, seed: number, kinds: ReadonlyMap<stri
   return { worlds };
 }
 
-/** One world a line, so that a change shows. */
+/** One world per line, so that diffs show changes. */
 export function writeText({ worlds }: Split): string {
   return `{"worlds": [\n${worlds.map((world) => JSON.stringify(world)).join(',\n')}\n]}\n`;
 }

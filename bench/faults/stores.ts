@@ -1,4 +1,4 @@
-/** The vector stores behind the monitored service, run in this process: PostgreSQL with pgvector, and LanceDB. */
+/** The vector stores of the monitored service, in this process: PostgreSQL with pgvector, and LanceDB. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -9,14 +9,14 @@ import type { Row, Shape } from './shape.ts';
 import { encoders } from './vectors.ts';
 
 export interface ServiceStore {
-  /** `vector_store` of the config of recalld. */
+  /** `vector_store` in the config of recalld. */
   readonly config: object;
-  /** Makes the store hold these rows and no others. */
+  /** Replaces the contents of the store with these rows. */
   fill(rows: readonly Row[]): Promise<void>;
 }
 
 export interface Stores {
-  /** The store of a shape; the same one each time, so that its place in the config does not change. */
+  /** The store of a shape; always the same store, so that its address in the config does not change. */
   open(shape: Shape): Promise<ServiceStore>;
   stop(): Promise<void>;
 }

@@ -1,47 +1,52 @@
-/** What the worlds of a split come to, all told: who was right, how sure they were, and what was sent for nothing. */
+/**
+ * Summarizes the worlds of a split: how often causes were right, at which confidence, and which messages were false
+ * alarms.
+ */
 import type { Cause, Confidence } from '../../src/incidents/diagnosis/rules/cause.ts';
 import type { Evaluation, IncidentRecord, WorldRecord } from './record.ts';
 
-/** A share with what it is of. */
+/** A share with its numerator and denominator. */
 export interface Share {
   readonly right: number;
   readonly of: number;
 }
 
 export interface CalibrationBin {
-  /** Probabilities from here up to the next bin. */
+  /** Lower limit of the bin; the next bin starts at its upper limit. */
   readonly from: number;
   readonly n: number;
-  /** Mean of the stated probabilities; null without any. */
+  /** Mean stated probability; null without diagnoses. */
   readonly stated: number | null;
   readonly right: number;
 }
 
 export interface Summary {
   readonly worlds: number;
-  /** Worlds that are left out, since a job of the daemon failed. */
+  /** Worlds that are excluded because a daemon job failed. */
   readonly disturbed: number;
   readonly faulty: number;
-  /** Of diagnoses said with each confidence, after every golden run under one fault: those whose cause is right. */
+  /** Right diagnoses by confidence, after every golden run under a single fault. */
   readonly byConfidence: Readonly<Record<Confidence, Share>>;
-  /** Single faults whose cause was named within three golden runs, and those that are named after the last of them. */
+  /**
+   * Single faults whose cause was named within three golden runs, and those whose cause is named after the last run.
+   */
   readonly namedWithinThree: Share;
   readonly namedAtEnd: Share;
-  /** Single faults of which a wrong cause was said with high confidence at some time. */
+  /** Single faults for which a wrong cause was named with high confidence at any time. */
   readonly wrongWithHigh: Share;
-  /** Single faults that are an incident with an unknown cause after the last golden run. */
+  /** Single faults with an incident of unknown cause after the last golden run. */
   readonly unknownAtEnd: Share;
-  /** Single faults of which no incident told. */
+  /** Single faults without any incident. */
   readonly silent: Share;
-  /** Golden runs until the cause was right, of those that were. */
+  /** Number of golden runs until the cause was right, for faults whose cause was ever right. */
   readonly runsToRight: Readonly<Record<string, number>>;
-  /** Single faults that lower nDCG@10 by 0.05 or more, with a critical incident within two golden runs. */
+  /** Single faults that lower nDCG@10 by 0.05 or more, and have a critical incident within two golden runs. */
   readonly pagedWithinTwo: Share;
-  /** Single losses of documents, named as a loss within two golden runs. */
+  /** Single losses of documents that were diagnosed as a loss within two golden runs. */
   readonly lossesWithinTwo: Share;
   readonly pairsBothNamed: Share;
   readonly pairsOneNamed: Share;
-  /** Worlds without a fault, the days that they were watched after the onset of nothing, and what was opened in them. */
+  /** Worlds without a fault, the days that they were observed, and their incidents. */
   readonly quiet: {
     readonly worlds: number;
     readonly days: number;
@@ -50,12 +55,12 @@ export interface Summary {
   };
   /** Worlds whose healthy history ended with an open incident. */
   readonly unhealthyHistories: number;
-  /** Messages after the repair, other than those that say that it is over. */
+  /** Messages after the repair that do not report the recovery. */
   readonly messagesAfterRepair: number;
-  /** Worlds whose incidents did not all end. */
+  /** Worlds with incidents that did not end. */
   readonly unresolved: number;
   readonly calibration: readonly CalibrationBin[];
-  /** By true cause: how often each cause was said after the last golden run; `none` without an incident. */
+  /** By true cause: how often each cause was named after the last golden run; `none` without an incident. */
   readonly confusion: Readonly<Record<string, Readonly<Record<string, number>>>>;
   readonly byKind: Readonly<Record<string, KindSummary>>;
 }
@@ -64,7 +69,7 @@ export interface KindSummary {
   readonly worlds: number;
   readonly named: number;
   readonly incidents: number;
-  /** What was said after the last golden run, by cause. */
+  /** Named causes after the last golden run, by number. */
   readonly said: Readonly<Record<string, number>>;
 }
 
@@ -74,7 +79,7 @@ const LARGE_DROP = 0.05;
 
 type Accepted = readonly Cause[];
 
-/** The incident that a person would look at: the worst, and of those the newest. */
+/** The main incident: the most severe, and of those the newest. */
 export function mainIncident({ incidents }: Pick<Evaluation, 'incidents'>): IncidentRecord | null {
   const [first = null] = incidents.toSorted(
     (a, b) =>
@@ -87,12 +92,12 @@ function isRight(incident: IncidentRecord | null, accepted: Accepted): boolean {
   return incident !== null && accepted.includes(incident.cause);
 }
 
-/** Everything that is named in an evaluation: causes of incidents, and of alerts that those cannot bring about. */
+/** All causes named in an evaluation: those of incidents, and those of alerts that these causes cannot explain. */
 function allNamed({ incidents }: Evaluation): Cause[] {
   return incidents.flatMap(({ cause, also }) => [cause, ...also.map((one) => one.cause)]);
 }
 
-/** Without the harmless changes. */
+/** Without harmless changes. */
 function faultsOf({ faults }: WorldRecord): WorldRecord['faults'] {
   return faults.filter(({ causes }) => causes.length > 0);
 }
@@ -110,7 +115,7 @@ function isNamedBy({ evaluations }: WorldRecord, causes: Accepted): boolean {
   return evaluations.some((one) => allNamed(one).some((cause) => causes.includes(cause)));
 }
 
-/** Golden runs until the main incident has a right cause; null when it never has. */
+/** Number of golden runs until the main incident has a right cause; null if it never has. */
 function firstRight(world: WorldRecord): number | null {
   return world.evaluations.find((one) => isRight(mainIncident(one), accepted(world)))?.run ?? null;
 }
@@ -125,7 +130,9 @@ function count(values: readonly string[]): Record<string, number> {
   return counts;
 }
 
-/** Worlds in which a job of the daemon failed are counted and otherwise left out: the machine was busy with something else. */
+/**
+ * Worlds with a failed daemon job are counted and otherwise excluded, because other processes kept the machine busy.
+ */
 export function summarise(all: readonly WorldRecord[]): Summary {
   const records = all.filter(({ failedJobs }) => failedJobs.length === 0);
   const single = records.filter((world) => faultsOf(world).length === 1);
@@ -220,7 +227,7 @@ export function summarise(all: readonly WorldRecord[]): Summary {
   };
 }
 
-/** Each incident of a world once, as it was when it was seen last. */
+/** Each incident of a world once, in its last observed state. */
 function openedIn({ evaluations }: WorldRecord): IncidentRecord[] {
   const seen = new Map<string, IncidentRecord>();
   for (const { incidents } of evaluations) for (const one of incidents) seen.set(one.opened_at, one);

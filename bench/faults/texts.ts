@@ -1,9 +1,9 @@
-/** Forms of a text that faults bring into the store or into the traffic, each with a recorded vector. */
+/** Modified texts that faults bring into the store or the traffic, each with a recorded vector. */
 
-/** Shares of the words that truncated chunks keep. */
+/** Shares of the words that remain in truncated chunks. */
 export const PREFIXES = [0.25, 0.1] as const;
 
-/** The two halves of a text, by words. */
+/** The two halves of a text, split between words. */
 export function halvesOf(text: string): [string, string] {
   const words = text.split(' ');
   const half = Math.ceil(words.length / 2);
@@ -16,7 +16,7 @@ export function prefixOf(text: string, share: number): string {
   return words.slice(0, Math.max(3, Math.round(share * words.length))).join(' ');
 }
 
-/** The three longest words of a query, in their order: how people type who know search engines. */
+/** The three longest words of a query, in their order, like a keyword query. */
 export function terse(text: string): string {
   const words = text.replaceAll(/[?¿!¡.,;:"„“”()]/g, '').split(' ');
   const longest = new Set(words.toSorted((a, b) => b.length - a.length).slice(0, 3));

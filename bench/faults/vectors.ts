@@ -1,10 +1,13 @@
-/** The recorded vectors of two encoders, by text: the first 8 bytes of its SHA-256, then a signed byte a dimension. */
+/**
+ * The recorded vectors of two encoders, by text. Each record is the first 8 bytes of the text's SHA-256, then one
+ * signed byte per dimension.
+ */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { dataFolder } from './corpora.ts';
 
-/** Dimensions of each encoder. */
+/** Number of dimensions of each encoder. */
 export const encoders = { 'use-lite': 192, minilm: 384 } as const;
 
 export type EncoderName = keyof typeof encoders;
@@ -35,7 +38,7 @@ const files = { 'use-lite': ['use-lite'], minilm: ['minilm-en', 'minilm-de', 'mi
 
 const opened = new Map<EncoderName, VectorOf>();
 
-/** The vectors of an encoder, by text; a text without a record throws UnrecordedTextError. */
+/** The vectors of an encoder, by text; a text without a recorded vector throws UnrecordedTextError. */
 export function readVectors(encoder: EncoderName): VectorOf {
   const known = opened.get(encoder);
   if (known !== undefined) return known;

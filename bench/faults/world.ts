@@ -1,4 +1,4 @@
-/** A world: the daemon on a turned clock, the service that it watches, and its users. */
+/** A world: the daemon on a simulated clock, the service that it monitors, and its users. */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { commandSettings } from '../../src/app/commands/command-store.ts';
@@ -26,7 +26,7 @@ export interface WorldSettings {
   readonly apiKey: string;
   readonly folder: string;
   readonly seed: number;
-  /** Hours after START at which it begins. */
+  /** Hours after START at which the world begins. */
   readonly firstHour: number;
   readonly healthy: number;
   readonly signal: AbortSignal;
@@ -37,34 +37,34 @@ export interface World {
   /** A full hour. */
   readonly start: Date;
   readonly now: () => Date;
-  /** Passes time until then with live traffic, and evaluates it. */
+  /** Advances the clock with live traffic, and evaluates the traffic. */
   passUntil(at: Date): Promise<void>;
-  /** A full hour of traffic that is measured, without golden runs. */
+  /** Advances a full hour with measured traffic, without golden runs. */
   passHour(at: Date): Promise<void>;
-  /** The golden run of a full hour, what follows it, and two diagnoses where `thorough`. */
+  /** Runs the golden set at a full hour and all jobs that depend on it; diagnoses twice if `thorough`. */
   goldenRun(at: Date, thorough: boolean): Promise<void>;
   change(conditions: readonly Condition[]): Promise<void>;
   importGolden(): Promise<void>;
   read<Answer>(route: string): Promise<Answer>;
   send(method: string, route: string, body: object): Promise<unknown>;
   messages(): SentMessage[];
-  /** Jobs of the daemon that failed, since it began. */
+  /** Failed daemon jobs since the start of the world. */
   failedJobs(): readonly string[];
 }
 
-/** Hour of the day, UTC, of what is done once a day; the last one of a history is before its end. */
+/** Hour of the day (UTC) of daily jobs; the last one of a history is before its end. */
 const SNAPSHOT_HOUR = 2;
 
-/** Probability that a user who rates an answer likes it. */
+/** Probability that a user who rates an answer rates it positively. */
 function likes(found: boolean): number {
   return found ? 0.9 : 0.3;
 }
 
-/** How many of the first results a user looks at. */
+/** Number of results that a user examines. */
 const SEEN = 3;
-/** Chance that a session goes on after a query. */
+/** Probability that a session continues after a query. */
 const GOES_ON = 0.2;
-/** How much more than the mean it is at the height of a day, and how much less at night. */
+/** Relative amplitude of the daily traffic cycle. */
 const SWING = 0.3;
 
 export async function withWorld<T>(settings: WorldSettings, work: (world: World) => Promise<T>): Promise<T> {
@@ -105,7 +105,7 @@ export async function withWorld<T>(settings: WorldSettings, work: (world: World)
       await lapse.ingestFeedback(feedback);
       passed = until;
     };
-    /** What builds on others comes after them. */
+    /** Jobs that depend on others run after them. */
     const measureHour = async (at: Date): Promise<void> => {
       clock.set(later(at, 5));
       await lapse.run('measure-query-coverage');
@@ -178,7 +178,7 @@ export async function withWorld<T>(settings: WorldSettings, work: (world: World)
       return response.json();
     }
   };
-  // A daemon goes on when a job fails, and tries again at its next time.
+  // A daemon continues after a failed job, and retries at the job's next time.
   return withSimulatedDaemon(command, clock, passTime, (name) => void failedJobs.push(name));
 }
 
@@ -191,7 +191,9 @@ async function diagnose(lapse: SimulatedDaemon): Promise<void> {
   await lapse.run('send-notifications');
 }
 
-/** Holds the event loop up for so long at a time, with as long between; as a machine that is short of processor time. */
+/**
+ * Blocks the event loop for this long at a time, with equally long pauses, like a machine that is short of CPU time.
+ */
 function stallLoop(ms: number): () => void {
   if (ms === 0) return () => undefined;
   let timer: NodeJS.Timeout;
@@ -219,7 +221,7 @@ interface Arrived {
   readonly feedback: Feedback[];
 }
 
-/** Users who ask, and some who rate what they got. */
+/** Users who send queries; some rate the answers. */
 function createTraffic({ material, service, random, nextId }: TrafficSettings): (from: Date, until: Date) => Arrived {
   let session = '';
   return (from, until) => {
@@ -260,7 +262,7 @@ interface Answered {
   readonly random: RandomNumbers;
 }
 
-/** What a healthy search takes, in milliseconds, for users. */
+/** Duration of a healthy search in milliseconds, as users experience it. */
 const USUAL_MS = 20;
 
 function toLiveQuery({ id, session, occurredAt, ask, reply, segments, random }: Answered): LiveQuery {

@@ -1,4 +1,4 @@
-/** Streams of hourly golden runs: how often the check is breached by noise, and how soon by a true drop. */
+/** Streams of hourly golden runs: how often noise makes the check fail, and how soon a true drop does. */
 import { mean } from '../../src/math/stats/descriptive.ts';
 import { type MeanWithBounds, meanWithBounds, type ShareWithBounds, shareWithBounds } from '../bounds.ts';
 import { type RandomNumbers, randomNumbers } from '../random-numbers.ts';
@@ -36,17 +36,17 @@ export const noiseLevels: readonly NoiseLevel[] = [
 
 export const RUNS_PER_DAY = 24;
 
-/** Whether each night is known to have another index. */
+/** Whether recalld knows that each night has another index. */
 function isSeen({ rebuild }: NoiseLevel): boolean {
   return rebuild?.isSeen === true;
 }
 
-/** Whether every run of a stream without a change is the same as the one before. */
+/** Whether every run of an unchanged stream equals the previous run. */
 export function isStill({ restless, flips, shared, replicas, rebuild }: NoiseLevel): boolean {
   return restless + flips + shared === 0 && replicas === 'none' && rebuild === null;
 }
 
-/** The index of each day of a retriever. */
+/** The index of a retriever on each day. */
 function startNights(first: Retriever, { rebuild }: NoiseLevel, random: RandomNumbers) {
   let original = first;
   const night = (from: Retriever): Retriever => (rebuild === null ? from : rebuilt(from, rebuild, random));
@@ -56,7 +56,7 @@ function startNights(first: Retriever, { rebuild }: NoiseLevel, random: RandomNu
     rebuild(): void {
       index = night(rebuild?.wanders === true ? index : original);
     },
-    /** From now on all nights have lost something. */
+    /** From now on, all nights have lost documents. */
     change(by: (retriever: Retriever) => Retriever): void {
       original = by(original);
       index = rebuild?.wanders === true ? by(index) : night(original);
@@ -69,21 +69,21 @@ export type SimulatedMeasure = (typeof measures)[number];
 
 export interface NullCell {
   readonly noise: string;
-  /** Runs by which the noise was measured, the pinned one among them. */
+  /** Number of runs from which the noise was estimated, including the pinned run. */
   readonly reruns: number;
   readonly queries: number;
   readonly measure: SimulatedMeasure;
   readonly streams: number;
-  /** Standard deviation of the difference of two runs' means, mean over the streams. */
+  /** Standard deviation of the difference between the means of two runs, averaged over the streams. */
   readonly noiseOfDifference: number;
-  /** Times that the check turned from ok to breached, per stream. */
+  /** Number of times per stream that the check changed from passing to failing. */
   readonly falseRegressions: MeanWithBounds;
   readonly streamsWithAny: ShareWithBounds;
   readonly streamsWithMoreThanOne: ShareWithBounds;
   readonly most: number;
 }
 
-/** Hourly runs of an unchanged retriever, a new one with a newly pinned baseline in each stream. */
+/** Simulates hourly runs of an unchanged retriever; each stream has a new retriever with a newly pinned baseline. */
 export function simulateNull(
   noise: NoiseLevel,
   queries: number,
@@ -133,20 +133,23 @@ export interface DropCell {
   readonly queries: number;
   readonly measure: 'ndcg';
   readonly drop: number;
-  /** Share of the queries that the change moved in either direction. */
+  /** Share of the queries whose results the change altered in either direction. */
   readonly churn: number;
   readonly streams: number;
-  /** Share of the streams called by the second run after the drop, which is the first that can be, and later. */
+  /**
+   * Share of the streams whose drop was detected by the second run after the drop, which is the earliest possible, and
+   * by later runs.
+   */
   readonly calledWithin: readonly { readonly runs: number; readonly share: ShareWithBounds }[];
-  /** Median over all streams; null when fewer than half were called. */
+  /** Median over all streams; null if fewer than half of the drops were detected. */
   readonly medianDelayRuns: number | null;
 }
 
 const DELAYS: readonly number[] = [2, 3, 6, 24, 48, 168];
-/** Nights whose generations are known when a drop comes. */
+/** Number of rebuilt indexes that recalld knows when the drop occurs. */
 const NIGHTS_BEFORE = 20;
 
-/** A retriever that from one run on finds less, so that the true nDCG of these queries falls by `drop`. */
+/** A retriever that finds fewer documents from one run on, so that the true nDCG of these queries drops by `drop`. */
 export function simulateDrop(
   noise: NoiseLevel,
   queries: number,
@@ -173,7 +176,7 @@ export function simulateDrop(
       }
     }
     nights.change((retriever) => damage(retriever, drop, churn, random));
-    // A retriever without noise repeats itself: what two runs do not show, no run shows.
+    // A retriever without noise repeats its results: a drop that two runs do not show is never detected.
     const longest = isStill(noise) ? 2 : plan.longest;
     let delay = 1;
     while (delay <= longest && !judge()) {

@@ -1,29 +1,33 @@
-/** A retriever over an unchanged index that does not always answer the same. */
+/** A retriever whose results vary although its index does not change. */
 import { mean } from '../../src/math/stats/descriptive.ts';
 import type { RandomNumbers } from '../random-numbers.ts';
 
 export interface NoiseLevel {
   readonly name: string;
-  /** Share of the queries whose best document comes at another rank in a run, up to three away, each by itself. */
+  /**
+   * Share of the queries whose relevant document moves by up to three ranks in a run, independently of other queries.
+   */
   readonly restless: number;
-  /** Share of the queries that come out of a run anew, at any rank, each by itself. */
+  /** Share of the queries whose relevant document gets a random rank in a run, independently of other queries. */
   readonly flips: number;
-  /** Standard deviation of the fall or rise that all queries of a run share, in units of nDCG. */
+  /** Standard deviation of the shift that all queries of a run share, in nDCG. */
   readonly shared: number;
-  /** Three replicas of the index, each with a tenth of the queries of its own: what one of them answers. */
+  /**
+   * Whether one of three replicas responds to each run or each query. The replicas differ for a tenth of the queries.
+   */
   readonly replicas: 'none' | 'each run' | 'each query';
-  /** What every night does to the index; null for nothing. */
+  /** Effect of every night on the index; null for no effect. */
   readonly rebuild: Rebuild | null;
 }
 
 export interface Rebuild {
-  /** Share of the queries that come out of the night anew. */
+  /** Share of the queries whose relevant document gets a random rank in a night. */
   readonly redraw: number;
-  /** Standard deviation of what the night does to all queries, in units of nDCG. */
+  /** Standard deviation of the shift that a night causes for all queries, in nDCG. */
   readonly shared: number;
-  /** Whether a night begins with the index of the night before, and not with the first one. */
+  /** True if a night starts with the index of the previous night; false if it starts with the first index. */
   readonly wanders: boolean;
-  /** Whether recalld notices: a store that tells, or a deployment that was noted. */
+  /** Whether recalld detects the rebuild, from the store or from a recorded deployment. */
   readonly isSeen: boolean;
 }
 
@@ -33,23 +37,26 @@ export interface ScoredRun {
   readonly hits: Float64Array;
 }
 
-/** The golden queries with the rank of the one relevant document of each, as the index gives it. */
+/** The golden queries with the rank of their only relevant document in the index. */
 export interface Retriever {
   /** 1 to 10, or `MISS`. */
   readonly ranks: Uint8Array;
   readonly scores: ScoredRun;
   readonly meanNdcg: number;
-  /** Ranks as each replica gives them. */
+  /** Ranks in the results of each replica. */
   readonly replicas: readonly Uint8Array[];
 }
 
 const DEPTH = 10;
 const MISS = DEPTH + 1;
 const REPLICAS = 3;
-/** Share of the queries that a replica answers in its own way. */
+/** Share of the queries for which a replica returns different results. */
 const OWN_SHARE = 0.1;
 
-/** Shares of the ranks 1, 2, ...; the other queries miss. An nDCG@10 of about 0.68 and a hit rate of 0.86. */
+/**
+ * Shares of the ranks 1, 2, ...; the other queries miss their document. The nDCG@10 is about 0.68, and the hit rate
+ * 0.86.
+ */
 const RANK_SHARES: readonly number[] = [0.5, 0.13, 0.07, 0.05, 0.03, 0.025, 0.02, 0.015, 0.01, 0.01];
 const MAX_MOVE = 3;
 
@@ -78,7 +85,7 @@ function drawnAnew(ranks: Uint8Array, share: number, random: RandomNumbers): Uin
   return drawn;
 }
 
-/** The index after a night. */
+/** Returns the index after a night. */
 export function rebuilt(
   retriever: Retriever,
   { redraw, shared }: Pick<Rebuild, 'redraw' | 'shared'>,
@@ -90,8 +97,8 @@ export function rebuilt(
 }
 
 /**
- * One run. A shared fall takes its document from each query with the same chance, as a shard that answers too late does;
- * a shared rise brings it to the first rank.
+ * Simulates one run. A shared drop removes the document from each query with the same probability, like a shard that
+ * responds too late. A shared rise moves it to the first rank.
  */
 export function runOnce(retriever: Retriever, noise: NoiseLevel, random: RandomNumbers): ScoredRun {
   const ndcg = retriever.scores.ndcg.slice();
@@ -115,7 +122,7 @@ export function runOnce(retriever: Retriever, noise: NoiseLevel, random: RandomN
   return { ndcg, hits };
 }
 
-/** Queries with the ranks to which a rise or fall of this standard deviation brings them. */
+/** Queries, and their ranks after a shared rise or drop of this standard deviation. */
 function* swayed({ ranks, meanNdcg }: Retriever, deviation: number, random: RandomNumbers) {
   const shift = deviation === 0 ? 0 : deviation * random.normal();
   const room = shift < 0 ? meanNdcg : 1 - meanNdcg;
@@ -125,10 +132,10 @@ function* swayed({ ranks, meanNdcg }: Retriever, deviation: number, random: Rand
 }
 
 /**
- * The retriever after a change by which its mean nDCG falls by `drop`: some queries come out anew, better or worse,
- * and others lose their document.
+ * Returns the retriever after a change that lowers its mean nDCG by `drop`: some queries get random ranks, and others
+ * lose their document.
  *
- * @param churn share of the queries that come out anew
+ * @param churn share of the queries that get random ranks
  */
 export function damage(retriever: Retriever, drop: number, churn: number, random: RandomNumbers): Retriever {
   const ranks = drawnAnew(retriever.ranks, churn, random);
@@ -152,7 +159,7 @@ function retrieverOf(ranks: Uint8Array, replicas: readonly Uint8Array[]): Retrie
   return { ranks, scores: { ndcg, hits }, meanNdcg: mean(ndcg), replicas };
 }
 
-/** Each of `count` with the given chance. */
+/** Includes each of `count` items with the given probability. */
 function* chosen(count: number, chance: number, random: RandomNumbers): Generator<number> {
   if (chance <= 0) return;
   const scale = 1 / Math.log1p(-Math.min(chance, MAX_CHANCE));

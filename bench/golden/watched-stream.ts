@@ -1,4 +1,7 @@
-/** The daemon's own judgement of a stream of golden runs: pinned baseline, measured noise, check after each run. */
+/**
+ * Evaluates a stream of golden runs with the daemon's code: pinned baseline, estimated noise, and a check after each
+ * run.
+ */
 
 import {
   type BaselineDifference,
@@ -25,7 +28,7 @@ import { normalQuantile } from '../../src/math/stats/distributions.ts';
 import { pairedT } from '../../src/math/stats/paired-tests.ts';
 import type { ScoredRun } from './noisy-retriever.ts';
 
-/** Runs by which a baseline is pinned: itself and those right before it, as `recalld baselines pin` takes them. */
+/** Runs for pinning a baseline: the pinned run and those just before it, as `recalld baselines pin` uses them. */
 export const RERUNS = 10;
 
 /** The check of the example config. */
@@ -41,22 +44,25 @@ export type WatchedMeasure = keyof typeof keys;
 export const scoresOf = ({ ndcg, hits }: ScoredRun, measure: WatchedMeasure): Float64Array =>
   measure === 'ndcg' ? ndcg : hits;
 
-/** Above this p of the paired t test, that of the randomization is not below the 0.01 that one side of 0.005 is. */
+/**
+ * If the paired t test has a p-value above this limit, the p-value of the randomization test is not below 0.01, which a
+ * one-sided level of 0.005 requires.
+ */
 const CLEAR = 0.05;
 const ROUNDING = 1e-9;
 
 export interface Watch {
   readonly noise: RerunNoise | null;
   /**
-   * Judges the next run; whether the check is breached.
+   * Evaluates the next run; returns whether the check fails.
    *
-   * @param day never falling, 0 for that of the baseline
-   * @param isOwn whether the index is still known as that of the baseline; otherwise each day has its own
+   * @param day nondecreasing; 0 is the day of the baseline
+   * @param isOwn whether recalld considers the index that of the baseline; otherwise each day has its own index
    */
   judge(run: ScoredRun, day: number, isOwn: boolean): boolean;
 }
 
-/** What is known of a run that was not compared in full, because it cannot be called. */
+/** State of a run that was not compared in full, because it cannot be a regression. */
 const notCalled = {
   ciLow: -1,
   ciHigh: 1,
@@ -68,10 +74,8 @@ const notCalled = {
 };
 
 /**
- * Watches one measure.
- *
- * A full comparison takes up to 20 ms, and most runs of a quiet stream need none to be judged: those that fell by less
- * than the check watches for, those far from significant, and those without another such run before them.
+ * Monitors one measure. A full comparison takes up to 20 ms, and most runs of a quiet stream do not need one: those
+ * that dropped by less than the monitored size, those far from significant, and those without such a run before them.
  *
  * @param reruns of the unchanged retriever, the pinned run last
  */
@@ -119,7 +123,7 @@ export function startWatch(measure: WatchedMeasure, reruns: readonly ScoredRun[]
     noise,
     judge: (scored, today, isOwn) => {
       if (today !== day) {
-        // Runs of the baseline's own generation vouch for days, not for generations.
+        // Runs of the baseline's own index show the noise between days, but not between indexes.
         if ((day > 0 || isOwn) && before !== null) learn(before);
         day = today;
         now = standardOf(expectedOf(isOwn), noise, baseline, least);
@@ -128,7 +132,7 @@ export function startWatch(measure: WatchedMeasure, reruns: readonly ScoredRun[]
       const { expected } = now;
       const previous = before;
       const id = String(runs++);
-      // A retriever without noise answers the same from run to run, until the night.
+      // A retriever without noise returns the same results in every run until the next night.
       const isSame =
         previous?.expected === expected && scores.every((score, query) => score === previous.scores[query]);
       const run: PendingRun = isSame
@@ -150,14 +154,14 @@ export function startWatch(measure: WatchedMeasure, reruns: readonly ScoredRun[]
   };
 }
 
-/** What the runs of one day are held against. */
+/** Reference for the runs of one day. */
 interface Standard {
   readonly expected: Expected | null;
-  /** Whether its deviation is known, so that no paired test is needed. */
+  /** Whether the standard deviation of the reference is known, so that no paired test is needed. */
   readonly isKnown: boolean;
-  /** Mean of what is compared with. */
+  /** Mean of the reference. */
   readonly level: number;
-  /** What falls by less is not significant. */
+  /** Smaller drops are not significant. */
   readonly reach: number;
 }
 
@@ -182,7 +186,7 @@ interface PendingRun {
   readonly scores: Float64Array;
   readonly difference: number;
   readonly expected: Expected | null;
-  /** Whether it may be called. */
+  /** Whether the run can be a regression. */
   isPossible: boolean;
   /** Null until the comparison is needed. */
   metric: BaselineDifference | null;

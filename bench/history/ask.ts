@@ -1,4 +1,4 @@
-/** What is asked of a daemon with a history: its pages, routes, commands, jobs, and the rows behind its metrics. */
+/** Measures a daemon with a history: its pages, routes, commands, jobs, and the database rows behind its metrics. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { jobCatalogue } from '../../src/app/jobs.ts';
 import { openJobQueue } from '../../src/platform/queue/bullmq.ts';
 import { type Daemon, databaseOf, program } from '../speed/child.ts';
 
-/** How long something took, in milliseconds, and how much came back. */
+/** Duration in milliseconds, and size of the output. */
 export interface Answered {
   readonly what: string;
   readonly ms: number;
@@ -18,7 +18,7 @@ export interface Answered {
 
 const ROUNDS = 5;
 
-/** @param incident id of one */
+/** @param incident id of an incident */
 export function pagesOf(pipeline: string, incident: string, from: Date, until: Date): string[] {
   const range = `from=${minuteOf(from)}&until=${minuteOf(until)}`;
   const run = `run-${pipeline}-30`;
@@ -54,7 +54,7 @@ export function routesOf(pipeline: string, from: Date, until: Date): string[] {
     '/v1/deployments',
     `/v1/density?pipeline=${pipeline}&from=${from.toISOString()}&until=${until.toISOString()}`,
     `/v1/uncovered-topics?pipeline=${pipeline}`,
-    // Within the shorter of the two histories; without it the window is longer than that.
+    // This window is inside the shorter of the two histories; the default window would be longer.
     `/v1/complaint-topics?pipeline=${pipeline}&days=7`,
     '/v1/feedback/summary',
     `/v1/judgments?pipeline=${pipeline}`,
@@ -69,13 +69,13 @@ function minuteOf(at: Date): string {
   return at.toISOString().slice(0, 16);
 }
 
-/** Each several times, one after the other; the median counts. @throws Error for anything but 200 */
+/** Requests each path several times in sequence and returns the median. @throws Error for any status except 200 */
 export async function readPages({ url }: Daemon, paths: readonly string[]): Promise<Answered[]> {
   const answered: Answered[] = [];
   for (const path of paths) {
     const times: number[] = [];
     let bytes = 0;
-    // The first is left out: its rows may have to come from disk.
+    // Ignores the first response, whose rows may come from disk.
     for (let round = 0; round <= ROUNDS; round += 1) {
       const startedAt = performance.now();
       const response = await fetch(`${url}${path}`);
@@ -88,14 +88,14 @@ export async function readPages({ url }: Daemon, paths: readonly string[]): Prom
   return answered;
 }
 
-/** A path without its time, and the same whatever the number of an incident. */
+/** A path without its time range, with a placeholder for the id of an incident. */
 function nameOf(path: string): string {
   const [name = path, query = ''] = path.split('?');
   const kept = query.split('&').filter((part) => part.startsWith('pipeline='));
   return [name.replace(/^(\/incidents\/)\d+$/, '$1:id'), ...kept].join('?');
 }
 
-/** The longest wait for /livez while the work goes on, in milliseconds. */
+/** The longest wait for /livez during the work, in milliseconds. */
 export async function watchLivez({ url }: Daemon, work: () => Promise<unknown>): Promise<number> {
   const over = new AbortController();
   let longest = 0;
@@ -131,7 +131,7 @@ export function commandsOf(pipeline: string): string[][] {
   ];
 }
 
-/** Each twice; the faster counts, since a command starts a process of its own. */
+/** Runs each command twice and returns the faster duration, because each starts a process. */
 export async function runCommands({ folder }: Daemon, commands: readonly (readonly string[])[]): Promise<Answered[]> {
   const answered: Answered[] = [];
   for (const command of commands) {
@@ -155,7 +155,7 @@ interface CommandRun {
   readonly stderr: string;
 }
 
-/** @param stopAfterMs after which it gets a SIGTERM; `ms` is then what it takes to end */
+/** @param stopAfterMs delay of a SIGTERM; `ms` is then the time until the process ends */
 export async function runCommand(
   folder: string,
   command: readonly string[],
@@ -177,7 +177,7 @@ export async function runCommand(
   return { code, ms: performance.now() - startedAt, peakMb, stderr };
 }
 
-/** 0 where /proc does not tell. */
+/** 0 without /proc. */
 function residentPeakMb(pid: number | undefined): number {
   try {
     return Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024;
@@ -186,7 +186,10 @@ function residentPeakMb(pid: number | undefined): number {
   }
 }
 
-/** Every job that starts by itself and a golden run by hand, one after the other, as the daemon takes them from its queue. */
+/**
+ * Runs every scheduled job and a golden run that was requested manually, one at a time, as the daemon takes them from
+ * its queue.
+ */
 export async function runJobs(daemon: Daemon, pipeline: string): Promise<Answered[]> {
   const backend = { kind: 'postgres', connection: databaseOf(daemon), name: 'bench queue' } as const;
   const logger = { debug() {}, info() {}, warn() {}, error() {} };
@@ -236,7 +239,7 @@ async function goldenRun({ url }: Daemon, pipeline: string): Promise<number> {
   }
 }
 
-/** The rows that each process reads every ten seconds. */
+/** Reads the rows that each process reads every ten seconds. */
 export async function readRowsOfMetrics(daemon: Daemon): Promise<Answered> {
   const pool = new Pool(databaseOf(daemon));
   try {

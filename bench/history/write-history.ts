@@ -1,4 +1,4 @@
-/** Rows of a fleet that ran for weeks, written by the database itself: to send them all would take a day. */
+/** Creates the rows of a fleet that ran for weeks inside the database, because sending them would take a day. */
 import type { Client } from 'pg';
 import { causes } from '../../src/incidents/diagnosis/rules/cause.ts';
 import { signNames } from '../../src/incidents/diagnosis/rules/signs.ts';
@@ -6,27 +6,27 @@ import { asNumbers } from '../../src/measures/measurement-history.ts';
 
 export interface HistoryShape {
   readonly pipelines: number;
-  /** Live queries that were kept, of all pipelines together, a day. */
+  /** Sampled live queries of all pipelines per day. */
   readonly liveQueriesPerDay: number;
   readonly goldenQueries: number;
-  /** When it ends: nothing is younger. */
+  /** End of the history: all rows are older. */
   readonly until: Date;
 }
 
-/** The pipeline that has all that a pipeline may have; the others have golden runs and live traffic. */
+/** The pipeline with all features; the others have only golden runs and live traffic. */
 export const FULL_PIPELINE = 'p0';
 
-/** What a day of a pipeline leaves behind, beside golden runs, measurements and live queries. */
+/** Other rows of one pipeline and day, besides golden runs, measurements and live queries. */
 const DEPLOYMENTS_A_DAY = 1;
 const INCIDENTS_A_DAY = 1;
 const TRANSITIONS_A_DAY = 8;
 const JUDGED_A_DAY = 200;
 const SHADOWED_A_DAY = 100;
 
-/** Older live queries are counted by the hour, as the daemon does. */
+/** The counts of older live queries are stored per hour, as in the daemon. */
 const MINUTE_DAYS = 32;
 
-/** Measured each five minutes. */
+/** Measures with a value every five minutes. */
 const liveMeasures = [
   'samples_read_ratio',
   'queries',
@@ -37,7 +37,7 @@ const liveMeasures = [
   'clicked_reciprocal_rank',
   'feedback_positive_ratio',
 ];
-/** Measured each hour, of the full pipeline. */
+/** Measures of the full pipeline with a value every hour. */
 const hourlyMeasures = [
   'query_density',
   'query_uncovered_ratio',
@@ -50,7 +50,7 @@ const hourlyMeasures = [
 
 const measuresOfRuns = ['f1', 'hit_rate', 'map', 'mrr', 'ndcg', 'ndcg_exp', 'precision', 'recall', 'unjudged'];
 
-/** Questions, judgments and the pinned run that all others are compared with. */
+/** Queries, judgments and the pinned run, with which all others are compared. */
 export async function writeGoldenSet(client: Client, shape: HistoryShape): Promise<void> {
   const run = runner(client);
   await run(
@@ -76,7 +76,7 @@ export async function writeGoldenSet(client: Client, shape: HistoryShape): Promi
   );
 }
 
-/** Adds the days that lie between so many days back. */
+/** Adds the days in this range of ages. */
 export async function writeDays(client: Client, shape: HistoryShape, newest: number, oldest: number): Promise<void> {
   const run = runner(client);
   const hours = `generate_series(${newest * 24}, ${oldest * 24 - 1}) as h`;
@@ -95,7 +95,7 @@ function runner(client: Client): Run {
   };
 }
 
-/** @param minutesAgo of the newest of them */
+/** @param minutesAgo age of the newest run */
 async function writeRuns(
   run: Run,
   { pipelines, goldenQueries, until }: HistoryShape,
@@ -225,7 +225,7 @@ async function writeMeasurements(
   );
 }
 
-/** Deployments, incidents with their diagnoses and messages, changes of checks, and what people did. */
+/** Deployments, incidents with their diagnoses and messages, changes of check states, and actions of people. */
 async function writeRecord(
   run: Run,
   { pipelines, until }: HistoryShape,
@@ -288,7 +288,7 @@ async function writeRecord(
   );
 }
 
-/** Live queries that were kept, feedback on a tenth of them, and the counts of all by the minute. */
+/** Sampled live queries, feedback on a tenth of them, and the counts per minute of all queries. */
 async function writeTraffic(
   run: Run,
   { pipelines, liveQueriesPerDay, until }: HistoryShape,
@@ -342,7 +342,7 @@ async function writeTraffic(
   );
 }
 
-/** Judged live queries, answers of a shadow, coverage and the windows of density: of one pipeline. */
+/** Judged live queries, shadow results, coverage and density windows of one pipeline. */
 async function writeFullPipeline(run: Run, { until }: HistoryShape, newest: number, oldest: number): Promise<void> {
   const drawn = `select q.*, row_number() over (partition by received_on order by id) as place from live_queries q
     where pipeline = '${FULL_PIPELINE}' and received_at <= $1::timestamptz - $2::integer * interval '1 day'

@@ -1,25 +1,25 @@
-/** Changes of documents on their way into a store, looked for round by round. */
+/** Simulates document changes on their way into a store, which recalld looks up in each round. */
 import type { Arrival } from '../../src/index/truth/rules/probe-estimates.ts';
 import { normalQuantile } from '../../src/math/stats/distributions.ts';
 import type { RandomNumbers } from '../random-numbers.ts';
 
 const DAY = 86_400;
-/** Between two rounds. */
+/** Seconds between two rounds. */
 const ROUND = 900;
-/** Of the log-normal times that changes take: the 95th percentile is five times the median. */
+/** The time until a change arrives is log-normal; its 95th percentile is five times the median. */
 const SPREAD = Math.log(5) / 1.6448536269514722;
 
-/** A day of changes of which some, or all, were followed. */
+/** A day of changes, all or some of which recalld tracks. */
 export interface ArrivalWorld {
   readonly world: string;
   readonly changes: number;
-  /** In seconds. */
+  /** Median time until a change arrives, in seconds. */
   readonly median: number;
   /** Share that never arrives. */
   readonly never: number;
-  /** Seconds between two runs of the ingestion; 0: it never waits. */
+  /** Seconds between two runs of the ingestion; 0 if it runs continuously. */
   readonly batch: number;
-  /** Changes beside them that one reading of the manifest brings, of which 200 are followed; they arrive in a batch. */
+  /** Additional changes from one read of the manifest, of which 200 are tracked. They arrive in a batch. */
   readonly burst: number;
 }
 
@@ -43,11 +43,11 @@ const FOLLOWED = 200;
 export interface Change {
   /** Second of the day. */
   readonly at: number;
-  /** Infinite for what never comes. */
+  /** Infinity for a change that never arrives. */
   readonly takes: number;
 }
 
-/** Those of a day, and the time that this share of all that might have been takes. */
+/** The changes of a day, and the true quantile of the time until a change arrives. */
 export function changesOfDay(
   world: ArrivalWorld,
   quantile: number,
@@ -57,7 +57,7 @@ export function changesOfDay(
   return { changes, truth: truthOf(world, quantile, changes) };
 }
 
-/** As the rounds until `now` see it. */
+/** The changes as the rounds until `now` observe them. */
 function seen({ at, takes }: Change, weight: number, now: number): Arrival {
   const last = ROUND * Math.floor(now / ROUND);
   const first = ROUND * Math.ceil(at / ROUND);
@@ -67,7 +67,10 @@ function seen({ at, takes }: Change, weight: number, now: number): Arrival {
   return { weight, hasArrived: false, after: waited, by: waited };
 }
 
-/** The time that this share of a day's changes takes: of all that might have been, or of those that were where they came at once. */
+/**
+ * True quantile of the time until a change arrives: in the population, or among the changes of the day if they arrive
+ * in a batch.
+ */
 export function followedDay(
   world: ArrivalWorld,
   quantile: number,
@@ -86,7 +89,7 @@ export function followedDay(
 function change({ median, never, batch }: ArrivalWorld, at: number, random: RandomNumbers): Change {
   if (random.uniform() < never) return { at, takes: Number.POSITIVE_INFINITY };
   if (batch === 0) return { at, takes: median * Math.exp(SPREAD * random.normal()) };
-  // The next run takes it, and is done a tenth of the time later.
+  // The next run ingests the change, and ends after a tenth of the interval.
   return { at, takes: batch * Math.ceil(at / batch) + batch / 10 - at };
 }
 
@@ -98,7 +101,10 @@ function truthOf({ median, never, batch, burst }: ArrivalWorld, quantile: number
   return batch === 0 ? median * Math.exp(SPREAD * normalQuantile(share)) : batch * (share + 0.1);
 }
 
-/** @param usual 95th percentile of the time that changes take, in seconds; from `stopsAt` on none arrives any more */
+/**
+ * @param usual 95th percentile of the time until a change arrives, in seconds
+ * @param stopsAt time after which no change arrives
+ */
 export function stream(
   {
     days,

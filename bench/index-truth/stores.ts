@@ -1,26 +1,26 @@
-/** Stores of which a share is wrong in one way, and what the verdicts of the daemon make of each document. */
+/** Stores in which a share of the documents is wrong in one way, and the daemon's verdict on each document. */
 import { isOfOtherModel, isSuperseded } from '../../src/index/truth/rules/findings.ts';
 import type { RandomNumbers } from '../random-numbers.ts';
 
-/** A document, or a chunk where chunks are drawn. */
+/** A document, or a chunk if chunks are sampled. */
 export interface Item {
   readonly isWrong: boolean;
-  /** By the verdict of a look. */
+  /** Whether one probe finds the item wrong. */
   readonly isFound: boolean;
 }
 
 export interface StoreWorld {
   readonly measure: string;
-  /** How it is looked at. */
+  /** How the item is probed. */
   readonly scope: string;
-  /** Drawn an hour. */
+  /** Number of items per hour. */
   readonly probe: number;
   readonly looksTwice: boolean;
-  /** Whether the looks of a day are taken together. */
+  /** Whether the probes of a day are combined. */
   readonly isOfDay: boolean;
-  /** Whether something pages by it. */
+  /** Whether an alert depends on the measure. */
   readonly pages: boolean;
-  /** Share of the days of the run; worlds that take long have fewer. */
+  /** Share of the simulated days; slow scenarios have fewer days. */
   readonly daysOfAll: number;
   readonly fill: (count: number, share: number, random: RandomNumbers) => readonly Item[];
 }
@@ -38,7 +38,10 @@ const WINDOW = 80;
 const OVERLAP = 16;
 const CHANGED = 10;
 
-/** A document of two to eight windows that overlap, each under the same heading; of a wrong one a window of before is live. */
+/**
+ * A document with two to eight overlapping windows, each under the same heading. For a wrong document, a window of its
+ * previous version is still in the store.
+ */
 function windowed(isWrong: boolean, random: RandomNumbers): boolean {
   const count = 2 + random.below(7);
   const text = words(WINDOW + (count - 1) * (WINDOW - OVERLAP), random);
@@ -65,10 +68,12 @@ const vector = (random: RandomNumbers): Float32Array =>
 const near = (one: Float32Array, spread: number, random: RandomNumbers): Float32Array =>
   one.map((value) => value + spread * random.normal());
 
-/** How a stored vector differs by keeping it in 8 bits, and an embedder from itself, as a share of the length. */
+/** Deviation of a stored vector by 8-bit quantization, and of repeated embeddings, as shares of the length. */
 const KEPT = 0.01;
 
-/** Foreign when two looks say so, each of two embeddings, of an embedder that differs by more on some texts. */
+/**
+ * A vector counts as foreign if two probes, each with two embeddings, say so. The embedder varies more on some texts.
+ */
 function embeddedAgain(isWrong: boolean, noise: number, random: RandomNumbers): boolean {
   const own = vector(random);
   const stored = near(isWrong ? vector(random) : own, KEPT, random);

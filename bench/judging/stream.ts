@@ -1,4 +1,4 @@
-/** Judged live traffic day after day with a panel that is graded again, held against what recalld decides by. */
+/** Daily judged live traffic, with a panel that is graded again every day, and recalld's decisions. */
 
 import { judgeDrift, judgePanelSize } from '../../src/judging/rules/agreement.ts';
 import {
@@ -16,15 +16,15 @@ import { type Budget, drawFrom, gradeOf, latentOf, type Query, type World } from
 export interface StreamSettings {
   readonly budget: Budget;
   readonly noise: number;
-  /** Of which a session is, by the day, with the share of sessions that it is of; the rest is of `usual`. */
+  /** Kind of the sessions by day, with their share; the other sessions are of `usual`. */
   readonly usual: World;
   readonly faulty: World | null;
-  /** By the day, in [0, 1]. */
+  /** Share by day, from 0 to 1. */
   readonly share: (day: number) => number;
-  /** Share of the sessions that are badly answered for no fault, by the day; of `restless`. */
+  /** Share of sessions with poor results without a fault, by day; these sessions are of `restless`. */
   readonly unrest: (day: number) => number;
   readonly restless: World;
-  /** The judge grades so much higher, by the day, and `drifted` is what it then says of `usual`. */
+  /** How much higher the judge grades, by day; `drifted` contains the resulting grades for `usual`. */
   readonly drift: (day: number) => number;
   readonly drifted: World | null;
   readonly days: number;
@@ -36,22 +36,22 @@ export interface StreamDay {
   readonly state: DropState | null;
 }
 
-/** Sessions a day, of which a fifth is kept and some of that graded. */
+/** Sessions per day, of which a fifth is sampled and some of the sample is graded. */
 const SESSIONS = 1200;
 const DEPTH = 5;
 const RETENTION_DAYS = 30;
-/** How far a grade of the same pair strays from one asking to the next: some in a hundred come out other. */
+/** Standard deviation of a grade when the same pair is graded again: a few percent of the grades differ. */
 const REPEAT_NOISE = 0.08;
 
 interface Pair {
-  /** Before the judge's bias. */
+  /** Grade before the judge's bias. */
   readonly read: number;
   readonly first: number;
   readonly repeat: number | null;
   readonly joined: number;
 }
 
-/** What is decided on each day, by the grades until the day before and the panel of the morning. */
+/** Decisions on each day, from the grades until the previous day and the panel of the morning. */
 export function playStream(settings: StreamSettings, random: RandomNumbers): StreamDay[] {
   const { budget, noise, drift, days: length } = settings;
   const size = judgePanelSize(budget.model * DEPTH);

@@ -1,4 +1,4 @@
-/** Live traffic with grades of people and of a judge who errs, and draws from it as recalld makes them. */
+/** Live traffic with human judgments and grades of an imperfect judge, and samples from it as recalld takes them. */
 
 import { type GradedPair, weightedKappa } from '../../src/judging/rules/agreement.ts';
 import type { JudgedQuery } from '../../src/judging/rules/judged-mean.ts';
@@ -11,33 +11,33 @@ import {
 import type { RandomNumbers } from '../random-numbers.ts';
 
 export interface Judge {
-  /** Grades that it gives too much on average, before they are rounded. */
+  /** Mean excess of its grades, before rounding. */
   readonly bias: number;
-  /** Weighted kappa with people that it is to have. */
+  /** Target for its weighted kappa with people. */
   readonly kappa: number;
 }
 
 /**
- * What is wrong with a query: `content`: what it asks for is missing, so that documents are worse by two grades; `order`:
- * the best documents come last; `misread`: nothing, but the judge takes the documents for worse by two grades.
+ * Fault of a query. `content`: the requested content is missing, so the grades of documents are lower by two. `order`:
+ * the best documents come last. `misread`: no fault, but the judge grades the documents lower by two.
  */
 export type Fault = 'content' | 'order' | 'misread';
 
 export interface Query {
   readonly people: Readonly<Record<ScoredMeasure, number>>;
   readonly model: Readonly<Record<ScoredMeasure, number>>;
-  /** Grades of people and of the model, by rank. */
+  /** Grades of people and of the judge, by rank. */
   readonly grades: readonly (readonly [number, number])[];
-  /** Chance of being kept. */
+  /** Sampling probability. */
   readonly kept: number;
-  /** Something cheap to know says that it was answered badly. */
+  /** A cheap signal indicates poor results. */
   readonly isSuspect: boolean;
 }
 
 export interface World {
   readonly sessions: readonly (readonly Query[])[];
   readonly truth: Readonly<Record<ScoredMeasure, number>>;
-  /** What the judge came to. */
+  /** Properties of the simulated judge. */
   readonly kappa: number;
 }
 
@@ -48,18 +48,20 @@ const QUERIES = 3;
 
 const TWO_GRADES = 2.2;
 
-/** What a person gives a document: worse by rank, alike within a query and, less, within a session. */
+/** Human grade of a document: lower at later ranks, and correlated within a query and, less, within a session. */
 function latent(random: RandomNumbers, session: number, query: number, rank: number): number {
   return 2 - 0.25 * rank + 0.5 * session + 0.6 * query + 0.8 * random.normal();
 }
 
 export const gradeOf = (value: number): number => Math.min(MAX_GRADE, Math.max(0, Math.round(value)));
 
-/** What a person gives any document that is graded. */
+/** Human grade of any document that is graded. */
 export const latentOf = (random: RandomNumbers): number =>
   latent(random, random.normal(), random.normal(), random.below(DEPTH));
 
-/** The noise with which a judge of that bias has that kappa; the judges of all documents share a part of it per query. */
+/**
+ * Returns the noise with which a judge of this bias has this kappa. All documents of a query share a part of the noise.
+ */
 export function noiseFor({ bias, kappa }: Judge, random: RandomNumbers): number {
   const tried = Array.from({ length: 20_000 }, (_, at) => {
     const value = latent(random, random.normal(), random.normal(), at % DEPTH);
@@ -76,7 +78,7 @@ export function noiseFor({ bias, kappa }: Judge, random: RandomNumbers): number 
   return (low + high) / 2;
 }
 
-/** Counts how often two gave which grades; far fewer than the pairs. */
+/** Counts pairs of grades; there are far fewer combinations than pairs. */
 function createPairCounts(): { add(first: number, second: number): void; kappa(): number } {
   const counts = new Float64Array(GRADES * GRADES);
   return {
@@ -97,7 +99,7 @@ function createPairCounts(): { add(first: number, second: number): void; kappa()
 
 const known = new Map<string, JudgedScores>();
 
-/** There are only so many ways to grade a query. */
+/** The number of ways to grade a query is small. */
 function scoresOf(grades: readonly number[]): JudgedScores {
   const key = grades.join('');
   const scores = known.get(key) ?? judgedScores(grades, DEPTH);
@@ -105,7 +107,7 @@ function scoresOf(grades: readonly number[]): JudgedScores {
   return scores;
 }
 
-/** A judge whose noise is known, and what is wrong with every query; left out, nothing is. */
+/** Simulates a judge with known noise, and the fault of every query; no fault if missing. */
 export interface WorldSettings {
   readonly bias: number;
   readonly noise: number;
@@ -126,7 +128,7 @@ export function createWorld({ bias, noise, fault }: WorldSettings, sessions: num
             ? healthy.toSorted((a, b) => a - b)
             : healthy;
       const misread = fault === 'misread' ? TWO_GRADES : 0;
-      // A judge misreads a question as a whole as much as single documents of it.
+      // A judge misreads a whole query as often as single documents of it.
       const shared = random.normal();
       const people = values.map(gradeOf);
       const model = values.map((value) =>
@@ -149,7 +151,7 @@ export function createWorld({ bias, noise, fault }: WorldSettings, sessions: num
   };
 }
 
-/** Queries that the model and, of these, people are to grade, on average. */
+/** Mean number of queries that the model grades, and of these, that people grade. */
 export interface Budget {
   readonly model: number;
   readonly people: number;
@@ -157,11 +159,11 @@ export interface Budget {
 
 interface Draw {
   readonly scores: (measure: ScoredMeasure) => JudgedQuery[];
-  /** Documents that both graded. */
+  /** Documents that the model and people graded. */
   readonly pairs: () => GradedPair[];
 }
 
-/** Keeps, draws for the model and draws for people, each whole session by one number. */
+/** Samples whole sessions for storage, for the model and for people, each with one random number per session. */
 export function drawFrom({ sessions }: World, { model, people }: Budget, random: RandomNumbers): Draw {
   const kept: { readonly session: number; readonly query: Query }[] = [];
   for (const [session, queries] of sessions.entries()) {

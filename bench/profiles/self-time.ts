@@ -1,17 +1,17 @@
-/** From samples of the V8 profiler to the functions that most time was spent in. */
+/** Sums samples of the V8 profiler by function. */
 import type { Profiler } from 'node:inspector';
 import path from 'node:path';
 import type { Provenance } from '../result-file.ts';
 
 export interface Profile {
   readonly what: string;
-  /** Most first. */
+  /** Functions with the most time, most first. */
   readonly top: readonly SelfTime[];
 }
 
 export interface SelfTime {
   readonly where: string;
-  /** Of the busy time, without what it called. */
+  /** Self time as a share of the busy time. */
   readonly share: number;
 }
 
@@ -23,16 +23,16 @@ export interface ProfilesResult {
 export const profilesFile = path.resolve(import.meta.dirname, '../results/profiles.json');
 
 const MOST = 10;
-/** Names that the profiler gives to time without JavaScript. */
+/** Names that the profiler uses for time outside JavaScript. */
 const idle: ReadonlySet<string> = new Set(['(idle)', '(program)', '(root)']);
 
 export type CallFrame = Profiler.Profile['nodes'][number]['callFrame'];
 
 /**
- * Self time of the parts of a program, in shares of the busy time, most first.
+ * Self time by part of a program, as shares of the busy time, most first.
  *
- * @param partOf the part that a function belongs to
- * @param span in microseconds of the monotonic clock of the machine, as profiles have them; left out, all of it
+ * @param partOf returns the part that a function belongs to
+ * @param span in microseconds of the machine's monotonic clock, as in profiles; the whole profile if missing
  */
 export function selfTimes(
   profiles: readonly Profiler.Profile[],
@@ -49,7 +49,7 @@ export function selfTimes(
       at += timeDeltas[index] ?? 0;
       const part = parts.get(id);
       if (part === undefined || at < span.from || at > span.until) continue;
-      // The time of a sample is that until the next one.
+      // A sample counts for the time until the next sample.
       const delta = timeDeltas[index + 1] ?? 0;
       micros.set(part, (micros.get(part) ?? 0) + delta);
       busy += delta;
@@ -64,7 +64,7 @@ export function topOf(what: string, profiles: readonly Profiler.Profile[]): Prof
   return { what, top };
 }
 
-/** The function and its file, from the folder of the program or the name of the package on. */
+/** The function and its file, relative to the folder of the program, or with the name of the package. */
 function placeOf({ functionName, url }: CallFrame): string {
   const name = functionName === '' ? 'a function without a name' : functionName;
   const file = /(?:dist|src|node_modules)\/(?!.*node_modules\/)(.+?)(?:\.[jt]s)?$/.exec(url)?.[1] ?? url;

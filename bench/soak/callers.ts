@@ -1,13 +1,15 @@
-/** Who uses the API beside the live traffic: readers of every page, a scraper, and somebody who starts golden runs. */
+/**
+ * API clients in addition to the live traffic: readers of every page, a scraper, and a client that starts golden runs.
+ */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Fleet } from '../../test/support/fleet.ts';
 
 export interface Callers {
-  /** Of answers, by what was asked for. */
+  /** Latencies of responses, by request. */
   readonly latenciesMs: ReadonlyMap<string, readonly number[]>;
-  /** Ids of golden runs that were answered 202. */
+  /** Ids of golden runs that were accepted with 202. */
   readonly runs: ReadonlySet<string>;
-  /** Answers that are no success, and requests without one, by status; 0 stands for none. */
+  /** Responses other than a success, and requests without a response, by status; 0 means no response. */
   readonly failures: ReadonlyMap<number, number>;
   stop(): Promise<void>;
 }
@@ -59,7 +61,7 @@ export function startCallers(fleet: Fleet): Callers {
         return text;
       }
     } catch {
-      // No answer: the process was killed, or what it needs is away.
+      // No response: the process or a service that it needs was killed.
     }
     failures.set(status, (failures.get(status) ?? 0) + 1);
     return null;

@@ -1,4 +1,4 @@
-/** Kills parts of a fleet at random, and starts them again, as whoever runs it does after a crash. */
+/** Kills processes of a fleet at random and starts them again, as a process manager does after a crash. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Fleet, Member } from '../../test/support/fleet.ts';
 import type { OwnPostgres } from '../../test/support/own-postgres.ts';
@@ -18,10 +18,10 @@ export interface DisturbSettings {
 }
 
 /**
- * One fault after the other until `signal` aborts; then everything is up. Of each role the first process is killed and
- * the others are left alone, so that their memory can be told from start to end.
+ * Kills one process after the other until `signal` aborts; then all processes are running. Only the first process of
+ * each role is killed, so that the memory of the others can be measured from start to end.
  *
- * @returns how often each part went down
+ * @returns number of kills by process
  */
 export async function disturb(settings: DisturbSettings): Promise<ReadonlyMap<Target, number>> {
   const { redis, random, signal } = settings;

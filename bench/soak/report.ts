@@ -1,4 +1,4 @@
-/** What a soak came to, and the table that it ends with. */
+/** Results of a soak test, and its final tables. */
 import type { GoldenLedger, Reconciled } from '../../test/support/reconcile.ts';
 import type { Provenance } from '../result-file.ts';
 
@@ -20,24 +20,24 @@ export interface SoakResult {
   readonly provenance: Omit<Provenance, 'seed'> & { readonly seed: number };
   readonly queue: 'postgres' | 'redis';
   readonly minutes: number;
-  /** How often each part was killed and started again. */
+  /** Number of kills and restarts of each process. */
   readonly kills: Readonly<Record<string, number>>;
   readonly queries: Reconciled;
   readonly feedback: Reconciled;
-  /** Live queries by the stored counts of minutes. */
+  /** Number of live queries, as the sum of the stored counts per minute. */
   readonly counted: number;
   readonly golden: GoldenLedger & {
-    /** Runs that a POST was answered 202 for, and those of them that are there no more. */
+    /** Runs that a POST created with 202, and those of them that are missing. */
     readonly requested: number;
     readonly requestedLost: number;
   };
   readonly latency: readonly LatencyRow[];
   readonly memory: readonly MemoryRow[];
-  /** Answers that told a client to come again, and requests without an answer, by status; 0 stands for none. */
+  /** Responses that told a client to retry, and requests without a response, by status; 0 means no response. */
   readonly refusals: Readonly<Record<string, number>>;
 }
 
-/** Whether nothing was lost, counted twice, or left undone. */
+/** Whether nothing was lost, counted twice, or not processed. */
 export function holds({ queries, feedback, counted, golden }: SoakResult): boolean {
   const bad = [
     queries.lost,
@@ -62,7 +62,7 @@ export function latencyRow(what: string, latenciesMs: readonly number[]): Latenc
 
 export const ledgerHead = ['', 'accepted', 'stored', 'processed', 'lost', 'duplicated'] as const;
 
-/** Golden runs are accepted when a tick or a POST made one, and processed when they have an answer for every query. */
+/** Golden runs count as accepted when a tick or a POST created one, and as processed when every query has a result. */
 export function ledgerRows({ queries, feedback, counted, golden }: SoakResult): string[][] {
   return [
     ['live queries', queries.accepted, queries.stored, counted, queries.lost, queries.duplicated],

@@ -1,4 +1,4 @@
-/** The least that an endpoint of Fastify does: it parses the body and answers 202. */
+/** The minimal Fastify endpoint: it parses the body and responds with 202. */
 import Fastify from 'fastify';
 
 const server = Fastify();

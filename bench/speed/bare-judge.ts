@@ -1,4 +1,4 @@
-/** A retriever with texts and a chat model that answer at once; the model gives grades by the length of what it is asked. */
+/** A retriever with texts, and a chat model, both without latency. The model grades by the length of the prompt. */
 import { createServer } from 'node:http';
 
 const server = createServer((request, response) => {

@@ -1,6 +1,6 @@
 /**
- * A retriever that answers at once: `question n` with document `dn` somewhere among ten, or not at all, and for a third
- * of the questions at another rank each time that it is asked.
+ * A retriever without latency. It returns document `dn` for `question n` at some rank among ten, or not at all; for a
+ * third of the questions, the rank changes with every request.
  */
 import { createServer } from 'node:http';
 

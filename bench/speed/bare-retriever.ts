@@ -1,4 +1,4 @@
-/** A retriever that answers at once: `question n` with document `dn` and nine others. */
+/** A retriever without latency that returns document `dn` and nine others for `question n`. */
 import { createServer } from 'node:http';
 
 const server = createServer((request, response) => {

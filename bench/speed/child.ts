@@ -1,4 +1,4 @@
-/** Child processes of a benchmark: the daemon as it is installed, and small servers to compare it with. */
+/** Child processes of a benchmark: the installed daemon, and small servers to compare it with. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -16,11 +16,11 @@ export interface Server {
 
 export interface Daemon extends Server {
   readonly folder: string;
-  /** From the start of the process until it says that it is ready. */
+  /** Time from the start of the process until it reports that it is ready. */
   readonly startMs: number;
 }
 
-/** A folder that is gone after the work. */
+/** A temporary folder, deleted after the work. */
 export async function withFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(path.join(tmpdir(), 'recalld-bench-'));
   try {
@@ -31,7 +31,7 @@ export async function withFolder<T>(work: (folder: string) => Promise<T>): Promi
 }
 
 /**
- * Starts `recalld serve` in a folder of its own, works with it, and stops it.
+ * Starts `recalld serve` in a temporary folder, runs the work, and stops the daemon.
  *
  * @param nodeOptions for the process of the daemon
  */
@@ -58,7 +58,7 @@ export async function startDaemon(folder: string, nodeOptions: readonly string[]
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   const url = await urlFrom(child, child.stderr, (line) => {
-    // Node.js itself may warn of something, in words of its own.
+    // Node.js itself may print warnings in another format.
     if (!line.startsWith('{')) return undefined;
     const { msg, url: ready } = JSON.parse(line) as { msg?: string; url?: string };
     return msg === 'recalld is ready' ? ready : undefined;
@@ -66,7 +66,7 @@ export async function startDaemon(folder: string, nodeOptions: readonly string[]
   return { ...serverOf(child, url), folder, startMs: performance.now() - startedAt };
 }
 
-/** Starts a script of this folder that prints the URL it listens on. */
+/** Starts a script of this folder that prints its URL. */
 export async function startScript(name: string, ...args: readonly string[]): Promise<Server> {
   const child = spawn(process.execPath, ['--import', 'tsx', path.join(import.meta.dirname, name), ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -74,7 +74,7 @@ export async function startScript(name: string, ...args: readonly string[]): Pro
   return serverOf(child, await urlFrom(child, child.stdout, (line) => line));
 }
 
-/** Runs a command to its end. @throws Error with what it wrote to stderr when it fails */
+/** Runs a command to its end. @throws Error with the command's stderr if it fails */
 export async function run(command: string, args: readonly string[], cwd: string): Promise<string> {
   const child = spawn(command, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
   let [stdout, stderr] = ['', ''];
@@ -85,7 +85,7 @@ export async function run(command: string, args: readonly string[], cwd: string)
   return stdout;
 }
 
-/** How to reach the database of a daemon that runs on an embedded one. */
+/** Connection of the embedded database of a daemon. */
 export function databaseOf({ folder }: Daemon) {
   const { port } = JSON.parse(readFileSync(path.join(folder, '.recalld/owner.json'), 'utf8')) as {
     port: number;

@@ -6,7 +6,7 @@ import { withDaemon } from './child.ts';
 import { liveConfig } from './live-config.ts';
 import { type Bar, type Figure, figure, type MeasureRow, quantile, type RowResult } from './row.ts';
 
-/** What a call of the client costs the service that makes it, while the client delivers to a daemon. */
+/** Cost of a client call for the calling service, while the client sends to a daemon. */
 export const clientCall: MeasureRow = (quick) =>
   withDaemon(liveConfig(0.1), async (daemon) => {
     const client = createClient({ url: daemon.url, pipeline: 'docs' });
@@ -16,7 +16,7 @@ export const clientCall: MeasureRow = (quick) =>
     return callRow('client-call', 'call of the client in the host process', 'client.track', rounds);
   });
 
-/** The same for the client for Python, also with threads that call at the same time; needs python3. */
+/** The same for the Python client, also with threads that call at the same time; needs python3. */
 export const pythonClientCall: MeasureRow = (quick) =>
   withDaemon(liveConfig(0.1), async (daemon) => {
     const script = path.join(import.meta.dirname, 'python_client_call.py');
@@ -87,9 +87,8 @@ const embedding = Float32Array.from({ length: 384 }, (_, i) => Math.sin(i));
 const results = Array.from({ length: 10 }, (_, i) => ({ id: `chunk-${i}`, score: 1 - i / 10 }));
 
 /**
- * Microseconds that each call took.
- *
- * @param pauseMs after each ten calls; 1 gives some thousand queries a second, as a busy service has them
+ * Duration of each call in microseconds. @param pauseMs after every ten calls; 1 gives some thousand queries a second,
+ * as in a busy service
  */
 export async function timeCalls(client: Client, count: number, pauseMs: number): Promise<number[]> {
   const calls: number[] = [];

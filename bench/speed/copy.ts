@@ -1,7 +1,7 @@
-/** COPY over a connection of `pg`, whole texts at once: the yardstick for rows that are written. */
+/** COPY over a connection of `pg` with complete texts: the reference for writing rows. */
 import type { Client, Connection, Submittable } from 'pg';
 
-/** What a connection of `pg` tells a query, and takes for it; not in its types. */
+/** Interface between a connection of `pg` and a query, which its types lack. */
 interface CopyConnection extends Connection {
   query(text: string): void;
   sendCopyFromChunk(chunk: Buffer): void;
@@ -36,7 +36,7 @@ abstract class Copy implements Submittable {
 
 class CopyOut extends Copy {
   handleCopyData({ chunk }: { readonly chunk: Buffer }): void {
-    // The parser writes the next message over this one.
+    // The parser reuses this buffer for the next message.
     this.chunks.push(Buffer.from(chunk));
   }
 }
@@ -54,7 +54,7 @@ class CopyIn extends Copy {
   }
 }
 
-/** The rows of a query as text of COPY. */
+/** The rows of a query in the text format of COPY. */
 export function copyOut(client: Client, query: string): Promise<Buffer> {
   return client.query(new CopyOut(`copy (${query}) to stdout`)).done;
 }

@@ -1,4 +1,4 @@
-/** OpenTelemetry bodies as JSON that take as long to read as bodies of their size can. */
+/** OpenTelemetry bodies in JSON that take as long to read as any body of their size. */
 const text = (key: string, value: string) => ({ key, value: { stringValue: value } });
 
 const kind = text('openinference.span.kind', 'RETRIEVER');
@@ -29,7 +29,7 @@ function retrieved(documents: number): object[] {
 
 const times = (count: number, make: () => object[]): object[][] => Array.from({ length: count }, make);
 
-/** @param share of the largest body that is taken */
+/** @param share size relative to the largest accepted body */
 export function costlyTraces(share: number): Readonly<Record<string, () => Buffer>> {
   const part = (count: number) => Math.ceil(count * share);
   const hostile = '1.1.1.1 '.repeat(12_500);

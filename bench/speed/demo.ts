@@ -3,10 +3,10 @@ import { createInterface } from 'node:readline';
 import { program, withFolder } from './child.ts';
 import { figure, type MeasureRow } from './row.ts';
 
-/** The line with which a chapter begins, and how many there are. */
+/** Pattern of the line that starts a chapter, and the number of chapters. */
 const CHAPTER = /^\d+ of \d+ {2}(.+)$/;
 
-/** The whole story of `recalld demo`, or one of its faults; how long each part takes. */
+/** Duration of each part of `recalld demo`, or of one of its faults. */
 export const demo: MeasureRow = async (quick) => {
   const steps = await withFolder((folder) => timesOf(folder, quick ? ['--fault', 'slow'] : []));
   const whole = steps.reduce((sum, { ms }) => sum + ms, 0);

@@ -56,7 +56,7 @@ for first in range(0, queries, 500):
     np.sort(np.take_along_axis(cosines, best, axis=1), axis=1)
 print(1000 * (time.perf_counter() - start))`;
 
-/** A window held against its baseline, and the exact search for stores that return no scores. */
+/** Compares a window with its baseline, and runs the exact search for stores that return no scores. */
 export const driftPass: MeasureRow = async (quick) => {
   const [queries, chunks] = quick ? [200, 1000] : [10_000, 50_000];
   const window = windowOf(queries, 1536);
@@ -109,7 +109,7 @@ export const driftPass: MeasureRow = async (quick) => {
   };
 };
 
-/** Searches in a worker thread while a daemon takes in queries at a pace that leaves it time. */
+/** Searches in a worker thread while a daemon ingests queries at a rate below its capacity. */
 async function searchBesideIngest(url: string, queries: number, chunks: number, seconds: number) {
   const load = { url, path: '/v1/queries', connections: 8, seconds, pauseMs: 20, body: () => liveQuery() };
   await sendLoad({ ...load, seconds: seconds / 4 });

@@ -7,7 +7,7 @@ import { alternate, type Bar, figure, type MeasureRow, timed } from './row.ts';
 
 const METRICS = 'ndcg@10,mrr,map,recall@10,recall@20,recall@50,recall@100';
 const THEIRS = ['-m', 'ndcg_cut.10', '-m', 'recip_rank', '-m', 'map', '-m', 'recall.10,20,50,100'];
-/** Reads the same two files and does nothing with them but split their lines: a floor for any program of Node. */
+/** Reads the same two files and only splits their lines: the minimum duration for any Node.js program. */
 const READ_ONLY = `
 const { createReadStream } = require('node:fs');
 const { createInterface } = require('node:readline');
@@ -19,7 +19,7 @@ const { createInterface } = require('node:readline');
   console.log(fields);
 })();`;
 
-/** Judgments, two runs with 100 results a query, and the metrics that they are evaluated by. */
+/** Judgments, two runs with 100 results per query, and the metrics to compute. */
 export function writeTrecFiles(folder: string, size: number) {
   const queries = judgedRankings(size, 1);
   const fileOf = (name: string) => path.join(folder, `${name}.txt`);
@@ -36,12 +36,12 @@ export function writeTrecFiles(folder: string, size: number) {
         .join(''),
     );
   writeRun(results, (place) => (100 - place) / 7);
-  // Neighbours change places.
+  // Swaps neighbors.
   writeRun(candidate, (place) => (100 - (place ^ 1)) / 7);
   return { qrels, results, candidate, metrics: METRICS };
 }
 
-/** From files to a report, as processes of their own. */
+/** Measures separate processes from reading the files to printing the report. */
 export const evaluationOfFiles: MeasureRow = (quick) =>
   withFolder(async (folder) => {
     const size = quick ? 200 : 10_000;
@@ -93,7 +93,7 @@ function half(what: string, value: number): Bar {
   return { what, value, side: 'at most', limit: 0.5, unit: 'times' };
 }
 
-/** As it says, on stderr; null where it is not on the PATH. */
+/** Version that trec_eval prints on stderr; null if it is not on the PATH. */
 function versionOfTrecEval(): string | null {
   const { error, stderr } = spawnSync('trec_eval', ['--version'], { encoding: 'utf8' });
   return error === undefined ? stderr.trim() : null;

@@ -13,7 +13,7 @@ const MEBIBYTE = 2 ** 20;
 const documentOf = (query: number, place: number): string =>
   `doc-${String((query * 7919 + place * 104_729) % 5_000_011).padStart(7, '0')}`;
 
-/** A run file whose lines are in the order of the queries, the same lines in random order, and judgments. */
+/** A run file with lines in query order, the same lines in random order, and judgments. */
 async function writeFiles(folder: string, queries: number) {
   const fileOf = (name: string): string => path.join(folder, name);
   const [qrels, sorted, shuffled] = [fileOf('qrels.txt'), fileOf('sorted.run'), fileOf('shuffled.run')];
@@ -50,7 +50,7 @@ async function writeLines(file: string, order: Uint32Array, lineOf: (index: numb
   await once(output, 'finish');
 }
 
-/** Largest resident memory of the evaluation of a run, in MiB, as the process itself says at its end. */
+/** Peak resident memory of the evaluation of a run, in MiB, as the process itself reports at its end. */
 function peakMemory(qrels: string, run: string): number {
   const hook = 'process.on("exit", () => process.stderr.write(String(process.resourceUsage().maxRSS)))';
   const imported = `data:text/javascript,${encodeURIComponent(hook)}`;
@@ -60,7 +60,7 @@ function peakMemory(qrels: string, run: string): number {
   return (Number(stderr.trim()) * 1024) / MEBIBYTE;
 }
 
-/** A run of three million lines whose queries do not stand together, beside the same lines in order. */
+/** Compares a run of three million lines whose queries are not contiguous with the same lines in query order. */
 export const evaluationOfShuffledRuns: MeasureRow = (quick) =>
   withFolder(async (folder) => {
     const queries = quick ? 30 : 3000;

@@ -22,7 +22,7 @@ export const measures: readonly MetricKey[] = 'ndcg@10 mrr map recall@10 recall@
   .split(' ')
   .map((text) => parseMetricKey(text));
 
-/** Scores rankings that are in memory. */
+/** Scores rankings in memory. */
 export const evaluation: MeasureRow = async (quick) => {
   const queries = judgedRankings(quick ? 200 : 10_000, 1);
   const rates: number[] = [];
@@ -31,7 +31,7 @@ export const evaluation: MeasureRow = async (quick) => {
       const evaluate = createEvaluator(measures, 1);
       for (const { ranking, judgments } of queries) evaluate(ranking, judgments);
     });
-    // The first rounds are compiled.
+    // The first rounds warm up the compiler.
     if (round >= 3) rates.push((queries.length / ms) * 1000);
   }
   const rate = figure(`${queries.length} queries x ${RESULTS} results, 7 measures`, 'queries/s', rates);

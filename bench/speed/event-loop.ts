@@ -1,4 +1,4 @@
-/** The longest delay of the main thread of a daemon, as it exports it, while it does what is heavy. */
+/** Measures the longest delay of a daemon's main thread, as the daemon exports it, during expensive work. */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Worker } from 'node:worker_threads';
 import { createComputePool } from '../../src/app/compute.ts';
@@ -82,7 +82,7 @@ export const eventLoop: MeasureRow = async (quick) => {
   }
 };
 
-/** As clients send that write each number in full. */
+/** Live queries with full-precision numbers as text, as some clients send them. */
 function queriesAsText(count: number): Buffer {
   const numbers = Array.from({ length: 1536 }, (_, i) => Math.sin(i));
   return Buffer.from(liveBatch(count, () => `,"embedding":${JSON.stringify(numbers)}`));
@@ -98,7 +98,7 @@ async function post(url: string, body: Buffer, expected: number): Promise<void> 
   if (response.status !== expected) throw new Error(`The daemon answers ${await response.text()}`);
 }
 
-/** The body that is longest to read, a golden run, and live queries at a pace that leaves time. */
+/** The body that takes longest to read, a golden run, and live queries at a rate below the capacity. */
 async function atOnce(daemon: Daemon, bodies: readonly (() => Buffer)[]): Promise<void> {
   const [body = () => Buffer.alloc(0)] = bodies;
   const { url } = daemon;
@@ -106,7 +106,7 @@ async function atOnce(daemon: Daemon, bodies: readonly (() => Buffer)[]): Promis
   await Promise.all([runSet(daemon), postTraces(url, body()), sendLoad(live)]);
 }
 
-/** One for each round of the work. */
+/** One value for each round of the work. */
 async function longestWaits(daemon: Daemon, rounds: number, work: () => Promise<unknown>): Promise<number[]> {
   const longest: number[] = [];
   for (let round = 0; round < rounds; round++) {
@@ -126,7 +126,7 @@ async function longestWaits(daemon: Daemon, rounds: number, work: () => Promise<
   return longest;
 }
 
-/** Since it was asked last. */
+/** Maximum since the last call. */
 async function longestWaitMs({ url }: Daemon): Promise<number> {
   const page = await (await fetch(`${url}/metrics`)).text();
   const seconds = /^nodejs_eventloop_lag_max_seconds (\S+)$/m.exec(page)?.[1];
@@ -156,7 +156,7 @@ async function densityWaits(quick: boolean): Promise<number[]> {
   return waits;
 }
 
-/** What the machine alone makes a thread wait. */
+/** Longest wait of an idle thread, caused by the machine alone. */
 function watchIdleThread(): { stop(): Promise<number> } {
   const thread = new Worker(
     `const { parentPort } = require('node:worker_threads');

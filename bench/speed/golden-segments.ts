@@ -1,4 +1,4 @@
-/** A golden set in many segments on a daemon, and its runs. */
+/** Creates a golden set with many segments on a daemon, and runs it. */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { type Daemon, program, run } from './child.ts';
@@ -23,7 +23,7 @@ export async function importSet({ folder }: Daemon, queries: number): Promise<vo
   await run(process.execPath, [program, 'golden', 'import', 'set.csv', '--set', 'faq'], folder);
 }
 
-/** @returns the id of the run, when it has ended */
+/** @returns the id of the completed run */
 export async function runSet({ url }: Daemon): Promise<string> {
   const { run_id: id } = await post(url, '/v1/golden-runs', { pipeline: 'docs', golden_set: 'faq' });
   for (;;) {
@@ -34,7 +34,7 @@ export async function runSet({ url }: Daemon): Promise<string> {
   }
 }
 
-/** Later runs are compared with it. */
+/** Pins the baseline with which later runs are compared. */
 export async function pinRun({ url }: Daemon, runId: string): Promise<void> {
   await post(url, '/v1/baselines', { run_id: runId });
 }

@@ -16,10 +16,10 @@ import { type Daemon, databaseOf, startScript, withDaemon } from './child.ts';
 import { figure, type MeasureRow } from './row.ts';
 
 const DAY_MS = 86_400_000;
-/** What takes less is not told from noise. */
+/** Smaller differences are noise. */
 const LEAST_MS = 50;
 
-/** A fleet after nine days and after ninety: what of it grows. */
+/** Compares a fleet after nine days with the same fleet after ninety days, to find what grows. */
 export const history: MeasureRow = async (quick) => {
   const retriever = await startScript('bare-retriever.ts');
   const shape: HistoryShape = {
@@ -34,7 +34,7 @@ export const history: MeasureRow = async (quick) => {
       const client = new Client(databaseOf(daemon));
       await client.connect();
       try {
-        // The rows are made here, and lost with the folder: nothing needs to survive a crash.
+        // The temporary rows need not survive a crash.
         await client.query('set synchronous_commit = off');
         await client.query(`alter system set max_wal_size = '4GB'`);
         await client.query('select pg_reload_conf()');

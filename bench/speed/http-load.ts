@@ -1,4 +1,4 @@
-/** Requests over connections that stay open, as cheap for the sender as can be: the server is what is measured. */
+/** Requests over persistent connections, at a low cost for the sender, so that the server is the bottleneck. */
 import { createConnection, type Socket } from 'node:net';
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
 
@@ -7,33 +7,33 @@ export interface Load {
   readonly path: string;
   readonly connections: number;
   readonly seconds: number;
-  /** Pause of a connection between an answer and its next request. */
+  /** Pause of a connection between a response and its next request. */
   readonly pauseMs?: number;
-  /** Answers of 503 are counted, and their connection goes on after a pause; else they end the load. */
+  /** Counts responses with 503, after which their connection pauses; otherwise, they end the load. */
   readonly mayShed?: boolean;
   readonly body: () => string;
 }
 
 export interface LoadResult {
   readonly requestsPerSecond: number;
-  /** Answers of 202. */
+  /** Number of responses with 202. */
   readonly accepted: number;
-  /** Answers of 503. */
+  /** Number of responses with 503. */
   readonly shed: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
 }
 
 interface Tally {
-  /** Of answers of 202. */
+  /** Latencies of responses with 202. */
   readonly latencies: RecordableHistogram;
   shed: number;
 }
 
-/** After 503; what Retry-After asks for would be no flood. */
+/** Pause after 503. Waiting as long as Retry-After demands would not overload the server. */
 const SHED_PAUSE_MS = 100;
 
-/** @throws Error when an answer is neither 202 nor one of `mayShed` */
+/** @throws Error for a response that is neither 202 nor one of `mayShed` */
 export async function sendLoad(load: Load): Promise<LoadResult> {
   const tally: Tally = { latencies: createHistogram(), shed: 0 };
   const { latencies } = tally;
@@ -94,7 +94,7 @@ function post(socket: Socket, { path, body }: Load, host: string): void {
   socket.write(`${head}content-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`);
 }
 
-/** Where the answer ends; null while a part is on its way. */
+/** End of the response in the buffer; null while a part is missing. */
 function endOfAnswer(received: string): number | null {
   const headEnd = received.indexOf('\r\n\r\n');
   if (headEnd === -1) return null;

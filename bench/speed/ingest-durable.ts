@@ -9,7 +9,7 @@ import { alternate, figure, type MeasureRow, timed } from './row.ts';
 const BATCH = 100;
 const COPIED_ROWS = 10_000;
 
-/** Live queries that are all kept, with their vectors, against COPY of the same rows on the same server. */
+/** Compares live queries that are all stored with their vectors with COPY of the same rows on the same server. */
 export const ingestDurable: MeasureRow = (quick) =>
   withDaemon(liveConfig(1), async (daemon) => {
     const client = new Client(databaseOf(daemon));

@@ -7,14 +7,17 @@ import { alternate, figure, type MeasureRow } from './row.ts';
 
 const BATCH = 100;
 
-/** Live queries of which a tenth is kept, against the least program that does the same work, and one that only parses. */
+/**
+ * Compares live queries of which a tenth is stored with a minimal server that does the same work, and with one that
+ * only parses.
+ */
 export const ingest: MeasureRow = (quick) =>
   withDaemon(liveConfig(0.1), async (daemon) => {
     const bare = await startScript('bare-fastify.ts');
     const least = await startScript('least-ingest.ts', JSON.stringify(databaseOf(daemon)));
     try {
       const seconds = quick ? 0.3 : 4;
-      // Bodies are made before: the sender shall not be what is slow.
+      // Bodies are created in advance, so that the sender is not the bottleneck.
       const bodies = Array.from({ length: quick ? 20 : 1500 }, () => liveBatch(BATCH));
       let next = 0;
       const batches: Omit<Load, 'url' | 'seconds'> = {
@@ -30,7 +33,7 @@ export const ingest: MeasureRow = (quick) =>
       const rate = async (load: Omit<Load, 'url' | 'seconds'>, url: string): Promise<number> =>
         (await sendLoad({ ...load, url, seconds })).requestsPerSecond;
       const costs = { singles: [] as number[], leastSingles: [] as number[] };
-      /** Of single requests, noting what each took of the processors. */
+      /** Measures single requests, including the CPU time of each server. */
       const costOf = async (name: keyof typeof costs, { url, pid }: Server): Promise<number> => {
         const before = processorMs(pid);
         const { accepted, requestsPerSecond } = await sendLoad({ ...singles, url, seconds });
@@ -87,11 +90,12 @@ export const ingest: MeasureRow = (quick) =>
     }
   });
 
-/** What a process has used of the processors so far, where Linux tells it. */
+/** CPU time of a process so far; 0 except on Linux. */
 export function processorMs(pid: number): number {
   if (process.platform !== 'linux') return 0;
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  // Behind the name, which may hold anything: user and system time are the 12th and 13th, in hundredths of a second.
+  // The fields follow the process name, which may contain any character: user and system time are the 12th and 13th, in
+  // hundredths of a second.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return 10 * (Number(fields[11]) + Number(fields[12]));
 }

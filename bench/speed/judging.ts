@@ -12,10 +12,10 @@ import { figure, type MeasureRow } from './row.ts';
 const PER_DAY = 200;
 const ROUNDS_PER_DAY = 24;
 const DAY_SECONDS = 86_400;
-/** Of a processor, beyond which a share of it could be seen. */
+/** Share of a CPU above which the hourly round would be noticeable. */
 const VISIBLE = 0.001;
 
-/** Live queries while the hourly round of a judge is made, and while none is. */
+/** Compares live queries during the hourly round of a judge with live queries without a round. */
 export const judging: MeasureRow = async (quick) => {
   const outside = await startScript('bare-judge.ts');
   try {
@@ -35,7 +35,7 @@ export const judging: MeasureRow = async (quick) => {
             seconds,
             body: () => liveQuery(),
           });
-        // The first round only begins, and the first load warms up.
+        // The first round starts from nothing, and the first load warms up.
         await lapse.run('judge-live-traffic');
         await send();
         const [rates, judgedRates, slow, judgedSlow, costs] = [[], [], [], [], []] as number[][] as [

@@ -1,7 +1,7 @@
 /**
- * The least program that does the work of single live queries: it parses the body, hashes the session, keeps a tenth of
- * the rows and the minute's count in commits that requests share, and answers after the commit. It validates nothing,
- * redacts nothing, knows no key, and finds no repeats.
+ * Minimal server that does the work of single live queries: it parses the body, hashes the session, stores a tenth of
+ * the rows and one count per minute in commits that requests share, and responds after the commit. It does not
+ * validate, redact, check keys or detect duplicates.
  */
 import { createHash } from 'node:crypto';
 import Fastify from 'fastify';
@@ -71,7 +71,7 @@ server.post('/v1/queries', async ({ body }, reply) => {
   const row = isKept ? ([query.id, query.pipeline, hash.toString('hex'), JSON.stringify(query)] as const) : null;
   await new Promise<void>((resolve, reject) => {
     waiting.push({ row, resolve, reject });
-    // What comes in the same turn of the loop shares a commit.
+    // Requests in the same iteration of the event loop share a commit.
     if (waiting.length === 1) setImmediate(commit);
   });
   return reply.code(202).send({ accepted: 1, sampled: isKept ? 1 : 0, duplicates: 0, rejected: [] });

@@ -1,4 +1,4 @@
-/** The config of a daemon that takes in as much as it can. */
+/** Config of a daemon that ingests as much as it can. */
 export function liveConfig(rate: number): string {
   return `
 server: {port: 0, max_requests_per_minute: 100000000}
@@ -12,7 +12,7 @@ pipelines:
 
 let sent = 0;
 
-/** A live query with ten results, as JSON; each has an id of its own. */
+/** A live query with ten results, as JSON; each query has a unique id. */
 export function liveQuery(extra = ''): string {
   sent += 1;
   const results = Array.from({ length: 10 }, (_, i) => `{"id":"chunk-${(sent * 7 + i) % 50_000}","score":0.${90 - i}}`);

@@ -1,4 +1,7 @@
-/** What is written by hand for speed, beside the plain version of it: it stays where it is 1.5 times as fast. */
+/**
+ * Compares code that was optimized by hand with its plain version. Optimized code remains only if it is at least 1.5
+ * times as fast.
+ */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -13,7 +16,7 @@ import { alternate, type Bar, type Figure, figure, type MeasureRow } from './row
 
 const LEAST_GAIN = 1.5;
 
-/** In ms of CPU time, of which others on the machine take nothing. */
+/** Milliseconds of CPU time, which other processes on the machine do not affect. */
 const unit = 'ms of CPU time';
 
 interface Pair {
@@ -79,7 +82,7 @@ async function neighbours(quick: boolean): Promise<Pair> {
   return pair(`5 nearest of ${chunks} chunks to ${queries} queries, ${columns} dimensions`, kernels, ms);
 }
 
-/** All cosines in float64, block by block. */
+/** Computes all cosines in float64, in blocks. */
 function plainNeighbours(store: Matrix, queries: Matrix, k: number): Neighbours {
   const [asked, held] = [directions(queries), directions(store)];
   const { columns } = store;

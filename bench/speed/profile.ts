@@ -1,11 +1,11 @@
-/** Where the main thread of the daemon spends its time: self time by part, from a CPU profile of V8. */
+/** Self time of the daemon's main thread by part, from a CPU profile of V8. */
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Profiler } from 'node:inspector';
 import path from 'node:path';
 import { type CallFrame, type SelfTime, selfTimes } from '../profiles/self-time.ts';
 import { type Daemon, withDaemon } from './child.ts';
 
-/** Parts of less are left out. */
+/** Leaves out parts with a smaller share. */
 const MIN_SHARE = 0.01;
 
 const byFunction: readonly (readonly [RegExp, string])[] = [
@@ -27,7 +27,7 @@ const byFile: readonly (readonly [RegExp, string])[] = [
   [/dist\//, 'recalld itself'],
 ];
 
-/** Starts a daemon that is profiled, and tells where its time went during the work. */
+/** Starts a daemon with a profiler, and returns its self time during the work. */
 export async function profileDaemon(
   config: string,
   warmUp: (daemon: Daemon) => Promise<unknown>,
@@ -40,7 +40,7 @@ export async function profileDaemon(
       const from = nowMicros();
       await work(daemon);
       const until = nowMicros();
-      // It is written when the daemon ends.
+      // The daemon writes the profile when it ends.
       await daemon.stop();
       const name = readdirSync(daemon.folder).find((one) => one.includes(`.${daemon.pid}.0.`)) ?? '';
       const profile = readFileSync(path.join(daemon.folder, name), 'utf8');

@@ -1,11 +1,11 @@
-/** What `npm run bench` writes down. */
+/** Result file of `npm run bench`. */
 import path from 'node:path';
 import type { Provenance } from '../result-file.ts';
 import type { RowResult } from './row.ts';
 
 export interface SpeedResult {
   readonly provenance: Provenance;
-  /** Load average of the machine over the minute before the start: 0 when nothing else ran. */
+  /** Load average of the machine in the minute before the start; 0 if nothing else ran. */
   readonly load: number;
   readonly rows: readonly RowResult[];
   readonly curves: readonly Curve[];
@@ -15,7 +15,7 @@ export interface Curve {
   readonly what: string;
   readonly size: string;
   readonly points: readonly { readonly size: number; readonly ms: number }[];
-  /** x of cost = constant * size^x, by least squares of the logarithms. */
+  /** Exponent x in cost = constant * size^x, by least squares of the logarithms. */
   readonly exponent: number;
 }
 

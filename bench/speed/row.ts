@@ -1,8 +1,8 @@
-/** What a benchmark says: figures with their spread, and the bars that they are held to. */
+/** Results of a benchmark: figures with their spread, and goals for them. */
 
 import type { SelfTime } from '../profiles/self-time.ts';
 
-/** A quantity that was measured in several rounds. */
+/** A quantity that is measured in several rounds. */
 export interface Figure {
   readonly what: string;
   readonly unit: string;
@@ -12,7 +12,7 @@ export interface Figure {
   readonly high: number;
 }
 
-/** A limit that holds on any machine of the day: mostly the ratio of two figures of the same run. */
+/** A limit that any current machine can meet; usually for the ratio of two figures of the same run. */
 export interface Bar {
   readonly what: string;
   readonly value: number;
@@ -23,17 +23,17 @@ export interface Bar {
 
 export interface RowResult {
   readonly row: string;
-  /** Of `bench/speed`, by which the row can be measured alone: `npm run bench -- NAME`. */
+  /** Name in `bench/speed`, with which `npm run bench -- NAME` measures only this row. */
   readonly name: string;
   readonly figures: readonly Figure[];
   readonly bars: readonly Bar[];
-  /** What was left out, and why. */
+  /** Notes, such as what was skipped and why. */
   readonly notes: readonly string[];
   /** What limits the row. */
   readonly profile?: readonly SelfTime[];
 }
 
-/** @param quick a hundredth of the work, to see that it runs */
+/** @param quick only a hundredth of the work, to test the benchmark */
 export type MeasureRow = (quick: boolean) => Promise<RowResult> | RowResult;
 
 export function figure(what: string, unit: string, rounds: readonly number[]): Figure {
@@ -47,7 +47,7 @@ export function isMet({ value, side, limit }: Bar): boolean {
   return side === 'at least' ? value >= limit : value <= limit;
 }
 
-/** Runs each contender once a round, so that what disturbs the machine disturbs them alike. */
+/** Runs each contender once per round, so that other processes on the machine affect them equally. */
 export async function alternate<Name extends string>(
   rounds: number,
   contenders: Readonly<Record<Name, () => Promise<number> | number>>,
@@ -62,14 +62,14 @@ export async function alternate<Name extends string>(
   return results;
 }
 
-/** Milliseconds that the work takes. */
+/** Duration of the work in milliseconds. */
 export async function timed(work: () => unknown): Promise<number> {
   const startedAt = performance.now();
   await work();
   return performance.now() - startedAt;
 }
 
-/** The value below which the share of values lies. */
+/** The quantile of the values at this share. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0;

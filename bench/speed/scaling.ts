@@ -1,4 +1,4 @@
-/** How cost grows with the size of what is measured: each curve doubles or quadruples one size. */
+/** Measures how cost grows with size; each curve doubles or quadruples one size. */
 
 import { measureWindow } from '../../src/density/rules/measure-window.ts';
 import { type ComparedSide, compareGoldenRuns } from '../../src/golden/rules/compare-golden-runs.ts';
@@ -125,7 +125,7 @@ function compareScores(size: number): void {
   compareMetric(parseMetricKey('ndcg@10'), before, after, null, { alpha: 0.01, minEffect: 0.01 });
 }
 
-/** A run and the one after it, for which a third of the documents moved. */
+/** A run and the next run, in which the documents of a third of the queries moved. */
 function goldenSides(size: number, segments: number): readonly [ComparedSide, ComparedSide] {
   const queries = Array.from({ length: size }, (_, i) => ({
     id: `q${i}`,
@@ -166,7 +166,7 @@ function goldenSides(size: number, segments: number): readonly [ComparedSide, Co
   return [sideAt(0), sideAt(1)];
 }
 
-/** The least of some rounds, since a disturbance only adds. */
+/** The minimum of several rounds, because disturbances can only add time. */
 async function best(work: () => unknown): Promise<number> {
   const rounds: number[] = [];
   for (let round = 0; round < ROUNDS; round++) rounds.push(await timed(work));

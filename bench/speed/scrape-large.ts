@@ -12,7 +12,7 @@ interface Scrape {
   readonly ageSeconds: number;
 }
 
-/** A scrape beside a large history, and while the tables behind it are locked. */
+/** Measures a scrape with a large history, and a scrape while the underlying tables are locked. */
 export const scrapeLarge: MeasureRow = (quick) =>
   withDaemon(liveConfig(1), async (daemon) => {
     const share = quick ? 100 : 1;

@@ -9,7 +9,7 @@ import { figure, type MeasureRow } from './row.ts';
 
 const QUERIES_PER_SEGMENT = 2;
 
-/** What a scrape takes when every pipeline and segment has a golden run. */
+/** Duration of a scrape if every pipeline and segment has a golden run. */
 export async function scrapeTimes(pipelines: number, segments: number, rounds: number) {
   const retriever = await startScript('bare-retriever.ts');
   try {
@@ -109,7 +109,7 @@ async function scrape({ url }: Daemon): Promise<string> {
   return (await fetch(`${url}/metrics`)).text();
 }
 
-/** One scrape after the other, by a process of its own: to read ten megabytes would hold up the sender of queries. */
+/** Scrapes continuously in a separate process, because reading ten megabytes would delay the sender of queries. */
 function startScrapes({ url }: Daemon): { stop(): Promise<void> } {
   const again = `for (;;) await (await fetch(${JSON.stringify(`${url}/metrics`)})).arrayBuffer();`;
   const child = spawn(process.execPath, ['--input-type=module', '--eval', again], { stdio: 'ignore' });

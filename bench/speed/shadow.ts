@@ -7,7 +7,7 @@ import { sendLoad } from './http-load.ts';
 import { liveQuery } from './live-config.ts';
 import { alternate, figure, type MeasureRow, quantile } from './row.ts';
 
-/** Requests of one live query that arrive at a steady pace, and calls of the client, with a shadow that is asked meanwhile and without one. */
+/** Compares requests with one live query each at a steady rate, and calls of the client, with and without a shadow. */
 export const shadow: MeasureRow = async (quick) => {
   const retriever = await startScript('bare-retriever.ts');
   const config = (shadows: string): string => `
@@ -31,7 +31,7 @@ pipelines:
           await measureNow(daemon);
           const client = createClient({ url: daemon.url, pipeline: 'docs' });
           try {
-            // About 400 a second, as of the requests.
+            // About 400 a second, like the requests.
             return quantile(await timeCalls(client, quick ? 100 : 3000, 25), 0.99);
           } finally {
             await client.close();

@@ -4,7 +4,7 @@ import { program, run, startDaemon, withFolder } from './child.ts';
 import { liveConfig } from './live-config.ts';
 import { figure, type MeasureRow, timed } from './row.ts';
 
-/** From nothing to ready: a new data folder, and one that is there. */
+/** Time from the start until ready, with a new and with an existing data folder. */
 export const start: MeasureRow = async (quick) => {
   const [first, again, help]: [number[], number[], number[]] = [[], [], []];
   for (let round = 0; round < (quick ? 1 : 3); round++) {

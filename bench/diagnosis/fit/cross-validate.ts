@@ -1,4 +1,7 @@
-/** How estimates do in worlds that they were not fitted on: other shapes, other kinds of fault, faults that are on no list. */
+/**
+ * Measures estimates in worlds that they were not fitted on: other shapes, other kinds of faults, and faults whose
+ * cause is not in the list.
+ */
 import { type Cause, namedCauses } from '../../../src/incidents/diagnosis/rules/cause.ts';
 import { judgedEstimates } from '../../../src/incidents/diagnosis/rules/estimates.ts';
 import { estimatesAt, type Fit, type FitSettings, fitEstimates } from './estimate.ts';
@@ -8,13 +11,13 @@ import { lossOf } from './loss.ts';
 import { numbered } from './problem.ts';
 import { type Ranked, rankedBy, rankedWithout } from './reliability.ts';
 
-/** Evaluations and the fit that saw none of them. */
+/** Evaluations, and the fit that did not use them. */
 export interface Fold {
   readonly left: readonly Evaluation[];
   readonly fit: Fit;
 }
 
-/** Shapes, kinds of faults and causes are left out in so many parts, each of them whole. */
+/** Number of folds. A shape, kind of fault or cause is always in one fold. */
 const PARTS = 5;
 
 export type LeftOut = 'shape' | 'fault' | 'cause';
@@ -23,7 +26,7 @@ const kindOf = ({ causes, fault }: Evaluation): string => `${causes.join(' ')}: 
 
 const wholeOf: Readonly<Record<LeftOut, (one: Evaluation) => string>> = {
   shape: ({ shape }) => shape,
-  // Neighbours in the alphabet share a cause, and come into different parts.
+  // Names that are adjacent in the alphabet often share a cause, so they go to different folds.
   fault: kindOf,
   cause: ({ causes }) => causes.join(' '),
 };
@@ -49,7 +52,7 @@ export function rankedIn(folds: readonly Fold[], temperature: number): Ranked[] 
   });
 }
 
-/** Worlds of causes that were left out of the fit, with the right ones struck from the list. */
+/** Worlds whose causes were left out of the fit and removed from the list of causes. */
 export function struckIn(folds: readonly Fold[], temperature: number): Ranked[] {
   return folds.flatMap(({ left, fit }) => {
     const by = estimatesAt(fit, temperature);
@@ -57,7 +60,7 @@ export function struckIn(folds: readonly Fold[], temperature: number): Ranked[] 
   });
 }
 
-/** The same by judgement alone. */
+/** The same worlds, with judged weights only. */
 export function struckByJudgement(evaluations: readonly Evaluation[]): Ranked[] {
   return evaluations.flatMap((one) => (isNamed(one) ? [rankedWithout(one, judgedEstimates)] : []));
 }
@@ -71,8 +74,8 @@ const [COLDEST, HOTTEST] = [0.5, 4] as const;
 const STEP = 0.05;
 
 /**
- * The temperature at which what truly happened is likeliest in kinds of faults that the fit did not see, and `unknown` where
- * their cause is struck from the list.
+ * Returns the temperature that maximizes the likelihood of the true causes in kinds of faults that the fit did not use,
+ * and of `unknown` if their cause is removed from the list.
  */
 export function fittingTemperature(folds: readonly Fold[], { open }: FitSettings): number {
   const left = folds.map(({ left: worlds, fit }) => ({ worlds: numbered(worlds), fit }));

@@ -1,4 +1,4 @@
-/** Minimises a smooth function within bounds; deterministic. */
+/** Minimizes a smooth function within bounds; deterministic. */
 
 export interface Bounds {
   readonly low: Float64Array;
@@ -10,7 +10,7 @@ interface Point {
   readonly gradient: Float64Array;
 }
 
-/** Steps may go up by as much as the last so many values allow. */
+/** A step may increase the value, but not above the maximum of this many previous values. */
 const MEMORY = 8;
 const SUFFICIENT = 1e-4;
 const TOLERANCE = 1e-4;

@@ -1,4 +1,4 @@
-/** The fit: evaluations in, estimates out. Same evaluations, same estimates. */
+/** The fit: estimates from evaluations. The same evaluations give the same estimates. */
 import type { Estimates } from '../../../src/incidents/diagnosis/rules/estimates.ts';
 import { descend } from './descend.ts';
 import { lossOf } from './loss.ts';
@@ -16,23 +16,24 @@ import {
 } from './problem.ts';
 
 export interface FitSettings {
-  /** Standard deviation of the true weights around the judged ones times the factor of their sign, in nats. */
+  /** Standard deviation of the true weights around the judged weight times the factor of their sign, in nats. */
   readonly spread: number;
   /** Standard deviation of the factors around 1. */
   readonly spreadOfFactors: number;
-  /** Weight of the worlds whose right cause is struck from the list, beside the same worlds with it. */
+  /** Weight of the second copy of each world, from which the right cause is removed. */
   readonly open: number;
 }
 
-// Chosen on the training worlds of the fault benchmark, which no fit saw: wider spreads learn the simulation.
+// Chosen on the training worlds of the fault benchmark, which the fit does not use: larger deviations overfit the
+// simulation.
 export const fitSettings: FitSettings = { spread: 0.1, spreadOfFactors: 0.1, open: 0.2 };
 
-/** Standard deviations of the priors and of the weight of what is unexplained, in nats. */
+/** Standard deviations of the priors and of the weight of unexplained alerts, in nats. */
 const SPREAD_OF_PRIORS = 0.5;
 const SPREAD_OF_UNEXPLAINED = 1;
-/** Worlds of a cause that must show a state before its weight is fitted by itself. */
+/** Minimum number of worlds of a cause with a state, for fitting a separate weight. */
 const MIN_SEEN = 3;
-/** Nats that one sign can say at most, and the part of its judged weight that an edge keeps at least. */
+/** Maximum weight of one sign in nats, and the minimum share of its judged weight that an edge keeps. */
 const MAX_WEIGHT = 5;
 const MIN_KEPT = 0.1;
 const priorBounds = [-8, 2] as const;
@@ -45,9 +46,9 @@ export interface Fit {
 }
 
 /**
- * The most likely weights given the worlds, where a weight is drawn around its judged value times a factor that all edges
- * of its sign in its direction share, and the factor around 1. A cell that no world of its cause shows has no other
- * deviation than the factor.
+ * Returns the maximum a posteriori weights. A weight is distributed around its judged value times a factor that all
+ * edges of its sign and direction share, and the factor around 1. A cell without worlds of its cause differs from its
+ * judged value only by the factor.
  */
 export function fitEstimates(worlds: readonly NumberedWorld[], { spread, spreadOfFactors, open }: FitSettings): Fit {
   const judged = judgedVector();
@@ -94,7 +95,7 @@ function isCapped(weight: number): boolean {
   return Math.abs(weight) >= MAX_WEIGHT;
 }
 
-/** Cells that are not fitted by themselves follow the factor of their sign. */
+/** Cells without a separate fit use the factor of their sign. */
 function weightsIn(x: Float64Array, isFitted: readonly boolean[]): Float64Array {
   const weights = x.slice();
   for (const [index, { judged }] of cells.entries()) {
@@ -106,7 +107,10 @@ function weightsIn(x: Float64Array, isFitted: readonly boolean[]): Float64Array 
   return weights;
 }
 
-/** What the worlds say nothing of stays as judged: cells that no world of their cause shows, priors of causes without a world. */
+/**
+ * Keeps the judged values of everything that occurs in no world: cells without worlds of their cause, and priors of
+ * causes without worlds.
+ */
 function seenIn(worlds: readonly NumberedWorld[]): boolean[] {
   const seen = new Map<number, number>();
   for (const { right, candidates } of worlds)
@@ -118,7 +122,7 @@ function seenIn(worlds: readonly NumberedWorld[]): boolean[] {
   );
 }
 
-/** An edge keeps its direction. */
+/** An edge keeps its direction (for or against the cause). */
 function boundsOf(judged: Float64Array, isFitted: readonly boolean[]): { low: Float64Array; high: Float64Array } {
   const [low, high] = [judged.slice(), judged.slice()];
   for (let place = 0; place < PARAMETERS; place++) {

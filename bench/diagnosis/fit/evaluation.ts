@@ -1,4 +1,7 @@
-/** A recorded evaluation: what causes were ranked by in one world, and which of them are right. One line of JSON each. */
+/**
+ * A recorded evaluation: the evidence by which causes were ranked in one world, and the right causes. Each is one line
+ * of JSON.
+ */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
 import { causes } from '../../../src/incidents/diagnosis/rules/cause.ts';
@@ -20,19 +23,19 @@ const effect = z.object({
 });
 
 const evaluationSchema = z.object({
-  /** One that no other evaluation has. */
+  /** Unique id. */
   world: z.string(),
-  /** Where it was measured, such as `simulation` or `daemon`. */
+  /** Where the evaluation was measured, such as `simulation` or `daemon`. */
   source: z.string(),
-  /** What the pipeline is made of: worlds of one shape are left out together. */
+  /** Shape of the pipeline: worlds of one shape are left out together. */
   shape: z.string(),
-  /** The kind of fault: worlds of one kind are left out together. */
+  /** Kind of fault: worlds of one kind are left out together. */
   fault: z.string(),
-  /** Right are these, the best first; `unknown` where nothing on the list went wrong. */
+  /** Right causes, best first; `unknown` if no cause in the list is right. */
   causes: z.array(z.enum(causes)).min(1),
   signs: z.array(sign),
   effects: z.array(effect),
-  /** Of the golden queries; null without a run. */
+  /** Share of the golden queries; null without a run. */
   failedShare: z.number().nullable(),
 });
 
@@ -47,16 +50,16 @@ export interface Evaluation extends World, Omit<Evidence, 'signs'> {
   readonly signs: readonly Pick<Sign, 'name' | 'state' | 'n'>[];
 }
 
-/** Without the sentences, which nothing is ranked by. */
+/** Without sentences, because the ranking does not use them. */
 export function evaluationOf(world: World, observed: Observations): Evaluation {
   const { signs, effects, failedShare } = evidenceOf(observed);
   return { ...world, signs: signs.map(({ name, state, n }) => ({ name, state, n })), effects, failedShare };
 }
 
 /**
- * Reads recorded evaluations, and those in the records of worlds of the fault benchmark.
+ * Reads recorded evaluations, including those in records of the fault benchmark.
  *
- * @throws Error for a line that is neither, with its file and number
+ * @throws Error with file and line number if a line is neither
  */
 export function readEvaluations(files: readonly string[]): Evaluation[] {
   return files.flatMap((file) =>

@@ -1,10 +1,10 @@
-/** What estimates lose: minus the log likelihood of what truly went wrong, and its gradient. */
+/** Loss of estimates: the negative log likelihood of the true causes, and its gradient. */
 import { causes } from '../../../src/incidents/diagnosis/rules/cause.ts';
 import { type NumberedWorld, UNEXPLAINED, UNKNOWN } from './problem.ts';
 
 /**
- * Share of the worlds in which anything may be right: it bounds what one world costs, so that a world whose cause the
- * reach table holds for impossible does not count for all others.
+ * Share of worlds in which any cause may be right. It limits the loss of one world, so that a world whose cause is
+ * impossible according to the reach table does not outweigh all others.
  */
 const ANYTHING = 0.005;
 
@@ -14,8 +14,8 @@ export interface Loss {
 }
 
 /**
- * Log loss of the right causes in the worlds, and, `open` times as heavy, of `unknown` in the same worlds with the right
- * causes struck from the list: what is left must not take their place.
+ * Log loss of the right causes in the worlds, plus, with weight `open`, of `unknown` in the same worlds without the
+ * right causes: the remaining causes must not replace them.
  */
 export function lossOf(worlds: readonly NumberedWorld[], vector: Float64Array, open: number, temperature = 1): Loss {
   const gradient = new Float64Array(vector.length);
@@ -35,10 +35,10 @@ export function lossOf(worlds: readonly NumberedWorld[], vector: Float64Array, o
 const nothing: ReadonlySet<number> = new Set();
 const unknownAlone: ReadonlySet<number> = new Set([UNKNOWN]);
 
-/** Scores by cause, 0 of `unknown`; minus infinity of those that are not possible. */
+/** Scores by cause, 0 for `unknown`; minus infinity for impossible causes. */
 interface Scores {
   readonly of: Float64Array;
-  /** Whether the sum of the evidence counts, or is capped at the prior. */
+  /** True if the sum of the evidence counts; false if it is capped at the prior. */
   readonly counts: readonly boolean[];
 }
 
@@ -59,7 +59,7 @@ function scoresOf({ candidates }: NumberedWorld, vector: Float64Array, temperatu
   return { of, counts };
 }
 
-/** Adds the slope of the loss by each score. @returns the loss */
+/** Adds the derivative of the loss with respect to each score. @returns the loss */
 function addSlopes(
   { of }: Scores,
   right: ReadonlySet<number>,

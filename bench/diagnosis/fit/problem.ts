@@ -1,4 +1,4 @@
-/** Evaluations as numbers: which parameters the score of each cause is the sum of, in each world. */
+/** Evaluations in numeric form: for each world, the parameters whose sum is the score of each cause. */
 import { type Cause, causes, type NamedCause, namedCauses } from '../../../src/incidents/diagnosis/rules/cause.ts';
 import {
   type Estimates,
@@ -35,25 +35,28 @@ function keyOf(cause: Cause, { name, state }: Pick<Cell, 'name' | 'state'>): str
   return `${cause} ${name} ${state}`;
 }
 
-/** Where parameters stand in the vector that is fitted: priors, the weight of what is unexplained, cells. */
+/** Positions of parameters in the fitted vector: priors, the weight of unexplained alerts, cells. */
 export const UNKNOWN = causes.indexOf('unknown');
 export const UNEXPLAINED = causes.length;
 export const FIRST_CELL = UNEXPLAINED + 1;
 export const WEIGHTS = FIRST_CELL + cells.length;
 
-/** Edges of one sign in one direction: how much such a sign tells beside the others is one question for all causes. */
+/**
+ * Groups edges by sign and direction, because the strength of a sign relative to other signs is the same for all
+ * causes.
+ */
 const sideOf = ({ name, judged }: Cell): string => `${name} ${judged > 0 ? 'for' : 'against'}`;
 const sides = [...new Set(cells.map(sideOf))];
-/** Behind the weights stand the factors of the sides. */
+/** The factors of these groups follow the weights in the vector. */
 export const PARAMETERS = WEIGHTS + sides.length;
-/** Place of the factor of each cell. */
+/** Position of the factor of each cell. */
 export const factorOf = Int32Array.from(cells, (cell) => WEIGHTS + sides.indexOf(sideOf(cell)));
 
-/** What the score of one cause is made of. */
+/** Terms of the score of one cause. */
 interface Candidate {
-  /** Place among all causes, and of its prior in the vector. */
+  /** Position among all causes, and position of its prior in the vector. */
   readonly cause: number;
-  /** Places of its cells in the vector, and the most that each can say in its world. */
+  /** Positions of its cells in the vector, and the maximum of each in its world. */
   readonly cells: Int32Array;
   readonly most: Float64Array;
   readonly unexplained: number;
@@ -63,24 +66,25 @@ interface Candidate {
 export interface NumberedWorld {
   readonly evaluation: Evaluation;
   readonly candidates: readonly Candidate[];
-  /** Places of the right causes among all. */
+  /** Positions of the right causes among all causes. */
   readonly right: ReadonlySet<number>;
   readonly weight: number;
 }
 
-/** Worlds of one kind of fault are alike: together they count as so many that are independent. */
+/** Worlds of one kind of fault are similar: together they count as this number of independent worlds. */
 const WORLDS_OF_KIND = 10;
-/** As before any sign: `unknown` has so much of all. */
+/** Share of `unknown` before any sign. */
 const SHARE_OF_UNKNOWN = 0.2;
 
 const kindOf = ({ causes: [best], source, fault }: Evaluation): string => `${best} ${source} ${fault}`;
 
-/** How much a kind of fault counts by where it was measured: what a daemon saw of real texts is worth more. */
+/** Weight of a kind of fault by its source: evaluations of a daemon with real texts count more. */
 const weightOfSource = (source: string): number => (source === 'daemon' ? 2 : 1);
 
 /**
- * Weighs worlds so that each cause counts the same, `unknown` as much as its prior, and each kind of fault of a cause by its
- * source, however many worlds of it were drawn. A world with several right causes counts for the best of them.
+ * Weights worlds so that all causes count equally, `unknown` counts as its prior, and the kinds of faults of a cause
+ * count by their source, regardless of the number of their worlds. A world with several right causes counts for the
+ * best of them.
  */
 export function numbered(evaluations: readonly Evaluation[]): NumberedWorld[] {
   const worldsOf = groupBy(evaluations, kindOf);
@@ -141,7 +145,7 @@ export function judgedVector(): Float64Array {
   return vector;
 }
 
-/** What is left at its judged value is left out. */
+/** Leaves out weights that keep their judged value. */
 export function estimatesFrom(vector: Float64Array, temperature: number): Estimates {
   const weights: Record<string, Record<string, Record<string, number>>> = {};
   for (const [index, { cause, name, state, judged }] of cells.entries()) {
@@ -164,7 +168,7 @@ export function estimatesFrom(vector: Float64Array, temperature: number): Estima
   };
 }
 
-/** More digits than these are noise. */
+/** Further digits are noise. */
 function rounded(value: number): number {
   return Math.round(100 * value) / 100;
 }

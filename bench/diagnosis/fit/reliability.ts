@@ -1,4 +1,4 @@
-/** What rankings are worth: how often they are right, by what they state. */
+/** Reliability of rankings: how often they are right, by the probability that they state. */
 import { type Cause, type Confidence, confidences } from '../../../src/incidents/diagnosis/rules/cause.ts';
 import type { Estimates } from '../../../src/incidents/diagnosis/rules/estimates.ts';
 import {
@@ -10,7 +10,7 @@ import {
 import type { Sign } from '../../../src/incidents/diagnosis/rules/signs.ts';
 import type { Evaluation } from './evaluation.ts';
 
-/** A ranking beside what is right. */
+/** A ranking with the right causes. */
 export interface Ranked {
   readonly evaluation: Evaluation;
   readonly right: readonly Cause[];
@@ -21,7 +21,7 @@ export function rankedBy(evaluation: Evaluation, by: Estimates): Ranked {
   return { evaluation, right: evaluation.causes, ranking: rank(evaluation, by) };
 }
 
-/** The same world, with its right causes struck from the list: then `unknown` is right. */
+/** The same world with its right causes removed from the list, so that `unknown` is right. */
 export function rankedWithout(evaluation: Evaluation, by: Estimates): Ranked {
   const struck = Object.fromEntries(evaluation.causes.map((cause) => [cause, Number.NEGATIVE_INFINITY]));
   const ranking = rank(evaluation, { ...by, priors: { ...by.priors, ...struck } });
@@ -37,11 +37,11 @@ export interface Level {
   readonly confidence: Confidence;
   readonly named: number;
   readonly right: number;
-  /** Mean of the probabilities that were stated; of both causes together where two were named. */
+  /** Mean stated probability; for two named causes, their sum. */
   readonly stated: number;
 }
 
-/** Diagnoses that named something, by the probability that they stated. */
+/** Diagnoses that named a cause, by the stated probability. */
 export interface Stated extends Omit<Level, 'confidence'> {
   readonly from: number;
   readonly to: number;
@@ -49,9 +49,9 @@ export interface Stated extends Omit<Level, 'confidence'> {
 
 export interface Reliability {
   readonly worlds: number;
-  /** Mean of -ln P(right causes), at most 7 a world. */
+  /** Mean of -ln P(right causes), at most 7 per world. */
   readonly logLoss: number;
-  /** The right cause was named, or rightly none. */
+  /** Whether the right cause was named, or correctly no cause. */
   readonly right: number;
   readonly unknown: number;
   readonly wrong: number;
@@ -60,7 +60,7 @@ export interface Reliability {
   readonly stated: readonly Stated[];
 }
 
-/** What one miss may cost at most, in nats: a cause that is held for impossible is one miss, not all that counts. */
+/** Maximum loss of one world in nats, so that one cause with probability 0 does not dominate the mean. */
 const MAX_LOSS = 7;
 
 export function reliabilityOf(all: readonly Ranked[]): Reliability {
@@ -112,20 +112,20 @@ function statedOf(one: Ranked): number {
   return one.ranking.probability + (besideIn(one)?.probability ?? 0);
 }
 
-/** The cause that was not told from the one that was named. */
+/** The cause that could not be distinguished from the named cause. */
 export function besideIn({ evaluation, ranking }: Ranked): RankedCause | null {
   const { effects, failedShare } = evaluation;
   return besideOf({ ...ranking, effects, failedShare });
 }
 
-/** Whether what was named holds a right cause. */
+/** Whether a named cause is right. */
 export function isRight(one: Ranked): boolean {
   const { right, ranking } = one;
   const named = [ranking.cause, besideIn(one)?.cause];
   return named.some((cause) => cause !== undefined && right.includes(cause));
 }
 
-/** The digits that a table shows and a file keeps. */
+/** Number of digits in tables and files. */
 function rounded(value: number): number {
   return Number(value.toFixed(4));
 }

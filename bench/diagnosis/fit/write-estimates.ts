@@ -1,16 +1,16 @@
-/** The source file of fitted estimates. */
+/** Writes the source file of fitted estimates. */
 import type { Estimates } from '../../../src/incidents/diagnosis/rules/estimates.ts';
 
-/** What estimates were fitted on. */
+/** Evaluations that the estimates were fitted on. */
 export interface FitProvenance {
-  /** Of the files of evaluations, in the order in which they were named. */
+  /** SHA-256 of the evaluation files, in the order of the command line. */
   readonly sha256: string;
-  /** How many, by source. */
+  /** Number of evaluations by source. */
   readonly worlds: Readonly<Record<string, number>>;
   readonly kinds: number;
-  /** Of the fit, UTC. */
+  /** Day of the fit, UTC. */
   readonly day: string;
-  /** Of recalld. */
+  /** Version of recalld. */
   readonly version: string;
 }
 
@@ -41,7 +41,7 @@ ${rows.join('\n')}
 
 const MAX_LINE = 120;
 
-/** On one line where it fits, as the formatter has it. */
+/** On one line if it fits, as the formatter does. */
 function objectLines(key: string, of: Readonly<Record<string, number>>, indent: number): string[] {
   const entries = Object.entries(of).map(([name, value]) => `${name}: ${value}`);
   const start = ' '.repeat(indent);
