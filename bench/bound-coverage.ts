@@ -1,6 +1,8 @@
 /**
  * Measures how often the exported 95 % intervals contain the true value.
- * npx tsx bench/bound-coverage.ts [--quick] [--scale N] [--out FILE] [--resume]
+ *
+ *     npx tsx bench/bound-coverage.ts [--quick] [--scale N] [--out FILE] [--resume]
+ *
  * `--scale 4` simulates four times as many samples; `--resume` keeps the samples in the file.
  */
 import { pathToFileURL } from 'node:url';

@@ -1,6 +1,8 @@
 /**
  * Computes the vectors that the demo ships: those of a neural sentence encoder, for every text that the demo embeds.
- * npx tsx bench/demo-vectors.ts
+ *
+ *     npx tsx bench/demo-vectors.ts
+ *
  * The encoder's 512 dimensions are reduced to the 128 in which the demo texts differ most, and each number to a byte;
  * `src/demo/data/sentence-vectors/README.md` describes the effect.
  */

@@ -1,6 +1,8 @@
 /**
  * Measures how often alerts on query density fire in quiet months, which changes they detect, and after how long.
- * npx tsx bench/density-calibration.ts [--quick] [--scale N] [--out FILE] [--resume]
+ *
+ *     npx tsx bench/density-calibration.ts [--quick] [--scale N] [--out FILE] [--resume]
+ *
  * `--scale 4` simulates four times as many streams. The file is written after each scenario and volume; `--resume`
  * continues from it.
  */

@@ -1,7 +1,9 @@
 /**
  * Query density on the vectors of a neural encoder: which score indicates coverage, and what monitoring detects at a
  * hundred queries an hour. For a single comparison, see density-looks.ts.
- * npx tsx bench/density-dense.ts [--encoder minilm] [--quick] [--scale N] [--out FILE]
+ *
+ *     npx tsx bench/density-dense.ts [--encoder minilm] [--quick] [--scale N] [--out FILE]
+ *
  * The excluded articles differ from those with which the score was chosen. `--scale 4` simulates four times as many
  * samples and streams. `--encoder minilm` uses the recorded vectors of all-MiniLM-L6-v2 in three languages.
  */

@@ -1,7 +1,9 @@
 /**
  * Compares how fast one worker and several workers measure the coverage of live queries, with a store that responds
  * after a latency and is not the bottleneck.
- * npx tsx bench/density-workers.ts [--queries N] [--latency MS]
+ *
+ *     npx tsx bench/density-workers.ts [--queries N] [--latency MS]
+ *
  * Uses an embedded PostgreSQL in a temporary folder. Each worker has its own connections and job queue, runs jobs as a
  * process would, and enqueues the next job when there is enough work.
  */

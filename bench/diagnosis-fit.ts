@@ -1,9 +1,11 @@
 /**
  * Fits the weights of the diagnosis to recorded evaluations, and measures how accurate they are in worlds that the fit
  * did not use: pipelines of other shapes, other kinds of faults, and faults whose cause is not in the list.
- * npx tsx bench/diagnosis.ts --training --record FILE
- * npx tsx bench/diagnosis-fit.ts --from FILE... [--check FILE...] [--out FILE] [--report FILE] [--spread NATS]
- * [--spread-of-factors F] [--open SHARE] [--day YYYY-MM-DD]
+ *
+ *     npx tsx bench/diagnosis.ts --training --record FILE
+ *     npx tsx bench/diagnosis-fit.ts --from FILE... [--check FILE...] [--out FILE] [--report FILE] [--spread NATS]
+ *         [--spread-of-factors F] [--open SHARE] [--day YYYY-MM-DD]
+ *
  * Files hold recorded evaluations, or records of worlds of `npx tsx bench/faults.ts --split training`. The fit uses the
  * files of `--from`; those of `--check` are only ranked. `--out` is src/incidents/diagnosis/rules/fitted-weights.ts,
  * `--report` is bench/results/diagnosis-fit.json. The same files and day give the same bytes.

@@ -1,9 +1,9 @@
 /**
  * Measures how often a diagnosis is right, and whether its stated confidence is calibrated: faults of many kinds and
  * quiet streams, in random pipelines, with worlds that were used to set neither weights nor calibration.
- * npx tsx bench/diagnosis.ts [--quick] [--scale N] [--out FILE] [--training
- * --calibrating
- * --judging] [--record FILE]
+ *
+ *     npx tsx bench/diagnosis.ts [--quick] [--scale N] [--out FILE] [--training | --calibrating | --judging] [--record FILE]
+ *
  * `--scale 2` simulates twice as many worlds of each kind. `--training` uses the worlds on which the weights were set,
  * `--calibrating` others. `--record` writes the evaluations for `npx tsx bench/diagnosis-fit.ts`.
  * docs/explanation/diagnosis-accuracy.md contains the tables.

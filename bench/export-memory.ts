@@ -1,6 +1,8 @@
 /**
  * Peak resident set of `recalld export` with many live queries on one day, with ten results each.
- * npx tsx bench/export-memory.ts [--rows 5000000] [--format parquet|csv|jsonl]
+ *
+ *     npx tsx bench/export-memory.ts [--rows 5000000] [--format parquet|csv|jsonl]
+ *
  * Needs the build in dist/. PostgreSQL is a separate process and does not count. Exits with 1 above the documented
  * limit.
  */

@@ -2,9 +2,11 @@
  * The fault benchmark: the real daemon on a simulated clock, with real texts, stores and retrievers, under faults by
  * authors who did not know how the diagnosis works. `bench/faults/README.md` explains how it works and how to add a
  * fault.
- * npx tsx bench/faults.ts --split training|test|FILE [--only KIND] [--part I/N] [--out FILE]
- * npx tsx bench/faults.ts --summary FILE [FILE ...] --split NAME --out RESULT
- * npx tsx bench/faults.ts --draw training|test --seed N
+ *
+ *     npx tsx bench/faults.ts --split training|test|FILE [--only KIND] [--part I/N] [--out FILE]
+ *     npx tsx bench/faults.ts --summary FILE [FILE ...] --split NAME --out RESULT
+ *     npx tsx bench/faults.ts --draw training|test --seed N
+ *
  * The first form runs worlds and appends a line of JSON for each to FILE; it skips worlds that FILE already contains.
  * The second summarizes such files. The third regenerates a split; the stored test split is sealed and does not change.
  */

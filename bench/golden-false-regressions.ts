@@ -1,6 +1,8 @@
 /**
  * Measures false regressions with noisy retrievers, and the delay until a true drop is detected.
- * npx tsx bench/golden-false-regressions.ts [--quick] [--scale N] [--out FILE] [--resume]
+ *
+ *     npx tsx bench/golden-false-regressions.ts [--quick] [--scale N] [--out FILE] [--resume]
+ *
  * `--scale 4` simulates four times as many streams. The file is written after each golden set; `--resume` keeps its
  * cells.
  */

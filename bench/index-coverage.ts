@@ -1,6 +1,8 @@
 /**
  * Measures how often the intervals of index truth contain the true value, and how soon a wrong store causes a page.
- * npx tsx bench/index-coverage.ts [--quick] [--scale N] [--out FILE]
+ *
+ *     npx tsx bench/index-coverage.ts [--quick] [--scale N] [--out FILE]
+ *
  * Probes, verdicts, intervals and alerts use the daemon's code; stores, embedders and arrivals are simulated. `--scale
  * 4` simulates four times as many days.
  */

@@ -1,6 +1,8 @@
 /**
  * A round over a million documents in pgvector: measures the process memory, and checks that a killed round continues.
- * npm run build && npx tsx bench/index-million.ts [--documents N]
+ *
+ *     npm run build && npx tsx bench/index-million.ts [--documents N]
+ *
  * The store and the database run in separate processes. The round is killed with SIGKILL while it looks up documents,
  * and then continued. Every document must have been looked up exactly once.
  */

@@ -1,7 +1,9 @@
 /**
  * Measures in real stores how often the intervals of index truth contain the true value, and whether a wrong store
  * causes a page in the first round: pgvector, Chroma, and the vector set of a Redis 8.
- * test/support/debian-services.sh FOLDER npx tsx bench/index-stores.ts [--quick] [--scale N] [--out FILE]
+ *
+ *     test/support/debian-services.sh FOLDER npx tsx bench/index-stores.ts [--quick] [--scale N] [--out FILE]
+ *
  * Without the services, pgvector comes from npm and Redis is skipped. Rounds use the daemon's code, with a separate
  * database. The stores list their ids, so recalld could check all documents; the benchmark hides the list, so that
  * rounds must sample. `--scale 4` simulates four times as many rounds. If intervals contained the true value in less

@@ -1,6 +1,8 @@
 /**
  * Measures the resident set of one process during an overload of live queries.
- * npx tsx bench/ingest-memory.ts [--seconds 300] [--out FILE]
+ *
+ *     npx tsx bench/ingest-memory.ts [--seconds 300] [--out FILE]
+ *
  * Needs the build in dist/. PostgreSQL is a separate process and does not count. The first half sends single queries as
  * fast as recalld responds. The second half sends more concurrent batches than the memory limit allows, and recalld
  * refuses some. The database must contain everything that was accepted with 202. Exits with 1 if a limit is exceeded or

@@ -1,7 +1,9 @@
 /**
  * Measures how often the intervals of judged live relevance contain the true value, and how much narrower a judge makes
  * them.
- * npx tsx bench/judging-coverage.ts [--quick] [--scale N] [--out FILE]
+ *
+ *     npx tsx bench/judging-coverage.ts [--quick] [--scale N] [--out FILE]
+ *
  * `--scale 4` simulates four times as many samples.
  */
 import { pathToFileURL } from 'node:url';

@@ -1,7 +1,9 @@
 /**
  * Measures how soon a drop in judged live relevance is reported and how human judgments decide on it, how often a false
  * drop is reported, and whether a drifting judge is distinguished from a worse retriever.
- * npx tsx bench/judging-drops.ts [--quick] [--scale N] [--seed N] [--out FILE]
+ *
+ *     npx tsx bench/judging-drops.ts [--quick] [--scale N] [--seed N] [--out FILE]
+ *
  * `--scale 4` simulates four times as many streams. The rule was tuned on the streams of the default seed; the page
  * also contains its results with another seed: `--scale 0.4 --seed 20261213 --out
  * bench/results/judging-drops-unseen.json`.

@@ -1,7 +1,8 @@
 /**
  * Measures the width of the intervals of judged live relevance by the number of live queries that people grade, with a
  * judge that grades ten times as many and without a judge.
- * npx tsx bench/judging-labels.ts
+ *
+ *     npx tsx bench/judging-labels.ts
  */
 import { judgedMean, scoreBounds } from '../src/judging/rules/judged-mean.ts';
 import { mean } from '../src/math/stats/descriptive.ts';

@@ -3,7 +3,8 @@
  * variance in human scores of a query that the judge's grades explain: by the score that recalld computes from these
  * grades, and by the mean human score of all queries with the same grades at the same ranks, which no other estimator
  * can exceed.
- * npx tsx bench/judging-limit.ts [--quick] [--out FILE]
+ *
+ *     npx tsx bench/judging-limit.ts [--quick] [--out FILE]
  */
 import { pathToFileURL } from 'node:url';
 import { type ScoredMeasure, scoredMeasures } from '../src/judging/rules/judged-scores.ts';

@@ -2,7 +2,8 @@
  * Compares nDCG over a pool of judged documents with nDCG over complete judgments, on the demo data: the first uses the
  * ideal order of the judged documents, the second of all documents. Also measures the benefit of judging the documents
  * in the store that are nearest to the query, in addition to the retrieved documents.
- * npx tsx bench/judging-pool.ts
+ *
+ *     npx tsx bench/judging-pool.ts
  */
 
 import { readDemoAnswers, readDemoDocuments, readDemoQuestions, readSentenceVectors } from '../src/demo/rag/corpus.ts';

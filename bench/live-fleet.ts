@@ -1,7 +1,9 @@
 /**
  * Measures how long one round of the job `measure-live-traffic` takes for many pipelines, each with a window of live
  * queries.
- * npx tsx bench/live-fleet.ts [--pipelines N] [--samples N]
+ *
+ *     npx tsx bench/live-fleet.ts [--pipelines N] [--samples N]
+ *
  * Uses an embedded PostgreSQL in a temporary folder, with a daemon's connection pool. The samples of a pipeline are
  * spread over its window of a day. Each has ten results and two tags; a tenth has a click and a rating. The first round
  * learns the expected clicks from the previous day (`live.baseline: 1d`), as happens once a day; the second is like all

@@ -1,7 +1,7 @@
 /**
  * Records CPU profiles with the V8 sampler and sums self time by function.
- * npx tsx bench/profiles.ts     after `npm run build`; writes bench/results/profiles.json, from which `npm run gen`
- * creates the page
+ *
+ *     npx tsx bench/profiles.ts     after `npm run build`; writes bench/results/profiles.json; `npm run gen` then the page
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { type Profiler, Session } from 'node:inspector/promises';

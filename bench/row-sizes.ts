@@ -1,6 +1,8 @@
 /**
  * Measures the bytes per row that PostgreSQL needs in each table that grows with traffic, including indexes and TOAST.
- * npx tsx bench/row-sizes.ts [--rows N] [--out FILE]
+ *
+ *     npx tsx bench/row-sizes.ts [--rows N] [--out FILE]
+ *
  * Uses an embedded PostgreSQL in a temporary folder, with texts of 60 characters, ten results, two tags, a session and
  * a user, and vectors with 0, 384, 768 and 1,536 numbers.
  */

@@ -1,7 +1,9 @@
 /**
  * Measures how often judged live queries report that an equal shadow is worse or better over 90 days of daily reports,
  * and whether a shadow that is 0.03 nDCG worse is reported within the number of days that its report estimates.
- * npx tsx bench/shadow-relevance.ts [--quick] [--scale N] [--out FILE]
+ *
+ *     npx tsx bench/shadow-relevance.ts [--quick] [--scale N] [--out FILE]
+ *
  * Sums, intervals and verdicts use the daemon's code; live queries and their grades are simulated. `--scale 4`
  * simulates four times as many shadows.
  */

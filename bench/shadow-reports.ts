@@ -1,7 +1,9 @@
 /**
  * Measures how often an equal shadow is reported as worse or better over 90 days of daily reports, and whether a shadow
  * that is 0.03 nDCG worse on 300 queries is reported within the number of days that its report estimates.
- * npx tsx bench/shadow-reports.ts [--quick] [--scale N] [--out FILE]
+ *
+ *     npx tsx bench/shadow-reports.ts [--quick] [--scale N] [--out FILE]
+ *
  * The tests use the daemon's code; runs are simulated. `--scale 4` simulates four times as many shadows.
  */
 import { pathToFileURL } from 'node:url';

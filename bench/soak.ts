@@ -1,6 +1,8 @@
 /**
  * A fleet under mixed load while its processes are killed at random. At the end, compares accepted with stored data.
- * npx tsx bench/soak.ts --queue postgres|redis [--minutes 3] [--seed 1] [--out FILE]
+ *
+ *     npx tsx bench/soak.ts --queue postgres|redis [--minutes 3] [--seed 1] [--out FILE]
+ *
  * Needs the build in dist/. Everything listens on the loopback interface. Exits with 1 if anything was lost, counted
  * twice or not processed.
  */

@@ -1,11 +1,10 @@
 /**
  * The costs of recalld; each row also measures the programs that it compares recalld with, in the same rounds.
- * npm run bench                          all rows: writes bench/results/speed.json, from which `npm run gen` creates
- * the page
- * npm run bench -- NAME... [--quick]     only these rows, or a hundredth of the work: prints their results
- * npm run bench -- NAME... --keep        replaces these rows in the existing results, and notes that they were measured
- * separately
- * npm run bench:check                    fails if the written results miss a goal
+ *
+ *     npm run bench                          all rows: writes bench/results/speed.json; `npm run gen` then the page
+ *     npm run bench -- NAME... [--quick]     only these rows, or a hundredth of the work: prints their results
+ *     npm run bench -- NAME... --keep        replaces these rows in the existing results, with a note
+ *     npm run bench:check                    fails if the written results miss a goal
  */
 import os from 'node:os';
 import { parseArgs } from 'node:util';

@@ -1,7 +1,9 @@
 /**
  * Measures how often equal variants are reported as worse or better and a correct traffic split as wrong, over 90 days,
  * and how soon a worse variant or a wrong split is reported.
- * npx tsx bench/variant-reports.ts [--quick] [--scale N] [--out FILE]
+ *
+ *     npx tsx bench/variant-reports.ts [--quick] [--scale N] [--out FILE]
+ *
  * The sums, intervals and verdicts use the daemon's code; sessions are simulated. `--scale 4` simulates four times as
  * many streams.
  */

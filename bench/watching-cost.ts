@@ -1,7 +1,9 @@
 /**
  * Measures the cost of monitoring one pipeline for a day: 10 live queries per second, of which a tenth is sampled, and
  * 300 golden queries per hour.
- * npx tsx bench/watching-cost.ts [--seconds 60] [--runs 4]
+ *
+ *     npx tsx bench/watching-cost.ts [--seconds 60] [--runs 4]
+ *
  * Needs the build in dist/. Sends traffic for the given number of seconds, then runs golden runs. A day costs 86,400
  * times the mean second of traffic plus 24 times the mean run. Scheduled work of the daemon is included in the seconds
  * of traffic.

@@ -1,6 +1,8 @@
 /**
  * Creates the corpora of the fault benchmark from their sources, and the vectors of the small encoder.
- * npx tsx bench/faults/record-texts.ts --xquad FOLDER --limit FOLDER --texts FILE
+ *
+ *     npx tsx bench/faults/record-texts.ts --xquad FOLDER --limit FOLDER --texts FILE
+ *
  * `--xquad` is a checkout of google-deepmind/xquad, `--limit` a folder with corpus.jsonl, queries.jsonl and qrels.tsv
  * of limit-small. `--texts` receives every text that is ever embedded, as JSON, for `record-vectors.py`.
  */
