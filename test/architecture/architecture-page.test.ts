@@ -1,4 +1,6 @@
-/** docs/explanation/architecture.md matches the code: its files exist, in an order in which each imports the next. */
+/**
+ * docs/explanation/architecture.md matches the code: its files exist, and each file in a drawing imports the next one.
+ */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';

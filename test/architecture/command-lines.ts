@@ -16,16 +16,16 @@ export function descendantsOf(command: CommandUnknownOpts): CommandUnknownOpts[]
   return command.commands.flatMap((child) => [child, ...descendantsOf(child)]);
 }
 
-/** The words that call a command, such as `golden run`. */
+/** The words that select a command, such as `golden run`. */
 export function pathOf(command: CommandUnknownOpts): string {
   const { parent } = command;
   return parent?.parent == null ? command.name() : `${pathOf(parent)} ${command.name()}`;
 }
 
-/** Matches where a shell expects the name of a program. */
+/** Matches positions where a shell expects the name of a program. */
 const starts = /(?:^|npx |&& |\| |then |exec |\$\(|<\()\s*recalld (?=\S)([^`]*)/g;
 
-/** The words after `recalld`, for every call in a block of shell lines. */
+/** Returns the words after `recalld` for every call in a block of shell lines. */
 export function callsIn(block: string): string[][] {
   return block
     .replaceAll(/\\\n\s*/g, '')

@@ -28,7 +28,7 @@ const below = (schemas: readonly JsonSchema[], part: PropertyKey) =>
 const config = branches(configJsonSchema());
 const pipeline = below(below(config, 'pipelines'), 0);
 const namesOf = (schemas: readonly JsonSchema[]) => schemas.flatMap(({ properties }) => Object.keys(properties ?? {}));
-/** What a key may begin with: prose omits the pipeline around a part of it. */
+/** Possible prefixes of a key, because prose may omit the pipeline or part of the path. */
 const starts = new Map<string, readonly JsonSchema[]>([
   ...namesOf(pipeline).map((name) => [name, pipeline] as const),
   ...namesOf(config).map((name) => [name, config] as const),
@@ -64,7 +64,7 @@ const spansOf = (text: string) =>
 /** File extensions whose file names look like keys. */
 const file = /\.(?:ts|sql|md|ya?ml|csv|jsonl?|run|txt|js)$/;
 
-/** HTTP API fields that look like keys. */
+/** HTTP API fields that look like config keys. */
 const fields = new Set(['sampling.probability']);
 
 const isDotted = (span: string) =>

@@ -35,7 +35,7 @@ function keysOf(schema: JsonSchema): string[] {
   ]);
 }
 
-/** Number of cells between the bars on a line, not counting escaped bars. */
+/** Number of cells in a table line, ignoring escaped bars. */
 function cellsIn(line: string): number {
   return line.split(/(?<!\\)\|/).length;
 }

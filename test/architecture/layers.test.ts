@@ -20,7 +20,7 @@ function violations({ summary }: ICruiseResult): string[] {
   return summary.violations.map(({ from, to, rule }) => `${from} -> ${to} (${rule.name})`);
 }
 
-/** A folder with these files in `src` and with the repository's packages. The caller removes it. */
+/** Creates a folder with these files in `src` and with the repository's packages. The caller removes it. */
 async function aSource(files: Readonly<Record<string, string>>): Promise<string> {
   const folder = await realpath(await mkdtemp(path.join(tmpdir(), 'recalld-layers-')));
   await symlink(path.join(root, 'node_modules'), path.join(folder, 'node_modules'));
@@ -40,7 +40,7 @@ function importing(name: string): string {
   return `import { a } from '${name}';\nexport const b = a;\n`;
 }
 
-/** What breaks each rule: the file x.ts, under a different name for each rule. */
+/** A violation of each rule: the file x.ts, under a different name for each rule. */
 const canaries: readonly (readonly [what: string, files: Readonly<Record<string, string>>, violation: string])[] = [
   ['mathematics reads files', { 'math/stats/x.ts': importing('node:fs') }, 'src/math/stats/x.ts -> fs'],
   ['mathematics uses a package', { 'math/ir/x.ts': importing('zod') }, 'src/math/ir/x.ts -> '],
@@ -185,7 +185,7 @@ function named(text: string, index: number): string {
 
 const remove = (folder: string): Promise<void> => rm(folder, { recursive: true, force: true });
 
-/** All of them are in one folder, because checking a folder takes as long as a subject's tests. */
+/** All violations are in one folder, because checking a folder takes as long as all tests of one subject. */
 async function cruiseAll(planted: readonly Readonly<Record<string, string>>[]): Promise<ICruiseResult> {
   const files = planted.flatMap((one, index) =>
     Object.entries(one).map(([name, content]) => [named(name, index), named(content, index)]),

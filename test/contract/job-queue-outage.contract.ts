@@ -1,4 +1,4 @@
-/** What the job queue must do when its store goes away, over every backend. */
+/** Requirements for the job queue when its backend becomes unavailable, for every backend. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { JobQueue, JobSpec } from '../../src/platform/queue/job-queue.ts';
@@ -103,7 +103,7 @@ export function describeJobQueueOutages(backend: () => TestBackend): void {
   });
 }
 
-/** The length of an outage is part of the case: clients wait longer and longer before they try to reconnect. */
+/** The length of the outage matters, because clients wait longer and longer before they reconnect. */
 async function outageOf(ms: number): Promise<void> {
   await delay(ms);
 }

@@ -1,4 +1,4 @@
-/** What the job queue must do over every backend; see the doc of the port. */
+/** Requirements for the job queue, for every backend; see the docstrings of the port. */
 import { describe, expect, it } from 'vitest';
 import {
   aHandler,
@@ -59,7 +59,7 @@ export function describeJobQueue(backend: () => TestBackend): void {
       handler.letGo();
       await waitFor(() => handler.running === 0);
       await enqueue();
-      // What comes later shows that nothing of the same id was before it in the queue.
+      // A later job shows that the queue contained no other job with the same id.
       await queue.enqueue(job.name, {}, 'later');
       await waitFor(() => handler.calls.some(({ id }) => id === 'later'));
       expect(handler.calls.map(({ id }) => id)).toEqual(['same', 'later']);

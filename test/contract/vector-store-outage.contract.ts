@@ -85,7 +85,7 @@ export function describeOutage(bench: Bench): void {
       for (const [, call] of calls) valueOf(await call(store, never));
       expect(outage.openConnections).toBeGreaterThan(0);
       await store.close();
-      // Idle connections over HTTP would close by themselves after 4 s.
+      // Idle HTTP connections would close after 4 s without a fault.
       await waitFor(() => outage.openConnections === 0, { timeoutMs: 3000 });
     });
   });

@@ -1,4 +1,4 @@
-/** Samples of stores that are empty or large; what every sample must be is in src/connectors/stores/store-tests. */
+/** Samples of empty and large stores; src/connectors/stores/store-tests contains the requirements for every sample. */
 import { expect, it } from 'vitest';
 import { MAX_UNEVEN, unevenness } from '../../src/connectors/stores/store-tests/subject.ts';
 import { type Bench, never, valueOf } from './vector-store-bench.ts';
@@ -24,7 +24,7 @@ export function describeSample(bench: Bench): void {
   });
 }
 
-/** Documents are numbered topic by topic. */
+/** Documents are numbered by topic. */
 function countTopics(ids: readonly string[], { count, topics }: { count: number; topics: number }): number[] {
   const counts = Array.from({ length: topics }, () => 0);
   for (const id of ids) {

@@ -1,4 +1,6 @@
-/** Searches that take documents made for them; what every search must do is in src/connectors/stores/store-tests. */
+/**
+ * Searches that need special documents; src/connectors/stores/store-tests contains the requirements for every search.
+ */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { bruteForce, recallOf } from '../../src/connectors/stores/store-tests/subject.ts';
 import type { NearestRequest } from '../../src/connectors/stores/vector-store.ts';

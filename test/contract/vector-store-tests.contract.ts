@@ -1,14 +1,14 @@
-/** The tests that `recalld store-test` runs over anybody's store, over indexes whose every document is known. */
+/** The tests that `recalld store-test` runs on a user's store, here on indexes whose documents are all known. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { runStoreTest, storeTests } from '../../src/connectors/stores/store-tests/run.ts';
 import { chunksById, type StoreSubject } from '../../src/connectors/stores/store-tests/subject.ts';
 import { queriesLike, topicByTopic, type VectorDocument } from '../support/vector-documents.ts';
 import { type Bench, never, type TestIndex, valueOf } from './vector-store-bench.ts';
 
-/** More than a page of ids. */
+/** More than one page of ids. */
 const shape = { count: 1100, dimensions: 16, topics: 10 };
 
-/** Nothing in it may be taken for anything else than its value. */
+/** A value with special characters, which the store must not interpret. */
 export const strange: VectorDocument = {
   id: `it's "a" \\ b, {c} %d/e?f&g`,
   vector: Float32Array.from({ length: shape.dimensions }, (_, place) => (place === 0 ? 1 : 0)),

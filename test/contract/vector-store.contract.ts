@@ -1,9 +1,8 @@
 /**
- * What every vector store must do; see the doc of the port.
- *
- * A test file gives the suite a way to make an index, and calls describeVectorStore. It does so twice when
- * `RECALLD_TEST_<STORE>_URL` is set: once for what runs on this machine, once for the live store of that address, on
- * which indexes named `recalld_test_...` are made and dropped again.
+ * Requirements for every vector store; see the docstrings of the port.
+ * A test file tells the suite how to create an index, and calls describeVectorStore. The suite runs twice if
+ * `RECALLD_TEST_<STORE>_URL` is set: once on the store of this machine, once on the live store at that address, where
+ * it creates and drops indexes named `recalld_test_...`.
  */
 import { afterAll, afterEach, beforeAll } from 'vitest';
 import { topicByTopic } from '../support/vector-documents.ts';

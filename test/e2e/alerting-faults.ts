@@ -1,4 +1,4 @@
-/** A dozen and more ways to break, each in a pipeline of its own, and what is told of each. */
+/** More than a dozen faults, each in a separate pipeline, and the expected notifications. */
 import {
   documents,
   type FaultServer,
@@ -16,16 +16,16 @@ import { questionOf, rightAnswer } from './golden-files.ts';
 export const QUERIES = 20;
 
 export interface Fault {
-  /** Of the pipeline that has it. */
+  /** Name of the pipeline with the fault. */
   readonly pipeline: string;
-  /** What the retriever does while it is broken; null: what the service reports of live queries is what breaks. */
+  /** Responses of the retriever during the fault; null if the fault is in the live queries that the service reports. */
   readonly broken: Responder | null;
   readonly check?: string;
-  /** The only summary that the pager is told; null where the matter can wait until the morning. */
+  /** The only summary that may page; null if the fault does not page. */
   readonly page: string | null;
-  /** What is told in the chat and not by the pager. */
+  /** Summaries for the chat that do not page. */
   readonly chat?: string;
-  /** In what is told, with its numbers. */
+  /** Expected text of the notification, with its numbers. */
   readonly says: RegExp;
 }
 
@@ -37,13 +37,13 @@ const others = (request: ReceivedRequest) => rightAnswer(request).slice(1);
 const silent = (pipeline: string) => `${pipeline}: retriever down`;
 const broken = (pipeline: string) => `${pipeline}: a critical check fails`;
 const none = /^100% of the 20 queries in the latest run of faq on \S+ failed or timed out/;
-/** A run that met the fault at its very end may have been the last good one. */
+/** A run during which the fault began may still count as good. */
 const told = (value: string) =>
   new RegExp(
     `^nDCG@10 on faq dropped from (?:1|0\\.9\\d*) to ${value} \\(95 % CI [\\d.]+ to [\\d.]+, n = 20\\), below 0\\.95, at \\d\\d:\\d\\d UTC on \\d{4}-\\d\\d-\\d\\d\\.`,
   );
 
-/** An outage is told as one, and not as a check that is critical too. */
+/** An outage is notified as an outage, and not also as a critical check. */
 function outage(pipeline: string, responder: Responder): Fault {
   return { pipeline, broken: responder, page: silent(pipeline), says: none };
 }
@@ -108,12 +108,12 @@ export interface Broken {
   readonly config: string;
   readonly break: () => void;
   readonly mend: () => void;
-  /** A live query of each pipeline as its service reports it now. */
+  /** Sends a live query of each pipeline in the current state of its service. */
   liveQueries(): object[];
   readonly servers: ReadonlyMap<string, FaultServer>;
 }
 
-/** A service for each fault, well at first. */
+/** Starts a service for each fault, healthy at first. */
 export async function startFaults(
   chosen: readonly Fault[],
   atEnd: (close: () => Promise<void>) => void,

@@ -1,4 +1,7 @@
-/** From a fault to the pager and back, through real Prometheus and Alertmanager: once each, over kills of every part. */
+/**
+ * From a fault to the page and back, through real Prometheus and Alertmanager. Each page arrives once, although every
+ * process is killed.
+ */
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type AlertingStack, startAlertingStack } from '../support/alerting-stack.ts';
@@ -11,18 +14,18 @@ import { aGoldenCsv } from './golden-files.ts';
 
 interface World {
   readonly faults: Broken;
-  /** Changes what retrievers answer between runs: one that a change meets in its midst is broken in a way of its own. */
+  /** Changes the retrievers only between runs, because a run with a change in the middle would fail differently. */
   readonly betweenRuns: (change: () => void) => Promise<void>;
   readonly installation: Installation;
   readonly stack: AlertingStack;
-  /** Every check holds again, as the daemon says. */
+  /** Waits until the daemon reports that every check passes. */
   readonly isWell: () => Promise<void>;
-  /** `kill -9` between runs: one that is killed waits for its lease longer than this world is patient. */
+  /** `kill -9` between runs, because a killed run waits for its lease for longer than this test. */
   readonly kill: () => Promise<void>;
   readonly start: (...args: readonly string[]) => Promise<void>;
 }
 
-/** Every pipeline is well, and Prometheus knows. */
+/** Waits until Prometheus has scraped healthy values of every pipeline. */
 async function aWorld(chosen: readonly Fault[]): Promise<World> {
   const broken = await startFaults(chosen, onTestFinished);
   const installation = await anInstallation({ 'recalld.yaml': broken.config, 'faq.csv': aGoldenCsv(QUERIES) });
@@ -47,7 +50,7 @@ async function aWorld(chosen: readonly Fault[]): Promise<World> {
   const traffic = (async () => {
     while (!isOver) {
       const queries = Array.from({ length: 20 }, () => broken.liveQueries()).flat();
-      // While the daemon is away, the service goes on without it.
+      // The service keeps sending while the daemon is down.
       if (queries.length > 0) await daemon.post('/v1/queries', queries).catch(() => undefined);
       await delay(500);
     }
@@ -77,7 +80,7 @@ async function aWorld(chosen: readonly Fault[]): Promise<World> {
   };
 }
 
-/** What the pager was told of a summary, in order. */
+/** Pages with a summary, in order. */
 function pagesOf(stack: AlertingStack, summary: string): string[] {
   return stack
     .pages()
@@ -101,13 +104,13 @@ async function told(stack: AlertingStack, summary: string, actions: readonly str
   });
 }
 
-/** Pages that nobody has closed. */
+/** Pages that are not resolved. */
 function openPages(stack: AlertingStack): string[] {
   const last = new Map(stack.pages().map(({ key, summary, action }) => [key, { summary, action }]));
   return [...last.values()].flatMap(({ summary, action }) => (action === 'resolve' ? [] : [summary]));
 }
 
-/** For what one fault shows as well as all. */
+/** For behavior that one fault shows as well as all. */
 const few = faults.filter(({ pipeline }) => pipeline === 'empty' || pipeline === 'fallen');
 const pagers = faults.flatMap(({ page }) => page ?? []);
 const chatted = faults.flatMap(({ page, chat }) => [page ?? [], chat ?? []].flat());
@@ -159,14 +162,15 @@ describe.skipIf(isMissing)('the pager', () => {
     });
     expect(stack.pages().filter(({ summary }) => !pagers.includes(summary))).toEqual([]);
     expect(stack.pages()).toHaveLength(2 * pagers.length);
-    // That this machine is busy with other tests may be told of too: then recalld is late, and nothing of a retriever.
+    // If other tests keep this machine busy, a notification may report that recalld is late, but no fault of a
+    // retriever.
     const others = stack.chats().filter(({ title }) => !chatted.some((summary) => title.endsWith(`: ${summary}`)));
     expect(
       others
         .map(({ title }) => title)
         .filter((title) => !/ recalld|take longer than their interval|scores are out of date/.test(title)),
     ).toEqual([]);
-    // What ends is the incident that began.
+    // The resolved incident is the one that was opened.
     expect(new Set(stack.pages().map(({ key }) => key)).size).toBe(pagers.length);
   }, 400_000);
 

@@ -1,4 +1,7 @@
-/** Every route and command that changes something leaves an entry in the audit log; a new one must be named here. */
+/**
+ * Every route and command that changes something writes an entry to the audit log. A new one must be added to this
+ * test.
+ */
 import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -31,7 +34,7 @@ let cookie: string;
 
 const entries = () => installed.json<Entry[]>('audit --limit 1000');
 
-/** What is written while something is done, oldest first. */
+/** Returns the entries written during an action, oldest first. */
 async function written(work: () => Promise<unknown>): Promise<Entry[]> {
   const before = new Set((await entries()).map(({ id }) => id));
   await work();
@@ -47,7 +50,7 @@ async function call(method: string, where: string, body?: object): Promise<Recor
   return (await answer.json()) as Record<string, unknown>;
 }
 
-/** Sends a form of a page, as a browser does. */
+/** Sends a form of a page like a browser. */
 async function submit(page: string, action: string, fields: Readonly<Record<string, string>>): Promise<void> {
   const html = await (await fetch(daemon.url + page, { headers: { cookie } })).text();
   const token = /name="form_token" value="([^"]*)"/.exec(html)?.[1] ?? '';
@@ -158,7 +161,7 @@ afterAll(async () => {
   for (const clean of cleanups) await clean();
 });
 
-/** By route: what is written, and how it is called. */
+/** The expected entry and the request, by route. */
 const changing: Readonly<Record<string, readonly [act: string, change: () => Promise<unknown>]>> = {
   'POST /v1/golden-sets/:name/versions': [
     'import_golden_set',
@@ -295,7 +298,7 @@ describe('the audit log', () => {
   });
 });
 
-/** By command: what is written, and its line. */
+/** The expected entry and the command line, by command. */
 const commands: Readonly<Record<string, readonly [act: string, line: () => Promise<string> | string]>> = {
   'golden import': ['import_golden_set', () => 'golden import more.csv --set more'],
   'golden run': ['start_run', () => 'golden run --pipeline docs --set slow'],
@@ -332,7 +335,7 @@ const commands: Readonly<Record<string, readonly [act: string, line: () => Promi
   ],
 };
 
-/** Commands that change nothing that is stored. */
+/** Commands that change no stored data. */
 const reading = `
   config check|config print|config schema|status|diagnose|silence list|incidents list|incidents reliability|notify|doctor|store-test|golden export|golden list|golden show
   |golden promote|index check|index hubs|judge status|judge review|shadow report|variants report|keys list|audit|runs list
@@ -341,7 +344,7 @@ const reading = `
   .split('|')
   .map((name) => name.trim());
 
-/** Commands whose entries other commands and tests show, or that are no act of a person on what is stored. */
+/** Commands whose entries are tested elsewhere, or that are not actions of a person on stored data. */
 const others: Readonly<Record<string, string>> = {
   demo: 'a database of its own',
   serve: 'the daemon itself',

@@ -1,4 +1,6 @@
-/** Comparison with a pinned baseline, stale labels and the doctor, on the demo's RAG service and its real store. */
+/**
+ * Comparison with a pinned baseline, stale labels, and `recalld doctor`, on the demo's RAG service and its real store.
+ */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
 import { type DemoRagService, startDemoRagService } from '../../src/demo/rag/spawn.ts';

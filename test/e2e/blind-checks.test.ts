@@ -1,4 +1,4 @@
-/** A regression check over a retriever that answers each run otherwise: it passes, and could not have failed. */
+/** A regression check on a retriever whose results differ in each run. It passes, but could not have failed. */
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { documents, startFaultServer } from '../support/fault-server.ts';
 import { anInstallation, type Installation } from '../support/installation.ts';
@@ -11,7 +11,7 @@ describe('a check that cannot detect the drop it monitors', () => {
 
   beforeEach(async () => {
     let asked = 0;
-    // A third of the queries misses in each run, and another third in the next one.
+    // In each run, another third of the queries misses its document.
     const retriever = await startFaultServer(
       documents((request) => {
         const run = Math.floor(asked++ / QUERIES);

@@ -1,10 +1,10 @@
 /**
- * Everything that a service can say, with a canary of its own in each field: what is found later tells where it came
- * from. Of `identifiers` what was sent stays, by contract (docs/how-to/privacy.md); of all others nothing may stay.
+ * Requests with a canary in every field that a service can send, so that a canary found later identifies its field. By
+ * contract (docs/how-to/privacy.md), recalld may store the fields in `identifiers` unchanged, and no other field.
  */
 import { randomBytes } from 'node:crypto';
 
-/** What a field of that name holds. */
+/** The canary of the field with this name. */
 export type Canary = (field: string) => string;
 
 export const identifiers = [
@@ -94,7 +94,7 @@ interface SpanParts {
   readonly events?: readonly (readonly [string, Readonly<Record<string, Value>>])[];
 }
 
-/** A span of a trace of its own, unless it is told another. */
+/** A span, in a separate trace by default. */
 function span(canary: Canary, of: Readonly<Record<string, Value>>, parts: SpanParts = {}, traceId = hex(16)) {
   const endedAt = `${BigInt(Date.now()) * 1_000_000n}`;
   return {
@@ -127,7 +127,7 @@ const exception = (canary: Canary) =>
     },
   ] as const;
 
-/** A retriever in a chain with an embedding and a reranker, its failure, and what a user says of it. */
+/** A retriever in a chain with an embedding and a reranker, a failure of it, and a user's feedback on it. */
 function openInference(canary: Canary) {
   const people = {
     'session.id': canary('otlp_session'),
@@ -186,14 +186,14 @@ function openInference(canary: Canary) {
       { error: canary('otlp_status') },
     ),
     span(canary, { ...kind('RETRIEVER'), ...asked }, { error: canary('otlp_status'), events: [exception(canary)] }),
-    // These wait for a retriever that never comes.
+    // recalld holds the following spans until their retriever span arrives, which never happens.
     span(canary, embedding),
     span(canary, reranker),
     span(canary, { ...kind('CHAIN'), ...people }),
   ];
 }
 
-/** As LangChain's instrumentation writes: documents in the output, the stack in the status. */
+/** Spans of LangChain's instrumentation: documents in the output, the stack trace in the status. */
 function langChain(canary: Canary) {
   const asked = {
     'openinference.span.kind': 'RETRIEVER',
@@ -332,7 +332,7 @@ export function tracesOfEachConvention(canary: Canary, pipeline: string): Readon
   );
 }
 
-/** A body for `/v1/logs`: a thumb, and a line that is none of ours. */
+/** A body for `/v1/logs`: a rating, and a log record that recalld does not read. */
 export function logsWithFeedback(canary: Canary, pipeline: string): object {
   const record = (more: object) => ({
     timeUnixNano: `${BigInt(Date.now()) * 1_000_000n}`,

@@ -1,4 +1,4 @@
-/** Bad config, bad input and bad usage: one sentence that names the thing and the way out, and the right exit code. */
+/** Invalid config, input and usage: one sentence that names the problem and the fix, and the right exit code. */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -12,7 +12,7 @@ const unreachable = 'storage: {url: "postgres://u:s3cret@127.0.0.1:9/x"}';
 const cleanups: (() => Promise<void>)[] = [];
 const atEnd = (clean: () => Promise<void>) => void cleanups.unshift(clean);
 
-/** Of the cases that change nothing. */
+/** Shared by the cases that change nothing. */
 let installed: Installation;
 
 beforeAll(async () => {
@@ -22,7 +22,7 @@ afterAll(async () => {
   for (const clean of cleanups) await clean();
 });
 
-/** A folder whose commands end before they would need a database. */
+/** A folder for commands that end before they need a database. */
 const without = (files: Readonly<Record<string, string>>) => anInstallation(files, { database: 'none' });
 
 describe('the command line', () => {
@@ -172,7 +172,7 @@ describe('the command line', () => {
     expect(refusal.says).not.toMatch(/s3cret|^ {4}at /m);
   });
 
-  /** What the check of a config says, and what other commands say that say something else. */
+  /** Errors of `config check`, and different errors of other commands for the same config. */
   async function refusalOf(config: string): Promise<{ says: string; code: number | null; others: string[] }> {
     const { recalld } = await without({ 'recalld.yaml': config });
     const { stderr, code } = await recalld('config check');

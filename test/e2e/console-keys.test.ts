@@ -1,4 +1,6 @@
-/** The pages of a daemon that needs keys: who may see what and do what, what hash mode hides, and a database that is away. */
+/**
+ * The pages of a daemon that requires keys: who may see and do what, what hash mode hides, and an unavailable database.
+ */
 import { Pool } from 'pg';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
@@ -139,7 +141,7 @@ describeWithBrowser('the pages of a daemon that needs keys, in hash mode', () =>
   it('show no stored text on any page, and say so', async () => {
     const database = await aDatabase(folder, atEnd);
     await database.query(secretTopicSql);
-    // A retriever that repeats what it was asked in its error.
+    // This retriever repeats the query in its error.
     retriever.respondWith((request, response) => {
       response.writeHead(400, { 'content-type': 'text/plain' }).end(`cannot answer ${request.body}`);
     });
@@ -234,7 +236,7 @@ const run = ['golden', 'run', '--pipeline', 'docs', '--set', 'faq'];
 
 const secrets = ['How do I', 'reset my password', 'Open the settings', 'crypto', 'wallet'];
 
-/** A topic with a label, as it would be there from before the mode was chosen. */
+/** A topic with a label, as stored before the privacy mode was set. */
 const secretTopicSql = `
   insert into uncovered_topics (id, pipeline, state, label, centroid, cause, first_seen, last_seen, sessions, traffic_share,
     share_low, share_high, excess_points, density, adjusted_p, dominant_region, examples, nearest, segments)

@@ -1,4 +1,4 @@
-/** The daemon: it starts, measures, answers Prometheus, survives what it must, and leaves nothing behind. */
+/** The daemon starts, measures, exports to Prometheus, survives kills, and leaves no process or file behind. */
 import { spawnSync } from 'node:child_process';
 import { readdir } from 'node:fs/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -29,7 +29,7 @@ async function aRetriever() {
   return server;
 }
 
-/** With a golden set that is imported. */
+/** A daemon with an imported golden set. */
 async function aReadyInstallation(config: string, queries = 20): Promise<Installation> {
   const installed = await anInstallation({ 'recalld.yaml': config, 'faq.csv': aGoldenCsv(queries) });
   expect(await installed.recalld(IMPORT)).toMatchObject({ code: 0 });
@@ -89,7 +89,7 @@ describe('the daemon', () => {
     const check = 'ndcg@10 below 0.8 on faq';
     const stateOf = (page: string, state: string) =>
       seriesValue(page, `recalld_check_state{pipeline="docs",check="${check}",state="${state}"}`);
-    // Nobody ran it at the latest planned time, so it runs at the start; its check is judged after it.
+    // No daemon ran at the latest scheduled time, so the set runs at startup, and the check is evaluated afterwards.
     const metrics = await waitFor(async () => {
       const page = await daemon.metrics();
       return seriesValue(page, NDCG) !== undefined && stateOf(page, 'ok') === 1 ? page : undefined;
@@ -130,7 +130,7 @@ describe('the daemon', () => {
     expect(ended).toMatchObject({ status: 'completed', queries: { total: queries, ok: queries } });
     expect(ended?.metrics['ndcg@10']).toMatchObject({ mean: 1, n: queries });
     expect(await listRuns(installed)).toHaveLength(1);
-    // What was answered but not yet stored is asked again; that is half a second's worth.
+    // Queries whose results were not yet stored are sent again; those are half a second's worth.
     expect(retriever.requests.length).toBeLessThan(queries * 1.5);
   });
 
@@ -150,7 +150,7 @@ describe('the daemon', () => {
       'recalld.yaml': aConfig({ url: retriever.url }),
       'faq.csv': aGoldenCsv(20),
     });
-    // A command without a daemon starts the database for itself.
+    // A command without a daemon starts the database itself.
     expect(await runRecalld(IMPORT.split(' '), folder)).toMatchObject({ code: 0 });
     const daemon = await startRecalld(['serve'], folder);
     const second = await runRecalld(['serve'], folder);
@@ -215,7 +215,8 @@ describe('two daemons on one PostgreSQL server', () => {
               (select count(*)::integer from golden_run_answers) as answers from golden_runs`,
     );
     expect(ticks).toBe(runs);
-    // Each run was asked by one daemon, not by both; the last may have been put down half asked.
+    // One daemon sent the queries of each run, not both; the last run may have been deferred before it sent all of its
+    // queries.
     expect(answers).toBeLessThanOrEqual(runs * 5);
     expect(retriever.requests.length).toBeLessThanOrEqual(runs * 5);
   });

@@ -1,6 +1,5 @@
 /**
- * deploy/postgres as docker-compose.yml runs it: who migrates, who runs and who looks are roles of their own, and none may
- * do more than its own.
+ * deploy/postgres as docker-compose.yml runs it: separate roles migrate, run and read, and none has further privileges.
  */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -26,7 +25,7 @@ let retriever: FaultServer;
 let folder = '';
 
 const hosts = new Map<string, string>();
-/** An address of the compose file, as this machine has it. */
+/** An address of the compose file, translated to this machine. */
 const here = (url: string): string => {
   const { protocol, username, password, hostname, pathname } = new URL(url);
   return `${protocol}//${username}:${password}@127.0.0.1:${hosts.get(hostname)}${pathname}?sslmode=disable`;
@@ -69,7 +68,7 @@ beforeAll(async () => {
   for (const name of beforeThem(['api', 'worker', 'scheduler', 'grafana'])) await runOnce(name);
 });
 
-/** The services of the file that run once and before these, in an order that they allow. */
+/** The services in the file that run once and before these, in a valid order. */
 function beforeThem(names: readonly string[], seen: readonly string[] = []): string[] {
   const order: string[] = [];
   for (const name of names) {
@@ -81,7 +80,7 @@ function beforeThem(names: readonly string[], seen: readonly string[] = []): str
   return order;
 }
 
-/** Does what a container of the service does: psql with its files, or recalld with its arguments. */
+/** Runs what a container of the service runs: psql with its files, or recalld with its arguments. */
 async function runOnce(name: string): Promise<void> {
   const { command = [], environment = {}, volumes = [], entrypoint } = compose.services[name] ?? {};
   if (entrypoint === undefined) {
@@ -208,7 +207,7 @@ describe('the role of the dashboards', () => {
     'drop table golden_runs',
   ])('may not: %s', async (statement) => {
     const reader = as('recalld_grafana');
-    // Who may not write is not helped by a session that may.
+    // A read-write transaction does not give this role write privileges.
     const write = `set transaction read write; ${statement}`;
     await expect(reader.query(write)).rejects.toThrow(/permission denied|must be owner/);
   });

@@ -27,7 +27,7 @@ function reportedAlerts(stdout: string): string[][] {
   );
 }
 
-/** True if the text, whatever its line breaks, has a question about the missing article. */
+/** True if the text contains a question about the missing article, regardless of line breaks. */
 async function asksAboutMissing(text: string): Promise<boolean> {
   const [questions, answers] = await Promise.all([readDemoQuestions(), readDemoAnswers()]);
   const words = text.replaceAll(/\s+/g, ' ');

@@ -13,9 +13,9 @@ import { aFolder, seriesValue } from '../support/recalld.ts';
 import { reconcileLoad } from '../support/reconcile.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-/** A file system that is full soon: null where this user may not mount one. */
+/** A small file system; null if this user may not mount one. */
 async function aSmallDisk(): Promise<string | null> {
-  // PostgreSQL, which may run as another user, must get through to it.
+  // PostgreSQL, which may run as another user, must be able to enter this folder.
   const folder = await aFolder();
   chmodSync(folder, 0o755);
   const disk = path.join(folder, 'disk');

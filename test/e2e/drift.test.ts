@@ -1,4 +1,4 @@
-/** `recalld drift` as a user runs it: exit codes, one document, one sentence for a bad file. */
+/** `recalld drift` as a user runs it: exit codes, one JSON document, one sentence for an invalid file. */
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -7,7 +7,7 @@ import { aFolder, runRecalld } from '../support/recalld.ts';
 
 type Rows = readonly (readonly number[])[];
 
-/** Directions in the plane, evenly from one angle to another. */
+/** Unit vectors in the plane, evenly spaced between two angles. */
 function fan(count: number, from: number, to: number): number[][] {
   return Array.from({ length: count }, (_, i) => {
     const angle = from + ((to - from) * i) / (count - 1);

@@ -1,4 +1,4 @@
-/** The database of an embedded daemon is killed under load, as the system does when memory runs out. */
+/** The database of an embedded daemon is killed under load, as by the operating system when memory runs out. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
@@ -53,7 +53,7 @@ it('the daemon survives a crash of its PostgreSQL, refuses requests meanwhile, a
   expect(counted).toBe(queries.stored);
   await database.end();
 
-  // Within the minute it is not started again, and everybody is told.
+  // The database is not restarted within the minute, and every client gets an error.
   process.kill(postmaster(), 'SIGKILL');
   const waiting = await waitFor(async () => {
     const said = await readiness();

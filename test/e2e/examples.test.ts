@@ -248,7 +248,7 @@ interface Action {
   };
 }
 
-/** Runs the step of the composite action as a runner does: inputs fill the environment, what it tells comes in files. */
+/** Runs the step of the composite action like a runner: inputs come from the environment, and outputs go to files. */
 async function runAction(folder: string, given: Readonly<Record<string, string>>) {
   const home = path.join(root, 'examples/gate');
   const action = parse(readFileSync(path.join(home, 'action.yml'), 'utf8')) as Action;
@@ -301,7 +301,7 @@ describe('the gate of a CI job', () => {
   it('passes an equal retriever and stops a worse one', async () => {
     const folder = await aFolder({
       'gate.sh': readFileSync(path.join(root, 'examples/gate/gate.sh'), 'utf8'),
-      // Stands for npx, which would look for an installed recalld.
+      // Replaces npx, which would look for an installed recalld.
       npx: `#!/bin/sh\nshift\nexec "${process.execPath}" "${path.join(root, 'dist/cli/main.js')}" "$@"\n`,
       'qrels.txt': queries.map((id) => `${id} 0 d-${id} 1\n`).join(''),
       'main.run': runWith(() => 0),

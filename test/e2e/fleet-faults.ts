@@ -1,4 +1,4 @@
-/** What holds while parts of a fleet die, hang and lose each other. */
+/** Requirements for a fleet while its processes die, hang and lose their connections. */
 import { expect, it, onTestFinished } from 'vitest';
 import { hang } from '../support/fault-server.ts';
 import type { Member } from '../support/fleet.ts';
@@ -12,7 +12,7 @@ const metricsOf = async ({ daemon }: Member): Promise<string> => (await fetch(`$
 const lacks = (what: 'database' | 'queue', member: Member) =>
   waitFor(async () => new RegExp(`^503.*"${what}"`).test(await readiness(member)), PATIENCE);
 
-/** All runs end, and nobody has to lend a hand. */
+/** All runs complete without manual work. */
 export function itLivesThroughFaults(kind: QueueKind, watched: () => WatchedFleet): void {
   it('continues when one process of each role is killed during its work', async () => {
     const { everybodyIsReady, finishesARun, isMidRun, member, takesMore, withDatabase } = watched();
@@ -31,7 +31,7 @@ export function itLivesThroughFaults(kind: QueueKind, watched: () => WatchedFlee
     const { everybodyIsReady, finishesARun, isMidRun, member, withDatabase } = watched();
     const [still, cutOff] = [member('worker'), member('worker', 1)];
     await isMidRun();
-    // Whatever fails here, what comes after it shall not hang.
+    // Even if this test fails, the next ones must not hang.
     onTestFinished(() => void still.daemon.child.kill('SIGCONT'));
     still.daemon.child.kill('SIGSTOP');
     await finishesARun();
@@ -50,7 +50,7 @@ export function itLivesThroughFaults(kind: QueueKind, watched: () => WatchedFlee
     const { everybodyIsReady, finishesARun, fleet, load, member, postgres, takesMore } = watched();
     const { daemon } = member('api');
     const refused = load.refusals.get(503) ?? 0;
-    // Whatever fails here, what comes after it shall not hang.
+    // Even if this test fails, the next ones must not hang.
     onTestFinished(() => postgres.thaw());
     await postgres.freeze();
     await lacks('database', member('api'));
@@ -82,7 +82,7 @@ export function itLivesThroughFaults(kind: QueueKind, watched: () => WatchedFlee
     redis?.freeze();
     await lacks('queue', member('worker'));
     await takesMore();
-    // It keeps nothing on disk: every job is gone.
+    // This Redis stores nothing on disk, so every job is lost.
     await redis?.stop();
     await takesMore();
     await redis?.start();
@@ -117,7 +117,7 @@ export function itLivesThroughFaults(kind: QueueKind, watched: () => WatchedFlee
     expect(said.filter(({ id }) => String(id).startsWith('poison-'))).toHaveLength(3);
     const told =
       /^warning {2}jobs: \d+ jobs of run-golden-set failed permanently. The latest \(poison-\d\) failed with "(run_id|payload): /m;
-    // On a busy machine a queue may take longer to open than the doctor waits, and that is then what it says.
+    // On a busy machine, a queue may take longer to open than the doctor waits, which the doctor then reports.
     await waitFor(
       async () => told.test((await runRecalld(['doctor', '--config', 'member-0.yaml'], folder)).stdout),
       PATIENCE,
@@ -125,7 +125,7 @@ export function itLivesThroughFaults(kind: QueueKind, watched: () => WatchedFlee
     await finishesARun();
   });
 
-  // The queue plays no part in it, so that one of them is enough.
+  // The queue is not involved, so one kind of queue is enough.
   it.runIf(kind === 'postgres')(
     'ingests live traffic while the retriever hangs, and counts the queries without a response',
     async () => {

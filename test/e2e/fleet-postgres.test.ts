@@ -1,4 +1,4 @@
-/** A fleet with its jobs in PostgreSQL: its processes stop, its parts die and hang, and in the end nothing is lost. */
+/** A fleet with its jobs in PostgreSQL: processes stop, die and hang, and nothing is lost. */
 import { describe } from 'vitest';
 import { itLivesThroughFaults } from './fleet-faults.ts';
 import { itStopsInOrder } from './fleet-stops.ts';

@@ -1,4 +1,4 @@
-/** Reads for people come from a replica, and when it lags, hangs or dies, somebody says so and everything goes on. */
+/** Reads for people use a read replica. If it lags, hangs or dies, recalld reports it and continues. */
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { documents, startFaultServer } from '../support/fault-server.ts';
 import { type Fleet, startFleet } from '../support/fleet.ts';
@@ -10,7 +10,7 @@ import { aGoldenCsv, rightAnswer } from './golden-files.ts';
 
 describe('a fleet with a replica for reads', () => {
   let databases: ReplicatedPostgres;
-  /** The way to the replica. */
+  /** The gate to the read replica. */
   let gate: TcpGate;
   let fleet: Fleet;
   let folder: string;
@@ -127,7 +127,7 @@ describe('a fleet with a replica for reads', () => {
     await sendThumb();
     const [stored] = await databases.primary.query('select count(*)::integer as count from feedback');
     expect(stored).toEqual({ count: sent });
-    // It is there, and the replica does not know it yet.
+    // The row exists, but the replica does not have it yet.
     expect(await thumbsSeen()).toBe(sent - 1);
     expect(await doctorOnReplica()).toMatchObject({
       code: 0,
@@ -137,7 +137,7 @@ describe('a fleet with a replica for reads', () => {
     await waitFor(async () => (await thumbsSeen()) === sent);
 
     await visitAll(await signIn());
-    // A write or a table that is not there would have been answered by the primary, with a word about it.
+    // The primary would have handled a write, or a read of a missing table, with a log entry.
     expect(apiLog().filter(({ level }) => level !== 'info')).toEqual([]);
   });
 

@@ -1,4 +1,4 @@
-/** What holds when processes of a fleet stop in order, stop too late, or leave a golden run behind. */
+/** Requirements for a fleet when processes stop in order, stop too late, or leave a golden run unfinished. */
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { expect, it } from 'vitest';
@@ -15,10 +15,13 @@ import {
   type WatchedFleet,
 } from './watched-fleet.ts';
 
-/** The search of live queries starts once a minute, and leases of two minutes outlive a process that is killed. */
+/**
+ * The job that measures the coverage of live queries runs once a minute, and leases of two minutes outlive a killed
+ * process.
+ */
 const ROUND_PATIENCE = { timeoutMs: 600_000 };
 
-/** Clients that send again what was refused lose nothing, and no job fails because its worker had to go. */
+/** Clients that retry refused requests lose nothing, and no job fails because its worker stopped. */
 export function itStopsInOrder(kind: QueueKind, watched: () => WatchedFleet): void {
   it('is restarted one process at a time, without an error for any client', async () => {
     const { countOf, finishesARun, fleet, isMidRun, load, withDatabase, withQueue } = watched();
@@ -35,7 +38,7 @@ export function itStopsInOrder(kind: QueueKind, watched: () => WatchedFleet): vo
       await waitFor(() => isReady(member), PATIENCE);
     }
     await Promise.all([finishesARun(), covered]);
-    // Before there was a golden set its ticks came to nothing, and said so.
+    // Ticks before the import of the golden set failed with a log entry, so earlier entries are ignored.
     const said = [...logs, ...fleet.members.map(({ daemon }) => daemon.stderr())]
       .flatMap(logLines)
       .filter(({ time }) => String(time) > since);
@@ -48,11 +51,11 @@ export function itStopsInOrder(kind: QueueKind, watched: () => WatchedFleet): vo
        select ((extract(epoch from max(at) - min(at)) / ${TICK_SECONDS})::integer + 1 - count(*))::integer as count from tick`,
     );
     expect(unaccounted).toBe(0);
-    // Who was refused was told to come again, or found nobody.
+    // A refused client got a response that told it to retry, or no connection.
     expect([...load.refusals.keys()].filter((status) => status !== 0 && status !== 503)).toEqual([]);
   });
 
-  // How one process stops does not depend on where the jobs are.
+  // The way in which one process stops does not depend on the kind of queue.
   it.runIf(kind === 'postgres')(
     'reports that it is stopping, refuses new requests and completes running ones',
     async () => {
@@ -103,7 +106,7 @@ export function itStopsInOrder(kind: QueueKind, watched: () => WatchedFleet): vo
       const holds = `select count(*)::integer as count from golden_run_batches
                     where not done and lease_until > clock_timestamp() and lease_holder like $1`;
       await waitFor(async () => (await countOf(holds, `%-${member.daemon.pid}-%`)) > 0, PATIENCE);
-      // Its database stands still, so that it cannot give back what it holds.
+      // Its database is frozen, so the process cannot release its leases.
       member.gates[0]?.hold();
       const { code, stderr } = await member.stop();
       expect(code).toBe(3);
@@ -117,14 +120,14 @@ export function itStopsInOrder(kind: QueueKind, watched: () => WatchedFleet): vo
     },
   );
 
-  // With the queue in the database of the runs nothing can come between the two.
+  // If the queue is in the same database as the runs, no failure can occur between the two writes.
   it.skipIf(kind === 'postgres')(
     'finishes a golden run whose scheduler died before enqueueing it, without any scheduler',
     async () => {
       const { countOf, finishesARun, member } = watched();
       const [last, other] = [member('scheduler'), member('scheduler', 1)];
       await other.kill();
-      // Cut off from its queue, it can make runs and not hand them on.
+      // Without its queue, the process can create runs but not enqueue their jobs.
       await last.gates[1]?.shut();
       const since = new Date();
       const made = 'select count(*)::integer as count from golden_runs where started_at > $1';
@@ -144,7 +147,8 @@ async function measuresCoverage({ countOf, withDatabase }: WatchedFleet): Promis
   const since = new Date();
   const sql = 'select count(*)::integer as count from query_coverage where scored_at > $1';
   await waitFor(async () => {
-    // Only queries received some minutes ago are searched for, on the day of their receipt.
+    // recalld measures the coverage of a query only some minutes after its receipt, and looks for it on the day of
+    // receipt.
     await withDatabase((client) =>
       client.query(
         `update live_queries set received_at = greatest(received_at - interval '10 minutes', received_on at time zone 'utc')

@@ -1,4 +1,4 @@
-/** From one process to a fleet: the data move, only the config changes, and roles come and go. */
+/** From one process to a fleet: the data is moved, only the config changes, and roles are added and removed. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
@@ -20,7 +20,7 @@ pipelines:
     privacy: {text: keep}
 `;
 
-/** Long ago, so that no job makes it. */
+/** A time long ago, for which no job creates partitions. */
 const anotherMonth = `
   create table measurements_another partition of measurements for values from ('2020-01-01Z') to ('2020-02-01Z');
   insert into measurements (pipeline, measure, window_start, window_end, measured_at, value, n, details)
@@ -63,7 +63,7 @@ describe.skipIf(!hasPsql)('an embedded recalld that has grown', () => {
     expect(await runRecalld(['migrate'], folder, fleet)).toMatchObject({ code: 0 });
     const [job, before] = [await aDatabase(folder), await aDatabase(folder)];
     const waiting = `from pg_stat_activity where application_name = 'psql' and wait_event_type = 'Lock'`;
-    /** What the script says when something happens while it copies one of the first tables. */
+    /** Output of the script if the statement `happens` runs while it copies one of the first tables. */
     const moveDuring = async (happens: string): Promise<unknown[]> => {
       await job.query('begin; lock table hash_keys in access exclusive mode');
       const move = spawn(script, ['.recalld', url], { cwd: folder });
@@ -74,7 +74,7 @@ describe.skipIf(!hasPsql)('an embedded recalld that has grown', () => {
     };
     const nothingKept = expect.stringContaining('the move failed, and the target was not changed\n');
     expect(await moveDuring(`select pg_terminate_backend(pid) ${waiting}`)).toEqual(['', nothingKept, [3, null]]);
-    // The jobs of the daemon go on: one writes to a later table, in a partition that was not there.
+    // Jobs of the daemon continue: one writes to a later table, in a new partition.
     const moved = expect.stringContaining('moved 20 live queries');
     expect(await moveDuring(anotherMonth)).toEqual([moved, '', [0, null]]);
     const again = spawnSync(script, ['.recalld', url], { cwd: folder, encoding: 'utf8' });
@@ -92,7 +92,7 @@ describe.skipIf(!hasPsql)('an embedded recalld that has grown', () => {
     await after.end();
     expect(await daemon.stop()).toMatchObject({ code: 0 });
 
-    // Roles apart, on the database that they share; the same query again is the one that was moved.
+    // Separate roles share the database; a repeated query equals the moved one.
     const told = { ...fleet, RECALLD_SERVER_HOST: '127.0.0.1' };
     const roles = await Promise.all(
       ['api', 'worker', 'scheduler'].map((role) => startRecalld(['serve', '--roles', role], folder, told)),

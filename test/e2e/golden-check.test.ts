@@ -1,4 +1,7 @@
-/** A golden set while its store changes: checked, its documents re-chunked, its judgments repaired, exported. */
+/**
+ * A golden set while its store changes: the set is checked, documents are re-chunked, judgments are repaired and
+ * exported.
+ */
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';

@@ -1,7 +1,7 @@
 /** Golden sets and configs that the tests of the command line share. */
 import type { ReceivedRequest } from '../support/fault-server.ts';
 
-/** `question i` is answered by document `di`; `course` is its tag. */
+/** `question i` is answered by document `di`; `course` is a tag. */
 export function aGoldenCsv(queries: number): string {
   const rows = Array.from({ length: queries }, (_, i) => `question ${i},d${i},${i % 2 === 0 ? 'even' : 'odd'}`);
   return ['question,document,course', ...rows].join('\n');
@@ -12,7 +12,7 @@ export function questionOf(request: ReceivedRequest): number {
   return Number((JSON.parse(request.body) as { query: string }).query.replace('question ', ''));
 }
 
-/** Ranks the right document first, then others. */
+/** Returns the relevant document first, then others. */
 export function rightAnswer(request: ReceivedRequest): { id: string; score: number }[] {
   const right = questionOf(request);
   return [right, right + 1000, right + 2000].map((n, rank) => ({ id: `d${n}`, score: 1 - rank / 10 }));

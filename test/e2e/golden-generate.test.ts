@@ -34,7 +34,7 @@ const said = (content: string, reason = 'stop', message: object = {}) =>
     usage: { prompt_tokens: 500, completion_tokens: 20 },
   });
 
-/** The source that a request is about. */
+/** The source of a request. */
 function sourceOf({ body }: ReceivedRequest): string {
   const { messages } = JSON.parse(body) as { messages: { content: string }[] };
   const data = messages[1]?.content.split('\n').at(-1) ?? '{}';
@@ -53,7 +53,7 @@ const goodAnswer: Responder = (request, response) => {
   said(JSON.stringify({ answerable: true, question }))(request, response);
 };
 
-/** Answers correctly only some of the time. */
+/** Generates a query that finds its source only some of the time. */
 function moody(): Responder {
   let calls = 0;
   const moods: Responder[] = [

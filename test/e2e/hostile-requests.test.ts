@@ -1,4 +1,4 @@
-/** Whatever is thrown at the endpoints: never a crash, never a 500, never a row that should not be there. */
+/** Hostile requests to every endpoint never cause a crash, a 500, or an unexpected row. */
 import { request } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
@@ -42,7 +42,7 @@ async function send(
   return response.status;
 }
 
-/** What is far too large is answered, and hung up on, before it has been sent to its end. */
+/** A body that is far too large gets a response, and the connection is closed before the body ends. */
 function cutOff(error: unknown): null {
   const { cause } = error as { cause?: { code?: string } };
   expect(['EPIPE', 'ECONNRESET']).toContain(cause?.code);
@@ -134,7 +134,7 @@ describe('hostile requests', () => {
   it('are refused for any JSON, and the daemon stays up', async () => {
     await fc.assert(
       fc.asyncProperty(fc.json(), fc.constantFrom(...intake), async (json, endpoint) => {
-        // An empty list is a batch in which nothing is wrong.
+        // An empty list is a valid batch.
         const isEmpty = json.replaceAll(/\s/g, '') === '[]';
         expect(isEmpty ? [202] : refusals).toContain(await send(endpoint, json));
       }),
@@ -237,7 +237,7 @@ describe('hostile requests', () => {
     );
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...paths), body, async (path, json) => {
-        // Nothing is called x, so what needs no body is about nothing.
+        // No resource is named x, so requests that need no body refer to nothing.
         expect(path.includes('/x') ? [404, ...refusals] : refusals).toContain(await send(path, json));
       }),
       { numRuns: 300 },

@@ -1,4 +1,4 @@
-/** A golden set from its import to its verdict over HTTP alone, and every read of a daemon, empty and filled. */
+/** A golden set from its import to its verdict over HTTP alone, and every read of a daemon without and with data. */
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
@@ -48,7 +48,7 @@ let installed: Installation;
 let daemon: InstalledDaemon;
 let call: CallApi;
 let server: FaultServer;
-/** Questions below this are answered wrong. */
+/** Queries with a number below this get wrong results. */
 let wrongBelow = 0;
 
 beforeAll(async () => {
@@ -232,7 +232,7 @@ describe('a golden set over HTTP', () => {
       status: 201,
       json: { pipeline: 'docs', golden_set: 'faq', run_id: healthy },
     });
-    // The regression check had no baseline when the run was judged.
+    // The regression check had no baseline when the run was evaluated.
     expect(await get('/v1/pipelines/docs/status')).toMatchObject({ state: 'no_data' });
     expect(await installed.json('baselines list')).toMatchObject([{ run_id: healthy, note: 'release 7' }]);
   });
@@ -259,7 +259,7 @@ describe('a golden set over HTTP', () => {
     expect(status['measurements']).toContainEqual(
       expect.objectContaining({ measure: 'error_ratio', value: null, gap: 'no_queries' }),
     );
-    // Nothing is expected of the other pipeline, so that nothing says that it is well.
+    // The other pipeline has nothing to measure, so its state is `no_data`.
     expect(await get('/v1/pipelines/quiet/status')).toMatchObject({ state: 'no_data' });
   });
 
@@ -295,7 +295,7 @@ describe('a golden set over HTTP', () => {
       next_cursor: '15',
     });
     expect(compared['queries']).toHaveLength(15);
-    // Nobody compared them this way before, so that segments are left out.
+    // These runs were not compared in this direction before, so segments are missing.
     expect(await get(`/v1/golden-runs/${broken}/compare/${healthy}`)).toMatchObject({
       verdict: 'improvement',
       segments: {},

@@ -1,4 +1,4 @@
-/** Accepted means stored, once, whatever dies while queries come in. */
+/** Accepted data is stored exactly once, whichever process dies during ingest. */
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { urlOf } from '../support/database.ts';
@@ -14,15 +14,17 @@ pipelines:
 `;
 
 interface Load {
-  /** Ids that were returned 202. */
+  /** Ids that recalld accepted with 202. */
   readonly accepted: ReadonlySet<string>;
-  /** Statuses of other answers. */
+  /** Statuses of other responses. */
   readonly refusals: ReadonlySet<number>;
-  /** Lets every client bring its last batch home. */
+  /** Waits until every client has delivered its last batch. */
   stop(): Promise<void>;
 }
 
-/** Four clients that send each batch again until it is accepted, as ours does; bounded in batches and tries. */
+/**
+ * Four clients that, like the recalld client, retry each batch until it is accepted; batches and attempts are limited.
+ */
 function startLoad(send: (queries: readonly object[]) => Promise<{ status: number }>): Load {
   const accepted = new Set<string>();
   const refusals = new Set<number>();

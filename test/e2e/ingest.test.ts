@@ -1,4 +1,7 @@
-/** Live queries and feedback as they are taken in: judged one by one, sampled, erased, and nothing tells who asked what. */
+/**
+ * Ingest of live queries and feedback: validated one by one, sampled, erased, and without a trace of who sent which
+ * query.
+ */
 import { spawnSync } from 'node:child_process';
 import path from 'node:path';
 import { Client } from 'pg';
@@ -192,7 +195,7 @@ describe('ingest', () => {
     const stored = async () =>
       (await query<{ rows: number }>(`select count(*)::integer as rows from live_queries where pipeline = 'flood'`))[0]
         ?.rows;
-    // Nothing is committed while this lock is held, so that what is under way stays under way.
+    // While this lock is held, nothing is committed, so all requests stay in progress.
     const lock = new Client(connection);
     await lock.connect();
     const shed: object[] = [];
@@ -210,7 +213,7 @@ describe('ingest', () => {
     try {
       await lock.query('begin; lock table live_queries in exclusive mode');
       flood.push(...batches.map(sendBatch));
-      // Each holds some 6 MB.
+      // Each request holds about 6 MB.
       await waitFor(() => answered >= 20);
       expect(shed).toHaveLength(answered);
     } finally {
@@ -340,7 +343,7 @@ describe('ingest', () => {
         encoding: 'utf8',
         timeout: 30_000,
       });
-      // A machine without the interpreter has nothing to show.
+      // Skipped on a machine without the interpreter.
       if (ran.error !== undefined) return;
       expect(ran).toMatchObject({ status: 0, stderr: '' });
       const [stored] = await query<{ queries: number; documents: number; joined: number }>(

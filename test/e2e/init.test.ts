@@ -1,4 +1,4 @@
-/** What a newcomer does: the address of a retriever, a file of questions, and an alarm when answers change. */
+/** The first steps of a new user: the address of a retriever, a file of queries, and an alert when results change. */
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
@@ -10,7 +10,7 @@ import { waitFor } from '../support/wait-for.ts';
 
 const QUESTIONS = Array.from({ length: 8 }, (_, n) => `question ${n + 1}\n`).join('');
 
-/** Another three documents for each question. */
+/** Returns three other documents for each query. */
 function answerTo({ body }: ReceivedRequest): { id: string; score: number }[] {
   const { query } = JSON.parse(body) as { query: string };
   return [0.9, 0.8, 0.7].map((score) => ({ id: `${query}: ${score}`, score }));
@@ -50,7 +50,7 @@ it('leads from a URL to a meaningful alert, without a judgment', async () => {
   await waitFor(async () => (await verdict()) === 'ok');
   retriever.respondWith(documents((request) => answerTo(request).map(({ id, score }) => ({ id: `new-${id}`, score }))));
   await waitFor(async () => (await verdict()) === 'critical');
-  // A run that was at work when the answers changed has some of either; one after it has none of the old.
+  // A run during the change contains results from before and after it; the next run only results from after it.
   const nothingAsBefore = /recalld_golden_rbo\{[^}]*k="10"[^}]*\} 0\n/;
   await waitFor(async () => nothingAsBefore.test(await daemon.metrics()));
   const told = await recalld('diagnose');

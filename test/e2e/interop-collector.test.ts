@@ -1,4 +1,4 @@
-/** Exports of tracing programs as a Collector with the configuration in deploy/otel-collector sent them on. */
+/** Exports of tracing programs, as forwarded by a Collector with the configuration in deploy/otel-collector. */
 import { describe } from 'vitest';
 import { readCollectorRecording } from '../interop/collector/recording.ts';
 import { describeCollector } from '../interop/collector/suite.ts';

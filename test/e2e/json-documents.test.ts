@@ -1,4 +1,7 @@
-/** `--json`: exactly one document on stdout, with the keys that docs/reference/commands.md gives, for every command that has it. */
+/**
+ * `--json` prints exactly one document on stdout, with the keys of docs/reference/commands.md, for every command with
+ * this option.
+ */
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { jsonDocuments } from '../../docs/build/json-documents.ts';
@@ -16,7 +19,7 @@ const cleanups: (() => Promise<void>)[] = [];
 const atEnd = (clean: () => Promise<void>) => void cleanups.unshift(clean);
 
 let installed: Installation;
-/** Ids that earlier commands gave. */
+/** Ids from the output of earlier commands. */
 const known: Record<string, string> = {};
 
 const set = ['--pipeline', 'docs', '--set', 'faq'];
@@ -24,7 +27,7 @@ const trec = ['--qrels', 'qrels.txt'];
 const vectors = ['--store', 'v.jsonl', '--reference', 'v.jsonl', '--current', 'v.jsonl'];
 const change = ['--pipeline', 'docs', '--kind', 'index', '--version', 'v2'];
 
-/** In the order in which one builds on the other; RUN, CANDIDATE and KEY are ids of before. */
+/** Commands in the order in which they depend on each other; RUN, CANDIDATE and KEY are ids from earlier output. */
 const calls: readonly [command: string, args: readonly string[], remember?: [key: string, as: string]][] = [
   ['golden import', ['faq.csv', '--set', 'faq']],
   ['golden list', []],
@@ -73,7 +76,10 @@ const calls: readonly [command: string, args: readonly string[], remember?: [key
   ['variants report', ['--pipeline', 'docs']],
 ];
 
-/** These need a model to ask, live queries, a store, a run that hangs, and a folder without a config; tests of their own have them. */
+/**
+ * These commands need a model, live queries, a store, a hanging run, or a folder without a config; separate tests cover
+ * them.
+ */
 const elsewhere = [
   'init',
   'store-test',
@@ -115,7 +121,7 @@ afterAll(async () => {
   for (const clean of cleanups) await clean();
 });
 
-/** Of the first element, when it is a list. */
+/** Keys of the document, or of the first element if it is a list. */
 function shapeOf(document: unknown): { is: 'object' | 'list'; keys: string[] } {
   if (!Array.isArray(document)) return { is: 'object', keys: Object.keys(document as object) };
   const [first] = document as object[];
@@ -141,7 +147,7 @@ describe('--json', () => {
 });
 
 describe('a report on a candidate', () => {
-  /** What a day of 200 sessions comes to, of which so many come out well. */
+  /** Counts of a day with 200 sessions, of which this many have good results. */
   const sums = (well: number) =>
     sumSessions(Array.from({ length: 200 }, (_, i) => ({ cluster: i, x: i < well ? 1 : 0, y: 1 })));
   const pipelineOf = () => {

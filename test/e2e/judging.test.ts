@@ -1,4 +1,4 @@
-/** Judged live relevance as its users meet it: the command line, the HTTP API, the page for people, the metrics. */
+/** Judged live relevance as users see it: the command line, the HTTP API, the page for graders, the metrics. */
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it } from 'vitest';
@@ -50,7 +50,7 @@ describeWithBrowser('judged live relevance', () => {
       'recalld.yaml': config(judge.url, retriever.url),
     });
     try {
-      // Without the hourly job that judges too: it would take what the commands of the test are to do.
+      // Without the hourly job, which would judge the queries before the commands of this test.
       const daemon = await serve('--roles', 'api,worker');
       const examined = await recalld('doctor');
       expect(examined.stdout).toContain(`to ${judge.url}, for at most $50 a day.`);
@@ -63,13 +63,13 @@ describeWithBrowser('judged live relevance', () => {
         results: [1, 2, 3].map((rank) => ({ id: documentOf(`question ${i}`, rank).id })),
       }));
       expect(await daemon.post('/v1/queries', queries)).toMatchObject({ status: 202 });
-      // As if an hour had passed.
+      // Simulates that an hour has passed.
       await query(`update live_queries set received_at = received_at - interval '1 hour'`);
       await query(`update live_query_counts set minute = minute - interval '1 hour'`);
       await query(
         `update judging_rounds set started_at = started_at - interval '1 hour', drawn_until = drawn_until - interval '1 hour'`,
       );
-      // Whoever is killed in the middle leaves the rest to the next.
+      // A killed process leaves the remaining queries to the next one.
       const asked = judge.requests.length;
       const killed = spawn('judge run --pipeline docs');
       judge.respondWith((request, response) => {
@@ -78,7 +78,7 @@ describeWithBrowser('judged live relevance', () => {
       });
       expect((await killed.finished).signal).toBe('SIGKILL');
       judge.respondWith(judgeWithBias(1));
-      // As if its lease had run out.
+      // Simulates that its lease has expired.
       await query(`update judged_queries set due_at = now() where state = 'open'`);
       const before = await json<Status>('judge run --pipeline docs --json');
       const [stored] = await query<{ model: number; open: number; unpaired: number }>(
@@ -88,14 +88,14 @@ describeWithBrowser('judged live relevance', () => {
                    <> (select count(*) from judgments j where j.query_id = q.query_id)) as unpaired`,
       );
       expect(stored).toMatchObject({ open: 0, unpaired: 0 });
-      // Nothing was asked twice but the call under way, whose money stays set aside.
+      // No call was repeated except the one in progress, whose cost stays reserved.
       expect(judge.requests.length - asked).toBe((stored?.model ?? 0) + 1);
       expect(before.cost_today_dollars).toBeGreaterThan(before.judged.model * 3 * 510e-6);
       expect(before.judged.model).toBeGreaterThan(60);
       expect(before.scores.map(({ measure }) => measure)).toContain('live_precision_uncorrected@3');
       expect(before.cost_today_dollars).toBeGreaterThan(0);
 
-      // A person with a file.
+      // A person grades in a file.
       await recalld('judge review --pipeline docs --out review.jsonl --queries 12');
       const file = path.join(folder, 'review.jsonl');
       const lines = (await readFile(file, 'utf8')).trim().split('\n');
@@ -125,7 +125,7 @@ describeWithBrowser('judged live relevance', () => {
       expect(metrics).toMatch(/recalld_judge_agreement_ci_low\{pipeline="docs"\} /);
       expect(metrics).not.toContain('recalld_live_precision_uncorrected{');
 
-      // A second person is another key or another user, whatever name they give: here a program with a key.
+      // A second person must use another key or another user, whatever name they give; here a program with a key.
       const forTwo = new Set(
         (await query<{ id: string }>(`select query_id as id from judged_queries where needs_second_human`)).map(
           ({ id }) => id,
@@ -164,7 +164,7 @@ describeWithBrowser('judged live relevance', () => {
       );
       await waitFor(async () => (await daemon.metrics()).includes('recalld_human_agreement{pipeline="docs"} 1'));
 
-      // A person on the page: a grade is typed, and taken back.
+      // A person on the page enters a grade and takes it back.
       const address = '/pipelines/docs/judge';
       const cookie = await signIn(daemon.url, daemon.apiKey);
       const show = async (where: string): Promise<string> =>
@@ -194,7 +194,7 @@ describeWithBrowser('judged live relevance', () => {
       expect((await grade({ grade: 'none' })).status).toBe(303);
       expect(await people()).toEqual([{ count: '36' }]);
       expect((await grade({ typed: '7' })).status).toBe(400);
-      // Left for later, another one comes.
+      // The skipped query is replaced by another.
       expect(await show(`${address}?skip=${encodeURIComponent(field('query'))}`)).not.toContain(
         `name="query" value="${field('query')}"`,
       );
@@ -218,7 +218,7 @@ describeWithBrowser('judged live relevance', () => {
       await phone.click('button[value=none]');
       await waitFor(async () => (await people())[0]?.count === '37');
 
-      // A program of theirs.
+      // A user's own program.
       const [judgment] = (await (await daemon.fetch('/v1/judgments?pipeline=docs&limit=1000')).json()).items.filter(
         (one: { judge: string }) => one.judge === 'model',
       ) as { query_id: string; document_id: string }[];
@@ -243,7 +243,7 @@ describeWithBrowser('judged live relevance', () => {
   }, 120_000);
 });
 
-/** The cookie of a session of who has this key. */
+/** The session cookie for a key. */
 async function signIn(url: string, key: string): Promise<string> {
   const answer = await fetch(`${url}/sign-in`, {
     method: 'POST',

@@ -1,4 +1,4 @@
-/** Queries and clicks sent over HTTP appear in the gauges of live traffic. */
+/** Queries and clicks sent over HTTP appear in the live traffic gauges. */
 import { describe, expect, it } from 'vitest';
 import { measureLiveTrafficJob } from '../../src/live/live-jobs.ts';
 import { anInstallation, type InstalledDaemon, startJobs } from '../support/installation.ts';
@@ -60,7 +60,8 @@ describe('the measures of live traffic', () => {
     const empty = queries('empty', 20, 2, () => ({ results: [] }));
     const failed = queries('failed', 5, 2, () => ({ results: [], error: 'timeout' }));
     await send(daemon, '/v1/queries', [...before, ...today, ...empty, ...failed]);
-    // A quarter of the queries was clicked before, and a half today; a robot clicks all, and counts 60 times.
+    // A quarter of the queries was clicked before, and half today. A robot clicks all of them, but only 60 of its
+    // clicks count.
     await send(daemon, '/v1/feedback', clicks(before.slice(0, 50)));
     await send(daemon, '/v1/feedback', clicks(today.slice(0, 50)));
     await send(daemon, '/v1/feedback', clicks(today.slice(30), { user_id: 'robot' }));
@@ -76,7 +77,7 @@ describe('the measures of live traffic', () => {
     };
     const check = (value: (name: string, labels?: string) => number | null): void => {
       expect(value('recalld_query_volume')).toBe(125);
-      // Every query was kept, so there is no doubt.
+      // Every query was sampled, so the interval has no width.
       for (const [measure, share] of [
         ['zero_results', 20 / 125],
         ['error', 5 / 125],
@@ -101,7 +102,7 @@ describe('the measures of live traffic', () => {
       expect(value('recalld_live_stage_latency_p95_seconds', reranked)).toBe(0.06);
       expect(value('recalld_live_stage_documents', candidates)).toBe(2);
       expect(value('recalld_live_stage_documents', reranked)).toBeNull();
-      // The answer is the second of the candidates.
+      // The relevant document is the second candidate.
       expect(value('recalld_live_stage_answered_ratio', candidates)).toBe(0);
       const n = 'pipeline="docs",segment="all",measure="zero_results_ratio"';
       expect(value('recalld_live_measure_samples', n)).toBe(125);

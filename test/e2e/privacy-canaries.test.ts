@@ -1,4 +1,4 @@
-/** What stays of what people ask: a canary in every field that can be sent, and then a look at all that was written. */
+/** Which personal data recalld stores: sends a canary in every field, and searches everything that was written. */
 import path from 'node:path';
 import { Pool } from 'pg';
 import { describe, expect, it } from 'vitest';
@@ -27,7 +27,7 @@ const finder = (pattern: RegExp) => (text: string) =>
   [...new Set([...text.matchAll(pattern)].map(([, field = '']) => field))].toSorted();
 
 const modes: Readonly<Record<'hash' | 'redact', Mode>> = {
-  // Words like any other, such as could be the name of a class of errors.
+  // These canaries are ordinary words, so that recalld could mistake one for the name of an error class.
   hash: {
     canary: (field) => `Canary_${field}_Yranac`,
     found: finder(/canary_([a-z_]+?)_yranac/gi),
@@ -66,7 +66,7 @@ async function aVectorStore(atEnd: (clean: () => Promise<void>) => void): Promis
   return server.url;
 }
 
-/** Sends with canaries in the headers too. @returns the status */
+/** Sends canaries in the headers too. @returns the status */
 async function send(daemon: Daemon, canary: Canary, method: string, where: string, body?: unknown): Promise<number> {
   const response = await fetch(daemon.url + where, {
     method,
@@ -92,7 +92,7 @@ async function sendEverything(daemon: Daemon, canary: Canary): Promise<void> {
           aFullQuery(canary, pipeline, { id: `${pipeline} without error`, ...plain }),
           aFullQuery(canary, pipeline, { id: `${pipeline} without results`, results: [], ...plain }),
         ]),
-      // What was not sampled is kept now, as somebody is unhappy with it.
+      // A query that was not sampled is now stored, because of negative feedback.
       () =>
         post('/v1/feedback', [
           aFullFeedback(canary, pipeline),
@@ -125,7 +125,7 @@ async function sendEverything(daemon: Daemon, canary: Canary): Promise<void> {
   for (const [where, body] of refused) expect(await post(where, body)).toBeGreaterThanOrEqual(400);
 }
 
-/** Every job that starts by itself, now and to its end, in place of when its time has come. */
+/** Runs every scheduled job to its end, regardless of its schedule. */
 async function letJobsRun(daemon: Daemon, folder: string): Promise<void> {
   const jobs = jobCatalogue
     .filter(({ cron, payload }) => cron !== null && payload.safeParse({}).success)
@@ -147,10 +147,10 @@ describe.each(['hash', 'redact'] as const)('in the mode %s', (mode) => {
     const cleanups: (() => Promise<void>)[] = [];
     const store = await aVectorStore((clean) => void cleanups.push(clean));
     const folder = await aFolder({ 'recalld.yaml': config(mode, store) });
-    // Without the scheduler, whose ticks would look before everything is there.
+    // Without the scheduler, whose ticks would run jobs before all data has arrived.
     const daemon = await startRecalld(['serve', '--roles', 'api,worker'], folder);
     await sendEverything(daemon, canary);
-    // Jobs look at minutes that are over.
+    // Jobs process only minutes that have ended.
     const database = await aDatabase(folder);
     for (const column of ['received_at', 'occurred_at'])
       for (const table of ['live_queries', 'feedback'])
@@ -163,11 +163,11 @@ describe.each(['hash', 'redact'] as const)('in the mode %s', (mode) => {
     expect(written.includes(',measured,')).toBe(true);
     expect(found(written)).toEqual([...identifiers].toSorted());
 
-    // A request that fails is logged.
+    // A failed request is logged.
     await database.query('alter table audit_log rename to elsewhere');
     expect(await send(daemon, canary, 'DELETE', `/v1/users/${canary('erased_in_vain')}`)).toBe(500);
     const metrics = await (await fetch(`${daemon.url}/metrics`)).text();
-    // The segment that the config names.
+    // The segment key in the config.
     expect(found(metrics).filter((field) => !['id_segment_value', 'id_otlp_segment'].includes(field))).toEqual([]);
     const { stderr } = await daemon.stop();
     expect(stderr).toContain('a request failed');

@@ -1,4 +1,4 @@
-/** What a newcomer does: the config, the files and the commands of README.md, in the order in which they stand there. */
+/** The first steps of a new user: the config, files and commands of README.md, in their order. */
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { chmod, writeFile } from 'node:fs/promises';
@@ -15,13 +15,13 @@ const run = promisify(execFile);
 const blocks = (language: string) =>
   [...readme.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, 'gm'))].map(([, text = '']) => text);
 
-/** Commands of all sh blocks, a line each, without what stands behind `#`. */
+/** Commands of all sh blocks, one per line, without comments after `#`. */
 const commands = blocks('sh')
   .flatMap((block) => block.replaceAll(/\\\n\s*/g, '').split('\n'))
   .map((line) => line.replace(/\s+# .*$/, '').trim())
   .filter((line) => line !== '');
 
-/** These start this very test, install from the registry, or need servers that other tests start. */
+/** Commands that would start this test, install from the registry, or need servers that other tests start. */
 const elsewhere = [/^npm /, /^npx recalld migrate/, /^npx recalld serve/, /^npx recalld init/];
 
 const cleanups: (() => Promise<void>)[] = [];

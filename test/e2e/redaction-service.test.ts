@@ -1,4 +1,4 @@
-/** A service that knows names stands before the database, and nothing passes by it when it is gone. */
+/** A redaction service for names processes all text before the database, and no text bypasses it when it is down. */
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { hang, json, type Responder, startFaultServer, status } from '../support/fault-server.ts';
 import { anInstallation } from '../support/installation.ts';

@@ -1,6 +1,6 @@
 /**
- * Nothing that a peer sends ends the process: every route of the servers, by their own list, with bodies that are broken
- * in every encoding, under every type, with and without a key, from clients that read, do not read and go away.
+ * No request ends the process. Tests every route of the servers with broken bodies in every encoding and content type,
+ * with and without a key, from clients that read, do not read and disconnect.
  */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -21,7 +21,7 @@ afterAll(async () => {
 interface Target {
   readonly daemon: Daemon;
   readonly routes: readonly { readonly method: string; readonly url: string }[];
-  /** By what they may do; null is none. */
+  /** Clients by their scopes; null is a client without a key. */
   readonly keys: readonly (string | null)[];
 }
 
@@ -67,7 +67,7 @@ const encodings = [null, 'identity', 'gzip', 'GZIP', 'deflate', 'br', 'zstd', 'g
 const item = JSON.stringify({ id: 'q1', pipeline: 'docs', text: 'hello', results: [{ id: 'd1' }] });
 const chunked = { 'transfer-encoding': 'chunked' };
 
-/** With the headers that belong to them. */
+/** Bodies, with the headers for them. */
 const bodies: readonly (readonly [string | Uint8Array, Readonly<Record<string, string>>?])[] = [
   ['x'],
   [''],
@@ -84,7 +84,7 @@ const bodies: readonly (readonly [string | Uint8Array, Readonly<Record<string, s
   ['form_token=x&text=%ZZ&accept=[[[&id=\0'],
   [Buffer.from([0x0a, 0xff, 0xff, 0xff, 0xff, 0x0f, 0x1f, 0x8b, 0])],
   [Buffer.alloc(300_000, 0x41)],
-  // Announced and not sent.
+  // A body whose length is announced, but which is not sent.
   ['half', { 'content-length': '1000' }],
   ['half', { 'content-length': '999999999999' }],
   ['', { 'content-length': '5', expect: '100-continue' }],
@@ -95,7 +95,7 @@ const bodies: readonly (readonly [string | Uint8Array, Readonly<Record<string, s
   ['x', { 'content-length': '1', 'transfer-encoding': 'chunked' }],
 ];
 
-/** What never comes is not waited for: the server gives up after half a minute. */
+/** True for a body that never arrives completely; the server gives up waiting after half a minute. */
 const isCutShort = (headers: Readonly<Record<string, string>>, body: string | Uint8Array): boolean =>
   Number(headers['content-length'] ?? 0) > body.length || (headers === chunked && !String(body).includes('\r\n0\r\n'));
 
@@ -119,7 +119,7 @@ function requestOf({ routes, keys }: Target, choice: Choice): RawRequest {
   const wanted = pick(manners, choice.manners);
   const waits = wanted === 'reads' || wanted === 'goes when answered';
   return {
-    // Mostly the one that the route has.
+    // Usually the content type that the route accepts.
     method: pick([method, method, method, pick(methods, choice.method)], choice.method),
     path: url.replaceAll(/:\w+/g, pick(['x', '1', '%00', '..%2f'], choice.method)).replace('*', 'x'),
     headers: {
@@ -133,10 +133,13 @@ function requestOf({ routes, keys }: Target, choice: Choice): RawRequest {
   };
 }
 
-/** A route that reads no body meets each type and each encoding twice, four of them every pair. */
+/** A route that reads no body gets each content type and each encoding twice; four routes of them get every pair. */
 const READS_NO_BODY = new Set(['GET', 'HEAD']);
 
-/** Every pair of type and encoding for every route that reads a body, with what else there is in turns. */
+/**
+ * Every pair of content type and encoding for every route that reads a body, combined with the other properties in
+ * rotation.
+ */
 function everyPair({ routes }: Target): Choice[] {
   let turn = 0;
   return routes.flatMap(({ method }, route) =>
@@ -144,7 +147,7 @@ function everyPair({ routes }: Target): Choice[] {
       encodings.flatMap((__, encoding) => {
         if (READS_NO_BODY.has(method) && (type + encoding + route) % 4 > 0) return [];
         turn += 1;
-        // Numbers without common divisors, so that each meets each in time.
+        // These numbers have no common divisors, so that all combinations occur.
         const inTurn = { method: turn * 3, body: turn, key: turn * 7, manners: turn * 11 };
         const plain = { method: 0, body: 0, key: 0, manners: 0 };
         const pair = { route, type, encoding };

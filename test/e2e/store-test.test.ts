@@ -1,4 +1,4 @@
-/** `recalld store-test`: what it says of a store, and what it ends with. Its tests are those of test/contract. */
+/** Output and exit codes of `recalld store-test`. test/contract tests the tests that it runs. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { jsonDocuments } from '../../docs/build/json-documents.ts';
 import { startFakeQdrant } from '../support/fake-qdrant.ts';

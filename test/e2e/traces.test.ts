@@ -1,4 +1,4 @@
-/** Traces of real exporters, in whatever order their spans come: what is stored in the end is the same. */
+/** Traces of real exporters: the stored rows do not depend on the order in which spans arrive. */
 import { trace as api, ROOT_CONTEXT, type SpanContext } from '@opentelemetry/api';
 import { OTLPLogExporter } from '@opentelemetry/exporter-logs-otlp-http';
 import { OTLPTraceExporter as JsonTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
@@ -15,7 +15,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { anInstallation, type Installation, type InstalledDaemon } from '../support/installation.ts';
 
 const canary = 'jane.canary@example.com';
-/** Told again with the same time, it is a retry. */
+/** Feedback with the same time is a retry. */
 const saidAt = Date.now();
 const question = `how do I pay as ${canary}`;
 
@@ -48,22 +48,22 @@ afterAll(async () => {
   for (const clean of cleanups) await clean();
 });
 
-/** Sends a part of a trace, and waits until the daemon has taken it. */
+/** Sends a part of a trace, and waits until the daemon has processed it. */
 type Export = () => Promise<void>;
 
 interface Traced {
   readonly traceId: string;
   readonly queryId: string;
-  /** One for each span, and the user's thumb. */
+  /** One part for each span, and one for the user's rating. */
   readonly exports: readonly Export[];
 }
 
-/** A retriever with an embedding below it and a reranker beside it, in a chain that knows who asked. */
+/** A retriever with an embedding below it and a reranker next to it, in a chain with the user's id. */
 function aTrace(pipeline: string, spans: SpanExporter): Traced {
   const finished = new InMemorySpanExporter();
   const provider = new NodeTracerProvider({ spanProcessors: [new SimpleSpanProcessor(finished)] });
   const tracer = provider.getTracer('rag');
-  // The chain is the span of a gateway that belongs to no pipeline.
+  // The chain is a span of a gateway without a pipeline.
   const chain = tracer.startSpan('chain', { attributes: { 'session.id': 's-1', 'user.id': canary } });
   const within = (parent: typeof chain, name: string, kind: string, more: object) =>
     tracer.startSpan(
@@ -107,7 +107,7 @@ function send(exporter: SpanExporter, spans: ReadableSpan[]): Promise<void> {
   });
 }
 
-/** What a user thinks of a whole answer, as a log record in the context of its span. */
+/** A user's rating of a complete LLM answer, as a log record in the context of its span. */
 async function thumb(pipeline: string, { traceId, spanId }: SpanContext, label: string): Promise<void> {
   const exporter = new OTLPLogExporter(exportTo('/v1/logs'));
   const provider = new LoggerProvider({ processors: [new BatchLogRecordProcessor({ exporter })] });
@@ -158,7 +158,7 @@ describe.each([
     const traces = orders.map((_, index) => aTrace(pipeline, exporters()[index % 2] as SpanExporter));
     const deliver = async (index: number) => {
       for (const part of orders[index] ?? []) await traces[index]?.exports[part]?.();
-      // The exporter did not hear one of the answers.
+      // The exporter did not receive one of the responses.
       await traces[index]?.exports[index % 5]?.();
     };
     for (let from = 0; from < orders.length; from += 10) {
@@ -201,7 +201,7 @@ describe.each([
 
   it('leaves no user data and no user text behind when the user is erased', async () => {
     const { exports, traceId } = aTrace(pipeline, exporters()[0] as SpanExporter);
-    // All but the retriever, which has not come yet.
+    // All spans except the retriever span, which has not arrived yet.
     for (const part of [0, 2, 3]) await exports[part]?.();
     const held = async () =>
       (await query<{ row: string }>('select t::text as row from trace_fragments t')).map(({ row }) => row);

@@ -1,4 +1,4 @@
-/** Six processes under load that run a golden set every few seconds, and what tests ask of them. */
+/** Six processes under load that run a golden set every few seconds, and queries of their state for tests. */
 import { type ClientBase, Pool } from 'pg';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { jobCatalogue } from '../../src/app/jobs.ts';
@@ -22,13 +22,13 @@ export type QueueKind = 'postgres' | 'redis';
 /** More than one batch, so that workers share a run. */
 const QUERIES = 60;
 export const TICK_SECONDS = 5;
-/** The machine may be busy, and leases and locks run out in their own time. */
+/** The machine may be busy, and leases and locks expire only with time. */
 export const PATIENCE = { timeoutMs: 200_000 };
-/** A test waits for several things, one after the other; the first for six processes. */
+/** A test waits for several conditions in sequence; the first is the start of six processes. */
 export const LIMIT = { timeout: 900_000 };
-/** Of golden runs: one for each tick, and with its end an answer to each query. */
+/** Golden runs: one per tick, and when it completes, one result per query. */
 export const SOUND = { ticksTwice: 0, incomplete: 0, withoutScores: 0 };
-/** In time for leases, and long enough that a test meets a run half-way. */
+/** Short enough for leases, and long enough that a test can interfere in the middle of a run. */
 export const healthy: Responder = slow(100, documents(rightAnswer));
 
 export interface WatchedFleet {
@@ -37,24 +37,24 @@ export interface WatchedFleet {
   readonly load: LiveLoad;
   readonly retriever: FaultServer;
   readonly postgres: OwnPostgres;
-  /** Null where the jobs are in PostgreSQL. */
+  /** Null if the jobs are in PostgreSQL. */
   readonly redis: OwnRedis | null;
-  /** Queries that were accepted from somebody else than the load. */
+  /** Queries accepted from clients other than the load. */
   besideLoad: number;
   readonly member: (role: Member['role'], position?: number) => Member;
   readonly withDatabase: WithDatabase;
   readonly countOf: (sql: string, ...values: readonly unknown[]) => Promise<number>;
   readonly withQueue: <T>(ask: (queue: JobQueue) => Promise<T>) => Promise<T>;
-  /** A golden run that started after now has come to its end. */
+  /** Waits until a golden run that starts after now has completed. */
   readonly finishesARun: () => Promise<void>;
-  /** The retriever is being asked. */
+  /** Waits until the retriever receives queries. */
   readonly isMidRun: () => Promise<void>;
-  /** The load brings home as many queries more. */
+  /** Waits until this many more queries of the load are accepted. */
   readonly takesMore: (queries?: number) => Promise<void>;
   readonly everybodyIsReady: () => Promise<void>;
 }
 
-/** Works with a connection past the gates of the fleet. */
+/** Runs work with a connection that bypasses the gates of the fleet. */
 type WithDatabase = <T>(ask: (client: ClientBase) => Promise<T>) => Promise<T>;
 
 /** Status and body of `/readyz`. */
@@ -72,7 +72,7 @@ export function useWatchedFleet(queue: QueueKind): () => WatchedFleet {
   beforeAll(async () => {
     watched = await startWatchedFleet(queue, (clean) => void cleanups.unshift(clean));
   }, LIMIT.timeout);
-  // In the order opposite to that of the start; the load first, while there is somebody to answer it.
+  // In reverse order of the start; the load first, while there are servers to respond to it.
   afterAll(async () => {
     for (const clean of cleanups) await clean();
   }, PATIENCE.timeoutMs);
@@ -173,7 +173,7 @@ async function startWatchedFleet(kind: QueueKind, atEnd: (clean: () => Promise<v
   };
 }
 
-/** Connections are kept, since tests ask over and over, until PostgreSQL starts again where it may have another port. */
+/** Connections are reused because tests query often, until PostgreSQL restarts, possibly on another port. */
 function databaseOf(postgres: OwnPostgres): { readonly withDatabase: WithDatabase; close(): Promise<void> } {
   let known: { readonly connection: OwnPostgres['connection']; readonly pool: Pool } | undefined;
   const poolOfNow = (): Pool => {
@@ -199,7 +199,7 @@ function databaseOf(postgres: OwnPostgres): { readonly withDatabase: WithDatabas
   };
 }
 
-/** Holds the documents that the golden set judges. */
+/** Returns the documents that are judged in the golden set. */
 async function aVectorStore(): Promise<FaultServer> {
   const store = await startFakeQdrant();
   await prepare(store.url, 'PUT', '/collections/chunks', { vectors: { size: 2, distance: 'Cosine' } }, {});
@@ -212,7 +212,7 @@ async function aVectorStore(): Promise<FaultServer> {
   return store;
 }
 
-/** What was accepted is in PostgreSQL once, and every tick has one golden run; then everybody stops. */
+/** Everything that was accepted is in PostgreSQL once, and every tick has one golden run; then all processes stop. */
 export function itHasLostNothing(watched: () => WatchedFleet): void {
   it('has lost and duplicated nothing in the end', async () => {
     const { besideLoad, finishesARun, fleet, load, withDatabase } = watched();
@@ -222,7 +222,7 @@ export function itHasLostNothing(watched: () => WatchedFleet): void {
     expect(queries).toMatchObject({ stored: queries.accepted + besideLoad, lost: 0, duplicated: 0 });
     expect(feedback).toMatchObject({ stored: feedback.accepted, lost: 0, duplicated: 0 });
     expect(counted).toBe(queries.stored);
-    // Whoever was refused was told to come again.
+    // A refused client got a response that told it to retry.
     expect([...load.refusals.keys()].filter((status) => status !== 0 && status !== 503)).toEqual([]);
     expect(await withDatabase(readGoldenLedger)).toMatchObject(SOUND);
     for (const member of fleet.members)

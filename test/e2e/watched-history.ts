@@ -1,4 +1,4 @@
-/** What a daemon with history shows beside its pages: dashboards on a real Prometheus, reviews, topics, the backtest. */
+/** Views of a daemon with history, except its pages: dashboards on a real Prometheus, reports, topics, the backtest. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Client } from 'pg';
@@ -24,11 +24,15 @@ const values = {
   k: '10',
 };
 
-/** Of what this service does not have: isolation rules, a judge, a platform that its scores are sent to, a shadow, variants, stages, texts of documents, a golden set that forbids something, an hour to ask the baseline again in, a manifest of the index, a silence, and days of opinions and measurements to learn what is normal from. */
+/**
+ * Panels without data, because this service does not have the feature: isolation rules, a judge, a platform for scores,
+ * a shadow, variants, stages, document texts, forbidden documents, an hour for replaying the baseline, an index
+ * manifest, a silence, or days of feedback and measurements from which normal ranges are learned.
+ */
 const ABSENT =
   /recalld_(evaluation_requests|live_(isolation|ndcg|precision|hit_rate|mrr|judged|drop)|judge_|judged_|human_agreement|episode_(hit|judged)|rewrite_(gain|judged)|query_(context|main_language)|golden_(union_recall|all_found|forbidden|context|false_answer|no_answer|stage_)|repeat_density|shadow_|variant_|experiment_|feedback_(drop|baseline|latest)|measure_(changed|value|normal)|normal_range|silenced)|recalld_index_(?!info)/;
 
-/** Changes nothing but one topic and the changes of one check that the config does not have. */
+/** Changes nothing except one topic and the state changes of one check that the config does not contain. */
 export function describeHistory(watched: () => WatchedService): void {
   describe.skipIf(missing('prometheus'))('on a daemon with history', () => {
     let service: WatchedService;
@@ -41,7 +45,7 @@ export function describeHistory(watched: () => WatchedService): void {
       service = watched();
       prometheus = await startPrometheus(service.daemon.url, rules, atEnd);
       database = await aDatabase(service.folder, atEnd);
-      // As if it had been looked at twice.
+      // Simulates two evaluations.
       await waitFor(
         async () => (await database.query('update incidents set confirmed_at = evaluated_at')).rowCount === 1,
       );
@@ -81,7 +85,7 @@ export function describeHistory(watched: () => WatchedService): void {
         for (const query of queries) {
           found.push((await prometheus.query(fillIn(query, values))).map(({ value }) => Number(value[1])));
         }
-        // One series each, or the band would join what does not belong together.
+        // Each query has one series; otherwise, Grafana would fill the area between unrelated series.
         expect({ where, series: found.map((each) => each.length) }).toEqual({ where, series: [1, 1, 1] });
         const numbers = found.flat();
         expect({ where, numbers }).toEqual({ where, numbers: numbers.toSorted((a, b) => a - b) });
@@ -91,7 +95,7 @@ export function describeHistory(watched: () => WatchedService): void {
     it('every variable has values', async () => {
       const queries = dashboards.flatMap(({ name, variables }) =>
         variables.flatMap((variable) =>
-          // What Kubernetes would set has no values here, and everything is chosen.
+          // Kubernetes variables have no values here, and all values are selected.
           variable.type === 'query' && variable.allValue !== '.*'
             ? [{ where: `${name}: ${variable.name}`, query: variable.query ?? '' }]
             : [],
@@ -124,7 +128,7 @@ export function describeHistory(watched: () => WatchedService): void {
           to: new Date(),
         }),
       );
-      // Three are no longer answered, two of them since their document is gone; ten are answered at rank 3.
+      // Three queries no longer find their document, two of them because it was deleted; ten find it at rank 3.
       expect(rows.map(({ difference }) => difference)).toEqual([...Array(2).fill(-1), ...Array(10).fill(-0.5)]);
       expect(rows.slice(0, 2).map((row) => row['stale label'])).toEqual([true, true]);
     });
@@ -271,7 +275,7 @@ export function describeHistory(watched: () => WatchedService): void {
         expect({ name, evaluations: found?.evaluations }).toEqual({ name, evaluations: Number(judged) });
         expect(found?.firings.length === 0).toBe(explanations.length === 0);
         for (const { verdict, example } of found?.firings ?? []) {
-          // The daemon names the command that pins a baseline, the backtest the run that had none.
+          // The daemon suggests the command that pins a baseline, the backtest names the run without one.
           if (verdict !== 'no_data') expect(explanations).toContain(example);
         }
       }

@@ -1,4 +1,4 @@
-/** The pages for people, in a real browser: every page in light and in dark, on a desk and on a phone, and every action. */
+/** The console in a real browser: every page in light and dark mode, on a desktop and a phone, and every action. */
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Page } from 'playwright-core';
@@ -22,10 +22,10 @@ const ways = {
   'dark on a phone': { colorScheme: 'dark', viewport: { width: 390, height: 844 } },
 } as const;
 
-/** The script of the pages only follows the pointer, so that what is shown in each way follows from the style sheet alone. */
+/** The script of the pages reacts only to the pointer, so the style sheet alone determines what each mode shows. */
 async function lookInEachWay(page: Page, shown: string): Promise<void> {
   for (const [way, { colorScheme, viewport }] of Object.entries(ways)) {
-    // Colours change at once, and not in passing.
+    // Colors change at once, without a transition.
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
     await page.setViewportSize(viewport);
     expect({ shown, way, problems: await accessibilityProblems(page) }).toEqual({ shown, way, problems: [] });
@@ -33,7 +33,7 @@ async function lookInEachWay(page: Page, shown: string): Promise<void> {
   }
 }
 
-/** Pins baselines and keeps notes. */
+/** Includes actions that pin baselines and write notes. */
 export function describePages(watched: () => WatchedService): void {
   describeWithBrowser('the pages of a daemon that needs no key', () => {
     const browser = useBrowser();
@@ -265,7 +265,7 @@ export function describePages(watched: () => WatchedService): void {
       );
       const sheet = await fetch(`${service.daemon.url}/style.css`);
       const again = await fetch(`${service.daemon.url}/style.css`, {
-        // As browsers ask; without a word on it, fetch asks for no answer out of a cache.
+        // Browsers send this header; without it, fetch requests a response that bypasses caches.
         headers: { 'if-none-match': sheet.headers.get('etag') ?? '', 'cache-control': 'max-age=0' },
       });
       expect([sheet.status, again.status]).toEqual([200, 304]);
@@ -300,7 +300,7 @@ export function describePages(watched: () => WatchedService): void {
   });
 }
 
-/** A topic as weeks of live queries would have come to. */
+/** A topic as it would be after weeks of live queries. */
 const topicSql = `
   insert into uncovered_topics (id, pipeline, state, label, centroid, cause, first_seen, last_seen, sessions, traffic_share,
     share_low, share_high, excess_points, density, adjusted_p, dominant_region, examples, nearest, segments)

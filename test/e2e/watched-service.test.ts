@@ -1,4 +1,4 @@
-/** One service with weeks behind it, which all that only looks at it shares; what changes something comes last. */
+/** One service with weeks of history, shared by all tests that only read; tests that change data come last. */
 import { afterAll, beforeAll } from 'vitest';
 import { describeHistory } from './watched-history.ts';
 import { describePages } from './watched-pages.ts';

@@ -1,4 +1,4 @@
-/** A daemon with all that dashboards show: golden runs that got worse, live traffic, feedback, probes, deployments. */
+/** A daemon with data for all dashboards: golden runs with a drop, live traffic, feedback, probes, deployments. */
 import { Pool } from 'pg';
 import { expect } from 'vitest';
 import { startPglite } from '../../src/demo/rag/store.ts';
@@ -18,11 +18,11 @@ import { aGoldenCsv, questionOf, rightAnswer } from './golden-files.ts';
 type AtEnd = (clean: () => Promise<void>) => void;
 
 const QUERIES = 40;
-/** Judged documents that the manifest deleted from the store. */
+/** Judged documents that are missing from the store because the manifest deleted them. */
 const GONE = 3;
 const DIMENSIONS = 8;
 const HOUR_MS = 3_600_000;
-/** An uncovered topic, as the database has it. */
+/** An uncovered topic as stored in the database. */
 export const TOPIC = 't-0a1b2c3d4e';
 
 export interface WatchedService {
@@ -42,7 +42,7 @@ export async function startWatchedService(atEnd: AtEnd): Promise<WatchedService>
     { 'recalld.yaml': config(retriever.url, embedder.url, storeUrl), 'faq.csv': aGoldenCsv(QUERIES) },
     atEnd,
   );
-  // Without the scheduler, whose ticks would measure before everything is there.
+  // Without the scheduler, whose ticks would measure before all data has arrived.
   const daemon = await startRecalld(['serve', '--roles', 'api,worker'], folder, {}, atEnd);
   await run(folder, ['golden', 'import', 'faq.csv', '--set', 'faq'], atEnd);
   await withdrawGone(folder, atEnd);
@@ -50,7 +50,7 @@ export async function startWatchedService(atEnd: AtEnd): Promise<WatchedService>
   await run(folder, ['baselines', 'pin', baseline], atEnd);
   const change = ['deployments', 'add', '--pipeline', 'docs', '--kind', 'index', '--version', 'v8', '--note', 'ef 40'];
   await run(folder, change, atEnd);
-  // A quarter of the questions is now answered late, and three not at all.
+  // For a quarter of the queries, the document now has a late rank, and for three it is missing.
   retriever.respondWith(
     when(
       (request) => questionOf(request) < QUERIES / 4,
@@ -101,7 +101,7 @@ function embeddings(request: ReceivedRequest, response: Parameters<ReturnType<ty
   json({ data, model: 'small' })(request, response);
 }
 
-/** The documents that answer the questions but the last few, with an index. */
+/** The documents of all queries except the last few, with an index. */
 async function aVectorStore(atEnd: AtEnd): Promise<string> {
   const server = await startPglite();
   atEnd(() => server.stop());
@@ -121,7 +121,7 @@ async function run(folder: string, args: readonly string[], atEnd: AtEnd): Promi
   return stdout;
 }
 
-/** The id of a run that completed, whatever its checks say. */
+/** The id of a completed run, whatever the state of its checks. */
 async function goldenRun(folder: string, atEnd: AtEnd): Promise<string> {
   const args = ['golden', 'run', '--pipeline', 'docs', '--set', 'faq', '--json'];
   const { stdout, stderr } = await runRecalld(args, folder, {}, atEnd);
@@ -131,7 +131,10 @@ async function goldenRun(folder: string, atEnd: AtEnd): Promise<string> {
   return summary.run_id;
 }
 
-/** Queries of three days ago, by whose clicks those of today are judged, and feedback of every kind that has a panel. */
+/**
+ * Queries from three days ago, whose clicks are the baseline for those of today, and feedback of every kind with a
+ * panel.
+ */
 async function sendTraffic(daemon: Daemon): Promise<void> {
   const queries = (prefix: string, count: number, hoursAgo: number) =>
     Array.from({ length: count }, (_, index) => ({
@@ -168,7 +171,7 @@ async function sendTraffic(daemon: Daemon): Promise<void> {
       value: index % 4 === 0 ? -1 : 1,
     })),
   ]);
-  // After the feedback, so that whenever these are measured all of it is there.
+  // Sent after the feedback, so that every measurement includes all of it.
   await post(daemon, '/v1/queries', [...before, ...today]);
 }
 
@@ -184,7 +187,7 @@ async function post(daemon: Daemon, route: string, body: unknown): Promise<void>
   });
 }
 
-/** Measures that wait for their schedule. */
+/** Runs measures that otherwise wait for their schedule. */
 const scheduled = [
   'measure-live-traffic',
   'probe-stores',
@@ -194,7 +197,7 @@ const scheduled = [
   'diagnose-alerts',
 ];
 
-/** The manifest deleted the documents that the store does not have: their judgments are out of date. */
+/** The manifest deleted the documents that the store does not contain, so their judgments are out of date. */
 async function withdrawGone(folder: string, atEnd: AtEnd): Promise<void> {
   const database = await aDatabase(folder, atEnd);
   await database.query(
@@ -205,7 +208,7 @@ async function withdrawGone(folder: string, atEnd: AtEnd): Promise<void> {
   );
 }
 
-/** What weeks of live queries, samples of the store and a sentinel would have come to, as the daemon stores it. */
+/** Rows as the daemon would store them after weeks of live queries, store samples and sentinel runs. */
 async function storeHistory(folder: string, atEnd: AtEnd): Promise<void> {
   const database = await aDatabase(folder, atEnd);
   const now = new Date();
@@ -284,7 +287,7 @@ async function storeHistory(folder: string, atEnd: AtEnd): Promise<void> {
   await pool.end();
 }
 
-/** Measures that need weeks, or a golden run of the scheduler: value and bounds. */
+/** Measures that need weeks, or a golden run of the scheduler, with values and bounds. */
 const stored: Readonly<Record<string, readonly [number, number?, number?]>> = {
   query_density: [0.93, 0.9, 0.96],
   query_uncovered_ratio: [0.07, 0.05, 0.09],

@@ -1,19 +1,19 @@
-/** What an engineer on call does in the console, and how fast and how large its pages are. */
+/** Tasks of an engineer on call in the console, and the speed and size of its pages. */
 import type { Locator, Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { describeWithBrowser, useBrowser } from '../support/browser.ts';
 import type { WatchedService } from './watched-service.ts';
 
-/** Each task begins at the status page. */
+/** Each task starts at the status page. */
 const MAX_CLICKS = 3;
 const MAX_BYTES = 500_000;
 /** First contentful paint on an idle machine with two cores. */
 const MAX_PAINT_MS = 300;
-/** Other suites share the machine of CI, which slows the best of three loads down by up to this factor. */
+/** Other suites share the CI machine, which slows the best of three loads down by up to this factor. */
 const SLOWDOWN = 6;
 const LOADS = 3;
 
-/** A visitor at the status page whose clicks are counted. */
+/** A user at the status page whose clicks are counted. */
 async function aVisitor(browser: ReturnType<typeof useBrowser>, url: string) {
   const { page } = await browser.page(new URL(url).host);
   await page.goto(url);

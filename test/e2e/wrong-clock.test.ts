@@ -1,4 +1,7 @@
-/** A daemon on a machine whose clock is wrong: it says so, starts nothing by schedule, and goes on when it is set right. */
+/**
+ * A daemon on a machine with a wrong clock reports it, starts no scheduled work, and continues when the clock is
+ * correct.
+ */
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
@@ -9,7 +12,7 @@ import { aConfig, aGoldenCsv, rightAnswer } from './golden-files.ts';
 
 const HOURS_2 = 7200;
 
-/** Lets a process read its clock as many seconds ahead as the file beside it says. */
+/** Makes a process read its clock this many seconds ahead, as the file next to it says. */
 const SKEWED_CLOCK = `
 import { readFileSync } from 'node:fs';
 const file = new URL('./ahead-seconds', import.meta.url);
@@ -71,7 +74,7 @@ it('a daemon whose clock is two hours ahead reports that and does not tick until
   await set(0);
   await waitFor(async () => (await degraded()).length === 0);
   expect(Math.abs(await skew())).toBe(0);
-  // Had it ticked before, the first runs would be two hours ahead of now.
+  // With a tick before this, the first runs would be two hours ahead.
   await waitFor(async () => ((await runs())?.ended ?? 0) >= 2);
   expect(await runs()).toMatchObject({ ahead: 0, backwards: 0 });
 

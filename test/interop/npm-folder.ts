@@ -1,4 +1,4 @@
-/** Folders with packages from npm, in the newest versions that fit together. */
+/** Folders with packages from npm, in the newest compatible versions. */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';

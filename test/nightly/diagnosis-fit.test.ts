@@ -17,7 +17,7 @@ import { causes } from '../../src/incidents/diagnosis/rules/cause.ts';
 import { type Estimates, judgedEstimates } from '../../src/incidents/diagnosis/rules/estimates.ts';
 import { type SignName, signNames, signStates } from '../../src/incidents/diagnosis/rules/signs.ts';
 
-/** What a world shows by chance: each of the signs with a state of its own, or nothing of it. */
+/** Random signs of a world: each sign with a random state, or no sign. */
 function drawEvidence(names: readonly SignName[], random: RandomNumbers): Pick<Evaluation, 'signs'> {
   const signs = names.flatMap((name) => {
     const states: readonly string[] = signStates[name];
@@ -27,7 +27,7 @@ function drawEvidence(names: readonly SignName[], random: RandomNumbers): Pick<E
   return { signs };
 }
 
-/** Worlds in which causes come about as often as the estimates say. */
+/** Worlds in which causes occur as often as the estimates state. */
 function drawWorlds(by: Estimates, names: readonly SignName[], count: number, seed: number): Evaluation[] {
   const random = randomNumbers(seed);
   return Array.from({ length: count }, (_, index): Evaluation => {
@@ -50,7 +50,7 @@ function drawWorlds(by: Estimates, names: readonly SignName[], count: number, se
 
 const counted = (worlds: readonly Evaluation[]) => numbered(worlds).map((one) => ({ ...one, weight: 1 }));
 
-/** Estimates that the judged ones are wrong about: every edge of some signs has half or one and a half times its weight. */
+/** Estimates that differ from the judged ones: every edge of some signs has half or one and a half times its weight. */
 function otherEstimates(names: readonly SignName[], seed: number): { vector: Float64Array; estimates: Estimates } {
   const random = randomNumbers(seed);
   const vector = judgedVector();

@@ -39,7 +39,7 @@ describe('a simulated stream of golden runs', () => {
       let history: ComparedWithBaseline[] = [];
       let stood: Verdict | null = null;
       let last: MetricComparison | null = null;
-      // Each day has two runs; the last ones are damaged.
+      // Each day has two runs; the last runs have the drop.
       for (let run = 0; run < 18; run++) {
         const day = Math.floor(run / 2);
         const isOwn = day === 0 || noise.rebuild?.isSeen !== true;
@@ -90,7 +90,7 @@ describe('a simulated stream of golden runs', () => {
     const changedIn = (ndcg: Float64Array) =>
       ndcg.filter((score, query) => score !== retriever.scores.ndcg[query]).length / 5000;
     const night = rebuilt(retriever, { redraw: 0.1, shared: 0 }, random);
-    // Three of ten come out at the rank they had.
+    // Three of ten keep their rank by chance.
     expect(changedIn(night.scores.ndcg)).toBeCloseTo(0.07, 1);
     expect(changedIn(runOnce(retriever, { ...still, flips: 0.1 }, random).ndcg)).toBeCloseTo(0.07, 1);
     expect(changedIn(runOnce(retriever, still, random).ndcg)).toBe(0);

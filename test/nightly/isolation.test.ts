@@ -1,4 +1,4 @@
-/** A million answers of tenants with adversarial names, and ten thousand injected violations. */
+/** A million result lists of tenants with adversarial names, and ten thousand injected violations. */
 import { expect, it } from 'vitest';
 import { measureIsolation } from '../../bench/isolation.ts';
 import { injectViolations } from '../support/injected-violations.ts';

@@ -1,4 +1,4 @@
-/** Golden runs through retrievers that recalld is a part of: a vector store with an embedder, and programs. */
+/** Golden runs through retrievers that recalld itself implements: a vector store with an embedder, and programs. */
 import { spawnSync } from 'node:child_process';
 import path from 'node:path';
 import process from 'node:process';
@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => rag?.stop());
 
-/** Imports the questions and runs them against a pipeline of these parts. */
+/** Imports the queries and runs them against a pipeline with these components. */
 async function goldenRun(parts: object): Promise<RunSummaryJson> {
   const pipeline = { name: 'docs', golden: [{ set: 'faq', max_per_second: 1000 }], ...parts };
   const { recalld } = await anInstallation({

@@ -115,7 +115,7 @@ describeWithBrowser('index truth', () => {
         const { found: named } = await json<Check>('index check --pipeline docs --stored --json');
         return named.find(({ kind }) => kind === 'late')?.documents[0]?.id === 'd401';
       });
-      // Every query returns d20 and one document of its own.
+      // Every query returns d20 and one unique document.
       const queries = Array.from({ length: 200 }, (_, i) => ({
         id: `q${i}`,
         pipeline: 'docs',
@@ -124,7 +124,7 @@ describeWithBrowser('index truth', () => {
       }));
       expect((await daemon.post('/v1/queries', queries)).status).toBe(202);
       const hubs = await json<Hubs>('index hubs --pipeline docs --json');
-      // One golden query returned documents.
+      // One golden query returned forbidden documents.
       expect(hubs).toMatchObject({ queries: 201, hubs: [{ id: 'd20', share: 1 }], why: null });
       expect(hubs.never_returned?.ids).toContain('withdrawn');
       expect((await recalld('index hubs --pipeline docs')).stdout).toContain('d20');

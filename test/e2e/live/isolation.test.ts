@@ -1,4 +1,7 @@
-/** One answer with another tenant's document: stored before the 202, on every way in, over kills of the daemon, and paged. */
+/**
+ * A result list with another tenant's document is stored before the 202, over every API, despite kills of the daemon,
+ * and pages.
+ */
 import { expect, it } from 'vitest';
 import { injectViolations } from '../../support/injected-violations.ts';
 import { missing } from '../../support/missing.ts';

@@ -1,4 +1,4 @@
-/** Who gets in, and how often they may try: API keys, console sessions, addresses behind a proxy. */
+/** Access and rate limits: API keys, console sessions, addresses behind a proxy. */
 import { createHash, createHmac } from 'node:crypto';
 import { request } from 'node:http';
 import type { Client } from 'pg';
@@ -19,7 +19,7 @@ interface Answer {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
 }
 
-/** As it stands: fetch would tidy the path and refuse some headers. */
+/** Sends the request unchanged, because fetch would normalize the path and refuse some headers. */
 function call(
   url: string,
   path: string,
@@ -45,7 +45,7 @@ function call(
   });
 }
 
-/** How often each status came. */
+/** Number of responses by status. */
 async function tally(answers: readonly Promise<Answer>[]): Promise<Record<number, number>> {
   const counts: Record<number, number> = {};
   for (const { status } of await Promise.all(answers)) counts[status] = (counts[status] ?? 0) + 1;
@@ -56,7 +56,7 @@ const times = <T>(count: number, make: (index: number) => T): T[] =>
   Array.from({ length: count }, (_, index) => make(index));
 
 let addresses = 0;
-/** A client behind the proxy that nobody else is. */
+/** A unique client address behind the proxy. */
 const aClient = (): { readonly 'x-forwarded-for': string } => ({
   'x-forwarded-for': `198.51.100.${(addresses += 1)}`,
 });
@@ -76,7 +76,7 @@ describe('a daemon behind a proxy that it trusts', () => {
     database = await aDatabase(folder, atEnd);
   });
 
-  /** As `recalld keys create` makes one. */
+  /** A key as `recalld keys create` creates it. */
   const aKey = async (...scopes: string[]): Promise<{ id: string; text: string }> => {
     const [id, text] = [`key-${(keys += 1)}`, `rcl_${keys}`];
     const hash = createHash('sha256').update(text).digest();
@@ -274,7 +274,7 @@ describe('a daemon behind a proxy that it trusts', () => {
       expect((await call(daemon.url, '/actions/annotate', { ...told, ...aClient() }, large)).status).toBe(413);
       const json = { ...told, ...aClient(), 'content-type': 'application/json' };
       expect((await call(daemon.url, '/actions/annotate', json, note)).status).toBe(415);
-      // Where browsers reach it, by the word of the proxy.
+      // The public address according to the proxy's headers.
       const public_ = { 'x-forwarded-host': 'recalld.example', ...aClient() };
       const { text: key } = await aKey('read');
       const from = (origin: string) => call(daemon.url, '/sign-in', { ...public_, origin }, { key });
@@ -299,7 +299,7 @@ describe('a daemon behind a proxy that it trusts', () => {
 
 describe('a daemon that trusts no proxy', () => {
   it('trusts no caller’s claim about its address', async () => {
-    // Not the loopback address that needs no key.
+    // Not the loopback address, which needs no key.
     const config = 'server: {port: 0, host: 127.0.0.2}\npipelines: []\n';
     const folder = await aFolder({ 'recalld.yaml': config }, atEnd);
     const daemon = await startRecalld(['serve', '--roles', 'api'], folder, {}, atEnd);

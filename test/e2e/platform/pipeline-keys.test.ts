@@ -1,4 +1,4 @@
-/** A key of one pipeline against every route, page and tool of a daemon with three. */
+/** A key for one pipeline on every route, page and tool of a daemon with three pipelines. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type RouteAccess, routeAccess } from '../../../src/app/http/route-access.ts';
 import { mcpTools } from '../../../src/mcp/tools.ts';
@@ -57,7 +57,7 @@ async function get(route: string, path: string, who: 'admin' | 'read' | 'all'): 
   return { status: answer.status, text: await answer.text() };
 }
 
-/** Names, ids and counts of the other pipelines in a text. */
+/** Names, ids and counts of the other pipelines that a text contains. */
 function leaks(text: string): string[] {
   const { okapi, quagga } = world.planted;
   const number = (value: number): RegExp => new RegExp(`(?<![\\d.])${value}(?!\\d)|${value.toLocaleString('en')}`);
@@ -66,7 +66,7 @@ function leaks(text: string): string[] {
   return [...others, ...ids].flatMap((pattern) => pattern.exec(text)?.[0] ?? []);
 }
 
-/** Without the ids that were asked for, and without what differs between any two responses. */
+/** Removes the requested ids, and everything that differs between any two responses. */
 function withoutNames({ status, text }: Answer, planted: Planted): Answer {
   const ids = Object.values(planted).toSorted((a, b) => b.length - a.length);
   const problem = /<p class="callout"[^>]*>([^<]*)/.exec(text)?.[1] ?? text;
@@ -98,7 +98,7 @@ function idOf(path: string, one: Planted): string {
   return one.liveQuery;
 }
 
-/** Fails for a parameter that has no value here, so that a new route is walked. */
+/** Fails for a parameter without a value here, so that new routes are tested. */
 function fill(path: string, one: Planted): string {
   return path.replaceAll(/:(\w+)/g, (_, name: string) => {
     const value = parameters[name];
@@ -118,7 +118,7 @@ function pathsAbout(access: RouteAccess, one: Planted): string[] {
 }
 
 const reads = routeAccess.filter(({ route }) => route.startsWith('GET '));
-/** Routes that name a pipeline, or something of it. */
+/** Routes that contain the name of a pipeline, or data of it. */
 const specific = reads.filter(
   ({ route, pipelines }) => pipelines === 'named' || pipelines === 'id' || / \S*:/.test(route),
 );
@@ -407,7 +407,7 @@ describe('the table of routes and keys', () => {
   const asked = routeAccess.filter(({ route, pipelines }) => pipelines !== 'link' && !route.startsWith('POST /sign-'));
 
   it.each(asked)('is true for $route', async ({ route, scope: stated }) => {
-    // The table gives the default of server.metrics_protected, which is on here.
+    // The table contains the default of server.metrics_protected, which is on here.
     const scope = route === 'GET /metrics' ? 'read' : stated;
     const [method = '', pattern = ''] = route.split(' ');
     const ask = async (headers: Record<string, string>): Promise<number> =>

@@ -18,12 +18,12 @@ export interface Planted {
   readonly liveQuery: string;
 }
 
-/** By pipeline: a number of sessions, queries and documents that no other row has. */
+/** By pipeline: numbers of sessions, queries and documents that occur in no other row. */
 export const counts = { zebra: 60_101, okapi: 71_317, quagga: 82_339 } as const;
 
 export type PipelineName = keyof typeof counts;
 
-/** What no pipeline has. */
+/** Data that belongs to no pipeline. */
 export const unknown: Planted = {
   name: 'nosuch',
   set: 'nosuch-set',
@@ -183,7 +183,7 @@ async function plant({ json, query }: Installation, { post }: InstalledDaemon, n
 
 const learning = JSON.stringify(learningState({} as Parameters<typeof learningState>[0], null));
 
-/** Returns a digest of every row of the other pipelines, and of every note, mark, set and erasure, by table. */
+/** Returns digests by table of all rows of the other pipelines, including notes, bookmarks, sets and erasures. */
 export async function othersRows({ query }: Installation): Promise<Readonly<Record<string, string>>> {
   const tables = await query<{ name: string; has: boolean }>(
     `select t.table_name as name, exists (select from information_schema.columns c where c.table_schema = t.table_schema

@@ -64,7 +64,7 @@ pipelines:
     database = await aDatabase(folder, atEnd);
   });
 
-  /** Signs in as `user`, and returns the answer of recalld to the browser that comes back. */
+  /** Signs in as `user`, and returns recalld's response to the browser that returns from the provider. */
   const signIn = async (user: string, browser = aBrowser(), next = '/checks') => {
     const start = `${daemon.url}/sign-in/provider?next=${encodeURIComponent(next)}`;
     const back = await browser.signInAtProvider(start, user, callback);

@@ -1,4 +1,4 @@
-/** A clock that is wrong beside a real database: no run is started by it, and no tick is called missed. */
+/** A wrong clock with a real database: it starts no run, and no tick counts as missed. */
 
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { watchClock } from '../../../src/app/clock-watch.ts';
@@ -26,7 +26,7 @@ const HOURLY = { expression: '0 * * * *', timezone: 'UTC' };
 
 const database = useDatabase();
 
-/** The clock of this machine, set by hand. */
+/** The clock of this machine, set by the test. */
 function aClockAhead(aheadMs: number) {
   const state = { aheadMs };
   return { state, clock: { ...systemClock, now: () => new Date(Date.now() + state.aheadMs) } };

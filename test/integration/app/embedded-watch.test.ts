@@ -1,4 +1,4 @@
-/** A daemon's own PostgreSQL that is killed, as the system does when memory runs out. */
+/** An embedded PostgreSQL is killed, as by the operating system when memory runs out. */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, afterEach, expect, it } from 'vitest';
@@ -33,7 +33,7 @@ async function start() {
     process.kill(Number(readFileSync(file, 'utf8').split('\n')[0]), 'SIGKILL');
     await waitFor(() => watch.problem() !== null);
   };
-  /** Lets pass what the watch waits for now. */
+  /** Advances the time for which the watch currently waits. */
   const runsAgain = async (): Promise<void> => {
     await clock.advance(0);
     await waitFor(() => watch.problem() === null);
@@ -77,7 +77,7 @@ it('a stop during the wait leaves neither a process nor a claim', async () => {
   await kill();
   watch.stop();
   await database.stop();
-  // Those of a server that was killed notice it in their own time.
+  // Processes of the killed server detect its end only after some time.
   await waitFor(() => processesIn(dataDir).length === 0);
   expect(existsSync(path.join(dataDir, 'owner.json'))).toBe(false);
 });
@@ -90,7 +90,7 @@ it('a database that does not start is tried again each minute', async () => {
     connection: { host: '127.0.0.1', port: 0, user: 'none', password: 'none', database: 'none', ssl: false },
     startedHere: true,
     stop: async () => undefined,
-    // It dies once.
+    // The server dies once.
     get died() {
       return attempts.length === 0
         ? Promise.resolve(new RecalldError('database_unreachable', 'It ended.'))

@@ -1,4 +1,4 @@
-/** Every job of the catalogue, with everything behind it that the daemon has, while its tables are gone. */
+/** Every job of the catalogue, with all services of the daemon, while the job's tables are missing. */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,7 +18,7 @@ import { MemoryLogger, MemoryMeter } from '../../support/memory-telemetry.ts';
 const UNREACHABLE = 'http://127.0.0.1:9';
 const exported = mkdtempSync(path.join(tmpdir(), 'recalld-exported-'));
 
-/** Two pipelines with all that a job may work on, and one with nothing but a retriever. */
+/** Two pipelines with everything that a job may process, and one with only a retriever. */
 const configOf = (url: string): string => `
 storage: {url: "${url}"}
 notify: [{kind: webhook, url: "${UNREACHABLE}/hook"}]
@@ -64,7 +64,7 @@ afterAll(async () => {
   rmSync(exported, { recursive: true, force: true });
 });
 
-/** Payloads of jobs that do not start by themselves. */
+/** Payloads of jobs that are not scheduled. */
 const payloads: Readonly<Record<string, object>> = {
   'run-golden-set': { run_id: 'r' },
   'ask-golden-batch': { run_id: 'r', lane: 'l', step: 0 },

@@ -1,4 +1,4 @@
-/** A daily golden run whose database is stopped over its tick: it runs late and once, or is noted as missed. */
+/** A daily golden run whose database is down at its tick: it runs late and once, or is recorded as missed. */
 
 import type { Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
@@ -40,7 +40,7 @@ describe('a daily golden run over an outage of its database', { timeout: 120_000
   const logger = new MemoryLogger();
   const meter = new MemoryMeter();
 
-  /** As a daemon does that starts. */
+  /** Simulates the start of a daemon. */
   const start = (): void => {
     schedule = new MemorySchedule();
     ticks = startScheduler({
@@ -71,7 +71,7 @@ describe('a daily golden run over an outage of its database', { timeout: 120_000
     schedule.fire(DAILY, now);
   };
   const said = (message: RegExp): number => logger.lines.filter((line) => message.test(line.message)).length;
-  /** The tick of a day that cannot be stored when it comes. */
+  /** A daily tick that cannot be stored on time. */
   const tickInVain = async (number: number): Promise<void> => {
     const before = said(/will be retried until the next scheduled time/);
     tickOf(number);
@@ -86,7 +86,7 @@ describe('a daily golden run over an outage of its database', { timeout: 120_000
     return skips.find(({ reason }) => reason === 'missed')?.total ?? 0;
   };
   const jobs = async (): Promise<number> => (await queue.counts()).find(({ state }) => state === 'waiting')?.count ?? 0;
-  /** The planned days of all runs, once there are as many, each with its job. */
+  /** The scheduled days of all runs, once there are as many, each with its job. */
   const runsOnceThere = async (count: number): Promise<string[]> => {
     await waitFor(async () => (await planned()).length === count && (await jobs()) === count, PATIENCE);
     return planned();

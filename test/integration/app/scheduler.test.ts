@@ -20,7 +20,7 @@ const LATEST_TICK = NOON;
 
 const database = useDatabase();
 
-/** Schedulers of one pipeline with the hourly set `faq`, unless told otherwise; they share its runs and its queue. */
+/** Schedulers of one pipeline with the hourly set `faq` by default; they share its runs and its queue. */
 async function aScheduler(pipeline: string, golden: readonly GoldenSchedule[] = [aSchedule()]) {
   const { pool } = database;
   const clock = new SteerableClock();
@@ -31,7 +31,7 @@ async function aScheduler(pipeline: string, golden: readonly GoldenSchedule[] = 
   const logger = new MemoryLogger();
   const replicas: { readonly schedule: MemorySchedule; readonly ticks: Ticks }[] = [];
   let ids = 0;
-  /** Once its ticks have begun, a scheduler that stops waits for what they store. It ticks again when it is told to. */
+  /** A stopping scheduler waits until its ticks are stored. It ticks again on request. */
   const stored = async (...of: readonly Ticks[]): Promise<void> => {
     await clock.advance(0);
     await Promise.all(of.map((ticks) => ticks.stop()));
@@ -62,7 +62,7 @@ async function aScheduler(pipeline: string, golden: readonly GoldenSchedule[] = 
     for (const { schedule } of replicas) schedule.fire(expression, plannedAt);
     await stored(...replicas.map(({ ticks }) => ticks));
   };
-  /** What workers would do in time; none works here. */
+  /** Ends the runs, because no worker runs in this test. */
   const endRuns = () =>
     pool.query(
       `update golden_runs set status = 'completed', finished_at = started_at where pipeline = $1::text and status = 'running'`,

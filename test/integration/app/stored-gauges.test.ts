@@ -1,4 +1,4 @@
-/** What a process reads for the gauges of /metrics, with everything behind it that the daemon has. */
+/** The rows that a process reads for the gauges of /metrics, with all features of the daemon. */
 import { expect, it, onTestFinished } from 'vitest';
 import { parseConfig } from '../../../src/app/config/parse.ts';
 import { openDependencies } from '../../../src/app/dependencies.ts';
@@ -37,7 +37,7 @@ it('reading the gauges reads no row of live traffic or of a golden set, and the 
     const dependencies = await openDependencies({ ...settings, signal: new AbortController().signal });
     return { ...dependencies, close: () => cleanups.run() };
   };
-  // The first opening makes the partitions of today.
+  // The first opening creates the partitions of today.
   await (await open()).close();
   const answers = 300;
   await withPool(database.connection, async (pool) => {
@@ -64,7 +64,7 @@ it('reading the gauges reads no row of live traffic or of a golden set, and the 
   });
   const rowsRead = () =>
     withPool(database.connection, async (pool) => {
-      // A connection tells what it has read when it ends.
+      // A connection reports what it has read when it ends.
       await waitFor(async () => {
         const others = `select from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`;
         return (await pool.query(others)).rowCount === 0;

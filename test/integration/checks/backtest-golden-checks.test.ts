@@ -20,7 +20,7 @@ const MINUTES_BETWEEN = 60;
 const database = useDatabase();
 let pipelines = 0;
 
-/** Runs of a pipeline of its own, an hour apart, each with its end. */
+/** Runs of a separate pipeline, one hour apart, each with its outcome. */
 async function stored(ends: readonly Partial<RunEnd>[]) {
   const stores = {
     runs: createGoldenRuns(database.pool),

@@ -52,7 +52,7 @@ function aWorld(thresholds: readonly ThresholdCheck[] = [errors]) {
     intervalSeconds: () => 3600,
     liveIntervalSeconds: 300,
   });
-  /** The gauges of the check, those that are not 0. */
+  /** The nonzero gauges of the check. */
   const shown = async () =>
     (await readCheckGauges(deps))(clock.now())
       .filter(({ name, value }) => name === 'recalld_check_state' && value === 1)
@@ -78,7 +78,7 @@ describe('the checks of live traffic', () => {
     const { clock, deps, checkStore, logger, shown, measure } = aWorld();
     for (const value of [0.01, 0.2, 0.2, 0.2]) {
       await measure(value);
-      // Looked at each minute, measured every five.
+      // Evaluated every minute, measured every five minutes.
       for (let look = 0; look < 5; look++) {
         await evaluateChecks(deps);
         await clock.advance(60_000);
@@ -253,7 +253,7 @@ describe('two workers that evaluate the same checks at the same time', () => {
     let isFirst = true;
     const slow = {
       ...checkStore,
-      // It has read what was measured so far; the next value comes and is judged by another before it writes.
+      // This evaluation has read the measurements so far; another one evaluates the next value before this one writes.
       async advance(steps: Parameters<typeof checkStore.advance>[0]) {
         if (isFirst) {
           isFirst = false;
@@ -278,7 +278,7 @@ describe('two workers that evaluate the same checks at the same time', () => {
     let isFirst = true;
     const overtaken = {
       ...checkStore,
-      // Another that has seen less writes before it.
+      // Another evaluation with fewer measurements writes before this one.
       async advance(steps: Parameters<typeof checkStore.advance>[0]) {
         if (isFirst) {
           isFirst = false;

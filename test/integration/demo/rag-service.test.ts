@@ -283,7 +283,7 @@ describe('the process of the demo RAG service', () => {
       const { pid, url } = await startDemoRagService();
       console.log(JSON.stringify({ pid, url }));`;
     const parent = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '--eval', source], {
-      // A group of its own is what a terminal's Ctrl-C goes to.
+      // Ctrl-C in a terminal signals the whole process group, so the process gets a separate group.
       detached: true,
       stdio: ['ignore', 'pipe', 'inherit'],
     });

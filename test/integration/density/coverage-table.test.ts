@@ -1,4 +1,4 @@
-/** Coverage of live queries on a real database: who measures what, once, whatever happens to whom. */
+/** Coverage of live queries on a real database: each query is measured once, whichever worker fails. */
 
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createDb } from '../../../src/app/database.ts';
@@ -87,7 +87,7 @@ const ask = (...samples: readonly Partial<LiveSample>[]) =>
     levels: [],
   });
 
-/** As the job does it in one minute. @returns how often another worker was called */
+/** Runs the job for one minute. @returns how often it requested another worker */
 async function measure(context: Context): Promise<number> {
   let calls = 0;
   const requestHelper = async (): Promise<void> => {
@@ -264,7 +264,8 @@ describe('more than the budget', () => {
   it('is reduced by random sessions, and the probability is stored', async () => {
     const unitHashes = Array.from({ length: 800 }, (_, i) => (i / 800) * 0.5);
     await ask(...unitHashes.map((unitHash) => ({ unitHash })));
-    // Five minutes of one search a second are 300: a quarter of 800 is the next power of two below.
+    // One search per second makes 300 searches in five minutes; a quarter of 800 is the largest share by a power of two
+    // that fits.
     await measure(deps({ maxPerSecond: 1 }));
     const { rows: counts } = await database.pool.query(
       `select c.status, c.reason, c.thinning, count(*)::integer as n, max(q.unit_hash) < 0.125 as low
@@ -348,7 +349,7 @@ describe('a worker that stops', () => {
     await expect(measureCoverage(slow, after(11 * MINUTE), async () => undefined, stop.signal)).rejects.toThrow(
       'the worker stops',
     );
-    // Any of the three may have had the first turn.
+    // Any of the three may have the first slot.
     const left = await database.pool.query('select status, reason from query_coverage order by status');
     expect(left.rows).toEqual([
       { status: 'measured', reason: null },
@@ -380,7 +381,7 @@ describe('the search budget', () => {
         ),
       ),
     );
-    // Forty turns, 50 ms apart, are two seconds, whoever takes them; the bookings themselves took some of it.
+    // Forty slots, 50 ms apart, take two seconds, whoever uses them; reserving them took some of this time.
     expect(Math.max(...waits)).toBeGreaterThan(1000);
     expect(waits.every((ms) => ms < 2100)).toBe(true);
   });

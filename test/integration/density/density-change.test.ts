@@ -1,4 +1,4 @@
-/** A change of what query density is measured with is a new reference, and never an alarm. */
+/** If the embedder or store of query density changes, recalld builds a new baseline and fires no alert. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Embedder } from '../../../src/connectors/embedders/embedder.ts';
@@ -10,7 +10,7 @@ import { evenly, HOUR, WatchedStream } from '../../support/watched-stream.ts';
 const COVERED = evenly([0, 1, 2, 3, 4, 5]);
 const SOON = { windowMs: 4 * HOUR, needs: { days: 3, sessions: 600 } } as const;
 
-/** Turns a text back into the vector that it was made of; another model turns the vector too. */
+/** Converts a text back into the vector from which it was created; another model also rotates the vector. */
 class TextEmbedder implements Embedder {
   identity = 'first model';
   turn: (vector: Float32Array) => Float32Array = (vector) => vector;

@@ -1,4 +1,4 @@
-/** The same traffic through the watch over query density, however late samples and windows come. */
+/** Density monitoring of the same traffic with late samples and late windows. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { LiveSample } from '../../../src/live/sql/record-arrivals.ts';
 import { useDatabase } from '../../support/database.ts';
@@ -11,7 +11,7 @@ const LEARNING_HOURS = 3 * 24 + 8;
 const WATCHED_HOURS = 24;
 const PER_HOUR = 15;
 
-/** Of every hour the queries that come seven hours after the others. */
+/** Queries of every hour that arrive seven hours later than the others. */
 const isLate = (_: LiveSample, index: number): boolean => index % 5 === 0;
 
 function useStream() {
@@ -30,7 +30,7 @@ function useStream() {
   };
 }
 
-/** A day in which people ask for what is missing. @param every hours between two looks at the windows */
+/** A day in which users ask for missing content. @param every hours between two evaluations of the windows */
 async function watchDay(stream: WatchedStream, every: number, delay: number): Promise<void> {
   const from = stream.clock.now().getTime();
   const delayed: { readonly at: number; readonly samples: readonly LiveSample[] }[] = [];
@@ -45,7 +45,7 @@ async function watchDay(stream: WatchedStream, every: number, delay: number): Pr
     for (const { samples: late } of delayed.filter(({ at }) => at === hour)) {
       await stream.ask(receivedAt(end, late));
     }
-    // Soon, or so much waits for so long that it is thinned.
+    // Measured soon, because a long queue would be thinned out.
     stream.clock.set(new Date(end.getTime() + HOUR / 12));
     await stream.measure();
     stream.clock.set(new Date(end.getTime() + HOUR / 4));
@@ -61,7 +61,7 @@ function receivedAt(now: Date, samples: readonly LiveSample[]): LiveSample[] {
   return samples.map((sample) => ({ ...sample, receivedAt: now }));
 }
 
-/** Without the time at which each was measured. */
+/** Removes the time of each measurement. */
 async function sums(stream: WatchedStream) {
   const windows = await stream.deps.db.density.watch.windows('docs', new Date(0));
   return windows.map((window) => ({ ...window, measuredMs: null }));
@@ -97,7 +97,7 @@ describe('a day of the same traffic', () => {
     const [late, known] = [lateSamples.stream, inOrder.stream];
     await watchDay(late, 4, 7);
     expect(await sums(late)).not.toEqual(await sums(known));
-    // The next windows take into account what came to those before.
+    // The next windows include late queries of earlier windows.
     for (const stream of [late, known]) await stream.run(8, 12, COVERED, 4);
     expect(await sums(late)).toEqual(await sums(known));
     const [one, other] = [await density(known), await density(late)];

@@ -1,4 +1,4 @@
-/** Weeks of live traffic through the jobs that watch its query density: what pages, what does not. */
+/** Weeks of live traffic through the jobs that monitor query density: what pages and what does not. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createDb } from '../../../src/app/database.ts';
@@ -13,7 +13,7 @@ import { DAY, evenly, HOUR, WatchedStream, withTopic } from '../../support/watch
 
 const COVERED = evenly([0, 1, 2, 3, 4, 5]);
 const FOUR_HOURS = { windowMs: 4 * HOUR } as const;
-/** Enough for pages after three days, so that a test need not wait for two weeks. */
+/** Pages are possible after three days, so that a test need not simulate two weeks. */
 const SOON = { ...FOUR_HOURS, needs: { days: 3, sessions: 600 } } as const;
 
 function useStream(make: (pool: ReturnType<typeof useDatabase>['pool']) => WatchedStream) {
@@ -90,7 +90,7 @@ describe('a topic that the store does not cover', () => {
     expect(density).toBeLessThan(0.85);
     expect(density).toBeGreaterThan(0.4);
     expect(sessions).toBeGreaterThanOrEqual(200);
-    // A fifth of the traffic moved; what is counted of it is a lower bound.
+    // A fifth of the traffic changed; the counted share is a lower bound.
     expect(excess).toBeGreaterThan(0.08);
     expect(excess).toBeLessThan(0.25);
     expect(page?.sentence).toContain('users ask about content that the store does not have');
@@ -135,7 +135,7 @@ describe('deleted chunks of a topic', () => {
     expect(pages[0]?.details).toMatchObject({ cause: 'lost_content' });
     expect(pages[0]?.details['lost_chunks']).toMatchObject({ missing: expect.any(Number) });
     expect(events.filter(({ kind }) => kind === 'reset')).toEqual([]);
-    // Each window once, one after the other.
+    // Each window once, in sequence.
     const windows = await stream.deps.db.density.watch.windows('docs', new Date(0));
     const starts = windows.map(({ startMs }) => startMs);
     expect(new Set(starts).size).toBe(starts.length);

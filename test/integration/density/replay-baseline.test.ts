@@ -1,4 +1,4 @@
-/** Queries of the baseline that are asked again: what the store lost shows without anybody asking for it. */
+/** Replayed baseline queries show that the store lost content, even if no user asks for it. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { replayBaselineQueries } from '../../../src/density/search-store.ts';
 import { useDatabase } from '../../support/database.ts';
@@ -16,7 +16,7 @@ describe('replayed baseline queries', () => {
   }, 120_000);
   afterAll(() => stream.close());
 
-  /** The job, each minute of an hour. */
+  /** Runs the job every minute for an hour. */
   async function anHour(): Promise<number> {
     const before = stream.store.searches;
     for (let minute = 0; minute < 60; minute++) {
@@ -44,7 +44,7 @@ describe('replayed baseline queries', () => {
     const { newest } = (await measured()) ?? {};
     expect(newest?.ciHigh).toBeLessThan(0.95);
     expect(newest?.value).toBeGreaterThan(0.3);
-    // A sixth of the baseline asked for it.
+    // One sixth of the baseline queries are about the deleted topic.
     expect(newest?.details['dropped']).toBeGreaterThanOrEqual(8);
   });
 

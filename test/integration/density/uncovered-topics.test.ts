@@ -1,4 +1,4 @@
-/** Weeks of live traffic through the job that finds what people ask and the store does not cover. */
+/** Weeks of live traffic through the job that finds topics that users ask about and the store does not cover. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { erase } from '../../../src/app/erasure/erase.ts';
@@ -7,7 +7,7 @@ import { useDatabase } from '../../support/database.ts';
 import { DAY, evenly, HOUR, WatchedStream, withTopic } from '../../support/watched-stream.ts';
 
 const COVERED = evenly([0, 1, 2, 3, 4, 5]);
-/** Enough for pages after three days, so that a test need not wait for two weeks. */
+/** Pages are possible after three days, so that a test need not simulate two weeks. */
 const SOON = { windowMs: 4 * HOUR, needs: { days: 3, sessions: 600 } } as const;
 const PARENTAL_LEAVE = 6;
 

@@ -29,10 +29,10 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-/** Results of users. */
+/** Results that users got. */
 const same = (question: string): Brings =>
   Array.from({ length: DEPTH }, (_, at) => documentOf(question, at + 1)).map(({ id, text }) => ({ id, text }));
-/** Results of users, preceded by a document that answers. */
+/** Results that users got, after a relevant document. */
 const better = (question: string): Brings => [
   { id: `${question}/best`, text: `It says of ${question}: quality 3.` },
   ...same(question),
@@ -103,7 +103,7 @@ describe('a shadow of a judged pipeline', () => {
     expect(shadow.asked.every(({ withText, k }) => withText === true && k === DEPTH)).toBe(true);
     expect(await pairs('baseline is not null')).toBe(drawn);
     expect(world.judge.requests.length).toBe(paid + drawn);
-    // Each with its probability of being sampled and selected.
+    // Each query with its probability of being sampled and selected.
     expect(
       await world.count(
         'shadow_answers join judged_queries using (pipeline, query_id) where shadow_answers.probability <> judged_queries.probability',
@@ -192,7 +192,7 @@ describe('a shadow of a judged pipeline', () => {
     expect(shadowText(await readShadow(readFrom, pipeline, shadow))).toContain(
       'nDCG@3, judged live queries: The time to detect a difference of 0.03 will be known after some days with graded queries.',
     );
-    // The shadow answers every fourth query worse.
+    // The shadow has worse results for every fourth query.
     for (let day = 1; day <= 8; day++) {
       const pairs = Array.from({ length: 60 }, (_, i) => ({
         cluster: i / 60,

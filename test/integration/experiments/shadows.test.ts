@@ -1,6 +1,6 @@
 /**
- * A shadow next to a pipeline, with a real database: queries are sent after the pipeline's run, within limits, and
- * results are compared.
+ * A shadow of a pipeline, with a real database: queries are sent after the pipeline's run, within limits, and results
+ * are compared.
  */
 
 import { describe, expect, it } from 'vitest';
@@ -23,7 +23,7 @@ const database = useDatabase();
 const signal = new AbortController().signal;
 const DAY_MS = 86_400_000;
 const QUESTIONS = 60;
-/** `question 7` is answered by `d7`. */
+/** `d7` is relevant to `question 7`. */
 const right: Answers = (text) => [`d${text.replaceAll(/\D/g, '')}`, 'other'];
 
 function aShadow(pipeline: string, answers: () => Answers, parts: Partial<Shadow> = {}): Shadow {

@@ -1,4 +1,7 @@
-/** Golden queries with steps: each step is asked, the union is scored, and checks and pages use it. */
+/**
+ * Golden queries with steps: each step is sent, the union of the results is scored, and checks and pages use this
+ * score.
+ */
 import { expect, it } from 'vitest';
 import { readRunQueries, summarizeRun } from '../../../src/golden/runs/run-summary.ts';
 import { importGoldenQueries } from '../../../src/golden/sets/import-golden-set.ts';

@@ -1,4 +1,4 @@
-/** No-answer queries: empty results are right, any others are a false answer, and no score changes. */
+/** No-answer queries: an empty result list is right, any other is a false answer, and no score changes. */
 import { expect, it } from 'vitest';
 import { summarizeRun } from '../../../src/golden/runs/run-summary.ts';
 import { aGoldenQuery, goldenQueries } from '../../support/builders.ts';

@@ -125,7 +125,7 @@ function describeSharedRuns(database: () => ReturnType<typeof useDatabase>, back
     await enqueue(first, run);
     await endOf(run.id);
     expect(mostAtOnce()).toBeLessThanOrEqual(3);
-    // Requests are a hundredth of a second apart over all workers; 150 take at least 1.49 s.
+    // Requests of all workers together are a hundredth of a second apart; 150 take at least 1.49 s.
     expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBeGreaterThan(1400);
   });
 
@@ -165,7 +165,7 @@ function describeSharedRuns(database: () => ReturnType<typeof useDatabase>, back
     expect(await runs().outcomes(run.id)).toEqual({ ok: 300, empty: 0, error: 0, timeout: 0 });
     const asked = server.requests.map(textOf);
     expect(new Set(asked).size).toBe(300);
-    // Answers from half a second that were not stored yet, and answers in flight.
+    // Results of half a second that were not stored yet, and requests in progress.
     expect(asked.length - 300).toBeLessThanOrEqual(perSecond / 2 + run.settings.concurrency);
   });
 

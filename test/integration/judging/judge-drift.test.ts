@@ -14,7 +14,7 @@ beforeEach(async () => {
   world = await JudgingWorld.start(database.pool, { queriesPerDay: 1200, depth: 1 });
   await world.hourOf(world.samples(200));
   await world.round();
-  // The pairs of the day join when its queries are graded.
+  // The pairs of the day are added when its queries are graded.
   await world.round();
 });
 afterEach(() => world.close());

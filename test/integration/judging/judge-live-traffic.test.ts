@@ -113,7 +113,7 @@ describe('a round', () => {
       [1, 2, 3].map((rank) => documentOf('question 1', rank).quality),
       3,
     );
-    // 400 identical queries were answered, and 100 failed.
+    // 400 identical queries were successful, and 100 failed.
     const found = (await world.latest('live_ndcg_uncorrected'))?.newest;
     expect(found?.value).toBeCloseTo(0.8 * one.ndcg, 9);
   });
@@ -164,7 +164,7 @@ describe('a judge', () => {
     expect(world.judge.requests.length).toBe(2 * documents);
     expect(world.total('recalld_judge_failures_total', { reason: 'malformed' })).toBe(documents);
     expect((await world.latest('live_ndcg_uncorrected'))?.gap?.reason).toBe('judge_failing');
-    // Paid answers count: 510 tokens at a dollar per million, twice for each document.
+    // Paid responses count: 510 tokens at a dollar per million, twice for each document.
     expect(world.total('recalld_judge_cost_dollars_total')).toBeCloseTo(documents * 2 * 510e-6, 9);
   });
 

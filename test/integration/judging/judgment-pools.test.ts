@@ -79,7 +79,7 @@ it('measures the nDCG lost to better documents of the store', async () => {
   expect(found?.details).toMatchObject({ k: 3, searched: SEARCHED, graded: found?.n });
   expect(found?.ciLow).toBeLessThan(trueGap);
   expect(found?.ciHigh).toBeGreaterThan(trueGap);
-  // Three returned documents and three better ones, once each; the rest was cached.
+  // Three returned documents and three better ones, once each; the other grades were cached.
   expect(world.judge.requests.length).toBe(3 + BETTER + SEARCHED - (3 + 1 + BETTER));
   expect((await world.latest('live_ndcg_uncorrected'))?.newest?.value).toBeCloseTo(dcg(grades) / ideal(grades), 12);
 });
@@ -153,7 +153,7 @@ it('grades nothing twice after a worker is killed, and another worker continues'
   later(20);
   await Promise.all([world.round(), world.round()]);
   expect(await world.count("judgment_pools where state = 'open'")).toBe(0);
-  // At most once more for each document in each of the two concurrent workers, and never for the stored grade.
+  // At most one extra call per document in each of the two concurrent workers, and none for the stored grade.
   expect(world.judge.requests.length - before).toBeLessThanOrEqual(2 * (BETTER + 1 - 1));
   expect((await world.latest('live_ndcg_pool_gap'))?.newest?.value).toBeCloseTo(trueGap, 12);
 });

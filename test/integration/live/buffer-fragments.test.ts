@@ -34,7 +34,7 @@ const aRerank = (parts: Partial<TraceFragment> = {}) =>
     ...parts,
   }) as TraceFragment;
 
-/** A buffer for the pipelines `docs`, with vectors of two numbers, and `private`, which stores no text. */
+/** A buffer for the pipelines `docs`, with vectors of two dimensions, and `private`, which stores no text. */
 function aHold(budget = { bytesPerMinute: 1e6, perTrace: 100 }) {
   const traffic = createLiveTraffic(database.pool, 'a');
   const clock = new SteerableClock();

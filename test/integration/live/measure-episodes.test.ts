@@ -23,7 +23,9 @@ beforeAll(async () => {
   for (const day of [-2, -1, 0]) await traffic.createPartitions(hours(24 * day));
 });
 
-/** Stores the samples for a pipeline of its own, and returns its measures at noon by name, or the reason of their gap. */
+/**
+ * Stores the samples for a separate pipeline, and returns its measures at noon by name, or the reason for their gap.
+ */
 async function measured(samples: readonly Partial<LiveSample>[], parts: Partial<LivePlan> = {}, segment = 'all') {
   const pipeline = `agent-${(pipelines += 1)}`;
   const traffic = createLiveTraffic(database.pool, 'me');

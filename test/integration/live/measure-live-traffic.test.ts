@@ -1,4 +1,4 @@
-/** Fully known traffic goes through sampling and PostgreSQL; the measures must recover it. */
+/** Known traffic is sampled and stored in PostgreSQL; the measures must recover its true values. */
 
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { QueryOutcome } from '../../../src/core/model.ts';
@@ -137,7 +137,7 @@ function makeWorld(pipeline: string, seed: number): World {
   };
 }
 
-/** Of answers whose best document says it: as long as it is far down, and repeating itself as often. */
+/** Context length and repetition of a query, both derived from the number of its best document. */
 function contextOf(shown: readonly string[]) {
   const best = Number(shown[0]?.slice(1) ?? Number.NaN);
   return Number.isNaN(best) ? null : { characters: 500 + 100 * best, repeated: (best % 4) / 4 };
@@ -210,7 +210,7 @@ describe.each([
       const truth = worlds.get(pipeline)?.truth[measure] ?? Number.NaN;
       return ciLow !== null && ciHigh !== null && ciLow <= truth && truth <= ciHigh;
     });
-    // Of twenty intervals of 95 %, three that miss are rare; here nothing is left to chance but the seed.
+    // Of twenty 95 % intervals, three misses are rare; the seed is fixed, so the result is deterministic.
     expect(held.length).toBeGreaterThanOrEqual(values.size - 3);
   });
 

@@ -23,7 +23,7 @@ beforeAll(async () => {
   for (let day = -8; day <= 5; day += 1) await traffic().createPartitions(hours(24 * day));
 });
 
-/** Of a pipeline of its own, twelve seconds after noon. */
+/** The measures of a separate pipeline, twelve seconds after noon. */
 function aWorker(parts: Partial<LivePlan> = {}, others: readonly string[] = []) {
   const pipeline = `docs-${(pipelines += 1)}`;
   const plan = {
@@ -158,7 +158,10 @@ describe('measuring live traffic', () => {
   });
 
   describe('the expected clicks', () => {
-    /** A baseline of three days ago, and a window, in which so many queries are clicked at rank 1: every third. */
+    /**
+     * A baseline from three days ago, and a window. Every third query is clicked at rank 1, up to this number of
+     * clicks.
+     */
     async function aClickedPipeline(clicks = 70) {
       const worker = aWorker();
       const baseline = liveSamples(150, (i) => ({ id: `b${i}`, occurredAt: hours(-72) }));
@@ -220,7 +223,7 @@ describe('measuring live traffic', () => {
       await ask(...liveSamples(60, () => ({ occurredAt: clock.now() })));
       later(2 * HOUR_MS);
       await run();
-      // Users who click no more are seen, not taken for a service that sends no clicks.
+      // Users who stop clicking are detected; the service still sends clicks.
       expect(await outcomeOf('clicks_over_expected_ratio')).toMatchObject({ value: 0 });
       later(70 * HOUR_MS);
       await run();
@@ -261,7 +264,7 @@ describe('measuring live traffic', () => {
   });
 
   it('measures the other pipelines when one of them fails, and then fails', async () => {
-    // PostgreSQL has no text with a zero in it.
+    // PostgreSQL text cannot contain NUL.
     const { ask, run, outcomeOf } = aWorker({}, ['broken\0']);
     await ask(...liveSamples(10));
     await expect(run()).rejects.toThrow('invalid byte sequence');

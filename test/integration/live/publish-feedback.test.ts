@@ -22,7 +22,7 @@ let people = 0;
 
 beforeAll(() => createLiveTraffic(database.pool, 'a').createPartitions(NOON));
 
-/** So many thumbs up of as many people; the query is named after its language, where it was sampled. */
+/** Positive ratings by different people; if the query was sampled, its text is its language. */
 const said = (opinions: number, parts: Partial<StoredFeedback> = {}): StoredFeedback[] =>
   Array.from({ length: opinions }, () => {
     const person = `person-${(people += 1)}`;

@@ -15,7 +15,7 @@ let pipelines = 0;
 
 beforeAll(() => createLiveTraffic(database.pool, 'a').createPartitions(NOON));
 
-/** Of the queries of a pipeline of its own, and of clicks on them. */
+/** Queries of a separate pipeline, and clicks on them. */
 async function aReader(
   queries: readonly LiveSample[],
   { mostSamples = 1000, clicks = [] as readonly Parameters<typeof aStoredClick>[0][] } = {},

@@ -8,7 +8,7 @@ let pipelines = 0;
 
 const MINUTES = 5;
 
-/** `error_ratio` each five minutes, from noon on for some days, by the number of the measurement. */
+/** `error_ratio` every five minutes from noon on for some days, computed from the number of the measurement. */
 async function measured(days: number, valueOf: (index: number) => number) {
   const measurements = createMeasurements(database.pool);
   const pipeline = `docs-${(pipelines += 1)}`;

@@ -1,4 +1,4 @@
-/** Builds the client for Python, and runs it in the servers, workers and frameworks that it is for. */
+/** Builds the Python client, and runs it in the servers, workers and frameworks that it supports. */
 import { execFile } from 'node:child_process';
 import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -47,7 +47,7 @@ it('builds a wheel that PyPI accepts, and that installs alone', async () => {
   await run('python3', ['-m', 'venv', fresh]);
   const own = path.join(fresh, 'bin/python');
   await run(own, ['-m', 'pip', 'install', '--quiet', '--no-index', wheel]);
-  // -I keeps the copy of the sources out of sight.
+  // -I prevents Python from importing the copied sources.
   const script =
     'import pathlib, recalld; print(recalld.__file__, (pathlib.Path(recalld.__file__).parent / "py.typed").exists())';
   const { stdout } = await run(own, ['-I', '-c', script]);
@@ -69,7 +69,7 @@ it('has no error that mypy finds in strict mode, and needs no newer Python than 
 it('loses nothing in real servers and workers, and reports what real frameworks retrieve', async () => {
   await run(python, ['-m', 'pip', 'install', '--quiet', '--force-reinstall', '--no-deps', wheel]);
   const env = { RECALLD_COMMAND: `${process.execPath} ${programFile()}`, RECALLD_EXAMPLES: path.resolve('examples') };
-  // As its own folder, so that the installed wheel is tested and not the sources beside it.
+  // In a separate folder, so that the installed wheel is tested and not the sources next to it.
   const pytest = ['-I', '-m', 'pytest', '-q', '--tb=short', '-p', 'no:cacheprovider', 'integration'];
   await expect(run(python, pytest, env)).resolves.toBeDefined();
 });

@@ -16,7 +16,7 @@ import { realStores } from './real-stores.ts';
 
 const folder = process.env[courseVariable] ?? '';
 const K = 5;
-/** Deep enough to see which documents tie with one of the first five. */
+/** Deep enough to show which documents tie with one of the first five. */
 const DEPTH = 20;
 const AT_ONCE = 8;
 const evaluate = createEvaluator([parseMetricKey(`hit_rate@${K}`), parseMetricKey(`mrr@${K}`)], 1);

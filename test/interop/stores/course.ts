@@ -1,4 +1,4 @@
-/** Results of a public course's search, which published them, through recalld's retrievers. */
+/** Compares results of a public course's search, which published them, with those of recalld's retrievers. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
@@ -17,7 +17,7 @@ interface CourseResult {
   readonly courseMrrBounds: readonly [number, number];
 }
 
-/** By the course, at 5, with Elasticsearch 8.4. */
+/** Published by the course: values at 5, with Elasticsearch 8.4. */
 export const published = { hitRate: 0.7395720769397017, mrr: 0.6032418413658963 };
 
 /** Folder with the files of the course, which have no licence and are therefore not in this repository. */

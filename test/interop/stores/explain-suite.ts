@@ -28,7 +28,7 @@ export interface FilledIndex {
 
 const K = 5;
 const uniform = uniforms(5);
-/** A vector near to another one, or anywhere. */
+/** A vector near another one, or a random vector. */
 const around = (spread: number, vector: Float32Array = new Float32Array(16)) =>
   vector.map((value) => value + spread * (uniform() - 0.5));
 const textOf = (place: number) => Array.from({ length: 12 }, (_, word) => `w${place}x${word}`).join(' ');
@@ -51,13 +51,13 @@ const embedder = {
 
 interface Case {
   readonly name: string;
-  /** Place of the document that the query is about. */
+  /** Index of the document that the query is about. */
   readonly about: number;
   /** Document to explain; by default, the one that the query is about. */
   readonly document?: string;
   readonly tags?: Readonly<Record<string, string>>;
   readonly change?: (index: ChangeableIndex) => Promise<void>;
-  /** Recalld has seen the document's text in the store. */
+  /** True if recalld has read the document's text in the store. */
   readonly isKnown?: true;
   readonly expected: Partial<Pick<Explained, 'verdict' | 'outrankedBy' | 'rank'>> & { readonly evidence: RegExp };
 }
@@ -67,7 +67,7 @@ const copies = Array.from({ length: 8 }, (_, copy) => {
 });
 const ninth = bruteForce(documents, vectorOf('about doc-10'), 9, 'cosine').at(-1)?.id ?? '';
 
-/** Ordered: a later case does not change what an earlier one finds. */
+/** In order: a later case does not affect an earlier one. */
 const cases: readonly Case[] = [
   { name: 'it is returned', about: 1, expected: { verdict: 'returned', rank: 1, evidence: /rank 1 of 5/ } },
   {

@@ -21,7 +21,7 @@ export async function pythonVersion(folder: string, name: string): Promise<strin
   return stdout.trim();
 }
 
-/** Returns the folder of the jars that `pom.xml` in the folder `name` names, with what they need. */
+/** Returns the folder of the jars that `pom.xml` in the folder `name` names, with their dependencies. */
 export async function javaPackages(name: string): Promise<string> {
   const jars = path.join(workshop, name);
   const pom = path.join(import.meta.dirname, name, 'pom.xml');
@@ -36,7 +36,7 @@ export function jarVersion(jars: string, name: string): string {
     .join(', ');
 }
 
-/** Returns an empty folder in which a server may write that refuses to run as root. */
+/** Returns an empty folder that is writable for a server that refuses to run as root. */
 export async function serverFolder(): Promise<{
   readonly folder: string;
   readonly as: Pick<SpawnOptions, 'uid' | 'gid'>;
@@ -60,7 +60,7 @@ export async function stopServer(server: ChildProcess, folder: string): Promise<
 }
 
 export interface StartedServer {
-  /** Rejects if the server ends by itself. */
+  /** Rejects if the server ends unexpectedly. */
   readonly failed: Promise<never>;
   readonly stop: () => Promise<void>;
 }

@@ -23,7 +23,7 @@ import { queriesLike, topicByTopic, type VectorDocument } from '../../support/ve
 import { describeExplain, type FilledIndex } from './explain-suite.ts';
 
 const DIMENSIONS = 16;
-/** Each test makes hundreds of calls to the store, and a busy machine is no failure. */
+/** Each test makes hundreds of calls to the store, so the time limit allows for a busy machine. */
 const patient = { timeout: 600_000 };
 const HOUR_MS = 3_600_000;
 
@@ -47,7 +47,7 @@ export function describeMonitoring(
     await service.stop();
   });
 
-  /** Makes an index that lives until the end of the suite. */
+  /** Creates an index that exists until the end of the suite. */
   const fill = async (documents: readonly VectorDocument[]): Promise<FilledIndex> => {
     const index = await service.createIndex({ metric: 'cosine', dimensions: DIMENSIONS });
     const store = index.open({ url: service.url, timeoutMs: 20_000, retries: 0 });
@@ -157,7 +157,7 @@ export function describeMonitoring(
       const queries = queriesLike(shape, 20);
       const samples = [
         ...queries.map((embedding, place) => aLiveSample({ pipeline: pipeline.name, id: `q${place}`, embedding })),
-        // Queries are drawn at random, and a store without exact search is asked only the first one.
+        // Queries are sampled at random; a store without exact search gets only the first one.
         ...queries
           .slice(0, exactSearch ? 20 : 1)
           .map((embedding, place) => aLiveSample({ pipeline: searched.name, id: `q${place}`, embedding })),

@@ -39,17 +39,17 @@ export interface RealStore {
   readonly name: string;
   /** Name of the store in the docs. */
   readonly product: string;
-  /** Where it comes from. */
+  /** Origin of the program. */
   readonly source: string;
   readonly speaksHttp: boolean;
-  /** Left out: every machine. A file that a machine needs to run it. */
+  /** File that a machine needs to run the store; by default, every machine can. */
   readonly needs?: string;
   readonly abilities: StoreAbilities;
-  /** Left out: nothing. What the suite did not meet, and why. */
+  /** Requirements of the suite that the store did not meet, and why; none by default. */
   readonly unmet?: string;
   /** Kind of the retriever that queries it directly. */
   readonly retriever?: 'elasticsearch' | 'opensearch';
-  /** Left out: no. The suite of collections in several forms also runs. */
+  /** True if the suite of collections in several forms also runs; false by default. */
   readonly hasCollections?: true;
   /** Installs the newest version on first use. */
   readonly start: () => Promise<RunningStore>;
@@ -57,7 +57,7 @@ export interface RealStore {
   readonly service: (url: string) => StoreService | Promise<StoreService>;
 }
 
-/** Suites beside the contract suite: of the retriever, of collections in several forms, and of what monitoring reports. */
+/** Suites in addition to the contract suite: of the retriever, of collections in several forms, and of monitoring. */
 export const otherSuites = ['retriever', 'collections', 'monitoring'] as const;
 
 /** Name of the recording of a suite with a store. */
@@ -240,7 +240,7 @@ export const realStores: readonly RealStore[] = [
       const folder = path.join(workshop, 'debian13');
       await mkdir(folder, { recursive: true });
       const script = path.resolve(import.meta.dirname, '../../support/debian-services.sh');
-      // The services run until their command ends, which is when its input does.
+      // The services run until their command ends, which happens when its input ends.
       const command = ['sh', '-c', 'echo "$RECALLD_TEST_REDIS_URL"; exec cat'];
       const services = spawn('bash', [script, folder, ...command], { stdio: ['pipe', 'pipe', 'pipe'] });
       const said: string[] = [];

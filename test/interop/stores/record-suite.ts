@@ -1,4 +1,4 @@
-/** Runs a suite against a real store, and records what the store answered if RECALLD_TEST_RECORD is 1. */
+/** Runs a suite against a real store, and records the store's responses if RECALLD_TEST_RECORD is 1. */
 import { afterAll, afterEach, type RunnerTask } from 'vitest';
 import type { RealStore, RunningStore } from './real-stores.ts';
 import { type Exchange, startRecorder, writeStoreRecording } from './recording.ts';

@@ -1,4 +1,4 @@
-/** Recordings of vector stores: what the contract suite sent over HTTP, and what the real store answered. */
+/** Recordings of vector stores: the HTTP requests of the contract suite, and the responses of the real store. */
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -26,11 +26,11 @@ export interface StoreRecording {
   readonly name: string;
   /** Day of the recording. */
   readonly date: string;
-  /** By product or package. */
+  /** Versions by product or package. */
   readonly versions: Readonly<Record<string, string>>;
   /** Number of tests of the contract suite that passed. */
   readonly tests: number;
-  /** Empty if the store does not speak HTTP. */
+  /** Empty if the store does not use HTTP. */
   readonly exchanges: readonly Exchange[];
 }
 
@@ -52,7 +52,7 @@ export function readStoreRecordings(): readonly StoreRecording[] {
 export function writeStoreRecording(recording: StoreRecording): void {
   const text = Buffer.from(JSON.stringify(recording));
   const params = {
-    // The same vectors occur in answers that are megabytes apart.
+    // The same vectors occur in responses that are megabytes apart.
     [constants.BROTLI_PARAM_LGWIN]: constants.BROTLI_MAX_WINDOW_BITS,
     [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY,
     [constants.BROTLI_PARAM_SIZE_HINT]: text.length,
@@ -60,7 +60,10 @@ export function writeStoreRecording(recording: StoreRecording): void {
   writeFileSync(path.join(folder, `${recording.name}${ending}`), brotliCompressSync(text, { params }));
 }
 
-/** Names of test indexes contain the process id, which differs between recording and replay. Weaviate's start with R. */
+/**
+ * Names of test indexes contain the process id, which differs between recording and replay. In Weaviate, they start
+ * with R.
+ */
 const ownNames = `ecalld_test_${process.pid}_`;
 const recordedNames = 'ecalld_test_0_';
 
@@ -86,8 +89,8 @@ export function startRecorder(url: string, exchanges: Exchange[]): Promise<Fault
 }
 
 /**
- * Answers as the store did. Equal requests are answered in the recorded order, and the last answer repeats, because
- * polling may take more requests than it did.
+ * Responds as the store did. Equal requests get the recorded responses in order, and then the last one again, because
+ * polling may take more requests than in the recording.
  */
 export function startPlayer(exchanges: readonly Exchange[]): Promise<FaultServer> {
   const answers = new Map<string, Exchange[]>();

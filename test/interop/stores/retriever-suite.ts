@@ -1,4 +1,4 @@
-/** What a search-engine retriever must return from a real engine: by keywords, by vectors, and by both. */
+/** Results that a search-engine retriever must return from a real engine: by keywords, by vectors, and by both. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { bruteForce } from '../../../src/connectors/stores/store-tests/subject.ts';
 import type { StoreService, TestIndex } from '../../contract/vector-store-bench.ts';
@@ -10,7 +10,7 @@ import type { RunningStore } from './real-stores.ts';
 
 const shape = { count: 60, dimensions: 16, topics: 6 };
 const words = ['reset', 'password', 'invoice', 'refund', 'shipping', 'warranty'];
-/** Each topic has a word of its own, and each document a number. */
+/** Each topic has a unique word, and each document a unique number. */
 const documents = topicByTopic(shape).map((document, place): VectorDocument => {
   const [word = '', next = ''] = [words[Math.floor(place / 10)], words[Math.floor(place / 10 + 1) % words.length]];
   return { ...document, content: place % 10 === 0 ? `${word} ${next} and more of it` : `${word} number ${place}` };

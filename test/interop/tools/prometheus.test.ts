@@ -1,4 +1,7 @@
-/** Runs the tests of alerts with the promtool of Prometheus 3. Debian's, with which `npm test` runs them, is of Prometheus 2. */
+/**
+ * Runs the tests of alerts with the promtool of Prometheus 3. `npm test` uses the promtool of Debian, which is that of
+ * Prometheus 2.
+ */
 import { mkdtemp, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

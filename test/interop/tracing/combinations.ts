@@ -7,7 +7,7 @@ export interface Combination {
   readonly name: string;
   readonly framework: string;
   readonly instrumentation: string;
-  /** Left out: Python. */
+  /** Default: Python. */
   readonly language?: 'javascript';
   /** Module of the program in the folder of its language, without `_program`. */
   readonly program: string;
@@ -17,13 +17,13 @@ export interface Combination {
   readonly packages: readonly string[];
   /** Packages that the program also needs. */
   readonly extras?: readonly string[];
-  /** Fields of a retrieval that the spans do not contain. */
+  /** Fields of a retrieval that are missing in the spans. */
   readonly missing?: readonly TracedField[];
   /** Names of the tools that search, which the config must list. */
   readonly tools?: readonly string[];
-  /** Why recalld can store no retrieval of this combination; left out if it can. */
+  /** Why recalld can store no retrieval of this combination; missing if it can. */
   readonly reason?: UnreadableReason;
-  /** Environment variables and calls without which the spans have no documents; empty if there are none. */
+  /** Environment variables and calls that are required for spans with documents; empty if none are. */
   readonly switchedOn: string;
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -184,7 +184,7 @@ export const combinations: readonly Combination[] = [
       '`OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` in place of `OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_EXPORTER_OTLP_TRACES_PROTOCOL=http/protobuf`; with `mlflow-tracing`, also `MLFLOW_TRACKING_URI`',
     env: {
       OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'http/protobuf',
-      // Any address: without one, MLflow looks for a store of its own, fails and traces nothing.
+      // Any address works: without one, MLflow looks for a local store, fails and traces nothing.
       MLFLOW_TRACKING_URI: 'http://127.0.0.1:9',
     },
   },

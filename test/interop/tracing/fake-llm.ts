@@ -45,7 +45,7 @@ function answer({ model, stream, messages, tools }: ChatRequest, response: Serve
       ? { role: 'assistant', content: ANSWER }
       : { role: 'assistant', content: null, tool_calls: [toolCall(tool, query, called)] };
   const reason = 'tool_calls' in message ? 'tool_calls' : 'stop';
-  // Agents on LangGraph.js replace a message by the next one with the same id.
+  // Agents on LangGraph.js replace a message with the next one that has the same id.
   const common = { id: `chatcmpl-${called + 1}`, created: 1_700_000_000, model };
   if (stream !== true) {
     const usage = { prompt_tokens: 10, completion_tokens: 8, total_tokens: 18 };

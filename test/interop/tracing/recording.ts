@@ -39,7 +39,7 @@ export interface Recording {
   readonly missing: readonly TracedField[];
   /** Names of the tools that search, which the config must list. */
   readonly tools?: readonly string[];
-  /** Why recalld can store no retrieval of this combination; left out if it can. */
+  /** Why recalld can store no retrieval of this combination; missing if it can. */
   readonly reason?: UnreadableReason;
   /** Day of the recording. */
   readonly date: string;

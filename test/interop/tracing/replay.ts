@@ -3,7 +3,7 @@ import { contentId } from '../../../src/core/text/content-id.ts';
 import type { Installation, InstalledDaemon } from '../../support/installation.ts';
 import type { Recording, Retrieval } from './recording.ts';
 
-/** A live query, as far as a program knows it. */
+/** A live query with the fields that the program knows. */
 export interface Stored {
   readonly query: string | null;
   readonly results: readonly (readonly [id: string | null, score: number | null])[];
@@ -95,7 +95,7 @@ function idOf({ id, text }: Retrieval['results'][number], isMissing: boolean): s
   return id === null || isMissing ? contentId(text) : id;
 }
 
-/** Retrievals within one millisecond are stored without an order; those of one query keep theirs. */
+/** The order of retrievals within one millisecond is not stored; those of one query keep their order. */
 function byQuery(a: Stored, b: Stored): number {
   return (a.query ?? '').localeCompare(b.query ?? '');
 }

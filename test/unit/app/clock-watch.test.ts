@@ -8,7 +8,7 @@ import { SteerableClock } from '../../support/steerable-clock.ts';
 const MINUTE_MS = 60_000;
 const TWO_HOURS_MS = 7_200_000;
 
-/** A clock that may be set, beside that of a database which is always right. */
+/** A clock that the test sets, and the clock of a database, which is always correct. */
 async function aWatchedClock(aheadMs = 0) {
   const time = new SteerableClock();
   const state = { aheadMs, away: false, comparisons: 0 };

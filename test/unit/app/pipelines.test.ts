@@ -107,6 +107,6 @@ it('closed pipelines leave no connection of a retriever, store or embedder open'
   await pipeline?.store?.describe(signal);
   expect(server.openConnections).toBe(4);
   await closePipelines(pipelines);
-  // They would close by themselves after 4 s.
+  // Idle connections would close after 4 s in any case.
   await waitFor(() => server.openConnections === 0, { timeoutMs: 3000 });
 });

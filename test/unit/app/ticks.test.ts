@@ -12,14 +12,14 @@ const HOUR_MS = 3_600_000;
 const at = (hour: number): Date => new Date(NOON.getTime() + hour * HOUR_MS);
 const away = new RecalldError('database_unreachable', 'PostgreSQL does not respond.');
 
-/** An hourly schedule whose ticks are stored when nothing is in the way. */
+/** An hourly schedule whose ticks are stored unless storage fails. */
 function anHourlySchedule(parts: Partial<Ticked> = {}, clockWatch: TickContext['clockWatch'] = aRightClock) {
   const clock = new SteerableClock(at(10));
   const schedule = new MemorySchedule();
   const logger = new MemoryLogger();
   const meter = new MemoryMeter();
   const stored: string[] = [];
-  /** When it was tried, in seconds from the start. */
+  /** Times of the attempts, in seconds from the start. */
   const tried: number[] = [];
   const state: { failure: unknown; hang: Promise<void> | null } = { failure: null, hang: null };
   const ticks = startTicks({ clock, schedule, logger, meter, clockWatch }, [

@@ -9,7 +9,7 @@ import { contextOf } from '../../support/context.ts';
 const regression = { measure: 'ndcg@10', drop: 0.02, alpha: 0.05, severity: 'critical', runs: 1 } as const;
 const pipeline = aWatchedPipeline({ checks: goldenChecks({ regressions: [regression] }) });
 
-/** What an evaluation leaves of a run with that difference to a baseline, a minute after the one before. */
+/** State after the evaluation of a run with this difference from its baseline, a minute after the previous run. */
 function evaluate(
   previous: StoredCheckStatus | null,
   minute: number,

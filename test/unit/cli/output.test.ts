@@ -5,7 +5,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** What was written to a stream of this process. */
+/** Output on a stream of this process. */
 function captured(stream: 'stdout' | 'stderr'): string[] {
   const written: string[] = [];
   vi.spyOn(process[stream], 'write').mockImplementation((text) => {

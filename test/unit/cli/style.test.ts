@@ -24,7 +24,7 @@ describe('text for terminals', () => {
     expect(stdout.split('\n')[0]).toBe(`\u001b[31m${shown}\u001b[39m${shown}`);
     expect(stdout).toContain('\u001b[1ma\\nb\u001b[22m');
     expect(stdout).toContain(`${shown}\\n`);
-    // oxlint-disable-next-line no-control-regex -- the colours of its own.
+    // oxlint-disable-next-line no-control-regex -- the color codes of the program itself.
     const own = stdout.replaceAll(/\u001b\[(?:1|22|31|39)m/g, '');
     // biome-ignore lint/suspicious/noControlCharactersInRegex: nothing of the kind is left.
     // oxlint-disable-next-line no-control-regex -- nothing of the kind is left.

@@ -10,10 +10,10 @@ import { type ClientRecord, createRecord } from '../../../src/client/records.ts'
 import { waitFor } from '../../support/wait-for.ts';
 import { accept, hang, inTurn, startRecordingDaemon, status } from './recording-daemon.ts';
 
-/** Retries wait for up to some seconds, and machines are slow. */
+/** Retries wait for up to several seconds, and machines may be slow. */
 const patience = { timeout: 60_000 };
 
-/** Sends nothing by itself for as long as a test lasts, unless a test says otherwise. */
+/** Sends nothing automatically during a test, unless the test says otherwise. */
 function openClient(url: string, options: Partial<ClientOptions> = {}) {
   const client = createClient({ url, pipeline: 'support-docs', flushIntervalMs: 3_600_000, ...options });
   onTestFinished(async () => void (await client.close({ timeoutMs: 0 })));
@@ -28,7 +28,7 @@ const aQuery = (id: string, more: Partial<TrackedQuery> = {}): TrackedQuery => (
 
 const aLargeQuery = (id: string) => aQuery(id, { embedding: Array.from({ length: 16_000 }, Math.random) });
 
-/** A server that does something to each connection when the first bytes of a request arrive. */
+/** A server that acts on each connection when the first bytes of a request arrive. */
 async function startCutting(act: (socket: Socket) => void): Promise<string> {
   const server = createServer((socket) => {
     socket.on('error', () => undefined);
@@ -236,7 +236,7 @@ describe('an item', patience, () => {
       const client = openClient(url, { batchSize: 5, timeoutMs: 2000 });
       for (const id of range(0, 20)) client.track(aLargeQuery(id));
       const { sent, pending } = await client.flush({ timeoutMs: 20_000 });
-      // What is reset before the answer was read is sent again.
+      // A request whose connection is reset before the response is retried.
       expect({ all: sent + pending, pending }).toEqual({ all: 20, pending: 0 });
     },
   );
@@ -422,7 +422,7 @@ describe('a closed client', patience, () => {
   });
 
   it('retries once more immediately if it was waiting for a retry', async () => {
-    // A back-off as long as there is.
+    // The maximum back-off.
     vi.spyOn(Math, 'random').mockReturnValue(1000);
     onTestFinished(() => void vi.restoreAllMocks());
     const daemon = await startRecordingDaemon(inTurn(status(503), accept()));

@@ -1,4 +1,4 @@
-/** Arguments that no type allows, as they come from JavaScript. */
+/** Arguments that no type allows, but that JavaScript callers may pass. */
 import * as fc from 'fast-check';
 
 const throwing = {
@@ -104,7 +104,7 @@ const record = fc
   .map((entries) => (): unknown => Object.fromEntries(entries.map(([name, make]) => [name, make()])));
 
 /**
- * Makes odd values, alone or in the fields of what the client takes. They are made in the property, since fast-check
- * looks into what it generates, which some of them resist.
+ * Creates unusual values, alone or in fields that the client reads. The property creates them, because fast-check
+ * inspects generated values, which some of them do not support.
  */
 export const junk: fc.Arbitrary<() => unknown> = fc.oneof(value, record);

@@ -12,7 +12,7 @@ const root = path.resolve(import.meta.dirname, '../../..');
 const folder = path.join(root, 'src/client');
 const readme = readFileSync(path.join(root, 'README.md'), 'utf8');
 
-/** A Node.js process that is killed when the test ends, in case it is still there. */
+/** A Node.js process that is killed when the test ends, if it is still running. */
 function startNode(args: readonly string[]): ChildProcess & { readonly lines: string[] } {
   const child = spawn(process.execPath, args, { cwd: root, stdio: 'pipe' });
   const lines: string[] = [];
@@ -26,13 +26,13 @@ function startNode(args: readonly string[]): ChildProcess & { readonly lines: st
   return Object.assign(child, { lines });
 }
 
-/** A host that uses the client. */
+/** A host process that uses the client. */
 function startHost(source: string) {
   const host = `import { createClient } from ${JSON.stringify(path.join(folder, 'client.ts'))};\n${source}`;
   return startNode(['--import', 'tsx', '--input-type=module', '--eval', host]);
 }
 
-/** How a process ended, and what it had printed. */
+/** How a process ended, and its output. */
 async function endOf(child: ChildProcess & { readonly lines: readonly string[] }) {
   const [code] = (await once(child, 'close')) as [unknown];
   return { code, lines: child.lines };
@@ -106,7 +106,7 @@ describe('a host that ends', () => {
   }, 30_000);
 });
 
-/** Answers 202 and prints the ids that it was sent, as a process of its own. */
+/** A separate process that responds with 202 and prints the received ids. */
 const daemonSource = `
   import { createServer } from 'node:http';
   import { gunzipSync } from 'node:zlib';

@@ -1,4 +1,4 @@
-/** The client for Python has tests of its own, in Python. */
+/** Runs the tests of the Python client, which are written in Python. */
 import { execFile, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';

@@ -1,9 +1,9 @@
 /**
- * The ingest side of a daemon, on loopback: it keeps what it is sent and answers as it is told.
+ * The ingest API of a daemon, on loopback: it records requests and responds as the test says.
  *
- *   const daemon = await startRecordingDaemon();            // answers 202 and closes when the test ends
- *   daemon.respondWith(inTurn(status(503), accept()));
- *   daemon.items('/v1/queries')                             // of all accepted requests, in order of arrival
+ *     const daemon = await startRecordingDaemon();            // responds with 202 and closes when the test ends
+ *     daemon.respondWith(inTurn(status(503), accept()));
+ *     daemon.items('/v1/queries')                             // of all accepted requests, in order of arrival
  */
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
@@ -17,11 +17,11 @@ export interface RecordedRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
-  /** As sent, before it is unpacked. */
+  /** Body as sent, before decompression. */
   readonly bytes: Buffer;
-  /** Of the JSON array, or the one object; empty when the body is no JSON. */
+  /** Items of the JSON array, or the one object; empty if the body is not JSON. */
   readonly items: readonly Item[];
-  /** Status that it was answered with, 0 while there is none. */
+  /** Status of its response; 0 before a response. */
   readonly status: number;
 }
 
@@ -30,14 +30,14 @@ export type Responder = (request: RecordedRequest, response: ServerResponse) => 
 export interface RecordingDaemon {
   readonly url: string;
   readonly requests: readonly RecordedRequest[];
-  /** Connections that are open now. */
+  /** Open connections. */
   readonly connections: number;
   items(path: string): Item[];
   respondWith(responder: Responder): void;
   close(): Promise<void>;
 }
 
-/** Listens on a free port of 127.0.0.1, or on `port`, as a daemon that comes back. */
+/** Listens on a free port of 127.0.0.1, or on `port`, like a restarted daemon. */
 export async function startRecordingDaemon(respond: Responder = accept(), port = 0): Promise<RecordingDaemon> {
   const requests: RecordedRequest[] = [];
   let responder = respond;
@@ -101,7 +101,7 @@ function itemsOf(bytes: Buffer, headers: IncomingHttpHeaders): Item[] {
   return Array.isArray(body) ? body : [body];
 }
 
-/** 202 with the counts that a daemon gives; `rejected` are the refused items by index. */
+/** 202 with the counts that a daemon returns; `rejected` contains the refused items by index. */
 export function accept(rejected: readonly { readonly index: number; readonly code: string }[] = []): Responder {
   return ({ items }, response) => {
     const body = {
@@ -118,12 +118,12 @@ export function status(code: number, headers: Readonly<Record<string, string>> =
   return (_request, response) => response.writeHead(code, headers).end(body);
 }
 
-/** Reads the request and never answers. */
+/** Reads the request and never responds. */
 export function hang(): Responder {
   return () => undefined;
 }
 
-/** Gives the first request to the first responder and so on; the last one stays. */
+/** Sends the first request to the first responder and so on; the last responder is then reused. */
 export function inTurn(...responders: readonly [Responder, ...Responder[]]): Responder {
   let seen = 0;
   return (request, response) => {

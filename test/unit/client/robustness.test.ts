@@ -20,7 +20,7 @@ function openClient(options: ClientOptions): Client {
   return client;
 }
 
-/** What the host offered and what is known to have become of it; equal at every moment. */
+/** Number of items that the host passed, and number of items with a known outcome; always equal. */
 function balance({ offered, sampledOut, sent, pending, dropped }: DeliveryStats): [number, number] {
   const lost = Object.values(dropped).reduce((sum, count) => sum + count, 0);
   return [offered, sampledOut + sent + pending + lost];
@@ -78,7 +78,7 @@ describe('no call of the host throws or waits', () => {
     for (let i = 0; i < 10; i++) client.track(null as unknown as TrackedQuery);
     expect(told).toBe(10);
     expect(client.stats().queries.dropped.invalid).toBe(20);
-    // A rejection that nobody handles would end the host, and this test, in the next turns.
+    // An unhandled rejection would end the host, and this test, within the next turns of the event loop.
     await new Promise((resolve) => setImmediate(resolve));
   });
 

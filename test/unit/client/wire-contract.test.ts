@@ -10,7 +10,7 @@ import { feedbackKinds as kindsOfTheDaemon } from '../../../src/live/rules/live-
 const now = Date.parse('2026-11-20T15:45:00Z');
 const context = { id: 'q-1', pipeline: 'support-docs', now, sampleRate: 1 };
 
-/** As the daemon reads it. */
+/** The schema with which the daemon reads it. */
 function sent(query: TrackedQuery, sampleRate = 1): unknown {
   const record = createQueryRecord(query as Readonly<Record<string, unknown>>, { ...context, sampleRate });
   return JSON.parse(recordToJson(record));
@@ -191,7 +191,7 @@ describe('a tracked query', () => {
 });
 
 const optional = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined });
-// Control characters and broken Unicode are for the daemon to refuse; it alone says what they are.
+// Only the daemon validates control characters and invalid Unicode.
 const text = fc.string({
   unit: fc.constantFrom('a', 'Z', '7', 'é', '界', '😀', '"', '\\', ' ', '\n'),
   maxLength: 200,
@@ -303,7 +303,7 @@ describe('tracked feedback', () => {
   });
 });
 
-/** Fields of a contract, in the order of the alphabet. */
+/** Fields of a contract, in alphabetical order. */
 const known = (schema: { readonly shape: object }) => Object.keys(schema.shape).toSorted();
 
 it('is the contract that the daemon publishes, field by field', () => {

@@ -25,7 +25,7 @@ function contentOfTurns(...turns: readonly AgentTurn[]): OtlpContent {
   return contentOf(Buffer.from(JSON.stringify(tracer.exportOf(turns))), 'application/json');
 }
 
-/** What a span says apart from its ids, its times and what the demo adds. */
+/** Content of a span without its ids, its times and the attributes that the demo adds. */
 function comparable(spans: readonly OtlpSpan[]) {
   const names = new Map(spans.map(({ spanId, name }) => [spanId, name]));
   return spans.map(({ name, kind, status, parentSpanId, attributes, scope }) => ({
@@ -37,7 +37,7 @@ function comparable(spans: readonly OtlpSpan[]) {
     attributes: Object.fromEntries(
       Object.entries(attributes).map(([key, value]) => {
         if (typeof value !== 'string' || !/^[[{]/.test(value)) return [key, value];
-        // Ids of messages and runs differ between two turns of the recording, too.
+        // Ids of messages and runs also differ between two turns in the recording.
         const parsed = JSON.stringify(JSON.parse(value)).replaceAll(/[\da-f]{8}-[\da-f]{4}-[\da-f-]{22,}/g, 'ID');
         return [key, parsed.replace(',"tenant":"acme"', '')];
       }),

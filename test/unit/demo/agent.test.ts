@@ -5,7 +5,7 @@ import { looksLikeAnswer } from '../../../src/live/rules/answer-like.ts';
 
 const FROM = new Date('2026-03-02T00:00:00Z');
 const questions = await divideQuestions();
-/** Finds the answer for queries in the words of the user, and nothing for keywords. */
+/** Finds the answer for queries in the user's words, and nothing for keywords. */
 const search = async (text: string) => ({
   results: text.endsWith('?') ? [{ id: answerTo(text), score: 0.5 }] : [],
   latencyMs: 3,

@@ -16,7 +16,10 @@ const settings = {
 };
 const never = new AbortController().signal;
 
-/** So large that its thread is busy until it is stopped; in shared memory, since to copy it would take longer than a test. */
+/**
+ * So large that its thread is busy until it is stopped. In shared memory, because copying it would take longer than a
+ * test.
+ */
 const endless = (() => {
   const [rows, columns] = [60_000, 256];
   const data = new Float32Array(new SharedArrayBuffer(4 * rows * columns));

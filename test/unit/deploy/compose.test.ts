@@ -1,4 +1,7 @@
-/** docker-compose.yml, the Dockerfile and what they mount fit each other and the program. Nothing here runs docker. */
+/**
+ * docker-compose.yml, the Dockerfile and the files that they mount match each other and the program. These tests do not
+ * run Docker.
+ */
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -56,7 +59,7 @@ describe('docker-compose.yml', () => {
   });
 
   it('is what the Compose Specification takes, by its schema', () => {
-    // Its definitions are named as in draft 7, whose rules zod reads it by.
+    // Its definitions are named as in JSON Schema draft 7, whose rules zod applies.
     const specification = { ...(JSON.parse(read('test/fixtures/compose-spec/compose-spec.json')) as object) };
     const schema = z.fromJSONSchema({ ...specification, $schema: 'http://json-schema.org/draft-07/schema#' } as never);
     const file = parse(read('docker-compose.yml'), { merge: true }) as { services: Record<string, object> };
@@ -324,7 +327,7 @@ describe('Prometheus and Alertmanager', () => {
   });
 
   it.skipIf(missing('promtool'))('gives promtool nothing to complain of', () => {
-    // As the container has them.
+    // Paths in the container.
     for (const { from, to } of mounts.filter(
       ({ service, to: place }) => service === 'prometheus' && place.startsWith('/etc/'),
     ))

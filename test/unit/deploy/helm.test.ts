@@ -1,4 +1,4 @@
-/** The Helm chart: what Helm rendered from it fits the program, and its values are validated. */
+/** The Helm chart: the objects that Helm rendered from it match the program, and its values are validated. */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** The mixin gives jsonnet what is generated, all of it and nothing else. */
+/** The mixin exports all generated rules and dashboards to jsonnet, and nothing else. */
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -12,7 +12,7 @@ interface Groups {
   readonly groups: readonly { readonly rules: readonly object[] }[];
 }
 
-/** Users add to its fields, which jsonnet therefore does not write by itself. */
+/** Users add to its hidden fields, which jsonnet therefore does not print. */
 const shown = `local mixin = import 'deploy/mixin/mixin.libsonnet'; { [name]: mixin[name] for name in std.objectFieldsAll(mixin) }`;
 
 const rulesOf = ({ groups }: Groups): object[] => groups.flatMap(({ rules }) => [...rules]);

@@ -12,7 +12,7 @@ import {
 } from '../../../src/live/ingest-schema.ts';
 import { identifier } from '../../../src/platform/http/fields.ts';
 
-/** Reference schema of results, without regard to speed. */
+/** Reference schema of results, not optimized for speed. */
 const plain = z
   .array(
     z
@@ -117,7 +117,7 @@ const anyItem = fc.record(
     error: mostly(aText),
     segments: mostly(
       fc.dictionary(
-        // What a prototype is called goes to the schema, which leaves it out.
+        // Excludes `__proto__`, because the schema omits a key with this name.
         fc.string({ maxLength: 65 }).filter((key) => key !== '__proto__'),
         fc.string({ maxLength: 257 }),
         { maxKeys: 17 },
@@ -167,7 +167,7 @@ it('validates and parses queries by hand exactly as the schema does', () => {
     }),
     { numRuns: 3000 },
   );
-  // Else most of the fields would never have been looked at.
+  // Otherwise most fields would never have been tested.
   expect(taken).toBeGreaterThan(300);
 });
 

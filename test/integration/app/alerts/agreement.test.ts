@@ -1,4 +1,4 @@
-/** The verdict of the daemon and the alert of Prometheus say the same, case by case. */
+/** The verdict of the daemon and the alert of Prometheus agree in every case. */
 
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
@@ -42,17 +42,17 @@ interface Agreement {
   readonly when: string;
   readonly checks?: ReturnType<typeof goldenChecks>;
   readonly evidence?: Partial<RunEvidence>;
-  /** What became of runs; one that completed at noon unless it is said. */
+  /** Outcomes of runs; by default, one run that completed at noon. */
   readonly latest?: readonly LatestRun[];
-  /** When it is looked at. */
+  /** Time of the evaluation. */
   readonly secondsAfterNoon?: number;
-  /** Of live traffic: a critical check on the share of errors, and what is measured each five minutes until noon. */
+  /** Live traffic: a critical check on the error ratio, and a measurement every five minutes until noon. */
   readonly live?: readonly LiveValue[];
   readonly verdict: Verdict;
   readonly alerts: readonly string[];
 }
 
-/** A share of errors with its lower bound; a reason for none, or nothing measured. */
+/** An error ratio with its lower bound, a reason for no value, or no measurement. */
 type LiveValue = readonly [mean: number, low: number] | string | null;
 
 const thrice = (value: LiveValue): LiveValue[] => [value, value, value];
@@ -147,7 +147,7 @@ const agreements: readonly Agreement[] = [
     when: 'the run is older than three intervals',
     secondsAfterNoon: 3 * HOUR + 600,
     verdict: 'no_data',
-    // The page says why there is no score and no verdict.
+    // The page explains why there is no score and no verdict.
     alerts: ['RecalldGoldenNotRunning'],
   },
   {
@@ -236,7 +236,7 @@ const errorCheck: ThresholdCheck = {
 
 const database = useDatabase();
 
-/** The gauges of a check of live traffic, after so many measurements of which the last is of noon. */
+/** The gauges of a check on live traffic after this many measurements, the last of them at noon. */
 async function liveGaugesOf(values: readonly LiveValue[], secondsAfterNoon: number): Promise<GaugeSample[]> {
   const clock = new SteerableClock(new Date(NOON.getTime() - (values.length - 1) * 300_000));
   const measurements = createMeasurements(database.pool);
@@ -327,7 +327,7 @@ async function gaugesOf(agreement: Agreement): Promise<GaugeSample[]> {
   return samplesOf(gauges(clock.now()));
 }
 
-/** promtool plays from 1970 on; times are moved so that its end is when the daemon was looked at. */
+/** promtool simulates from 1970 on, so times are shifted until the end is the time of the evaluation. */
 function signalOf({ name, labels, value }: GaugeSample, { secondsAfterNoon = 600 }: Agreement): Signal {
   const shift = NOON.getTime() / 1000 + secondsAfterNoon - PLAYED_MINUTES * 60;
   const played = name.endsWith('_timestamp_seconds') ? value - shift : value;

@@ -1,4 +1,4 @@
-/** Every alert, by promtool: when it fires, when it must not, and what may happen to its series meanwhile. */
+/** Every alert in promtool: when it fires, when it must not fire, and changes of its series in the meantime. */
 import { describe, expect, it } from 'vitest';
 import { defaultRuleSettings, ruleFile, ruleGroups } from '../../../../src/app/alerts/rule-file.ts';
 import { asOf, type RuleSettings } from '../../../../src/platform/metrics/alert-rules.ts';
@@ -73,7 +73,7 @@ function underTest(fixture: AlertFixture): AlertUnderTest {
   };
 }
 
-/** Only some alerts are silent while there is a page. */
+/** Only some alerts are silent while a page is firing. */
 function isFor(name: CaseName, fixture: AlertFixture): boolean {
   return !name.includes('page') || underTest(fixture).silentWhile !== undefined;
 }
@@ -94,7 +94,7 @@ describe.skipIf(missing('promtool'))('an alert', () => {
 });
 
 describe.skipIf(missing('promtool'))('an alert', () => {
-  /** What a query says at the end of the time that is played. */
+  /** The result of a query at the end of the simulated time. */
   function playing(signals: readonly Signal[], minutes: number, step: number, expected: object): RuleTest {
     const series = [...alive, ...signals].map((one) => inputSeries(one, 'a:8321', { minutes, step }));
     const asked = { eval_time: `${minutes}m`, ...expected };
@@ -178,7 +178,7 @@ describe.skipIf(missing('promtool'))('an alert', () => {
       signal('recalld_check_value_ci_high', floorCheck, always(0.97)),
     ];
     const info = fixture.breaching.filter(({ name }) => name === 'recalld_check_info');
-    // The first replica by name is the one that knows already that the check recovered, and both do after 29 minutes.
+    // The first replica by name already exports the recovered check, and both do after 29 minutes.
     const series = [
       ...[...alive, ...info, ...ok].map((one) => inputSeries(one, both[0], { minutes: 35, step: 1 })),
       ...[...alive, ...fixture.breaching].map((one) =>

@@ -1,10 +1,10 @@
-/** The cases that every alert is put through, made from its fixture. */
+/** The cases with which every alert is tested, derived from its fixture. */
 import type { AlertRule } from '../../../../src/platform/metrics/alert-rules.ts';
 import { inputSeries, type RuleTest, type Signal, selectorOf, signal } from '../../../support/promtool.ts';
 import { type AlertFixture, both } from './fixture.ts';
 import { alive, foreign, rotation } from './signals.ts';
 
-/** What is the case, on which replicas. */
+/** Signals of the case, and the replicas that export them. */
 type World = readonly { readonly signal: Signal; readonly instance: string }[];
 
 export interface AlertUnderTest extends AlertFixture {
@@ -33,7 +33,7 @@ export const caseNames = [
 
 export type CaseName = (typeof caseNames)[number];
 
-/** The case as a test of promtool. */
+/** The case as a promtool test. */
 export function aCase(fixture: AlertUnderTest, name: CaseName): RuleTest {
   const { minutes = 60, step = 1 } = fixture;
   const cut = minutes - 15;
@@ -85,7 +85,7 @@ export function aCase(fixture: AlertUnderTest, name: CaseName): RuleTest {
   }
 }
 
-/** Why some alerts have no such case. */
+/** Reasons why some alerts have no such case. */
 export const inapplicable: Readonly<Record<string, Partial<Record<CaseName, string>>>> = {
   RecalldReplicaDown: {
     'fires on when one of two replicas goes down': 'the other replica is down already',
@@ -103,7 +103,7 @@ function isBlind({ alert }: AlertFixture): boolean {
   return alert === 'RecalldAbsent';
 }
 
-/** The signals on those replicas, and beside them what every living daemon exports. */
+/** The signals on these replicas, and the metrics that every running daemon exports. */
 function worldOf(signals: readonly Signal[], replicas: readonly string[], bare: boolean): World {
   const key = ({ signal, instance }: World[number]) => `${instance} ${signal.name}${selectorOf(signal.labels)}`;
   const background = bare ? [] : both.flatMap((instance) => alive.map((signal) => ({ signal, instance })));
@@ -111,7 +111,7 @@ function worldOf(signals: readonly Signal[], replicas: readonly string[], bare: 
   return [...new Map([...background, ...own].map((each) => [key(each), each])).values()];
 }
 
-/** The same in another deployment under the same Prometheus. */
+/** The same signals in another deployment under the same Prometheus. */
 function elsewhere(world: World): World {
   return world.map(({ signal, instance }) => ({
     instance: `other-${instance}`,
@@ -123,7 +123,7 @@ function silenceOf({ labels }: AlertUnderTest): World {
   return worldOf([signal('recalld_silenced', { pipeline: labels['pipeline'] ?? 'docs' }, () => 1)], ['quiet'], true);
 }
 
-/** The pages while which it is silent, about the same. */
+/** Pages during which the alert is silent, with the same labels. */
 function pagesOf({ silentWhile, labels }: AlertUnderTest): World {
   if (silentWhile === undefined) return [];
   const [alertname = ''] = silentWhile.alerts;
@@ -143,7 +143,7 @@ function ending(world: World, end: number, replicas: readonly string[]): World {
   });
 }
 
-/** Every replica restarts at once: a scrape is missed, counters begin anew. */
+/** All replicas restart at once: a scrape is missed, and counters restart at 0. */
 function restarting(world: World, at: number, step: number): World {
   return world.map(({ signal, instance }) => ({
     instance,
@@ -176,7 +176,7 @@ function playing(
   };
 }
 
-/** It fires at the end, once, with these labels and annotations. */
+/** The alert fires at the end, once, with these labels and annotations. */
 function fires(fixture: AlertUnderTest, minutes: number): Pick<RuleTest, 'alert_rule_test'> {
   const { alert, severity, labels, annotations } = fixture;
   const alerts = [{ exp_labels: { severity, ...labels }, exp_annotations: annotations }];
@@ -187,7 +187,7 @@ function firing({ alert }: AlertFixture): string {
   return `ALERTS{alertname="${alert}", alertstate="firing"}`;
 }
 
-/** Without its series it has not fired at any time, or it is about just that. */
+/** Without its series, the alert has not fired at any time, unless it is about their absence. */
 function unseen(fixture: AlertUnderTest, minutes: number): Pick<RuleTest, 'promql_expr_test'> {
   return fixture.firesWithoutSeries === true ? atTheEnd(fixture, minutes) : never(fixture, minutes);
 }
@@ -198,19 +198,19 @@ function atTheEnd(fixture: AlertUnderTest, minutes: number): Pick<RuleTest, 'pro
   return { promql_expr_test: [{ expr, eval_time: `${minutes}m`, exp_samples: [{ labels, value: 1 }] }] };
 }
 
-/** It has not fired at any time. */
+/** The alert has not fired at any time. */
 function never(fixture: AlertUnderTest, minutes: number): Pick<RuleTest, 'promql_expr_test'> {
   const expr = `count_over_time(${firing(fixture)}[30d])`;
   return { promql_expr_test: [{ expr, eval_time: `${minutes}m`, exp_samples: [] }] };
 }
 
-/** It does not fire any more. */
+/** The alert no longer fires. */
 function over(fixture: AlertUnderTest, minutes: number): Pick<RuleTest, 'promql_expr_test'> {
   if (fixture.firesWithoutSeries === true) return atTheEnd(fixture, minutes);
   return { promql_expr_test: [{ expr: firing(fixture), eval_time: `${minutes}m`, exp_samples: [] }] };
 }
 
-/** It fires at each evaluation of the last 16 minutes, as one and the same alert. */
+/** The alert fires at each evaluation of the last 16 minutes, as the same alert. */
 function throughout(fixture: AlertUnderTest, minutes: number, step: number): Pick<RuleTest, 'promql_expr_test'> {
   const labels = {
     alertname: fixture.alert,
@@ -221,7 +221,8 @@ function throughout(fixture: AlertUnderTest, minutes: number, step: number): Pic
   return {
     promql_expr_test: [
       {
-        // A second less than 16 minutes: Prometheus 2 counts a sample at the start of a range, Prometheus 3 does not.
+        // One second less than 16 minutes, because Prometheus 2 includes a sample at the start of a range and
+        // Prometheus 3 does not.
         expr: `count_over_time(${firing(fixture)}[959s])`,
         eval_time: `${minutes}m`,
         exp_samples: [{ labels: selectorOf(labels), value: Math.ceil(16 / step) }],

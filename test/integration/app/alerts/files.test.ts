@@ -1,4 +1,4 @@
-/** What deploy/ ships is what Prometheus and Alertmanager accept, and does what its comments say. */
+/** Prometheus and Alertmanager accept the files in deploy/, which do what their comments say. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

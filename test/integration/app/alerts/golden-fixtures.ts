@@ -99,7 +99,7 @@ export const goldenFixtures: readonly AlertFixture[] = [
     alert: 'RecalldRetrieverErrors',
     labels: faq,
     breaching: queries({ ok: 90, empty: 0, error: 4, timeout: 6 }),
-    // What comes to an outage is told by another.
+    // Another alert covers checks that fail because of the outage.
     healthy: queries({ ok: 40, empty: 0, error: 50, timeout: 10 }),
     says: '10% of the 100 queries in the latest run of faq on docs failed or timed out (limit 5 %). Each failed query counts as 0, so scores drop.',
   },
@@ -129,7 +129,7 @@ export const goldenFixtures: readonly AlertFixture[] = [
     alert: 'RecalldCheckCritical',
     labels: floorCheck,
     breaching: [...checkStates(floorCheck, () => 'critical'), ...floorNumbers],
-    // Another check warns, and one broke with the retriever, which is told by an alarm of its own.
+    // Another check is in the warning state, and one fails because the retriever is down, which has a separate alert.
     healthy: [
       ...checkStates(floorCheck, () => 'ok'),
       ...checkStates(staleCheck, () => 'warning'),
@@ -149,10 +149,10 @@ export const goldenFixtures: readonly AlertFixture[] = [
     alert: 'RecalldCheckNoData',
     labels: floorCheck,
     breaching: [...checkStates(floorCheck, () => 'no_data'), ...unknownFloor],
-    // A run of a new version is under way for some minutes.
+    // A run of a new version is in progress for some minutes.
     healthy: [
       ...checkStates(floorCheck, (m) => (m >= 30 && m < 40 ? 'no_data' : 'ok')),
-      // Quiet traffic.
+      // Low traffic.
       ...checkStates(liveCheck, () => 'no_data'),
       signal('recalld_check_quiet', liveCheck, always(1)),
     ],
@@ -195,7 +195,7 @@ export const goldenFixtures: readonly AlertFixture[] = [
     alert: 'RecalldDensityDriftTicket',
     labels: { pipeline: 'docs' },
     breaching: incidents({ page: 0, ticket: 1 }),
-    // An open page that the check of the config carries on is not told twice.
+    // A firing page that a check in the config also covers is not sent twice.
     healthy: [...incidents({ page: 1, ticket: 1 }), ...checkStates(densityCheck, () => 'critical')],
     says: 'Live queries of docs are covered worse than in the baseline: drift is confirmed, but it is too weak to page, or no critical check is configured.',
   },

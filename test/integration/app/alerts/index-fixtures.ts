@@ -11,7 +11,7 @@ const share = (alert: string, measure: 'missing' | 'orphaned' | 'superseded' | '
   breaching: [signal(`recalld_index_${measure}_ratio_ci_low`, all, always(0.0125))],
   healthy: [
     signal(`recalld_index_${measure}_ratio_ci_low`, all, always(0.002)),
-    // A segment alone has a check of its own.
+    // Only one segment is affected, for which there is a separate check.
     signal(`recalld_index_${measure}_ratio_ci_low`, { ...docs, segment: 'tenant=a' }, always(0.5)),
   ],
   minutes: 30,
@@ -49,7 +49,7 @@ export const indexFixtures: readonly AlertFixture[] = [
       signal('recalld_index_changes_overdue', docs, always(3)),
     ],
     healthy: [
-      // Above by chance alone: its bounds hold what is allowed.
+      // Above the limit only by chance: the interval includes the limit.
       signal('recalld_index_lag_seconds_ci_low', all, always(3000)),
       signal('recalld_index_lag_seconds', all, always(9000)),
       signal('recalld_index_late_after_seconds', docs, always(3600)),

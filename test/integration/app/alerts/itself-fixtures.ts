@@ -156,14 +156,14 @@ export const itselfFixtures: readonly AlertFixture[] = [
     healthy: [
       ended('completed', growing(1)),
       ended('failed', (m) => Math.floor(m / 40)),
-      // One pipeline of many that fails now and then: eight of a hundred rounds.
+      // One of many pipelines fails now and then: eight of a hundred rounds.
       ended('completed', growing(1), 'evaluate-density'),
       ended('failed', (m) => Math.floor(m / 12), 'evaluate-density'),
     ],
     says: '120 attempts of the job run-golden-set failed within an hour, or within 13 hours in which no attempt succeeded. The log line `a job failed` names the pipelines and the reason.',
   },
   {
-    // Due every six hours, so that it never fails five times within one.
+    // The job runs every six hours, so it cannot fail five times within an hour.
     alert: 'RecalldJobsFailing',
     labels: { task: 'snapshot-stores' },
     breaching: [
@@ -186,7 +186,7 @@ export const itselfFixtures: readonly AlertFixture[] = [
     healthy: [
       ...idle,
       jobs('failed', (m) => (m < 60 ? 3 : 2)),
-      // Comes again by its schedule.
+      // The job runs again on schedule.
       signal('recalld_queue_jobs', { queue: 'probe-stores', state: 'failed' }, (m) => (m < 80 ? 0 : 1)),
     ],
     minutes: 120,

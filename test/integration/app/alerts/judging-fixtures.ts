@@ -34,7 +34,7 @@ export const judgingFixtures: readonly AlertFixture[] = [
     alert: 'RecalldJudgeDisagrees',
     labels: docs,
     breaching: agreement(0.31, 0.65, 40),
-    // As low, but with too few sessions.
+    // Equally low, but with too few sessions.
     healthy: agreement(0.31, 0.65, 39),
     minutes: 240,
     says: 'The judge of docs agrees with people at a weighted kappa of 0.48 (95 % CI 0.31-0.65, n = 40 sessions); the lower bound is below the minimum of 0.40. Corrected scores remain valid, but their confidence intervals are wider than necessary.',

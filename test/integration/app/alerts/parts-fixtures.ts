@@ -57,7 +57,7 @@ export const partsFixtures: readonly AlertFixture[] = [
     healthy: [
       signal('recalld_probe_last_success_timestamp_seconds', probe, now),
       signal('recalld_probe_last_success_timestamp_seconds', storeSample, always(0)),
-      // A golden set may run daily, and a run that misses no document has no share of them.
+      // A golden set may run daily, and a run without missed documents has no such share.
       signal('recalld_probe_last_success_timestamp_seconds', { ...docs, measure: 'store_agreement' }, always(0)),
       signal('recalld_probe_last_success_timestamp_seconds', { ...docs, measure: 'missed_foreign_ratio' }, always(0)),
     ],
@@ -68,7 +68,7 @@ export const partsFixtures: readonly AlertFixture[] = [
     alert: 'RecalldStoreSampleOld',
     labels: docs,
     breaching: [signal('recalld_probe_last_success_timestamp_seconds', storeSample, always(0))],
-    // One in six hours: the last before the end is more than five hours old.
+    // One sample every six hours: the last one before the end is more than five hours old.
     healthy: [signal('recalld_probe_last_success_timestamp_seconds', storeSample, (m) => 21_600 * Math.floor(m / 360))],
     minutes: 1060,
     step: 5,

@@ -1,4 +1,4 @@
-/** Prometheus makes the same sentence of an alert from metrics as recalld, with its own formats of numbers. */
+/** Prometheus and recalld write the same sentence about an alert, although their number formats differ. */
 import { describe, expect, it } from 'vitest';
 import { defaultRuleSettings, ruleFile } from '../../../../src/app/alerts/rule-file.ts';
 import { gaugesOf } from '../../../../src/checks/check-store.ts';
@@ -10,7 +10,7 @@ import { inputSeries, type RuleTest, rulesOfAlert, runPromtool } from '../../../
 import { asOfMinute } from './fixture.ts';
 import { always } from './signals.ts';
 
-/** Numbers as the template functions `humanizeDuration`, `humanizePercentage` and `printf "%.3g"` write them. */
+/** Numbers as the template functions `humanizeDuration`, `humanizePercentage` and `printf "%.3g"` format them. */
 const byPrometheus: NumberStyle = {
   value: (value, unit) =>
     unit === 'seconds' ? humanDuration(value) : unit === 'share' ? `${digits(100 * value, 4)}%` : digits(value, 3),

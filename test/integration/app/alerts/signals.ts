@@ -1,4 +1,4 @@
-/** Values over time that the fixtures of alerts are made of, and what every recalld exports whatever happens. */
+/** Values over time for the fixtures of alerts, and the metrics that every recalld always exports. */
 import { type Signal, signal, type ValueAt } from '../../../support/promtool.ts';
 
 export const always =
@@ -6,19 +6,19 @@ export const always =
   () =>
     value;
 
-/** A counter that grows by so much a minute. */
+/** A counter that increases by this much per minute. */
 export const growing =
   (perMinute: number): ValueAt =>
   (minute) =>
     perMinute * minute;
 
-/** Nothing before that minute, then the value. */
+/** No value before this minute, then the value. */
 export const from =
   (start: number, value: number): ValueAt =>
   (minute) =>
     minute < start ? null : value;
 
-/** A metric that Prometheus or Node makes, so that it is not in the catalogue. */
+/** A metric of Prometheus or Node.js, which is not in the catalogue. */
 export function foreign(name: string, at: ValueAt, labels: Readonly<Record<string, string>> = {}): Signal {
   return { name, labels, isCounter: false, at };
 }
@@ -37,7 +37,7 @@ export const hourlyRuns: readonly Signal[] = [
   ...queries({ ok: 100, empty: 2, error: 1, timeout: 0 }),
 ];
 
-/** The queries of the latest ended run. */
+/** The queries of the latest completed run. */
 export function queries(counts: Readonly<Record<string, number>>): Signal[] {
   return Object.entries(counts).map(([outcome, count]) =>
     signal('recalld_golden_queries', { ...faq, outcome }, always(count)),
@@ -51,7 +51,7 @@ export const staleCheck = { pipeline: 'docs', check: 'stale labels above 0.02 on
 
 type NamedCheck = { readonly pipeline: string; readonly check: string };
 
-/** What the checks are on, in words. */
+/** Description of the checks. */
 const words = new Map<NamedCheck, { kind: string; what: string; limit: string }>([
   [floorCheck, { kind: 'floor', what: 'ndcg@10', limit: 'below' }],
   [liveCheck, { kind: 'threshold', what: 'The share of live queries that failed', limit: 'above' }],
@@ -59,7 +59,7 @@ const words = new Map<NamedCheck, { kind: string; what: string; limit: string }>
   [densityCheck, { kind: 'density_drift', what: 'The coverage of live queries', limit: 'above' }],
 ]);
 
-/** What a check is on, and its state set, whose state at each minute is given. */
+/** Info and state set of a check; the state is given for each minute. */
 export function checkStates(check: NamedCheck, stateAt: (minute: number) => string): Signal[] {
   const { kind = '', what = '', limit = '' } = words.get(check) ?? {};
   return [
@@ -70,7 +70,7 @@ export function checkStates(check: NamedCheck, stateAt: (minute: number) => stri
   ];
 }
 
-/** Live queries a minute by outcome, with their latency histogram: all within `seconds`. */
+/** Live queries per minute by outcome, with their latency histogram: all below `seconds`. */
 export function traffic(perMinute: Readonly<Record<string, number>>, seconds = 0.05): Signal[] {
   const total = Object.values(perMinute).reduce((sum, each) => sum + each, 0);
   const pipeline = { pipeline: 'docs' };
@@ -94,7 +94,7 @@ export function traffic(perMinute: Readonly<Record<string, number>>, seconds = 0
 
 const version = { version: '1.2.3', nodejs: '20.19.0' };
 
-/** What a healthy daemon shows of itself. */
+/** Metrics of a healthy daemon. */
 export const alive: readonly Signal[] = [
   foreign('up', always(1)),
   foreign('process_start_time_seconds', always(0)),
@@ -104,7 +104,9 @@ export const alive: readonly Signal[] = [
   signal('recalld_dropped_samples_total', {}, always(0)),
 ];
 
-/** A new version of the golden set takes over at minute 45: its first run, other sizes and segments, other scores. */
+/**
+ * A new version of the golden set replaces the old one at minute 45: its first run, other sizes, segments and scores.
+ */
 export const rotation: readonly Signal[] = [
   signal('recalld_golden_scored_queries', { ...faq, segment: 'all' }, (m) => (m < 47 ? 103 : 250)),
   signal('recalld_golden_scored_queries', { ...faq, segment: 'topic=old' }, (m) => (m < 47 ? 40 : 'stale')),

@@ -1,4 +1,4 @@
-/** A query that was not sampled, a user who is unhappy with it, and a database that goes away just then. */
+/** Negative feedback on a query that was not sampled, while the database becomes unavailable. */
 import { expect, it } from 'vitest';
 import { parseConfig } from '../../../../src/app/config/parse.ts';
 import { createCleanupStack } from '../../../../src/core/cleanup-stack.ts';

@@ -1,7 +1,7 @@
 /**
- * Both sides of the contract with a vendor come from the vendor: its own client fills and asks the stand-in, which must
- * answer what the client reads; and what our adapter sends must be, request by request, what the client sends for the
- * same call, whose arguments the client's types check. So a stand-in that is wrong fails, and so does a wrong adapter.
+ * The vendor's own client verifies both sides of each contract. It fills and queries the stand-in, which must respond
+ * in a form that the client can read. Our adapter must send, request by request, what the client sends for the same
+ * call, whose arguments the client's types check. A wrong stand-in and a wrong adapter therefore both fail.
  */
 import { Client as Elasticsearch } from '@elastic/elasticsearch';
 import { Client as OpenSearch } from '@opensearch-project/opensearch';
@@ -38,14 +38,16 @@ const rows = documents.map(({ id, vector: numbers, content, fields }, place) => 
 const three = { vector: first.vector, k: 3, withContent: true } as const;
 const nobody = { n: 24, seed: 1, withContent: false } as const;
 
-/** Calls of the store, and of the client, which must send the same; it may be told what the store sent. */
+/**
+ * Calls of the store and of the client that must send the same requests; the client's call may use those of the store.
+ */
 type Pair = readonly [
   name: string,
   ours: () => Promise<unknown>,
   theirs: (sent: readonly WireRequest[]) => Promise<unknown>,
 ];
 
-/** A test for each pair. `same` brings requests to a form in which equal ones are equal. */
+/** One test for each pair. `same` normalizes requests before they are compared. */
 function itAsksAsTheClientDoes(
   server: () => FaultServer,
   pairs: readonly Pair[],
@@ -63,7 +65,7 @@ const idsOf = async (store: VectorStore) =>
   valueOf(await store.nearest({ ...three, filter: { topic: 'topic-0' }, exact: false }, never)).neighbours.map(
     ({ id }) => id,
   );
-/** The ids that a request of the store lists, to ask for the same. */
+/** The ids in a request of the store, so that the client can request the same. */
 const listedIn = (sent: readonly WireRequest[], read: (body: never) => readonly string[] | undefined) =>
   sent.flatMap(({ body }) => read(body as never) ?? []);
 
@@ -434,7 +436,7 @@ describe('OpenSearch, by @opensearch-project/opensearch', () => {
             body: {
               size: 0,
               query: { terms: { doc_id: ids } },
-              // Its types know a terms aggregation without a field.
+              // Its types do not allow a terms aggregation without a field.
               aggs: { ids: { terms: { field: 'doc_id', include: ids, size: 2 } } } as never,
             },
           }),
@@ -453,7 +455,7 @@ describe('Pinecone, by @pinecone-database/pinecone', () => {
 
   beforeAll(async () => {
     server = await started(startFakePinecone);
-    // Indexes are made by another service, which this is no stand-in of.
+    // Indexes are created by another service, which this stand-in does not replace.
     await prepare(server.url, 'PUT', '/chunks', { dimension: 8, metric: 'cosine' });
     await index().upsert({ records: documents.map(({ id }, place) => record(id, place)) });
     const host = httpService({ url: `${server.url}/chunks` });
@@ -592,7 +594,7 @@ describe('Weaviate, by the client of version 2 in weaviate-client, which speaks 
 
   beforeAll(async () => {
     server = await started(startFakeWeaviate);
-    // It asks for the version once.
+    // The client requests the version once.
     client = weaviateV2.client({ scheme: 'http', host: new URL(server.url).host });
     await client.misc.metaGetter().do();
     const properties = ['doc_id', 'text', 'topic', 'language'].map((name) => ({
@@ -613,7 +615,7 @@ describe('Weaviate, by the client of version 2 in weaviate-client, which speaks 
     store = kept(openStore({ kind: 'weaviate', ...names, ...httpService({ url: server.url }) }));
   });
 
-  /** Arguments and fields of an object have no order in GraphQL. */
+  /** The order of arguments and object fields is irrelevant in GraphQL. */
   const same = (request: WireRequest): unknown => {
     const { query } = (request.body ?? {}) as { query?: string };
     if (query === undefined) return request;

@@ -1,4 +1,4 @@
-/** Connections to a PostgreSQL of its own process, which checks passwords and locks tables; it has no pgvector. */
+/** Connections to a separate PostgreSQL process that checks passwords and locks tables; it has no pgvector. */
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { VectorStore } from '../../../../src/connectors/stores/vector-store.ts';
 import { never, valueOf } from '../../../contract/vector-store-bench.ts';
@@ -10,7 +10,7 @@ const database = useDatabase('empty');
 const opened: VectorStore[] = [];
 
 beforeAll(async () => {
-  // Ids are looked up without an operator of pgvector, so a column that is called a vector will do.
+  // Id lookups use no operator of pgvector, so a column of another type named `vector` is sufficient.
   await database.pool.query(`
     create domain vector as real[];
     create table chunks (key text primary key, embedding vector, body text);

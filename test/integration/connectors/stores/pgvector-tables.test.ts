@@ -1,4 +1,4 @@
-/** Tables as people make them: other types, schemas, indexes and rights than those of the contract suite. */
+/** Tables as users create them, with other types, schemas, indexes and privileges than those of the contract suite. */
 import { assert, asyncProperty, float32Array } from 'fast-check';
 import { Pool } from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -239,7 +239,7 @@ describe('the trait index', () => {
 });
 
 describe('a table with little statistics in PostgreSQL', () => {
-  /** 30 topics one after the other, 400 documents each. */
+  /** 30 topics in sequence, 400 documents each. */
   async function makeTopics(table: string): Promise<void> {
     await pool.query(`
       create table ${table} (id int, embedding vector(2));
@@ -286,7 +286,7 @@ describe('a search through an approximate index', () => {
       insert into rare select 3000 + n, array[-1, -random(), -random()]::vector, 'rare' from generate_series(1, 10) n;
       create index on rare using hnsw (embedding vector_cosine_ops);
       analyze rare`);
-    // The planner of a small table would rather read all of it.
+    // For a small table, the planner would prefer a full scan.
     await pool.query('set enable_seqscan = off; set enable_sort = off');
     try {
       const store = open({ table: 'rare' });
@@ -345,7 +345,7 @@ describe('a table that cannot be read', () => {
       insert into guarded values (1, '[1,0]');
       grant usage on schema extensions to reader`);
     const store = open({ table: 'guarded' });
-    // PGlite has one session for all.
+    // PGlite has one session for all clients.
     await pool.query('set role reader');
     expect(await store.nearest(search, never)).toMatchObject({
       code: 'permission_denied',

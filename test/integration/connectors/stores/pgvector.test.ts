@@ -13,7 +13,7 @@ const abilities: StoreAbilities = {
 
 const servers: [string, () => Promise<PgvectorServer>][] = [['in PGlite', startPglite]];
 
-/** A database in which the user may create tables and, unless it is there, the extension. */
+/** A database in which the user may create tables and, if it is missing, the extension. */
 const live = process.env['RECALLD_TEST_PGVECTOR_URL'];
 if (live !== undefined) {
   servers.push(['at RECALLD_TEST_PGVECTOR_URL', async () => ({ url: live, stop: async () => undefined })]);

@@ -39,8 +39,8 @@ function serviceAt(url: string, stop: () => Promise<void>): StoreService {
   };
 }
 
-// An index of the real service has a host of its own and shows its vectors seconds after a write, so that the suite
-// runs over the stand-in alone.
+// In the real service, each index has a separate host and vectors become visible seconds after a write, so the suite
+// uses only the stand-in.
 describe('Pinecone, a stand-in with its API', () => {
   const abilities = { metrics: ['cosine', 'l2', 'dot'], exactSearch: false, seededSample: true } as const;
   describeVectorStore({ ...abilities, manyDocuments: 2000 }, async () => {

@@ -1,4 +1,4 @@
-/** The suites of test/interop/stores against the answers that real vector stores gave to them. */
+/** The suites of test/interop/stores on recorded responses of real vector stores. */
 import { describe } from 'vitest';
 import { describeVectorStore } from '../../../contract/vector-store.contract.ts';
 import { describeMonitoring } from '../../../interop/stores/monitoring-suite.ts';
@@ -18,7 +18,7 @@ const play = async ({ exchanges }: StoreRecording) => {
   return { url: player.url, stop: () => player.close() };
 };
 
-/** A store whose end also ends the player. */
+/** A store whose end also ends the replay server. */
 const playStore = (store: RealStore, recording: StoreRecording) => async () => {
   const { url, stop } = await play(recording);
   return { ...(await store.service(url)), stop };

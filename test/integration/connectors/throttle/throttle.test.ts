@@ -11,7 +11,7 @@ import { MemoryRetriever } from '../../../support/memory-retriever.ts';
 
 const database = useDatabase();
 
-/** So many askers of one retriever, each with its own queries; it is asked from `startedAtMs` on. */
+/** Concurrent callers of one retriever, each with its own queries; calls start at `startedAtMs`. */
 async function ask(askers: number, latencyMs: number, concurrency: number, maxPerSecond: number) {
   const limits = createThrottleLimits(database.pool);
   const retriever = new MemoryRetriever(clock, () => ['d1'], latencyMs);
@@ -36,7 +36,7 @@ describe('callers of one retriever', () => {
     expect(slow.retriever.mostAtOnce).toBe(2);
     const times = quick.retriever.asked.map(({ atMs }) => atMs).toSorted((a, b) => a - b);
     expect(times).toHaveLength(30 * askers);
-    // A timer may be late, but no query comes before its turn; 2 ms are for timers that round.
+    // A timer may be late, but no query starts before its slot; 2 ms allow for timers that round.
     const early = times.filter((time, turn) => time - quick.startedAtMs < turn * 10 - 2);
     expect(early).toEqual([]);
   });

@@ -35,9 +35,9 @@ const clock = hurriedClock(20);
 interface Setting {
   readonly queries?: number;
   readonly settings?: Partial<RunSettings>;
-  /** The answers that an earlier worker stored. */
+  /** Results that an earlier worker stored. */
   readonly stored?: readonly QueryAnswer[];
-  /** Answer by query number, from 1; correct by default. */
+  /** Results by query number, from 1; correct by default. */
   readonly reply?: (query: number) => Reply;
 }
 
@@ -68,7 +68,7 @@ async function aRun({ queries = 10, settings = {}, stored = [], reply = (n) => [
     logger,
     holder: 'me',
   });
-  /** Replaces working parts. */
+  /** Replaces the working components. */
   const start = (parts: { readonly runs?: GoldenRuns; readonly sets?: GoldenSets } = {}) =>
     runGoldenSet(
       contextOf(deps, { db: { golden: { sets, runs, ...parts } } }),

@@ -49,7 +49,7 @@ it('a run of another version is compared over the queries that both contain', as
   expect(page.map(({ query }) => query.id)).toEqual(['q2']);
 });
 
-/** A run of four queries: right, wrong, failed, and not answered yet. */
+/** A run of four queries: one right, one wrong, one failed, and one without results yet. */
 async function aRun() {
   const { deps, goldenSet } = await aSet();
   const answers = [

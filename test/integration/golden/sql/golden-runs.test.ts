@@ -393,12 +393,12 @@ describe('the list of runs', () => {
   });
 });
 
-/** Answers have no order. */
+/** The order of stored results is irrelevant. */
 function byQuery(answers: readonly QueryAnswer[]): Map<string, QueryAnswer> {
   return new Map(answers.map((answer) => [answer.queryId, answer]));
 }
 
-/** Any text without the one character that no reader of answers accepts. */
+/** Any text without NUL, which no reader of results accepts. */
 const anyText = fc
   .oneof(fc.string({ unit: 'binary' }), fc.constantFrom(`'"\\,{}`, '{"a":1}', 'null', 'NULL', '', '\u{1F600} ñ \u202E'))
   .map((text) => text.replaceAll('\0', ''));

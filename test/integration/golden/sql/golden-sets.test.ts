@@ -238,7 +238,7 @@ describe('the queries of a golden set', () => {
   });
 });
 
-/** Any text without the one character that no importer accepts. */
+/** Any text without NUL, which no importer accepts. */
 const anyText = fc
   .oneof(fc.string({ unit: 'binary' }), fc.constantFrom(`'"\\,{}`, '{"a":1}', 'null', 'NULL', '', '\u{1F600} ñ \u202E'))
   .map((text) => text.replaceAll('\0', ''));
@@ -253,7 +253,7 @@ const anyQuery: fc.Arbitrary<GoldenQuery> = fc.record({
   }),
 });
 
-/** Judgments have no order. */
+/** The order of judgments is irrelevant. */
 function comparable(query: GoldenQuery): unknown {
   return {
     ...query,

@@ -1,4 +1,4 @@
-/** What becomes of pipelines, golden sets and checks that leave the config, in a fleet whose replicas change one by one. */
+/** Pipelines, golden sets and checks that are removed from the config, in a fleet whose replicas change one by one. */
 
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { createReceivers, type NotifyConfig } from '../../../../src/connectors/receivers/registry.ts';

@@ -1,4 +1,4 @@
-/** What an alarm is held against: how things were before the first bad measurement, on real tables. */
+/** An incident is compared with the state before the first bad measurement, on real tables. */
 
 import { expect, it } from 'vitest';
 import { createCheckStore } from '../../../../src/checks/check-store.ts';
@@ -40,12 +40,12 @@ import { hours } from '../../../support/measurements.ts';
 const database = useDatabase();
 
 const queries = goldenQueries(40);
-/** Nine documents that nobody judged, and the right one in the middle of them. */
+/** Nine unjudged documents, with the relevant one in the middle. */
 const rightAnswer = (index: number) => ['a', 'b', 'c', 'd', `d${index + 1}`, 'e', 'f', 'g', 'h', 'i'];
 
 let pipelinesMade = 0;
 
-/** A pipeline of its own, whose runs end as a test says. */
+/** A separate pipeline whose runs have the outcomes that a test sets. */
 async function aWorld(parts: Partial<WatchedPipeline>) {
   const { pool } = database;
   const pipeline = aWatchedPipeline({ name: `looked-at-${(pipelinesMade += 1)}`, ...parts });
@@ -75,7 +75,7 @@ async function aWorld(parts: Partial<WatchedPipeline>) {
     logger,
   });
   const past: { id: string; answers: readonly QueryAnswer[] }[] = [];
-  /** A run at an hour, judged against the first one as the daemon judges. @returns its id */
+  /** A run at an hour, compared with the first one as the daemon compares runs. @returns its id */
   const ran = async (hour: number, ids: (index: number) => readonly string[], latencyMs = 20): Promise<string> => {
     const { id } = aRun();
     clock.set(hours(hour));

@@ -35,7 +35,7 @@ it('reports a drop in judged relevance if the whole confidence interval is below
   const found = { state: 'below', measure: 'live_hit_rate', value: 0.5, ciHigh: 0.6, before: 0.9 };
   expect(await observed(0.5)).toMatchObject(found);
   expect(await observed(0.85)).toBeNull();
-  // nDCG is as it was: an answer that no document holds is missing from its ideal too.
+  // nDCG did not change, because the missing answer is also missing from the ideal ranking.
   const drop = { measure: 'live_ndcg_drop', value: 0, ciLow: -0.1, ciHigh: 0.1 };
   expect(await observed(0.5, { ...drop, details: { state: 'none' } })).toMatchObject(found);
   expect(await observed(0.85, { ...drop, details: { state: 'none' } })).toMatchObject({ state: 'none' });

@@ -43,7 +43,7 @@ beforeEach(async () => {
 const stores = () => createDb(database.pool).golden;
 const context = () => contextOf({ db: { golden: stores() } });
 
-/** A run that started so many hours after noon and ended at once; null is one that goes on. */
+/** A run that started this many hours after noon and ended at once; null for a run in progress. */
 async function ran(
   hour: number,
   verdict: Verdict | null,

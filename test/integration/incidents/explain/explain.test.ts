@@ -1,4 +1,4 @@
-/** One thing is broken for one document at a time, in real stores: the verdict says which. */
+/** In real stores, one thing is broken for one document at a time, and the verdict must name it. */
 
 import { appendFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -24,16 +24,16 @@ import { uniforms } from '../../../support/uniforms.ts';
 const K = 10;
 const DIMENSIONS = 16;
 const DOCUMENTS = 3000;
-/** Documents that are broken in each way; 20 take about a minute. */
+/** Number of documents that are broken in each way; 20 take about a minute. */
 const DRAWS = Number(process.env['EXPLAIN_DRAWS'] ?? 4);
-/** Of which one is broken. */
+/** Number of candidates from which one is broken. */
 const SPARE = 8;
-/** Where a table of the verdicts is written; left out, none is. */
+/** File for a table of the verdicts; none is written by default. */
 const OUT = process.env['EXPLAIN_OUT'];
-/** So many stand before a document that is outranked. */
+/** Number of documents that are ranked before an outranked document. */
 const ABOVE = 2 * K;
 
-/** Of one language, with numbers by which it is no copy of another one. */
+/** Texts in one language, with numbers that make each text unique. */
 const inEnglish = (number: number) =>
   `You can change the address of your order on the account page before it has been sent to you, and we will tell you by mail when that was done. ${numbersOf(number)}`;
 const inGerman = (number: number) =>
@@ -43,15 +43,15 @@ const numbersOf = (number: number) => Array.from({ length: 12 }, (_, place) => 1
 interface Way {
   readonly verdict: ExplanationVerdict;
   readonly by?: OutrankedBy;
-  /** What the evidence says beside the verdict. */
+  /** Evidence in addition to the verdict. */
   readonly says?: RegExp;
-  /** Of a store that cannot be broken so. */
+  /** Stores that cannot be broken in this way. */
   readonly isLeftOut?: (broken: BreakableStore) => boolean;
-  /** Breaks one document, and gives the question that misses it. */
+  /** Breaks one document, and returns the query that misses it. */
   readonly break: (world: World, place: number) => Promise<string>;
 }
 
-/** Those that add chunks come last, so that what they add stands before nobody else. */
+/** Cases that add chunks come last, so that these chunks outrank no document of another case. */
 const ways: Readonly<Record<string, Way>> = {
   returned: { verdict: 'returned', break: (world, place) => world.aQuestionAbout(place) },
   below_k: {
@@ -133,7 +133,7 @@ const ways: Readonly<Record<string, Way>> = {
     async break(world, place) {
       const text = await world.aQuestionAbout(place);
       await world.broken.revector(idOf(place), (vectors[place] ?? []).map((value) => -value).toReversed());
-      // By chance it may be near all the same.
+      // By chance, it may still be near.
       if ((await world.exactly(text, 10 * K)).includes(idOf(place))) throw new NoQuestion();
       return text;
     },
@@ -186,7 +186,7 @@ const ways: Readonly<Record<string, Way>> = {
 
 class NoQuestion extends Error {}
 
-/** The first question that is as wanted. */
+/** The first query with the desired property. */
 async function firstOf(draw: (attempt: number) => Promise<string | null>): Promise<string> {
   for (let attempt = 0; attempt < 60; attempt += 1) {
     const text = await draw(attempt);
@@ -211,11 +211,11 @@ const uniform = uniforms(7);
 const gaussian = () => Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform());
 const vectors = Array.from({ length: DOCUMENTS }, () => Array.from({ length: DIMENSIONS }, gaussian));
 const idOf = (place: number) => `doc-${place}`;
-/** What the model makes of the text of a document. */
+/** The model's vector for the text of a document. */
 const vectorOf = (text: string) => vectors[Number(/^w(\d+)x/.exec(text)?.[1] ?? -1)] ?? [];
 const textOf = (place: number) => Array.from({ length: 12 }, (_, word) => `w${place}x${word}`).join(' ');
 
-/** A store, and questions that are embedded as whatever vector they were given. */
+/** A store, and an embedder that returns a given vector for each query. */
 class World {
   readonly pipeline: string;
   readonly broken: BreakableStore;
@@ -245,13 +245,13 @@ class World {
     return this.#nearest(text, k, false);
   }
 
-  /** By an exact search; of a store without one, by a search for many, as the explanation does. */
+  /** Uses an exact search. In a store without one, uses a search for many neighbors, as the explanation does. */
   async exactly(text: string, k: number): Promise<string[]> {
     const found = await this.#nearest(text, 10 * K, true);
     return (found.length > 0 ? found : await this.#nearest(text, 10 * K, false)).slice(0, k);
   }
 
-  /** A question that the document answers: the index has it among the first three. */
+  /** A query that finds the document: the index returns it among the first three. */
   aQuestionAbout(place: number): Promise<string> {
     return firstOf(async (attempt) => {
       const text = this.ask(`about ${place}, ${attempt}`, place, 0.1);
@@ -259,11 +259,11 @@ class World {
     });
   }
 
-  /** Puts chunks before a document, for a question that found it. */
+  /** Adds chunks that outrank a document, for a query that found it. */
   async outrank(place: number, chunkOf: (copy: number) => readonly [id: string, body: string]): Promise<string> {
     const text = await this.aQuestionAbout(place);
     const vector = this.#questions.get(text) ?? [];
-    // No two of them are the same vector, of which an index keeps few.
+    // All vectors differ, because an index keeps few of many equal vectors.
     const near = () => vector.map((value) => value + 0.001 * gaussian());
     const above = Array.from({ length: ABOVE }, (_, copy): Chunk => {
       const [id, body] = chunkOf(copy);
@@ -289,7 +289,7 @@ class World {
       { embedder, store, logger: silentLogger, repeatsAnswers: true },
     );
     if (way !== 'reranked_away') return first;
-    // It puts one document behind all others.
+    // This case moves one document behind all others.
     const reranker: Reranker = {
       rerank: async ({ candidates, k }) => {
         const others = candidates.filter(({ id }) => id !== idOf(place));
@@ -333,7 +333,7 @@ describe.each([
       const unknown = new Map(right);
       for (const [number, [way, { verdict: expected, by = null, says = /./, break: breakIn }]] of tried.entries()) {
         for (let draw = 0; draw < DRAWS; draw += 1) {
-          // Each has documents of its own to break; one that the index hardly reaches is left out.
+          // Each case breaks separate documents; documents that the index hardly reaches are left out.
           const places = Array.from({ length: SPARE }, (_, next) => (draw * tried.length + number) * SPARE + next);
           const { place, text } = await firstBroken(breakIn, world, places);
           const { embedder } = world;

@@ -13,7 +13,7 @@ const database = useDatabase();
 const never = new AbortController().signal;
 let pipelines = 0;
 
-/** Each text is a direction of its own. */
+/** Each text has an orthogonal vector. */
 const embedder: Embedder = {
   identity: 'openai/small',
   embed: async (texts) => ({
@@ -23,7 +23,7 @@ const embedder: Embedder = {
   }),
 };
 
-/** The query n finds the documents n0 to n39, of which those of its number are nearest. */
+/** Query n finds the documents n0 to n39; those with its number are the nearest. */
 const nearby: VectorStore = scriptedStore({
   nearest: ({ vector, k }) =>
     ok(neighbours(...Array.from({ length: k }, (_, rank) => [`${vector[0]}-${rank}`, 1 - rank / 100] as const))),

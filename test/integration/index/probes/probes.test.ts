@@ -21,7 +21,7 @@ let pipelines = 0;
 
 beforeAll(() => createLiveTraffic(database.pool, 'a').createPartitions(NOON));
 
-/** A pipeline of its own, asked these questions at noon. */
+/** A separate pipeline that received these queries at noon. */
 async function setUp(questions: readonly Partial<LiveSample>[] = []) {
   const clock = new SteerableClock();
   const name = `docs-${(pipelines += 1)}`;
@@ -94,7 +94,7 @@ describe('the store probe', () => {
   });
 });
 
-/** An embedder that gives each text a direction of its own, turned by an angle. */
+/** An embedder that returns an orthogonal vector for each text, rotated by an angle. */
 function anEmbedder(angle: () => number, identity = 'openai/small'): Embedder {
   return {
     identity,

@@ -32,7 +32,7 @@ let pipelines = 0;
 
 beforeAll(() => createLiveTraffic(database.pool, 'a').createPartitions(NOON));
 
-/** A pipeline of its own, asked these questions at noon. */
+/** A separate pipeline that received these queries at noon. */
 async function setUp(questions: readonly Float32Array[], script: Partial<Script> = {}) {
   const clock = new SteerableClock();
   const pipeline = `docs-${(pipelines += 1)}`;
@@ -71,7 +71,7 @@ async function setUp(questions: readonly Float32Array[], script: Partial<Script>
         contents: chunks.map(() => null),
         isSeeded: true,
       }),
-    // Every vector is found, and a duplicate of it.
+    // Every vector has a duplicate.
     nearest: () => ok(neighbours(['self', 1], ['copy', 1])),
     ...script,
   });

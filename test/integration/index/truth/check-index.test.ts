@@ -49,7 +49,7 @@ describe.each(['lists its ids', 'lists none'] as const)('a store that %s', (kind
     if (isAll) {
       expect(missing).toMatchObject({ value: 0.02, n: 3000, details: { known: 60 } });
       expect(new Set(found)).toEqual(gone);
-      // Every second document is of the tenant 0, and so are all that are gone.
+      // Every second document belongs to tenant 0, and so do all missing documents.
       expect((await world.value('index_missing_ratio', 'tenant=0'))?.value).toBe(0.04);
       expect((await world.value('index_missing_ratio', 'tenant=1'))?.value).toBe(0);
     } else {
@@ -67,7 +67,7 @@ describe.each(['lists its ids', 'lists none'] as const)('a store that %s', (kind
     world.lines = world.lines.filter(({ id }) => !withdrawn.has(id));
     await world.round();
     expect((await world.value('index_orphaned_ratio'))?.value).toBe(0);
-    // Arrives in the store first, and in the manifest while the next round reads it.
+    // This document is in the store first, and in the manifest only while the next round reads it.
     world.store.hold([...world.store.held, chunkOf('new')]);
     world.lines.push({ id: 'new', hash: 'v1', updated_at: START.toISOString() });
     await world.round(2 * HOUR_MS);
@@ -79,7 +79,7 @@ describe.each(['lists its ids', 'lists none'] as const)('a store that %s', (kind
     for (const id of found) expect(withdrawn).toContain(id);
     if (isAll) {
       expect(found).toHaveLength(150);
-      // Every second document is of the tenant 0, and so are all that were withdrawn.
+      // Every second document belongs to tenant 0, and so do all withdrawn documents.
       expect(await world.value('index_orphaned_ratio', 'tenant=0')).toMatchObject({ value: 0.1, n: 1500 });
       expect(await world.value('index_orphaned_ratio', 'tenant=1')).toMatchObject({ value: 0, n: 1500 });
     }
@@ -146,7 +146,7 @@ it('measures the share of vectors of another model over a day, and reports none 
   );
   for (let hour = 0; hour < 5; hour += 1) await world.round(HOUR_MS);
   const mixed = await world.value('index_other_model_ratio');
-  // Twenty per hour, and a hundred more in the hour with a finding.
+  // Twenty chunks per hour, and a hundred more in the hour with a finding.
   expect(mixed?.n).toBeGreaterThan(100);
   expect(mixed?.ciLow).toBeLessThan(0.2);
   expect(mixed?.ciHigh).toBeGreaterThan(0.2);

@@ -59,7 +59,7 @@ it('shows forbidden documents of the latest golden or sentinel run on the page u
   if (sentinel === null) throw new Error('There is no sentinel.');
   await runGoldenSet(world.deps, sentinel, world.pipeline, new AbortController().signal);
   expect(await leaks()).toMatchObject([{ documentId: 'tenant-b/7', rank: 1, runId: id, since: soon }]);
-  // An hour without answers from the retriever changes nothing.
+  // An hour without responses from the retriever changes nothing.
   world.answerWith(() => null);
   await world.full(new Date(later.getTime() + 3_600_000));
   expect(await leaks()).toMatchObject([{ documentId: 'tenant-b/7', runId: id }]);

@@ -15,7 +15,7 @@ import type { OtlpLogRecord, OtlpSpan } from '../../../../src/live/rules/otel/sp
 
 export interface Collector {
   readonly url: string;
-  /** All that was taken. */
+  /** All accepted data. */
   readonly spans: OtlpSpan[];
   readonly records: OtlpLogRecord[];
   /** Raw bodies and headers of all requests. */

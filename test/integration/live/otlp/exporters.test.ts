@@ -22,7 +22,7 @@ import { extractLogFeedback } from '../../../../src/live/rules/otel/feedback.ts'
 import { options } from '../../../unit/live/rules/otel/telemetry.ts';
 import { type Collector, startCollector } from './collector.ts';
 
-/** `@opentelemetry/otlp-exporter-base` is not a package of ours, so its enum is written out. */
+/** `@opentelemetry/otlp-exporter-base` is not one of our dependencies, so its enum is repeated here. */
 type ExporterConfig = NonNullable<ConstructorParameters<typeof JsonTraceExporter>[0]>;
 type Compression = NonNullable<ExporterConfig['compression']>;
 const gzip = 'gzip' as Compression;
@@ -61,7 +61,7 @@ async function traceWith(
 ): Promise<void> {
   const provider = new NodeTracerProvider({ spanProcessors: [new BatchSpanProcessor(exporter)], spanLimits });
   work(provider.getTracer('rag-tracer', '4.5.6'));
-  // A failed export rejects here; tests of failures look at what the collector saw.
+  // A failed export rejects here; tests of failures inspect the data of the collector instead.
   await provider.forceFlush().catch(() => undefined);
   await provider.shutdown();
 }

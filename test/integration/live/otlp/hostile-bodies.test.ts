@@ -15,7 +15,7 @@ import { startCollector } from './collector.ts';
 const protobufType = 'application/x-protobuf';
 const jsonType = 'application/json';
 
-/** Bodies of real exporters, to be broken. */
+/** Bodies of real exporters, which tests corrupt. */
 let realProtobuf: Buffer;
 let realJson: Buffer;
 
@@ -148,7 +148,7 @@ describe('bodies that are too expensive', () => {
       const expected = { near: 'x', flaws: isTaken ? {} : { attribute_too_deep: 1 } };
       const request = requestWith(nested(depth));
       expect(flawsOf(contentOf(Buffer.from(JSON.stringify(request)), jsonType))).toMatchObject(expected);
-      // The encoder of protobufjs goes no deeper.
+      // The encoder of protobufjs supports no deeper nesting.
       if (depth > 40) continue;
       const body = type.encode(requestWith(nested(depth), (id) => Buffer.from(id, 'hex'))).finish();
       expect(flawsOf(contentOf(body, protobufType))).toMatchObject(expected);

@@ -1,4 +1,4 @@
-/** Reading of large bodies in a thread, and of small ones on the main thread. */
+/** Large bodies are read in a thread, and small ones on the main thread. */
 import { afterAll, describe, expect, it } from 'vitest';
 import { createOtlpReader, readLogs, readTraces, type TracedPipeline } from '../../../../src/live/otlp/extraction.ts';
 
@@ -12,7 +12,7 @@ afterAll(() => reader.close());
 const text = (key: string, value: string) => ({ key, value: { stringValue: value } });
 const hex = (n: number, digits: number) => n.toString(16).padStart(digits, '0');
 
-/** A query with a session, a thumb and two vectors of other texts, each in a separate span. */
+/** A query with a session, a rating and two vectors of other texts, each in a separate span. */
 function trace(n: number, documents: number) {
   const span = (id: number, parent: number, kind: string, ...attributes: object[]) => ({
     traceId: hex(n + 1, 32),

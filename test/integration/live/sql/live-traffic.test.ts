@@ -80,7 +80,7 @@ describe('a query that is sent again', () => {
         counts: arrivalsAt(minute, 3),
         levels: [],
       });
-    // Two of the three are kept; of the third nothing is known but that it came, each time.
+    // Two of the three are stored; for the third, only its arrival is counted, each time.
     await sent(traffic, NOON, NOON);
     const later = after(2 * MINUTE);
     await Promise.all([sent(traffic, after(2 * MINUTE + 1), later), sent(replica, after(2 * MINUTE + 2), later)]);
@@ -112,7 +112,7 @@ describe('a query that is sent again', () => {
       traffic.record({ samples: [], counts: [], levels: [{ pipeline: 'docs', minute, level }] });
     await closing(NOON, 10);
     await closing(later, 2);
-    // 0.05 is below 1/8, the chance at the level of the later minute, and above that of the first one.
+    // 0.05 is below 1/8, the probability at the level of the later minute, and above that of the first minute.
     expect(await traffic.closeMinutes(after(5 * MINUTE))).toBe(0);
     expect(await stored('probability, level')).toEqual([{ probability: 0.125, level: 2 }]);
   });
@@ -185,7 +185,7 @@ describe('fragments of a query from another export', () => {
       { name: 'retrieval', isSide: false, latencyMs: 12, documents: 3, ranks: [3, 2] },
       { name: 'rerank', isSide: false, latencyMs: 40, documents: 2, ranks: [1, 2] },
     ],
-    // The draw was that of the trace, and stays it.
+    // The sampling decision was made for the trace, and does not change.
     unit_hash: 0.01,
     probability: 0.5,
     keep_reason: 'rate',
@@ -353,7 +353,7 @@ describe('fragments of a query from another export', () => {
     await traffic.dropOldFragments(NOON);
     await traffic.dropOldFragments(after(10 * MINUTE - 1));
     expect(await held()).toBe(1);
-    // Sent again in the time of the next partition, it is held twice and counts once.
+    // A retry in the time of the next partition is stored twice and counted once.
     await traffic.bufferFragments([anEmbeddingFragment({ receivedAt: after(10 * MINUTE), text: 'rewritten' })]);
     expect(await held()).toBe(2);
     await record(aSample());
@@ -442,7 +442,7 @@ describe('an erasure', () => {
         traffic.bufferFragments([aPersonFragment({ traceId })]),
         erase(database.pool, { kind: 'user', userHash: 'hash of ann' }, 'operator', NOON),
       ]);
-      // Erased before they came, they are in both; else in none.
+      // If the erasure came first, both tables contain the user's later data; otherwise, neither does.
       const { rows } = await database.pool.query<{ held: number; copied: number }>(
         `select (select count(*) from trace_fragments where trace_id = $1::text)::integer as held,
                 (select count(*) from live_queries where trace_id = $1::text and user_hash is not null)::integer as copied`,

@@ -145,7 +145,7 @@ describe('the samples of a window', () => {
     const samples = [
       { ...kept, id: 'one' },
       { ...kept, id: 'two' },
-      // Of a service that sent a tenth, which counts as it came.
+      // The service sent only a tenth of its queries; only queries that arrived are counted.
       { ...kept, id: 'three', probability: 0.05 },
       { ...kept, id: 'failed', outcome: 'error', probability: 1, keepReason: 'error' },
       { ...kept, id: 'of later', receivedAt: hours(1) },

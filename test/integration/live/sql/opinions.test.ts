@@ -1,4 +1,4 @@
-/** Tallies of the opinions of a window, on a real database. */
+/** Tallies of the feedback in a window, on a real database. */
 import * as fc from 'fast-check';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { OpinionTally } from '../../../../src/live/rules/feedback/sentiment.ts';
@@ -24,7 +24,7 @@ beforeEach(async () => {
   await database.pool.query('truncate live_queries, feedback');
 });
 
-/** A thumb up of ada on `q1` at noon. */
+/** A positive rating by ada on `q1` at noon. */
 const aThumb = (parts: Partial<StoredFeedback> = {}): StoredFeedback =>
   aStoredFeedback({ queryId: 'q1', userHash: 'ada', ...parts });
 

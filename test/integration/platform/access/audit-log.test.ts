@@ -1,4 +1,4 @@
-/** What people did is kept with who, before and after, by the transaction that did it. */
+/** The transaction of each action of a person also records who acted, and the state before and after. */
 import { expect, it } from 'vitest';
 import { erase } from '../../../../src/app/erasure/erase.ts';
 import { createGoldenBaselines } from '../../../../src/golden/sql/golden-baselines.ts';

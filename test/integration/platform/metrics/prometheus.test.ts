@@ -1,4 +1,4 @@
-/** A clock that a test turns on by hand. */
+/** A clock that a test advances. */
 
 import { spawnSync } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -33,10 +33,10 @@ function aClock(start = nine): Clock & { advance(seconds: number): void } {
   };
 }
 
-/** An exporter whose answer is text. */
+/** An exporter that returns text. */
 interface TextExporter extends Omit<Exporter, 'scrape'> {
   scrape(): Promise<string>;
-  /** A scrape after what is stored was read anew, or could not be. */
+  /** A scrape after the stored rows were read again, or could not be read. */
   freshScrape(): Promise<string>;
 }
 
@@ -67,7 +67,7 @@ function anExporter(
   return asText(exporter);
 }
 
-/** Values by name and labels, as they stand in the text: `name{a="b"}`. */
+/** Values by name and labels, as in the text: `name{a="b"}`. */
 function series(text: string): Map<string, string> {
   const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
   return new Map(lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), line.slice(line.lastIndexOf(' ') + 1)]));
@@ -230,7 +230,7 @@ describe('a scrape', () => {
     }
     expect(reads).toBe(2);
     for (const answer of waiting) answer([scored(0.75)]);
-    // The reading that is under way ends; it began 15 seconds ago.
+    // The current read ends; it began 15 seconds ago.
     const shown = series(await exporter.freshScrape());
     expect(shown.get(ndcgSeries)).toBe('0.75');
     expect(shown.get('recalld_snapshot_age_seconds')).toBe('15');
@@ -321,7 +321,7 @@ describe('with a database that goes down', () => {
       storedSeries(before).map((key) => [key, series(before).get(key)]),
     );
     expect([first, second].map((text) => series(text).get('recalld_snapshot_age_seconds'))).toEqual(['30', '60']);
-    // Each scrape sets off a reading of its own, which fails sooner or later.
+    // Each scrape starts a new read, which fails at some time.
     const failures = (text: string) => Number(series(text).get('recalld_snapshot_errors_total'));
     expect(failures(first)).toBeGreaterThanOrEqual(1);
     expect(failures(second)).toBeGreaterThan(failures(first));
@@ -345,7 +345,7 @@ describe('with a database that goes down', () => {
     const shown = series(await exporter.scrape().finally(() => events.push('scrape answered')));
     expect(shown.get(ndcgSeries)).toBe('0.8125');
     expect(shown.get('recalld_golden_scores_withheld{pipeline="docs",golden_set="faq"}')).toBe('0');
-    // The reading that this scrape set off is still held when the next ones are answered.
+    // The read that this scrape started is still in progress when the next scrapes get their responses.
     const reading = exporter.refresh().finally(() => events.push('database answered'));
     clock.advance(3 * HOUR);
     const later = series(await exporter.scrape().finally(() => events.push('scrape answered')));

@@ -1,4 +1,4 @@
-/** Erasure of people and live queries that golden queries were promoted from. */
+/** Erasure of users and live queries from which golden queries were promoted. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { erase as eraseEverywhere } from '../../../../src/app/erasure/erase.ts';
 import type { QueryOrigin } from '../../../../src/golden/rules/golden-set.ts';

@@ -17,7 +17,7 @@ interface Fresh {
   readonly pool: pg.Pool;
 }
 
-/** A database without any table, for one test. */
+/** A database without tables, for one test. */
 async function anEmptyDatabase(): Promise<Fresh> {
   const own = await createDatabase('empty');
   const { connection } = own;
@@ -83,7 +83,7 @@ describe('migrating', () => {
     onTestFinished(async () => {
       await victims.end();
     });
-    // A table that is not committed yet makes the second file wait, when the first has been applied.
+    // An uncommitted table makes the second file wait after the first file has been applied.
     await blocker.query('begin');
     await blocker.query('create table golden_runs ()');
     const outcome = migrate(victims).then(() => 'migrated', String);

@@ -22,12 +22,12 @@ async function processId(db: pg.Pool | pg.PoolClient): Promise<number> {
   return rows[0]?.pid ?? 0;
 }
 
-/** Ends a connection from the side of the server, as a restart or an administrator does. */
+/** Ends a connection on the server, as a restart or an administrator does. */
 async function terminate(pid: number): Promise<void> {
   await administer('select pg_terminate_backend($1::integer, 5000)', [pid]);
 }
 
-/** Has an ear for a failure from the start, so that it is nobody's surprise. */
+/** Handles a rejection from the start, so that it is never an unhandled rejection. */
 async function outcomeOf(query: Promise<unknown>): Promise<string> {
   return query.then(() => 'an answer', String);
 }

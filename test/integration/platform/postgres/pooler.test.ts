@@ -57,7 +57,7 @@ async function runsAJob(connection: DatabaseConnection): Promise<void> {
   try {
     await queue.work(handler.run);
     await queue.enqueue(job.name, {}, 'one');
-    // Without LISTEN it would be found after half a minute.
+    // Without LISTEN, the job would start only after half a minute.
     await waitFor(() => handler.calls.length === 1, { timeoutMs: 10_000 });
   } finally {
     await queue.close();

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 
-/** Columns, indexes and constraints of our tables, one per line, so that a change of the schema reads as a diff. */
+/** Columns, indexes and constraints of our tables, one per line, so that diffs show schema changes. */
 export async function readSchema(pool: pg.Pool): Promise<string> {
   const { rows } = await pool.query<{ line: string }>(`
     with tables as (

@@ -12,7 +12,7 @@ function aSchedule(logger = silentLogger): Schedule {
   return schedule;
 }
 
-/** Ticks as they come, in milliseconds of their planned time. */
+/** Ticks in their order, in milliseconds of their scheduled time. */
 function collectTicks(schedule: Schedule, cron = everySecond): readonly number[] {
   const ticks: number[] = [];
   schedule.every(cron, (plannedAt) => ticks.push(plannedAt.getTime()));
@@ -74,7 +74,7 @@ describe('ticks', () => {
   });
 });
 
-/** Keeps this thread from doing anything else. */
+/** Blocks this thread. */
 function sleepBusily(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }

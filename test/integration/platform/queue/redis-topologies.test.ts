@@ -1,4 +1,4 @@
-/** Redis as fleets run it: a cluster, a master with sentinels, and TLS on both sides. */
+/** Redis in the topologies of fleets: a cluster, a master with sentinels, and mutual TLS. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
@@ -215,7 +215,7 @@ describeWithRedis('the job queue in a Redis behind sentinels, all of them with T
   beforeAll(async () => {
     own = selfSigned(processes.folder, 'redis.example');
     client = selfSigned(processes.folder, 'recalld.example');
-    // Servers speak to each other as clients, with their own certificate.
+    // Servers connect to each other as clients, with their own certificate.
     const trusted = path.join(processes.folder, 'trusted.pem');
     writeFileSync(trusted, pem(own.cert) + pem(client.cert));
     const secured = ['--tls-cert-file', own.cert, '--tls-key-file', own.key, '--tls-ca-cert-file', trusted];

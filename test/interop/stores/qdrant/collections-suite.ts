@@ -31,7 +31,7 @@ export function describeQdrantCollections(start: () => Promise<Pick<RunningStore
     await running.stop();
   });
 
-  /** Creates a collection that lives until the end of the suite. */
+  /** Creates a collection that exists until the end of the suite. */
   const create = async (settings: Parameters<QdrantClient['createCollection']>[1]): Promise<string> => {
     made += 1;
     const name = `recalld_test_${process.pid}_${made}`;

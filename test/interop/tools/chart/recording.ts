@@ -8,13 +8,13 @@ import { chartFolder, readChart, type Tree } from './values.ts';
 export interface ChartRecording {
   /** Day of the recording. */
   readonly date: string;
-  /** Of Helm. */
+  /** Version of Helm. */
   readonly version: string;
-  /** Of the chart. */
+  /** Version of the chart. */
   readonly chartVersion: string;
   /** SHA-256 of the chart's templates and values. */
   readonly chart: string;
-  /** By SHA-256 of the values. */
+  /** Manifests by SHA-256 of the values. */
   readonly objects: Record<string, readonly Tree[]>;
 }
 

@@ -1,4 +1,4 @@
-/** What the objects must be that Helm renders from the chart: they fit each other and the program. */
+/** Requirements for the objects that Helm renders from the chart: they match each other and the program. */
 import { PodMonitor } from '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1/PodMonitor';
 import { PrometheusRule } from '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1/PrometheusRule';
 import { ServiceMonitor } from '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1/ServiceMonitor';
@@ -16,7 +16,7 @@ import { parseConfig } from '../../../../src/app/config/parse.ts';
 import { roles } from '../../../../src/app/serve.ts';
 import { cases, defaults, everything, type Tree } from './values.ts';
 
-/** What Kubernetes and the Prometheus Operator themselves take for such an object, by the schemas of their APIs. */
+/** Validation of such an object by Kubernetes and the Prometheus Operator, by the schemas of their APIs. */
 const kinds: Readonly<Record<string, new (data: never) => { validate(): void }>> = {
   ConfigMap,
   Deployment,

@@ -6,7 +6,7 @@ import { parse } from 'yaml';
 export const chartFolder = path.resolve(import.meta.dirname, '../../../../deploy/helm/recalld');
 export const readChart = (file: string): string => readFileSync(path.join(chartFolder, file), 'utf8');
 
-/** Manifests have as many shapes as kinds; what a test reads of one it expects to be there. */
+/** Manifests have a different form for each kind; a test expects the fields that it reads. */
 // oxlint-disable-next-line typescript/no-explicit-any
 export type Tree = { [key: string]: any };
 

@@ -20,10 +20,10 @@ const groups = ruleGroups(settings);
 const alerts = groups.flatMap((group) => group.alerts);
 const recordings = groups.flatMap((group) => group.recordings);
 
-/** There is nothing to count where nothing is. */
+/** An alert about absence has no value to describe. */
 const isAboutAbsence = new Set(['RecalldAbsent', 'RecalldPipelineMissing', 'RecalldReplicaDown', 'RecalldWatchdog']);
 
-/** Metrics that Prometheus and the client library make. */
+/** Metrics that Prometheus and its client library export. */
 const foreign = new Set(['up', 'process_start_time_seconds']);
 
 describe('the alert rules', () => {

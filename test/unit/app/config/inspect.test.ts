@@ -18,7 +18,7 @@ function printed(config: Config): string {
   return `${stringify(redacted)}\n${JSON.stringify(redacted)}`;
 }
 
-/** Of letters that no key and no marker has, so that it can only come from the secret, escaped or not. */
+/** Letters that occur in no key and no marker, so that a match can only come from the secret, escaped or not. */
 const aCanary = fc
   .array(fc.constantFrom('Q', 'X', 'Z', 'J', '0', '7'), { minLength: 12, maxLength: 24 })
   .map((letters) => letters.join(''));
@@ -30,7 +30,7 @@ const aUrl = fc.constantFrom(
   (scheme: string, secret: string) => `${scheme}://host/path?sslmode=require&api_key=a&api_key=${secret}`,
   (scheme: string, secret: string) => `${scheme}://user:pa%2Fss%40${secret}@host/path`,
   (scheme: string, secret: string) => `${scheme}://user:p@ss:${secret}@host/path`,
-  // A slash that should have been escaped: no program can tell where this password ends.
+  // An unescaped slash: no program can tell where this password ends.
   (scheme: string, secret: string) => `${scheme}://user:pa/ss${secret}@host/path`,
   (scheme: string, secret: string) => `${scheme}://host/path#${secret}`,
 );
@@ -68,7 +68,7 @@ describe('the printed config', () => {
         };
         const storage = { url: url('postgres', canary) };
         const queue = { backend: 'redis', url: url('rediss', canary) };
-        // A URL that was cut by a character of its password is refused, without the password as well.
+        // A URL that a character of its password truncates is refused, and the error does not contain the password.
         const shown = (): string => {
           try {
             return printed(parse(JSON.stringify({ storage, queue, pipelines: [pipeline] })));

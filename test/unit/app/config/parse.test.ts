@@ -274,7 +274,7 @@ describe('the example of the documentation', () => {
       const forms = branches(schema).filter((form) => form.properties !== undefined && isShown(form));
       for (const form of forms) {
         for (const [key, child] of Object.entries(form.properties ?? {})) {
-          // As those of the pipeline, of which a shadow takes what it does not have.
+          // The same as those of the pipeline, from which a shadow inherits.
           if (path === 'pipelines.shadow.' && ['retriever', 'vector_store', 'embedder'].includes(key)) continue;
           const found = values.filter((value) => isMapping(value) && Object.hasOwn(value, key));
           if (found.length === 0) missing.push(`${path}${key}`);
@@ -298,7 +298,7 @@ describe('the example of the documentation', () => {
   });
 });
 
-/** Nine levels of ten aliases each: a gigabyte from a few lines. */
+/** Nine levels of ten YAML aliases each, which expand a few lines to a gigabyte. */
 function bomb(): string {
   const levels = Array.from({ length: 9 }, (_, i) => `l${i + 1}: &l${i + 1} [${Array(10).fill(`*l${i}`).join(', ')}]`);
   return ['l0: &l0 [x]', ...levels].join('\n');

@@ -5,7 +5,7 @@ import { isMapping } from '../../../../src/app/config/explain.ts';
 import { parseConfig } from '../../../../src/app/config/parse.ts';
 import { RecalldError } from '../../../../src/core/errors.ts';
 
-/** The sentences that a config is refused with. */
+/** The errors with which a config is refused. */
 function problems(text: string): string[] {
   try {
     parseConfig(text, 'recalld.yaml', exampleEnvironment, () => '');
@@ -268,7 +268,9 @@ describe('a misspelt key', () => {
 
 type Path = readonly (string | number)[];
 
-/** Every key of the config with its path; names of headers, of stages and of segments and keys of a body are free. */
+/**
+ * Every key of the config with its path. Names of headers and stages, and segments and keys of a body, are arbitrary.
+ */
 function keyPaths(value: unknown, path: Path = []): [string, Path][] {
   if (Array.isArray(value)) return value.flatMap((item: unknown, index) => keyPaths(item, [...path, index]));
   const isFree = /(^|\.)(headers|body|results\.stages|sampling\.segments)$/.test(path.join('.'));

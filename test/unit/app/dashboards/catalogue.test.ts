@@ -9,7 +9,7 @@ import { expressions, fillIn, type PlacedPanel, readDashboards, statements } fro
 const dashboards = readDashboards();
 const catalogue: Readonly<Record<string, MetricDefinition>> = metricCatalogue;
 
-/** Tables that hold the words of people, or what tells people apart. */
+/** Tables that contain texts of users, or data that identifies users. */
 const withText = new Set([
   'live_queries',
   'feedback',
@@ -32,7 +32,7 @@ const values = {
   k: '10',
 };
 
-/** What the suffix of a histogram is of. */
+/** Returns the metric to which a histogram series belongs. */
 function metricOf(series: string): string {
   return Object.hasOwn(catalogue, series) ? series : series.replace(/_(bucket|sum|count)$/, '');
 }
@@ -63,7 +63,7 @@ describe.each(dashboards)('$name', (dashboard) => {
       expect(gridPos.x).toBeGreaterThanOrEqual(0);
       expect(gridPos.x + gridPos.w).toBeLessThanOrEqual(24);
     }
-    // Those of a closed row push what is below it down when it is opened.
+    // Panels of a collapsed row move down what is below it when it is expanded.
     const closed = new Set(panels.flatMap((panel) => panel.panels ?? []).map(({ id }) => id));
     const open = panels.filter(({ id }) => !closed.has(id));
     const cells = open.flatMap(({ gridPos: { x, y, w, h } }) =>
@@ -163,7 +163,7 @@ describe.each(dashboards)('$name', (dashboard) => {
   });
 
   it.each(expressions(dashboard))('selects the chosen job and instances: $where', ({ text }) => {
-    // Alerts carry the labels of what they are about, not those of a target.
+    // Alerts have the labels of their subject, not those of a scrape target.
     const selectors = [...text.matchAll(/\b(?!ALERTS)[a-z]\w+\{([^}]*)\}/g)].map(([whole, inside]) => ({
       whole,
       inside,
@@ -197,7 +197,7 @@ describe.each(dashboards)('$name', (dashboard) => {
   });
 });
 
-/** What the grammar of Prometheus could not read, with what stands there. */
+/** Expressions that the PromQL grammar could not parse, with their position. */
 function syntaxErrors(expression: string): string[] {
   const errors: string[] = [];
   parser.parse(expression).iterate({

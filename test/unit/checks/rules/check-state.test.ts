@@ -95,7 +95,7 @@ describe('a verdict', () => {
     fc.assert(
       fc.property(fc.array(shown, { maxLength: 30 }), fc.integer({ min: 1, max: 5 }), (before, confirm) => {
         for (const last of [ok, critical, nothing]) {
-          // A breach on the way from no data to ok, and the confirmations of each.
+          // A failure between no data and ok, and the confirmations of each state.
           const end = Array.from({ length: 3 * confirm }, () => last);
           expect(play([...before, ...end], confirm).at(-1)).toBe(last.verdict);
         }
@@ -116,7 +116,7 @@ describe('a share close to its threshold', () => {
   };
   const measurements = 90 * 288;
 
-  /** How often the verdict changes within 90 days of measurements every 5 minutes, and what is found at each. */
+  /** Number of verdict changes within 90 days of measurements every 5 minutes, with and without confirmation. */
   function changesOf(values: Iterable<{ readonly share: number; readonly n: number }>) {
     let state: SteadyVerdict | null = null;
     let before: Verdict | null = null;
@@ -150,7 +150,7 @@ describe('a share close to its threshold', () => {
     }
     const { settled, found } = changesOf(slidingDays());
     expect(found).toBeGreaterThan(100);
-    // One change in two days, of a day whose mean truly wanders from one side to the other.
+    // One change in two days, on a day whose mean actually crosses the threshold.
     expect(settled).toBeLessThan(45);
   });
 
@@ -246,7 +246,7 @@ const check = {
   isQuietAtFirst: false,
 } as const;
 
-/** It has stood like that for an hour, and is trusted until the third. */
+/** The state is an hour old, and remains valid for three hours. */
 function aStatus(parts: Partial<CheckStatus> = {}): CheckStatus {
   const { goldenSet: _, isQuietAtFirst: __, kind: ___, ...named } = check;
   return {

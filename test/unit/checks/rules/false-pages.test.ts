@@ -19,7 +19,7 @@ import { normalCdf } from '../../../../src/math/stats/distributions.ts';
 
 const hourly = 24 * 90;
 
-/** A run whose mean lies so many standard deviations of a difference from that of the baseline. */
+/** A run whose mean differs from that of the baseline by this many standard deviations of a difference. */
 function aRun(id: number, deviations: number): ComparedWithBaseline {
   const key = { measure: 'ndcg', k: 10 } as const;
   const p = 2 * normalCdf(-Math.abs(deviations));
@@ -39,7 +39,7 @@ function aRun(id: number, deviations: number): ComparedWithBaseline {
   };
 }
 
-/** How often the check turns critical, as the simulation of calibration.md counts it. */
+/** How often the check turns critical, counted as in the simulation of calibration/golden-runs.md. */
 function pages(check: RegressionCheck, stream: readonly ComparedWithBaseline[]): number {
   let found = 0;
   let stood: Verdict | null = null;
@@ -142,7 +142,7 @@ describe('the expected false breaches', () => {
         let [state, found]: [SteadyVerdict | null, number] = [null, 0];
         for (const [index, verdict] of shown.entries()) {
           const next = steadyVerdict(state, { verdict, isClear }, new Date(index), confirm);
-          // A breach that stood before a gap and stands after it is one page.
+          // A failure before and after a gap is one page.
           if (next.verdict === 'critical' && state?.lastKnown !== 'critical') found++;
           state = next;
         }

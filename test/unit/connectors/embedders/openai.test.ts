@@ -28,12 +28,12 @@ function entry(index: unknown, embedding: unknown): Entry {
   return { object: 'embedding', index, embedding };
 }
 
-/** As https://platform.openai.com/docs/api-reference/embeddings shows it. */
+/** The response format of https://platform.openai.com/docs/api-reference/embeddings. */
 function answer(data: readonly Entry[]): Responder {
   return json({ object: 'list', data, model: 'm', usage: { prompt_tokens: 8, total_tokens: 8 } });
 }
 
-/** A vector for each text of the request, the last text first. */
+/** A vector for each text of the request, in reverse order. */
 const backwards: Responder = (request, response) => {
   const { input } = JSON.parse(request.body) as { input: string[] };
   answer(input.map((text, index) => entry(index, [text.length, 1])).toReversed())(request, response);

@@ -8,7 +8,7 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-/** The form of https://huggingface.github.io/text-embeddings-inference: a list of vectors. */
+/** The response format of https://huggingface.github.io/text-embeddings-inference: a list of vectors. */
 const lengths: Responder = (request, response) => {
   const { inputs } = JSON.parse(request.body) as { inputs: string[] };
   json(inputs.map((text) => [text.length, 1]))(request, response);

@@ -15,8 +15,8 @@ const traps = fc.constantFrom(
 );
 
 /**
- * Any well-formed text: control characters, every plane of Unicode, and what means something to a template, JSON,
- * a URL or a header. Built by hand, since fc.string takes two seconds to set up under vitest.
+ * Any well-formed text: control characters, every plane of Unicode, and characters with a meaning in a template, JSON,
+ * a URL or a header. Built by hand, because fc.string takes two seconds to initialize under vitest.
  */
 export const anyText = fc
   .array(

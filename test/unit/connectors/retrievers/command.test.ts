@@ -1,4 +1,7 @@
-/** Real child processes: programs that answer well, and programs that die, hang, flood and talk nonsense. */
+/**
+ * Real child processes: programs that respond correctly, and programs that die, hang, flood their output or print
+ * invalid lines.
+ */
 
 import { getEventListeners } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -24,7 +27,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** Notes its start, hands each request to `onRequest`, and can answer it. */
+/** Records its start, passes each request to `onRequest`, and can respond to it. */
 const program = (onRequest: string): string => `
   const fs = require('node:fs');
   fs.appendFileSync(process.env.STARTS, process.pid + '\\n');
@@ -198,7 +201,7 @@ describe('a program that breaks down', () => {
   it('is not restarted before its back-off is over, which doubles with each failed start', async () => {
     const { ask, log } = aRetriever('process.exit(1);', { timeout_ms: 250 }, { backoffMs: 100 });
     for (let query = 0; query < 3; query += 1) expect(await ask('a')).toMatchObject({ code: 'command_exited' });
-    // The next start is further away than a query may take.
+    // The next start is later than the timeout of a query.
     expect(await ask('a')).toMatchObject({
       code: 'command_exited',
       attempts: 0,
@@ -357,7 +360,7 @@ function cut(chunks: readonly Buffer[], maxBytes = 1000): { lines: string[]; too
   return { lines, tooLong };
 }
 
-/** The bytes in chunks that end anywhere, also within a character. */
+/** The bytes in chunks that may end anywhere, even within a character. */
 function chunksOf(text: string, sizes: readonly number[]): Buffer[] {
   const bytes = Buffer.from(text);
   const chunks: Buffer[] = [];

@@ -18,7 +18,7 @@ afterEach(() => server.close());
 
 const texts = ['how much is it', 'where is the door'] as const;
 
-/** Answers a question of its own form alone, with as many results as it is asked for. */
+/** Accepts only requests in one format, and returns as many results as requested. */
 const service =
   (read: (request: ReceivedRequest) => { readonly text: unknown; readonly k?: unknown }): Responder =>
   (request, response) => {

@@ -1,4 +1,4 @@
-/** Services that speak HTTP in a way of their own: GraphQL, certificates on both sides, texts for a reranker. */
+/** HTTP services with special requirements: GraphQL, mutual TLS, texts for a reranker. */
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';

@@ -103,7 +103,7 @@ describe('a query', () => {
         body: { whole: '{{text}}', part: ['<{{text}}>'], k: '{{k}}', none: '{{tags.none}}' },
       }),
     );
-    // A text that is "." or ".." alone has no place in a path; the test of path_changed is about it.
+    // A path cannot contain a text that is only "." or ".."; the test of path_changed covers these.
     const text = anyText.map((text) => `-${text}`);
     await fc.assert(
       fc.asyncProperty(text, fc.nat(), async (text, k) => {
@@ -396,7 +396,7 @@ describe('an abort', () => {
     const listeners = () => getEventListeners(controller.signal, 'abort');
     const call = retrieve({ retries: 5 }, controller.signal);
     const [listenerOfAttempt] = listeners();
-    // The wait has begun when something other than the attempt listens to the signal.
+    // The wait has begun when the signal has a listener other than the attempt.
     await expect.poll(() => listeners().filter((listener) => listener !== listenerOfAttempt).length).toBe(1);
     controller.abort(reason);
     await expect(call).rejects.toBe(reason);

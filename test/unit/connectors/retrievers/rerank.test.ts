@@ -35,7 +35,7 @@ function aFirstStage(answer: RetrieverAnswer | readonly FoundDocument[]) {
   return { retriever, asked, closings: () => closed };
 }
 
-/** Turns the order of the candidates round. */
+/** Reverses the order of the candidates. */
 function aReranker(answer: RerankerAnswer | 'hangs' | null = null) {
   const asked: (readonly RerankCandidate[])[] = [];
   const reranker: Reranker = {

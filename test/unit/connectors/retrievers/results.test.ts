@@ -189,7 +189,7 @@ describe('the results of an answer', () => {
     const expected = { kind: 'documents', documents: [{ id: 'a', score: null }] };
     expect(readJson({ results: [{ id: 'a' }] })).toStrictEqual(expected);
     expect(readJson({ results: [{ id: 'a', score: 1 }] }, { ...plain, score: null })).toStrictEqual(expected);
-    // An expression that does not fit the value is no score either, not a crash.
+    // An expression that does not fit the value yields no score and does not crash.
     expect(readJson({ results: [{ id: 'a', score: 'x' }] }, { ...plain, score: 'abs(score)' })).toStrictEqual(expected);
   });
 

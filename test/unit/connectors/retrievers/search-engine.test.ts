@@ -34,7 +34,7 @@ const aHit = (id: unknown, score: number | null, source?: unknown): Hit => ({
   ...(source === undefined ? {} : { _source: source }),
 });
 
-/** As both engines document the answer of a search. */
+/** The search response that both engines document. */
 function hits(list: readonly Hit[], changes: Readonly<Record<string, unknown>> = {}): Responder {
   return json({
     took: 5,

@@ -1,5 +1,5 @@
 /**
- * Requests and answers as Milvus documents them: API_Reference_MDX/milvus-restful/v2.6.x/v2 ("Describe Collection",
+ * Requests and responses as Milvus documents them: API_Reference_MDX/milvus-restful/v2.6.x/v2 ("Describe Collection",
  * "Describe Index", "Search", "Query") and the page "Random sampling" of github.com/milvus-io/web-content, seen on
  * 2026-08-06; codes from pkg/util/merr of github.com/milvus-io/milvus.
  */

@@ -13,7 +13,7 @@ import { type Resp, type RespServer, startRespServer } from '../../../support/fa
 const never = new AbortController().signal;
 const request = { vector: Float32Array.of(1, 0, 0.5), k: 2, filter: {}, exact: false, withContent: false };
 
-/** Answers each command name by its replies in turn; the last one stays. */
+/** Responds to each command name with its replies in turn; the last reply is then reused. */
 async function redisWith(replies: Readonly<Record<string, readonly Resp[]>>): Promise<RespServer> {
   const seen = new Map<string, number>();
   const server = await startRespServer((name) => {
@@ -134,7 +134,7 @@ describe('a vector set', () => {
       VEMB: [['1', '0', '0'], null],
     });
     const outcome = await vectorSet(server).sample({ n: 2, seed: 5, withContent: false }, never);
-    // The second one was removed in between.
+    // The second vector was removed between the two commands.
     expect(outcome).toMatchObject({
       kind: 'ok',
       value: { vectors: { rows: 1, columns: 3 }, isSeeded: true },
@@ -361,7 +361,7 @@ describe('an index of the query engine', () => {
       ['EXISTS', 'doc:a', 'doc:old:a'],
       ['EXISTS', 'doc:b', 'doc:old:b'],
     ]);
-    // A TAG that knows no case finds an id that is another one.
+    // A case-insensitive TAG also matches another id.
     const rows = [2, 'doc:1', ['brand', 'x'], 'doc:2', ['brand', 'Y']];
     const byTag = await redisWith({ 'FT.INFO': [indexInfo()], 'FT.SEARCH': [rows] });
     expect(await searchIndex(byTag, { id: 'brand' }).existing(['x', 'y'], never)).toMatchObject({

@@ -1,4 +1,4 @@
-/** `recalld store-test` over a store that is right, and over stores each with one fault, which one test must find. */
+/** `recalld store-test` on a correct store, and on stores with one fault each, which exactly one test must detect. */
 import { describe, expect, it } from 'vitest';
 import {
   knownSubject,
@@ -13,10 +13,10 @@ import { MemoryVectorStore } from '../../../support/memory-vector-store.ts';
 import { topicByTopic } from '../../../support/vector-documents.ts';
 
 const signal = new AbortController().signal;
-/** Fewer than are drawn to know a store, and more. */
+/** Fewer documents than the sample that store-test takes, and more. */
 const [WHOLE, LARGE] = [300, 1100];
 
-/** Right in all but what is given. */
+/** A store that is correct except for the given functions. */
 function aStore(count: number, wrong: (right: VectorStore) => Partial<VectorStore> = () => ({})): VectorStore {
   const memory = new MemoryVectorStore(topicByTopic({ count, dimensions: 16, topics: 8 }));
   const right: VectorStore = {
@@ -64,7 +64,7 @@ async function findingsOf(store: VectorStore, filter: TestedStore['filter'] = { 
 const withVerdict = (findings: readonly StoreFinding[], verdict: string) =>
   findings.filter((finding) => finding.verdict === verdict).map(({ test }) => test);
 
-/** As an outcome, with its value changed. */
+/** Wraps a function so that the value of its outcome changes. */
 async function changed<Value>(
   outcome: Promise<StoreOutcome<Value>>,
   change: (value: Value) => Value,
@@ -128,7 +128,7 @@ const faults: Readonly<Record<string, (right: VectorStore) => Partial<VectorStor
     sample: (request, cancel) =>
       right.sample(request.n === 50 ? { ...request, seed: Math.random() * 1e9 } : request, cancel),
   }),
-  // The documents of the first topic come twice as often.
+  // The sample returns the documents of the first topic twice as often.
   'sample.uniform': (right) => ({
     sample: (request, cancel) => {
       if (request.n !== 75 && request.n !== 500) return right.sample(request, cancel);

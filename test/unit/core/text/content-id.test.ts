@@ -9,7 +9,7 @@ interface Vector {
   readonly id: string | null;
 }
 
-/** Made by Python's hashlib and unicodedata; the Python client is held to the same file. */
+/** Generated with Python's hashlib and unicodedata; the Python client is tested with the same file. */
 const file = path.resolve(import.meta.dirname, '../../../fixtures/content-ids.json');
 const vectors = JSON.parse(readFileSync(file, 'utf8')) as Vector[];
 

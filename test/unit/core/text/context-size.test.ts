@@ -16,7 +16,7 @@ describe('the context of an answer', () => {
   });
 
   it('is partly repeated if chunks overlap', () => {
-    // Twelve words have eight runs of five; the second has six words and two of these runs.
+    // Twelve words have eight sequences of five words; the second text has six words and two of these sequences.
     const words = leave.split(' ');
     expect(words).toHaveLength(12);
     expect(contextSize([leave, words.slice(6).join(' ')])?.repeated).toBe(2 / 10);

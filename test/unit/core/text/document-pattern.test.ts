@@ -12,7 +12,7 @@ function matches(pattern: string, segments: Readonly<Record<string, string>>, va
   return filled !== null && matchesPattern(filled, value);
 }
 
-/** Pieces that a naive reading of a pattern would take for syntax. */
+/** Strings that a naive pattern parser would treat as syntax. */
 const hostile = constantFrom(
   '*',
   '/',

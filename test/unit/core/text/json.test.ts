@@ -39,7 +39,7 @@ describe('JSON with long integers', () => {
   it('equals JSON.parse if all integers are safe', () => {
     fc.assert(
       fc.property(anyJson, (value) => {
-        // The long run of digits makes it take the exact way.
+        // The long sequence of digits requires the exact path.
         const text = JSON.stringify([value, 'x1234567890123456789']);
         expect(parseExactJson(text)).toStrictEqual(JSON.parse(text));
       }),
@@ -141,7 +141,7 @@ describe('untrusted JSON', () => {
     const text = '['.repeat(4_000_000);
     const before = process.cpuUsage().user;
     expect(codeOf(text, jsonLimits)).toBe('too_deep');
-    // JSON.parse takes a second for it, and more than a gigabyte.
+    // JSON.parse needs a second and more than a gigabyte for this text.
     expect(process.cpuUsage().user - before).toBeLessThan(100_000);
   });
 });

@@ -69,7 +69,7 @@ describe('parseLooseJson', () => {
   });
 });
 
-/** As the reader does: an integer beyond 2^53 - 1 is text. */
+/** Like the reader: an integer beyond 2^53 - 1 is text. */
 function withLongIntegersAsText(value: unknown): unknown {
   if (
     typeof value === 'number' &&

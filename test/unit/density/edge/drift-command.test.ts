@@ -36,7 +36,7 @@ afterEach(() => {
   process.exitCode = undefined;
 });
 
-/** Float32 vectors of 8 numbers around the directions of topics, which are the axes. */
+/** Float32 vectors of 8 dimensions around the topics, which are the axes. */
 function aboutTopics(count: number, topics: readonly number[], seed: number): number[][] {
   const uniform = uniforms(seed);
   return Array.from({ length: count }, (_, i) => {
@@ -48,7 +48,7 @@ function aboutTopics(count: number, topics: readonly number[], seed: number): nu
 const STORE = aboutTopics(120, [0, 1, 2], 1);
 const REFERENCE = aboutTopics(400, [0, 1, 2], 2);
 const SAME = aboutTopics(300, [0, 1, 2], 3);
-/** A quarter of it asks for what the store does not hold. */
+/** A quarter of the traffic asks for content that the store does not contain. */
 const WITH_NEW_TOPIC = aboutTopics(300, [0, 1, 2, 7], 4);
 
 async function files(store: Rows, reference: Rows, current: Rows): Promise<string[]> {
@@ -77,14 +77,14 @@ const mean = (values: readonly number[]): number => values.reduce((sum, value) =
 const apart = (a: readonly number[], b: readonly number[]): number =>
   Math.sqrt(a.reduce((sum, value, i) => sum + (value - (b[i] ?? 0)) ** 2, 0));
 
-/** Cosine of the nearest row of the store less half of the mean cosine to all, the plain way. */
+/** Naive reference: cosine to the nearest row of the store minus half of the mean cosine to all rows. */
 const coverageOf = (queries: Rows, store: Rows): number[] =>
   queries.map((query) => {
     const cosines = store.map((row) => dot(unit(query), unit(row)));
     return Math.max(...cosines) - mean(cosines) / 2;
   });
 
-/** Mean cosine to the five nearest rows of the store, the plain way. */
+/** Naive reference: mean cosine to the five nearest rows of the store. */
 const scoresOf = (queries: Rows, store: Rows): number[] =>
   queries.map((query) =>
     mean(
@@ -95,7 +95,9 @@ const scoresOf = (queries: Rows, store: Rows): number[] =>
     ),
   );
 
-/** Surprises, each less the mean of the five reference queries that are most like it, in the other half of ten rows each. */
+/**
+ * Surprises of ten rows in each half, each minus the mean of the five most similar baseline queries in the other half.
+ */
 function likeDensity(reference: Rows, current: Rows, baseline: readonly number[], scores: readonly number[]): number {
   const surprise = (score: number): number => {
     const below = baseline.filter((other) => other < score).length;
@@ -260,7 +262,7 @@ describe('recalld drift --json', () => {
   });
 
   it('gives the queries of a session one vote', async () => {
-    // One client repeats a question that the store cannot answer.
+    // One client repeats a query that the store does not cover.
     const [first = []] = aboutTopics(1, [7], 5);
     const current = [...SAME, ...Array.from({ length: 60 }, () => first)];
     const sessions = current.map((_, i) => `client-${Math.min(i, 300)}\n`);

@@ -29,13 +29,13 @@ function regionOf(session: number): number {
   return session % 20 === 0 ? 2 : ([0, 1, 3][session % 3] ?? 0);
 }
 
-/** Live hours, one after the other, with the history that a step needs. */
+/** Live hours in sequence, with the history that a step needs. */
 function stream(policy: AlertPolicy, seed = 1) {
   const uniform = uniforms(seed);
   let state: AlertState = newAlert(policy, 0);
   let history: WindowTotals[] = [];
   let hour = 0;
-  /** `lost` is the share of the sessions of a region without coverage. */
+  /** `lost` is the share of uncovered sessions in a region. */
   const step = (sessions: number, lost: (region: number) => number): AlertStep => {
     const drawn = Array.from({ length: sessions }, (_, i) => {
       const region = regionOf(i);

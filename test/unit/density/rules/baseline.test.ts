@@ -153,7 +153,7 @@ describe('crossFitRanks', () => {
   it('compares each hour of the day with the same hour of the day before and after', () => {
     const at = (hour: number, score: number) => ({ score, region: 0, occurredAt: after(hour / 24) });
     const [night] = crossFitRanks([at(3, 0.5), at(27, 0.6), at(15, 0.1), at(39, 0.2)], 1) ?? [];
-    // 0.2 and 0.6 lie in blocks of the other parity; 0.1 does not.
+    // 0.2 and 0.6 are in blocks of the other parity; 0.1 is not.
     expect(night).toEqual({ first: 2, last: 2, of: 3 });
   });
 
@@ -162,7 +162,7 @@ describe('crossFitRanks', () => {
   });
 });
 
-/** Against reference values of numpy, scipy and scikit-learn; each file names its formula and its tool. */
+/** Reference values of numpy, scipy and scikit-learn; each file names its formula and its tool. */
 describe('overdispersion', () => {
   interface Input {
     readonly window_counts: readonly number[];

@@ -95,7 +95,7 @@ describe('the embedding canary', () => {
 
   it('is quiet for the same vectors, warns about a non-deterministic provider, and detects another model', () => {
     expect(verdictOf([0, 0, 0])).toBe('same');
-    // Cosines of 1.8, 3 and 12 degrees: 0.99951, 0.99863, 0.978.
+    // Cosines of angles of 1.8, 3 and 12 degrees: 0.99951, 0.99863, 0.978.
     expect(verdictOf([1.8, 1.8, 0])).toBe('same');
     expect(verdictOf([3, 3, 0])).toBe('noisy');
     expect(verdictOf([6, 6, 0])).toBe('changed');
@@ -206,7 +206,7 @@ it('are twenty different texts that no edit changes unseen', () => {
   expect(canaryTexts).toMatchSnapshot();
 });
 
-/** Against reference values of numpy, scipy and scikit-learn; each file names its formula and its tool. */
+/** Reference values of numpy, scipy and scikit-learn; each file names its formula and its tool. */
 describe('canary', () => {
   interface Input {
     readonly stored: ScaledVectors;

@@ -28,7 +28,7 @@ describe('the combined detector', () => {
   });
 });
 
-/** Against reference values of numpy, scipy and scikit-learn; each file names its formula and its tool. */
+/** Reference values of numpy, scipy and scikit-learn; each file names its formula and its tool. */
 describe('combined e-detector', () => {
   interface Input {
     readonly windows: readonly { readonly y: readonly number[]; readonly region: readonly number[] }[];

@@ -28,7 +28,10 @@ import {
   vectorsOf,
 } from './two-sample-reference.ts';
 
-/** Energy distance of two samples of scores in the root form, sqrt(2 integral (Fx(t) - Fy(t))^2 dt): the oracle. */
+/**
+ * Reference implementation: energy distance of two samples of scores in the root form, sqrt(2 integral (Fx(t) -
+ * Fy(t))^2 dt).
+ */
 function energyDistanceOfScores(x: ArrayLike<number>, y: ArrayLike<number>): number {
   let integral = 0;
   let last = 0;
@@ -175,7 +178,7 @@ describe('maximum mean discrepancy', () => {
     const distances = pairDistances(rowsToMatrix([[1], [1], [1]]), rowsToMatrix([[1], [1], [2]]));
     const gamma = medianHeuristic(medianSquaredDistance(distances, 'pooled'));
     expect(gamma).toBe(Number.POSITIVE_INFINITY);
-    // Within x 1, within y 1/3, between 2/3.
+    // The mean distance is 1 within x, 1/3 within y, and 2/3 between them.
     expect(maximumMeanDiscrepancy(distances, gamma).unbiased).toBeCloseTo(0, 12);
   });
 
@@ -236,7 +239,7 @@ describe('random selection of rows', () => {
       expect(new Set(rows).size).toBe(2);
       for (const row of rows) times[row] = (times[row] ?? 0) + 1;
     }
-    // 1,000 each with a standard deviation of 26.
+    // 1,000 are expected of each, with a standard deviation of 26.
     for (const count of times) expect(Math.abs(count - 1000)).toBeLessThan(130);
   });
 });

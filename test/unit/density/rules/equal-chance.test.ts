@@ -55,7 +55,7 @@ describe('the common probability of differently sampled traffic', () => {
 
   it('makes unweighted means estimate the means of all traffic', () => {
     const uniform = uniforms(3);
-    // 4,000 sessions of a tenant that is kept whole have the value 1, 12,000 others, of which a tenth is kept, have 0.
+    // 4,000 sessions of a fully sampled tenant have the value 1; 12,000 others, of which a tenth is sampled, have 0.
     const sessions = Array.from({ length: 16_000 }, (_, i) => ({
       value: i < 4_000 ? 1 : 0,
       chance: i < 4_000 ? 1 : 0.1,
@@ -69,7 +69,7 @@ describe('the common probability of differently sampled traffic', () => {
     });
     const { chance = 0 } = equalChance(groups) ?? {};
     expect(mean(sampled)).toBeGreaterThan(0.7);
-    // The truth is 0.25; with about 1,600 sessions four standard errors are 0.043.
+    // The true value is 0.25; with about 1,600 sessions, four standard errors are 0.043.
     expect(Math.abs(mean(sampled.filter(({ draw }) => draw < chance)) - 0.25)).toBeLessThan(0.043);
   });
 });

@@ -1,4 +1,4 @@
-/** What goes wrong around a store, from the queries to the density: what must move it and what must not. */
+/** Effects of failures around a store on the density of queries: which failures must change it, and which must not. */
 import { describe, expect, it } from 'vitest';
 import { buildBaseline } from '../../../../src/density/rules/baseline.ts';
 import { measureWindow } from '../../../../src/density/rules/measure-window.ts';
@@ -41,7 +41,7 @@ function densityOf({ queries, vectors }: AskedQueries, against = baseline): numb
   return measureWindow(queries, vectors, against).density?.density ?? Number.NaN;
 }
 
-/** The same questions searched in another store; what is taken off stays that of the store before. */
+/** The same queries, searched in another store; the subtracted mean remains that of the previous store. */
 function searchedIn(store: Matrix, { queries, vectors }: AskedQueries, mean = world.storeMean): AskedQueries {
   const scores = coverageScores(nearestNeighbours(store, vectors, 1), vectors, mean);
   return { vectors, queries: queries.map((query, i) => ({ ...query, score: scores[i] ?? null })) };

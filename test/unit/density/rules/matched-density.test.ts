@@ -10,7 +10,7 @@ const drawn = (count: number, uniform: () => number): Float64Array =>
 
 describe('coverage against similar reference queries', () => {
   it('matches the definition', () => {
-    // The first two are of one session: (1 + 0) / 2 and 2, less 0.5.
+    // The first two queries are in one session: its mean is (1 + 0) / 2, that of the other session 2, each minus 0.5.
     const excess = Float64Array.of(1, 0, 2);
     const reference = Float64Array.of(0, 1, 0, 1);
     const { density, upperLimit } = matchedDensity(excess, [0, 0, 1], reference, 0.025);
@@ -28,7 +28,7 @@ describe('coverage against similar reference queries', () => {
       const excess = drawn(150, uniform);
       if (matchedDensity(excess, apart(excess), drawn(400, uniform), 0.1).upperLimit < 1) below++;
     }
-    // 0.1 of the windows and three standard deviations.
+    // 0.1 of the windows, plus three standard deviations.
     expect(below / windows).toBeLessThan(0.1 + 3 * Math.sqrt(0.09 / windows));
     expect(below / windows).toBeGreaterThan(0.03);
   });

@@ -74,7 +74,7 @@ describe('coverage over windows', () => {
     if (pooled.kind !== 'coverage') throw new Error('there are sessions enough');
     expect(pooled.density).toBeCloseTo(density.density, 12);
     expect(pooled.uncovered.share).toBeCloseTo(density.uncovered.share, 12);
-    // The baseline's own error is in it.
+    // The interval includes the sampling error of the baseline.
     expect(pooled.uncovered.ciHigh).toBeGreaterThan(density.uncovered.ciHigh);
   });
 });

@@ -20,7 +20,7 @@ import { sessionWeights } from '../../../../src/density/rules/sessions.ts';
 import { differences, driftCases } from '../../../support/drift-conformance.ts';
 import { uniforms } from '../../../support/uniforms.ts';
 
-/** Judges scores against reference scores; region of each score = its place modulo `regionCount`. */
+/** Ranks scores among baseline scores; the region of each score is its index modulo `regionCount`. */
 function judge(
   scores: readonly number[],
   reference: readonly number[],
@@ -52,7 +52,7 @@ describe('the verdict on coverage', () => {
       });
       if (densityUpperLimit < 1) below++;
     }
-    // 0.1 of the windows and three standard deviations.
+    // 0.1 of the windows, plus three standard deviations.
     expect(below / windows).toBeLessThan(0.1 + 3 * Math.sqrt(0.09 / windows));
     expect(below / windows).toBeGreaterThan(0.03);
   });
@@ -142,7 +142,7 @@ describe('query density', () => {
       regions: baselineRegions,
       sessions: baseline.map((_, i) => i),
     });
-    // A query that is in the list itself stands a little higher than a new one would.
+    // A query that is in the baseline itself ranks slightly higher than a new query would.
     expect(same?.density).toBeGreaterThan(0.97);
     expect(same?.density).toBeLessThan(1.08);
     expect(same?.uncovered.share).toBeCloseTo(0.05, 1);
@@ -324,7 +324,7 @@ describe('tied ranks', () => {
   });
 });
 
-/** Against reference values of numpy; the file names its formula. */
+/** Reference values of numpy; the file names its formula. */
 describe('query density and its parts', () => {
   interface Input {
     readonly baseline_scores: readonly number[];

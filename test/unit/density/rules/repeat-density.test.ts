@@ -11,7 +11,7 @@ const scores = baselineScores(
 );
 const same = (n: number): ScorePair[] =>
   Array.from({ length: n }, (_, i) => ({ before: (i + 1) / n, now: (i + 1) / n }));
-/** The first ones find nothing any more. */
+/** The first queries no longer find any chunk. */
 const lost = (n: number, dropped: number): ScorePair[] =>
   same(n).map((pair, i) => (i < n - dropped ? pair : { ...pair, now: -1 }));
 
@@ -19,7 +19,7 @@ describe('repeatDensity', () => {
   it('is exactly 1 for an unchanged store, and claims no more than the number of queries allows', () => {
     const { density, ciLow, ciHigh, ciMethod, dropped } = repeatDensity(same(100), scores);
     expect({ density, ciMethod, dropped }).toEqual({ density: 1, ciMethod: 'wilson', dropped: 0 });
-    // Wilson's upper bound of 0 in 100, all of them at the most that a surprise can change: exp(-0.037 ln 100).
+    // Wilson's upper bound for 0 of 100, if all of them had the maximum change of surprise: exp(-0.037 ln 100).
     expect(ciLow).toBeCloseTo(0.84336, 5);
     expect(ciHigh).toBeCloseTo(1 / 0.84336, 4);
   });

@@ -32,7 +32,7 @@ if ('kind' in built) throw new Error('The baseline was not built.');
 const baseline = built;
 const baselineSide = { vectors: asked.vectors, tail: baseline.tail, sessions: baseline.global.sessions };
 
-/** The tail of an hour in which a share of 1,000 questions is about the missing topic. */
+/** The poorly covered queries of an hour in which a share of 1,000 queries is about the missing topic. */
 function hourWith(share: number) {
   const every = share === 0 ? Number.POSITIVE_INFINITY : Math.round(1 / share);
   const questions = evenQuestions(1000, COVERED, LATER, HOUR).map((question, i) =>
@@ -144,7 +144,7 @@ describe('mergeSimilar', () => {
     Math.cos((degrees * Math.PI) / 180),
     Math.sin((degrees * Math.PI) / 180),
   ];
-  // Rows lie 10 degrees from their centroids at 0, 8, 16 and 90.
+  // Rows at 0, 8, 16 and 90 degrees are each 10 degrees from their centroids.
   const centres = [0, 8, 16, 90];
   const rows = matrixOf(centres.flatMap((centre) => [angle(centre - 10), angle(centre + 10)]));
   const clustering = {
@@ -166,7 +166,7 @@ describe('mergeSimilar', () => {
   });
 });
 
-/** Against reference values of numpy, scipy and scikit-learn; each file names its formula and its tool. */
+/** Reference values of numpy, scipy and scikit-learn; each file names its formula and its tool. */
 describe('tail clusters', () => {
   interface Input {
     readonly tail_current: readonly number[];
@@ -205,7 +205,7 @@ describe('tail clusters', () => {
         column,
       ).toEqual([]);
     }
-    // Tails far below the tolerance keep their digits as well.
+    // Tails far below the tolerance also keep their precision.
     for (const [i, { p }] of clusters.entries()) expect(p / (expected.p[i] ?? 0)).toBeCloseTo(1, 9);
   });
 });

@@ -1,4 +1,4 @@
-/** Reference values of SciPy, scikit-learn and NumPy for statistics of two samples, and arbitrary samples. */
+/** Reference values of SciPy, scikit-learn and NumPy for two-sample statistics, and arbitrary samples. */
 import { readFileSync } from 'node:fs';
 import * as fc from 'fast-check';
 import { expect } from 'vitest';
@@ -17,13 +17,13 @@ export function referenceCases<Input, Expected>(file: string): readonly Referenc
   return content.cases;
 }
 
-/** Two samples of scores, as the files hold them. */
+/** Two samples of scores, as in the files. */
 export interface ScoreInput {
   readonly x: readonly number[];
   readonly y: readonly number[];
 }
 
-/** Two samples of vectors: the real value is the integer over `scale`. */
+/** Two samples of vectors; each value is the integer divided by `scale`. */
 export interface VectorInput {
   readonly x: readonly (readonly number[])[];
   readonly y: readonly (readonly number[])[];
@@ -47,7 +47,7 @@ export function rowsToMatrix(rows: readonly (readonly number[])[], scale = 1): M
   };
 }
 
-/** What equals the expected numbers, in objects and lists too, to 5e-10. */
+/** Asserts that values, also in objects and lists, equal the expected numbers to 5e-10. */
 export function near(expected: unknown): unknown {
   if (typeof expected === 'number') return expect.closeTo(expected, 9);
   if (Array.isArray(expected)) return expected.map(near);
@@ -60,7 +60,7 @@ export const aScoreSample = fc.array(
   { minLength: 1, maxLength: 40 },
 );
 
-/** Rows of 3 numbers, none of them zero, with copies now and then. */
+/** Rows of 3 numbers, none of them zero, with occasional duplicates. */
 export const someRows = fc.array(
   fc
     .tuple(fc.integer({ min: 1, max: 6 }), fc.integer({ min: -6, max: 6 }), fc.integer({ min: -6, max: 6 }))
@@ -68,7 +68,7 @@ export const someRows = fc.array(
   { minLength: 2, maxLength: 12 },
 );
 
-/** Turns rows by 30 degrees in the plane of their first two columns, then exchanges the last two. */
+/** Rotates rows by 30 degrees in the plane of their first two columns, then swaps the last two. */
 export function rotated({ rows, columns, data }: Vectors): Vectors {
   const turned = Float64Array.from(data);
   for (let row = 0; row < rows; row++) {
@@ -83,7 +83,7 @@ export function rotated({ rows, columns, data }: Vectors): Vectors {
   return { rows, columns, data: turned };
 }
 
-/** The same rows from last to first. */
+/** The same rows in reverse order. */
 export function reversed<T>(rows: readonly T[]): readonly T[] {
   return rows.toReversed();
 }

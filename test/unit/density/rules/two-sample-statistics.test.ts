@@ -10,7 +10,7 @@ import {
 } from '../../../../src/density/rules/two-sample-statistics.ts';
 import { aScoreSample, near, referenceCases, type ScoreInput } from './two-sample-reference.ts';
 
-// Those with weights are of no concern here.
+// Excludes statistics with weights, which this test does not cover.
 const wassersteinCases = referenceCases<ScoreInput, { readonly W1: number }>('wasserstein_1d').filter(
   ({ input }) => !('wx' in input),
 );

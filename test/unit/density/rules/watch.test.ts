@@ -1,4 +1,4 @@
-/** The watch as a state machine: what each observation makes of each state. */
+/** Density monitoring as a state machine: the effect of each observation on each state. */
 import { describe, expect, it } from 'vitest';
 import type { FrozenBaseline } from '../../../../src/density/rules/baseline.ts';
 import {
@@ -72,7 +72,7 @@ const replay = {
 } as const;
 const replaying = transition(settings, watching, changedTo(replay)).state;
 
-/** A window after which each session is that badly covered, of one that came before it with the same. */
+/** A window with sessions that are all covered this badly, after a window with the same coverage. */
 function aWindow(sessions: number, y: number): WatchObservation {
   const sumX = sessions * y * Math.log(100);
   const windowAt = (startMs: number) => ({
@@ -192,7 +192,7 @@ describe('the density monitor', () => {
     const nextDay = { ...provisional, closedMs: NOW + DAY };
     expect(isUpgradeDue(settings, provisional, new Date(NOW))).toBe(false);
     expect(isUpgradeDue(settings, nextDay, new Date(NOW + DAY))).toBe(true);
-    // A window that is still to be closed comes first.
+    // The oldest window that is not closed comes first.
     expect(isUpgradeDue(settings, nextDay, new Date(NOW + DAY + HOUR))).toBe(false);
     const { state } = transition(settings, nextDay, { kind: 'upgrade_insufficient' });
     expect(isUpgradeDue(settings, state, new Date(NOW + DAY))).toBe(false);

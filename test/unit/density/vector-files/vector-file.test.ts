@@ -36,7 +36,7 @@ async function refusal(name: string, content: string | Buffer): Promise<string> 
 const rowsOf = ({ rows, columns, data }: Matrix): number[][] =>
   Array.from({ length: rows }, (_, row) => [...data.subarray(row * columns, (row + 1) * columns)]);
 
-/** Rows of float32 numbers, the first number of each not zero. */
+/** Rows of float32 numbers whose first number is not zero. */
 const someVectors = fc.integer({ min: 1, max: 5 }).chain((columns) =>
   fc.array(
     fc.array(fc.float({ noNaN: true, noDefaultInfinity: true }), {
@@ -179,7 +179,7 @@ describe('a JSONL file of arrays', () => {
       fc.asyncProperty(someVectors.map(withDirection), fc.constantFrom('\n', '\r\n', '\n\n'), async (rows, end) => {
         const text = rows.map((row) => JSON.stringify(row)).join(end);
         expect(rowsOf(await read('some.jsonl', text))).toEqual(
-          // JSON knows no -0.
+          // JSON cannot represent -0.
           rows.map((row) => row.map((value) => value + 0)),
         );
       }),

@@ -14,7 +14,7 @@ const design: ArmsDesign = {
   difference: 0.02,
 };
 
-/** Sessions with one query each in each arm, of which this number clicked. */
+/** Sessions with one query each in each arm; this number of them clicked. */
 function aDay(day: number, clicks: readonly [current: number, next: number], of: readonly [number, number]): SummedDay {
   const sumsOf = (place: 0 | 1) => {
     const [n, k] = [of[place], clicks[place]];
@@ -115,7 +115,7 @@ describe('session sums', () => {
   it('have the ratio, variance and degrees of freedom of `sessionRatio`, however they are divided', () => {
     assert(
       property(queries, (drawn) => {
-        // A session is in one part.
+        // Every session is in exactly one part.
         const half = (session: number): number => session % 2;
         const parts = [0, 1].map((which) =>
           sumArms(

@@ -9,7 +9,7 @@ const queries = ids.map((id) =>
   aGoldenQuery({ id, text: `What is ${id}?`, judgments: [{ documentId: 'd', grade: 1 }] }),
 );
 
-/** Every query has `d` at the first rank unless given; null means no answer yet. */
+/** Every query returns `d` at the first rank by default; null means that its results are missing so far. */
 function aSide(answers: Readonly<Record<string, readonly string[] | QueryAnswer | null>>): ComparedSide {
   return {
     queries,

@@ -15,7 +15,7 @@ const query = aGoldenQuery({
   ],
 });
 
-/** Answers each text from a table; null is a failure. */
+/** Returns results for each text from a table; null is a failure. */
 async function ask(found: Readonly<Record<string, readonly string[] | null>>, of = query) {
   const asked: string[] = [];
   const answer = await askInSteps(of, async ({ text }): Promise<QueryAnswer> => {

@@ -11,7 +11,7 @@ interface Asking {
   readonly queries: number;
   readonly settings?: Partial<RunSettings>;
   readonly latencyMs?: number;
-  /** The answer of the retriever to its `index`th request. */
+  /** The response of the retriever to its `index`th request. */
   readonly reply?: (index: number) => Reply;
 }
 

@@ -227,7 +227,7 @@ describe('the firing alerts of a pipeline', () => {
       'RecalldLiveRelevanceFell critical',
       'RecalldJudgeChanged warning',
     ]);
-    // What is older than three hours is trusted no more; the judge changed more than a day ago.
+    // Data older than three hours is no longer valid, and the judge changed more than a day ago.
     expect(severities(hours(25), fall('confirmed'), drift)).toEqual([]);
     expect(severities(hours(1), fall('rejected'), drift)).toEqual(['RecalldJudgeChanged warning']);
   });
@@ -282,10 +282,10 @@ describe('the firing alerts of a pipeline', () => {
     const alerts = (parts: Parameters<typeof aMeasurement>[0]) =>
       alertsAt(NOON, { measurements: latestAt(NOON, lag(parts)) });
     expect(alerts({})).toEqual(['changes reach the index late']);
-    // All that was late has come.
+    // All late changes have arrived.
     expect(alerts({ details: { waiting: 1, overdue: 0, late_after_seconds: 3600 } })).toEqual([]);
     expect(alerts({ ciLow: 3000 })).toEqual([]);
-    // Fewer than 19 of 20 have come: it is the longest wait, without bounds.
+    // Fewer than 19 of 20 changes have arrived, so the value is the longest wait, without bounds.
     expect(alerts({ ciLow: null, ciHigh: null })).toEqual(['changes reach the index late']);
   });
 

@@ -7,7 +7,7 @@ import { aMeasurement, hours, latestAt } from '../../../support/measurements.ts'
 
 const interval = { pipeline: 'docs', good: hours(-1), opened: hours(-0.5) };
 
-/** What is observed of live traffic at noon, where an hour before the most frequent query made up 39 % already. */
+/** Observations of live traffic at noon. An hour before, the most frequent query already had 39 % of the traffic. */
 function observed(...series: readonly MeasurementOutcome[]) {
   const measurements = {
     series: async () => [aMeasurement({ measure: 'top_query_ratio', value: 0.39, windowEnd: hours(-1) })],

@@ -17,7 +17,7 @@ const plan: LivePlan = {
   samplesAll: true,
 };
 
-/** A thumb up on a query in English. */
+/** A positive rating of an English query. */
 function aTally(parts: Partial<OpinionTally> = {}): OpinionTally {
   return {
     kind: 'thumb',

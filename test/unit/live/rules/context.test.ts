@@ -6,7 +6,7 @@ function queries(count: number, name: string, parts: Partial<ContextQuery>): Con
 }
 
 describe('the context size', () => {
-  // Forty short ones were kept of forty, and twenty long ones of forty; of thirty more no text is known.
+  // All forty queries with short contexts were sampled, and twenty of forty with long ones; thirty more have no text.
   const sampled = [
     ...queries(40, 'short', { context: { characters: 1000, repeated: 0 } }),
     ...queries(20, 'long', { probability: 0.5, context: { characters: 4000, repeated: 0.5 } }),

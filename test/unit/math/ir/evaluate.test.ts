@@ -21,7 +21,7 @@ function scores(
   return Object.fromEntries(names.map((name, i) => [name, values[i] ?? Number.NaN]));
 }
 
-/** A value that is absent is not in order. */
+/** Returns false if a value is missing. */
 function isOrdered(low = 2, high = 2): boolean {
   return low <= high && high <= 1;
 }

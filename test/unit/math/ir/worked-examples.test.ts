@@ -1,4 +1,4 @@
-/** Hand-checkable examples: the right values, and that the values of known bugs are not ours. */
+/** Examples that can be checked by hand: our values are right, and differ from those of known bugs. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { evaluateRanking } from '../../../../src/math/ir/evaluate.ts';
@@ -35,7 +35,7 @@ function value(metric: string, retrieved: readonly string[], qrels: Readonly<Rec
   return result ?? Number.NaN;
 }
 
-/** Numbers of a metric that we have; `ap` is another name of one query's map. */
+/** Numbers of metrics that we support; `ap` is another name for the map of one query. */
 function comparable(values: Values): [string, number][] {
   return Object.entries(values).flatMap(([name, number]): [string, number][] => {
     const metric = name.replace(/^ap@/, 'map@');
@@ -73,7 +73,7 @@ describe('worked examples', () => {
     ({ retrieved, qrels, expected, wrong }) => {
       const bugs = Object.entries(wrong).flatMap(([bug, values]) =>
         comparable(values)
-          // Some bugs leave some metrics right: the base of the logarithm cancels in a ratio.
+          // Some bugs do not affect some metrics: the base of the logarithm cancels in a ratio.
           .filter(([metric, number]) => Math.abs(Number(expected[metric]) - number) > 1e-9)
           .filter(([metric, number]) => Math.abs(value(metric, retrieved, qrels) - number) < 1e-3)
           .map(([metric]) => `${bug}: ${metric}`),

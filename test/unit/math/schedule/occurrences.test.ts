@@ -16,7 +16,7 @@ const DAY_MS = 86_400_000;
 
 const at = (text: string): Date => new Date(text);
 
-/** What is due within days of UTC, such as `2026-03-28` up to and with `2026-03-30`. */
+/** Occurrences within days of UTC, such as from `2026-03-28` to `2026-03-30` inclusive. */
 function dueOn(expression: string, timezone: string, first: string, last: string): string[] {
   const until = new Date(at(`${last}T00:00:00Z`).getTime() + DAY_MS);
   const cron = { expression, timezone };
@@ -102,7 +102,7 @@ describe('a daily time where clocks are set', () => {
         const cron = { expression: `${minute} ${hour} * * *`, timezone: zone };
         const due = occurrencesBetween(cron, at(`${year}-01-01T00:00Z`), at(`${year + 1}-01-01T00:00Z`));
         const hours = due.slice(1).map((one, index) => (one.getTime() - (due[index]?.getTime() ?? 0)) / HOUR_MS);
-        // Clocks are set by two hours at most.
+        // Clock changes are at most two hours.
         expect(Math.min(...hours)).toBeGreaterThanOrEqual(22);
         expect(Math.max(...hours)).toBeLessThanOrEqual(26);
       }),

@@ -74,7 +74,7 @@ const pairedTests = reference.paired_tests.map((test) => ({
   differences: test.B.map((b, i) => b - (test.A[i] ?? 0)),
 }));
 
-/** NaN, which is below no bound, when one of them is not there. */
+/** NaN if one of them is missing; NaN is not below any bound. */
 function relativeError(actual: number | null | undefined, expected = Number.NaN): number {
   if (actual === expected) return 0;
   return Math.abs(((actual ?? Number.NaN) - expected) / expected);
@@ -150,7 +150,7 @@ describe('difference of proportions', () => {
       },
       0.95,
     );
-    // The reference is A - B, the product shows candidate - baseline.
+    // The reference is A - B; the product shows candidate - baseline.
     expect(relativeError(-high, counts.newcombe_paired_ci95[0])).toBeLessThan(1e-9);
     expect(relativeError(-low, counts.newcombe_paired_ci95[1])).toBeLessThan(1e-9);
   });

@@ -1,4 +1,4 @@
-/** Against reference values of SciPy and exact arithmetic; provenance in the README beside the file. */
+/** Reference values of SciPy and exact arithmetic; the README next to the file states their provenance. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { bcaInterval, moments } from '../../../../src/math/stats/descriptive.ts';
@@ -65,7 +65,7 @@ describe('t distribution', () => {
     expect(relativeError(1 - studentTCdf(t, df) + studentTCdf(-t, df), p)).toBeLessThan(1e-9 + 1e-15 / p);
   });
 
-  // SciPy 1.10 itself is off by 1.3e-9 at df 49, where 30 digits give 2.009575237129239672...
+  // The error of SciPy 1.10 at df 49 is 1.3e-9; with 30 digits, the value is 2.009575237129239672...
   it.each(reference.distributions.t_quantile_975)('0.975 quantile with df $df', ({ df, q }) => {
     expect(relativeError(studentTQuantile(0.975, df), q)).toBeLessThan(2e-9);
   });

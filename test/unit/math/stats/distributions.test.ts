@@ -54,7 +54,7 @@ describe('t distribution', () => {
 
   it('with very many degrees of freedom is the normal distribution', () => {
     const z = normalQuantile(0.975);
-    // Cornish and Fisher's expansion, whose next term is of the order df^-2.
+    // The Cornish-Fisher expansion, whose next term is of the order df^-2.
     expect(studentTQuantile(0.975, 1e6)).toBeCloseTo(z + (z ** 3 + z) / 4e6, 9);
   });
 
@@ -116,7 +116,7 @@ describe('wilsonInterval', () => {
   });
 });
 
-/** By repeated convolution, without logarithms. */
+/** Reference implementation by repeated convolution, without logarithms. */
 function probabilities(n: number, p: number): number[] {
   let row = [1];
   for (let trial = 0; trial < n; trial++) {
@@ -216,7 +216,7 @@ describe('hypergeometricUpperTail', () => {
   });
 
   it('keeps the digits of a large urn', () => {
-    // All 300 marked of 1,000 drawn in 300 draws: 1 in choose(1000, 300).
+    // All 300 marked of 1,000 are drawn in 300 draws: the probability is 1 in choose(1000, 300).
     const p = hypergeometricUpperTail(300, { size: 1000, marked: 300, draws: 300 });
     expect(Math.log10(p)).toBeCloseTo(-Math.log10(Number(choose(1000, 300))), 9);
   });

@@ -68,7 +68,7 @@ describe('the e-detector', () => {
   });
 });
 
-/** Against reference values of numpy, scipy and scikit-learn; each file names its formula and its tool. */
+/** Reference values of numpy, scipy and scikit-learn; each file names its formula and its tool. */
 describe('e-detector', () => {
   interface Input {
     readonly windows: readonly (readonly number[])[];
@@ -91,7 +91,7 @@ describe('e-detector', () => {
     let state = newDetector(settings);
     const steps = input.windows.map((scores) => {
       const step = stepDetector(settings, state, scores);
-      // As after a restart: what is stored is all there is.
+      // Simulates a restart, after which only the stored state remains.
       state = JSON.parse(JSON.stringify(step.state));
       return step;
     });

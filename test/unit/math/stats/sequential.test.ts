@@ -10,7 +10,7 @@ describe('the bounds that hold at every look', () => {
   it('are where the mixture ratio reaches 1 / alpha', () => {
     const [variance, scale, alpha] = [1e-4, 0.02, 0.01];
     const { low, high } = normalMixtureInterval(0.3, variance, scale, alpha);
-    // The density of the estimate around the mixture over that around the truth.
+    // The density of the estimate under the mixture, divided by its density under the true value.
     const ratio = (distance: number): number =>
       Math.sqrt(variance / (variance + scale ** 2)) *
       Math.exp((distance ** 2 * scale ** 2) / (2 * variance * (variance + scale ** 2)));

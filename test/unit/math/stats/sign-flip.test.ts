@@ -4,7 +4,10 @@ import { mcnemarExact, pairedT } from '../../../../src/math/stats/paired-tests.t
 import { type SignFlip, signFlipTest } from '../../../../src/math/stats/sign-flip.ts';
 import { uniforms } from '../../../support/uniforms.ts';
 
-/** By counting all 2^m choices of signs, as whole numbers where the differences are multiples of 1/unit. */
+/**
+ * Reference implementation that counts all 2^m sign assignments, in integers if the differences are multiples of
+ * 1/unit.
+ */
 function counted(differences: readonly number[], unit: number): Omit<SignFlip, 'method'> {
   const sizes = differences.map((difference) => Math.round(Math.abs(difference) * unit));
   const observed = differences.reduce((sum, difference) => sum + Math.round(difference * unit), 0);
@@ -27,7 +30,7 @@ function counted(differences: readonly number[], unit: number): Omit<SignFlip, '
   };
 }
 
-/** The counted shares, but for rounding. */
+/** Asserts equality with the counted shares, up to rounding. */
 function exactly({ p, pDrop, pGain }: Omit<SignFlip, 'method'>) {
   return {
     p: expect.closeTo(p, 12),
@@ -83,7 +86,7 @@ describe('signFlipTest, exact', () => {
   });
 
   it('counts sums as equal that differ by rounding alone', () => {
-    // 0.1 + 0.2 is not 0.3 in binary numbers, and is as far from 0 all the same.
+    // In binary, 0.1 + 0.2 differs from 0.3, but both must count as equally far from 0.
     expect(signFlipTest([0.1, 0.2, -0.3])).toEqual({ p: 1, pDrop: 0.625, pGain: 0.625, method: 'exact' });
   });
 
@@ -119,7 +122,7 @@ describe('signFlipTest, by draws', () => {
     const drawn = signFlipTest(differences);
     const expected = pairedT(differences);
     expect(drawn.method).toBe('monte_carlo');
-    // Four standard errors of 9,999 draws, and what the two tests differ by.
+    // Four standard errors of 9,999 samples, plus the difference between the two tests.
     expect(Math.abs(drawn.p - expected.p)).toBeLessThan(0.025);
     expect(Math.abs(drawn.pDrop - expected.pDrop)).toBeLessThan(0.025);
     expect(Math.abs(drawn.pGain - expected.pGain)).toBeLessThan(0.025);

@@ -13,7 +13,7 @@ function asValues(values: readonly number[], of: Measure): number[] {
   return of === 'hit_rate' ? values.map((value) => Math.round(value)) : [...values];
 }
 
-/** n values of which the first `ones` are 1 and the others spread between 0 and 0.5. */
+/** n values: the first `ones` are 1, and the others are spread between 0 and 0.5. */
 function spread(n: number, ones = 0): number[] {
   return Array.from({ length: n }, (_, i) => (i < ones ? 1 : (i % 11) / 20));
 }

@@ -3,7 +3,7 @@ import { survivalQuantile } from '../../../../src/math/stats/descriptive.ts';
 import { normalQuantile } from '../../../../src/math/stats/distributions.ts';
 import { uniforms } from '../../../support/uniforms.ts';
 
-/** The maintained arm of the leukaemia trial of Embury and others 1977, as in R's `survival::aml`. */
+/** The maintained arm of the leukemia trial by Embury et al. 1977, as in R's `survival::aml`. */
 const maintained = [
   [9, true],
   [13, true],
@@ -36,7 +36,7 @@ it('does not know a quantile that too few have reached, and grows no faster by w
 
 it('has an upper bound where many come at one time, the last, and none where few do', () => {
   const together = (count: number) => Array.from({ length: count }, () => ({ time: 900, hasArrived: true, weight: 1 }));
-  // Of n that all came, the share that does not is at most 1 - 0.025^(1/n): 5 % for 72 of them.
+  // If all of n changes arrived, the share of late changes is at most 1 - 0.025^(1/n): 5 % for n = 72.
   expect(survivalQuantile(together(72), 0.95, 0.95)).toEqual({ value: 900, low: 900, high: 900 });
   expect(survivalQuantile(together(71), 0.95, 0.95)).toEqual({ value: 900, low: 900, high: null });
 });
@@ -53,7 +53,8 @@ it.each([
   'has bounds that hold the truth of %s in 93 % of draws at least, though the last are still on their way',
   (_, share) => {
     const random = uniforms(20);
-    // Lags of log-normal length, a median of an hour and a 95th percentile of five; changes of a day, watched until its end.
+    // Log-normal lags with a median of one hour and a 95th percentile of five hours; changes of a day, observed until
+    // its end.
     const spread = Math.log(5) / 1.6448536269514722;
     const truth = 3600 * Math.exp(spread * normalQuantile(share));
     const draws = 1000;
@@ -65,7 +66,7 @@ it.each([
         return { time: Math.min(lag, watched), hasArrived: lag <= watched, weight: 1 };
       });
       const { low, high } = survivalQuantile(lifetimes, share, 0.95);
-      // Where the bound has not come there is none, and nothing is said.
+      // A bound that was not reached is missing, and counts as unlimited.
       if ((low ?? 0) <= truth && truth <= (high ?? Number.POSITIVE_INFINITY)) held += 1;
     }
     expect(held / draws).toBeGreaterThanOrEqual(0.93);

@@ -23,7 +23,7 @@ const SETTINGS = { k: 4, starts: 2, iterations: 20, seed: 1 };
 const coordinate = fc.integer({ min: -50, max: 50 });
 const points = fc.array(fc.tuple(coordinate, coordinate, coordinate), { minLength: 5, maxLength: 40 });
 
-/** Questions about four topics in turn, as vectors. */
+/** Queries about four topics in turn, as vectors. */
 function fourTopics(seed: number, count = 200) {
   return queryWorld(seed, 4, 4).ask(evenQuestions(count, [0, 1, 2, 3], new Date(0), 1)).vectors;
 }
@@ -32,7 +32,7 @@ describe('the nearest centroid', () => {
   it('equals that of float64 to the last digit', () => {
     const uniform = uniforms(5);
     const base = Array.from({ length: 24 }, () => uniform() - 0.5);
-    // Centroids that float32 cannot tell apart, next to some that it can; rows of many lengths, and without direction.
+    // Centroids that are equal in float32, and some that are not; rows of many lengths, and zero rows.
     const start = Array.from({ length: 12 }, (_, j) =>
       base.map((value) => (j < 8 ? value * (1 + (uniform() - 0.5) * 1e-6) : uniform() - 0.5)),
     ).flat();
@@ -160,7 +160,7 @@ describe('regions', () => {
     const rows = { rows: 50_000, columns: 2, data: new Float32Array(100_000) };
     for (let i = 0; i < 50_000; i++) rows.data[2 * i + (i % 2)] = 1;
     const regions = findRegions(rows, 1, 1);
-    // Every third row: as many of one direction as of the other, within one.
+    // Every third row: equally many of each of two directions, within one.
     expect(regions.centroids[0]).toBeCloseTo(Math.SQRT1_2, 3);
     expect(regions.centroids[1]).toBeCloseTo(Math.SQRT1_2, 3);
   });
@@ -172,7 +172,7 @@ describe('regions', () => {
   });
 });
 
-/** Against reference values of numpy, scipy and scikit-learn; each file names its formula and its tool. */
+/** Reference values of numpy, scipy and scikit-learn; each file names its formula and its tool. */
 describe('spherical k-means', () => {
   interface Input {
     readonly points: ScaledVectors;

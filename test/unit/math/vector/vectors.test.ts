@@ -166,7 +166,7 @@ describe('distinctRows', () => {
   });
 });
 
-/** Against reference values of numpy, scipy and scikit-learn; each file names its formula and its tool. */
+/** Reference values of numpy, scipy and scikit-learn; each file names its formula and its tool. */
 describe('exact top-k', () => {
   interface Input {
     readonly store: ScaledVectors;

@@ -120,7 +120,7 @@ describe('a cron expression of rare days', () => {
   });
 });
 
-/** Days of a month, at most. */
+/** Maximum number of days in a month. */
 function lengthOf(month: number): number {
   return new Date(Date.UTC(2028, month, 0)).getUTCDate();
 }

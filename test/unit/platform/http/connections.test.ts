@@ -1,4 +1,4 @@
-/** Connections: what they cost before a key is shown is bounded, and nobody keeps others out by holding them. */
+/** Connections: their cost before authentication is limited, and no client can block others by holding connections. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify';
@@ -9,7 +9,7 @@ import { createMemoryBudget, type MemoryBudget } from '../../../../src/platform/
 import { acceptingKeys } from '../../../support/authentication.ts';
 import { recordLog } from '../../../support/log.ts';
 
-/** 64 MB of 128 kB each. */
+/** 512 buffers of 128 kB each, 64 MB in total. */
 const MAX_KEYLESS = 512;
 const patiently = { timeout: 20_000 };
 

@@ -1,4 +1,4 @@
-/** Bodies of requests: read within limits, counted while they are held, and given back whatever becomes of them. */
+/** Request bodies: read within limits, counted while they are held, and released in every case. */
 import { once } from 'node:events';
 import { type IncomingMessage, request as open } from 'node:http';
 import { connect } from 'node:net';
@@ -18,7 +18,7 @@ import { silentLogger } from '../../../support/log.ts';
 const MB = 1024 * 1024;
 const LIMIT = 32 * MB;
 
-/** Tells what is held at any time, and what was held at most. */
+/** Reports the bytes held now and their maximum. */
 function watched(budget: MemoryBudget): MemoryBudget & { held: number; most: number } {
   return {
     held: 0,
@@ -40,7 +40,7 @@ function watched(budget: MemoryBudget): MemoryBudget & { held: number; most: num
 let app: FastifyInstance;
 let budget: ReturnType<typeof watched>;
 let url: URL;
-/** Requests whose bodies were read wait here for their answers. */
+/** Requests whose bodies were read wait here until the test releases their responses. */
 let waiting: (() => void)[];
 
 beforeEach(async () => {
@@ -102,7 +102,7 @@ async function send(
   };
 }
 
-/** Lets those answer that wait, until all these are answered. */
+/** Releases waiting requests until all of these have a response. */
 async function answered<T>(sent: Promise<T>): Promise<T> {
   const timer = setInterval(() => {
     for (const go of waiting.splice(0)) go();
@@ -221,7 +221,7 @@ describe('a client that disconnects during a request', () => {
 
 describe('all request bodies together', () => {
   const body = Buffer.alloc(20 * MB, 0x20);
-  /** The answers that come while the others wait for theirs. */
+  /** The responses that arrive while the other requests wait. */
   const heldBack = async (sent: readonly Promise<Answer>[]): Promise<Answer[]> => {
     const answers: Answer[] = [];
     for (const one of sent) void one.then((answer) => answers.push(answer));

@@ -25,9 +25,9 @@ describe('a PromQL expression', () => {
     expect(series('recalld_check_state', { query: 'x' })).toContain('query');
     // @ts-expect-error no such value
     expect(series('recalld_check_state', { state: 'red' })).toContain('red');
-    // @ts-expect-error a gauge cannot be counted
+    // @ts-expect-error a gauge has no rate
     expect(increaseBy(['pipeline'], 'recalld_check_state', '1h')).toContain('increase');
-    // @ts-expect-error a counter is not equal on all replicas
+    // @ts-expect-error a counter differs between replicas
     expect(maxBy(['pipeline'], 'recalld_queries_total')).toContain('max');
   });
 

@@ -62,7 +62,7 @@ it('exports by OTLP what /metrics shows, with the same names, labels and values'
   const queries = metrics.get('recalld_queries_total')?.sum;
   expect(queries).toMatchObject({ isMonotonic: true, dataPoints: [{ asDouble: 7 }] });
   expect(Number(queries?.dataPoints[0]?.startTimeUnixNano)).toBeGreaterThan(0);
-  // It is counted in the database, since before this process.
+  // The database has counted it since before this process started.
   const skipped = metrics.get('recalld_golden_ticks_skipped_total')?.sum?.dataPoints[0];
   expect(skipped).toMatchObject({ asDouble: 3 });
   expect(skipped).not.toHaveProperty('startTimeUnixNano');

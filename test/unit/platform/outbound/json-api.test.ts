@@ -73,7 +73,7 @@ async function apiOver(
 
 const search = { method: 'POST', path: '/collections/c/query', body: { k: 1 }, purpose: 'search' } as const;
 const never = new AbortController().signal;
-/** They close by themselves after 4 s. */
+/** Idle connections close after 4 s in any case. */
 const beforeIdleOnesClose = { timeoutMs: 3000 };
 
 describe('a call to a JSON service', () => {

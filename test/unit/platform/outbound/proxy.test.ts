@@ -24,7 +24,7 @@ async function listen(server: Server, scheme = 'http'): Promise<string> {
   return `${scheme}://localhost:${(server.address() as AddressInfo).port}`;
 }
 
-/** What a proxy was asked for, by its method and target. */
+/** Requests to a proxy, by method and target. */
 async function aProxy(login?: string): Promise<{ readonly address: URL; readonly asked: readonly string[] }> {
   const proxy = createProxy(createServer());
   const asked: string[] = [];

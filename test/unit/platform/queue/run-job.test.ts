@@ -20,7 +20,7 @@ const job = defineJob({
   handle: (work: Work, { run_id: runId }, signal) => work(runId, signal),
 });
 
-/** A runner of one job, which works as it is told; `worked` has the runs that it was given. */
+/** A runner of one job that acts as the test says; `worked` contains the runs that it received. */
 function aRunner(work: Work = async () => undefined) {
   const clock = new SteerableClock();
   const logger = new MemoryLogger();

@@ -1,4 +1,4 @@
-/** Threads that break or end, while they work and while they do not: never the process, and never the next task. */
+/** Threads that fail or end, while busy and while idle: the process and the next task are never affected. */
 import type { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createThreadPool, type ThreadPool } from '../../../../src/platform/threads/thread-pool.ts';
@@ -19,7 +19,7 @@ function aPool(): ThreadPool<typeof tasks> {
   return pool;
 }
 
-/** Resolves when the next thread that starts has ended; it does not listen to its errors. */
+/** Resolves when the next thread to start has ended; does not listen to its errors. */
 function endOfNextThread(): Promise<void> {
   return new Promise((resolve) => {
     process.once('worker', (worker: Worker) => worker.once('exit', () => resolve()));

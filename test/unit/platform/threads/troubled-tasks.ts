@@ -1,17 +1,17 @@
-/** Tasks that go wrong in every way in which a thread can. */
+/** Tasks that fail in every way in which a thread can fail. */
 export const tasks = {
   echo: (text: string) => text,
   refuse: (text: string) => {
     throw new RangeError(text);
   },
-  /** Answers, and breaks when the flag is set. */
+  /** Responds, and fails when the flag is set. */
   breakLater: (flag: Int32Array) => {
     whenSet(flag, () => {
       throw new Error('broken');
     });
     return 'answered';
   },
-  /** Answers, and ends when the flag is set. */
+  /** Responds, and ends when the flag is set. */
   endLater: (flag: Int32Array) => {
     whenSet(flag, () => process.exit());
     return 'answered';

@@ -41,7 +41,7 @@ const diagnosis: Incident = anIncident({
   probability: 0.9996,
 });
 
-/** What the page has beside its shell. */
+/** The content of the page without its frame. */
 const markup = (content: Content) => {
   const frame = { path: '/', query: {}, range, now: NOON, visitor: null, version: '1', notice: null };
   const page = renderPage(frame, { title: '', pipeline: null, section: null, hasRange: false, content });

@@ -26,7 +26,7 @@ const set = 'faq';
 
 beforeEach(() => database.pool.query('truncate golden_sets, golden_runs cascade'));
 
-/** A config whose retriever gives this answer, and a set of six queries whose relevant documents are d1 to d6. */
+/** A config whose retriever returns these results, and a set of six queries whose relevant documents are d1 to d6. */
 async function anInstallation(answer: Responder, sets: readonly string[] = [set]): Promise<CommandSettings> {
   const server = await startFaultServer(answer);
   onTestFinished(() => server.close());

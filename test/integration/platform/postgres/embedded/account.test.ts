@@ -130,7 +130,7 @@ describe.runIf(isRoot && process.platform === 'linux')('root', () => {
     const binaries = await locateBinaries();
     const account = await databaseAccount(join(place, 'no cluster'));
     const found = await reachableBinaries(binaries, account, [place]);
-    // Where the checkout itself is secluded, a copy is right.
+    // If another user cannot read the checkout, a copy is correct.
     const added = found === binaries ? [] : [basename(found.root)];
     expect((await readdir(place)).toSorted()).toEqual([...added, 'unused']);
   });

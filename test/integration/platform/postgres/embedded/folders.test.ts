@@ -17,7 +17,7 @@ import {
 
 const open = (dataDir: string) => openEmbeddedPostgres({ dataDir, purpose: 'daemon', logger: silentLogger });
 
-/** The sentence with which a folder is refused. */
+/** The error for a refused folder. */
 async function refusal(dataDir: string): Promise<string> {
   const error: unknown = await open(dataDir).catch((reason: unknown) => reason);
   expect(error).toMatchObject({ code: 'data_dir_unusable' });
@@ -119,7 +119,7 @@ describe('the data folder', () => {
     expect(message).toContain(folder);
   });
 
-  // A small file system that nobody else sees; it takes rights which not every container has.
+  // A small private file system, which requires privileges that some containers lack.
   const unshare = ['unshare', '--mount', 'sh', '-c'];
   const canMount = isRoot && spawnSync('/usr/bin/env', [...unshare, 'true']).status === 0;
   it.runIf(canMount).each([

@@ -10,30 +10,30 @@ import { Client } from 'pg';
 import type { Connection } from '../../../../../src/platform/postgres/embedded/open.ts';
 import { waitFor } from '../../../../support/wait-for.ts';
 
-// What the tests of the embedded database share: folders, other processes that open it, and a look at what runs.
+// Shared by tests of the embedded database: folders, other processes that open it, and lists of running processes.
 
 export const isRoot = process.geteuid?.() === 0;
 
 const script = fileURLToPath(new URL('./opener.ts', import.meta.url));
 
-/** A user of every system without any rights. */
+/** A user without privileges that exists on every system. */
 export const nobody = { uid: 65_534, gid: 65_534 };
 
-/** Whether we may start processes of that user, and they may read this program. */
+/** True if we may start processes of that user and they may read this program. */
 export const nobodyCanRunOpeners =
   isRoot && spawnSync('/bin/sh', ['-c', '"$0" --version && cat "$1"', process.execPath, script], nobody).status === 0;
 
 const folders: string[] = [];
 const openers: ChildProcess[] = [];
 
-/** An empty folder that `cleanUp` removes. */
+/** Creates an empty folder that `cleanUp` removes. */
 export async function temporaryFolder(): Promise<string> {
   const folder = realpathSync(await mkdtemp(join(tmpdir(), 'recalld-test-')));
   folders.push(folder);
   return folder;
 }
 
-/** Ends the openers that still run and waits for them. */
+/** Ends the running openers and waits for them. */
 export async function endOpeners(): Promise<void> {
   for (const child of openers.splice(0)) {
     if (child.exitCode !== null || child.signalCode !== null) continue;
@@ -43,7 +43,7 @@ export async function endOpeners(): Promise<void> {
   }
 }
 
-/** Ends the openers, waits until their databases are gone, and removes the folders. */
+/** Ends the openers, waits until their databases have stopped, and removes the folders. */
 export async function cleanUp(): Promise<void> {
   await endOpeners();
   for (const folder of folders.splice(0)) {
@@ -53,8 +53,8 @@ export async function cleanUp(): Promise<void> {
 }
 
 /**
- * Ids of the processes that work in the folder or below it: guardian, PostgreSQL and all that it starts. Where the
- * system does not tell, there are none; tests that would then show nothing ask `canSeeProcesses`.
+ * Ids of the processes whose working directory is the folder or below it: the guardian, PostgreSQL and its children.
+ * Empty if the system does not provide this; tests that depend on it check `canSeeProcesses`.
  */
 export function processesIn(folder: string): number[] {
   return (canSeeProcesses ? readdirSync('/proc') : [])
@@ -70,7 +70,9 @@ export function processesIn(folder: string): number[] {
     });
 }
 
-/** Whether /proc tells where processes work, without which these tests cannot see what is left. */
+/**
+ * True if /proc shows the working directories of processes, without which these tests cannot find remaining processes.
+ */
 export const canSeeProcesses = existsSync('/proc/self/cwd');
 
 interface Report {
@@ -85,12 +87,12 @@ interface Report {
 /** Another process that opens a database; see opener.ts. */
 export interface Opener {
   readonly pid: number;
-  /** Resolves with the first report of that kind; rejects when the process ends without it. */
+  /** Resolves with the first report of this kind; rejects if the process ends without it. */
   report(event: string): Promise<Report>;
   readonly exited: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
-  /** Everything on stderr so far, where stack traces would be. */
+  /** All output on stderr so far, which would contain stack traces. */
   stderr(): string;
-  /** As from a terminal: to the whole process group. */
+  /** Sends a signal like a terminal, to the whole process group. */
   signalGroup(name: NodeJS.Signals): void;
   kill(name: NodeJS.Signals): void;
 }
@@ -101,7 +103,7 @@ export interface OpenerOptions {
   readonly uid?: number;
   readonly gid?: number;
   readonly cwd?: string;
-  /** Command line in front of node's. */
+  /** Command line before that of node. */
   readonly prefix?: readonly string[];
 }
 

@@ -1,10 +1,11 @@
 /**
- * A process that opens an embedded database, as recalld does, and reports one JSON object per line on stdout.
+ * A process that opens an embedded database like recalld, and reports one JSON object per line on stdout.
  *
- *   node --import tsx opener.ts FOLDER daemon|command stay|leave|forget
+ *     node --import tsx opener.ts FOLDER daemon|command stay|leave|forget
  *
- * stay: keeps the database until a signal, stops it at the first one and exits at once at the second.
- * leave: stops it when it is ready. forget: ends without stopping it.
+ * stay: keeps the database until a signal, stops it at the first signal, and exits at once at the second.
+ * leave: stops the database when it is ready.
+ * forget: ends without stopping the database.
  */
 import { Pool } from 'pg';
 import { RecalldError } from '../../../../../src/core/errors.ts';
@@ -45,13 +46,13 @@ try {
   });
   void database.died.then((error) => report('died', { code: error.code, message: error.message }));
   if (manner === 'stay') {
-    // Connections that are open when the database stops, as those of the daemon are.
+    // Connections that are open when the database stops, like those of the daemon.
     const pool = new Pool(database.connection);
     pool.on('error', ignore);
     await pool.query('select 1');
     const alive = setInterval(ignore, 60_000);
     stop = async () => {
-      // The last work of a daemon before it lets the database go.
+      // The last work of a daemon before it releases the database.
       const work = pool.query('select pg_sleep(0.2)');
       const done = await work.then(
         () => true,

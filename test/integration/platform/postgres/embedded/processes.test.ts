@@ -46,7 +46,7 @@ beforeAll(async () => {
   const database = await open();
   await query(database.connection, `create table committed as select 'kept' as value`);
   await database.stop();
-  // Of the same user as the database, which may thus signal it.
+  // The process belongs to the same user as the database, so it may signal it.
   const { uid, gid } = await stat(join(dataDir, 'postgres'));
   bystander = spawn('sleep', ['600'], isRoot ? { uid, gid } : {});
 });
@@ -72,7 +72,7 @@ describe.runIf(canSeeProcesses)('no process is left', () => {
     const opener = startOpener(dataDir);
     await opener.report('ready');
     opener.signalGroup('SIGINT');
-    // The database did not get the signal: what the daemon still had to do was done.
+    // The database did not get the signal, so the daemon could finish its work.
     expect(await opener.report('drained')).toMatchObject({ done: true });
     await opener.report('stopped');
     expect(await opener.exited).toEqual({ code: 0, signal: null });
@@ -231,17 +231,17 @@ describe.runIf(canSeeProcesses)('a start after a crash', () => {
   });
 });
 
-/** The claim of a process id that no system gives. */
+/** A claim with an invalid process id. */
 function claimOfTheDead(token: string): string {
   return JSON.stringify({ pid: 4_194_999, startTime: null, purpose: 'command', port: null, token });
 }
 
-/** Ends a daemon and its database as a loss of power would. */
+/** Ends a daemon and its database as a power failure would. */
 async function crash(): Promise<void> {
   const opener = startOpener(dataDir);
   await opener.report('ready');
-  // The owner is last: its guardian would stop the database in an orderly way. Some end by themselves as soon as their
-  // parent is gone.
+  // The owner is killed last, because its guardian would stop the database in order. Some processes end when their
+  // parent dies.
   const victims = [...processesIn(dataDir), opener.pid];
   for (const pid of victims) sendSignal(pid, 'SIGKILL');
   await opener.exited;

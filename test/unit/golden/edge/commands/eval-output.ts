@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream';
 
-/** Collects output in place of standard output. */
+/** Collects output instead of writing it to stdout. */
 export class CollectedOutput extends Writable {
   text = '';
 

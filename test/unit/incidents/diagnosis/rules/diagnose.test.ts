@@ -51,7 +51,7 @@ interface Parts extends Partial<Omit<Observations, 'run'>> {
   readonly reference?: Partial<ObservedReference>;
 }
 
-/** All is well and everything is measured, but for the parts. */
+/** Everything is measured and healthy, except for the given observations. */
 function observing({ run, answers, reference, ...parts }: Parts): Observations {
   return {
     firing: null,
@@ -116,7 +116,7 @@ function aDeployment(parts: Partial<Deployment>): Deployment {
   };
 }
 
-/** A value of live traffic whose bounds are near. */
+/** A live measure with a narrow interval. */
 const aValue = (value: number, before: number) => ({
   value,
   ciLow: 0.97 * value,
@@ -157,7 +157,7 @@ describe('a diagnosis', () => {
     ['rate_limited', { run: { outcomes: outcomes(30, 0), failure: failedWith('http_429') } }],
     ['error_page', { run: { outcomes: outcomes(100, 0), failure: failedWith('not_json') } }],
     ['retriever_slow', { run: { outcomes: outcomes(0, 60), latency95Ms: 1900 } }],
-    // The calls that were answered are as quick as before: those that took long were given up.
+    // The latency of successful calls did not change, because slow calls timed out.
     ['retriever_slow', { run: { outcomes: outcomes(0, 60) } }],
     ['cold_cache', { run: { latency95Ms: 900, slow: { queries: 20, early: 20 } } }],
     ['empty_lists', { run: { latency95Ms: 3 }, answers: { ...fallen, empty: 100, kept: 0 } }],
@@ -200,7 +200,7 @@ describe('a diagnosis', () => {
       },
     ],
     ['ranking', { answers: { ...fallen, disorder: 0.5 } }],
-    // The first document alone moved to the fifth place.
+    // Only the first document moved, to the fifth rank.
     ['ranking', { answers: { ...fallen, disorder: 0.09, firstMoved: 1 } }],
     [
       'one_segment',
@@ -223,7 +223,7 @@ describe('a diagnosis', () => {
       'live_traffic',
       { live: { ...nothingLive, errors: { value: 0.4, ciLow: 0.35, n: 300, before: 0.01 }, empty: null } },
     ],
-    // Golden runs stand while judged live relevance fell: the set is not the traffic.
+    // Golden scores did not change while judged live relevance dropped, so live queries differ from the golden set.
     ['unlike_golden', { firing: [], relevance: aFall('confirmed') }],
     ['unlike_golden', { firing: ['relevance'], relevance: aFall('detected'), judge: 'same' }],
     [
@@ -250,7 +250,7 @@ describe('a diagnosis', () => {
         topics: [{ id: 't-1', trafficShare: 0.1, cause: 'new_demand' }],
       },
     ],
-    // Both fell: the retriever.
+    // Both dropped, so the retriever is the cause.
     ['ranking', { relevance: aFall('detected'), answers: { ...fallen, disorder: 0.5 } }],
     [
       'index_lost_documents',
@@ -318,7 +318,7 @@ describe('a diagnosis', () => {
       },
     ],
     ['generator', { firing: ['feedback'], live: { ...nothingLive, feedback: feedbackOf(0.5, 0.8) } }],
-    // Both fell: the retriever.
+    // Both dropped, so the retriever is the cause.
     ['ranking', { live: { ...nothingLive, feedback: feedbackOf(0.5, 0.8) }, answers: { ...fallen, disorder: 0.5 } }],
     ['repeated_query', { firing: ['traffic'], live: { ...nothingLive, topQuery: aValue(0.4, 0.02) } }],
     ['other_language', { firing: ['traffic'], live: { ...nothingLive, mainLanguage: aValue(0.5, 0.97) } }],
@@ -335,7 +335,7 @@ describe('a diagnosis', () => {
     ['query_rewriting', { firing: ['rewrite_gain'], live: { ...nothingLive, rewriteGain: aValue(0.01, 0.12) } }],
     ['agent_loop', { firing: ['episode_repeats'], live: { ...nothingLive, episodeRepeats: aValue(1.9, 0.2) } }],
     ['agent_loop', { firing: ['episode_calls'], live: { ...nothingLive, episodeCalls: stopped } }],
-    // An agent that gets worse results calls again: the retriever.
+    // An agent that gets worse results makes more calls, so the retriever is the cause.
     [
       'index_lost_documents',
       {
@@ -346,7 +346,7 @@ describe('a diagnosis', () => {
         store: { before: 1000, now: 670 },
       },
     ],
-    // More calls alone may have many causes.
+    // More calls without other signs can have many causes.
     ['unknown', { firing: ['episode_calls'], live: { ...nothingLive, episodeCalls: aValue(2.6, 1.8) } }],
     ['judge', { firing: [], judge: 'changed' }],
     ['judge', { firing: ['relevance'], judge: 'changed', relevance: aFall('detected') }],
@@ -518,7 +518,7 @@ describe('a diagnosis', () => {
     expect(probed(8)).toBeGreaterThan(probed(200));
   });
 
-  /** A store that loses 1 % a minute, after some minutes. */
+  /** A store that loses 1 % of its documents a minute, after this many minutes. */
   const losing = (percentage: number): Parts => ({
     firing: ['labels'],
     run: { labels: { probed: 100, stale: 0, lost: percentage } },

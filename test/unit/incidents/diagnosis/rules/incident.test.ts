@@ -13,7 +13,7 @@ import {
 import { aDiagnosis, anAlert } from '../../../../support/builders.ts';
 import { hours } from '../../../../support/measurements.ts';
 
-/** A floor at 0.8 with a score. */
+/** A threshold check at 0.8 with a score. */
 const floor = (value: number, severity: Alert['severity'] = 'critical'): Alert =>
   anAlert({
     name: 'floor',

@@ -11,7 +11,7 @@ import { judgedWeights } from '../../../../../src/incidents/diagnosis/rules/weig
 const aSign = (name: Sign['name'], state: string): Sign =>
   ({ name, state, sentence: 'It was so.', from: null, n: null }) as Sign;
 
-/** Any signs that can be read together. */
+/** Any signs that can be observed together. */
 const anySigns = record(
   Object.fromEntries(signNames.map((name) => [name, constantFrom<string>(...signStates[name])])),
   {

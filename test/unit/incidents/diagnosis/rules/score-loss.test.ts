@@ -57,7 +57,7 @@ it('the segment that lost most is compared with all others', () => {
   });
 });
 
-/** The chance that is stated of the segment that lost most, of so many of 10 queries each. */
+/** The reported probability that the largest drop among this many segments of 10 queries each is due to chance. */
 function chanceOf(segments: number, hurt: number): number {
   const all = goldenQueries(10 * segments).map((query, index) => ({
     ...query,

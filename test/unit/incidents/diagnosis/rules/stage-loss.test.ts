@@ -16,7 +16,10 @@ const stage = (name: string, ranks: Record<string, number>): AnsweredStage => ({
   ranks,
 });
 
-/** Of each question the rank of its document among the candidates, whether the filter keeps it, and whether it is answered. */
+/**
+ * For each query: the rank of its document among the candidates, whether the filter keeps it, and whether it is
+ * returned.
+ */
 function aRun(of: (question: number) => readonly [candidate: number | null, isKept: boolean, isAnswered: boolean]) {
   const stages = new Map<string, readonly AnsweredStage[]>();
   const answers = queries.map(({ id, judgments: [judgment] }, question) => {

@@ -11,7 +11,7 @@ import { NOON } from '../../../../support/builders.ts';
 
 const words = ['apple', 'birch', 'cedar', 'daisy', 'elder', 'fern', 'grass', 'hazel', 'iris', 'juniper'];
 
-/** A text of its own for each id. */
+/** A unique text for each id. */
 const textOf = (id: string): string => words.map((word, place) => `${word}${id}${place}`).join(' ');
 
 const documents = (...ids: readonly string[]): RankedDocument[] =>
@@ -42,7 +42,7 @@ const aStore = (changes: Partial<SeenQuestion['store']> = {}): SeenQuestion['sto
   ...changes,
 });
 
-/** Three documents are shown, of which `d` is none. */
+/** Returns three documents, none of which is `d`. */
 const aQuestion = (changes: Partial<SeenQuestion> = {}): SeenQuestion => ({
   k: 3,
   asked: ranking(...numbered(3)),

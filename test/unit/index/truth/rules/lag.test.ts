@@ -1,7 +1,10 @@
 import { expect, it } from 'vitest';
 import { type Arrival, estimateLag } from '../../../../../src/index/truth/rules/probe-estimates.ts';
 
-/** Found at one of the checks, which are a quarter of an hour apart; not at all if it takes longer than a day. */
+/**
+ * A change detected at one of the checks, which are a quarter of an hour apart; not detected if it takes longer than a
+ * day.
+ */
 const followed = (changedAt: number, seconds: number): Arrival => {
   const found = 900 * Math.ceil((changedAt + seconds) / 900);
   return found <= 86_400

@@ -1,6 +1,6 @@
 /** Texts with personal data or secrets and their redacted form, and texts that must not change. */
 
-/** Written in two parts, so that scanners of repositories do not take the examples for leaked keys. */
+/** Split into two parts, so that repository scanners do not report the examples as leaked keys. */
 function key(prefix: string, rest: string): string {
   return prefix + rest;
 }

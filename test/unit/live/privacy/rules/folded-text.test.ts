@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { foldText } from '../../../../../src/live/privacy/rules/redactor.ts';
 
-/** Characters that fold in some way, and any others, halves of surrogate pairs among them. */
+/** Characters that change when folded, and arbitrary characters, including unpaired surrogates. */
 const anyText = fc
   .array(
     fc.oneof(

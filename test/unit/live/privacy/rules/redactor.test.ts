@@ -54,7 +54,7 @@ describe('a redacted text', () => {
       fc.property(anyText, (text) => {
         const { text: redacted, counts } = redact(text);
         fc.pre(counts['redacted'] === undefined);
-        // What is left between placeholders stands in the original in the same order.
+        // The text between placeholders occurs in the original in the same order.
         let position = 0;
         for (const part of redacted.split(/\[[A-Z_]+\]/)) {
           const found = text.indexOf(part, position);
@@ -93,7 +93,7 @@ describe('a hostile text', () => {
     { timeout: 20_000 },
     (fragment) => {
       const text = fragment.repeat(Math.ceil(100_000 / fragment.length));
-      // The shortest find for its placeholder is the `a` of `a://a@`.
+      // The shortest match for a placeholder is the `a` of `a://a@`.
       expect(redact(text).text.length).toBeLessThanOrEqual(text.length * 3);
     },
   );

@@ -8,7 +8,7 @@ import {
 import { uniforms } from '../../../../support/uniforms.ts';
 import { aBaselineCtr, aClickedQuery } from './builders.ts';
 
-/** So many sessions of one query, of which every fifth clicks at rank 1 and every tenth at rank 2. */
+/** Sessions of one query each; one in five has a click at rank 1, and one in ten at rank 2. */
 function baseline(sessions: number, parts: Partial<ClickedQuery> = {}): ClickedQuery[] {
   return Array.from({ length: sessions }, (_, cluster) => {
     const clickedRanks = [...(cluster % 5 === 0 ? [1] : []), ...(cluster % 10 === 0 ? [2] : [])];
@@ -57,7 +57,8 @@ describe('the baseline CTR', () => {
   });
 
   it('weights a sampled query by the queries that it represents', () => {
-    // Those who click were always kept, the others to a quarter: unweighted, rank 1 would have 1/2.
+    // Sessions with clicks were always sampled, the others with probability 1/4; without weights, rank 1 would have
+    // 1/2.
     const queries = Array.from({ length: 400 }, (_, cluster) =>
       aClickedQuery({
         cluster,

@@ -6,12 +6,12 @@ import type { Feedback } from '../../../../../src/live/rules/live-query.ts';
 
 export const NOON = new Date('2026-11-20T12:00:00.000Z');
 
-/** A time so many minutes after noon. */
+/** The time this many minutes after noon. */
 export function minutesAfterNoon(minutes: number): Date {
   return new Date(NOON.getTime() + minutes * 60_000);
 }
 
-/** A thumb up on `q1`, as it was sent. */
+/** A positive rating of `q1`, as it was sent. */
 export function aFeedback(parts: Partial<Feedback> = {}): Feedback {
   return {
     id: null,
@@ -46,7 +46,7 @@ export function aClickedQuery(parts: Partial<ClickedQuery> = {}): ClickedQuery {
   return { cluster: 's1', probability: 1, shown: 10, clickedRanks: [], ...parts };
 }
 
-/** Rates that are known for certain. */
+/** Rates without uncertainty. */
 export function aBaselineCtr(rates: readonly number[]): BaselineCtr {
   const covariance = rates.map(() => rates.map(() => 0));
   return { kind: 'baseline', rates: [...rates], covariance, queries: 1000, sessions: 1000, clicks: 1000 };

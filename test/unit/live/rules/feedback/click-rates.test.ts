@@ -90,14 +90,14 @@ function rateOf(outcome: ClickRateOutcome): Extract<ClickRateOutcome, { kind: 'r
   return outcome;
 }
 
-/** Asserts too few sessions, or bounds within 0 and 1 that contain the rate and have a positive width. */
+/** Asserts either too few sessions, or bounds between 0 and 1 that contain the rate and have a positive width. */
 function isSound(outcome: ClickRateOutcome): boolean {
   if (outcome.kind === 'insufficient_data') return outcome.have < outcome.need;
   const { value, low, high } = outcome;
   return 0 <= low && low <= value && value <= high && high <= 1 && low < high;
 }
 
-/** Sessions of so many queries, of which every second clicks at rank 1 each time. */
+/** Sessions of this many queries; every second session clicks at rank 1 for each query. */
 function alikeSessions(queries: number, perSession: number): ClickedQuery[] {
   return Array.from({ length: queries }, (_, i) => {
     const cluster = Math.floor(i / perSession);
@@ -177,7 +177,7 @@ describe('raw click rates', () => {
   });
 
   it('have the bounds of single queries when queries of a session are independent', () => {
-    // Sessions of two queries that click neither, the first, the second or both, equally often.
+    // Sessions of two queries with clicks on neither, the first, the second or both, equally often.
     const queries = Array.from({ length: 800 }, (_, i) => {
       const cluster = Math.floor(i / 2);
       const isClicked = i % 2 === 0 ? cluster % 2 === 0 : cluster % 4 < 2;

@@ -63,14 +63,14 @@ function coecOf(queries: readonly ClickedQuery[], of = reference): Coec {
   return coec;
 }
 
-/** Asserts too few sessions, or finite nonnegative bounds that contain the value and have a positive width. */
+/** Asserts either too few sessions, or finite nonnegative bounds that contain the value and have a positive width. */
 function isSound(outcome: ReturnType<typeof clicksOverExpectedClicks>): boolean {
   if (outcome.kind === 'insufficient_data') return outcome.have < outcome.need;
   const { value, low, high } = outcome;
   return 0 <= low && low <= value && value < high && high < Number.POSITIVE_INFINITY;
 }
 
-/** Of a session that was shown so many documents and clicked these, and of another that did not click. */
+/** Members for a session with this many shown documents and these clicks, and for another session without clicks. */
 function coecOfTwo(clickedRanks: readonly number[], shown: number): Coec {
   return coecOf([aClickedQuery({ cluster: 's1', shown, clickedRanks }), aClickedQuery({ cluster: 's2', shown: 2 })]);
 }
@@ -122,7 +122,7 @@ describe('clicks over expected clicks', () => {
     const queries = Array.from({ length: 50 }, (_, cluster) => aClickedQuery({ cluster, shown: 2 }));
     const { value, low, high } = coecOf(queries);
     expect([value, low]).toEqual([0, 0]);
-    // 25 expected clicks and none seen: 3.7 / 25 and a little for the 49 degrees of freedom.
+    // 25 expected clicks and no observed click: 3.7 / 25, plus a little for the 49 degrees of freedom.
     expect(high).toBeGreaterThan(0.147);
     expect(high).toBeLessThan(0.16);
   });

@@ -51,7 +51,7 @@ function referenceOf(uniform: () => number, base: Traffic): BaselineCtr {
 const BASELINES = 15;
 const WINDOWS = 20;
 
-/** Mean and coverage of COEC over windows, each twenty against a baseline of their own; and the mean raw CTR. */
+/** Mean and interval coverage of COEC over windows, with a separate baseline for every twenty; and the mean raw CTR. */
 function simulate(seed: number, base: Traffic, window: Traffic) {
   const uniform = uniforms(seed);
   const truth = window.lift ?? 1;
@@ -89,7 +89,7 @@ describe('clicks over expected clicks, by simulation', () => {
     ['in which a varying number of documents is shown', { sessions: 1500, shown: anyShown }, { sessions: 150 }],
   ])('are unbiased, and bounds cover the truth in 95 % of windows %s', (_what, base, window) => {
     const { mean, coverage } = simulate(11, base, window);
-    // 300 windows against 15 baselines: beyond these limits it would be no chance.
+    // 300 windows and 15 baselines: results beyond these limits would not be chance.
     expect(Math.abs(mean / (window.lift ?? 1) - 1)).toBeLessThan(0.03);
     expect(coverage).toBeGreaterThan(0.92);
     expect(coverage).toBeLessThan(0.98);
@@ -100,7 +100,7 @@ describe('clicks over expected clicks, by simulation', () => {
     expect(Math.abs(mean - 1)).toBeLessThan(0.03);
     expect(coverage).toBeGreaterThan(0.92);
     expect(coverage).toBeLessThan(0.98);
-    // Without weights, a window sampled this way looks worse than a baseline that was kept whole.
+    // Without weights, a window sampled this way looks worse than a fully sampled baseline.
     const uniform = uniforms(13);
     const reference = referenceOf(uniform, { sessions: 1500 });
     const sampled = traffic(uniform, { sessions: 1500, keep });

@@ -161,7 +161,7 @@ describe('the stages of a query', () => {
       { name: 'rerank', isSide: false, latencyMs: 250, documents: 3, ...answered },
     ];
     expect(stagesOf(spans)).toEqual(stages);
-    // The reranker ends before the retriever around it, so it may come first.
+    // The reranker ends before the enclosing retriever, so its span may arrive first.
     const [early, late] = [extract(spans.slice(3)), extract(spans.slice(0, 3))];
     expect(completeQueries(late.queries, early.fragments).queries).toMatchObject([{ stages }]);
   });

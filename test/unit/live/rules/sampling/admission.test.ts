@@ -16,7 +16,10 @@ function aLoad(parts: Partial<AdmissionLoad> = {}): AdmissionLoad {
   return { arrived: 0, admitted: 0, capacity: 300, oldestMs: 0, patienceMs: 10 * MINUTE, ...parts };
 }
 
-/** A store that is searched `done` times a minute while `arriving` queries come in each; the levels, minute by minute. */
+/**
+ * A store that can search `done` queries a minute while `arriving` queries arrive a minute; returns the level of each
+ * minute.
+ */
 function minutes(arriving: readonly number[], done: number, capacity: number): { levels: number[]; waiting: number[] } {
   let admission: Admission = openAdmission;
   let admitted = 0;
@@ -85,7 +88,7 @@ const load = record({
   patienceMs: constant(10 * MINUTE),
 });
 
-/** Any history: loads, a minute or so apart. */
+/** Any history of loads, about a minute apart. */
 function after(loads: readonly AdmissionLoad[]): Admission {
   return loads.reduce<Admission>(
     (admission, one, index) => nextAdmission(admission, one, index * MINUTE),

@@ -1,4 +1,4 @@
-/** Draws many samples of fully known populations and compares the estimates with the truth. */
+/** Samples fully known populations many times and compares the estimates with the true values. */
 import { describe, expect, it } from 'vitest';
 import { type ClickRateOutcome, queryRate } from '../../../../../src/live/rules/feedback/click-rates.ts';
 import { decide, type SamplingTraits } from '../../../../../src/live/rules/sampling/decision.ts';
@@ -60,7 +60,7 @@ function population(seed: number, sessions: number, upstreamOf: (session: number
 
 type Upstream = 'none' | 'by session' | 'by query';
 
-/** Indices of one sample: a draw per session, and an independent upstream draw per session or query. */
+/** Indices of one sample: a random number per session, and an independent upstream decision per session or query. */
 function draw(members: readonly Member[], uniform: () => number, upstream: Upstream): number[] {
   const kept: number[] = [];
   let session = -1;
@@ -133,7 +133,7 @@ function sum(members: readonly Member[], of: (member: Member) => number): number
 }
 
 interface Tally {
-  /** Share of draws whose bounds cover the truth. */
+  /** Share of samples whose interval contains the true value. */
   readonly coverage: number;
   /** Mean error in standard deviations of the error. */
   readonly bias: number;
@@ -141,13 +141,13 @@ interface Tally {
   readonly biasZ: number;
 }
 
-/** Tallies by estimand over the same draws, pooled over several populations to reduce the influence of chance. */
+/** Tallies by estimand over the same samples, pooled over several populations to reduce the influence of chance. */
 function simulate(options: {
   sessions: number;
   replications: number;
   upstream: Upstream;
   upstreamOf: (session: number) => number;
-  /** Input of the estimators for a member; default: the truth. */
+  /** Input of the estimators for a member; by default, the true value. */
   seen?: (member: Member) => Member;
 }): Map<string, Tally> {
   const runs = estimands.map((estimand) => ({ ...estimand, covered: 0, errors: [] as number[] }));
@@ -178,8 +178,8 @@ function simulate(options: {
 const populationSeeds = [1, 3, 5, 7];
 
 /**
- * The names of estimates that are off by more than chance explains. Totals are unbiased; the bias of a ratio is of the
- * order 1 / sessions, small beside its standard deviation.
+ * The names of estimates whose error is larger than chance explains. Totals are unbiased; the bias of a ratio is of the
+ * order 1 / sessions, which is small relative to its standard deviation.
  */
 function biased(tallies: ReadonlyMap<string, Tally>): string[] {
   const totals = new Set(['total', 'number of queries']);
@@ -190,7 +190,10 @@ function namesOf(tallies: ReadonlyMap<string, Tally>, isMeant: (tally: Tally, na
   return [...tallies].filter(([name, tally]) => isMeant(tally, name)).map(([name]) => name);
 }
 
-/** Bounds of a share are for the service, of which the window is a draw too, so they cover the window more often. */
+/**
+ * Intervals of a share refer to the service, of which the window is itself a sample, so they contain the value of the
+ * window more often.
+ */
 function isCoverageStated({ coverage }: Tally, name: string): boolean {
   return coverage > 0.93 && (coverage < 0.97 || name === 'share of bad queries');
 }

@@ -30,10 +30,10 @@ const policy = aPolicy({
   budget: budgetShare(CAP, REPLICAS),
 });
 
-/** Queries a minute: a cold start with a burst, calm, traffic that grows, a gap, a trickle. */
+/** Queries per minute: a cold start with a burst, low traffic, growing traffic, a gap, very few queries. */
 const traffic = [800, 300, 120, 400, 900, 0, 40];
 
-/** The same queries in every replication, except for the session ids and their draws. */
+/** The same queries in every replication, except for the session ids and their random numbers. */
 function replicate(replication: number): Arrival[] {
   const uniform = uniforms(99);
   const loads = new Map<number, MinuteLoad>();
