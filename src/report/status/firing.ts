@@ -2,7 +2,9 @@
  * Content about the firing alerts of a pipeline, in the order in which an on-call engineer needs it: what broke, since
  * when, why, and what to do.
  */
+
 import { alertSince } from '../../checks/rules/alert-text.ts';
+import { plural } from '../../core/format.ts';
 import { diagnosisOf, shownBy } from '../../incidents/diagnosis/edge/pages/diagnosis.ts';
 import { type Incident, worstAlert } from '../../incidents/diagnosis/rules/incident.ts';
 import { incidentPath } from '../console/links.ts';
@@ -60,7 +62,7 @@ export function firingPanel(status: PipelineStatus, incident: Incident | null, w
       'headline',
       withHeadline && [strong(sentenceCase(first)), ' '],
       since !== null && [withHeadline ? 'since ' : 'Since ', time(since), ' ', quiet(age(since))],
-      others.length > 0 && quiet(withHeadline ? ` and ${others.length} more` : ` and ${others.length} more below`),
+      others.length > 0 && quiet(`, and ${plural(others.length, 'more alert')}${withHeadline ? '' : ' below'}`),
     ),
     withHeadline && noDataLine(status),
     diagnosisOf(state, incident, 'card'),
