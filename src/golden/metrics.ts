@@ -30,7 +30,7 @@ const compared = [...golden, 'segment', 'measure', 'k'] as const;
 const scoreHelp = Object.fromEntries(
   [...goldenMeasures, ...gainMeasures].map((measure) => [
     `recalld_golden_${measure}`,
-    `${goldenHelp[measure]}. Covers all judged queries; failed and empty queries count as 0.`,
+    `${goldenHelp[measure]}. Covers all judged queries; queries that failed or returned no results count as 0.`,
   ]),
 ) as Record<`recalld_golden_${ScoreMeasure}`, string>;
 

@@ -72,7 +72,7 @@ const FEEDBACK_DELAY_MS = 30 * MINUTE_MS;
  * that started late.
  */
 const MIN_ROUND_MS = 50 * MINUTE_MS;
-/** Maximum number of failed and empty queries selected per round. Their scores are 0 without any grade. */
+/** Maximum number of queries per round that failed or returned no results. Their scores are 0 without any grade. */
 const KNOWN_PER_ROUND = 200;
 /**
  * Number of empty queries compared with shadows, per query with documents. Such queries are expensive: each document

@@ -20,8 +20,8 @@ export interface JudgeRequest {
 }
 
 /**
- * Cost of a call in US dollars. The grade is flagged if the query or the document addresses the model, so that a person
- * must review it.
+ * Cost of a call in US dollars. The grade is flagged if the query or the document may contain a prompt injection, so that
+ * a person must review it.
  */
 interface CallResult {
   readonly cost: number;

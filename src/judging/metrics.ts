@@ -26,7 +26,7 @@ export const judgingMetrics = {
     pipeline,
   ),
   recalld_live_drop_state: storedGauge(
-    'State of the latest drop in judged live nDCG: exactly one of none, detected (by the model), confirmed and rejected (by people) is 1.',
+    'State of the latest drop in judged live nDCG; the current state is 1. A drop is detected by the model, and confirmed or rejected by human judgments.',
     ['pipeline', 'state'],
   ),
   recalld_live_ndcg_pool_gap_queries: storedGauge(

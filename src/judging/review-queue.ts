@@ -17,7 +17,7 @@ export interface ReviewedDocument {
   readonly grade: number | null;
   /** True if this person should grade the document. */
   readonly isOpen: boolean;
-  /** True if the query or the document addresses the grading model. */
+  /** True if the query or the document may contain a prompt injection: text that addresses the grading model. */
   readonly isFlagged: boolean;
 }
 

@@ -122,7 +122,8 @@ function replaceVariables(tree: Tree, env: Environment, source: string): Tree {
       const value = env[name];
       const refused = (why: string) =>
         new RecalldError('config_invalid', `${source}: ${formatPath(path)} uses \${${name}}, ${why}.`);
-      if (more !== undefined) throw refused('with a default, as in a shell; write only the name');
+      if (more !== undefined)
+        throw refused(`but with a default value, which is not supported; write \${${name}} alone`);
       if (value === undefined) throw refused('which is not set; set it in the environment');
       return value;
     });

@@ -28,8 +28,8 @@ export const MISSING_ARTICLE = 'Super_Bowl_50';
 
 /**
  * One passage of each of 16 articles, whose other passages are in the store. No golden query is about the missing
- * passages. On average, a question about a missing passage is more similar to the stored passages than half of all
- * other questions are.
+ * passages. Such questions are about as similar to the stored passages as others: on average, half of the others are
+ * less similar.
  */
 export const missingPassages: readonly string[] = [
   'Amazon_rainforest/5',

@@ -238,7 +238,7 @@ async function compareWithShadowed(conclusion: Conclusion, pipeline: string): Pr
 }
 
 /**
- * Compares with the previous completed run if the store or the model has changed since; null if neither has changed.
+ * Compares the run with the previous completed run if the store or the model has changed since then; null if neither has changed, or if there is no previous run.
  */
 async function compareWithDeployment(conclusion: Conclusion): Promise<StoredComparison | null> {
   const { context, run, fingerprints } = conclusion;

@@ -14,7 +14,7 @@ export function sizeClass(count: number): string {
   return String(size);
 }
 
-/** Returns a class's range of counts in words. */
+/** Returns the range of counts of a size class as text: `about 16 to 64`. */
 export function sizeClassText(size: string): string {
   if (size === 'empty') return 'none';
   const [minimum, next] = [4 ** Number(size), 4 ** (Number(size) + 1)];

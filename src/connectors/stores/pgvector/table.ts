@@ -95,7 +95,7 @@ async function lengthOfOne(query: Query, table: Table, { embedding }: TableSetti
 }
 
 /**
- * Returns the approximate indexes on the column, and the files of the partitions of each. A rebuilt index has a
+ * Returns each approximate index on the column with its files: one, or one per partition. A rebuilt index has new files. A rebuilt index has a
  * different file.
  */
 function vectorIndexes(query: Query, table: Table, { embedding }: TableSettings): Promise<IndexRow[]> {

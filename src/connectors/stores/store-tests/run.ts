@@ -339,7 +339,7 @@ async function uniform(subject: StoreSubject): Promise<string> {
   const pairs = (drawn.length * (drawn.length - 1)) / 2;
   const expected = (pairs * n * n) / Math.max(n, description.count);
   const common = [...times.values()].reduce((sum, count) => sum + (count * (count - 1)) / 2, 0);
-  const sentence = `${drawn.length} samples of ${n} from ${description.count} have ${common} chunks in common; ${expected.toFixed(1)} are expected by chance.`;
+  const sentence = `${drawn.length} samples of ${n} from ${description.count} chunks: pairs of samples share ${common} chunks in total; ${expected.toFixed(1)} are expected by chance.`;
   must(common <= expected + 5 * Math.sqrt(expected) + 5, sentence);
   return sentence;
 }

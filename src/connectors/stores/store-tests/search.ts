@@ -203,12 +203,15 @@ async function otherLength(subject: StoreSubject): Promise<string> {
     const outcome = await ask(subject, new Float32Array(length).fill(0.123456789));
     const isRefused = outcome.kind === 'failed' && outcome.code === 'dimension_mismatch';
     if (!isRefused)
-      must(outcome.kind !== 'ok' && valueOf(outcome) === null, 'The store accepts a vector with another length.');
+      must(
+        outcome.kind !== 'ok' && valueOf(outcome) === null,
+        'The store accepted a query vector with the wrong number of dimensions.',
+      );
     const sentence = outcome.kind === 'failed' ? outcome.message : '';
     const says = new RegExp(`\\b${length}\\b.*\\b${dimensions}\\b`).test(sentence);
     must(
       says && !sentence.includes('0.1234'),
-      'The error message for a vector with another length does not name both lengths, or shows the vector.',
+      'The error message for a query vector with the wrong number of dimensions does not name both numbers, or shows the vector.',
     );
   }
   return `Vectors with ${dimensions - 1} and ${dimensions + 1} numbers are rejected; the store's vectors have ${dimensions}.`;

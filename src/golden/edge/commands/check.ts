@@ -167,9 +167,9 @@ function evidenceWords(evidence: AnchorEvidence): string {
     case 'same_content':
       return 'the same text';
     case 'whole':
-      return `contains ${percentage(evidence.ofLost)} of its text`;
+      return `contains ${percentage(evidence.ofLost)} of the missing text`;
     case 'part':
-      return `a part, ${percentage(evidence.ofLost)} of its text`;
+      return `is a part, ${percentage(evidence.ofLost)} of the missing text`;
   }
 }
 

@@ -53,7 +53,7 @@ function scoreGraph(measure: GoldenMeasure, width: number): Builder<Panel> {
   const union = unionOf[measure];
   return graph({
     title: `${measureTitles[measure]} at $k`,
-    description: `Mean over all judged queries of the segment with its 95 % CI; failed and empty queries count as 0.${union === undefined ? '' : ` ${union}@$k exists only if queries of the set have steps.`} Dashed lines: check thresholds, which apply to the mean over all queries.`,
+    description: `Mean over all judged queries of the segment with its 95 % CI; queries that failed or returned no results count as 0.${union === undefined ? '' : ` ${union}@$k exists only if queries of the set have steps.`} Dashed lines: check thresholds, which apply to the mean over all queries.`,
     unit: 'none',
     min: 0,
     max: 1,

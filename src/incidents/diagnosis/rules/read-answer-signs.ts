@@ -11,7 +11,7 @@ const MIN_ANSWERS = 5;
 /** @param usual share of results that are normally the same in consecutive runs, 0 to 1 */
 export function readAnswers(answers: ChangedAnswers, texts: ObservedReference['texts'], usual: number): Sign[] {
   if (answers.answered < MIN_ANSWERS) return [];
-  // If most results are empty, no other sign is evaluated.
+  // If most result lists are empty, only their emptiness and the score are evidence.
   if (answers.empty >= MOSTLY_EMPTY * answers.answered) return [...readEmptiness(answers), ...readScore(answers)];
   return [
     ...readEmptiness(answers),

@@ -170,7 +170,7 @@ const OTHER_LANGUAGE = 0.08;
 const THREE_SIGMA = 3 / 1.96;
 
 function readLanguage({ value, ciHigh, n, before }: ObservedValue): Sign[] {
-  const sentence = `${percentage(value)} of live queries are in the usual language (${n} recognized), ${percentage(before)} before.`;
+  const sentence = `${percentage(value)} of live queries are in the usual language, ${percentage(before)} before (language recognized in ${n} queries).`;
   if (value + THREE_SIGMA * (ciHigh - value) < before && value <= before - OTHER_LANGUAGE)
     return [sign('language', 'changed', sentence, { before, now: value, unit: 'share' })];
   return value > before - OTHER_LANGUAGE

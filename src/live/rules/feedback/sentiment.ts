@@ -255,7 +255,7 @@ const CONFIDENCE = 0.95;
 export function positiveRatio({ positive, negative }: OpinionCounts, minN = 1) {
   for (const count of [positive, negative]) {
     if (!Number.isSafeInteger(count) || count < 0) {
-      throw new RangeError(`A number of opinions must be an integer of at least 0, not ${count}.`);
+      throw new RangeError(`The number of opinions is ${count}; it must be an integer of at least 0.`);
     }
   }
   const n = positive + negative;

@@ -190,7 +190,9 @@ describe('secrets', () => {
 
   it('rejects default values in shell syntax, and does not repeat them', () => {
     const message = problemOf('server: {host: "${NOPE:-secret}"}', { NOPE: 'x' });
-    expect(message).toContain('server.host uses ${NOPE}, with a default, as in a shell; write only the name.');
+    expect(message).toContain(
+      'server.host uses ${NOPE}, but with a default value, which is not supported; write ${NOPE} alone.',
+    );
     expect(message).not.toContain('secret');
   });
 
