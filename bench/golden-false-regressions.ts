@@ -95,7 +95,7 @@ export function measureGolden(
   });
   for (const noise of noiseLevels) {
     for (const { queries, reruns, share = 1 } of cells) {
-      // The effect of nightly rebuilds depends on the number of known nights, not on the reruns.
+      // With nightly rebuilds, noise is estimated from earlier rebuilds, so one number of reruns is enough.
       if (noise.rebuild !== null && reruns !== RERUNS) continue;
       const isSame = (cell: NullCell | DropCell): boolean =>
         cell.noise === noise.name && cell.queries === queries && cell.reruns === reruns;

@@ -80,7 +80,7 @@ describe('a query that is sent again', () => {
         counts: arrivalsAt(minute, 3),
         levels: [],
       });
-    // Two of the three are stored; for the third, only its arrival is counted, each time.
+    // Each call stores two of the three queries; the third is only counted.
     await sent(traffic, NOON, NOON);
     const later = after(2 * MINUTE);
     await Promise.all([sent(traffic, after(2 * MINUTE + 1), later), sent(replica, after(2 * MINUTE + 2), later)]);

@@ -54,7 +54,7 @@ describe('the detectable drop of a golden set', () => {
     const drop = detectableDrop(noise, 100, check, 24) ?? Number.NaN;
     const random = uniforms(17);
     const normal = () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
-    // 0.01 / 100 of the queries and 0.0002 - 0.01 / 100 that they share.
+    // Variance of the mean: 0.01 / 100 from the queries' own noise, and 0.0002 - 0.01 / 100 from noise that they share.
     const deviation = Math.sqrt(0.0002);
     const least = Math.max(check.drop, 2.5758293 * Math.sqrt(rerunVariance(noise, 100)));
     let called = 0;

@@ -200,7 +200,7 @@ describe('one process', () => {
       logger: silentLogger,
       signal: abort.signal,
     });
-    // On a fast machine, the database may be ready by then; it must work in either case.
+    // On a fast machine, the database may be ready before the abort.
     const outcome: unknown = await start.then(
       (database) => database.stop(),
       (error: unknown) => error,

@@ -93,7 +93,7 @@ describe('a hostile text', () => {
     { timeout: 20_000 },
     (fragment) => {
       const text = fragment.repeat(Math.ceil(100_000 / fragment.length));
-      // The shortest match for a placeholder is the `a` of `a://a@`.
+      // `a://a@` grows the most: one character, the user name, becomes a placeholder.
       expect(redact(text).text.length).toBeLessThanOrEqual(text.length * 3);
     },
   );
