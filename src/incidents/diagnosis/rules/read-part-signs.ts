@@ -1,6 +1,6 @@
 /** Reads the signs from the components of a pipeline, from recent changes, and from recalld itself. */
 
-import { decimal, formatValue, percentage } from '../../../core/format.ts';
+import { decimal, formatValue, minute, percentage } from '../../../core/format.ts';
 import {
   type ArrivalLag,
   describeFinding,
@@ -226,7 +226,7 @@ function readDetected(deployments: readonly Deployment[]): Sign[] {
             'changed',
             embedder === undefined
               ? 'The vectors in the store have a different dimension than before.'
-              : `The embedder changed at ${minute(embedder.occurredAt)}.`,
+              : `The embedder changed at ${minute(embedder.occurredAt)} UTC.`,
           ),
         ]),
   ];
@@ -241,7 +241,7 @@ function readAnnotated(deployments: readonly Deployment[]): Sign {
   const latest = annotated.find(({ kind }) => kind !== 'golden') ?? annotated[0];
   if (latest === undefined) return sign('deployment', 'none', 'No deployment was annotated after the last good run.');
   const more = annotated.length === 1 ? '' : `, the latest of ${annotated.length} deployments`;
-  const sentence = `${latest.kind} ${latest.version} was deployed at ${minute(latest.occurredAt)}${more}.`;
+  const sentence = `${latest.kind} ${latest.version} was deployed at ${minute(latest.occurredAt)} UTC${more}.`;
   return sign('deployment', latest.kind, sentence);
 }
 
@@ -293,8 +293,4 @@ function readOwnWork(work: OwnWork): Sign {
     case 'failed':
       return sign('own_work', 'failed', `A run of ${work.goldenSet} did not complete: ${work.reason}`);
   }
-}
-
-function minute(at: Date): string {
-  return `${at.toISOString().slice(0, 16)}Z`;
 }

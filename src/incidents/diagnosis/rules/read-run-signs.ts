@@ -1,6 +1,6 @@
 /** Reads the signs that compare a golden run with the last good run and the runs around both. */
 
-import { decimal, formatValue, percentage, plural, signed } from '../../../core/format.ts';
+import { decimal, formatValue, minute, percentage, plural, signed } from '../../../core/format.ts';
 import { ANSWER, ERRORS_SHARE } from '../../../golden/rules/run.ts';
 import type { RunFailure } from '../../../golden/rules/run-failure.ts';
 import type { OlderAnswers, RepeatedAnswers } from './answers-alike.ts';
@@ -295,12 +295,8 @@ const FAR_MORE = 0.3;
 const OF_ANOTHER = 0.7;
 
 function readOlder({ at, withNow, withReference, referenceWithNow }: OlderAnswers): Sign[] {
-  const sentence = `${percentage(withNow)} of the result lists match those of the run at ${minute(at)}; ${percentage(referenceWithNow)} match those of the last good run.`;
+  const sentence = `${percentage(withNow)} of the result lists match those of the run at ${minute(at)} UTC; ${percentage(referenceWithNow)} match those of the last good run.`;
   if (withNow >= ALIKE && withNow - referenceWithNow >= FAR_MORE) return [sign('older_answers', 'alike', sentence)];
   // If all runs have the same results, an old index cannot be detected.
   return withReference < OF_ANOTHER && referenceWithNow < ALIKE ? [sign('older_answers', 'unlike', sentence)] : [];
-}
-
-function minute(at: Date): string {
-  return `${at.toISOString().slice(0, 16)}Z`;
 }
