@@ -158,9 +158,7 @@ describeWithBrowser('judged live relevance', () => {
         agreement: { kappa: 1, n: 3 * both.length },
       });
       expect((await recalld('judge status --pipeline docs')).stdout).toMatch(
-        new RegExp(
-          `Agreement between two people \\(weighted kappa\\): 1 .*\\. Two people graded ${both.length} of 12 queries\\.`,
-        ),
+        new RegExp(`Agreement between two people \\(weighted kappa\\): 1 .*\\. Two people graded ${both.length} of `),
       );
       await waitFor(async () => (await daemon.metrics()).includes('recalld_human_agreement{pipeline="docs"} 1'));
 
