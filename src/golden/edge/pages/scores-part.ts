@@ -147,9 +147,7 @@ function staleLabels({ last }: ReportedSet): Content {
       : `; ${plural(deadQueries, 'query', 'queries')} lost all relevant documents`;
   return [
     value(probed === 0 ? 0 : (stale + lost) / probed, 'share'),
-    note(
-      `${count(stale + lost)} of ${count(probed)} judged documents stale: ${count(stale)} superseded, ${count(lost)} missing without a replacement${dead}`,
-    ),
+    note(`${count(stale)} superseded, ${count(lost)} missing of ${count(probed)}${dead}`),
   ];
 }
 

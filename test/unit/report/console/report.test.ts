@@ -221,7 +221,7 @@ describe('the weekly report', () => {
       'fell to 0.90',
       'parental leave',
       'can both parents take leave at once',
-      '1.2 % 14 of 1 180 judged documents stale: 14 superseded, 0 missing without a replacement; 3 queries lost all',
+      '1.2 % 14 superseded, 0 missing of 1 180; 3 queries lost all',
       '69 %',
       '71 %',
       'recalld does not know which pages were false',
