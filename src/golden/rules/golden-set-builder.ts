@@ -78,8 +78,7 @@ export class GoldenSetBuilder {
    * Adds a query and returns the id for its judgments. A query without an id gets `q-` and 16 digits of the hash of its
    * text and tags, so that its id stays the same in every version.
    *
-   * @throws RecalldError `file_malformed` for an id, text or tag out of bounds, or for a repeated query that `repeat`
-   *   rejects
+   * @throws RecalldError `file_malformed` for an id, text or tag out of bounds, or for a rejected repeat
    */
   addQuery(draft: QueryDraft, place: SourcePlace, repeat: RepeatPolicy): string {
     const query = cleanQuery(draft, place, () => this.warnings.count('value_trimmed', place));
@@ -190,14 +189,12 @@ export class GoldenSetBuilder {
   }
 
   /**
-   * Returns the queries that have a judgment or a forbidden document, or are unanswerable, in the order they were
-   * added.
+   * Returns the queries that have a judgment or a forbidden document, or are unanswerable, in insertion order.
    *
    * @param source name of the file or folder, for error messages
    * @param isUnjudged true to return queries without judgments too
    * @throws RecalldError `golden_set_empty` if there are no queries, no judgments, or only judgments of other queries,
-   *   and `file_malformed` if a query judges a forbidden document relevant, or is unanswerable but judges a document
-   *   relevant
+   *   and `file_malformed` if a relevant document is forbidden, or its query unanswerable
    */
   finish(source: string, isUnjudged = false) {
     const steps = this.finishInSteps(source, isUnjudged);
@@ -266,10 +263,7 @@ export class GoldenSetBuilder {
     };
   }
 
-  /**
-   * Counts the judgments of an unanswerable query, which are skipped. @throws RecalldError file_malformed if one judges
-   * a document relevant
-   */
+  /** Counts the skipped judgments of an unanswerable query. @throws RecalldError file_malformed for a relevant one */
   #skipJudgments(entry: Entry, noAnswer: SourcePlace): void {
     for (const [documentId, grade] of entry.judgments) {
       const place = entry.judgedAt?.get(documentId) ?? entry.place;
