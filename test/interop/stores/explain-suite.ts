@@ -118,7 +118,7 @@ const cases: readonly Case[] = [
     name: 'copies of it are nearer',
     about: 60,
     change: (index) => index.add(copies),
-    expected: { verdict: 'outranked', outrankedBy: 'near_duplicates', rank: 9, evidence: /the document 9/ },
+    expected: { verdict: 'outranked', outrankedBy: 'near_duplicates', rank: 9, evidence: /the document at rank 9/ },
   },
 ];
 
