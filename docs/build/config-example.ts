@@ -293,7 +293,7 @@ pipelines:
       low_similarity_below: 0.3   # keeps queries with a lower best cosine
     episodes:
       idle: 10m               # an agent's turn is closed after this time without a retrieval
-    isolation:                # evaluated on every live answer, before sampling
+    isolation:                # evaluated on the results of every live query, before sampling
       - {name: tenants, segment: tenant, allow: ["{{tenant}}/*", "public/*"]}              # ids of documents
       - {name: regions, segment: region, field: region, allow: ["{{region}}", global]}    # their fields
     live:                     # live measures, every 5 minutes
