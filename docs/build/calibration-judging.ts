@@ -1,10 +1,12 @@
 /** docs/explanation/calibration/judging.md: intervals of judged relevance, and how drops are detected. */
+
 import path from 'node:path';
 import { MIN_COVERAGE } from '../../bench/bound-coverage.ts';
 import type { JudgedCell, JudgingResult } from '../../bench/judging-coverage.ts';
 import type { DropsResult, ChangeCell as JudgedChange } from '../../bench/judging-drops.ts';
 import type { LimitResult } from '../../bench/judging-limit.ts';
 import { readResult } from '../../bench/result-file.ts';
+import { decimal } from '../../src/core/format.ts';
 import { measuredBy, met, percent, rate, shareBounded } from './calibration-text.ts';
 import { generatedPage, type Page, table } from './page.ts';
 
@@ -136,7 +138,7 @@ function worstDrops({ quiet, changed }: DropsResult): string {
   const pages = Math.max(...quiet.map(({ confirmed: { perYear } }) => perYear));
   const calls = Math.max(...quiet.map(({ calls: { perYear } }) => perYear));
   const decided = Math.min(confirmed, takenBack);
-  return `${percent(called)} of the drops are detected (${met(called >= MIN_CALLED)}), and people decide on ${percent(decided)} (${met(decided >= MIN_CALLED)}). There are ${calls.toFixed(2)} false tickets a year, and people falsely confirm ${pages.toFixed(2)} of them, which causes pages (${met(pages <= MAX_FALSE_PAGES)}). Of the drifting judges, ${percent(judge)} are detected within three days, and ${percent(blamed)} cause a page for a drop within ten days (${met(blamed === 0)})`;
+  return `${percent(called)} of the drops are detected (${met(called >= MIN_CALLED)}), and people decide on ${percent(decided)} (${met(decided >= MIN_CALLED)}). There are ${decimal(calls)} false tickets a year. A false ticket pages only if people confirm it: ${decimal(pages)} false pages a year (${met(pages <= MAX_FALSE_PAGES)}). Of the drifting judges, ${percent(judge)} are detected within three days, and ${percent(blamed)} cause a page for a drop within ten days (${met(blamed === 0)})`;
 }
 
 /** `unseen` has streams that the rule was not tuned on. */
