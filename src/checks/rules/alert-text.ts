@@ -6,10 +6,10 @@
 import { decimal, formatBeside, formatValue, interval, plural, type Unit } from '../../core/format.ts';
 import { metricName } from '../../math/ir/metric-key.ts';
 import {
-  measureRow,
   measureTable,
   type ThresholdMeasureName,
   thresholdPolicy,
+  titleInLine,
 } from '../../measures/rules/measure-table.ts';
 import type { CheckState } from './check-state.ts';
 import { whereOf } from './threshold.ts';
@@ -109,13 +109,8 @@ function headlineSubject({ kind, name, measure, goldenSet, segment }: CheckState
     case 'density_drift':
       return 'coverage of live queries';
     case 'threshold':
-      return `${subjectOf(measureRow(measure).title)}${segment === null ? '' : whereOf(segment)}`;
+      return `${titleInLine(measure)}${segment === null ? '' : whereOf(segment)}`;
   }
-}
-
-/** `Live latency, p95` as the subject of a sentence: `live latency p95`. */
-function subjectOf(title: string): string {
-  return `${title.charAt(0).toLowerCase()}${title.slice(1)}`.replace(', ', ' ');
 }
 
 export function alertWords({ kind, measure, goldenSet, segment, comparedWith }: CheckState): AlertWords {

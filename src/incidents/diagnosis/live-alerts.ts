@@ -12,7 +12,7 @@ import { LIVE_DROP } from '../../judging/measure-judged.ts';
 import { DROP_EVIDENCE, type DropDetails, POSITIVE_RATIO } from '../../live/measure-feedback.ts';
 import type { LatestMeasurement } from '../../measures/measurements.ts';
 import { MEASURE_CHANGED } from '../../measures/rules/measure-change.ts';
-import { measureRow } from '../../measures/rules/measure-table.ts';
+import { measureRow, titleInLine } from '../../measures/rules/measure-table.ts';
 import { type IntervalOf, type MeasurementSeries, measurementTrustSeconds } from '../../measures/rules/measurement.ts';
 import { isWatched, trustedWatched, type WatchedValue, watchedValues } from '../../measures/watch-changes.ts';
 import type { Alert, AlertTimeline } from './rules/incident.ts';
@@ -64,7 +64,7 @@ export function unmeasuredChanges(
 }
 
 function changeAlert({ measure, segment, newest: { value }, range: { normal, low, high } }: WatchedValue): Alert {
-  const { title, scale, subject } = measureRow(measure);
+  const { scale, subject } = measureRow(measure);
   const spell = (number: number): string => formatValue(number, scale);
   const goldenSet = goldenSetOf(segment);
   const of = goldenSet === null ? '' : ` on ${goldenSet}`;
@@ -75,7 +75,7 @@ function changeAlert({ measure, segment, newest: { value }, range: { normal, low
     rule: MEASURE_CHANGED,
     severity: 'warning',
     goldenSet,
-    headline: `${title}${of} ${spell(value)} (normally ${spell(normal)})`,
+    headline: `${titleInLine(measure)}${of} ${spell(value)} (normally ${spell(normal)})`,
     text: `${subject.charAt(0).toUpperCase()}${subject.slice(1)}${of} is ${spell(value)}; ${isLow ? 'at least' : 'at most'} ${spell(threshold)} is normal (usually ${spell(normal)}).`,
     value,
     threshold,

@@ -61,6 +61,12 @@ export function measureRow(measure: string): Measure {
   );
 }
 
+/** Returns the title of a measure for use within a line: `live latency p95` for `Live latency, p95`. */
+export function titleInLine(measure: string): string {
+  const { title } = measureRow(measure);
+  return `${title.charAt(0).toLowerCase()}${title.slice(1)}`.replace(', ', ' ');
+}
+
 const gapReasons: Readonly<Record<string, string>> = {
   no_queries: 'no live queries',
   none_sampled: 'live queries arrived, but none was sampled',

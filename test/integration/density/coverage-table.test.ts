@@ -381,7 +381,7 @@ describe('the search budget', () => {
         ),
       ),
     );
-    // Forty slots, 50 ms apart, take two seconds, whoever uses them; reserving them took some of this time.
+    // Forty slots, 50 ms apart, take two seconds, no matter which caller uses them; reserving them took some of this time.
     expect(Math.max(...waits)).toBeGreaterThan(1000);
     expect(waits.every((ms) => ms < 2100)).toBe(true);
   });

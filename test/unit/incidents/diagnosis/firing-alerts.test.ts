@@ -194,14 +194,14 @@ describe('the firing alerts of a pipeline', () => {
     });
     const facts = factsAt(NOON);
     expect(alertsOf(pipeline, facts, NOON)).toMatchObject([
-      { rule: 'RecalldMeasureChanged', goldenSet: null, headline: 'Live latency, p95 776 ms (normally 38.5 ms)' },
+      { rule: 'RecalldMeasureChanged', goldenSet: null, headline: 'live latency p95 776 ms (normally 38.5 ms)' },
       { rule: 'RecalldFeedbackFell', severity: 'warning', headline: 'positive feedback 33 %, 80 % before' },
       {
         rule: 'RecalldMeasureChanged',
         goldenSet: 'faq',
-        headline: 'Result stability (RBO) on faq 0.5 (normally 0.98)',
+        headline: 'result stability (RBO) on faq 0.5 (normally 0.98)',
       },
-      { rule: 'RecalldMeasureChanged', goldenSet: null, headline: 'Results per query 3 (normally 10)' },
+      { rule: 'RecalldMeasureChanged', goldenSet: null, headline: 'results per query 3 (normally 10)' },
     ]);
     expect(changedMeasures(facts, NOON)).toEqual([
       'feedback_positive_ratio',
