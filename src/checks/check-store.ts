@@ -11,7 +11,7 @@ import { DENSITY_CHECK_THRESHOLD } from '../density/rules/density-check.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
 import { type GaugeSample, type GaugesAt, sample } from '../platform/metrics/meter.ts';
 import { visible } from '../platform/postgres/visible.ts';
-import { alertSince, alertWords } from './rules/alert-text.ts';
+import { alertBefore, alertSince, alertWords } from './rules/alert-text.ts';
 import { type CheckState, type CheckStatus, type ConfiguredCheck, stateAt } from './rules/check-state.ts';
 import { isPast } from './rules/evaluate.ts';
 import { type GoldenCheck, listGoldenChecks } from './rules/golden-checks.ts';
@@ -309,7 +309,7 @@ export function gaugesOf(check: CheckState): GaugeSample[] {
     ...known(`${valued}_ci_low`, ciLow),
     ...known(`${valued}_ci_high`, ciHigh),
     ...known('recalld_check_n', n),
-    ...known(isTime ? 'recalld_check_before_seconds' : 'recalld_check_before', isBad ? check.before : null),
+    ...known(isTime ? 'recalld_check_before_seconds' : 'recalld_check_before', isBad ? alertBefore(check) : null),
     ...known('recalld_check_since_timestamp_seconds', isBad ? seconds(alertSince(check)) : null),
     ...known('recalld_check_last_evaluation_timestamp_seconds', seconds(check.evaluatedAt)),
   ];

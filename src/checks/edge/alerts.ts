@@ -168,10 +168,11 @@ function numbersTemplate(groupLabels: readonly string[]): string {
     ifSeries(
       '$of',
       'recalld_check_info',
-      '{{ if eq (. | first | label "limit") "below" }} dropped{{ else }} rose{{ end }}',
+      '{{ if eq (. | first | label "kind") "regression" }}:{{ else if eq (. | first | label "limit") "below" }} dropped{{ else }} rose{{ end }}',
     ),
     ifSeries('$in $of', 'recalld_check_before', ` from ${written}`),
-    ` to ${written}`,
+    ifSeries('$of', 'recalld_check_info', '{{ if ne (. | first | label "kind") "regression" }} to{{ end }}'),
+    ` ${written}`,
     ifSeries(
       '$in "_ci_low" $of',
       'recalld_check_value',

@@ -42,7 +42,8 @@ const forPeople: NumberStyle = {
  */
 export function alertText(check: CheckState, style: NumberStyle = forPeople): string {
   const { what, limit, unit } = alertWords(check);
-  const { kind, value, threshold, before } = check;
+  const { kind, value, threshold } = check;
+  const before = alertBefore(check);
   const since = alertSince(check);
   const format = (number: number): string => style.value(number, unit);
   if (value === null) {
@@ -54,8 +55,9 @@ export function alertText(check: CheckState, style: NumberStyle = forPeople): st
   if (kind === 'isolation' && check.explanation !== null) return check.explanation.replace(/\.$/, '');
   if (kind === 'density_drift')
     return `${what} dropped below the baseline${at === '' ? '' : at.slice(1)}: drift confirmed`;
-  const change = `${limit === 'below' ? 'dropped' : 'rose'}${before === null ? '' : ` from ${format(before)}`} to`;
-  return `${what} ${change} ${format(value)}${spread(check, unit, style)}, ${limit} ${format(threshold)}${at}`;
+  const verb = limit === 'below' ? 'dropped' : 'rose';
+  const change = kind === 'regression' ? ':' : ` ${verb}${before === null ? '' : ` from ${format(before)}`} to`;
+  return `${what}${change} ${format(value)}${spread(check, unit, style)}, ${limit} ${format(threshold)}${at}`;
 }
 
 /** Title for a failing check: "nDCG@10 on faq 0.55, below 0.7". */
@@ -120,7 +122,7 @@ export function alertWords({ kind, measure, goldenSet, segment, comparedWith }: 
       return { what: `${metricName(measure)}${on}`, limit: 'below', unit: 'number' };
     case 'regression': {
       const baseline = comparedWith === null ? 'the baseline' : `baseline ${comparedWith}`;
-      return { what: `The difference in ${metricName(measure)}${on} from ${baseline}`, limit: 'below', unit: 'number' };
+      return { what: `${metricName(measure)}${on} compared with ${baseline}`, limit: 'below', unit: 'number' };
     }
     case 'stale_labels':
       return { what: 'The share of judged documents that are superseded', limit: 'above', unit: 'share' };
@@ -144,6 +146,11 @@ export function alertWords({ kind, measure, goldenSet, segment, comparedWith }: 
       };
     }
   }
+}
+
+/** Returns the last value before the check failed; null for a difference from a baseline, which was about zero. */
+export function alertBefore({ kind, before }: CheckState): number | null {
+  return kind === 'regression' ? null : before;
 }
 
 /** Returns the time of the first measurement beyond the threshold; for missing data, the time when the data stopped. */

@@ -137,7 +137,7 @@ export const metricCatalogue = {
     ['pipeline', 'check'],
   ),
   recalld_check_before: storedGauge(
-    'Last value before a check stopped being ok, as a plain number. Absent while the check is ok.',
+    'Last value before a check stopped being ok, as a plain number. Absent while the check is ok, and for regressions.',
     ['pipeline', 'check'],
   ),
   recalld_check_before_seconds: storedGauge(

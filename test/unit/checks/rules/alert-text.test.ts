@@ -29,11 +29,11 @@ describe('the sentence of an alert', () => {
   it.each([
     [
       { kind: 'regression', value: -0.05, ciLow: -0.08, ciHigh: -0.02, threshold: -0.02, before: 0.001 },
-      'The difference in nDCG@10 on faq from the baseline dropped from 0.001 to −0.05 (95 % CI −0.08 to −0.02, n = 160), below −0.02,',
+      'nDCG@10 on faq compared with the baseline: −0.05 (95 % CI −0.08 to −0.02, n = 160), below −0.02,',
     ],
     [
       { kind: 'regression', value: -0.05, comparedWith: 'run-1', threshold: -0.02 },
-      'The difference in nDCG@10 on faq from baseline run-1 dropped from 1 to −0.05',
+      'nDCG@10 on faq compared with baseline run-1: −0.05',
     ],
     [
       { kind: 'threshold', measure: 'error_ratio', segment: 'tenant=a', value: 0.2, ciLow: 0.1, ciHigh: 0.3 },
