@@ -126,10 +126,16 @@ export function formatValue(value: number, unit: Unit): string {
   return units[unit](value);
 }
 
-/**
- * Formats a value that is compared with a threshold. Uses more digits if the value and the threshold would otherwise
- * read the same.
- */
+/** Formats a value with the bounds of its confidence interval, if it has them: `0.55 (0.46-0.64)`. */
+export function formatBounded(
+  { value, low, high }: { readonly value: number; readonly low: number | null; readonly high: number | null },
+  unit: Unit,
+): string {
+  const text = formatValue(value, unit);
+  return low === null || high === null ? text : `${text} (${range(low, high, unit)})`;
+}
+
+/** Formats a value beside a threshold, with more digits if both would otherwise read the same. */
 export function formatBeside(value: number, threshold: number, unit: Unit): string {
   const text = formatValue(value, unit);
   if (value === threshold || text !== formatValue(threshold, unit)) return text;

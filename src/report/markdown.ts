@@ -61,10 +61,7 @@ function textOf(content: Content, now: Date): string {
     .trim();
 }
 
-/**
- * Escapes characters that Markdown would interpret as formatting. Backticks are unchanged, because texts of recalld
- * mark code with them.
- */
+/** Backticks are unchanged, because texts of recalld mark code with them. */
 function escaped(text: string): string {
   return text.replaceAll(/[\\*_[\]<>|#]/g, String.raw`\$&`);
 }

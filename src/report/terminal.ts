@@ -1,9 +1,9 @@
 /** Renders content as plain text for a terminal. Links become their text; forms, buttons and choices are omitted. */
 import { formatAligned, plain, sparkline, styled } from '../cli/output.ts';
-import { count, duration, formatValue, minute, percentage, range, second } from '../core/format.ts';
+import { count, duration, formatBounded, formatValue, minute, percentage, range, second } from '../core/format.ts';
 import { stripText } from './console/charts/strips-chart.tsx';
 import type { TrendChart } from './model/charts.ts';
-import type { Column, Content, ContentNode, Section, Table, Tone, Value } from './model/content.ts';
+import type { Column, Content, ContentNode, Section, Table, Tone } from './model/content.ts';
 import { table } from './model/show.ts';
 
 export function terminalText(content: Content, now: Date): string {
@@ -23,14 +23,12 @@ function linesOf(content: Content, now: Date): string[] {
     if (open.trim() !== '') lines.push(open.trim());
     open = '';
   };
-  for (const node of nodesOf(content)) {
-    const block = typeof node === 'object' ? blockOf(node, now) : null;
-    if (block === null) {
-      open += inline(node, now);
-      continue;
+  for (const shown of nodesOf(content).map((node) => rendered(node, now))) {
+    if (typeof shown === 'string') open += shown;
+    else {
+      close();
+      lines.push(...shown);
     }
-    close();
-    lines.push(...block);
   }
   close();
   return lines;
@@ -42,9 +40,39 @@ export function nodesOf(content: Content): (string | number | ContentNode)[] {
   return content.flatMap(nodesOf);
 }
 
-/** Returns the block; null for inline nodes. */
-function blockOf(node: ContentNode, now: Date): string[] | null {
+/** Returns the text of an inline node, or the lines of a block. */
+function rendered(node: string | number | ContentNode, now: Date): string | readonly string[] {
+  if (typeof node === 'string') return node;
+  if (typeof node === 'number') return count(node);
   switch (node.kind) {
+    case 'value':
+      return formatBounded(node, node.unit);
+    case 'time':
+      return `${node.isExact ? second(node.at) : minute(node.at)}Z`;
+    case 'age': {
+      const ago = `${duration((now.getTime() - node.since.getTime()) / 1000)} ago`;
+      return node.isTooOld ? `${ago}${styled('yellow', ', too old')}` : ago;
+    }
+    case 'badge': {
+      const colour = colours[node.tone];
+      return colour === undefined ? node.text : styled(colour, node.text);
+    }
+    case 'link':
+      return inline(node.text, now);
+    case 'styled': {
+      const text = inline(node.content, now);
+      if (node.style === 'strong') return styled('bold', text);
+      if (node.style === 'note') return ` (${text})`;
+      if (node.style === 'confidence') return `(${text})`;
+      return node.style === 'unseen' ? '' : text;
+    }
+    case 'code':
+    case 'verbatim':
+      return node.text;
+    case 'progress':
+      return percentage(node.value / node.of);
+    case 'sparkline':
+      return sparkline(node.points.map(({ value }) => value));
     case 'paragraph':
       return linesOf([node.content], now);
     case 'heading':
@@ -71,9 +99,6 @@ function blockOf(node: ContentNode, now: Date): string[] | null {
       const lines = linesOf(node.content, now);
       return lines.length === 0 ? [] : [`${node.summary}:`, ...lines];
     }
-    case 'lines':
-      // Pages offer these lines for copying. A terminal omits them, because it shows the same values in a table.
-      return [];
     case 'group':
       return linesOf(node.content, now);
     case 'trend':
@@ -86,23 +111,14 @@ function blockOf(node: ContentNode, now: Date): string[] | null {
       return node.strips.map(({ label, intervals }) => stripText(label, intervals));
     case 'pager':
       return [`${count(Math.min(node.total, node.pageSize))} of ${count(node.total)} ${node.what}`];
+    // Pages offer `lines` for copying. A terminal shows the same values in a table.
+    case 'lines':
     case 'choices':
     case 'form':
     case 'input':
     case 'button':
     case 'prose':
       return [];
-    case 'age':
-    case 'badge':
-    case 'code':
-    case 'link':
-    case 'progress':
-    case 'sparkline':
-    case 'styled':
-    case 'time':
-    case 'value':
-    case 'verbatim':
-      return null;
   }
 }
 
@@ -122,59 +138,8 @@ const colours: Readonly<Partial<Record<Tone, 'red' | 'yellow' | 'green'>>> = {
 function inline(content: Content, now: Date): string {
   return nodesOf(content)
     .map((node) => {
-      if (typeof node === 'string') return node;
-      if (typeof node === 'number') return count(node);
-      switch (node.kind) {
-        case 'value':
-          return valueOf(node);
-        case 'time':
-          return `${node.isExact ? second(node.at) : minute(node.at)}Z`;
-        case 'age': {
-          const ago = `${duration((now.getTime() - node.since.getTime()) / 1000)} ago`;
-          return node.isTooOld ? `${ago}${styled('yellow', ', too old')}` : ago;
-        }
-        case 'badge': {
-          const colour = colours[node.tone];
-          return colour === undefined ? node.text : styled(colour, node.text);
-        }
-        case 'link':
-          return inline(node.text, now);
-        case 'styled': {
-          const text = inline(node.content, now);
-          if (node.style === 'strong') return styled('bold', text);
-          if (node.style === 'note') return ` (${text})`;
-          if (node.style === 'confidence') return `(${text})`;
-          return node.style === 'unseen' ? '' : text;
-        }
-        case 'code':
-        case 'verbatim':
-          return node.text;
-        case 'progress':
-          return percentage(node.value / node.of);
-        case 'sparkline':
-          return sparkline(node.points.map(({ value }) => value));
-        case 'button':
-        case 'choices':
-        case 'distribution':
-        case 'empty':
-        case 'facts':
-        case 'form':
-        case 'group':
-        case 'heading':
-        case 'input':
-        case 'lines':
-        case 'list':
-        case 'more':
-        case 'pager':
-        case 'paragraph':
-        case 'parts':
-        case 'prose':
-        case 'section':
-        case 'strips':
-        case 'table':
-        case 'trend':
-          return (blockOf(node, now) ?? []).map((line) => line.trim()).join('; ');
-      }
+      const shown = rendered(node, now);
+      return typeof shown === 'string' ? shown : shown.map((line) => line.trim()).join('; ');
     })
     .join('');
 }
@@ -182,11 +147,6 @@ function inline(content: Content, now: Date): string {
 /** Content as one line of text without colors. */
 export function plainText(content: Content, now: Date): string {
   return plain(inline(content, now));
-}
-
-function valueOf({ value, unit, low, high }: Value): string {
-  const bounds = low === null || high === null ? '' : ` (${range(low, high, unit)})`;
-  return `${formatValue(value, unit)}${bounds}`;
 }
 
 const isWhy = (node: string | number | ContentNode): boolean =>

@@ -4,7 +4,6 @@ import type { Form, Input } from '../model/content.ts';
 import { hrefOf } from './links.ts';
 import type { Frame } from './page.tsx';
 
-/** @param props.forbidden text shown in place of the form to visitors without scope admin */
 export function FormFigure({
   form,
   frame,

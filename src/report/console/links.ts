@@ -1,6 +1,6 @@
 /** URLs of pages. The time range of a page is part of its URL, so that a shared link shows the same data. */
 import { DAY_MS, HOUR_MS } from '../../core/time.ts';
-import type { Content, Link } from '../model/content.ts';
+import type { Content, Link, Query } from '../model/content.ts';
 import { link } from '../model/show.ts';
 
 export interface TimeRange {
@@ -9,30 +9,18 @@ export interface TimeRange {
   /** Query parameters of the range; empty for the default range. */
   readonly query: Readonly<Record<string, string>>;
   /** Name of a preset range; null for a range between two given times. */
-  readonly preset: RangePreset | null;
+  readonly preset: (typeof rangePresets)[number]['preset'] | null;
 }
 
-export const rangePresets = ['1h', '6h', '24h', '7d', '30d'] as const;
+export const rangePresets = [
+  { preset: '1h', ms: HOUR_MS, name: 'last hour' },
+  { preset: '6h', ms: 6 * HOUR_MS, name: 'last 6 hours' },
+  { preset: '24h', ms: DAY_MS, name: 'last 24 hours' },
+  { preset: '7d', ms: 7 * DAY_MS, name: 'last 7 days' },
+  { preset: '30d', ms: 30 * DAY_MS, name: 'last 30 days' },
+] as const;
 
-type RangePreset = (typeof rangePresets)[number];
-
-const presetMs: Record<RangePreset, number> = {
-  '1h': HOUR_MS,
-  '6h': 6 * HOUR_MS,
-  '24h': DAY_MS,
-  '7d': 7 * DAY_MS,
-  '30d': 30 * DAY_MS,
-};
-
-export const presetNames: Record<RangePreset, string> = {
-  '1h': 'last hour',
-  '6h': 'last 6 hours',
-  '24h': 'last 24 hours',
-  '7d': 'last 7 days',
-  '30d': 'last 30 days',
-};
-
-const DEFAULT_PRESET: RangePreset = '24h';
+const defaultPreset = rangePresets[2];
 const MAX_RANGE_MS = 400 * DAY_MS;
 
 /** Reads `range`, or `from` and `until` (UTC), from a query. Invalid values fall back to the last 24 hours. */
@@ -48,12 +36,13 @@ export function readTimeRange(query: Readonly<Record<string, string | undefined>
       query: { from: minuteOf(start), ...(query['until'] === undefined ? {} : { until: minuteOf(until) }) },
     };
   }
-  const preset = rangePresets.find((one) => one === query['range']) ?? DEFAULT_PRESET;
+  const found = rangePresets.find(({ preset }) => preset === query['range']) ?? defaultPreset;
+  const { preset, ms } = found;
   return {
-    from: new Date(now.getTime() - presetMs[preset]),
+    from: new Date(now.getTime() - ms),
     until: now,
     preset,
-    query: preset === DEFAULT_PRESET ? {} : { range: preset },
+    query: found === defaultPreset ? {} : { range: preset },
   };
 }
 
@@ -69,8 +58,6 @@ export function minuteOf(at: Date): string {
   return at.toISOString().slice(0, 16);
 }
 
-type Query = Readonly<Record<string, string | number | null | undefined>>;
-
 /** Appends a query to a path; parameters without a value are omitted. */
 export function address(path: string, query: Query = {}): string {
   const parts = new URLSearchParams();
@@ -81,7 +68,6 @@ export function address(path: string, query: Query = {}): string {
   return text === '' ? path : `${path}?${text}`;
 }
 
-/** URL of a page over the given time range. */
 export function within(range: TimeRange, path: string, query: Query = {}): string {
   return address(path, { ...query, ...range.query });
 }
@@ -93,7 +79,6 @@ export function pipelinePath(pipeline: string, page: PipelinePage = ''): string 
   return page === '' ? path : `${path}/${page}`;
 }
 
-/** Link with the name of a check to its history. */
 export function checkHistory(pipeline: string, check: string): Link {
   return link(check, '/checks', { pipeline, check }, 'history');
 }
@@ -106,10 +91,7 @@ export function runPath(runId: string): string {
   return `/runs/${encodeURIComponent(runId)}`;
 }
 
-/**
- * @param against id of the run with which to compare queries; null for the run that this run was compared with when it
- *   ended
- */
+/** @param against id of the run to compare with; null for the run that this run was compared with at its end */
 export function runQueries(text: string, runId: string, view: string, against: string | null): Link {
   return link(text, runPath(runId), { view, against }, 'queries');
 }

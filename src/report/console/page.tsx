@@ -2,14 +2,11 @@
 import type { ComponentChildren } from 'preact';
 import { minute } from '../../core/format.ts';
 import type { PageContent } from '../model/content.ts';
-import { address, minuteOf, pipelinePath, presetNames, rangePresets, type TimeRange, within } from './links.ts';
+import { address, minuteOf, pipelinePath, rangePresets, type TimeRange, within } from './links.ts';
 
 /** The user who opened a page, and their permissions. */
 export interface Visitor {
-  /**
-   * API key with which the user signed in; null if no key is required, or if an identity provider or a proxy signed the
-   * user in.
-   */
+  /** API key of the user; null if no key is required, or if a provider or a proxy signed the user in. */
   readonly key: {
     readonly id: string;
     readonly name: string;
@@ -154,17 +151,16 @@ function Header({ frame, pipeline, section }: PageProps) {
   );
 }
 
-/** Links to the same page over preset time ranges, and a form for a custom range. */
 function RangePicker({ path, query, range }: Frame) {
   return (
     <nav class="range" aria-label="Time range">
       <ul>
-        {rangePresets.map((preset) => (
+        {rangePresets.map(({ preset, name }) => (
           <li key={preset}>
             <a
               href={address(path, { ...query, range: preset })}
               aria-current={range.preset === preset ? 'true' : undefined}
-              aria-label={presetNames[preset]}
+              aria-label={name}
             >
               {preset}
             </a>

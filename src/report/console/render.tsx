@@ -34,7 +34,6 @@ export interface Scene {
   readonly frame: Frame | null;
 }
 
-/** @returns a whole HTML document */
 export function renderPage(frame: Frame, { content, aside, ...around }: PageContent): string {
   const scene = { from: frame.range.from, until: frame.range.until, now: frame.now, frame };
   return renderDocument(
@@ -58,7 +57,6 @@ export function shown(content: Content, scene: Scene): ComponentChildren {
   return parts.length === 0 ? null : parts;
 }
 
-/** Renders text between backticks as code. */
 function sentence(text: string): ComponentChildren {
   if (!text.includes('`')) return text;
   return text.split(/`([^`]+)`/).map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part));
@@ -97,7 +95,7 @@ function element(content: ContentNode, scene: Scene): ComponentChildren {
       return content.style === 'strong' ? (
         <strong>{inner}</strong>
       ) : (
-        <span class={classes[content.style]}>{inner}</span>
+        <span class={classes[content.style] ?? content.style}>{inner}</span>
       );
     }
     case 'code':
@@ -115,7 +113,10 @@ function element(content: ContentNode, scene: Scene): ComponentChildren {
       return <Sparkline points={content.points} normal={content.normal} />;
     case 'paragraph':
       return (
-        <p class={paragraphs[content.style]} {...paragraphAttributes[content.style]}>
+        <p
+          class={content.style === 'plain' ? undefined : (paragraphs[content.style] ?? content.style)}
+          {...paragraphAttributes[content.style]}
+        >
           {shown(content.content, scene)}
         </p>
       );
@@ -223,14 +224,10 @@ const marks: Record<Tone, string> = {
   neutral: 'M1 4h8v2H1z',
 };
 
-const classes: Readonly<Record<Exclude<Style, 'strong'>, string>> = {
+/** Classes of styles whose class has another name. */
+const classes: Readonly<Partial<Record<Style, string>>> = {
   quiet: 'of',
   note: 'severity',
-  why: 'why',
-  missing: 'missing',
-  confidence: 'confidence',
-  unseen: 'unseen',
-  document: 'document',
   query: 'query-text',
   rose: 'difference rose',
   fell: 'difference fell',
@@ -238,16 +235,7 @@ const classes: Readonly<Record<Exclude<Style, 'strong'>, string>> = {
   unjudged: 'grade unjudged',
 };
 
-const paragraphs: Readonly<Record<ParagraphStyle, string | undefined>> = {
-  plain: undefined,
-  headline: 'headline',
-  lead: 'lead',
-  callout: 'callout',
-  asked: 'asked',
-  cause: 'cause',
-  quiet: 'of',
-  document: 'document-text',
-};
+const paragraphs: Readonly<Partial<Record<ParagraphStyle, string>>> = { quiet: 'of', document: 'document-text' };
 
 /** Attributes of the element with a document's text. The element scrolls, so it must be reachable by keyboard. */
 const paragraphAttributes: Readonly<
@@ -332,7 +320,6 @@ function tableOf({ caption, columns, rows, size }: Table, scene: Scene): VNode {
   );
 }
 
-/** ARIA roles of groups that have a label. */
 const roles: Readonly<Partial<Record<GroupStyle, 'group' | 'article'>>> = {
   diagnosis: 'group',
   topic: 'article',

@@ -15,7 +15,6 @@ export interface TrendSeries {
   readonly points: readonly TrendPoint[];
 }
 
-/** Kind of event, which decides how its line is drawn. */
 export type TrendMarkKind = 'deployment' | 'onset' | 'notification' | 'resolved';
 
 export interface TrendMark {
@@ -53,7 +52,6 @@ export interface TrendChart {
   /** True unless another chart with the same axis lists the texts of the marks. */
   readonly hasMarkList?: boolean;
   readonly levels?: readonly TrendLevel[];
-  /** Range that is shaded behind the lines. */
   readonly normal?: NormalRange | null;
   /** Shaded intervals, such as the time of an incident. */
   readonly spans?: readonly VerdictInterval[];
@@ -63,17 +61,13 @@ export interface TrendChart {
   readonly unit: Unit;
   /** Text shown if no series has any points. */
   readonly empty: string;
-  /**
-   * Time axis; default: the time range of the page. Charts with the same axis share a cursor. The default axis is
-   * shortened if all points are at its very end.
-   */
+  /** Default: the range of the page, shortened if all points are at its end. Charts with one axis share a cursor. */
   readonly from?: Date;
   readonly until?: Date;
   /** Size of the chart; default: `full`. Four `small` charts fit in a row. */
   readonly size?: 'full' | 'small';
 }
 
-/** The current distribution, drawn over the baseline distribution. */
 export interface DistributionChart {
   readonly kind: 'distribution';
   readonly id: string;
@@ -83,7 +77,6 @@ export interface DistributionChart {
   readonly empty: string;
 }
 
-/** Distributions of two sets of values over common bins. */
 export interface Distributions {
   /** Edges of the bins, one more than there are bins. */
   readonly edges: readonly number[];
@@ -92,7 +85,6 @@ export interface Distributions {
   readonly current: readonly number[] | null;
 }
 
-/** A whole and its parts, as one bar. */
 export interface PartsChart {
   readonly kind: 'parts';
   readonly id: string;
@@ -132,10 +124,7 @@ export function measuredPoints(
 const MIN_SHARE = 1 / 8;
 const MIN_SPAN_MS = 10 * 60_000;
 
-/**
- * Start of the time axis: the start of the range, unless all points are at its very end, as they are shortly after
- * installation. Then the axis starts later, so that the points fill its second half.
- */
+/** If all points are at the very end, as after installation, the axis starts later: they fill its second half. */
 export function shownFrom(from: Date, until: Date, points: readonly { readonly at: Date }[]): Date {
   const first = Math.min(...points.map(({ at }) => at.getTime()));
   const measured = until.getTime() - first;

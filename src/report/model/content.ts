@@ -99,7 +99,7 @@ export type GroupStyle =
   | 'links'
   | 'grades';
 
-type Query = Readonly<Record<string, string | number | null | undefined>>;
+export type Query = Readonly<Record<string, string | number | null | undefined>>;
 
 /** A link keeps the time range of the page, unless its own query has one. */
 export interface Link {
@@ -122,7 +122,6 @@ export interface Section {
   readonly lead?: Content;
   /** Content next to the title. */
   readonly aside?: Content;
-  /** Status of the section's subject. */
   readonly tone?: Tone;
   readonly content: Content;
 }
@@ -154,7 +153,6 @@ export interface Table {
  */
 type TableSize = 'plain' | 'dense' | 'compact';
 
-/** Title, cell content and layout of a column. */
 export type Column<Row> = readonly [
   title: string,
   cell: (row: Row) => Content,
@@ -174,7 +172,6 @@ export type ListStyle =
   | 'tally'
   | 'judged';
 
-/** Links to the previous and the next page of a long list. */
 export interface Pager {
   readonly kind: 'pager';
   /** Plural noun for the items, such as `queries`. */
@@ -189,10 +186,7 @@ export interface Pager {
 /** An action that requires scope admin; with method `get`, a filter that every visitor may use. */
 export interface Form {
   readonly kind: 'form';
-  /**
-   * URL to which the form is posted. If null, it is posted to the URL of the page, which shows the result in the
-   * section with the id `section`.
-   */
+  /** If null, the form is posted to its page, which shows the result in the section with the id `section`. */
   readonly action: string | null;
   readonly section?: string;
   readonly method?: 'get';
@@ -233,9 +227,7 @@ export interface PageContent {
     | 'checks'
     | 'deployments'
     | null;
-  /** Content next to the heading, such as a status badge. */
   readonly aside?: Content;
-  /** True if the page has a time range. */
   readonly hasRange?: boolean;
   readonly content: Content;
 }

@@ -33,7 +33,6 @@ export const segmentColumn: Column<LatestOf> = [
   'minor',
 ];
 
-/** Chart of a measure over time. */
 export function measureChart(
   measure: string,
   points: readonly TrendPoint[],

@@ -68,23 +68,16 @@ export function styled(style: Style, ...content: readonly Content[]): ContentNod
   return { kind: 'styled', style, content };
 }
 
-export function strong(...content: readonly Content[]): ContentNode {
-  return styled('strong', ...content);
-}
+const inStyle =
+  (style: Style) =>
+  (...content: readonly Content[]): ContentNode =>
+    styled(style, ...content);
 
-export function quiet(...content: readonly Content[]): ContentNode {
-  return styled('quiet', ...content);
-}
+export const strong = inStyle('strong');
+export const quiet = inStyle('quiet');
+export const note = inStyle('note');
+export const why = inStyle('why');
 
-export function note(...content: readonly Content[]): ContentNode {
-  return styled('note', ...content);
-}
-
-export function why(...content: readonly Content[]): ContentNode {
-  return styled('why', ...content);
-}
-
-/** Placeholder for a value that is missing, with the reason. */
 export function missing(reason: string): ContentNode {
   return styled('missing', reason);
 }
@@ -111,21 +104,18 @@ export function sparkline(points: readonly TrendPoint[], normal: NormalRange | n
   return { kind: 'sparkline', points, normal };
 }
 
-export function paragraph(...content: readonly Content[]): ContentNode {
-  return styledParagraph('plain', ...content);
-}
-
 export function styledParagraph(style: ParagraphStyle, ...content: readonly Content[]): ContentNode {
   return { kind: 'paragraph', style, content };
 }
 
-export function lead(...content: readonly Content[]): ContentNode {
-  return styledParagraph('lead', ...content);
-}
+const paragraphIn =
+  (style: ParagraphStyle) =>
+  (...content: readonly Content[]): ContentNode =>
+    styledParagraph(style, ...content);
 
-export function callout(...content: readonly Content[]): ContentNode {
-  return styledParagraph('callout', ...content);
-}
+export const paragraph = paragraphIn('plain');
+export const lead = paragraphIn('lead');
+export const callout = paragraphIn('callout');
 
 export function heading(level: 3 | 4, ...content: readonly Content[]): ContentNode {
   return { kind: 'heading', level, content };
@@ -182,7 +172,6 @@ export function tonedList<Item>(
   return { kind: 'list', style, items: items.map((item) => ({ content: contentOf(item), tone: toneOf(item) })) };
 }
 
-/** Placeholder for content that does not exist yet, with the reason and what to do about it. */
 export function empty(reason: string, todo: Content = null): ContentNode {
   return { kind: 'empty', why: reason, todo };
 }
@@ -209,10 +198,7 @@ export function pipelineChoices(path: string, pipelines: readonly string[], chos
   ]);
 }
 
-/**
- * A button that makes recalld call the services of the pipeline and reload the page, which shows the result in the
- * section `toSection`.
- */
+/** A button that makes recalld call the services of the pipeline and show the result in `toSection`. */
 export function ask(toSection: string, text: string, description: string): Form {
   return {
     kind: 'form',

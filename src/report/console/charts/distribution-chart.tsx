@@ -4,7 +4,7 @@ import { curveStepAfter, line } from 'd3-shape';
 import { compact, percentage } from '../../../core/format.ts';
 import type { DistributionChart, Distributions } from '../../model/charts.ts';
 import { Plot, percent, Stretched } from './plot.tsx';
-import { PLOT_WIDTH, plotSizes } from './trend-geometry.ts';
+import { PLOT_WIDTH, plotSizes, round } from './trend-geometry.ts';
 
 export function DistributionFigure({ chart }: { readonly chart: DistributionChart }) {
   const { id, title, distributions, empty } = chart;
@@ -79,10 +79,6 @@ function describe(title: string, { edges, baseline, current }: Distributions): s
     ...(baseline === null ? [] : [`baseline, median about ${compact(median(baseline))}`]),
   ];
   return `${title}: ${parts.join('; ')}.`;
-}
-
-function round(value: number): number {
-  return Math.round(value * 10) / 10;
 }
 
 /**

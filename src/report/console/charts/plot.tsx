@@ -14,22 +14,15 @@ export interface Tick {
 /** Maximum label length, in characters, for the narrow margin; longer labels get a wider margin. */
 const NARROW_LABEL = 6;
 const WIDE_LABEL = 10;
-/**
- * Distance from an end of the time axis within which labels are not centered, so that they do not overlap the link
- * beside the axis.
- */
+/** Labels closer to an end of the time axis are not centered, because of the link beside the axis. */
 const EDGE = 40;
 
 interface PlotProps {
-  /** Describes the chart for screen readers. */
   readonly label: string;
   readonly size: PlotSize;
   readonly yTicks: readonly Tick[];
   readonly xTicks: readonly Tick[];
-  /**
-   * Time axis. The page's script synchronizes the cursors of charts with the same axis. Null for a chart whose axis is
-   * not time.
-   */
+  /** Charts with the same time axis share a cursor (pages.js). Null for a chart whose axis is not time. */
   readonly axis: { readonly from: Date; readonly until: Date } | null;
   /** Table of the values, collapsed in the left margin below the axis labels. */
   readonly values?: ComponentChildren;
@@ -78,7 +71,6 @@ export function Plot({ label, size: { height, bottom }, yTicks, xTicks, axis, va
   );
 }
 
-/** Container that stretches its paths to the width of the plot. */
 export function Stretched({ height, children }: { readonly height: number; readonly children: ComponentChildren }) {
   return (
     <svg viewBox={`0 0 ${PLOT_WIDTH} ${height}`} preserveAspectRatio="none" width="100%" height={height}>

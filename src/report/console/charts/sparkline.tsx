@@ -2,9 +2,8 @@
 import { scaleLinear, scaleUtc } from 'd3-scale';
 import { line } from 'd3-shape';
 import type { NormalRange, TrendPoint } from '../../model/charts.ts';
-import { thinned } from './trend-geometry.ts';
+import { round, thinned } from './trend-geometry.ts';
 
-/** Size of a sparkline in pixels. */
 const WIDTH = 96;
 const HEIGHT = 22;
 
@@ -35,8 +34,4 @@ export function Sparkline({
       <circle cx={x(last.at)} cy={round(y(last.value))} r="2" />
     </svg>
   );
-}
-
-function round(value: number): number {
-  return Math.round(value * 10) / 10;
 }

@@ -1,5 +1,6 @@
 /** Draws the verdicts of checks over time as strips, one below the other, with a lane for events. */
 import { scaleUtc } from 'd3-scale';
+import type { ComponentChildren } from 'preact';
 import { duration, minute } from '../../../core/format.ts';
 import type { Verdict } from '../../../core/model.ts';
 import type { StripsChart, VerdictInterval } from '../../model/charts.ts';
@@ -7,7 +8,6 @@ import { percent } from './plot.tsx';
 import { MarkList } from './trend-chart.tsx';
 import { PLOT_WIDTH, tickText } from './trend-geometry.ts';
 
-/** Pixels. */
 const HEIGHT = 16;
 const AXIS_HEIGHT = 18;
 /** Minimum width of an interval, in thousandths of the plot's width, so that very short intervals remain visible. */
@@ -24,51 +24,40 @@ export function StripsFigure({ chart: { strips, marks = [], from, until } }: { r
   const figure = (
     <ul class="strips">
       {strips.map(({ label, intervals }) => (
-        <li key={label}>
-          <span class="of">{label}</span>
-          <svg class="strip" width="100%" height={HEIGHT} role="img" aria-label={stripText(label, intervals)} {...axis}>
-            {intervals.map(({ verdict, from: start, until: end }) => (
-              <rect
-                key={start.getTime()}
-                class={verdict}
-                x={percent(scale(start))}
-                y={HEIGHT - heights[verdict]}
-                width={percent(Math.max(MIN_WIDTH, scale(end) - scale(start)))}
-                height={heights[verdict]}
-              >
-                <title>{`${names[verdict]} from ${minute(start)} to ${minute(end)}`}</title>
-              </rect>
-            ))}
-            <line class="cursor" y1="0" y2={HEIGHT} />
-          </svg>
-        </li>
+        <Strip key={label} title={label} label={stripText(label, intervals)} axis={axis}>
+          {intervals.map(({ verdict, from: start, until: end }) => (
+            <rect
+              key={start.getTime()}
+              class={verdict}
+              x={percent(scale(start))}
+              y={HEIGHT - heights[verdict]}
+              width={percent(Math.max(MIN_WIDTH, scale(end) - scale(start)))}
+              height={heights[verdict]}
+            >
+              <title>{`${names[verdict]} from ${minute(start)} to ${minute(end)}`}</title>
+            </rect>
+          ))}
+        </Strip>
       ))}
       {shown.length === 0 ? null : (
-        <li>
-          <span class="of">Deployments</span>
-          <svg
-            class="strip"
-            width="100%"
-            height={HEIGHT}
-            role="img"
-            aria-label={`Deployments: ${shown.map(({ at, text }) => `${text}, ${minute(at)}`).join('; ')}`}
-            {...axis}
-          >
-            {shown.map(({ at, text }) => (
-              <rect
-                key={`${at.getTime()}${text}`}
-                class="deployment"
-                x={percent(Math.max(0, scale(at) - 3))}
-                y="2"
-                width="6"
-                height={HEIGHT - 2}
-              >
-                <title>{`${text}, ${minute(at)}`}</title>
-              </rect>
-            ))}
-            <line class="cursor" y1="0" y2={HEIGHT} />
-          </svg>
-        </li>
+        <Strip
+          title="Deployments"
+          label={`Deployments: ${shown.map(({ at, text }) => `${text}, ${minute(at)}`).join('; ')}`}
+          axis={axis}
+        >
+          {shown.map(({ at, text }) => (
+            <rect
+              key={`${at.getTime()}${text}`}
+              class="deployment"
+              x={percent(Math.max(0, scale(at) - 3))}
+              y="2"
+              width="6"
+              height={HEIGHT - 2}
+            >
+              <title>{`${text}, ${minute(at)}`}</title>
+            </rect>
+          ))}
+        </Strip>
       )}
       <li class="strip-axis" aria-hidden="true">
         <span />
@@ -95,6 +84,23 @@ export function StripsFigure({ chart: { strips, marks = [], from, until } }: { r
       {figure}
       <MarkList marks={shown} />
     </div>
+  );
+}
+
+function Strip(props: {
+  readonly title: string;
+  readonly label: string;
+  readonly axis: object;
+  readonly children: ComponentChildren;
+}) {
+  return (
+    <li>
+      <span class="of">{props.title}</span>
+      <svg class="strip" width="100%" height={HEIGHT} role="img" aria-label={props.label} {...props.axis}>
+        {props.children}
+        <line class="cursor" y1="0" y2={HEIGHT} />
+      </svg>
+    </li>
   );
 }
 

@@ -1,8 +1,8 @@
 /** Draws a measure over time with its confidence band, normal range, thresholds and events, and the table of its values. */
-import { formatValue, minute, range, type Unit } from '../../../core/format.ts';
-import { shownFrom, type TrendChart, type TrendMark, type TrendPoint, type TrendSeries } from '../../model/charts.ts';
+import { formatBounded, formatValue, minute, type Unit } from '../../../core/format.ts';
+import { shownFrom, type TrendChart, type TrendMark, type TrendSeries } from '../../model/charts.ts';
 import { Plot, percent, Stretched } from './plot.tsx';
-import { markGroups, type PlotSize, plotSizes, thinned, trendGeometry } from './trend-geometry.ts';
+import { markNumbers, type PlotSize, plotSizes, thinned, trendGeometry } from './trend-geometry.ts';
 
 /** Up to this many points are drawn as large dots, because the line between them is barely visible. */
 const FEW_DOTS = 3;
@@ -17,7 +17,7 @@ export function TrendFigure({
   readonly from: Date;
   readonly until: Date;
 }) {
-  const { title, levels = [], normal = null, spans = [], limits = [null, null], unit, size = 'full' } = chart;
+  const { title, levels = [], normal = null, spans = [], unit, size = 'full' } = chart;
   const until = chart.until ?? page.until;
   const all = chart.series.flatMap(({ points }) => points);
   const from = chart.from ?? shownFrom(page.from, until, all);
@@ -52,17 +52,8 @@ export function TrendFigure({
     );
   const marks = (chart.marks ?? []).filter(({ at }) => at >= from && at <= until);
   const plot = plotSizes[size];
-  const { x, y, yTicks, xTicks, paths } = trendGeometry({
-    from,
-    until,
-    series: series.map(({ points }) => points),
-    levels: [...levels.map(({ value }) => value), ...[normal?.low ?? [], normal?.high ?? []].flat()],
-    limits,
-    isLog: chart.isLog ?? false,
-    size: plot,
-  });
-  const [top, base] = [plot.top, plot.height - plot.bottom];
-  const bounds = { top: normal?.high == null ? top : y(normal.high), base: normal?.low == null ? base : y(normal.low) };
+  const drawn = series.map(({ points }) => points);
+  const { x, y, yTicks, xTicks, paths, normalRange } = trendGeometry(chart, drawn, from, until, plot);
   return (
     <figure id={chart.id} class={`chart ${size}`}>
       {head}
@@ -84,14 +75,14 @@ export function TrendFigure({
               key={span.from.getTime()}
               class={`span ${verdict}`}
               x={percent(start)}
-              y={top}
+              y={plot.top}
               width={percent(end - start)}
-              height={base - top}
+              height={plot.height - plot.bottom - plot.top}
             />
           );
         })}
         {normal === null ? null : (
-          <rect class="normal" x="0" y={bounds.top} width="100%" height={Math.max(1, bounds.base - bounds.top)}>
+          <rect class="normal" x="0" y={normalRange.y} width="100%" height={normalRange.height}>
             <title>{normal.text}</title>
           </rect>
         )}
@@ -134,7 +125,6 @@ export function TrendFigure({
   );
 }
 
-/** Draws a numbered line for each event; numbers that would overlap are written as a range. */
 function Marks({
   marks,
   x,
@@ -156,15 +146,9 @@ function Marks({
           y2={height - bottom}
         />
       ))}
-      {markGroups(marks.map(({ at }) => x(at))).map(({ places, first }) => (
-        <text
-          key={first}
-          class="mark-number"
-          x={percent(((places[0] ?? 0) + (places.at(-1) ?? 0)) / 2)}
-          y={top - 6}
-          text-anchor="middle"
-        >
-          {places.length === 1 ? first : `${first}\u2013${first + places.length - 1}`}
+      {markNumbers(marks.map(({ at }) => x(at))).map(({ text, place }) => (
+        <text key={text} class="mark-number" x={percent(place)} y={top - 6} text-anchor="middle">
+          {text}
         </text>
       ))}
     </g>
@@ -174,13 +158,11 @@ function Marks({
 /** On a log axis, this value and larger values are written as powers of ten. */
 const POWER = 1e5;
 
-/** Formats a power of ten with a superscript exponent. */
 function power(value: number): string {
   const digits = '\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079';
   return `10${String(Math.round(Math.log10(value))).replaceAll(/\d/g, (digit) => digits[Number(digit)] ?? '')}`;
 }
 
-/** Lists the texts of the numbered events. */
 export function MarkList({ marks }: { readonly marks: readonly TrendMark[] }) {
   return (
     <ol class="marks">
@@ -248,7 +230,7 @@ function Values({
                   const point = points.get(at);
                   return (
                     <td key={index} class="number">
-                      {point === undefined ? '' : describePoint(point, unit)}
+                      {point === undefined ? '' : formatBounded(point, unit)}
                     </td>
                   );
                 })}
@@ -261,12 +243,6 @@ function Values({
   );
 }
 
-function describePoint({ value, low, high }: TrendPoint, unit: Unit): string {
-  const bounds = low === null || high === null ? '' : ` (${range(low, high, unit)})`;
-  return `${formatValue(value, unit)}${bounds}`;
-}
-
-/** Describes the chart for screen readers. */
 function describe(title: string, series: readonly TrendSeries[], unit: Unit): string {
   const show = (value: number) => formatValue(value, unit);
   const parts = series.map(({ name, points }) => {

@@ -1,19 +1,7 @@
 /** Scales, ticks and SVG paths of a chart over time. */
 import { scaleLinear, scaleLog, scaleUtc } from 'd3-scale';
 import { area, line } from 'd3-shape';
-import type { TrendPoint } from '../../model/charts.ts';
-
-interface TrendInput {
-  readonly from: Date;
-  readonly until: Date;
-  readonly series: readonly (readonly TrendPoint[])[];
-  /** Values that the axis must include, such as thresholds. */
-  readonly levels: readonly number[];
-  /** Smallest and largest possible value of the measure; null if unlimited. */
-  readonly limits: readonly [number | null, number | null];
-  readonly isLog: boolean;
-  readonly size: PlotSize;
-}
+import type { TrendChart, TrendPoint } from '../../model/charts.ts';
 
 /** Heights in pixels: the whole plot, the space above it for mark numbers, and the space below it for times. */
 export interface PlotSize {
@@ -32,14 +20,9 @@ export const plotSizes = {
 /** Width of a plot in its own units. A plot is as wide as its container; texts and heights are in pixels. */
 export const PLOT_WIDTH = 1000;
 
-/** Maximum number of points drawn for a series. */
 const maxPoints = { full: 160, small: 40 } as const;
 
-/**
- * Returns the lowest and the highest point of each time bucket, so that no spike is lost.
- *
- * @param points oldest first
- */
+/** Keeps the extremes of each time bucket, so that no spike is lost. @param points oldest first */
 export function thinned(
   points: readonly TrendPoint[],
   from: Date,
@@ -64,33 +47,46 @@ export function thinned(
   });
 }
 
-/** Computes the scales, ticks and SVG paths of a chart. */
-export function trendGeometry({ from, until, series, levels, limits, isLog, size }: TrendInput) {
-  const { height, top, bottom, yTicks, xTicks } = size;
+/** @param series points of each series, thinned */
+export function trendGeometry(
+  {
+    levels = [],
+    normal = null,
+    limits = [null, null],
+    isLog = false,
+  }: Pick<TrendChart, 'levels' | 'normal' | 'limits' | 'isLog'>,
+  series: readonly (readonly TrendPoint[])[],
+  from: Date,
+  until: Date,
+  { height, top, bottom, yTicks, xTicks }: PlotSize,
+) {
+  const included = [...levels.map(({ value }) => value), normal?.low ?? [], normal?.high ?? []].flat();
   const xScale = scaleUtc([from, until], [0, PLOT_WIDTH]);
   const yRange = [height - bottom, top];
   const yScale = isLog
-    ? scaleLog(logExtent(series, levels), yRange).clamp(true)
-    : scaleLinear(extent(series, levels, limits), yRange).nice(yTicks);
+    ? scaleLog(logExtent(series, included), yRange).clamp(true)
+    : scaleLinear(extent(series, included, limits), yRange).nice(yTicks);
   const x = (at: Date): number => round(xScale(at));
   const y = (value: number): number => round(yScale(value));
+  const normalTop = normal?.high == null ? top : y(normal.high);
+  const normalBottom = normal?.low == null ? height - bottom : y(normal.low);
   return {
     x,
     y,
+    normalRange: { y: normalTop, height: Math.max(1, normalBottom - normalTop) },
     yTicks: isLog ? powersOfTen(yScale.domain(), yTicks) : yScale.ticks(yTicks),
     xTicks: xScale.ticks(xTicks).map((at) => ({ at, text: tickText(at) })),
     paths: series.map((points) => pathsOf(points, x, y)),
   };
 }
 
-function logExtent(series: TrendInput['series'], levels: readonly number[]): [number, number] {
-  const positive = [...levels, ...series.flat().map(({ value }) => value)].filter((value) => value > 0);
+function logExtent(series: readonly (readonly TrendPoint[])[], included: readonly number[]): [number, number] {
+  const positive = [...included, ...series.flat().map(({ value }) => value)].filter((value) => value > 0);
   const low = 10 ** Math.floor(Math.log10(Math.min(1, ...positive)));
   const high = 10 ** Math.ceil(Math.log10(Math.max(10, ...positive)));
   return [low, high];
 }
 
-/** Returns at most about `most` ticks. */
 function powersOfTen([low = 1, high = 10]: number[], most: number): number[] {
   const [first, last] = [Math.round(Math.log10(low)), Math.round(Math.log10(high))];
   const step = Math.ceil((last - first) / most);
@@ -121,7 +117,6 @@ export function tickText(at: Date): string {
 /** Points are not joined if their distance exceeds the median distance between points by this factor. */
 const GAP = 4;
 
-/** Splits points at gaps in time. */
 function joined(points: readonly TrendPoint[]): TrendPoint[][] {
   const steps = points.slice(1).map(({ at }, index) => at.getTime() - (points[index]?.at.getTime() ?? 0));
   const median = steps.toSorted((a, b) => a - b)[Math.floor(steps.length / 2)] ?? 0;
@@ -135,11 +130,14 @@ function joined(points: readonly TrendPoint[]): TrendPoint[][] {
 }
 
 function extent(
-  series: TrendInput['series'],
-  levels: readonly number[],
-  [minimum, maximum]: TrendInput['limits'],
+  series: readonly (readonly TrendPoint[])[],
+  included: readonly number[],
+  [minimum, maximum]: NonNullable<TrendChart['limits']>,
 ): [number, number] {
-  const values = [...levels, ...series.flat().flatMap(({ value, low, high }) => [value, low ?? value, high ?? value])];
+  const values = [
+    ...included,
+    ...series.flat().flatMap(({ value, low, high }) => [value, low ?? value, high ?? value]),
+  ];
   if (values.length === 0) return [minimum ?? 0, maximum ?? 1];
   const low = Math.min(...values);
   const high = Math.max(...values);
@@ -153,18 +151,26 @@ function extent(
 /** Minimum distance, in units of the plot, at which the numbers of two marks do not overlap on a narrow screen. */
 const MARK_ROOM = 80;
 
-/** Groups marks whose numbers would overlap; `first` is the number of the first mark of a group, starting at 1. */
-export function markGroups(places: readonly number[]): { readonly first: number; readonly places: number[] }[] {
-  const groups: { readonly first: number; readonly places: number[] }[] = [];
+/**
+ * Returns the numbers of marks, from 1, and their places. Numbers that would overlap are one range such as `2-4`,
+ * centered over its marks.
+ *
+ * @param places places of the marks, in ascending order
+ */
+export function markNumbers(places: readonly number[]): { readonly text: string; readonly place: number }[] {
+  const groups: { readonly first: number; last: number }[] = [];
   for (const [index, place] of places.entries()) {
     const group = groups.at(-1);
-    if (group !== undefined && place - (group.places.at(-1) ?? 0) < MARK_ROOM) group.places.push(place);
-    else groups.push({ first: index + 1, places: [place] });
+    if (group !== undefined && place - (places[group.last] ?? 0) < MARK_ROOM) group.last = index;
+    else groups.push({ first: index, last: index });
   }
-  return groups;
+  return groups.map(({ first, last }) => ({
+    text: first === last ? `${first + 1}` : `${first + 1}\u2013${last + 1}`,
+    place: ((places[first] ?? 0) + (places[last] ?? 0)) / 2,
+  }));
 }
 
 /** Rounds to tenths of a pixel, which keeps pages small. */
-function round(value: number): number {
+export function round(value: number): number {
   return Math.round(value * 10) / 10;
 }

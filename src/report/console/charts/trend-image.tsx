@@ -1,13 +1,10 @@
-/**
- * Draws a chart as a PNG for messages to receivers. The image has a frame of its own, but uses the same scales, paths
- * and data model as the charts on pages.
- */
+/** Draws a chart as a PNG for messages, with the scales and paths of the charts on pages. */
 import { createRequire } from 'node:module';
 import { renderAsync } from '@resvg/resvg-js';
 import { renderToString } from 'preact-render-to-string';
 import { formatValue, minute } from '../../../core/format.ts';
 import type { TrendChart, TrendLevel, TrendMark, TrendMarkKind } from '../../model/charts.ts';
-import { markGroups, PLOT_WIDTH, type PlotSize, thinned, trendGeometry } from './trend-geometry.ts';
+import { markNumbers, PLOT_WIDTH, type PlotSize, thinned, trendGeometry } from './trend-geometry.ts';
 
 /** Font size that is readable even at half the image size, as in a message on a phone. */
 const FONT = 20;
@@ -36,7 +33,6 @@ const fontFiles = ['400Regular/Arimo_400Regular.ttf', '700Bold/Arimo_700Bold.ttf
   createRequire(import.meta.url).resolve(`@expo-google-fonts/arimo/${file}`),
 );
 
-/** @param chart chart with its own time axis */
 export async function trendImage(
   chart: TrendChart & { readonly from: Date; readonly until: Date },
 ): Promise<Uint8Array> {
@@ -47,19 +43,10 @@ export async function trendImage(
 }
 
 function TrendImage(chart: Parameters<typeof trendImage>[0]) {
-  const { title, from, until, levels = [], normal = null, limits = [null, null], unit, isLog = false } = chart;
+  const { title, from, until, levels = [], normal = null, unit } = chart;
   const series = chart.series.map(({ points }) => thinned(points, from, until));
   const marks = (chart.marks ?? []).filter(({ at }) => at >= from && at <= until).slice(-MAX_MARKS);
-  const { x, y, yTicks, xTicks, paths } = trendGeometry({
-    from,
-    until,
-    series,
-    levels: [...levels.map(({ value }) => value), ...[normal?.low ?? [], normal?.high ?? []].flat()],
-    limits,
-    isLog,
-    size: plot,
-  });
-  const base = plot.height - plot.bottom;
+  const { x, y, yTicks, xTicks, paths, normalRange } = trendGeometry(chart, series, from, until, plot);
   const width = margin.left + PLOT_WIDTH + margin.right;
   const height = margin.top + plot.height + (marks.length === 0 ? 10 : 16 + marks.length * LINE_HEIGHT);
   return (
@@ -85,19 +72,7 @@ function TrendImage(chart: Parameters<typeof trendImage>[0]) {
             {text}
           </text>
         ))}
-        {normal === null ? null : (
-          <rect
-            x={0}
-            width={PLOT_WIDTH}
-            y={normal.high === null ? plot.top : y(normal.high)}
-            height={Math.max(
-              1,
-              (normal.low === null ? base : y(normal.low)) - (normal.high === null ? plot.top : y(normal.high)),
-            )}
-            fill={colors.normal}
-            opacity={0.1}
-          />
-        )}
+        {normal === null ? null : <rect x={0} width={PLOT_WIDTH} {...normalRange} fill={colors.normal} opacity={0.1} />}
         {paths.map(({ band, line }, index) => (
           <g key={index}>
             <path d={band} fill={colors.series[index] ?? colors.text} opacity={0.16} />
@@ -122,22 +97,15 @@ function TrendImage(chart: Parameters<typeof trendImage>[0]) {
             x1={x(at)}
             x2={x(at)}
             y1={plot.top}
-            y2={base}
+            y2={plot.height - plot.bottom}
             stroke={colors.marks[kind]}
             stroke-width={kind === 'onset' ? 3 : 2}
             stroke-dasharray={kind === 'onset' ? undefined : '4 5'}
           />
         ))}
-        {markGroups(marks.map(({ at }) => x(at))).map(({ places, first }) => (
-          <text
-            key={first}
-            x={((places[0] ?? 0) + (places.at(-1) ?? 0)) / 2}
-            y={plot.top - 8}
-            text-anchor="middle"
-            font-weight="700"
-            fill={colors.quiet}
-          >
-            {places.length === 1 ? first : `${first}\u2013${first + places.length - 1}`}
+        {markNumbers(marks.map(({ at }) => x(at))).map(({ text, place }) => (
+          <text key={text} x={place} y={plot.top - 8} text-anchor="middle" font-weight="700" fill={colors.quiet}>
+            {text}
           </text>
         ))}
       </g>
@@ -165,7 +133,6 @@ function Level({ level: { text, isThreshold }, place }: { readonly level: TrendL
   );
 }
 
-/** Texts of the numbered marks. */
 function Legend({ marks }: { readonly marks: readonly TrendMark[] }) {
   return marks.map(({ at, text, kind = 'deployment' }, index) => (
     <text

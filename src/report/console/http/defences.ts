@@ -1,15 +1,10 @@
-/**
- * Protection of the pages against other sites: security headers and a check of the origin of forms. Also serves the style
- * sheet, the script and the icon, the only resources that pages load.
- */
+/** Protects pages against other sites, and serves the only resources that they load. */
 import path from 'node:path';
 import fastifyStatic from '@fastify/static';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { RecalldError } from '../../../core/errors.ts';
 
-/**
- * Allows only the style sheet, script and icon of recalld. Forbids scripts within a page and framing by other sites.
- */
+/** Allows only resources of recalld. Forbids scripts within a page and framing by other sites. */
 const securityHeaders: Readonly<Record<string, string>> = {
   'content-security-policy':
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
@@ -25,12 +20,7 @@ export function secure(reply: FastifyReply): void {
   reply.headers(securityHeaders);
 }
 
-/**
- * Asserts that a form was sent from a page of recalld.
- *
- * @param publicUrl URL by which browsers reach recalld, if it differs from the Host header
- * @throws RecalldError origin_refused
- */
+/** @param publicUrl URL for browsers, if it differs from the Host header @throws RecalldError origin_refused */
 export function assertOwnOrigin(request: FastifyRequest, publicUrl: string | null): void {
   const { origin, 'sec-fetch-site': site } = request.headers;
   const own = [request.host, publicUrl === null ? undefined : hostOf(publicUrl)];

@@ -19,7 +19,6 @@ interface ErrorPageParts {
   readonly logger: Logger;
 }
 
-/** Value of the Retry-After header while a service is unavailable. */
 const RETRY_AFTER_SECONDS = 5;
 
 /** @param outageOf returns an error to show if the database is temporarily unavailable, null for any other error */

@@ -75,10 +75,7 @@ export async function acceptForms(scope: FastifyInstance, publicUrl: string | nu
   scope.addHook('onRequest', async (request) => assertOwnOrigin(request, publicUrl));
 }
 
-/**
- * Makes the routes of this scope accept forms of signed-in users. Each form must contain the CSRF token of its sender,
- * who is authenticated before the body is read.
- */
+/** Each form must contain the CSRF token of its sender, who is authenticated before the body is read. */
 export async function acceptFormsOf(
   scope: FastifyInstance,
   publicUrl: string | null,

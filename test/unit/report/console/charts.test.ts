@@ -1,14 +1,14 @@
 import { array, assert, double, property } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { distributions } from '../../../../src/report/console/charts/distribution-chart.tsx';
-import { markGroups, plotSizes, trendGeometry } from '../../../../src/report/console/charts/trend-geometry.ts';
+import { markNumbers, plotSizes, trendGeometry } from '../../../../src/report/console/charts/trend-geometry.ts';
 import { shownFrom } from '../../../../src/report/model/charts.ts';
 
 const at = (hour: number) => new Date(Date.UTC(2026, 10, 20, hour));
 const point = (hour: number, value: number) => ({ at: at(hour), value, low: value - 0.1, high: value + 0.1 });
 const { full } = plotSizes;
 const geometry = (series: readonly (readonly ReturnType<typeof point>[])[], isLog = false) =>
-  trendGeometry({ from: at(0), until: at(23), series, levels: [], limits: [null, null], isLog, size: full });
+  trendGeometry({ isLog }, series, at(0), at(23), full);
 
 describe('trendGeometry', () => {
   it('does not join points on both sides of a gap', () => {
@@ -52,10 +52,10 @@ describe('shownFrom', () => {
 });
 
 it('groups the numbers of deployments that would overlap', () => {
-  expect(markGroups([100, 300, 320, 390, 600])).toEqual([
-    { first: 1, places: [100] },
-    { first: 2, places: [300, 320, 390] },
-    { first: 5, places: [600] },
+  expect(markNumbers([100, 300, 320, 390, 600])).toEqual([
+    { text: '1', place: 100 },
+    { text: '2\u20134', place: 345 },
+    { text: '5', place: 600 },
   ]);
 });
 
