@@ -1,4 +1,3 @@
-/** Tables that the export adds to the context. */
 import type { Pool } from 'pg';
 import { createExportRows } from './sql/export-rows.ts';
 

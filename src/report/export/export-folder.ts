@@ -1,15 +1,11 @@
-/**
- * Reads and writes the export folder. It contains `TABLE/date=YYYY-MM-DD/part-N.FORMAT`, one file per table in
- * `manifest/`, and manifest.json. Each day is written to a staging folder and then renamed, so that no reader sees an
- * incomplete file and a crash loses at most the day that was being written.
- */
+/** Each day is written to a staging folder and then renamed, so that no reader sees an incomplete file. */
 import { open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { RecalldError } from '../../core/errors.ts';
 import { makeFolder } from '../../platform/files/folder.ts';
-import { unreadable, unwritable } from '../../platform/files/text-file.ts';
-import { exportFormats } from './part-files.ts';
+import { unreadable } from '../../platform/files/text-file.ts';
+import { exportFormats, orUnwritable } from './part-files.ts';
 import { SCHEMA_VERSION } from './rules/export-tables.ts';
 
 const tableManifestSchema = z.object({
@@ -23,10 +19,7 @@ const tableManifestSchema = z.object({
       day: z.string(),
       rows: z.number(),
       files: z.array(z.string()),
-      /**
-       * State of the database when the day was exported: the time of the export, the number of source rows, and their
-       * last change.
-       */
+      /** State of the database at the export: its time, the number of source rows, and their last change. */
       read_at: z.string(),
       source_rows: z.number(),
       changed_micros: z.string().nullable(),
@@ -50,10 +43,7 @@ export type ExportManifest = z.infer<typeof exportManifestSchema>;
 
 export type ExportFolder = ReturnType<typeof exportFolder>;
 
-/**
- * Returns functions that read and write an export folder. Creating them does not access the folder. The functions throw
- * RecalldError file_unreadable and file_unwritable.
- */
+/** The returned functions throw RecalldError file_unreadable and file_unwritable. */
 export function exportFolder(to: string) {
   const root = resolve(to);
   const staging = join(root, '.incomplete');
@@ -81,7 +71,6 @@ export function exportFolder(to: string) {
       });
     },
 
-    /** Creates an empty folder for the parts of a day. */
     async stage(table: string, day: string): Promise<string> {
       const staged = join(staging, `${table} ${day}`);
       return orUnwritable(staged, async () => {
@@ -91,7 +80,6 @@ export function exportFolder(to: string) {
       });
     },
 
-    /** Replaces the day's folder with the staged parts. */
     async place(staged: string, table: string, day: string): Promise<void> {
       const place = placeOf(table, day);
       await orUnwritable(place, async () => {
@@ -138,14 +126,6 @@ async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-async function orUnwritable<T>(path: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (cause) {
-    throw unwritable(path, cause);
-  }
-}
-
 async function readJson<T>(path: string, schema: z.ZodType<T>): Promise<T | null> {
   const text = await readFile(path, 'utf8').catch((cause: unknown) => {
     if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return null;
@@ -179,10 +159,6 @@ async function writeJson(path: string, value: unknown): Promise<void> {
   });
 }
 
-/**
- * Returns true if the files of a table were written with the same columns, and with the texts of the same pipelines
- * left out.
- */
 export function hasSameLayout(a: TableManifest, b: TableManifest): boolean {
   const layout = ({ columns, without_texts_of: hidden }: TableManifest) => JSON.stringify([columns, hidden]);
   return a.schema_version === SCHEMA_VERSION && layout(a) === layout(b);

@@ -1,4 +1,3 @@
-/** The job that keeps the folder of `export.to` up to date. */
 import { z } from 'zod';
 import type { Context } from '../../core/context.ts';
 import { defineJob } from '../../platform/queue/job-queue.ts';

@@ -8,16 +8,10 @@ import { type CellType, type ExportColumn, SCHEMA_VERSION } from './rules/export
 export const exportFormats = ['parquet', 'csv', 'jsonl'] as const;
 export type ExportFormat = (typeof exportFormats)[number];
 
-/**
- * Maximum number of rows per part. The footer of a Parquet file grows with its rows and is kept in memory until the
- * file ends.
- */
+/** The footer of a Parquet file grows with its rows and is kept in memory until the file ends. */
 const MAX_PART_ROWS = 250_000;
 
-/**
- * Maximum number of rows per row group. Encoding a row group of this size blocks the event loop of the daemon for about
- * 10 ms.
- */
+/** Encoding a row group of this size blocks the event loop of the daemon for about 10 ms. */
 const MAX_GROUP_ROWS = 2048;
 /** Maximum number of characters per row group, for long texts. */
 const MAX_GROUP_CHARACTERS = 2 * 1024 * 1024;
@@ -27,13 +21,7 @@ interface Part {
   end(): Promise<void>;
 }
 
-/**
- * Writes all rows into `part-0`, `part-1`, ... and flushes them to the disk.
- *
- * @param folder exists and is empty
- * @returns the number of rows, and the names of the files
- * @throws RecalldError file_unwritable, and errors of `batches`
- */
+/** Flushes all rows to files in an empty folder. @throws RecalldError file_unwritable, and errors of `batches` */
 export async function writeParts(
   folder: string,
   format: ExportFormat,
@@ -80,7 +68,8 @@ export async function writeParts(
   return { rows, files };
 }
 
-async function orUnwritable<T>(path: string, work: () => Promise<T>): Promise<T> {
+/** @throws RecalldError file_unwritable for an error of the file system */
+export async function orUnwritable<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (cause) {

@@ -1,8 +1,4 @@
-/**
- * Exports tables to a folder that mirrors the database. Days with changed rows are written again, and days whose rows
- * were erased or whose retention has expired are removed. Unchanged days are skipped, so an interrupted export
- * continues where it stopped.
- */
+/** Makes a folder mirror tables: writes changed days again, removes erased ones, and skips the others. */
 import type { Context } from '../../core/context.ts';
 import { RecalldError } from '../../core/errors.ts';
 import {
@@ -16,10 +12,7 @@ import { type ExportFormat, writeParts } from './part-files.ts';
 import { type ExportTable, exportTables, SCHEMA_VERSION } from './rules/export-tables.ts';
 import { type DayDigest, type DayRange, type ExportedDay, planDays } from './rules/plan-days.ts';
 
-/**
- * Export options. A missing option has the value of the last export to the folder or, if there was none, its default
- * value.
- */
+/** A missing option has its value in the last export to the folder or, if there was none, its default value. */
 export interface ExportRequest {
   readonly to: string;
   readonly tables?: readonly string[];
@@ -28,40 +21,22 @@ export interface ExportRequest {
   readonly range?: DayRange;
 }
 
-export interface ExportedTable {
-  readonly table: string;
-  /** Number of rows and files that this export wrote. */
-  readonly rows: number;
-  readonly files: number;
-  readonly daysWritten: number;
-  readonly daysRemoved: number;
-  readonly daysUnchanged: number;
-}
+export type ExportReport = Awaited<ReturnType<typeof runExport>>;
 
-export interface ExportReport {
-  readonly folder: string;
-  readonly manifest: ExportManifest;
-  readonly tables: readonly ExportedTable[];
-}
-
-/**
- * Waits while another process exports to the same folder.
- *
- * @throws RecalldError export_differs, file_unreadable, file_unwritable, file_malformed
- */
+/** @throws RecalldError export_differs, file_unreadable, file_unwritable, file_malformed */
 export function runExport(
   context: Context,
   request: ExportRequest,
   signal: AbortSignal,
   progress: (text: string) => void = () => undefined,
-): Promise<ExportReport> {
+) {
   const folder = exportFolder(request.to);
   return context.db.exportRows.alone(folder.root, context.clock, signal, async () => {
     const before = await folder.readManifest();
     const manifest = manifestOf(request, before, context.clock.now(), folder);
     await folder.recover();
     await folder.writeManifest(manifest);
-    const tables: ExportedTable[] = [];
+    const tables: Awaited<ReturnType<typeof exportTable>>[] = [];
     for (const table of exportTables.filter(({ name }) => manifest.tables.includes(name)))
       tables.push(await exportTable(context, folder, manifest, table, signal, progress));
     const finished = { ...manifest, finished_at: context.clock.now().toISOString() };
@@ -105,7 +80,7 @@ async function exportTable(
   table: ExportTable,
   signal: AbortSignal,
   progress: (text: string) => void,
-): Promise<ExportedTable> {
+) {
   const hidden = config.pipelines.filter(({ privacy }) => privacy.text === 'hash').map(({ name }) => name);
   const empty: TableManifest = {
     table: table.name,
@@ -138,6 +113,7 @@ async function exportTable(
   }
   return {
     table: table.name,
+    /** Number of rows and files that this export wrote. */
     rows,
     files,
     daysWritten: plan.write.length,
@@ -166,10 +142,7 @@ async function exportTable(
   }
 }
 
-/**
- * Returns the exported days. A day that was exported with another layout counts as never exported, but is still removed
- * when its rows are deleted.
- */
+/** A day with another layout counts as never exported, but is still removed when its rows are deleted. */
 function exportedOf(
   days: ReadonlyMap<string, TableManifest['days'][number]>,
   isSame: boolean,

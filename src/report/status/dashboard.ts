@@ -117,10 +117,7 @@ function glance(): Builder<Panel>[] {
   ];
 }
 
-/**
- * Selects pending and firing alerts of recalld. They have the labels that identify a deployment, but no other labels of
- * the scrape target.
- */
+/** Alerts have the labels that identify a deployment, but no other labels of the scrape target. */
 function firing(groupLabels: readonly string[]): string {
   return `ALERTS{${[...groupLabels.map((label) => `${label}=~"$${label}"`), 'alertname=~"Recalld.+"'].join(', ')}}`;
 }

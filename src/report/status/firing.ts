@@ -1,7 +1,4 @@
-/**
- * Content about the firing alerts of a pipeline, in the order in which an on-call engineer needs it: what broke, since
- * when, why, and what to do.
- */
+/** Firing alerts for an on-call engineer: what broke, since when, why, and what to do. */
 
 import { alertSince } from '../../checks/rules/alert-text.ts';
 import { plural } from '../../core/format.ts';
@@ -12,10 +9,7 @@ import type { Content, ContentNode } from '../model/content.ts';
 import { age, group, link, quiet, strong, styledParagraph, time, verdictBadge } from '../model/show.ts';
 import { healthySentence, type PipelineStatus } from './pipeline-status.ts';
 
-/**
- * Returns the firing alerts, worst first. Among alerts of the same severity, the alert that heads the incident's page
- * and messages comes first, so that all of them begin with the same words.
- */
+/** Worst first. Among equals, the alert that heads the incident comes first, so that all begin alike. */
 function firingAlerts({ alerts }: PipelineStatus, incident: Incident | null): PipelineStatus['alerts'] {
   const leading = incident === null ? undefined : worstAlert(incident)?.name;
   const rank = ({ name, severity }: PipelineStatus['alerts'][number]): number =>
@@ -47,11 +41,7 @@ export function headlineOf(status: PipelineStatus, incident: Incident | null): s
   return first === undefined ? null : sentenceCase(first);
 }
 
-/**
- * Returns a few lines: when the failure began, the likely cause, and what to do.
- *
- * @param withHeadline false if the title of the page is the headline
- */
+/** @param withHeadline false if the title of the page is the headline */
 export function firingPanel(status: PipelineStatus, incident: Incident | null, withHeadline: boolean): Content {
   const { state, unknowns } = status;
   const [first, ...others] = headlinesOf(status, incident);
@@ -78,10 +68,7 @@ function noDataLine({ state, alerts, reasons }: PipelineStatus): ContentNode | n
   return styledParagraph('quiet', `No data: ${first.sentence}`, others.length > 0 && ` And ${others.length} more.`);
 }
 
-/**
- * Shows the verdict of a pipeline. If data is missing while alerts fire, shows the worst severity of the alerts and "no
- * data".
- */
+/** If data is missing while alerts fire, shows the worst severity of the alerts and "no data". */
 export function verdictBadges({ state, alerts }: PipelineStatus): Content {
   const firing = alerts.some(({ severity }) => severity === 'critical') ? 'critical' : 'warning';
   return state === 'no_data' && alerts.length > 0
@@ -89,7 +76,6 @@ export function verdictBadges({ state, alerts }: PipelineStatus): Content {
     : verdictBadge(state);
 }
 
-/** Links to the pages that an engineer opens next. */
 function actions(status: PipelineStatus, incident: Incident | null): ContentNode | null {
   const [alert] = firingAlerts(status, incident);
   if (alert === undefined && incident === null) return null;

@@ -106,10 +106,7 @@ export function overviewPage(data: OverviewData): PageContent {
   };
 }
 
-/**
- * Lists the reasons for a status, each in the color of its verdict. If the status has no reasons, lists the missing
- * data.
- */
+/** Lists the reasons for a status in the color of their verdicts; without reasons, the missing data. */
 export function reasonList(reasons: PipelineStatus['reasons'], unknowns: readonly string[]): Content {
   const shown: PipelineStatus['reasons'] =
     reasons.length > 0 ? reasons : unknowns.map((sentence) => ({ verdict: 'no_data', sentence }));
@@ -134,10 +131,6 @@ function incidentIntervals({ within, range }: OverviewData): VerdictInterval[] {
     .toSorted((a, b) => a.from.getTime() - b.from.getTime());
 }
 
-/**
- * Draws one strip for the incidents, one for each check that did not always pass, and one for all other checks
- * together.
- */
 function strips(
   { status, transitions, range, deployments }: OverviewData,
   incidents: readonly VerdictInterval[],
@@ -224,9 +217,7 @@ function measures({ status, trends, quality }: OverviewData): Content {
   });
 }
 
-/**
- * Returns false for e-values, which are hard to interpret as numbers; the density page shows them with their threshold.
- */
+/** E-values are hard to interpret as numbers; the density page shows them with their threshold. */
 function hasUnit({ measure }: MeasurementStatus): boolean {
   return !measure.endsWith('_evidence_ratio');
 }
@@ -259,7 +250,6 @@ function possible({ low, high }: { readonly low: number; readonly high: number }
   };
 }
 
-/** Measures of golden runs that the overview shows. */
 const headlines = ['ndcg', 'hit_rate', 'mrr'] as const;
 
 function goldenRows({ goldenSet, completed }: GoldenSetStatus, quality: OverviewData['quality']): MeasureRow[] {

@@ -12,10 +12,7 @@ import { readStatus, readStatuses } from './read-status.ts';
 
 const PAGE_SIZE = 10;
 
-/**
- * Reads the status of all pipelines, and the charts of the pipelines on the page. Pipelines are filtered by a part of
- * their name and sorted worst first.
- */
+/** Reads the pipelines whose name contains the filter, worst first, and the charts of those on the page. */
 export async function readStatusPage(context: Context, query: Query, range: TimeRange) {
   const now = context.clock.now();
   const [statuses, open, silences] = await Promise.all([
@@ -89,7 +86,6 @@ export async function readOverviewPage(context: Context, pipeline: WatchedPipeli
     ),
     /** Closed incidents, newest first. */
     earlier: incidents.filter(({ closedAt }) => closedAt !== null).slice(0, MAX_EARLIER),
-    /** Incidents within the range. */
     within,
     transitions,
     quality,

@@ -24,43 +24,11 @@ import { ageSeconds, type IntervalOf, isRunTooOld, measurementTrustSeconds } fro
 import { NORMAL_RANGES } from '../../measures/watch-changes.ts';
 import type { LagHistory } from '../../platform/threads/lag-history.ts';
 
-export interface GoldenSetStatus {
-  readonly goldenSet: string;
-  /** True if the golden set is in the config; false if it was only run manually. */
-  readonly isConfigured: boolean;
-  /** Schedule; null if the set is only run manually. */
-  readonly cron: string | null;
-  readonly lastAttemptAt: Date | null;
-  /** The latest completed run. */
-  readonly completed:
-    | (NonNullable<LatestRun['completed']> & { readonly ageSeconds: number; readonly isTooOld: boolean })
-    | null;
-}
+export type GoldenSetStatus = ReturnType<typeof goldenStatuses>[number];
 
-export interface MeasurementStatus extends LatestMeasurement {
-  readonly isTooOld: boolean;
-  /**
-   * Range of the measure's usual values; null if the measure is not watched for changes, or while the range is being
-   * learned.
-   */
-  readonly normal: NormalRange | null;
-}
+export type MeasurementStatus = ReturnType<typeof measurementStatuses>[number];
 
-export interface PipelineStatus {
-  readonly pipeline: string;
-  /** Worst verdict of the checks and the required data. */
-  readonly state: Verdict;
-  /** Reasons why the pipeline is not ok, worst first. */
-  readonly reasons: readonly Reason[];
-  /** Missing data that does not change the status, such as checks without enough traffic; one sentence each. */
-  readonly unknowns: readonly string[];
-  /** Firing alerts. */
-  readonly alerts: readonly Alert[];
-  readonly checks: readonly CheckState[];
-  /** Configured sets first, then sets that were run manually. */
-  readonly golden: readonly GoldenSetStatus[];
-  readonly measurements: readonly MeasurementStatus[];
-}
+export type PipelineStatus = ReturnType<typeof pipelineStatus>;
 
 /** Stored data for all pipelines, and the schedules on which it is refreshed. */
 export interface StatusFacts {
@@ -85,14 +53,12 @@ interface Reason {
 /** Intermediate results that are stored like measures but are not shown. */
 const internalMeasures: ReadonlySet<string> = new Set([BASELINE_CTR, NORMAL_RANGES, FEEDBACK_BASELINE, DROP_EVIDENCE]);
 
-export function pipelineStatus(pipeline: WatchedPipeline, facts: StatusFacts, now: Date): PipelineStatus {
+export function pipelineStatus(pipeline: WatchedPipeline, facts: StatusFacts, now: Date) {
   const { name } = pipeline;
   const checks = facts.checks.filter((one) => one.pipeline === name);
   const golden = goldenStatuses(pipeline, facts, now);
   const own = facts.measurements.filter((one) => one.pipeline === name);
-  const measurements = own
-    .filter((one) => !internalMeasures.has(one.measure))
-    .map((one) => ({ ...one, isTooOld: isMeasurementTooOld(one, facts), normal: normalRangeOf(one, own) }));
+  const measurements = measurementStatuses(own, facts);
   const alerts = alertsOf(pipeline, { ...facts, measurements: own }, now);
   const withData = checks.filter(({ isQuiet }) => !isQuiet);
   const findings = [
@@ -102,11 +68,28 @@ export function pipelineStatus(pipeline: WatchedPipeline, facts: StatusFacts, no
     ...alerts.filter((alert) => isNotCovered(alert, checks)).map(alertFinding),
     ...requiredMeasures(pipeline).flatMap((required) => measureFindings(required, measurements)),
   ];
-  const state = worstVerdict(findings.map(({ verdict }) => verdict));
-  const unknowns = unknownsOf(checks, measurements);
-  return { pipeline: name, state, reasons: worstFirst(findings), unknowns, alerts, checks, golden, measurements };
+  return {
+    pipeline: name,
+    /** Worst verdict of the checks and the required data. */
+    state: worstVerdict(findings.map(({ verdict }) => verdict)),
+    /** Reasons why the pipeline is not ok, worst first. */
+    reasons: worstFirst(findings),
+    /** Missing data that does not change the status, such as checks without enough traffic; one sentence each. */
+    unknowns: unknownsOf(checks, measurements),
+    alerts,
+    checks,
+    golden,
+    measurements,
+  };
 }
 
+function measurementStatuses(own: readonly LatestMeasurement[], facts: StatusFacts) {
+  return own
+    .filter((one) => !internalMeasures.has(one.measure))
+    .map((one) => ({ ...one, isTooOld: isMeasurementTooOld(one, facts), normal: normalRangeOf(one, own) }));
+}
+
+/** Returns null if the measure is not watched for changes, or while its range is being learned. */
 function normalRangeOf(
   { measure, segment }: LatestMeasurement,
   measurements: readonly LatestMeasurement[],
@@ -115,10 +98,7 @@ function normalRangeOf(
   return ((learned?.details ?? {}) as Readonly<Record<string, NormalRange>>)[measure] ?? null;
 }
 
-/**
- * Returns the pipeline's open incident; null for a healthy pipeline. An incident that is still open although the
- * pipeline is healthy is about to be closed.
- */
+/** An incident that is still open although the pipeline is healthy (null) is about to be closed. */
 export function openIncidentOf<Stored extends { readonly pipeline: string }>(
   { pipeline, state }: PipelineStatus,
   open: readonly Stored[],
@@ -160,7 +140,7 @@ function unknownsOf(checks: readonly CheckState[], measurements: readonly Measur
   ];
 }
 
-function worstFirst(findings: readonly Reason[]): Reason[] {
+function worstFirst(findings: readonly Reason[]): readonly Reason[] {
   const order: readonly Verdict[] = ['critical', 'no_data', 'warning'];
   return order.flatMap((verdict) => findings.filter((finding) => finding.verdict === verdict));
 }
@@ -172,7 +152,8 @@ function checkFinding({ name, verdict, explanation, isTooOld }: CheckState): Rea
   return verdict === 'no_data' ? { verdict, sentence, headline: `no data for ${name}` } : { verdict, sentence };
 }
 
-function goldenStatuses({ name, golden }: WatchedPipeline, facts: StatusFacts, now: Date): GoldenSetStatus[] {
+/** Returns the status of configured sets, then of sets that were only run manually. */
+function goldenStatuses({ name, golden }: WatchedPipeline, facts: StatusFacts, now: Date) {
   const own = facts.latest.filter(({ pipeline }) => pipeline === name);
   const configured = golden.map(({ set }) => set);
   const manual = own.map(({ goldenSet }) => goldenSet).filter((set) => !configured.includes(set));
@@ -182,16 +163,14 @@ function goldenStatuses({ name, golden }: WatchedPipeline, facts: StatusFacts, n
     return {
       goldenSet,
       isConfigured: configured.includes(goldenSet),
+      /** Schedule; null if the set is only run manually. */
       cron: golden.find(({ set }) => set === goldenSet)?.cron?.expression ?? null,
       lastAttemptAt: run?.lastAttemptAt ?? null,
-      completed:
-        completed === null
-          ? null
-          : {
-              ...completed,
-              ageSeconds: ageSeconds(completed.finishedAt, now),
-              isTooOld: isRunTooOld(completed.finishedAt, facts.intervalSeconds(name, goldenSet), now),
-            },
+      completed: completed && {
+        ...completed,
+        ageSeconds: ageSeconds(completed.finishedAt, now),
+        isTooOld: isRunTooOld(completed.finishedAt, facts.intervalSeconds(name, goldenSet), now),
+      },
     };
   });
 }
@@ -219,11 +198,7 @@ function goldenFindings(
   return share < ERRORS_SHARE ? [] : [{ verdict: share < OUTAGE_SHARE ? 'warning' : 'critical', sentence }];
 }
 
-/**
- * Returns the measures that a pipeline with this config always has, with or without traffic.
- *
- * @returns each measure, and the subject of a sentence about it
- */
+/** Returns the measures that a pipeline always has, and the subject of a sentence about each. */
 function requiredMeasures({ store, embedder }: WatchedPipeline): { readonly measure: string; readonly part: string }[] {
   return [
     { measure: SAMPLES_READ, part: 'Live traffic' },
@@ -246,7 +221,6 @@ function measureFindings(
   return [];
 }
 
-/** Uses the latest measurement in the series, whether it is a value or a gap. */
 function isMeasurementTooOld({ measure, newest, gap }: LatestMeasurement, facts: StatusFacts): boolean {
   const last = gap ?? newest;
   if (last === null) return true;

@@ -1,7 +1,4 @@
-/**
- * Converts stored rows into gauges for /metrics. Withholds scores that are too old to trust;
- * `recalld_golden_scores_withheld` is then 1.
- */
+/** Converts stored rows into gauges for /metrics, without scores that are too old to trust. */
 import { readCheckGauges } from '../../checks/check-store.ts';
 import type { Context } from '../../core/context.ts';
 import { queryOutcomes, type RunStatus } from '../../core/model.ts';
@@ -62,16 +59,10 @@ const gaugesOfSubjects: readonly GaugesOfSubject[] = [
 
 const namesOf = ({ pipelines }: Context): string[] => pipelines.map(({ name }) => name);
 
-/**
- * Returns the input for the gauges of live traffic: the pipelines, and the interval of the job that measures them. The
- * interval determines how long a value is trusted.
- */
+/** The interval determines how long a value of live traffic is trusted. */
 const liveOf = (context: Context) => ({ pipelines: namesOf(context), intervalSeconds: context.liveIntervalSeconds });
 
-/**
- * Reads the rows behind every stored gauge. Reads one table at a time, because it shares database connections with
- * requests, which are more urgent. Excludes pipelines that are no longer in the config.
- */
+/** Reads one table at a time, because requests share the connections and are more urgent. */
 export async function readStoredGauges(
   context: Context,
   subjects: readonly GaugesOfSubject[] = gaugesOfSubjects,
@@ -102,10 +93,7 @@ interface SetLabels {
   readonly golden_set: string;
 }
 
-/**
- * Returns the gauges of the latest run of a golden set. Gauges of scores never change after the run, so they are kept
- * and computed only once; they are withheld when the run becomes too old.
- */
+/** Gauges of scores never change after the run, so they are computed once, and withheld when too old. */
 function gaugesOfRun(run: LatestRun, interval: number | null, now: Date): StoredGauges {
   const set = { pipeline: run.pipeline, golden_set: run.goldenSet };
   const current: GaugeSample[] = [

@@ -20,7 +20,6 @@ const LATENCY = 'retriever_latency_p95_seconds';
 
 export type Quality = Awaited<ReturnType<typeof readQuality>>;
 
-/** Reads the values of the four charts. */
 export async function readQuality({ reads }: Context, status: PipelineStatus, { from, until }: TimeRange) {
   const { pipeline, checks } = status;
   const set = headlineSet(status);

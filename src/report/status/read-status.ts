@@ -3,12 +3,10 @@ import { statesOf } from '../../checks/check-store.ts';
 import type { Context } from '../../core/context.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
 import { DAY_MS } from '../../core/time.ts';
-import type { GoldenRun, SegmentScore } from '../../golden/rules/run.ts';
-import type { GoldenBaseline } from '../../golden/sql/golden-baselines.ts';
+import type { SegmentScore } from '../../golden/rules/run.ts';
 import type { GoldenRuns } from '../../golden/sql/golden-runs.ts';
 import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
 import { isCorrected } from '../../judging/gauges.ts';
-import type { Deployment } from '../../live/deployments/rules/deployment.ts';
 import {
   type GoldenSetStatus,
   openIncidentOf,
@@ -20,19 +18,7 @@ import {
 const DEPLOYMENTS_MS = 7 * DAY_MS;
 const MAX_DEPLOYMENTS = 100;
 
-export interface DetailedStatus extends PipelineStatus {
-  readonly at: Date;
-  /** The runs that produced each golden set's scores. */
-  readonly runs: readonly {
-    readonly goldenSet: string;
-    readonly latest: GoldenRun | null;
-    readonly latestCompleted: GoldenRun | null;
-    /** Pinned baseline; null if there is none. */
-    readonly baseline: GoldenBaseline | null;
-  }[];
-  /** Deployments of the last seven days, newest first. */
-  readonly deployments: readonly Deployment[];
-}
+export type DetailedStatus = Awaited<ReturnType<typeof readStatus>>;
 
 /** Reads the status of every pipeline, in config order. */
 export async function readStatuses(context: Context): Promise<readonly PipelineStatus[]> {
@@ -41,8 +27,7 @@ export async function readStatuses(context: Context): Promise<readonly PipelineS
   return context.pipelines.map((pipeline) => pipelineStatus(pipeline, facts, now));
 }
 
-/** Reads the status of one pipeline, with its latest runs and deployments. */
-export async function readStatus(context: Context, pipeline: WatchedPipeline): Promise<DetailedStatus> {
+export async function readStatus(context: Context, pipeline: WatchedPipeline) {
   const at = context.clock.now();
   const [facts, deployments] = await Promise.all([
     readFacts(context, at),
@@ -53,8 +38,14 @@ export async function readStatus(context: Context, pipeline: WatchedPipeline): P
     }),
   ]);
   const status = pipelineStatus(pipeline, facts, at);
-  const runs = await Promise.all(status.golden.map(({ goldenSet }) => readRuns(context, pipeline.name, goldenSet)));
-  return { ...status, at, runs, deployments };
+  return {
+    ...status,
+    at,
+    /** The runs that produced each golden set's scores. */
+    runs: await Promise.all(status.golden.map(({ goldenSet }) => readRuns(context, pipeline.name, goldenSet))),
+    /** Deployments of the last seven days, newest first. */
+    deployments,
+  };
 }
 
 async function readFacts(context: Context, now: Date): Promise<StatusFacts> {
@@ -76,7 +67,7 @@ async function readFacts(context: Context, now: Date): Promise<StatusFacts> {
   };
 }
 
-async function readRuns({ db }: Context, pipeline: string, goldenSet: string): Promise<DetailedStatus['runs'][number]> {
+async function readRuns({ db }: Context, pipeline: string, goldenSet: string) {
   const [[latest], [latestCompleted], baseline] = await Promise.all([
     db.golden.runs.list({ pipeline, goldenSet, limit: 1 }),
     db.golden.runs.list({ pipeline, goldenSet, status: 'completed', limit: 1 }),
@@ -100,11 +91,8 @@ export async function readOverview(context: Context) {
     const sentences = reasons.map(({ sentence }) => sentence);
     overview.push({
       pipeline,
-      /** Worst verdict of the checks and the required data; never `ok` while required data is too old. */
       state,
-      /** Reasons why the pipeline is not ok, worst first. */
       reasons: sentences,
-      /** Missing data that does not change the status. */
       unknowns,
       /** Summary of the open incident's diagnosis; null if no incident is open. */
       diagnosis: summary,

@@ -31,7 +31,6 @@ interface WriteOptions extends ConfiguredOptions, ReportOptions {
   readonly force?: boolean;
 }
 
-/** @throws RecalldError like withCommandStore */
 async function readReport(
   settings: CommandSettings,
   { pipeline, from, until }: ReturnType<typeof readReportOptions>,
@@ -91,11 +90,7 @@ function reportJson(report: WeeklyReport) {
       watched: density.isWatched,
       query_density: density.series.query_density.map(valueJson),
       query_uncovered_ratio: density.series.query_uncovered_ratio.map(valueJson),
-      events: density.events.map(({ kind, occurredAt, sentence }) => ({
-        kind,
-        occurred_at: occurredAt.toISOString(),
-        sentence,
-      })),
+      events: density.events.map(({ kind, occurredAt, sentence }) => toDocument({ kind, occurredAt, sentence })),
     },
     topics: topics.map(({ topic, texts, windows }) => topicJson(topic, texts, windows)),
     deployments: toWire(z.array(deploymentSchema), deployments),
@@ -107,27 +102,20 @@ function setJson({ goldenSet, version, runs, last, representativeness }: Reporte
   return {
     golden_set: goldenSet,
     version: version === null ? null : goldenSetVersionJson(version),
-    runs: runs.map(({ runId, goldenSetVersion, status, startedAt, scores }) => ({
-      run_id: runId,
-      golden_set_version: goldenSetVersion,
-      status,
-      started_at: startedAt.toISOString(),
-      scores: toDocument(scores),
-    })),
-    last:
-      last === null
-        ? null
-        : {
-            run_id: last.run.id,
-            scores: toDocument(last.scores),
-            baseline_run_id: last.baseline?.against ?? null,
-          },
-    representativeness: representativeness === null ? null : valueJson(representativeness),
+    runs: runs.map(({ runId, goldenSetVersion, status, startedAt, scores }) =>
+      toDocument({ runId, goldenSetVersion, status, startedAt, scores }),
+    ),
+    last: last && {
+      run_id: last.run.id,
+      scores: toDocument(last.scores),
+      baseline_run_id: last.baseline?.against ?? null,
+    },
+    representativeness: representativeness && valueJson(representativeness),
   };
 }
 
 function valueJson({ windowEnd, value, ciLow, ciHigh, n }: Measurement) {
-  return { window_end: windowEnd.toISOString(), value, ci_low: ciLow, ci_high: ciHigh, n };
+  return toDocument({ windowEnd, value, ciLow, ciHigh, n });
 }
 
 export interface ReportOptions {
@@ -139,12 +127,7 @@ export interface ReportOptions {
 const DEFAULT_LENGTH = '7d';
 const lengthSchema = durationSchema('1m', '36500d');
 
-/**
- * Validates the command's options; `until` is exclusive.
- *
- * @param pipelines names of the pipelines in the config
- * @throws RecalldError usage, with all problems in one message
- */
+/** `until` is exclusive. @throws RecalldError usage, with all problems in one message */
 export function readReportOptions(options: ReportOptions, pipelines: readonly string[], now: Date) {
   const { from: start = DEFAULT_LENGTH, to: end } = options;
   const pipeline = options.pipeline ?? (pipelines.length === 1 ? pipelines[0] : undefined);
@@ -166,7 +149,6 @@ export function readReportOptions(options: ReportOptions, pipelines: readonly st
   return { pipeline, from, until };
 }
 
-/** Reads a time, or a period before `until`. */
 function readStart(text: string, until: Date): Date | null {
   return lengthSchema.safeParse(text).success ? new Date(until.getTime() - durationMs(text)) : readTime(text);
 }

@@ -15,17 +15,19 @@ export const pipelineParams = z.strictObject({ pipeline: nameSchema });
 
 export const pipelineListQuery = z.strictObject(numberedPageShape);
 
-const stateField = verdictField.describe(
-  'Worst verdict of its checks; `no_data`, never `ok`, while required data is missing or too old.',
-);
-
-export const pipelineStateSchema = z.object({
-  pipeline: z.string(),
-  state: stateField,
+const stateShape = {
+  state: verdictField.describe(
+    'Worst verdict of its checks; `no_data`, never `ok`, while required data is missing or too old.',
+  ),
   reasons: z.array(z.string()).describe('Reasons why the pipeline is not ok, worst first.'),
   unknowns: z
     .array(z.string())
     .describe('Missing data that does not change the state, such as checks without enough traffic.'),
+};
+
+export const pipelineStateSchema = z.object({
+  pipeline: z.string(),
+  ...stateShape,
   golden_sets: z.array(
     z.object({
       golden_set: z.string(),
@@ -84,11 +86,7 @@ const measurementSchema = z.object({
 export const pipelineStatusSchema = z.object({
   pipeline: z.string(),
   at: z.iso.datetime(),
-  state: stateField,
-  reasons: z.array(z.string()).describe('Reasons why the pipeline is not ok, worst first.'),
-  unknowns: z
-    .array(z.string())
-    .describe('Missing data that does not change the state, such as checks without enough traffic.'),
+  ...stateShape,
   checks: z.array(checkStateSchema),
   golden_sets: z.array(goldenSetStatusSchema),
   measurements: z.array(measurementSchema).describe('Latest measurement of each series.'),

@@ -1,7 +1,4 @@
-/**
- * Routes under `/v1/pipelines`, and descriptions of the status, deployment and erasure endpoints in the OpenAPI
- * document.
- */
+/** Routes under `/v1/pipelines`, and the descriptions of status, deployment and erasure endpoints. */
 
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
@@ -96,6 +93,9 @@ const erased = z.object({
   erased: z.object({ queries: count, feedback: count, golden_queries: count }),
 });
 
+const listed = { method: 'get', tag: 'status', scope: 'read', pipelines: 'list', body: null } as const;
+const erasure = { method: 'delete', tag: 'privacy', scope: 'admin', pipelines: 'refused', body: null } as const;
+
 export const changeEndpoints: readonly Endpoint[] = [
   {
     method: 'post',
@@ -108,25 +108,18 @@ export const changeEndpoints: readonly Endpoint[] = [
     responses: { '201': { description: 'The recorded deployment.', body: deploymentSchema } },
   },
   {
-    method: 'get',
+    ...listed,
     path: '/v1/deployments',
     tag: 'changes',
     summary: 'Deployments that were reported or detected, newest first.',
-    scope: 'read',
-    pipelines: 'list',
     query: deploymentListQuery,
-    body: null,
     responses: { '200': { description: 'One page of the list.', body: pageOf(deploymentSchema) } },
   },
   {
-    method: 'delete',
+    ...erasure,
     path: '/v1/users/{id}',
-    tag: 'privacy',
     summary:
       'Erase the data of a user: their live queries, their feedback, and feedback on their queries. Data that arrives later is erased within a minute.',
-    scope: 'admin',
-    pipelines: 'refused',
-    body: null,
     responses: {
       '200': {
         description: 'Number of erased rows. `/v1/audit` records the erasure, but not the erased data.',
@@ -135,72 +128,49 @@ export const changeEndpoints: readonly Endpoint[] = [
     },
   },
   {
-    method: 'delete',
+    ...erasure,
     path: '/v1/queries/{id}',
-    tag: 'privacy',
     summary: 'Erase a live query and its feedback, including feedback that arrives later.',
-    scope: 'admin',
-    pipelines: 'refused',
     params: erasedQueryParams,
-    body: null,
     responses: { '200': { description: 'Number of erased rows.', body: erased } },
   },
 ];
 
 export const statusEndpoints: readonly Endpoint[] = [
   {
-    method: 'get',
+    ...listed,
     path: '/v1/pipelines',
-    tag: 'status',
     summary: 'Status of every pipeline in the config.',
-    scope: 'read',
-    pipelines: 'list',
     query: pipelineListQuery,
-    body: null,
     responses: { '200': { description: 'One page of the list.', body: pageOf(pipelineStateSchema) } },
   },
   {
-    method: 'get',
+    ...listed,
     path: '/v1/pipelines/{pipeline}/status',
-    tag: 'status',
     summary: 'Status of a pipeline: checks, golden sets, measurements and recent deployments.',
-    scope: 'read',
     pipelines: 'named',
     params: pipelineParams,
-    body: null,
     responses: { '200': { description: 'The status of the pipeline.', body: pipelineStatusSchema } },
   },
   {
-    method: 'get',
+    ...listed,
     path: '/v1/checks',
-    tag: 'status',
     summary: 'Every check in the config, with its latest verdict and the reason.',
-    scope: 'read',
-    pipelines: 'list',
     query: checkListQuery,
-    body: null,
     responses: { '200': { description: 'One page of the list.', body: pageOf(checkStateSchema) } },
   },
   {
-    method: 'get',
+    ...listed,
     path: '/v1/checks/transitions',
-    tag: 'status',
     summary: 'Changes in check verdicts, with reasons, newest first.',
-    scope: 'read',
-    pipelines: 'list',
     query: transitionListQuery,
-    body: null,
     responses: { '200': { description: 'One page of the list.', body: pageOf(transitionSchema) } },
   },
   {
-    method: 'get',
+    ...listed,
     path: '/v1/feedback/summary',
-    tag: 'status',
     summary: 'User feedback in the last hours, with 95 % CI.',
-    scope: 'read',
-    pipelines: 'list',
     query: feedbackSummaryQuery,
-    body: null,
     responses: { '200': { description: 'Feedback per pipeline.', body: feedbackSummarySchema } },
   },
 ];

@@ -2,7 +2,6 @@
  * The exported tables with the names, types and descriptions of their columns. The SQL statements, the files and docs/reference/export.md are derived from this list. A change to a name or a type needs a new `SCHEMA_VERSION`.
  */
 
-/** Schema version of all tables and columns, which every manifest contains. */
 export const SCHEMA_VERSION = 1;
 
 export type CellType = 'text' | 'json' | 'integer' | 'bigint' | 'double' | 'boolean' | 'timestamp';
@@ -10,7 +9,6 @@ export type CellType = 'text' | 'json' | 'integer' | 'bigint' | 'double' | 'bool
 export interface ExportColumn {
   readonly name: string;
   readonly type: CellType;
-  /** Description of the column for the documentation. */
   readonly does: string;
   /** SQL expression over the rows of the table. */
   readonly sql: string;
@@ -37,114 +35,111 @@ export interface ExportTable {
   readonly columns: readonly ExportColumn[];
 }
 
-const column = (name: string, type: CellType, does: string, sql = `r.${name}`): ExportColumn => ({
-  name,
-  type,
-  does,
-  sql,
-  isPrivate: false,
-});
-const userText = (name: string, does: string): ExportColumn => ({ ...column(name, 'text', does), isPrivate: true });
+const columnOf =
+  (type: CellType) =>
+  (name: string, does: string, sql = `r.${name}`): ExportColumn => ({ name, type, does, sql, isPrivate: false });
+const text = columnOf('text');
+const json = columnOf('json');
+const integer = columnOf('integer');
+const bigint = columnOf('bigint');
+const double = columnOf('double');
+const boolean = columnOf('boolean');
+const timestamp = columnOf('timestamp');
+const userText = (name: string, does: string): ExportColumn => ({ ...text(name, does), isPrivate: true });
 
-/** Returns SQL for the day (UTC) of a time. */
 const dayOf = (time: string): string => `(r.${time} at time zone 'utc')::date`;
 
-const pipeline = column('pipeline', 'text', 'Name of the pipeline.');
-const queryId = column('query_id', 'text', 'Id of the query, as in `queries`.');
-const receivedAt = column('received_at', 'timestamp', 'When recalld received the data.');
-const occurredAt = column('occurred_at', 'timestamp', 'When the query or feedback occurred in the service.');
-const userHash = column('user_hash', 'text', 'Keyed hash of the user id; null if there is no user id.');
-const traceId = column('trace_id', 'text', 'Trace id of the query; null if there is none.');
-const ciLow = (sql?: string) => column('ci_low', 'double', 'Lower bound of the 95 % CI.', sql);
-const ciHigh = (sql?: string) => column('ci_high', 'double', 'Upper bound of the 95 % CI.', sql);
+const pipeline = text('pipeline', 'Name of the pipeline.');
+const queryId = text('query_id', 'Id of the query, as in `queries`.');
+const receivedAt = timestamp('received_at', 'When recalld received the data.');
+const occurredAt = timestamp('occurred_at', 'When the query or feedback occurred in the service.');
+const userHash = text('user_hash', 'Keyed hash of the user id; null if there is no user id.');
+const traceId = text('trace_id', 'Trace id of the query; null if there is none.');
+const ciLow = (sql?: string) => double('ci_low', 'Lower bound of the 95 % CI.', sql);
+const ciHigh = (sql?: string) => double('ci_high', 'Upper bound of the 95 % CI.', sql);
 
-const ofLive = { day: 'r.received_on', isByDay: true, changed: 'r.received_at' };
-const ofRun = {
-  source: 'golden_runs r',
-  day: dayOf('started_at'),
+const byTime = (table: string, time: string, changed = `r.${time}`) => ({
+  source: `${table} r`,
+  joins: '',
+  day: dayOf(time),
   isByDay: false,
-  changed: 'greatest(r.started_at, r.finished_at, r.answers_deleted_at)',
-};
-const runId = column('run_id', 'text', 'Id of the golden run, as in `golden_runs`.', 'r.id');
-const goldenSet = column('golden_set', 'text', 'Name of the golden set.');
+  changed,
+});
+const ofLive = (table: string) => ({ ...byTime(table, 'received_at'), day: 'r.received_on', isByDay: true });
+const ofRun = byTime('golden_runs', 'started_at', 'greatest(r.started_at, r.finished_at, r.answers_deleted_at)');
+const runId = text('run_id', 'Id of the golden run, as in `golden_runs`.', 'r.id');
+const goldenSet = text('golden_set', 'Name of the golden set.');
 
 export const exportTables: readonly ExportTable[] = [
   {
     name: 'queries',
     does: 'Sampled live queries. To estimate values for all traffic, weight each query by 1 / `probability`.',
-    source: 'live_queries r',
-    joins: '',
-    ...ofLive,
+    ...ofLive('live_queries'),
     columns: [
       pipeline,
-      column('query_id', 'text', 'Id of the query, unique within a pipeline and day.', 'r.id'),
+      text('query_id', 'Id of the query, unique within a pipeline and day.', 'r.id'),
       receivedAt,
       occurredAt,
-      column('session_hash', 'text', 'Keyed hash of the first available id: session, episode, trace or query.'),
+      text('session_hash', 'Keyed hash of the first available id: session, episode, trace or query.'),
       userHash,
       traceId,
-      column('episode', 'text', 'Id of the agent turn that made the query; null if there is none.'),
-      column('episode_step', 'integer', 'Position in the agent turn; null if none was reported.'),
+      text('episode', 'Id of the agent turn that made the query; null if there is none.'),
+      integer('episode_step', 'Position in the agent turn; null if none was reported.'),
       userText('original_text', 'Original user query, before the agent rewrote it, redacted as configured.'),
       userText('text', 'Text of the query, redacted as configured; null in hash mode or if none was sent.'),
-      column('text_hash', 'text', 'Keyed hash of the text; null if the text is stored.'),
-      column('top_k', 'integer', 'Requested number of documents; null if unknown.'),
-      column('outcome', 'text', '`ok`, `empty`, `error` or `timeout`.'),
+      text('text_hash', 'Keyed hash of the text; null if the text is stored.'),
+      integer('top_k', 'Requested number of documents; null if unknown.'),
+      text('outcome', '`ok`, `empty`, `error` or `timeout`.'),
       userText('error', 'Error message, redacted as configured.'),
-      column('documents', 'integer', 'Number of returned documents.', 'jsonb_array_length(r.results)'),
-      column('latency_ms', 'double', 'Latency of the retriever in milliseconds.'),
-      column('segments', 'json', 'Segments of the query, such as its tenant, as an object.'),
-      column('index_version', 'text', 'Version of the index that the service reported.'),
-      column('embedder_version', 'text', 'Version of the embedder that the service reported.'),
-      column('retriever_version', 'text', 'Version of the retriever that the service reported.'),
-      column('probability', 'double', 'Probability with which the query was sampled, above 0 and at most 1.'),
-      column('keep_reason', 'text', 'Why the query was stored: random sampling, or a rule in `sampling.always_keep`.'),
-      column(
+      integer('documents', 'Number of returned documents.', 'jsonb_array_length(r.results)'),
+      double('latency_ms', 'Latency of the retriever in milliseconds.'),
+      json('segments', 'Segments of the query, such as its tenant, as an object.'),
+      text('index_version', 'Version of the index that the service reported.'),
+      text('embedder_version', 'Version of the embedder that the service reported.'),
+      text('retriever_version', 'Version of the retriever that the service reported.'),
+      double('probability', 'Probability with which the query was sampled, above 0 and at most 1.'),
+      text('keep_reason', 'Why the query was stored: random sampling, or a rule in `sampling.always_keep`.'),
+      integer(
         'context_characters',
-        'integer',
         'Number of characters in the texts of all results; null if the results have no texts.',
       ),
-      column('context_repeated', 'double', 'Share of five-word text sequences that an earlier result contains.'),
+      double('context_repeated', 'Share of five-word text sequences that an earlier result contains.'),
     ],
   },
   {
     name: 'results',
     does: 'Documents that sampled live queries returned: one row per query and rank.',
-    source: 'live_queries r',
+    ...ofLive('live_queries'),
     joins: 'cross join lateral jsonb_array_elements(r.results) with ordinality as d (entry, rank)',
-    ...ofLive,
     columns: [
       pipeline,
-      column('query_id', 'text', 'Id of the query, as in `queries`.', 'r.id'),
+      text('query_id', 'Id of the query, as in `queries`.', 'r.id'),
       receivedAt,
-      column('rank', 'integer', 'Rank of the document, from 1.', 'd.rank::integer'),
-      column('document_id', 'text', 'Id of the document.', 'd.entry ->> 0'),
-      column('score', 'double', 'Score of the document; null if there is none.', '(d.entry ->> 1)::double precision'),
-      column('fields', 'json', 'Fields that isolation rules read, as an object.', "nullif(d.entry -> 2, 'null')"),
+      integer('rank', 'Rank of the document, from 1.', 'd.rank::integer'),
+      text('document_id', 'Id of the document.', 'd.entry ->> 0'),
+      double('score', 'Score of the document; null if there is none.', '(d.entry ->> 1)::double precision'),
+      json('fields', 'Fields that isolation rules read, as an object.', "nullif(d.entry -> 2, 'null')"),
     ],
   },
   {
     name: 'feedback',
     does: 'User feedback on answers and documents: ratings, comments and actions.',
-    source: 'feedback r',
-    joins: '',
-    ...ofLive,
+    ...ofLive('feedback'),
     columns: [
       pipeline,
-      column('feedback_id', 'text', 'Id of the feedback, unique within a pipeline and day.', 'r.id'),
+      text('feedback_id', 'Id of the feedback, unique within a pipeline and day.', 'r.id'),
       queryId,
       receivedAt,
       occurredAt,
-      column('kind', 'text', 'Kind of feedback, such as `thumb` or `click`.'),
-      column('sentiment', 'text', '`positive`, `negative` or `neutral`.'),
-      column('value', 'double', 'Value of the feedback, such as a rating; null if there is none.'),
-      column('document_id', 'text', 'Document to which the feedback refers; null if it refers to the whole answer.'),
-      column('rank', 'integer', 'Rank of the document to which the feedback refers.'),
+      text('kind', 'Kind of feedback, such as `thumb` or `click`.'),
+      text('sentiment', '`positive`, `negative` or `neutral`.'),
+      double('value', 'Value of the feedback, such as a rating; null if there is none.'),
+      text('document_id', 'Document to which the feedback refers; null if it refers to the whole answer.'),
+      integer('rank', 'Rank of the document to which the feedback refers.'),
       userHash,
       userText('comment', 'Comment of the user, redacted as configured; null in hash mode.'),
-      column(
+      boolean(
         'counted',
-        'boolean',
         "False if the feedback exceeds the user's limit; such feedback is stored but not counted in feedback rates.",
       ),
       traceId,
@@ -153,33 +148,27 @@ export const exportTables: readonly ExportTable[] = [
   {
     name: 'traffic',
     does: 'Number of all live queries, sampled or not, per minute; data older than 32 days is per hour.',
-    source: 'live_query_counts r',
-    joins: '',
-    day: dayOf('minute'),
-    isByDay: false,
-    changed: 'r.minute',
+    ...byTime('live_query_counts', 'minute'),
     columns: [
       pipeline,
-      column('minute', 'timestamp', 'Start of the minute or hour of receipt.'),
-      column('outcome', 'text', '`ok`, `empty`, `error` or `timeout`.'),
-      column('queries', 'bigint', 'Number of queries.'),
+      timestamp('minute', 'Start of the minute or hour of receipt.'),
+      text('outcome', '`ok`, `empty`, `error` or `timeout`.'),
+      bigint('queries', 'Number of queries.'),
     ],
   },
   {
     name: 'violations',
     does: 'Live queries whose results contain documents that an isolation rule does not allow.',
-    source: 'isolation_violations r',
-    joins: '',
-    ...ofLive,
+    ...ofLive('isolation_violations'),
     columns: [
       pipeline,
-      column('rule', 'text', 'Name of the isolation rule.'),
+      text('rule', 'Name of the isolation rule.'),
       queryId,
       receivedAt,
       occurredAt,
-      column('segment', 'text', 'Segment of the query, such as its tenant.'),
-      column('documents', 'json', 'Best-ranked forbidden documents, as [id, rank] pairs.'),
-      column('document_count', 'integer', 'Number of forbidden documents in the results.'),
+      text('segment', 'Segment of the query, such as its tenant.'),
+      json('documents', 'Best-ranked forbidden documents, as [id, rank] pairs.'),
+      integer('document_count', 'Number of forbidden documents in the results.'),
       traceId,
       userHash,
     ],
@@ -187,71 +176,62 @@ export const exportTables: readonly ExportTable[] = [
   {
     name: 'judgments',
     does: 'Grades that a model and people gave to documents returned for sampled live queries.',
-    source: 'judgments r',
+    ...byTime('judgments', 'judged_at'),
     joins: 'join judged_queries q on q.pipeline = r.pipeline and q.query_id = r.query_id',
-    day: dayOf('judged_at'),
-    isByDay: false,
-    changed: 'r.judged_at',
     columns: [
       pipeline,
       queryId,
-      column('received_at', 'timestamp', 'When recalld received the query.', 'q.received_at'),
-      column(
+      timestamp('received_at', 'When recalld received the query.', 'q.received_at'),
+      double(
         'probability',
-        'double',
         'Probability with which the query was both stored and selected for judging.',
         'q.probability',
       ),
-      column('document_id', 'text', 'Id of the document.'),
-      column('judge', 'text', '`model`, `person`, or `second` for an independent second person.'),
-      column('grade', 'integer', 'Grade from 0 to 3; null if the judge returned none.'),
-      column('is_flagged', 'boolean', 'True if a text addresses the judge (possible prompt injection).'),
-      column('judged_at', 'timestamp', 'When the document was graded.'),
-      column('graded_by', 'text', 'Name of the person; null for grades of a model.'),
-      column('model', 'text', 'Fingerprint of the judge model; null for grades of a person.', 'r.fingerprint'),
+      text('document_id', 'Id of the document.'),
+      text('judge', '`model`, `person`, or `second` for an independent second person.'),
+      integer('grade', 'Grade from 0 to 3; null if the judge returned none.'),
+      boolean('is_flagged', 'True if a text addresses the judge (possible prompt injection).'),
+      timestamp('judged_at', 'When the document was graded.'),
+      text('graded_by', 'Name of the person; null for grades of a model.'),
+      text('model', 'Fingerprint of the judge model; null for grades of a person.', 'r.fingerprint'),
     ],
   },
   {
     name: 'measures',
     does: 'History of all measured values, such as nDCG, hit rate, density and feedback.',
-    source: 'measurements r',
-    joins: '',
-    day: dayOf('window_end'),
-    isByDay: false,
-    changed: 'r.measured_at',
+    ...byTime('measurements', 'window_end', 'r.measured_at'),
     columns: [
       pipeline,
-      column('measure', 'text', 'Key of the measure.'),
-      column('segment', 'text', '`all`, or one segment.'),
-      column('window_start', 'timestamp', 'Start of the measured window.'),
-      column('window_end', 'timestamp', 'End of the measured window.'),
-      column('measured_at', 'timestamp', 'When the value was measured.'),
-      column('value', 'double', 'Measured value.'),
+      text('measure', 'Key of the measure.'),
+      text('segment', '`all`, or one segment.'),
+      timestamp('window_start', 'Start of the measured window.'),
+      timestamp('window_end', 'End of the measured window.'),
+      timestamp('measured_at', 'When the value was measured.'),
+      double('value', 'Measured value.'),
       ciLow(),
       ciHigh(),
-      column('ci_method', 'text', 'Method of the confidence interval; null if there is no interval.'),
-      column('n', 'integer', 'Number of observations.'),
+      text('ci_method', 'Method of the confidence interval; null if there is no interval.'),
+      integer('n', 'Number of observations.'),
     ],
   },
   {
     name: 'golden_runs',
     does: 'Golden runs: when a golden set was run, and how the run ended.',
     ...ofRun,
-    joins: '',
     columns: [
       runId,
       pipeline,
       goldenSet,
-      column('golden_set_version', 'integer', 'Version of the golden set.'),
-      column('purpose', 'text', '`full`, or `sentinel` for a few queries between full runs.'),
-      column('trigger', 'text', '`schedule`, `manual` or `sentinel`.'),
-      column('scheduled_for', 'timestamp', 'Planned start; null if the run was not scheduled.'),
-      column('status', 'text', '`running`, `completed`, `void`, `failed` or `cancelled`.'),
-      column('started_at', 'timestamp', 'Start of the run.'),
-      column('finished_at', 'timestamp', 'End of the run; null while it runs.'),
-      column('labels_probed', 'integer', 'Number of judged documents that were looked up in the store.'),
-      column('labels_stale', 'integer', 'Number of judged documents that are superseded.'),
-      column('labels_lost', 'integer', 'Number of judged documents that are missing without a replacement.'),
+      integer('golden_set_version', 'Version of the golden set.'),
+      text('purpose', '`full`, or `sentinel` for a few queries between full runs.'),
+      text('trigger', '`schedule`, `manual` or `sentinel`.'),
+      timestamp('scheduled_for', 'Planned start; null if the run was not scheduled.'),
+      text('status', '`running`, `completed`, `void`, `failed` or `cancelled`.'),
+      timestamp('started_at', 'Start of the run.'),
+      timestamp('finished_at', 'End of the run; null while it runs.'),
+      integer('labels_probed', 'Number of judged documents that were looked up in the store.'),
+      integer('labels_stale', 'Number of judged documents that are superseded.'),
+      integer('labels_lost', 'Number of judged documents that are missing without a replacement.'),
     ],
   },
   {
@@ -263,15 +243,15 @@ export const exportTables: readonly ExportTable[] = [
       runId,
       pipeline,
       goldenSet,
-      column('started_at', 'timestamp', 'Start of the run.'),
-      column('segment', 'text', '`all`, or one segment.', 's.segment'),
-      column('measure', 'text', 'Measure, such as `ndcg`.', 's.measure'),
-      column('k', 'integer', 'Cutoff; 0 for a measure without a cutoff.', 's.k'),
-      column('mean', 'double', 'Mean over the queries.', 's.mean'),
-      column('n', 'integer', 'Number of queries.', 's.n'),
+      timestamp('started_at', 'Start of the run.'),
+      text('segment', '`all`, or one segment.', 's.segment'),
+      text('measure', 'Measure, such as `ndcg`.', 's.measure'),
+      integer('k', 'Cutoff; 0 for a measure without a cutoff.', 's.k'),
+      double('mean', 'Mean over the queries.', 's.mean'),
+      integer('n', 'Number of queries.', 's.n'),
       ciLow('s.ci_low'),
       ciHigh('s.ci_high'),
-      column('ci_method', 'text', 'Method of the confidence interval.', 's.ci_method'),
+      text('ci_method', 'Method of the confidence interval.', 's.ci_method'),
     ],
   },
   {
@@ -283,13 +263,13 @@ export const exportTables: readonly ExportTable[] = [
       runId,
       pipeline,
       goldenSet,
-      column('query_id', 'text', 'Id of the golden query.', 'a.query_id'),
-      column('outcome', 'text', '`ok`, `empty`, `error` or `timeout`.', 'a.outcome'),
-      column('documents', 'integer', 'Number of returned documents.', 'cardinality(a.document_ids)'),
-      column('latency_ms', 'double', 'Latency in milliseconds; null if the retriever did not respond.', 'a.latency_ms'),
-      column('attempts', 'integer', 'Number of requests.', 'a.attempts'),
-      column('error_code', 'text', 'Code of the failure; null if the query did not fail.', 'a.error_code'),
-      column('answered_at', 'timestamp', 'When the retriever responded.', 'a.answered_at'),
+      text('query_id', 'Id of the golden query.', 'a.query_id'),
+      text('outcome', '`ok`, `empty`, `error` or `timeout`.', 'a.outcome'),
+      integer('documents', 'Number of returned documents.', 'cardinality(a.document_ids)'),
+      double('latency_ms', 'Latency in milliseconds; null if the retriever did not respond.', 'a.latency_ms'),
+      integer('attempts', 'Number of requests.', 'a.attempts'),
+      text('error_code', 'Code of the failure; null if the query did not fail.', 'a.error_code'),
+      timestamp('answered_at', 'When the retriever responded.', 'a.answered_at'),
     ],
   },
   {
@@ -303,13 +283,12 @@ export const exportTables: readonly ExportTable[] = [
       runId,
       pipeline,
       goldenSet,
-      column('query_id', 'text', 'Id of the golden query.', 'a.query_id'),
-      column('rank', 'integer', 'Rank of the document, from 1.', 'd.rank::integer'),
-      column('document_id', 'text', 'Id of the document.', 'd.document_id'),
-      column('score', 'double', 'Score of the document; null if there is none.', 'd.score'),
-      column(
+      text('query_id', 'Id of the golden query.', 'a.query_id'),
+      integer('rank', 'Rank of the document, from 1.', 'd.rank::integer'),
+      text('document_id', 'Id of the document.', 'd.document_id'),
+      double('score', 'Score of the document; null if there is none.', 'd.score'),
+      integer(
         'step',
-        'integer',
         'Step of the query that returned the document, from 1; null for a query without steps.',
         'd.step::integer',
       ),
@@ -318,23 +297,19 @@ export const exportTables: readonly ExportTable[] = [
   {
     name: 'checks',
     does: 'Changes in check verdicts, with their reasons.',
-    source: 'check_transitions r',
-    joins: '',
-    day: dayOf('occurred_at'),
-    isByDay: false,
-    changed: 'r.occurred_at',
+    ...byTime('check_transitions', 'occurred_at'),
     columns: [
-      column('change_id', 'bigint', 'Sequence number of the change.', 'r.id'),
+      bigint('change_id', 'Sequence number of the change.', 'r.id'),
       pipeline,
-      column('check_name', 'text', 'Name of the check.'),
-      column('severity', 'text', '`critical` or `warning`.'),
-      column('from_verdict', 'text', 'Previous verdict; null for the first verdict of a check.'),
-      column('to_verdict', 'text', 'New verdict: `ok`, `warning`, `critical` or `no_data`.'),
-      column('occurred_at', 'timestamp', 'When the verdict changed.'),
-      column('threshold', 'double', 'Threshold of the check.'),
-      column('value', 'double', 'Measured value; null if there was no data.'),
-      column('segment', 'text', 'Segment with the worst value; null if all traffic is evaluated together.'),
-      column('explanation', 'text', 'Reason for the verdict.'),
+      text('check_name', 'Name of the check.'),
+      text('severity', '`critical` or `warning`.'),
+      text('from_verdict', 'Previous verdict; null for the first verdict of a check.'),
+      text('to_verdict', 'New verdict: `ok`, `warning`, `critical` or `no_data`.'),
+      timestamp('occurred_at', 'When the verdict changed.'),
+      double('threshold', 'Threshold of the check.'),
+      double('value', 'Measured value; null if there was no data.'),
+      text('segment', 'Segment with the worst value; null if all traffic is evaluated together.'),
+      text('explanation', 'Reason for the verdict.'),
     ],
   },
   {
@@ -347,28 +322,26 @@ export const exportTables: readonly ExportTable[] = [
     isByDay: false,
     changed: 'greatest(r.evaluated_at, r.closed_at, r.confirmed_at, r.acknowledged_at, m.marked_at)',
     columns: [
-      column('incident_id', 'bigint', 'Sequence number of the incident.', 'r.id'),
+      bigint('incident_id', 'Sequence number of the incident.', 'r.id'),
       pipeline,
-      column('opened_at', 'timestamp', 'When the first alert fired.'),
-      column('closed_at', 'timestamp', 'When the last alert was resolved; null while an alert fires.'),
-      column('closed_because', 'text', '`resolved`, or `left_config` if the alerts were removed from the config.'),
-      column('severity', 'text', 'Worst severity: `critical` or `warning`.'),
-      column('acknowledged_at', 'timestamp', 'When a person acknowledged the incident; null until then.'),
-      column('acknowledged_by', 'text', 'Name of the person who acknowledged the incident.'),
-      column('alerts', 'json', 'Names of the firing alerts at the latest diagnosis.', 'to_jsonb(d.alerts)'),
-      column('cause', 'text', 'Most likely cause at the latest diagnosis.', 'd.cause'),
-      column('confidence', 'text', '`high`, `medium` or `low`.', 'd.confidence'),
-      column('probability', 'double', 'Posterior probability of the cause.', 'd.probability'),
-      column('summary', 'text', 'The diagnosis in one or two sentences.', 'd.summary'),
-      column(
+      timestamp('opened_at', 'When the first alert fired.'),
+      timestamp('closed_at', 'When the last alert was resolved; null while an alert fires.'),
+      text('closed_because', '`resolved`, or `left_config` if the alerts were removed from the config.'),
+      text('severity', 'Worst severity: `critical` or `warning`.'),
+      timestamp('acknowledged_at', 'When a person acknowledged the incident; null until then.'),
+      text('acknowledged_by', 'Name of the person who acknowledged the incident.'),
+      json('alerts', 'Names of the firing alerts at the latest diagnosis.', 'to_jsonb(d.alerts)'),
+      text('cause', 'Most likely cause at the latest diagnosis.', 'd.cause'),
+      text('confidence', '`high`, `medium` or `low`.', 'd.confidence'),
+      double('probability', 'Posterior probability of the cause.', 'd.probability'),
+      text('summary', 'The diagnosis in one or two sentences.', 'd.summary'),
+      boolean(
         'is_right',
-        'boolean',
         'True if a person marked the cause as right, false if a person marked it as wrong; otherwise null.',
         'm.is_right',
       ),
-      column(
+      text(
         'actual_cause',
-        'text',
         'The actual cause, entered by the person who marked the diagnosis as wrong.',
         'm.actual_cause',
       ),
@@ -377,21 +350,17 @@ export const exportTables: readonly ExportTable[] = [
   {
     name: 'deployments',
     does: 'Changes to pipelines that were annotated by users or detected by recalld.',
-    source: 'deployments r',
-    joins: '',
-    day: dayOf('occurred_at'),
-    isByDay: false,
-    changed: 'r.recorded_at',
+    ...byTime('deployments', 'occurred_at', 'r.recorded_at'),
     columns: [
-      column('deployment_id', 'bigint', 'Sequence number of the deployment.', 'r.id'),
+      bigint('deployment_id', 'Sequence number of the deployment.', 'r.id'),
       pipeline,
-      column('kind', 'text', '`index`, `embedder`, `retriever`, `golden` or `judge`.'),
-      column('version', 'text', 'The new version.'),
-      column('note', 'text', 'Reason for the change; null if none was given.'),
-      column('source', 'text', '`annotated` or `detected`.'),
-      column('occurred_at', 'timestamp', 'When the change took effect.'),
-      column('recorded_at', 'timestamp', 'When the change was recorded.'),
-      column('changes', 'json', 'Details of the change, as an object or list.'),
+      text('kind', '`index`, `embedder`, `retriever`, `golden` or `judge`.'),
+      text('version', 'The new version.'),
+      text('note', 'Reason for the change; null if none was given.'),
+      text('source', '`annotated` or `detected`.'),
+      timestamp('occurred_at', 'When the change took effect.'),
+      timestamp('recorded_at', 'When the change was recorded.'),
+      json('changes', 'Details of the change, as an object or list.'),
     ],
   },
 ];

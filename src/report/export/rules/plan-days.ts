@@ -21,10 +21,7 @@ export interface ExportedDay extends DayDigest {
   readonly readAt: string;
 }
 
-/**
- * Time after the end of a day during which its rows may still change without a later time of change, because traces are
- * still being completed.
- */
+/** Rows may change after the end of their day, while traces are being completed, without a time of change. */
 const COMPLETION_MS = HOUR_MS;
 
 /** @returns the days to write, in order, and the days to remove because their rows were deleted from the database */

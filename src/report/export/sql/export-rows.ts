@@ -1,7 +1,3 @@
-/**
- * Reads exported tables: for each day, the number of rows and the time of their last change; and the rows of one day,
- * through a cursor.
- */
 import type { Pool } from 'pg';
 import { type Clock, DAY_MS } from '../../../core/time.ts';
 import { queryRow, queryRows } from '../../../platform/postgres/rows.ts';
@@ -27,11 +23,7 @@ export function createExportRows(pool: Pool) {
       return digests;
     },
 
-    /**
-     * Yields the rows of a day (UTC) in batches.
-     *
-     * @param withoutTexts pipelines whose private texts are null
-     */
+    /** Yields the rows of a day (UTC) in batches. @param withoutTexts pipelines whose private texts are null */
     async *rows(
       { columns, source, joins, day: dayOfRow }: ExportTable,
       pipeline: string | null,

@@ -18,7 +18,6 @@ interface ReportProps {
   readonly report: WeeklyReport;
   readonly now: Date;
   readonly version: string;
-  /** Text of the style sheet. */
   readonly style: string;
 }
 
@@ -49,7 +48,6 @@ function summary(report: WeeklyReport): Content {
   ];
 }
 
-/** @returns the whole report as Markdown */
 export function reportMarkdown(report: WeeklyReport, now: Date): string {
   return `# ${titleOf(report)}\n\n${markdown(reportContent(report), now)}`;
 }
@@ -110,10 +108,7 @@ function glance({ sets, incidents, density, topics, from, until }: WeeklyReport)
   );
 }
 
-/**
- * Content security policy that keeps the browser from loading or running anything, whatever the texts in the report
- * contain.
- */
+/** Keeps the browser from loading or running anything, whatever the texts in the report contain. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
 /** @returns a complete HTML document with inline styles and charts, without scripts */

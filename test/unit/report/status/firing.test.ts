@@ -3,6 +3,7 @@ import { shownBy } from '../../../../src/incidents/diagnosis/edge/pages/diagnosi
 import { updateTimelines } from '../../../../src/incidents/diagnosis/rules/incident.ts';
 import { hrefOf } from '../../../../src/report/console/links.ts';
 import { firingPanel, headlineOf, verdictBadges } from '../../../../src/report/status/firing.ts';
+import type { PipelineStatus } from '../../../../src/report/status/pipeline-status.ts';
 import { terminalText } from '../../../../src/report/terminal.ts';
 import { anAlert, anIncident, NOON } from '../../../support/builders.ts';
 import { aCheckState } from '../../../support/check-states.ts';
@@ -11,7 +12,7 @@ describe('the headline of a firing pipeline', () => {
   const scores = anAlert({ name: 'a score', headline: 'nDCG@10 on faq 0, below 0.7' });
   const outage = anAlert({ name: 'an outage', headline: 'retriever down (HTTP 503)' });
   const slow = anAlert({ name: 'a delay', severity: 'warning', headline: 'p95 latency 900 ms, above 500 ms' });
-  const status = {
+  const status: PipelineStatus = {
     pipeline: 'docs',
     state: 'critical',
     reasons: [],
@@ -20,7 +21,7 @@ describe('the headline of a firing pipeline', () => {
     checks: [],
     golden: [],
     measurements: [],
-  } as const;
+  };
   const incidentOf = (...alerts: (typeof scores)[]) => anIncident({ timeline: updateTimelines([], alerts, NOON) });
 
   it('is that of the alert that leads the page and the messages of the incident', () => {
@@ -40,7 +41,7 @@ describe('the headline of a firing pipeline', () => {
 describe('the card of a firing pipeline', () => {
   const late = { verdict: 'no_data', sentence: 'Live traffic has not been measured yet.' } as const;
   const slow = anAlert({ name: 'a delay', severity: 'warning', headline: 'p95 latency 900 ms, above 500 ms' });
-  const status = {
+  const status: PipelineStatus = {
     pipeline: 'docs',
     state: 'no_data',
     reasons: [late, { verdict: 'warning', sentence: 'a delay: too long.' }],
@@ -49,7 +50,7 @@ describe('the card of a firing pipeline', () => {
     checks: [],
     golden: [],
     measurements: [],
-  } as const;
+  };
   const incident = anIncident({ severity: 'warning', timeline: updateTimelines([], [slow], NOON) });
   const at = new Date(NOON.getTime() + 60_000);
 
