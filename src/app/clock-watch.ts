@@ -1,38 +1,19 @@
-/**
- * Compares the clock of this machine with the database clock at startup and every two minutes. A wrong clock would
- * start runs at wrong times, report future ticks as missed, and end runs that have just begun.
- */
+/** Compares the clock with that of the database. A wrong clock would start runs at wrong times. */
 
 import type { Context } from '../core/context.ts';
 import { messageOf } from '../core/errors.ts';
 import { type ClockLook, type ClockSkew, clockSkew, clockTrouble, isClockRight } from '../math/schedule/clock-skew.ts';
 
-export interface ClockWatch {
-  /** Returns the problem as a sentence; null while the clock is correct. */
-  readonly problem: () => string | null;
-  /**
-   * Returns true if the clock is correct. Compares the clocks first if the local clock was set since the last
-   * comparison.
-   */
-  isRight(): Promise<boolean>;
-  /** Registers a callback that runs each time a wrong clock becomes correct. */
-  whenRightAgain(then: () => void): void;
-  stop(): Promise<void>;
-}
+export type ClockWatch = Awaited<ReturnType<typeof watchClock>>;
 
 const INTERVAL_MS = 120_000;
 /** The interval is shorter while the clock is wrong, because scheduled starts wait until it is correct. */
 const INTERVAL_WHILE_WRONG_MS = 15_000;
-/**
- * Deviation from the monotonic clock above which the clock counts as set. NTP slews far less between two comparisons.
- */
+/** Deviation from the monotonic clock above which the clock was set. NTP slews far less between comparisons. */
 const SET_MS = 5000;
 
 /** Resolves after the first comparison succeeds or fails. @param read compares the clocks */
-export async function watchClock(
-  { clock, logger, meter }: Context,
-  read: () => Promise<ClockLook>,
-): Promise<ClockWatch> {
+export async function watchClock({ clock, logger, meter }: Context, read: () => Promise<ClockLook>) {
   const stopping = new AbortController();
   const listeners: (() => void)[] = [];
   const drift = (): number => clock.now().getTime() - clock.monotonicMs();
@@ -76,13 +57,15 @@ export async function watchClock(
   await compareNow();
   const watching = compareRegularly();
   return {
+    /** Returns the problem as a sentence; null while the clock is correct. */
     problem: () => problem,
-    async isRight() {
+    /** Compares the clocks first if the local clock was set since the last comparison. */
+    async isRight(): Promise<boolean> {
       if (!(Math.abs(drift() - lastDrift) < SET_MS)) await compareNow();
       return problem === null;
     },
-    whenRightAgain: (then) => void listeners.push(then),
-    async stop() {
+    whenRightAgain: (then: () => void): void => void listeners.push(then),
+    async stop(): Promise<void> {
       stopping.abort(new Error('the daemon stops'));
       await watching;
     },

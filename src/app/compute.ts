@@ -5,7 +5,6 @@ import { createThreadPool, type ThreadPool, type ThreadPoolSettings } from '../p
 
 export const tasks = { ...goldenTasks, ...densityTasks } as const;
 
-/** Threads for query density and golden run statistics. */
 export type ComputePool = ThreadPool<typeof tasks>;
 
 export function createComputePool(settings: Omit<ThreadPoolSettings, 'tasks' | 'refusal'>): ComputePool {

@@ -1,6 +1,4 @@
-/**
- * Opens the configured database for the daemon and for commands, with its tables by subject, and the job queue's store.
- */
+/** Opens the configured database, with its tables by subject, and the store of the job queue. */
 
 import { hostname } from 'node:os';
 import type pg from 'pg';
@@ -69,19 +67,10 @@ export function createDb(pool: Pool, by: string | null = null, scope: Scope = nu
   };
 }
 
-/**
- * Minimum time between two restarts of the embedded PostgreSQL, so that repeated crashes do not keep the machine busy
- * with recovery.
- */
+/** Minimum time between restarts, so that repeated crashes do not keep the machine busy with recovery. */
 const RESTART_EVERY_MS = 60_000;
 
-interface EmbeddedWatch {
-  /** Returns why the database is down and when it will be restarted; null while it is running. */
-  problem(): string | null;
-  stop(): void;
-}
-
-export function watchEmbedded(database: EmbeddedPostgres, clock: Clock, logger: Logger): EmbeddedWatch {
+export function watchEmbedded(database: EmbeddedPostgres, clock: Clock, logger: Logger) {
   const stopping = new AbortController();
   let problem: string | null = null;
   let startedAtMs = Number.NEGATIVE_INFINITY;
@@ -111,10 +100,14 @@ export function watchEmbedded(database: EmbeddedPostgres, clock: Clock, logger: 
     }
   };
   void watch();
-  return { problem: () => problem, stop: () => stopping.abort() };
+  return {
+    /** Returns why the database is down and when it will be restarted; null while it is running. */
+    problem: () => problem,
+    stop: () => stopping.abort(),
+  };
 }
 
-interface StorageRequest {
+export interface StorageRequest {
   readonly config: Config;
   /** A daemon owns its data folder; a command may use the database of a running daemon. */
   readonly purpose: 'daemon' | 'command';
@@ -153,7 +146,6 @@ export async function openStorage(settings: StorageRequest): Promise<Storage> {
   return storage;
 }
 
-/** Migrates the configured database. */
 export async function migrateStorage(settings: StorageRequest) {
   const storage = await connect(settings);
   return { storage, report: await migrate(storage.pool) };
@@ -164,16 +156,16 @@ async function connect(settings: StorageRequest): Promise<Storage> {
   const { url, data_dir: dataDir, pool_size: size, read_url: readUrl, statement_seconds } = config.storage;
   let connection: pg.PoolConfig;
   let startedHere = false;
-  let watch: EmbeddedWatch | null = null;
+  let problem = (): string | null => null;
   if (url === 'embedded') {
     const embedded = await openEmbeddedPostgres({ dataDir, purpose, logger, signal });
     cleanups.defer('embedded PostgreSQL', () => embedded.stop());
     connection = embedded.connection;
     startedHere = embedded.startedHere;
     if (purpose === 'daemon') {
-      const started = watchEmbedded(embedded, systemClock, logger);
-      cleanups.defer('restarts of the embedded PostgreSQL', () => started.stop());
-      watch = started;
+      const watch = watchEmbedded(embedded, systemClock, logger);
+      cleanups.defer('restarts of the embedded PostgreSQL', () => watch.stop());
+      problem = watch.problem;
     }
   } else {
     connection = await chooseConnection(url, 'storage.url');
@@ -185,7 +177,6 @@ async function connect(settings: StorageRequest): Promise<Storage> {
   await assertReachable(pool);
   if (url !== 'embedded') await assertSchemaPath(pool);
   if (purpose === 'daemon') await assertWritable(pool);
-  const problem = (): string | null => watch?.problem() ?? null;
   const storage = { pool, connection, name, startedHere, problem };
   if (readUrl === null || purpose === 'command')
     return { ...storage, readPool: pool, replicaProblem: async () => null };

@@ -19,7 +19,16 @@ import { createLagHistory, type LagHistory } from '../platform/threads/lag-histo
 import { readStoredGauges } from '../report/status/publish.ts';
 import { createComputePool } from './compute.ts';
 import type { Config } from './config/schema.ts';
-import { createDb, openDatabase, openStorage, queueBackend, queueOwner, replica, type Storage } from './database.ts';
+import {
+  createDb,
+  openDatabase,
+  openStorage,
+  queueBackend,
+  queueOwner,
+  replica,
+  type Storage,
+  type StorageRequest,
+} from './database.ts';
 import { buildFromConfig } from './from-config.ts';
 import { withHooks } from './hooks.ts';
 import { jobCatalogue } from './jobs.ts';
@@ -62,23 +71,17 @@ export interface Daemon extends Context {
   readonly exporter: Exporter;
 }
 
-interface DaemonRequest {
-  readonly config: Config;
-  /** Application name of the connections in `pg_stat_activity`. */
-  readonly name: string;
-  readonly logger: Logger;
-  readonly cleanups: CleanupStack;
-  readonly signal: AbortSignal;
+interface DaemonRequest extends Omit<StorageRequest, 'purpose'> {
   readonly clock?: Clock;
 }
 
 /** @throws RecalldError like openStorage and openJobQueue, and config_invalid if a retriever cannot be created */
 export async function openDependencies(settings: DaemonRequest): Promise<Daemon> {
-  const { config, name, logger, cleanups, signal, clock = systemClock } = settings;
+  const { config, logger, cleanups, clock = systemClock } = settings;
   const built = buildFromConfig(config, logger, clock.now());
   cleanups.defer('pipelines, judges, receivers and the OTLP endpoint', () => built.close());
   const compute = openCompute(logger, cleanups);
-  const storage = await openStorage({ config, purpose: 'daemon', name, logger, cleanups, signal });
+  const storage = await openStorage({ ...settings, purpose: 'daemon' });
   const { db, reads } = openDatabase(storage);
   await db.live.traffic.createPartitions(clock.now());
   const hashKey = config.storage.hash_key ?? (await storedHashKey(storage.pool));

@@ -1,11 +1,7 @@
-/**
- * Builds everything that depends only on the config. The daemon does this before it opens anything. Commands do the
- * same, so that they refuse every config that the daemon would refuse.
- */
+/** Builds what depends only on the config, also for commands, which then refuse what the daemon would refuse. */
 
 import { createChatModel } from '../connectors/models/chat-model.ts';
 import { createReceivers } from '../connectors/receivers/registry.ts';
-import { RecalldError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import { createDensityPlans } from '../density/plan.ts';
 import { createVariantPlans } from '../experiments/plan.ts';
@@ -24,17 +20,10 @@ import type { Config } from './config/schema.ts';
 import { redisSettings } from './database.ts';
 import { intervalsOf } from './jobs.ts';
 import { createLogger } from './logger.ts';
-import { closePipelines, createPipelines } from './pipelines.ts';
+import { closePipelines, createPipelines, naming } from './pipelines.ts';
 import { version } from './version.ts';
 
-export type FromConfig = ReturnType<typeof buildFromConfig>;
-
-/**
- * Builds the parts of the context that depend only on the config. Connections and processes are opened on first use;
- * `close` closes them.
- *
- * @throws RecalldError config_invalid if part of the config is unusable
- */
+/** Connections and processes open on first use; `close` closes them. @throws RecalldError config_invalid */
 export function buildFromConfig(config: Config, logger: Logger, now: Date) {
   checkServices(config);
   const pipelines = createPipelines(config, logger);
@@ -77,25 +66,10 @@ function checkServices(config: Config): void {
   signInProviderOf(config);
   for (const [index, { name, privacy }] of config.pipelines.entries())
     naming(`pipelines[${index}] (${name})`, () => assertUsablePrivacy(privacy));
-  // Refuses objectives that no alert can monitor.
   createAlertRules(config, 'rules');
 }
 
-function naming<T>(place: string, work: () => T): T {
-  try {
-    return work();
-  } catch (error) {
-    if (!(error instanceof RecalldError)) throw error;
-    throw new RecalldError(error.code, `${place}: ${error.message}`, { cause: error });
-  }
-}
-
-/**
- * Checks a config by building everything from it.
- *
- * @param source name of the config in messages
- * @throws RecalldError config_invalid
- */
+/** @param source name of the config in messages @throws RecalldError config_invalid */
 export function assertStartable(config: Config, source: string): void {
   const now = new Date();
   const built = naming(source, () => buildFromConfig(config, createLogger('error'), now));

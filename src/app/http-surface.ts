@@ -25,7 +25,6 @@ import type { Daemon } from './dependencies.ts';
 import { type HttpParts, type HttpServer, startHttpServer } from './http/server.ts';
 import { version } from './version.ts';
 
-/** Time within which a dependency such as the database must respond to count as ready. */
 const READY_TIMEOUT_MS = 2000;
 
 export async function startHttp(
@@ -71,7 +70,6 @@ export async function startHttp(
     onShed,
   });
   return {
-    /** URL for health and metrics. */
     url: servers.at(-1)?.url ?? '',
     markReady(): void {
       phase = 'ready';
@@ -145,20 +143,14 @@ async function listen(config: Config, cleanups: CleanupStack, deps: HttpParts): 
   return listening;
 }
 
-/**
- * True for a daemon with an embedded database that listens only on loopback, without a proxy and without users of a
- * provider. A daemon without keys trusts every caller.
- */
+/** A daemon without keys trusts every caller, so it must be reachable only from this machine. */
 function keysAreOptional({ server, storage }: Config): boolean {
   if (server.oidc !== undefined) return false;
   const isLocal = ['127.0.0.1', '::1', 'localhost'].includes(server.host) && server.trusted_proxies.length === 0;
   return storage.url === 'embedded' && isLocal;
 }
 
-/**
- * An unreachable replica or a wrong clock makes the daemon degraded, not unready: the primary answers, and other work
- * continues.
- */
+/** An unreachable replica or a wrong clock makes the daemon only degraded, because work continues. */
 async function dependenciesReady(
   { storage, queue, clock }: Daemon,
   clockProblem: () => string | null,
@@ -205,10 +197,7 @@ async function dependenciesReady(
   };
 }
 
-/**
- * Shares a running read between its callers. A caller may get a state that predates its call, so use this only for
- * snapshots such as readiness, not for reads after a write.
- */
+/** A caller may get a state that predates its call: fine for snapshots such as readiness, not after a write. */
 export function sharedReading<T>(read: () => Promise<T>): () => Promise<T> {
   let reading: Promise<T> | null = null;
   return () => {

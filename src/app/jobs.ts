@@ -1,13 +1,8 @@
-/**
- * The scheduler starts runs of golden sets and sentinels according to their cron expressions, outside quiet hours, and
- * starts scheduled jobs. Several schedulers may run.
- */
+/** The scheduler starts golden runs, sentinels and scheduled jobs. Several schedulers may run. */
 
 import { evaluateChecksJob } from '../checks/evaluate-checks.ts';
 import type { Context } from '../core/context.ts';
 import { messageOf, RecalldError } from '../core/errors.ts';
-import type { Logger } from '../core/logger.ts';
-import type { Clock } from '../core/time.ts';
 import { densityJobs } from '../density/jobs.ts';
 import { experimentJobs } from '../experiments/jobs.ts';
 import { goldenJobs, recoverGoldenRunsJob, runGoldenSetJob } from '../golden/golden-jobs.ts';
@@ -24,14 +19,12 @@ import { liveJobs } from '../live/live-jobs.ts';
 import { type Cron, latestOccurrence } from '../math/schedule/occurrences.ts';
 import type { IntervalOf } from '../measures/rules/measurement.ts';
 import { watchChangesJob } from '../measures/watch-changes.ts';
-import type { Meter } from '../platform/metrics/meter.ts';
 import type { JobDefinition, JobQueue } from '../platform/queue/job-queue.ts';
 import type { Schedule } from '../platform/queue/node-cron.ts';
 import { exportJob } from '../report/export/export-job.ts';
 import type { ClockWatch } from './clock-watch.ts';
 import type { Config } from './config/schema.ts';
 
-/** All jobs in recalld. */
 export const jobCatalogue: readonly JobDefinition<Context>[] = [
   ...goldenJobs,
   ...liveJobs,
@@ -47,11 +40,8 @@ export const jobCatalogue: readonly JobDefinition<Context>[] = [
   evaluateChecksJob,
 ];
 
-/**
- * Starts the ticks. If no process ran the latest tick of a golden set, runs it now, so that a daemon that was down at
- * that time measures immediately, and only once.
- */
-export function startScheduler(context: Context & TickContext): Ticks {
+/** A daemon that was down at the latest tick of a golden set runs it now, and only once. */
+export function startScheduler(context: Context & TickContext) {
   const { queue, pipelines, indexPlans, config } = context;
   return startTicks(context, [
     ...jobCatalogue.filter((job) => job !== recoverGoldenRunsJob).flatMap((job) => ticksOfJob(queue, job)),
@@ -73,10 +63,7 @@ export function startScheduler(context: Context & TickContext): Ticks {
   ]);
 }
 
-/**
- * Returns the ticks of a scheduled job; an empty list for any other job. Every scheduler process enqueues the same job
- * id for the same tick.
- */
+/** A job without a schedule has no ticks. Every scheduler enqueues the same job id for the same tick. */
 export function ticksOfJob(queue: JobQueue, job: JobDefinition<Context>): Ticked[] {
   if (job.cron === null) return [];
   return [
@@ -112,9 +99,7 @@ function tickOfExport(queue: JobQueue, { cron, to }: NonNullable<Config['export'
   };
 }
 
-/**
- * Returns the ticks that start runs, each with its job. The recovery job finds a run whose job could not be enqueued.
- */
+/** The recovery job finds a run whose job could not be enqueued. */
 function ticksOfSet(
   queue: JobQueue,
   cron: Cron | null,
@@ -132,47 +117,33 @@ function ticksOfSet(
   return [{ cron, what, job: runGoldenSetJob.name, madeUpFor: true, begin }];
 }
 
-/**
- * Returns an id that every replica computes identically for the same tick. The id contains no colon, because BullMQ
- * forbids it.
- */
+/** Every replica computes the same id for a tick. The id contains no colon, because BullMQ forbids it. */
 function tickId(job: string, plannedAt: Date): string {
   return `${job}-${plannedAt.toISOString().replaceAll(':', '')}`;
 }
 
-export interface TickContext {
+export interface TickContext extends Pick<Context, 'clock' | 'logger' | 'meter'> {
   readonly schedule: Schedule;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly meter: Meter;
   readonly clockWatch: ClockWatch;
 }
 
 /** Work that starts on a schedule. */
 export interface Ticked {
   readonly cron: Cron;
-  /** Name in the log. */
   readonly what: string;
-  /** The job that a tick starts. */
   readonly job: string;
   /** True if a missed latest tick runs at startup, or when a wrong clock becomes correct. */
   readonly madeUpFor: boolean;
-  /**
-   * Begins a tick. The returned function stores the tick; if called again after a failure, it continues where it
-   * failed.
-   */
+  /** The returned function stores the tick; if called again after a failure, it continues where it failed. */
   readonly begin: (plannedAt: Date) => () => Promise<void>;
-}
-
-export interface Ticks {
-  /** Stops all ticks and retries. Resolves when running ticks have been stored. */
-  stop(): Promise<void>;
 }
 
 const FIRST_WAIT_MS = 1000;
 const MAX_WAIT_MS = 30_000;
 
-export function startTicks(deps: TickContext, all: readonly Ticked[]): Ticks {
+export type Ticks = ReturnType<typeof startTicks>;
+
+export function startTicks(deps: TickContext, all: readonly Ticked[]) {
   const { schedule, clock, clockWatch, meter } = deps;
   const tickers = all.map((ticked) => ({ ...ticked, ...createTicker(deps, ticked) }));
   for (const { cron, job, tick } of tickers) {
@@ -185,7 +156,8 @@ export function startTicks(deps: TickContext, all: readonly Ticked[]): Ticks {
   makeUp();
   clockWatch.whenRightAgain(makeUp);
   return {
-    async stop() {
+    /** Stops all ticks and retries. Resolves when running ticks have been stored. */
+    async stop(): Promise<void> {
       await schedule.stop();
       await Promise.all(tickers.map((ticker) => ticker.stop()));
     },

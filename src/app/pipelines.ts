@@ -1,4 +1,3 @@
-/** Creates pipelines from the config. */
 import { createHash } from 'node:crypto';
 import { isThreshold, thresholdMeasure } from '../checks/config.ts';
 import type { GoldenCheck } from '../checks/rules/golden-checks.ts';
@@ -23,19 +22,14 @@ import { durationMs } from '../platform/config/times.ts';
 import { redactBody } from './config/inspect.ts';
 import type { Config, GoldenConfig, PipelineConfig } from './config/schema.ts';
 
-/**
- * Retrievers, stores and embedders open connections and processes on first use; closePipelines closes them.
- *
- * @throws RecalldError config_invalid, with the config path and the pipeline name, if a service cannot be created
- */
+/** Services open connections and processes on first use. @throws RecalldError config_invalid */
 export function createPipelines(config: Config, logger: Logger): WatchedPipeline[] {
-  return config.pipelines.map((pipeline, index) => {
-    const { name } = pipeline;
-    try {
+  return config.pipelines.map((pipeline, index) =>
+    naming(`pipelines[${index}] (${pipeline.name})`, () => {
       const { close, ...parts } = createParts(pipeline, 'vector_store', logger);
       const shadows = pipeline.shadow.map((shadow) => createShadow(shadow, pipeline, logger));
       return {
-        name,
+        name: pipeline.name,
         ...parts,
         annRecall: pipeline.ann_recall,
         timeoutMs: pipeline.retriever.timeout_ms,
@@ -49,15 +43,20 @@ export function createPipelines(config: Config, logger: Logger): WatchedPipeline
           await Promise.all([close(), ...shadows.map(({ asked }) => asked.close())]);
         },
       };
-    } catch (error) {
-      if (!(error instanceof RecalldError)) throw error;
-      const message = `pipelines[${index}] (${name}): ${error.message}`;
-      throw new RecalldError(error.code, message, { cause: error });
-    }
-  });
+    }),
+  );
 }
 
-/** @param at config path of the store */
+/** Adds a config path to the errors of `work`. */
+export function naming<T>(place: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof RecalldError)) throw error;
+    throw new RecalldError(error.code, `${place}: ${error.message}`, { cause: error });
+  }
+}
+
 function createParts(
   pipeline: Pick<PipelineConfig, 'retriever' | 'vector_store' | 'embedder' | 'privacy'>,
   at: string,
@@ -78,10 +77,7 @@ function createParts(
   return { retriever, store, embedder, close };
 }
 
-/**
- * Stale judgments are not looked up in a shadow's store, because documents missing from the shadow's index are the
- * shadow's fault.
- */
+/** Stale judgments are not looked up in a shadow's store: documents missing from it are the shadow's fault. */
 function createShadow(shadow: ShadowConfig, pipeline: PipelineConfig, logger: Logger): Shadow {
   const { name, retriever, vector_store = pipeline.vector_store, embedder = pipeline.embedder } = shadow;
   const { chunk_separator: chunkSeparator } = shadow;
@@ -124,7 +120,6 @@ export function assertConfiguredPipeline({ pipelines }: Config, name: string): v
   findPipeline(pipelines, name);
 }
 
-/** Closes everything that the pipelines have opened. */
 export async function closePipelines(pipelines: readonly WatchedPipeline[]): Promise<void> {
   await Promise.all(pipelines.map((pipeline) => pipeline.close()));
 }
@@ -160,7 +155,6 @@ export function createGoldenSchedule(golden: GoldenConfig, pipeline: PipelineCon
   };
 }
 
-/** Returns the checks that use golden runs. */
 export function goldenChecks({ checks, isolation }: PipelineConfig): GoldenCheck[] {
   // Isolation rules also apply to golden queries. A forbidden document in the results of golden queries triggers a page
   // without a separate check.

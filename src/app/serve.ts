@@ -1,12 +1,10 @@
-/** Starts and stops the daemon. */
 import { existsSync } from 'node:fs';
 import { availableParallelism, loadavg } from 'node:os';
 import path from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { createCleanupStack } from '../core/cleanup-stack.ts';
 import { RecalldError } from '../core/errors.ts';
-import type { Logger } from '../core/logger.ts';
-import type { Clock } from '../core/time.ts';
+import { plural } from '../core/format.ts';
 import { watchConfig } from '../incidents/diagnosis/config-parts.ts';
 import { retentionDaysOf } from '../live/live-jobs.ts';
 import { type OtlpEndpoint, toOtlpMetrics } from '../platform/metrics/otlp.ts';
@@ -14,6 +12,7 @@ import { type Exporter, watchEventLoop } from '../platform/metrics/prometheus.ts
 import { clusterOf } from '../platform/postgres/embedded/data-dir.ts';
 import { compareClocks } from '../platform/postgres/pool.ts';
 import { watchClock } from './clock-watch.ts';
+import type { CommandSettings } from './commands/command-store.ts';
 import { loadConfigOfDatabase } from './config/load.ts';
 import type { Config } from './config/schema.ts';
 import { type Daemon, openDependencies } from './dependencies.ts';
@@ -27,25 +26,12 @@ export type Role = 'api' | 'worker' | 'scheduler';
 
 export const roles: readonly Role[] = ['api', 'worker', 'scheduler'];
 
-export interface MonitorRequest {
-  readonly config: Config;
-  readonly roles: readonly Role[];
-  readonly logger: Logger;
-  /** Aborts a start that is still in progress. */
-  readonly signal: AbortSignal;
-}
+export type MonitorRequest = CommandSettings & { readonly roles: readonly Role[] };
 
-export interface Monitor {
-  /** Base URL for /metrics, /livez and /readyz. */
-  readonly url: string;
-  /** Closes everything in reverse order. Runs once. */
-  stop(): Promise<void>;
-  /** Returns a description of what the shutdown is waiting for. */
-  pending(): string;
-}
+export type Monitor = Awaited<ReturnType<typeof startMonitor>>;
 
-/** Opens everything in order. If a step fails, closes what was already open. */
-export async function startMonitor({ config, roles: active, logger, signal }: MonitorRequest): Promise<Monitor> {
+/** If a step fails, closes what was already open. `signal` aborts a start that is in progress. */
+export async function startMonitor({ config, roles: active, logger, signal }: MonitorRequest) {
   const cleanups = createCleanupStack(logger);
   try {
     const name = `recalld ${active.join('+')}`;
@@ -85,8 +71,11 @@ export async function startMonitor({ config, roles: active, logger, signal }: Mo
     await readStoredGaugesFirst(context, signal);
     http.markReady();
     return {
+      /** Base URL for /metrics, /livez and /readyz. */
       url: http.url,
+      /** Closes everything in reverse order. Runs once. */
       stop: () => cleanups.run(),
+      /** Returns a description of what the shutdown is waiting for. */
       pending: () => describePending(http.runningRequests(), context.queue.running(), cleanups.closing),
     };
   } catch (error) {
@@ -95,13 +84,9 @@ export async function startMonitor({ config, roles: active, logger, signal }: Mo
   }
 }
 
-/** Maximum wait for the first read of the stored gauges. */
 const FIRST_READING_MS = 2000;
 
-/**
- * Waits for the stored gauges, so that no gauge is missing after a restart and firing alerts keep firing. Does not wait
- * for a slow database.
- */
+/** Keeps firing alerts firing after a restart. Does not wait for a slow database. */
 async function readStoredGaugesFirst({ exporter, clock }: Daemon, signal: AbortSignal): Promise<void> {
   const done = new AbortController();
   const waited = clock.sleep(FIRST_READING_MS, AbortSignal.any([signal, done.signal])).catch(() => undefined);
@@ -111,17 +96,10 @@ async function readStoredGaugesFirst({ exporter, clock }: Daemon, signal: AbortS
 
 function describePending(requests: number, jobs: readonly string[], closing: string | null): string {
   const parts = [
-    ...(requests === 0 ? [] : [requests === 1 ? '1 request' : `${requests} requests`]),
+    ...(requests === 0 ? [] : [plural(requests, 'request')]),
     ...(jobs.length === 0 ? [] : [`the jobs ${[...jobs].toSorted().join(', ')}`]),
   ];
   return parts.length === 0 ? (closing ?? 'nothing') : parts.join(' and ');
-}
-
-interface SenderParts {
-  readonly endpoint: OtlpEndpoint;
-  readonly exporter: { read: Exporter['read'] };
-  readonly clock: Clock;
-  readonly logger: Logger;
 }
 
 /**
@@ -132,7 +110,12 @@ interface SenderParts {
  */
 export function sendMetrics(
   intervalSeconds: number,
-  { endpoint, exporter, clock, logger }: SenderParts,
+  {
+    endpoint,
+    exporter,
+    clock,
+    logger,
+  }: Pick<Daemon, 'clock' | 'logger'> & { readonly endpoint: OtlpEndpoint; readonly exporter: Pick<Exporter, 'read'> },
 ): () => Promise<void> {
   const ending = new AbortController();
   let isFailing = false;
@@ -157,17 +140,10 @@ export function sendMetrics(
   };
 }
 
-/**
- * Maximum heap growth above the live objects before a collection. By default, V8 lets the heap grow to a multiple of
- * the live objects, so a process under load keeps hundreds of megabytes of garbage.
- */
+/** By default, V8 lets the heap of a process under load grow to a multiple of the live objects. */
 const HEAP_GROWING_PERCENT = 50;
 
-/**
- * Runs until `signal` aborts.
- *
- * @throws RecalldError if it cannot start, and stop_overdue
- */
+/** Runs until `signal` aborts. @throws RecalldError if it cannot start, and stop_overdue */
 export async function serve(
   configFile: string | undefined,
   roles: readonly Role[],
@@ -190,19 +166,20 @@ export async function serve(
     pipelines: config.pipelines.length,
     start_ms: Math.round(performance.now() - startedAt),
   });
-  await new Promise<void>((resolve) => {
-    if (signal.aborted) resolve();
-    signal.addEventListener('abort', () => resolve(), { once: true });
-  });
+  await aborted(signal);
   logger.info('recalld is stopping');
   await stopInTime(monitor, config.server.shutdown_seconds);
   logger.info('recalld has stopped');
 }
 
-/**
- * Exits before the supervisor kills the process, so that the log states why the shutdown took too long. @throws
- * RecalldError stop_overdue
- */
+export function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
+/** Exits before the supervisor kills the process, so that the log has a reason. @throws RecalldError stop_overdue */
 async function stopInTime(monitor: Monitor, seconds: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const overdue = new Promise<never>((_, reject) => {

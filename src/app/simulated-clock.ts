@@ -19,10 +19,7 @@ export function createSimulatedClock(start: Date): SimulatedClock {
     },
     now: () => new Date(setTo + systemClock.monotonicMs() - setAtMs),
     monotonicMs: () => systemClock.monotonicMs(),
-    /**
-     * Sleeps for a shortened time. This also shortens the daemon's own pauses, such as the pause before it retries an
-     * unresponsive retriever.
-     */
+    /** Also shortens pauses of the daemon, such as those before it retries an unresponsive retriever. */
     sleep: (ms, signal) => systemClock.sleep(ms / SPEED_UP, signal),
   };
 }

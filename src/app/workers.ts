@@ -9,12 +9,7 @@ import type { Config } from './config/schema.ts';
 import type { Daemon } from './dependencies.ts';
 import { jobCatalogue, startTicks, ticksOfJob } from './jobs.ts';
 
-export interface Workers {
-  /** Defers running jobs instead of finishing them: their progress is stored, and they continue in another process. */
-  releaseJobs(): Promise<void>;
-}
-
-export async function startWorkers(context: Daemon, clockWatch: ClockWatch): Promise<Workers> {
+export async function startWorkers(context: Daemon, clockWatch: ClockWatch) {
   const { config, queue, clock, logger, meter } = context;
   const shutdown = new AbortController();
   showJobCounters(config, meter);
@@ -25,17 +20,15 @@ export async function startWorkers(context: Daemon, clockWatch: ClockWatch): Pro
   // a run.
   const ticks = startTicks({ ...context, clockWatch }, ticksOfJob(queue, recoverGoldenRunsJob));
   return {
-    async releaseJobs() {
+    /** Defers running jobs instead of finishing them: their progress is stored, and they continue in another process. */
+    async releaseJobs(): Promise<void> {
       shutdown.abort(new Error('the daemon stops'));
       await Promise.all([ticks.stop(), queue.drain()]);
     },
   };
 }
 
-/**
- * Exports a worker's counters as 0 from the start. `increase` is 0 for a counter that appears with its first event, and
- * an alert would miss that event.
- */
+/** `increase` is 0 for a counter that appears with its first event, and an alert would miss that event. */
 export function showJobCounters({ notify, metrics, pipelines }: Config, meter: Meter): void {
   for (const { kind } of notify) {
     for (const outcome of labelValues.recalld_notifications_total.outcome)

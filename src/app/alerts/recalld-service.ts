@@ -13,6 +13,8 @@ import {
 } from '../../platform/metrics/alert-rules.ts';
 import { jobCatalogue } from '../jobs.ts';
 
+type ServiceAlert = Omit<AlertRule, 'dashboard'>;
+
 /** Selects targets from the scrape config. `up` and `process_*` are not in the metric catalogue. */
 function target(metric: 'up' | 'process_start_time_seconds', { scrapeJob }: RuleSettings): string {
   return `${metric}{job=${JSON.stringify(scrapeJob)}}`;
@@ -22,9 +24,7 @@ const failedIn = (range: string): string => increaseBy(['task'], 'recalld_jobs_t
 const completedIn = (range: string): string =>
   increaseBy(['task'], 'recalld_jobs_total', range, { outcome: 'completed' });
 
-/**
- * Minimum ratio of failed to completed attempts; below it, only a few of many pipelines fail, and only occasionally.
- */
+/** Minimum ratio of failed to completed attempts; below it, few of many pipelines fail, and only occasionally. */
 const MIN_FAILED_PER_COMPLETED = 0.1;
 /** Window for rare jobs: twice the interval of the least frequent job, which runs every six hours, plus one hour. */
 const RARE_JOBS = '13h';
@@ -37,7 +37,7 @@ const retriedJobs = jobCatalogue.filter(({ attempts }) => attempts > 1).map(({ n
 /** Time for which a deployment that has disappeared counts as missing. */
 const MISSED = '1d';
 
-function exporterAlerts(settings: RuleSettings): readonly AlertRule[] {
+function exporterAlerts(settings: RuleSettings): readonly ServiceAlert[] {
   return [
     {
       alert: 'RecalldAbsent',
@@ -49,7 +49,6 @@ unless on () group by () (${series('recalld_build_info')})
 or absent_over_time(recalld_build_info{job=${JSON.stringify(settings.scrapeJob)}}[${MISSED}])`,
       for: '5m',
       by: [],
-      dashboard: 'itself',
       summary: 'recalld: no replica can be scraped',
       description:
         'Prometheus has not scraped any replica of this recalld deployment for 5 minutes. Meanwhile, no other alert on its pipelines can fire. Start recalld, or fix the scrape config.',
@@ -61,7 +60,6 @@ or absent_over_time(recalld_build_info{job=${JSON.stringify(settings.scrapeJob)}
       for: '10m',
       by: ['instance'],
       silentWhile: { alerts: ['RecalldAbsent'], on: [] },
-      dashboard: 'itself',
       summary: 'recalld: a replica is down',
       description:
         'Prometheus has not scraped {{ $labels.instance }} for 10 minutes. Other replicas may have taken over its work.',
@@ -72,7 +70,6 @@ or absent_over_time(recalld_build_info{job=${JSON.stringify(settings.scrapeJob)}
       expr: `max by (instance) (changes(${target('process_start_time_seconds', settings)}[1h])) >= 3`,
       keepFiringFor: '15m',
       by: ['instance'],
-      dashboard: 'itself',
       summary: 'recalld: a replica keeps restarting',
       description:
         '{{ $labels.instance }} started {{ $value }} times within an hour. Check its memory usage and the last line of its log.',
@@ -83,7 +80,6 @@ or absent_over_time(recalld_build_info{job=${JSON.stringify(settings.scrapeJob)}
       expr: `count by () (count by (version) (${series('recalld_build_info')})) > 1`,
       for: '1h',
       by: [],
-      dashboard: 'itself',
       summary: 'recalld: replicas run different versions',
       description: 'Replicas have run {{ $value }} different versions of recalld for an hour. Finish the rollout.',
     },
@@ -92,14 +88,13 @@ or absent_over_time(recalld_build_info{job=${JSON.stringify(settings.scrapeJob)}
 
 const whileStale = { alerts: ['RecalldSnapshotStale'], on: [] };
 
-const snapshotAlerts: readonly AlertRule[] = [
+const snapshotAlerts: readonly ServiceAlert[] = [
   {
     alert: 'RecalldSnapshotStale',
     severity: 'critical',
     expr: `min by () (${series('recalld_snapshot_age_seconds')}) > 120`,
     for: '2m',
     by: [],
-    dashboard: 'itself',
     summary: 'recalld: the database does not respond',
     description:
       'The newest values that any replica read from the database are {{ $value | humanizeDuration }} old. Golden scores, check states and queue lengths are not updated, and are withheld once they are too old to trust. Restore the database.',
@@ -111,7 +106,6 @@ const snapshotAlerts: readonly AlertRule[] = [
     expr: `${maxBy(['instance'], 'recalld_snapshot_age_seconds')} > 120`,
     for: '5m',
     by: ['instance'],
-    dashboard: 'itself',
     summary: 'recalld: a replica exports outdated values',
     description:
       'The values that {{ $labels.instance }} read from the database are {{ $value | humanizeDuration }} old. Rules take the maximum over all replicas, so an old verdict may keep an alert firing. Restart the replica.',
@@ -124,7 +118,6 @@ const snapshotAlerts: readonly AlertRule[] = [
     for: '5m',
     keepFiringFor: '15m',
     by: ['instance'],
-    dashboard: 'itself',
     summary: 'recalld: database reads fail',
     description:
       '{{ printf "%.0f" $value }} database reads by {{ $labels.instance }} failed within 15 minutes. Check the database load and storage.pool_size.',
@@ -136,7 +129,6 @@ const snapshotAlerts: readonly AlertRule[] = [
     for: '1m',
     keepFiringFor: '1h',
     by: ['instance'],
-    dashboard: 'itself',
     summary: 'recalld: a computed value is not finite',
     description:
       '{{ printf "%.0f" $value }} samples on {{ $labels.instance }} were not finite numbers within an hour and were not exported. Report this bug in recalld.',
@@ -147,7 +139,6 @@ const snapshotAlerts: readonly AlertRule[] = [
     expr: `${maxBy(['pipeline', 'golden_set'], 'recalld_golden_run_last_attempt_timestamp_seconds')} - time() > 60`,
     for: '5m',
     by: ['pipeline', 'golden_set'],
-    dashboard: 'itself',
     summary: 'recalld: clock ahead of Prometheus',
     description:
       'According to Prometheus, the latest run of {{ $labels.golden_set }} on {{ $labels.pipeline }} started {{ $value | humanizeDuration }} in the future. Alerts on the age of runs fire late. Synchronize the clocks with NTP.',
@@ -158,7 +149,6 @@ const snapshotAlerts: readonly AlertRule[] = [
     expr: `abs(${maxBy(['instance'], 'recalld_clock_skew_seconds')}) > ${MAX_SKEW_SECONDS}`,
     for: '2m',
     by: ['instance'],
-    dashboard: 'itself',
     summary: 'recalld: clock differs from the database, scheduling stopped',
     description:
       'The clock of {{ $labels.instance }} differs from the database clock by {{ $value | humanizeDuration }}. Until the clocks agree within a minute, this replica schedules no golden runs and no jobs. Synchronize the clocks with NTP.',
@@ -170,14 +160,13 @@ const snapshotAlerts: readonly AlertRule[] = [
     for: '10m',
     keepFiringFor: '15m',
     by: ['instance'],
-    dashboard: 'itself',
     summary: 'recalld: short of CPU time',
     description:
       'A tenth of the timers of {{ $labels.instance }} fire more than {{ $value | humanizeDuration }} late. The latencies that it measures are too high, so the diagnosis ignores them. Give it more CPU time.',
   },
 ];
 
-const jobAlerts: readonly AlertRule[] = [
+const jobAlerts: readonly ServiceAlert[] = [
   {
     alert: 'RecalldQueueNotWorked',
     severity: 'critical',
@@ -185,7 +174,6 @@ const jobAlerts: readonly AlertRule[] = [
 and on (queue) ${maxBy(['queue'], 'recalld_queue_jobs', { state: 'active' })} == 0`,
     for: '10m',
     by: ['queue'],
-    dashboard: 'itself',
     summary: 'recalld: no worker processes the jobs in a queue',
     description:
       '{{ $value }} jobs are waiting in the queue {{ $labels.queue }}, and no worker has processed any for 10 minutes. Start a process with the worker role.',
@@ -198,7 +186,6 @@ and on (queue) ${maxBy(['queue'], 'recalld_queue_jobs', { state: 'active' })} ==
     for: '15m',
     keepFiringFor: '10m',
     by: ['queue'],
-    dashboard: 'itself',
     summary: 'recalld: many jobs are waiting in a queue',
     description: '{{ $value }} jobs are waiting in the queue {{ $labels.queue }} (limit 100). Start more workers.',
   },
@@ -208,7 +195,6 @@ and on (queue) ${maxBy(['queue'], 'recalld_queue_jobs', { state: 'active' })} ==
     expr: anyCountedBy(['task'], 'recalld_jobs_total', '1h', { outcome: 'dead' }),
     keepFiringFor: '15m',
     by: ['task'],
-    dashboard: 'itself',
     summary: 'recalld: jobs failed permanently',
     description:
       '{{ printf "%.0f" $value }} {{ $labels.task }} jobs failed within an hour and will not be retried. The log states the reason.',
@@ -219,7 +205,6 @@ and on (queue) ${maxBy(['queue'], 'recalld_queue_jobs', { state: 'active' })} ==
     expr: anyCountedBy(['kind'], 'recalld_notifications_total', '1h', { outcome: 'given_up' }),
     keepFiringFor: '15m',
     by: ['kind'],
-    dashboard: 'itself',
     summary: 'recalld: notifications were not delivered',
     description:
       'recalld gave up on {{ printf "%.0f" $value }} messages to {{ $labels.kind }} after an hour of retries. Check the receiver with recalld notify.',
@@ -241,7 +226,6 @@ or
     for: '5m',
     keepFiringFor: '15m',
     by: ['task'],
-    dashboard: 'itself',
     summary: 'recalld: jobs keep failing',
     description:
       '{{ printf "%.0f" $value }} attempts of the job {{ $labels.task }} failed within an hour, or within 13 hours in which no attempt succeeded. The log line `a job failed` names the pipelines and the reason.',
@@ -253,14 +237,13 @@ or
 > ${maxBy(['queue'], 'recalld_queue_jobs', { state: 'failed', queue: retriedJobs }, '1h')}`,
     for: '1m',
     by: ['queue'],
-    dashboard: 'itself',
     summary: 'recalld: jobs ran out of attempts',
     description:
       '{{ $value }} jobs in the queue {{ $labels.queue }} have run out of attempts, and the number has grown within the last hour. The log states the reason.',
   },
 ];
 
-const ingestAlerts: readonly AlertRule[] = [
+const ingestAlerts: readonly ServiceAlert[] = [
   {
     alert: 'RecalldIngestShedding',
     severity: 'warning',
@@ -268,7 +251,6 @@ const ingestAlerts: readonly AlertRule[] = [
     for: '5m',
     keepFiringFor: '10m',
     by: ['reason'],
-    dashboard: 'itself',
     summary: 'recalld: ingest requests are refused',
     description:
       'recalld answered {{ printf "%.0f" $value }} ingest requests within 10 minutes with 429 or 503 because of {{ $labels.reason }}. Clients retry and eventually drop their samples.',
@@ -280,7 +262,6 @@ const ingestAlerts: readonly AlertRule[] = [
     for: '10m',
     keepFiringFor: '15m',
     by: ['code'],
-    dashboard: 'itself',
     summary: 'recalld: invalid live queries or feedback',
     description:
       '{{ printf "%.0f" $value }} items within 15 minutes were rejected with {{ $labels.code }}. Fix the sender; a retry does not help.',
@@ -294,7 +275,6 @@ const ingestAlerts: readonly AlertRule[] = [
     for: '10m',
     keepFiringFor: '30m',
     by: ['outcome'],
-    dashboard: 'itself',
     summary: 'recalld: OpenTelemetry spans cannot be used',
     description:
       'recalld could not extract a live query from {{ printf "%.0f" $value }} spans within an hour ({{ $labels.outcome }}).',
@@ -302,17 +282,20 @@ const ingestAlerts: readonly AlertRule[] = [
 ];
 
 /** Always fires, so that its absence reveals a broken alerting path. */
-const watchdog: AlertRule = {
+const watchdog: ServiceAlert = {
   alert: 'RecalldWatchdog',
   severity: 'none',
   expr: 'vector(1)',
   by: [],
-  dashboard: 'itself',
   summary: 'The alerting path works',
   description: "This alert always fires. Route it to a dead man's switch, which pages when the alert stops.",
 };
 
 export function recalldServiceGroup(settings: RuleSettings): RuleGroup {
   const alerts = [...exporterAlerts(settings), ...snapshotAlerts, ...jobAlerts, ...ingestAlerts, watchdog];
-  return { name: 'recalld-itself', recordings: [], alerts };
+  return {
+    name: 'recalld-itself',
+    recordings: [],
+    alerts: alerts.map((alert) => ({ ...alert, dashboard: 'itself' })),
+  };
 }

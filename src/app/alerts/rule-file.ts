@@ -119,7 +119,6 @@ function withoutSlash(url: string | null): string | null {
   return url === null ? null : url.replace(/\/+$/, '');
 }
 
-/** Settings for rules that are not generated for a config. */
 export const defaultRuleSettings: RuleSettings = {
   runbookBaseUrl: null,
   dashboardBaseUrl: null,
@@ -131,7 +130,6 @@ export const defaultRuleSettings: RuleSettings = {
   latencyBuckets: metricCatalogue.recalld_query_latency_seconds.buckets,
 };
 
-/** Returns the rule groups that are not empty. */
 export function ruleGroups(settings: RuleSettings): readonly RuleGroup[] {
   return [
     goldenGroup(settings),

@@ -1,4 +1,3 @@
-/** Alert rules for a config. */
 import { RecalldError } from '../../core/errors.ts';
 import { objectiveProblems } from '../../golden/objectives.ts';
 import { longestGapSeconds } from '../../math/schedule/occurrences.ts';
@@ -8,17 +7,12 @@ import type { Config, PipelineConfig } from '../config/schema.ts';
 
 export type RuleFormat = 'rules' | 'crd';
 
-/**
- * Builds the rules for a config, as a Prometheus rule file or as a PrometheusRule for the Prometheus Operator.
- *
- * @throws RecalldError config_invalid if no alert can monitor an objective
- */
+/** @throws RecalldError config_invalid if no alert can monitor an objective */
 export function createAlertRules(config: Config, format: RuleFormat) {
   const settings = ruleSettings(config);
   const { impossible, omitted } = objectiveProblems(settings);
   if (impossible.length > 0) throw new RecalldError('config_invalid', impossible.join('\n'));
   return {
-    /** The rules as YAML. */
     document: format === 'crd' ? prometheusRule(settings) : ruleFile(settings),
     /** Sentences for the user that state what the rules omit, and why. */
     notes: [...omitted, ...missingLinks(config)],
@@ -74,10 +68,7 @@ function objectivesOf(slo: PipelineConfig['slo']): Objective[] {
 const MIN_HOLD_SECONDS = 600;
 const MAX_HOLD_SECONDS = 21_600;
 
-/**
- * Returns 1.5 times the longest interval between runs: longer than the time until the next run, but shorter than the
- * time until the run after it.
- */
+/** Longer than the time until the next run, but shorter than the time until the run after it. */
 function holdSeconds(config: Config): number {
   const intervals = config.pipelines.flatMap(({ golden }) =>
     golden.flatMap(({ cron, timezone }) =>

@@ -17,31 +17,22 @@ import { clusterOf } from '../../platform/postgres/embedded/data-dir.ts';
 import { runningPostmaster } from '../../platform/postgres/embedded/server.ts';
 import { loadConfigOfDatabase } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
-import { createDb, openDatabase, openStorage, replica, type Storage } from '../database.ts';
-import { buildFromConfig, type FromConfig } from '../from-config.ts';
+import { createDb, openDatabase, openStorage, replica, type Storage, type StorageRequest } from '../database.ts';
+import { buildFromConfig } from '../from-config.ts';
 import { createLogger } from '../logger.ts';
 import { closePipelines, createPipelines } from '../pipelines.ts';
 
 /** Application name of command connections in `pg_stat_activity`. */
 export const COMMAND_NAME = 'recalld command';
 
-export interface CommandSettings {
-  readonly config: Config;
-  readonly logger: Logger;
-  readonly signal: AbortSignal;
-}
+export type CommandSettings = Pick<StorageRequest, 'config' | 'logger' | 'signal'>;
 
 /** The context of a command. A command runs outside a daemon and uses neither the queue nor the hooks. */
 export interface CommandStore extends Context {
   readonly storage: Storage;
 }
 
-/**
- * Opens the database for the duration of `work`: the database of the daemon that is using the data folder, or a
- * separate one.
- *
- * @throws RecalldError like openStorage, and errors from `work`
- */
+/** Uses the database of the daemon that owns the data folder, if one runs. @throws RecalldError like openStorage */
 export async function withCommandStore<T>(
   settings: CommandSettings,
   work: (store: CommandStore) => Promise<T>,
@@ -57,23 +48,13 @@ export async function withCommandStore<T>(
 
 const none = null as never;
 
-/**
- * Creates pipelines and plans on first use, so that a command that does not use them runs even if their config is
- * unusable.
- */
 function contextOfCommand({ config, logger }: CommandSettings, storage: Storage, cleanups: CleanupStack): CommandStore {
   const clock = systemClock;
   const { db, reads } = openDatabase(storage, commandUser());
-  let built: FromConfig | null = null;
-  const fromConfig = (): FromConfig => {
-    if (built === null) {
-      const made = buildFromConfig(config, logger, clock.now());
-      cleanups.defer('pipelines', () => made.close());
-      built = made;
-    }
-    return built;
-  };
+  const built = buildFromConfig(config, logger, clock.now());
+  cleanups.defer('pipelines', () => built.close());
   return {
+    ...built,
     db,
     reads,
     dbBy: (person) => createDb(storage.pool, person),
@@ -93,45 +74,6 @@ function contextOfCommand({ config, logger }: CommandSettings, storage: Storage,
     ownLag: null,
     explainTurns: createExplainTurns(),
     explainBudget: createExplainBudget(clock),
-    get pipelines() {
-      return fromConfig().pipelines;
-    },
-    get densityPlans() {
-      return fromConfig().densityPlans;
-    },
-    get indexPlans() {
-      return fromConfig().indexPlans;
-    },
-    get judgingPlans() {
-      return fromConfig().judgingPlans;
-    },
-    get variantPlans() {
-      return fromConfig().variantPlans;
-    },
-    get livePlans() {
-      return fromConfig().livePlans;
-    },
-    get receivers() {
-      return fromConfig().receivers;
-    },
-    get otlp() {
-      return fromConfig().otlp;
-    },
-    get timetable() {
-      return fromConfig().timetable;
-    },
-    get intervalSeconds() {
-      return fromConfig().intervalSeconds;
-    },
-    get liveIntervalSeconds() {
-      return fromConfig().liveIntervalSeconds;
-    },
-    get falsePages() {
-      return fromConfig().falsePages;
-    },
-    get maxSamples() {
-      return fromConfig().maxSamples;
-    },
   };
 }
 
@@ -141,7 +83,6 @@ export function commandSettings(configFile: string | undefined, signal: AbortSig
   return { config, logger: commandLogger(config), signal };
 }
 
-/** Returns a command's logger: like a daemon's logger, but without the info level. */
 export function commandLogger({ log }: Config): Logger {
   return createLogger(log.level === 'info' ? 'warn' : log.level);
 }
@@ -160,10 +101,7 @@ export async function withPipeline<T>(
   }
 }
 
-/**
- * Reads a list from the database for a command that also works without a database. Never starts a database. Returns an
- * empty list if the database does not respond or has no tables.
- */
+/** Returns an empty list if the database does not respond or has no tables; never starts a database. */
 export async function readIfThere<T>(
   { config, logger, signal }: CommandSettings,
   read: () => Promise<readonly T[]>,

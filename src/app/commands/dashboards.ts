@@ -1,4 +1,3 @@
-/** Writes the dashboards for a config to files. */
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { messageOf, RecalldError } from '../../core/errors.ts';
@@ -6,12 +5,7 @@ import { makeFolder } from '../../platform/files/folder.ts';
 import type { Config } from '../config/schema.ts';
 import { createDashboards, dashboardText } from '../dashboards/catalogue.ts';
 
-/**
- * Writes every dashboard to a folder, which is created if needed. Replaces files with the same names.
- *
- * @returns the file paths in dashboard order, and sentences for the user that state which links are missing
- * @throws RecalldError usage if the folder is not writable
- */
+/** Creates the folder and replaces files. @throws RecalldError usage if the folder is not writable */
 export async function writeDashboards({ alerts }: Config, folder: string) {
   const dashboards = createDashboards({
     runbookBaseUrl: alerts.runbook_base_url,

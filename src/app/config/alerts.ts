@@ -8,7 +8,6 @@ const ownLabels: ReadonlySet<string> = new Set(Object.values(metricCatalogue).fl
 
 const budgetForm = /^([1-9]\d{0,3}) per ([1-9]\d{0,5}[mhd])$/;
 
-/** A number per duration, such as `1 per 90d`. */
 const periodBudgetSchema = z.string().regex(budgetForm, { error: 'must have the form "1 per 365d"' });
 
 /** @param text a budget that periodBudgetSchema accepts */
@@ -17,27 +16,22 @@ export function periodBudget(text: string): { readonly count: number; readonly p
   return { count: Number(count), periodMs: durationMs(period) };
 }
 
-const url = z.string().regex(/^https?:\/\/\S+$/, { error: 'must be an http:// or https:// URL' });
+const url = (text: string) =>
+  z
+    .string()
+    .regex(/^https?:\/\/\S+$/, { error: 'must be an http:// or https:// URL' })
+    .nullable()
+    .default(null)
+    .describe(text)
+    .meta({ secret: 'url' });
 
 export const alertsSchema = z
   .strictObject({
-    runbook_base_url: url
-      .nullable()
-      .default(null)
-      .describe(
-        'Base URL at which docs/runbooks is published. By default, alerts link to the runbooks that the console serves.',
-      )
-      .meta({ secret: 'url' }),
-    dashboard_base_url: url
-      .nullable()
-      .default(null)
-      .describe('Base URL of Grafana, for links from alerts to dashboards.')
-      .meta({ secret: 'url' }),
-    console_base_url: url
-      .nullable()
-      .default(null)
-      .describe('Base URL at which browsers reach recalld, for links from alerts and dashboards.')
-      .meta({ secret: 'url' }),
+    runbook_base_url: url(
+      'Base URL at which docs/runbooks is published. By default, alerts link to the runbooks that the console serves.',
+    ),
+    dashboard_base_url: url('Base URL of Grafana, for links from alerts to dashboards.'),
+    console_base_url: url('Base URL at which browsers reach recalld, for links from alerts and dashboards.'),
     scrape_job: z
       .string()
       .regex(/^[\w.:/-]+$/, { error: 'must contain only letters, digits and . : / - _' })

@@ -1,15 +1,10 @@
-/**
- * Converts zod issues in a config into sentences that name the field and the fix. Walks the JSON Schema in parallel
- * with the value.
- */
+/** Converts zod issues in a config into sentences that name the field and the fix. */
 import type { z } from 'zod';
 import { closest } from '../../core/text/spelling.ts';
 
 export type JsonSchema = z.core.JSONSchema.JSONSchema;
 
-/**
- * Returns the branches of a union, including nested unions. For a schema that is not a union, returns only that schema.
- */
+/** Returns the branches of a union and of its nested unions; any other schema is its only branch. */
 export function branches(schema: JsonSchema): JsonSchema[] {
   const options = [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])].filter(isSchema);
   return options.length === 0 ? [schema] : options.flatMap(branches);
@@ -38,7 +33,6 @@ function fits(schema: JsonSchema, value: unknown): boolean {
   });
 }
 
-/** Returns the branches that match a value, or all branches if none matches. */
 function branchesFor(schema: JsonSchema, value: unknown): JsonSchema[] {
   const all = branches(schema);
   const fitting = all.filter((branch) => fits(branch, value));
@@ -68,7 +62,6 @@ interface Problem {
   readonly field: string;
   /** Text that follows the field name. */
   readonly text: string;
-  /** The suggested field for an unknown key. */
   readonly meant?: string;
 }
 
@@ -225,7 +218,6 @@ function explainUnion(issue: z.core.$ZodIssueInvalidUnion, path: Path, checked: 
   return best.issues.flatMap((inner) => explainIssue(inner, path, checked));
 }
 
-/** Counts problems; each unknown key counts as one. */
 function problemCount(issues: readonly Issue[]): number {
   return issues.reduce((sum, issue) => sum + (issue.code === 'unrecognized_keys' ? issue.keys.length : 1), 0);
 }

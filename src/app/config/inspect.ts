@@ -3,7 +3,6 @@ import { branches, childSchemas, isMapping, type JsonSchema } from './explain.ts
 import { configJsonSchema } from './parse.ts';
 import type { Config } from './schema.ts';
 
-/** Text shown instead of a secret. */
 const REDACTED = '[redacted]';
 /** Text shown instead of a secret in a URL, where brackets would be escaped. */
 const REDACTED_IN_URL = 'redacted';
@@ -15,7 +14,6 @@ const placeholder = /\{\{[^{}]*\}\}/g;
 
 const secretName = /pass|pwd|secret|token|key|auth|cred|bearer|signature/i;
 
-/** Replaces every string and number within the value, but keeps its structure. */
 function redactAll(value: unknown): unknown {
   return mapScalars(value, () => REDACTED);
 }
@@ -45,7 +43,6 @@ function redactUrl(text: string): string {
   return url.href === before ? text : restore(url.href);
 }
 
-/** Redacts a command's arguments, but not its program. */
 function redactCommand(value: unknown): unknown {
   if (!Array.isArray(value)) return redactAll(value);
   return value.map((part: unknown, index) => (index === 0 ? part : redactAll(part)));
@@ -77,10 +74,7 @@ function mapScalars(value: unknown, replace: (scalar: string | number) => string
   return Object.fromEntries(Object.entries(value).map(([name, child]) => [name, mapScalars(child, replace)]));
 }
 
-/**
- * Replaces every secret in the config. In a URL, only credentials are replaced; in a request body, only fields whose
- * names suggest a secret are replaced.
- */
+/** Replaces every secret: in a URL only credentials, in a body only fields whose names suggest a secret. */
 export function redactConfig(config: Config): unknown {
   return redact(config, [configJsonSchema()]);
 }

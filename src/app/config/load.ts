@@ -3,15 +3,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { RecalldError } from '../../core/errors.ts';
 import { assertStartable } from '../from-config.ts';
 import { parseConfig } from './parse.ts';
-import type { Config } from './schema.ts';
 
 const DEFAULT_FILE = 'recalld.yaml';
-
-export interface LoadedConfig {
-  readonly config: Config;
-  /** Path of the config file; null if there is no file, so that the defaults apply. */
-  readonly file: string | null;
-}
 
 /**
  * Reads `path`, or recalld.yaml in the working directory if it exists; otherwise uses the defaults. Builds everything
@@ -19,23 +12,21 @@ export interface LoadedConfig {
  *
  * @throws RecalldError config_not_found, config_invalid
  */
-export function loadConfig(path: string | undefined, env: NodeJS.ProcessEnv = process.env): LoadedConfig {
+export function loadConfig(path: string | undefined, env: NodeJS.ProcessEnv = process.env) {
   const loaded = readConfig(path, env);
   assertStartable(loaded.config, loaded.file ?? 'environment');
   return loaded;
 }
 
-/**
- * Like loadConfig, but only for showing the config: files that the config names may be missing. @throws like loadConfig
- */
-export function readConfig(path: string | undefined, env: NodeJS.ProcessEnv = process.env): LoadedConfig {
+/** Like loadConfig, but only to show the config: files that it names may be missing. */
+export function readConfig(path: string | undefined, env: NodeJS.ProcessEnv = process.env) {
   const file = path ?? (existsSync(DEFAULT_FILE) ? DEFAULT_FILE : null);
   const text = file === null ? null : readText(file, 'config_not_found', `The config file ${file}`);
   const readSecret = (secret: string): string => readText(secret, 'config_invalid', `The secret file ${secret}`);
+  // `file` is null if there is no file, so that the defaults apply.
   return { config: parseConfig(text, file ?? 'environment', env, readSecret), file };
 }
 
-/** Variables that define the location of the database. */
 const databaseVariables = ['RECALLD_STORAGE_URL', 'RECALLD_STORAGE_URL_FILE', 'RECALLD_STORAGE_DATA_DIR'];
 
 /**
@@ -44,7 +35,7 @@ const databaseVariables = ['RECALLD_STORAGE_URL', 'RECALLD_STORAGE_URL_FILE', 'R
  *
  * @throws RecalldError config_not_found, config_invalid
  */
-export function loadConfigOfDatabase(path: string | undefined, env: NodeJS.ProcessEnv = process.env): LoadedConfig {
+export function loadConfigOfDatabase(path: string | undefined, env: NodeJS.ProcessEnv = process.env) {
   const loaded = loadConfig(path, env);
   if (loaded.file !== null || databaseVariables.some((name) => env[name] !== undefined)) return loaded;
   throw new RecalldError(

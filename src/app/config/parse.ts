@@ -19,15 +19,7 @@ export function configJsonSchema(): JsonSchema {
   return jsonSchema;
 }
 
-/**
- * Parses and checks a config.
- *
- * @param text content of the file; null if there is no file
- * @param source file name for messages
- * @param env environment, for `${VAR}` in any string in the file
- * @param readSecret reads the file of a `..._FILE` variable
- * @throws RecalldError config_invalid with all problems, one sentence each
- */
+/** @param text null if there is no file @param source file name for messages @throws RecalldError config_invalid */
 export function parseConfig(
   text: string | null,
   source: string,
@@ -70,7 +62,6 @@ function readYaml(text: string, source: string): Tree {
 
 const QUOTE_STARS = 'quote a value that begins with *, such as "*/5 * * * *"';
 
-/** Fixes for common mistakes, by parser error code. */
 const yamlFixes: Readonly<Record<string, ((what: string) => string) | undefined>> = {
   MULTIPLE_DOCS: () => 'it contains more than one document; keep the first and remove the `---` lines',
   BAD_ALIAS: () => QUOTE_STARS,
@@ -130,7 +121,6 @@ function replaceVariables(tree: Tree, env: Environment, source: string): Tree {
   return replaceEach(tree, []);
 }
 
-/** The environment variables that override the config. */
 type Environment = Readonly<Record<string, string | undefined>>;
 
 const PREFIX = 'RECALLD_';
@@ -140,13 +130,10 @@ export interface EnvironmentVariable {
   readonly path: readonly string[];
   /** True if `NAME_FILE` is supported. */
   readonly secret: boolean;
-  /** JSON Schema types of the value. */
   readonly types: readonly string[];
 }
 
-/**
- * Returns the variables that override config scalars outside of lists, such as RECALLD_SERVER_PORT for `server.port`.
- */
+/** Returns the variables that override scalars outside of lists: RECALLD_SERVER_PORT for `server.port`. */
 export function environmentVariables(schema: JsonSchema): EnvironmentVariable[] {
   const found = new Map(leaves(schema, []).map((leaf) => [leaf.name, leaf]));
   return [...found.values()];
@@ -193,10 +180,7 @@ function applyEnvironment(
   return applied;
 }
 
-/**
- * Converts an environment variable to the type of its field: text is kept, and anything else is parsed as YAML. Invalid
- * YAML is kept as text, which validation then refuses.
- */
+/** Text is kept, and anything else is parsed as YAML. Validation then refuses invalid YAML, kept as text. */
 function readAs(types: readonly string[], text: string): unknown {
   if (types.includes('string')) return text === 'null' && types.includes('null') ? null : text;
   try {

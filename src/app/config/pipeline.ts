@@ -223,10 +223,7 @@ function refuseDensityWithoutStore(
   context.addIssue({ code: 'custom', path: ['vector_store'], message });
 }
 
-/**
- * Refuses a retriever that embeds and searches if the pipeline has no embedder or no store. Also refuses a reranker if
- * the first stage returns no texts.
- */
+/** Refuses a retriever without the store or embedder that it needs, and a reranker without texts. */
 function refuseMissingParts(
   pipeline: {
     retriever: RetrieverConfig;

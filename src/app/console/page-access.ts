@@ -2,10 +2,7 @@
 import type { ApiScope } from '../../platform/access/credentials.ts';
 import type { PipelineAccess } from '../../platform/access/pipeline-access.ts';
 
-/**
- * Pages, which need the scope read. A page whose form queries the retriever also has a POST route, which needs the
- * scope admin.
- */
+/** A page whose form queries the retriever also has a POST route. */
 export const pageAccess = {
   '/': 'list',
   '/pipelines/:pipeline': 'named',
@@ -24,7 +21,6 @@ export const pageAccess = {
   '/runs/:run/queries/:query': 'id',
 } as const satisfies Readonly<Record<string, PipelineAccess>>;
 
-/** Forms, which need the scope admin. */
 const formAccess = {
   '/actions/pin-baseline': 'id',
   '/actions/annotate': 'id',
@@ -41,7 +37,6 @@ const formAccess = {
   '/runs/:run/queries/:query': 'id',
 } as const satisfies Readonly<Record<string, PipelineAccess>>;
 
-/** Routes that need no session. */
 const openAccess = {
   'GET /sign-in': 'none',
   'GET /sign-in/provider': 'none',

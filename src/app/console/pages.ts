@@ -1,7 +1,4 @@
-/**
- * The pages of the console, at the root of the API. They include the runbooks of the package, so that alerts can link
- * to runbooks without another server.
- */
+/** The pages of the console and, so that alerts can link to them without another server, the runbooks. */
 
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -98,10 +95,6 @@ const unknownSubject = {
   incident: 'incident_unknown',
 } as const satisfies Record<AnnotationSubject, ErrorCode>;
 
-/**
- * Adds the actions of the pages, which need scope admin: pin a baseline, add a note, acknowledge an incident, mark a
- * cause, and grade documents.
- */
 function addActions(app: FastifyInstance, contextOf: ContextOf, { clock, config }: Context, sessions: Sessions): void {
   void app.register(async (scope) => {
     await acceptFormsOf(scope, config.alerts.console_base_url, async (request, reply) => {
@@ -256,11 +249,7 @@ function goBack(reply: FastifyReply, back: string | undefined, done: string): Fa
   return reply.redirect(address(path, { ...Object.fromEntries(new URLSearchParams(query)), done }), 303);
 }
 
-/**
- * Builds the content of a page from its URL.
- *
- * @param isAsked true if the page may query the retriever and the store, which requires a form submitted by an admin
- */
+/** @param isAsked true if an admin submitted the form, so that the page may query the retriever and the store */
 type Show = (
   context: Context,
   frame: Frame,
@@ -320,23 +309,17 @@ const pages: Readonly<Record<keyof typeof pageAccess, Show>> = {
   },
 };
 
-/**
- * Charges the explanation budget for the queries of a run; an unknown run costs nothing. @throws RecalldError
- * run_unknown, explanations_limited
- */
+/** An unknown run costs nothing. @throws RecalldError run_unknown, explanations_limited */
 async function spendExplainedOf(run: string, context: Context, frame: Frame, queries: number): Promise<void> {
   await findRun(context.db.golden.runs, run);
   spendExplained(context, frame, queries);
 }
 
-/**
- * Charges the visitor's explanation budget, which pages and the API share. @throws RecalldError explanations_limited
- */
+/** Pages and the API share the visitor's explanation budget. @throws RecalldError explanations_limited */
 function spendExplained({ explainBudget }: Context, { visitor }: Frame, queries: number): void {
   explainBudget.spend(personOf({ apiKey: null, visitor }), queries);
 }
 
-/** Pages with a form that queries the retriever or the store. */
 const askingPages = [
   '/pipelines/:pipeline/density',
   '/pipelines/:pipeline/index',
@@ -344,7 +327,6 @@ const askingPages = [
   '/runs/:run/queries/:query',
 ] as const;
 
-/** @param outageOf as for addErrorPages */
 export function addConsole(
   app: FastifyInstance,
   contextOf: ContextOf,

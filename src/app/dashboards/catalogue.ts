@@ -79,13 +79,14 @@ function countedInRange(name: MetricsOfType<'counter'>): string {
   return `sum(increase(${selector(name, '', {})}[$__range]))`;
 }
 
+const usual = { unit: 'ops', min: 0, width: 6 } as const;
+
 function jobs(): Builder<Panel>[] {
   return [
     graph({
+      ...usual,
       title: 'Completed jobs',
       description: 'Jobs per second by outcome. Failed jobs are retried; dead jobs are not.',
-      unit: 'ops',
-      min: 0,
       width: 5,
       isStacked: true,
       queries: [{ expr: rateBy(['outcome'], 'recalld_jobs_total'), legend: '{{outcome}}' }],
@@ -99,27 +100,25 @@ function jobs(): Builder<Panel>[] {
       queries: [{ expr: quantileBy(0.95, ['task'], 'recalld_job_duration_seconds'), legend: '{{task}}' }],
     }),
     graph({
+      ...usual,
       title: 'Jobs in the queue',
       description: 'Jobs by queue and state. If the number of waiting jobs keeps growing, start more workers.',
       unit: 'short',
-      min: 0,
       width: 5,
       queries: [{ expr: maxBy(['queue', 'state'], 'recalld_queue_jobs'), legend: '{{queue}}: {{state}}' }],
     }),
     graph({
+      ...usual,
       title: 'Skipped starts',
       description:
         'Scheduled job starts per second that were skipped because the database or the queue was unavailable until the next scheduled time.',
-      unit: 'ops',
-      min: 0,
       width: 5,
       queries: [{ expr: orNone(rateBy(['task'], 'recalld_ticks_given_up_total'), 'task'), legend: '{{task}}' }],
     }),
     graph({
+      ...usual,
       title: 'Notifications',
       description: 'Incident notifications per second to the receivers in `notify`, by outcome.',
-      unit: 'ops',
-      min: 0,
       width: 4,
       queries: [{ expr: orNone(rateBy(['outcome'], 'recalld_notifications_total'), 'outcome'), legend: '{{outcome}}' }],
     }),
@@ -129,20 +128,18 @@ function jobs(): Builder<Panel>[] {
 function ingest(): Builder<Panel>[] {
   return [
     graph({
+      ...usual,
       title: 'Shed requests',
       description: 'Ingest requests per second that recalld rejected with status 429 or 503, by reason.',
       unit: 'reqps',
-      min: 0,
-      width: 6,
       queries: [{ expr: orNone(rateBy(['reason'], 'recalld_ingest_shed_total'), 'reason'), legend: '{{reason}}' }],
     }),
     graph({
+      ...usual,
       title: 'Memory of requests in progress',
       description:
         'Estimated peak memory of concurrent requests within a second, by process. Above `server.max_under_way_mb`, requests are refused.',
       unit: 'bytes',
-      min: 0,
-      width: 6,
       queries: [
         {
           expr: `max by (instance) (${selector('recalld_requests_under_way_bytes', '', {})})`,
@@ -151,28 +148,22 @@ function ingest(): Builder<Panel>[] {
       ],
     }),
     graph({
+      ...usual,
       title: 'Rejected items',
       description: 'Live queries and feedback per second that were rejected, by error code.',
-      unit: 'ops',
-      min: 0,
-      width: 6,
       queries: [{ expr: orNone(rateBy(['code'], 'recalld_ingest_rejected_total'), 'code'), legend: '{{code}}' }],
     }),
     graph({
+      ...usual,
       title: 'OpenTelemetry spans',
       description: 'Received spans per second, by outcome.',
-      unit: 'ops',
-      min: 0,
-      width: 6,
       queries: [{ expr: orNone(rateBy(['outcome'], 'recalld_trace_spans_total'), 'outcome'), legend: '{{outcome}}' }],
     }),
     graph({
+      ...usual,
       title: 'Redaction service',
       description:
         'Texts per second sent to the redaction service, by outcome. If the service fails, only a hash of the text is stored.',
-      unit: 'ops',
-      min: 0,
-      width: 6,
       queries: [
         {
           expr: orNone(rateBy(['outcome'], 'recalld_redaction_service_total', anyPipeline), 'outcome'),
@@ -186,11 +177,10 @@ function ingest(): Builder<Panel>[] {
 function processes(): Builder<Panel>[] {
   return [
     graph({
+      ...usual,
       title: 'CPU',
       description: 'Used CPU cores, by replica.',
       unit: 'none',
-      min: 0,
-      width: 6,
       queries: [
         {
           expr: 'sum by (instance) (rate(process_cpu_seconds_total{job=~"$job", instance=~"$instance"}[$__rate_interval]))',
@@ -199,20 +189,18 @@ function processes(): Builder<Panel>[] {
       ],
     }),
     graph({
+      ...usual,
       title: 'Memory',
       description: 'Resident memory, by replica.',
       unit: 'bytes',
-      min: 0,
-      width: 6,
       queries: [{ expr: processMetric('process_resident_memory_bytes'), legend: '{{instance}}' }],
     }),
     graph({
+      ...usual,
       title: 'Event loop lag, p99',
       description:
         '99th percentile of the delay before the process handles an event. Below 50 ms is normal; a long task causes a spike.',
       unit: 's',
-      min: 0,
-      width: 6,
       queries: [
         {
           expr: `histogram_quantile(0.99, sum by (instance, le) (rate(${selector('recalld_event_loop_lag_seconds', '_bucket', {})}[$__rate_interval])))`,
@@ -256,7 +244,6 @@ function recalldServiceDashboard(settings: DashboardSettings): Dashboard {
   );
 }
 
-/** The dashboards, from overview to detail. */
 export function createDashboards(
   settings: DashboardSettings,
 ): { readonly name: string; readonly dashboard: Dashboard }[] {
@@ -285,7 +272,6 @@ const IN_ALERTS = 'Used in alert descriptions; the measures have their own panel
 const STACKED =
   'The graph of losses by stage is stacked, so it has no confidence bands; the graph of recall by stage has them.';
 
-/** Metrics without a panel, and the reasons. */
 export const excusedMetrics: Readonly<Partial<Record<MetricName, string>>> = {
   recalld_golden_cg: OPTIONAL,
   recalld_golden_cg_ci_low: OPTIONAL,

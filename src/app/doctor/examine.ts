@@ -60,7 +60,6 @@ export async function examine(settings: CommandSettings, report: Report): Promis
   }
 }
 
-/** Checks that the retriever returns documents that appear in its pipeline's golden sets. */
 async function examineGoldenSets(
   pipeline: WatchedPipeline,
   { db }: CommandStore,
@@ -94,10 +93,7 @@ async function examineGoldenSets(
   }
 }
 
-/**
- * Reports retriever spans and gRPC exporters from the last day that produced no live queries. For a pipeline without
- * live queries, also reports searches without a retriever span.
- */
+/** Reports spans and gRPC exporters from the last day that produced no live queries. */
 async function examineSpans({ pipelines }: Config, { db }: CommandStore, now: Date, report: Report): Promise<void> {
   const names = new Set(pipelines.map(({ name }) => name));
   const from = new Date(now.getTime() - DAY_MS);
@@ -116,7 +112,6 @@ async function examineSpans({ pipelines }: Config, { db }: CommandStore, now: Da
   }
 }
 
-/** Reports imported golden sets that no pipeline uses. */
 async function examineUnwatchedSets(
   pipelines: readonly WatchedPipeline[],
   { db }: CommandStore,
@@ -208,11 +203,7 @@ function whereTo(judge: NonNullable<PipelineConfig['judged']>['judge'], { llm }:
   return URL.canParse(url) ? new URL(url).origin : 'its address';
 }
 
-/**
- * Reads only the first lines of each manifest, because a manifest may have millions of lines.
- *
- * @param statuses results of the latest round of each pipeline; null if the database does not respond
- */
+/** Reads only the first lines of each manifest, which may have millions. @param statuses null without a database */
 export async function examineManifests(
   { pipelines }: Config,
   statuses: readonly RoundStatus[] | null,

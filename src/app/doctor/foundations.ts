@@ -1,6 +1,7 @@
 /** `recalld doctor` checks of the database and the queue. */
 import type { Pool } from 'pg';
 import { RecalldError } from '../../core/errors.ts';
+import { plural } from '../../core/format.ts';
 import { chooseConnection } from '../../platform/postgres/database-url.ts';
 import { compareSchema } from '../../platform/postgres/migrate.ts';
 import { unreachable } from '../../platform/postgres/outage.ts';
@@ -49,8 +50,7 @@ export function examineVacuum({ isAutovacuumOn, excluded, worst, idle }: VacuumS
 }
 
 function minutes(seconds: number): string {
-  const count = Math.round(seconds / 60);
-  return count === 1 ? '1 minute' : `${count} minutes`;
+  return plural(Math.round(seconds / 60), 'minute');
 }
 
 const TIMEOUT_MS = 5000;
@@ -222,15 +222,11 @@ async function examineFailedJobs({ config, logger }: CommandSettings, storage: S
 }
 
 export interface Result {
-  /**
-   * `unreachable`: the service does not respond; `wrong`: it responds but needs a fix; `skipped`: not in the config.
-   */
+  /** `unreachable`: the service does not respond; `wrong`: it needs a fix; `skipped`: it is not in the config. */
   readonly status: 'ok' | 'warning' | 'wrong' | 'unreachable' | 'skipped';
-  /** The result, or the problem and its fix. */
   readonly message: string;
 }
 
-/** Result of checking one service. */
 export interface Finding extends Result {
   /** `database`, `queue`, or a service of a pipeline such as `support-docs retriever`. */
   readonly service: string;

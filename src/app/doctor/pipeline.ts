@@ -2,7 +2,7 @@
 
 import { isAway } from '../../connectors/stores/store-rows.ts';
 import type { StoreDescription, VectorStore } from '../../connectors/stores/vector-store.ts';
-import { decimal } from '../../core/format.ts';
+import { decimal, plural } from '../../core/format.ts';
 import type { GoldenQuery } from '../../core/model.ts';
 import { misreadingOption } from '../../golden/rules/run-failure.ts';
 import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
@@ -73,11 +73,7 @@ async function examineRetriever(
         say({ status: isMadeUp ? 'warning' : 'wrong', ms, message: emptyAnswer(isMadeUp ? text : null) });
         return null;
       }
-      say({
-        status: 'ok',
-        ms,
-        message: `The retriever returned ${answer.documents.length} ${answer.documents.length === 1 ? 'document' : 'documents'}.`,
-      });
+      say({ status: 'ok', ms, message: `The retriever returned ${plural(answer.documents.length, 'document')}.` });
       return answer.documents.map(({ id }) => id);
   }
 }

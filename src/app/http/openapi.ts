@@ -54,7 +54,6 @@ const problemSchema = {
   },
 };
 
-/** Returns the document of /openapi.json. */
 export function openApiDocument(version: string): Record<string, unknown> {
   const paths: Record<string, Record<string, unknown>> = {};
   for (const endpoint of endpoints)
@@ -154,7 +153,6 @@ function inlineSchema(schema: z.ZodType, io: 'input' | 'output'): Record<string,
   return json;
 }
 
-/** `/openapi.json`. */
 export function addOpenApi(app: FastifyInstance, version: string): void {
   // Generated on the first request, and then shared by all requests.
   let document: Buffer | null = null;

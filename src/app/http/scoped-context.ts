@@ -1,6 +1,4 @@
-/**
- * The context of routes. For an API key that is limited to pipelines, the context excludes all data of other pipelines.
- */
+/** For an API key that is limited to pipelines, the context of routes excludes all data of other pipelines. */
 import type { FastifyRequest } from 'fastify';
 import type { Context, Scope } from '../../core/context.ts';
 import { findPipeline } from '../../golden/watched-pipeline.ts';
@@ -8,7 +6,6 @@ import { type ContextOf, pipelinesOf } from '../../platform/access/pipeline-acce
 import { routeOf } from '../../platform/http/operations.ts';
 import { accessOf, refuseLimitedKey } from './route-access.ts';
 
-/** Opens the tables of a scope. */
 export type OpenTables = (scope: Scope) => Pick<Context, 'db' | 'reads' | 'dbBy'>;
 
 /** Maximum number of cached contexts, one per set of pipelines; beyond this number, the oldest context is dropped. */

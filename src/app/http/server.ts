@@ -42,7 +42,6 @@ import { addOpenApi } from './openapi.ts';
 import { accessOf } from './route-access.ts';
 import { createContextOf, type OpenTables } from './scoped-context.ts';
 
-/** Dependencies of the API routes. */
 interface HttpApi {
   readonly context: Context;
   readonly openTables: OpenTables;
@@ -65,7 +64,6 @@ export interface HttpParts {
   readonly memory: MemoryBudget;
   /** Returns the error for a temporary database outage; null for any other error. */
   outageOf(error: Error): RecalldError | null;
-  /** Counts a request that was refused because of overload. */
   readonly onShed: (reason: ShedReason) => void;
 }
 
@@ -88,12 +86,7 @@ const INACTIVE_MS = 5 * 60_000;
 /** Size limit for forms, which request-bodies.ts does not read. */
 const FORM_BYTES = 256 * 1024;
 
-/**
- * Starts a server on `address`; port 0 selects a free port.
- *
- * @param setting config key of the port, for the error message
- * @throws RecalldError port_in_use
- */
+/** Port 0 selects a free port. @param setting config key of the port, for errors @throws RecalldError port_in_use */
 export async function startHttpServer(deps: HttpParts, address: HttpAddress, setting: string): Promise<HttpServer> {
   const app = fastify({
     logger: false,
@@ -252,12 +245,7 @@ function pathOf(url: string): string {
   return url.split('?')[0] ?? url;
 }
 
-/**
- * Checks that the address is free, so that a daemon that starts slowly fails early.
- *
- * @param setting config key of the port
- * @throws RecalldError port_in_use
- */
+/** Lets a daemon that starts slowly fail early if the address is in use. @throws RecalldError port_in_use */
 export async function assertCanListen({ host, port }: HttpAddress, setting: string): Promise<void> {
   const server = createServer();
   try {
