@@ -1,7 +1,4 @@
-/**
- * Exit codes of all commands, error output, and signals such as Ctrl-C. The first signal stops the program in order;
- * the second signal ends it immediately.
- */
+/** Exit codes, error output, and signals: the first stops the program in order, the second at once. */
 
 import { readFileSync } from 'node:fs';
 import { CommanderError } from '@commander-js/extra-typings';
@@ -26,7 +23,6 @@ export const exitCodeOfKind: Record<ErrorKind, number> = {
   interrupted: 130,
 };
 
-/** Purposes of the optional packages, for error messages. */
 const purposes: Readonly<Record<string, string>> = {
   '@electric-sql/pglite': "the demo's vector store",
   '@electric-sql/pglite-pgvector': "the demo's vector store",
@@ -60,7 +56,6 @@ function notInstalled(name: string, cause: unknown): RecalldError {
   return new RecalldError('package_missing', message, { cause });
 }
 
-/** Prints an error. Returns the exit code. */
 export function reportError(thrown: unknown): number {
   const error = missingPackage(thrown) ?? thrown;
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : exitCodeOfKind.input;
@@ -77,10 +72,7 @@ export function reportError(thrown: unknown): number {
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/**
- * Returns a signal that aborts on SIGINT, SIGTERM or SIGHUP. Child processes notice when this process ends, so exiting
- * at once is safe.
- */
+/** Child processes notice when this process ends, so exiting at once is safe. */
 export function interruptSignal(): AbortSignal {
   const controller = new AbortController();
   for (const name of signals) {

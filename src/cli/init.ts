@@ -5,7 +5,7 @@ import { type Command, type CommandUnknownOpts } from '@commander-js/extra-typin
 import { stringify } from 'yaml';
 import { commandSettings, withCommandStore } from '../app/commands/command-store.ts';
 import { type FoundRequest, findRequest, type RequestSearch } from '../connectors/retrievers/find-request.ts';
-import { RecalldError } from '../core/errors.ts';
+import { type ErrorCode, RecalldError } from '../core/errors.ts';
 import { runGoldenSetNow } from '../golden/edge/commands/run.ts';
 import { importNamedSet } from '../golden/edge/commands/sets.ts';
 import { pinRun } from '../golden/runs/pin-baseline.ts';
@@ -103,10 +103,7 @@ function parseHeader(text: string, before: Readonly<Record<string, string>>): Re
   return { ...before, [name.toLowerCase()]: value };
 }
 
-/**
- * With fewer queries than this, the confidence interval of the mean overlap is so wide that only a large change is
- * critical.
- */
+/** With fewer queries, the confidence interval of the mean overlap is so wide that few changes are critical. */
 const FEW_QUESTIONS = 50;
 
 /** @throws RecalldError file_unreadable, file_malformed, golden_set_empty */
@@ -118,80 +115,67 @@ async function readSource(file: string) {
     format,
     /** The first two queries with different texts. */
     samples,
-    /** Warnings from reading the file, such as duplicate queries. */
     warnings: set.warnings,
     /** Number of queries in a text file; null if the file is a golden set. */
     count: format === 'questions' ? set.queries.length : null,
   } as const;
 }
 
-function say(code: 'retriever_not_understood' | 'retriever_unreachable', what: string, fix: string): RecalldError {
-  return new RecalldError(code, `${what} ${fix} Nothing was written.`);
-}
-
-/** Returns the error for a service that returned no list of results, with the fix. */
 function notUnderstood(
   url: string,
   { problem, reason }: Extract<RequestSearch, { readonly kind: 'not_found' }>,
   hasQuestions: boolean,
 ): RecalldError {
   const place = url.split('?')[0];
-  switch (problem) {
-    case 'unreachable':
-      return say(
-        'retriever_unreachable',
-        `${place} does not respond: ${reason}`,
-        'Start it, or correct the scheme, host and port of the URL.',
-      );
-    case 'timeout':
-      return say(
-        'retriever_unreachable',
-        `${place} took too long: ${reason}`,
-        'Check that the service responds to a query, and run init again.',
-      );
-    case 'missing':
-      return say(
-        'retriever_not_understood',
-        `${place} returned 404 for every common request format: the path does not exist.`,
-        'Use the complete search URL with its path, such as http://localhost:8000/search.',
-      );
-    case 'unauthorized':
-      return say(
-        'retriever_not_understood',
-        `${place} refused the request: ${reason}`,
-        'Set its API key with --header "authorization: Bearer KEY", or correct the key.',
-      );
-    case 'limited':
-      return say(
-        'retriever_unreachable',
-        `${place} has a rate limit (429), and init sends up to 44 requests.`,
-        'Wait a minute and run init again, raise the limit for this machine, or write recalld.yaml by hand (docs/how-to/retrievers.md).',
-      );
-    case 'redirect':
-      return say('retriever_not_understood', reason, 'Run init with the URL of the redirect.');
-    case 'html':
-      return say(
-        'retriever_not_understood',
-        `${place} returned an HTML page instead of JSON: it is a website, a sign-in page or a proxy.`,
-        "Use the URL of the service's search API.",
-      );
-    case 'empty':
-      return say(
-        'retriever_not_understood',
-        hasQuestions
-          ? `${place} returned an empty list for the first queries in the file.`
-          : `${place} returned an empty list for the queries ${probeWords.map((word) => `"${word}"`).join(' and ')}.`,
-        hasQuestions
-          ? 'Start the file with queries that have results, or check that the index is not empty.'
-          : 'Set --questions FILE with queries that have results, one per line, or check that the index is not empty.',
-      );
-    case 'other':
-      return say(
-        'retriever_not_understood',
-        `${place} accepted no common request format (most specific error: ${reason})`,
-        'Write recalld.yaml by hand (docs/how-to/retrievers.md).',
-      );
-  }
+  const problems: Record<typeof problem, readonly [code: ErrorCode, what: string, fix: string]> = {
+    unreachable: [
+      'retriever_unreachable',
+      `${place} does not respond: ${reason}`,
+      'Start it, or correct the scheme, host and port of the URL.',
+    ],
+    timeout: [
+      'retriever_unreachable',
+      `${place} took too long: ${reason}`,
+      'Check that the service responds to a query, and run init again.',
+    ],
+    missing: [
+      'retriever_not_understood',
+      `${place} returned 404 for every common request format: the path does not exist.`,
+      'Use the complete search URL with its path, such as http://localhost:8000/search.',
+    ],
+    unauthorized: [
+      'retriever_not_understood',
+      `${place} refused the request: ${reason}`,
+      'Set its API key with --header "authorization: Bearer KEY", or correct the key.',
+    ],
+    limited: [
+      'retriever_unreachable',
+      `${place} has a rate limit (429), and init sends up to 44 requests.`,
+      'Wait a minute and run init again, raise the limit for this machine, or write recalld.yaml by hand (docs/how-to/retrievers.md).',
+    ],
+    redirect: ['retriever_not_understood', reason, 'Run init with the URL of the redirect.'],
+    html: [
+      'retriever_not_understood',
+      `${place} returned an HTML page instead of JSON: it is a website, a sign-in page or a proxy.`,
+      "Use the URL of the service's search API.",
+    ],
+    empty: [
+      'retriever_not_understood',
+      hasQuestions
+        ? `${place} returned an empty list for the first queries in the file.`
+        : `${place} returned an empty list for the queries ${probeWords.map((word) => `"${word}"`).join(' and ')}.`,
+      hasQuestions
+        ? 'Start the file with queries that have results, or check that the index is not empty.'
+        : 'Set --questions FILE with queries that have results, one per line, or check that the index is not empty.',
+    ],
+    other: [
+      'retriever_not_understood',
+      `${place} accepted no common request format (most specific error: ${reason})`,
+      'Write recalld.yaml by hand (docs/how-to/retrievers.md).',
+    ],
+  };
+  const [code, what, fix] = problems[problem];
+  return new RecalldError(code, `${what} ${fix} Nothing was written.`);
 }
 
 const variableOf = (header: string): string => `RETRIEVER_${header.toUpperCase().replaceAll(/[^A-Z0-9]/g, '_')}`;

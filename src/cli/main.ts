@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-/** Command line entry point: arguments, signals and exit code. */
 import { RecalldError } from '../core/errors.ts';
 import { interruptSignal, reportError } from './exit.ts';
 import { createProgram } from './program.ts';

@@ -18,13 +18,7 @@ export function migrateCommand(command: Command, signal: AbortSignal): CommandUn
     });
 }
 
-/**
- * Migrates the configured database, and the job queue's schema if it is in the same database. The daemon's role may
- * lack the privileges for both.
- *
- * @param grants true to grant the daemon's role its privileges afterwards
- * @throws RecalldError like migrateStorage and grantRights, and queue_unreachable
- */
+/** The daemon's role may lack the privileges to migrate. @throws RecalldError like migrateStorage and grantRights */
 async function migrateDatabase(settings: CommandSettings, grants: boolean): Promise<MigrationReport> {
   const { config, logger } = settings;
   const cleanups = createCleanupStack(logger);

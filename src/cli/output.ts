@@ -1,7 +1,4 @@
-/**
- * Command output (one JSON document, or tables, colors and small charts; plain text without a terminal), and shared
- * command options.
- */
+/** Command output: one JSON document, or text with tables, colors and small charts. */
 import { randomInt } from 'node:crypto';
 import { styleText } from 'node:util';
 import { Command, InvalidArgumentError } from '@commander-js/extra-typings';
@@ -10,10 +7,7 @@ import { visibleJson, visibleText } from '../core/text/visible-text.ts';
 
 type Format = 'red' | 'yellow' | 'green' | 'bold' | 'dim';
 
-/**
- * Marks this process's color codes until they are written. Texts from services, files or users cannot contain the mark,
- * so all of their control codes are escaped.
- */
+/** Marks this process's color codes, so that the codes in texts of services, files and users are escaped. */
 const seal = randomInt(10_000, 100_000);
 const sealed = new RegExp(`(\\x1b\\[)${seal};(\\d+m)`);
 
@@ -59,10 +53,7 @@ export function verdictText(verdict: string): string {
 
 const bars = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'] as const;
 
-/**
- * Draws one bar per value, scaled from the minimum to the maximum. If all values are equal, each bar has half the
- * height; a null value is drawn as a space.
- */
+/** One bar per value, from minimum to maximum: half the height if all are equal, a space for null. */
 export function sparkline(values: readonly (number | null)[]): string {
   const known = values.filter((value) => value !== null);
   const [minimum, maximum] = [Math.min(...known), Math.max(...known)];
@@ -75,7 +66,6 @@ export function sparkline(values: readonly (number | null)[]): string {
     .join('');
 }
 
-/** Prints exactly one JSON document on stdout. */
 export function printJson(value: unknown): void {
   process.stdout.write(`${visibleJson(JSON.stringify(value, null, 2))}\n`);
 }
@@ -147,7 +137,6 @@ function cellText(cell: string): string {
     .join('');
 }
 
-/** Options that every command with a config has. */
 export interface ConfiguredOptions {
   readonly config?: string;
   readonly json?: boolean;

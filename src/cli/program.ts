@@ -155,12 +155,7 @@ const commands: Readonly<Record<string, TopCommand>> = {
   },
 };
 
-/**
- * Creates the program, with options and subcommands of the called command only.
- *
- * @param words the command line; `all` loads every command
- * @param signal aborts the command
- */
+/** @param words the command line, of which only the called command is loaded; `all` loads every command */
 export async function createProgram(
   words: readonly string[] | 'all',
   signal: AbortSignal,
@@ -184,10 +179,7 @@ export async function createProgram(
   return program;
 }
 
-/**
- * Applies settings that commander does not pass on to added commands. commander throws instead of exiting, so that exit
- * codes are decided in one place. Help omits the default `false` for switches.
- */
+/** commander does not pass settings on to added commands. It throws, so that exit codes have one place. */
 function applyToTree(command: CommandUnknownOpts): void {
   command.exitOverride();
   command.configureHelp({ optionDescription });

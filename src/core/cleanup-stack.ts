@@ -1,5 +1,3 @@
-/** Owns every resource that the program opens, and closes the resources in reverse order. */
-
 import { messageOf } from './errors.ts';
 import type { Logger } from './logger.ts';
 
@@ -28,14 +26,10 @@ export function createCleanupStack(logger: Logger) {
     get closing() {
       return closing;
     },
-    /** Registers a function that closes a resource that was just opened. */
     defer: (name: string, close: () => Promise<void> | void): void => {
       entries.push({ name, close });
     },
-    /**
-     * Closes all resources in reverse order, once. If a resource fails to close, logs the failure and closes the
-     * others.
-     */
+    /** Closes all resources in reverse order, once, even if some fail to close. */
     run: (): Promise<void> => {
       running ??= closeAll();
       return running;

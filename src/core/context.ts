@@ -34,7 +34,6 @@ export interface Context {
   readonly logger: Logger;
 }
 
-/** Returns the same context, but with reads from the replica. */
 export function onReplica(context: Context): Context {
   return { ...context, db: context.reads };
 }

@@ -33,14 +33,9 @@ export interface GoldenQuery {
   readonly steps?: readonly string[];
   /** Grades of the judged documents; empty for a query that has no answer or that only tests forbidden documents. */
   readonly judgments: readonly Judgment[];
-  /**
-   * Documents that must never be returned, as patterns (see `core/text/document-pattern.ts`) whose placeholders are
-   * tags.
-   */
+  /** Documents that must never be returned: patterns (`core/text/document-pattern.ts`) with tags as placeholders. */
   readonly forbidden?: readonly string[];
-  /**
-   * True if the store has no answer to the query, so that an empty result is correct. Such a query has no judgments.
-   */
+  /** True if the store has no answer, so that an empty result is correct. Such a query has no judgments. */
   readonly noAnswer?: true;
 }
 
@@ -49,10 +44,7 @@ export const queryOutcomes = ['ok', 'empty', 'error', 'timeout'] as const;
 
 export type QueryOutcome = (typeof queryOutcomes)[number];
 
-/**
- * `void`: the run completed, but too many of its queries failed for its scores to be trusted. `failed`: the run did not
- * complete.
- */
+/** `void`: too many queries failed for the scores to be trusted. `failed`: the run did not complete. */
 export const runStatuses = ['running', 'completed', 'void', 'failed', 'cancelled'] as const;
 
 export type RunStatus = (typeof runStatuses)[number];

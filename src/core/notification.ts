@@ -1,4 +1,3 @@
-/** The notification that recalld sends when an incident opens, changes or closes. */
 import type { Severity } from './model.ts';
 
 export type NotificationEvent = 'opened' | 'updated' | 'closed';
@@ -23,11 +22,7 @@ export interface Message {
   /** The page of the incident and the runbook of its worst alert; null if the config has no console URL. */
   readonly link: string | null;
   readonly runbook: string | null;
-  /**
-   * Chart of the failing measure, as a link that needs no session and as the image itself. Both are null for an alert
-   * without a measure. The link is null if the config has no console URL, and the image is null for receivers that do
-   * not attach it.
-   */
+  /** Chart of the measure, if there is one: a link if the console has a URL, an image if the receiver attaches it. */
   readonly chartLink: string | null;
   readonly chartPng: Uint8Array | null;
 }

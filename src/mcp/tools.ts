@@ -22,10 +22,7 @@ interface Tool<Input extends z.ZodObject = z.ZodObject> {
   /** How the tool treats an API key that is limited to pipelines. */
   readonly pipelines: PipelineAccess;
   readonly input: Input;
-  /**
-   * @param signal aborts when the caller disconnects
-   * @param choosesTags true if the caller may use tags that no golden query has
-   */
+  /** @param choosesTags true if the caller may use tags that no golden query has */
   answer(
     context: Context,
     input: z.infer<Input>,

@@ -1,7 +1,4 @@
-/**
- * Ids for documents that have none. These ids are derived from the text, so equal texts get equal ids. See
- * docs/explanation/concepts.md.
- */
+/** Ids for documents that have none, derived from their text. See docs/explanation/concepts.md. */
 import { createHash } from 'node:crypto';
 
 /**
@@ -22,10 +19,7 @@ export function contentId(text: string): string | null {
 
 const PLACEHOLDER = 'unidentified:';
 
-/**
- * Returns an id for a live query's result if only its rank (from 0) is known. The id is unique to the response, so two
- * such documents never count as the same. Such documents are never judged.
- */
+/** Returns an id for a result of which only the rank (from 0) is known; unique to the response, never judged. */
 export function placeholderId(queryId: string, rank: number): string {
   return `${PLACEHOLDER}${queryId}#${rank + 1}`;
 }

@@ -1,5 +1,3 @@
-/** Size of a result list in a prompt, and the share of repeated text in it. */
-
 export interface ContextSize {
   /** Number of UTF-16 code units in all texts together. */
   readonly characters: number;
@@ -8,10 +6,7 @@ export interface ContextSize {
 }
 
 const RUN_WORDS = 5;
-/**
- * Maximum number of code units that are searched for repeated text; searching this many takes a few milliseconds.
- * `characters` still counts every code unit.
- */
+/** Code units searched for repeated text, which takes a few milliseconds. `characters` counts all of them. */
 const MAX_COMPARED = 200_000;
 
 /**
@@ -37,7 +32,6 @@ export function contextSize(texts: readonly (string | null | undefined)[]): Cont
   return { characters, repeated: runs === 0 ? 0 : repeated / runs };
 }
 
-/** Returns a hash of each five-word sequence. */
 function runsOf(text: string): number[] {
   const words = wordHashes(text);
   const runs: number[] = [];
@@ -81,10 +75,7 @@ const letter = /[\p{L}\p{M}\p{N}\p{Cs}]/u;
 const unspaced = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]/u;
 let kinds: Uint8Array | null = null;
 
-/**
- * Classifies each UTF-16 code unit once, because matching a pattern against each character of each result would be too
- * slow.
- */
+/** Each UTF-16 code unit is classified once, because matching a pattern against each character is too slow. */
 function kindsOfUnits(): Uint8Array {
   kinds ??= Uint8Array.from({ length: 65_536 }, (_, unit) => {
     const character = String.fromCharCode(unit);

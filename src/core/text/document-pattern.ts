@@ -61,10 +61,7 @@ export function matchesPattern({ text, isPrefix }: FilledPattern, value: string)
   return isPrefix ? value.startsWith(text) : value === text;
 }
 
-/**
- * Returns the reason why a pattern in an isolation rule on `segment` does not separate the segment's values; null if it
- * separates them.
- */
+/** Returns why a pattern does not separate the values of `segment` in an isolation rule; null if it does. */
 export function patternProblem(pattern: string, segment: string): string | null {
   const { literals, segments, isPrefix } = parsePattern(pattern);
   if (pattern === '' || /^\*+$/.test(pattern)) return 'allows every document; write a prefix before the *';

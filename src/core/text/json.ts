@@ -38,9 +38,7 @@ function quoteLongIntegers(json: string): string {
   return quoted + json.slice(copied);
 }
 
-/**
- * Marks the digits of a long integer until the quotes around them are removed. No text in recalld contains this mark.
- */
+/** Marks the digits of a long integer until their quotes are removed. No text in recalld contains it. */
 const LONG_INTEGER = '\u{f8ff}long:';
 
 /** Like JSON.stringify, but writes a bigint as digits, such as a 64-bit id that parseExactJson returned as a string. */
@@ -55,16 +53,12 @@ export function formatExactJson(value: unknown): string {
 }
 
 interface JsonLimits {
-  /** Maximum nesting of arrays and objects. */
   readonly depth: number;
   /** Maximum number of arrays and objects in the text. Each array and object uses memory, however short its text is. */
   readonly containers: number;
 }
 
-/**
- * Default limits: neither recalld's formats nor any supported service nests more than ten levels, and a full batch
- * contains a million results.
- */
+/** Neither formats of recalld nor supported services nest more than ten levels; a full batch has a million results. */
 export const jsonLimits: JsonLimits = { depth: 100, containers: 2_000_000 };
 
 /** The JSON exceeds the limits and was not parsed; it may or may not be valid. */
@@ -84,20 +78,13 @@ export class JsonBeyondLimit extends Error {
   }
 }
 
-/**
- * Parses JSON like JSON.parse, within limits.
- *
- * @throws SyntaxError if the text is not JSON; JsonBeyondLimit before anything is parsed
- */
+/** Parses within limits. @throws SyntaxError like JSON.parse; JsonBeyondLimit before anything is parsed */
 export function parseBoundedJson(text: string, limits: JsonLimits = jsonLimits): unknown {
   assertWithin(text, limits);
   return JSON.parse(text);
 }
 
-/**
- * Counts the arrays and objects that JSON.parse would create, up to the first position at which the text is not valid
- * JSON; JSON.parse stops there too.
- */
+/** Counts up to the first position at which the text is not valid JSON; JSON.parse stops there too. */
 function assertWithin(text: string, limits: JsonLimits): void {
   if (hasFewMarks(text, Math.min(limits.depth, limits.containers))) return;
   // On long vectors, a regular expression is several times as fast as a loop.
@@ -117,10 +104,7 @@ function assertWithin(text: string, limits: JsonLimits): void {
   }
 }
 
-/**
- * Returns true if a text has at most this many opening brackets, including brackets in strings. A text with so few
- * brackets, as most texts have, needs no exact count.
- */
+/** A text with few opening brackets, as most texts have, needs no exact count. */
 function hasFewMarks(text: string, most: number): boolean {
   let marks = 0;
   for (const mark of ['{', '[']) {
@@ -172,7 +156,6 @@ export function repeatedName(json: string): { readonly name: string; readonly li
   return null;
 }
 
-/** Returns true if the string that ends at this position is a key. */
 function isName(json: string, end: number): boolean {
   let at = end;
   while (/\s/.test(json[at] ?? '')) at += 1;

@@ -1,8 +1,4 @@
-/**
- * Reads JSON-like text from programs that do not write valid JSON: `NaN` and `Infinity` from Python's `json.dumps`, and
- * Python's `repr` of lists, dictionaries, tuples and calls. Also finds the first position at which a text is not valid
- * JSON.
- */
+/** Reads JSON-like text: `NaN` from `json.dumps`, `repr` of Python values. Also finds faults in JSON. */
 import { JsonBeyondLimit, type JsonValue, jsonLimits } from './json.ts';
 
 /**
@@ -19,14 +15,10 @@ import { JsonBeyondLimit, type JsonValue, jsonLimits } from './json.ts';
  * @throws SyntaxError for anything else; JsonBeyondLimit like `parseBoundedJson`
  */
 export function parseLooseJson(text: string): JsonValue {
-  const reader = new Reader(text, false);
-  return reader.whole();
+  return new Reader(text, false).whole();
 }
 
-/**
- * The position at which a text stops being valid JSON, and the problem there. It contains field names, but no values
- * from the text.
- */
+/** The first position at which a text is not JSON. It contains field names, but no values from the text. */
 export type JsonFault = NonNullable<ReturnType<typeof findJsonFault>>;
 
 /** Returns the first fault in a text; null if the text is valid JSON or exceeds the limits. */
@@ -88,7 +80,6 @@ const looseWords = new Map<string, boolean | null>([
 ]);
 
 const escapes: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', b: '\b', f: '\f', v: '\v', a: '\x07' };
-const closing: Readonly<Record<string, string>> = { '[': ']', '(': ')', '{': '}' };
 
 class Reader {
   at = 0;
@@ -105,7 +96,7 @@ class Reader {
 
   whole(): JsonValue {
     const value = this.value();
-    if (this.next() !== '') throw this.fault('more than one value');
+    if (this.next() !== '') throw new SyntaxError('more than one value');
     return value;
   }
 
@@ -129,20 +120,15 @@ class Reader {
 
   private match(pattern: RegExp): string | null {
     pattern.lastIndex = this.at;
-    const found = pattern.exec(this.text)?.[0] ?? null;
-    return found;
-  }
-
-  private fault(problem: string): SyntaxError {
-    return new SyntaxError(problem);
+    return pattern.exec(this.text)?.[0] ?? null;
   }
 
   private value(): JsonValue {
     const character = this.next();
-    if (character === '') throw this.fault('an unexpected end before a value');
+    if (character === '') throw new SyntaxError('an unexpected end before a value');
     if (character === '"' || character === "'") return this.string(character);
     if (character === '{') return this.map();
-    if (character === '[') return this.list('[');
+    if (character === '[') return this.list(']');
     if (!this.isStrict && character === '(') return this.tuple();
     if (!this.isStrict && character === '<') return this.inAngleBrackets();
     return this.number() ?? this.word();
@@ -151,7 +137,8 @@ class Reader {
   private number(): JsonValue | undefined {
     const digits = this.match(number);
     if (digits === null) return undefined;
-    if (this.isStrict && !strictNumber.test(digits)) throw this.fault('a number in a format that JSON does not allow');
+    if (this.isStrict && !strictNumber.test(digits))
+      throw new SyntaxError('a number in a format that JSON does not allow');
     this.at += digits.length;
     const value = Number(digits);
     if (/^[+-]?\d+$/.test(digits) && !Number.isSafeInteger(value)) return digits.replace('+', '');
@@ -165,7 +152,7 @@ class Reader {
       return this.string(this.text[this.at] as '"' | "'");
     }
     const name = this.match(word);
-    if (name === null) throw this.fault('a character where a value is expected');
+    if (name === null) throw new SyntaxError('a character where a value is expected');
     const json = jsonWords.get(name);
     if (json !== undefined) {
       this.at += name.length;
@@ -173,28 +160,28 @@ class Reader {
     }
     const loose = looseWords.get(name);
     if (this.isStrict) {
-      throw this.fault(
+      throw new SyntaxError(
         loose === undefined ? 'a word where a value is expected' : `${name}, which is not JSON; send ${loose}`,
       );
     }
     this.at += name.length;
     if (loose !== undefined) return loose;
     if (this.next() === '(') return this.call();
-    throw this.fault('a word where a value is expected');
+    throw new SyntaxError('a word where a value is expected');
   }
 
   private string(quote: '"' | "'"): string {
-    if (this.isStrict && quote === "'") throw this.fault('single quotes instead of double quotes');
+    if (this.isStrict && quote === "'") throw new SyntaxError('single quotes instead of double quotes');
     this.at += 1;
     let value = '';
     for (;;) {
       const plain = this.match(plainText[quote]) ?? '';
       if (this.isStrict && controlCharacter.test(plain))
-        throw this.fault('a line feed or control character in a string');
+        throw new SyntaxError('a line feed or control character in a string');
       value += plain;
       this.at += plain.length;
       const character = this.text[this.at];
-      if (character === undefined) throw this.fault('an unexpected end in a string');
+      if (character === undefined) throw new SyntaxError('an unexpected end in a string');
       this.at += 1;
       if (character === quote) return value;
       value += this.escape();
@@ -208,7 +195,7 @@ class Reader {
       this.at += digits.length;
       return String.fromCodePoint(Number.parseInt(digits.slice(1), 16));
     }
-    if (this.isStrict && !/["\\/bfnrt]/.test(kind)) throw this.fault('an escape that JSON does not allow');
+    if (this.isStrict && !/["\\/bfnrt]/.test(kind)) throw new SyntaxError('an escape that JSON does not allow');
     this.at += 1;
     if (kind === '\n') return '';
     return escapes[kind] ?? (/["'\\/]/.test(kind) ? kind : `\\${kind}`);
@@ -223,12 +210,14 @@ class Reader {
     for (let index = 0; ; index += 1) {
       const first = this.next();
       if (first === end && (index === 0 || !this.isStrict)) break;
-      if (first === end) throw this.fault(`a comma before ${end}`);
+      if (first === end) throw new SyntaxError(`a comma before ${end}`);
       this.places.push(end === ']' ? index : null);
       item();
       const after = this.next();
       if (after !== ',' && after !== end) {
-        throw this.fault(after === '' ? 'an unexpected end in a list or an object' : 'no comma between two values');
+        throw new SyntaxError(
+          after === '' ? 'an unexpected end in a list or an object' : 'no comma between two values',
+        );
       }
       this.places.pop();
       if (after === end) break;
@@ -237,30 +226,31 @@ class Reader {
     this.at += 1;
   }
 
-  private list(begin: string): JsonValue[] {
+  private list(end: ']' | ')'): JsonValue[] {
     const values: JsonValue[] = [];
-    this.within(closing[begin] as string, () => values.push(this.value()));
+    this.within(end, () => values.push(this.value()));
     return values;
   }
 
   /** Reads a value in parentheses: a single value stands for itself, and a trailing comma makes it a tuple. */
   private tuple(): JsonValue {
-    const values = this.list('(');
+    const values = this.list(')');
     const isGroup = values.length === 1 && !/,\s*\)$/.test(this.text.slice(Math.max(0, this.at - 20), this.at));
     return isGroup ? (values[0] ?? null) : values;
   }
 
-  /** Reads a dictionary, or a Python set, which becomes a list. */
   private map(): JsonValue {
     const entries: [string, JsonValue][] = [];
     const values: JsonValue[] = [];
     this.within('}', () => {
       if (this.isStrict && this.next() !== '"') {
-        throw this.fault(this.next() === "'" ? 'single quotes instead of double quotes' : 'no name in double quotes');
+        throw new SyntaxError(
+          this.next() === "'" ? 'single quotes instead of double quotes' : 'no name in double quotes',
+        );
       }
       const key = this.value();
       if (this.next() !== ':') {
-        if (this.isStrict) throw this.fault('no colon after a name');
+        if (this.isStrict) throw new SyntaxError('no colon after a name');
         values.push(key);
         return;
       }
@@ -269,7 +259,8 @@ class Reader {
       this.places[this.places.length - 1] = name;
       entries.push([name, this.value()]);
     });
-    return values.length > 0 && entries.length === 0 ? values : objectOf(entries);
+    // `fromEntries` defines own properties, so that a key `__proto__` does not set the prototype.
+    return values.length > 0 && entries.length === 0 ? values : Object.fromEntries(entries);
   }
 
   private call(): JsonValue {
@@ -291,18 +282,13 @@ class Reader {
       entries.push([name, type === null ? this.value() : null]);
     });
     if (values.length === 1) return values[0] ?? null;
-    return entries.length > 0 ? objectOf(entries) : values;
+    return entries.length > 0 ? Object.fromEntries(entries) : values;
   }
 
   private inAngleBrackets(): null {
     const end = this.text.indexOf('>', this.at);
-    if (end === -1) throw this.fault('an unexpected end in a value');
+    if (end === -1) throw new SyntaxError('an unexpected end in a value');
     this.at = end + 1;
     return null;
   }
-}
-
-/** `fromEntries` defines own properties, so that a key `__proto__` does not set the prototype. */
-function objectOf(entries: readonly (readonly [string, JsonValue])[]): { [key: string]: JsonValue } {
-  return Object.fromEntries(entries);
 }

@@ -1,4 +1,5 @@
 /** Escapes untrusted texts for a chat model prompt. */
+import { jsonEscapes } from './visible-text.ts';
 
 /**
  * Characters that a model could read as markup: tags and control marks of chat templates, and invisible characters. In
@@ -8,9 +9,7 @@ const escaped = /[<>\u2028\u2029]|\p{Cf}|\[(?=\/?(?:INST|SYS))/giu;
 
 /** Returns texts by name as one JSON object. No text can end its own string, and parsing returns the original texts. */
 export function promptData(texts: Readonly<Record<string, string>>): string {
-  return JSON.stringify(texts).replaceAll(escaped, (found) =>
-    [...Array(found.length).keys()].map((at) => `\\u${found.charCodeAt(at).toString(16).padStart(4, '0')}`).join(''),
-  );
+  return JSON.stringify(texts).replaceAll(escaped, jsonEscapes);
 }
 
 export interface PromptMessage {

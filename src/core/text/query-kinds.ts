@@ -1,13 +1,9 @@
 /** Groups queries by text properties that may affect how a retriever handles them. */
 import { languageName, languageOf } from './language.ts';
 
-/**
- * Maximum number of texts for language detection. Detection takes about 0.2 ms per text, so more texts would block the
- * event loop too long.
- */
+/** Detection takes about 0.2 ms per text, so more texts would block the event loop too long. */
 const MAX_LANGUAGES = 500;
 
-/** A group of queries; `members` are text indices. */
 interface QueryKind {
   /** Completes "a query": `in German`, `of 14 words or more`. */
   readonly name: string;
@@ -43,10 +39,7 @@ const traits = [
   ['with an identifier', /\b(?=\w*\d)(?=\w*\p{Lu})[\w-]{4,}\b|\w_\w|\b\w+\(\)/u],
 ] as const;
 
-/**
- * Groups texts by script, language, length and traits. A text can be in several groups. Each length that occurs splits the
- * texts into shorter and longer ones, because a retriever may truncate queries at any length.
- */
+/** Each length that occurs splits the texts, because a retriever may truncate queries at any length. */
 export function queryKinds(texts: readonly string[]): QueryKind[] {
   const lengths = texts.map(wordsIn);
   const occurring = [...new Set(lengths)].toSorted((a, b) => a - b);

@@ -48,7 +48,6 @@ export function parseJson(line: SourceLine): unknown {
   return value;
 }
 
-/** Describes where a line stops being JSON, if that is more helpful than saying only that it is not JSON. */
 function notJson(text: string): string {
   const fix = 'write one complete JSON object on each line';
   const fault = findJsonFault(text);

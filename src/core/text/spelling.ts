@@ -1,7 +1,4 @@
-/**
- * Returns the candidate with the smallest edit distance to `word` if it is a likely typing error: at most a third of the
- * longer word differs. Null otherwise.
- */
+/** Returns the closest candidate if at most a third of the longer word differs; null otherwise. */
 export function closest(word: string, candidates: readonly string[]): string | null {
   let best: string | null = null;
   let bestDistance = Number.POSITIVE_INFINITY;

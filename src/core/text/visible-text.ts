@@ -24,11 +24,12 @@ export function visibleText(text: string): string {
 
 /** Like `visibleText`, for JSON: parsing returns the original value. */
 export function visibleJson(json: string): string {
-  return json.replace(obeyed, (found) =>
-    found === '\r'
-      ? found
-      : [...Array(found.length).keys()]
-          .map((at) => `\\u${found.charCodeAt(at).toString(16).padStart(4, '0')}`)
-          .join(''),
+  return json.replace(obeyed, (found) => (found === '\r' ? found : jsonEscapes(found)));
+}
+
+/** Returns each UTF-16 code unit as an escape for a JSON string, such as `\u202e`. */
+export function jsonEscapes(text: string): string {
+  return Array.from({ length: text.length }, (_, at) => `\\u${text.charCodeAt(at).toString(16).padStart(4, '0')}`).join(
+    '',
   );
 }

@@ -75,7 +75,6 @@ async function openHandler(version: string) {
   });
   return {
     handler,
-    /** Number of queries that a request may explain. */
     explainedBy,
   };
 }
