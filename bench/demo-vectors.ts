@@ -9,11 +9,11 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import {
-  packSentenceVectors,
   readDemoDocuments,
   readDemoQuestions,
   SENTENCE_DIMENSIONS,
   sentenceVectorsFile,
+  vectorKey,
 } from '../src/demo/rag/corpus.ts';
 import { cutInTwo } from '../src/demo/rag/fault.ts';
 import { canaryTexts } from '../src/density/rules/measurement-change.ts';
@@ -36,3 +36,21 @@ const packed = packSentenceVectors(texts, (row) =>
 mkdirSync(path.dirname(sentenceVectorsFile), { recursive: true });
 writeFileSync(sentenceVectorsFile, packed);
 process.stdout.write(`${sentenceVectorsFile}: ${packed.length} bytes\n`);
+
+/**
+ * Packs vectors, scaled so that the largest component is 127. The norms of the vectors are not stored, because they
+ * have no meaning.
+ */
+function packSentenceVectors(texts: readonly string[], vectorOf: (row: number) => ArrayLike<number>): Buffer {
+  const entries = [...new Map(texts.map((text, row) => [vectorKey(text), row]))];
+  return Buffer.concat(
+    entries.map(([key, row]) => {
+      const vector = Float64Array.from(vectorOf(row));
+      const maximum = Math.max(...vector.map(Math.abs));
+      return Buffer.concat([
+        Buffer.from(key, 'hex'),
+        Buffer.from(Int8Array.from(vector, (value) => Math.round((127 * value) / maximum)).buffer),
+      ]);
+    }),
+  );
+}

@@ -1,17 +1,13 @@
-/**
- * The spans of an agent on LangGraph, as OpenInference exports them: the recorded traces of a real agent, filled with
- * the ids, times and texts of the demo's turns.
- */
+/** The recorded spans of a LangGraph agent (OpenInference), with ids, times and texts of the demo. */
 import { randomBytes } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { RecalldError } from '../core/errors.ts';
 import type { AgentTurn } from './agent.ts';
 import { PIPELINE, TENANT } from './demo-config.ts';
+import { readDemoFile } from './rag/corpus.ts';
 
 type AttributeText = string | number | boolean;
 
-/** A trace of one turn. */
 export interface RecordedTrace {
   readonly question: string;
   /** Retrievals in the order of their spans. */
@@ -33,23 +29,14 @@ export interface RecordedTraces {
   readonly date: string;
   readonly resource: Readonly<Record<string, unknown>>;
   readonly scope: { readonly name: string; readonly version: string | null };
-  /** Traces with different numbers of retrievals. */
   readonly traces: readonly RecordedTrace[];
 }
 
 /** The file is in src/ even if this module runs from dist/. */
 const file = join(import.meta.dirname, '../../src/demo/data/langgraph/traces.json');
 
-/** @throws RecalldError file_unreadable */
 export async function createAgentTracer() {
-  const recorded = await readFile(file, 'utf8').then(
-    (text) => JSON.parse(text) as RecordedTraces,
-    (cause: unknown) => {
-      throw new RecalldError('file_unreadable', `The demo data file ${file} cannot be read; reinstall recalld.`, {
-        cause,
-      });
-    },
-  );
+  const recorded = JSON.parse((await readDemoFile(file)).toString('utf8')) as RecordedTraces;
   /** Returns the export of turns as OTLP in JSON. */
   const exportOf = (turns: readonly AgentTurn[]): object => ({
     resourceSpans: [
@@ -108,7 +95,6 @@ function spansOf(turn: AgentTurn, traces: readonly RecordedTrace[]): object[] {
 const isRetriever = (attributes: Readonly<Record<string, unknown>>): boolean =>
   attributes['openinference.span.kind'] === 'RETRIEVER';
 
-/** Maps each recorded text to its replacement in the turn. */
 function textsOf(turn: AgentTurn, trace: RecordedTrace): ReadonlyMap<string, string> {
   const pairs = trace.retrievals.flatMap(({ query, texts }, place): [string, string][] => {
     const { text = '', documents = [] } = turn.retrievals[place] ?? {};
@@ -121,9 +107,7 @@ function textsOf(turn: AgentTurn, trace: RecordedTrace): ReadonlyMap<string, str
   return new Map([[trace.question, turn.question], ...pairs]);
 }
 
-/**
- * Returns a function that maps recorded times to new ones, so that each retriever span is as long as its search was.
- */
+/** Maps recorded times to new ones, so that each retriever span is as long as its search was. */
 function clockOf({ occurredAt, retrievals }: AgentTurn, { spans }: RecordedTrace): (recordedNs: number) => string {
   const changes = spans
     .filter(({ attributes }) => isRetriever(attributes))
@@ -138,10 +122,7 @@ function clockOf({ occurredAt, retrievals }: AgentTurn, { spans }: RecordedTrace
   };
 }
 
-/**
- * A text may occur alone, within JSON, or within JSON that is itself a string in JSON. The metadata of a span contains
- * the tenant of the request.
- */
+/** A text may occur alone, within JSON, or within JSON that is itself a string in JSON. */
 function filledIn(
   attributes: RecordedTrace['spans'][number]['attributes'],
   texts: ReadonlyMap<string, string>,

@@ -1,11 +1,7 @@
 /** A stand-in for an agent: it rewrites each question into keywords, and searches again until it finds the answer. */
-import type { LiveQuery } from '../live/rules/live-query.ts';
-import { createRandom } from '../math/stats/random.ts';
 import { type DemoDocument, readDemoDocuments } from './rag/corpus.ts';
 import { contentWords } from './rag/hashed-tfidf.ts';
-import type { AskedQuestion } from './traffic.ts';
-
-type SearchAnswer = Pick<LiveQuery, 'results' | 'latencyMs' | 'error'>;
+import { type AskedQuestion, type SearchAnswer, uniforms } from './traffic.ts';
 
 /** The retrievals of an agent for one question. */
 export interface AgentTurn {
@@ -15,37 +11,26 @@ export interface AgentTurn {
   readonly retrievals: readonly {
     readonly text: string;
     readonly answer: SearchAnswer;
-    /** The results of the answer. */
     readonly documents: readonly { readonly id: string; readonly text: string; readonly metadata: object }[];
   }[];
 }
 
 /** Share of turns in which the broken rewriter answers the question from memory instead of rewriting it. */
 export const ANSWERED_SHARE = 0.4;
-/** The agent reads this many documents from each retrieval. */
 const READ = 3;
 const MIN_SENTENCE_WORDS = 8;
 const SEED = 2;
 
-/** @throws RecalldError file_unreadable */
 export async function createDemoAgent(search: (text: string) => Promise<SearchAnswer>) {
   const passages = await readDemoDocuments();
   const texts = new Map(passages.map(({ id, text }) => [id, text]));
-  const fill = createRandom(SEED);
-  const drawn = new Uint32Array(1);
-  const uniform = (): number => {
-    fill(drawn);
-    return (drawn[0] ?? 0) / 2 ** 32;
-  };
+  const uniform = uniforms(SEED);
   let isBroken = false;
   return {
     setBroken(broken: boolean): void {
       isBroken = broken;
     },
-    /**
-     * Searches until a document with the answer is found or there are no more queries. All queries are chosen before
-     * this function returns its promise, so they depend on the question and on chance, but not on the results.
-     */
+    /** Searches until the answer is found. The queries depend on the question and on chance, not on results. */
     async turn({ question, sessionId, occurredAt }: AskedQuestion): Promise<AgentTurn> {
       const { text: asked, document } = question;
       const isAnswered = isBroken && uniform() < ANSWERED_SHARE;

@@ -1,4 +1,5 @@
 /** The demo's alerts, and its closing summary: a table of the incidents and what to do next. */
+import { formatTable } from '../cli/output.ts';
 import { plural } from '../core/format.ts';
 import type { Severity } from '../core/model.ts';
 import type { Cause } from '../incidents/diagnosis/rules/cause.ts';
@@ -30,15 +31,9 @@ export function createAlertLog() {
   const raised: RaisedAlert[] = [];
   let before: readonly FiringAlert[] = [];
   return {
-    /** All alerts, oldest first. */
     raised,
 
-    /**
-     * Records the alerts that are currently firing.
-     *
-     * @param isHealthy true if there is neither a fault nor an aftereffect of an earlier fault
-     * @returns alerts that were not firing at the last call; a ticket that becomes a page counts as a new alert
-     */
+    /** @param isHealthy true without a fault and its aftereffects @returns new alerts, and tickets that became pages */
     record(firing: readonly FiringAlert[], elapsed: Elapsed, isHealthy: boolean): readonly RaisedAlert[] {
       const isNew = ({ name, severity }: FiringAlert): boolean =>
         !before.some((one) => one.name === name && (one.severity === severity || one.severity === 'critical'));
@@ -60,9 +55,7 @@ export function elapsedBetween(from: Elapsed, to: Elapsed): Elapsed {
 
 export interface SummaryRow {
   readonly incident: string;
-  /** The first alert and its short name; null if none fired. */
   readonly alert: { readonly name: string; readonly severity: Severity } | null;
-  /** Time from the start of the fault to the first alert. */
   readonly detectedAfter: Elapsed | null;
   readonly cause: Cause | null;
   /** Number of false alerts since the previous incident, or since the beginning. */
@@ -71,16 +64,9 @@ export interface SummaryRow {
 
 const head = ['incident', 'first alert', 'detected after', 'cause', 'false alerts'];
 
-/** Lines of a table including its header; each column is as wide as its longest cell. */
+/** Lines of a table, the header first. */
 export function summaryTable(rows: readonly SummaryRow[]): string[] {
-  const table = [head, ...rows.map(cells)];
-  const widths = head.map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0)));
-  return table.map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  );
+  return formatTable(head, rows.map(cells)).split('\n');
 }
 
 function cells({ incident, alert, detectedAfter, cause, falseAlerts }: SummaryRow): string[] {
@@ -104,7 +90,6 @@ export function elapsedText({ goldenRuns, liveQueries }: Elapsed): string {
 const LEGEND =
   'Detected after: number of golden runs and live queries between the start of the fault and the first alert. False alerts: pages and tickets that fired before the fault, while nothing was wrong.';
 
-/** @param problems one sentence for each step that did not go as expected */
 export function printSummary(
   rows: readonly SummaryRow[],
   problems: readonly string[],

@@ -1,4 +1,3 @@
-/** The demo's recalld.yaml. */
 import { SENTENCE_MODEL } from './rag/corpus.ts';
 import { JUDGE_MODEL } from './rag/stand-in-judge.ts';
 
@@ -10,17 +9,11 @@ export const TENANT = 'acme';
 export const PUBLIC = 'public';
 const ISOLATION_RULE = 'tenants';
 
-/**
- * Minimum golden score: well below the score of the healthy service, and well above the score of the service with a
- * third of its index missing.
- */
+/** Well below the score of the healthy service, and well above the score without a third of its index. */
 const MIN_SCORE = 0.7;
 const MAX_STALE = 0.02;
 const MAX_FAILURES = 0.05;
-/**
- * Maximum error ratio of live queries. The limit is higher than for golden queries, because so few live queries arrive
- * in an hour that an error ratio of 5 % cannot be detected.
- */
+/** Few live queries arrive in an hour, so an error ratio of 5 % cannot be detected. */
 const MAX_LIVE_FAILURES = 0.2;
 /** Maximum latency in seconds: far above the latency of the healthy service on a busy laptop. */
 const MAX_LATENCY = 0.5;
@@ -31,22 +24,14 @@ const MIN_LIVE_HITS = 0.65;
 /** Maximum share of rewritten queries that look like answers. A healthy rewriter never answers a question. */
 const MAX_ANSWERS = 0.1;
 
-/** Minimum number of live queries in an hour at night. */
 const MIN_LIVE_QUERIES = 30;
 
-/**
- * Maximum number of requests per second. The rate is practically unlimited, because the demo calls only its own RAG
- * service.
- */
+/** Practically unlimited, because the demo calls only its own RAG service. */
 const MAX_PER_SECOND = 10_000;
 
-/**
- * Retries for the search and the embedder. One retry is enough for a service on the same machine, and with fewer
- * retries an outage is detected sooner.
- */
+/** One retry is enough on the same machine, and with fewer retries an outage is detected sooner. */
 const RETRIES = 1;
 
-/** Hours between golden runs. */
 export const GOLDEN_HOURS = 2;
 
 /** Days of traffic in the density baseline; less than the default of two weeks, to keep the demo short. */
@@ -63,14 +48,7 @@ const JUDGED = {
   second_reviewer_share: 0,
 } as const;
 
-/**
- * @param port of the daemon; 0 for a free one
- * @param folder that contains the data folder
- * @param cron schedule of golden runs
- * @param hasAgent whether an agent retrieves for the users
- * @param isJudged whether live queries are graded; without grades, the check on the live hit rate is omitted because it
- *   would have no data
- */
+/** @param isJudged without graded live queries, the check on their hit rate is omitted, because it has no data */
 export function demoConfig(
   rag: { readonly url: string; readonly storeUrl: string },
   {
@@ -173,7 +151,6 @@ export const alertNames = {
   isolation: `isolation rule ${ISOLATION_RULE}`,
 } as const;
 
-/** Short name of an alert. */
 export function alertLabel(name: string): string {
   return name === alertNames.latency
     ? `p95 latency above ${MAX_LATENCY} s`

@@ -1,4 +1,3 @@
-/** Demo output on a terminal or in a file. */
 type Emphasis = 'red' | 'yellow' | 'green' | 'bold' | 'dim';
 
 export interface Output {
@@ -9,7 +8,6 @@ export interface Output {
   readonly styled: (emphasis: Emphasis, text: string) => string;
 }
 
-/** Maximum length of a line, in characters. */
 export const WIDTH = 100;
 const LABEL = 12;
 

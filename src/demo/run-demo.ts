@@ -1,16 +1,11 @@
-/**
- * The demo: a RAG service with real data, its users, and the daemon that monitors it. Healthy hours are followed by a
- * series of incidents. Only the clock is simulated, so that hours pass in seconds. Everything else works as in
- * production: the config is a file, queries are ingested and stored, and jobs, alerts, diagnoses and pages come from
- * the daemon. At the end, a daemon takes over in real time, and the demo verifies the daemon's state through the API.
- */
+/** The demo: a RAG service, its users and the daemon. Only the clock is simulated. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stringify } from 'yaml';
 import { type CommandSettings, commandSettings } from '../app/commands/command-store.ts';
-import { roles, startMonitor } from '../app/serve.ts';
+import { aborted, roles, startMonitor } from '../app/serve.ts';
 import { createClient } from '../client/client.ts';
 import { systemClock } from '../core/system-clock.ts';
 import { HOUR_MS, MINUTE_MS } from '../core/time.ts';
@@ -27,18 +22,10 @@ import { MISSING_TITLE, type Scenario } from './scenarios.ts';
 import { ask, type DemoTraffic, divideQuestions, NOTHING_MISSING } from './traffic.ts';
 import { withWorld } from './world.ts';
 
-/** Pause between two sessions. */
 const SESSION_PAUSE_MS = 1000;
 const INGEST_TIMEOUT_MS = 30_000;
 
-/**
- * Starts the real daemon and a few simulated users, and verifies that the daemon lists the demo's incidents and ingests
- * queries.
- *
- * @param causes diagnosed causes of the demo's incidents, oldest first
- * @param stay runs while users keep sending queries
- * @throws RecalldError as startMonitor
- */
+/** @param causes causes of the incidents, oldest first @param stay runs while users keep sending queries */
 async function continueLive(
   command: CommandSettings,
   ragUrl: string,
@@ -62,10 +49,7 @@ async function continueLive(
   }
 }
 
-/**
- * Starts users who send one query after another. The RAG service reports each query with the recalld client; an agent
- * exports the spans of each turn.
- */
+/** The RAG service reports each query with the recalld client; an agent exports the spans of each turn. */
 function startUsers(
   url: string,
   ragUrl: string,
@@ -115,10 +99,7 @@ async function causeProblems(url: string, causes: readonly Cause[], signal: Abor
   ];
 }
 
-/**
- * Waits until /metrics counts user queries.
- * @returns false on timeout
- */
+/** Waits until /metrics counts user queries. @returns false on timeout */
 async function ingests(url: string, signal: AbortSignal): Promise<boolean> {
   const deadline = systemClock.monotonicMs() + INGEST_TIMEOUT_MS;
   while (systemClock.monotonicMs() < deadline) {
@@ -146,15 +127,9 @@ const BLOCK_MS = 8 * HOUR_MS;
 const MIN_HEALTHY_HOURS = 28;
 /** Hour of the users' day at which the first fault starts; the busy hours follow. */
 const FIRST_FAULT_HOUR = 4;
-/** Real-time schedule of golden runs. */
 const EVERY_MINUTE = '* * * * *';
 
-/**
- * Runs the demo.
- *
- * @returns true if every step went as expected
- * @throws RecalldError if the RAG service or the daemon fails to start, and the reason of `signal`
- */
+/** @returns true if every step went as expected @throws RecalldError as startMonitor */
 export async function runDemo(demo: DemoParts): Promise<boolean> {
   const folder = await mkdtemp(path.join(tmpdir(), 'recalld-demo-'));
   try {
@@ -172,14 +147,17 @@ export async function runDemo(demo: DemoParts): Promise<boolean> {
 async function runIncidentsAndStay(demo: DemoParts, rag: DemoRagService, folder: string): Promise<boolean> {
   const { output, stay, signal } = demo;
   const startedMs = systemClock.monotonicMs();
-  const { rows, traffic, port, ...found } = await runIncidents(demo, rag, folder);
+  const kinds = {
+    // Without an agent, each question causes one retrieval.
+    hasAgent: demo.scenarios.some(({ name }) => name === 'agent'),
+    isJudged: demo.scenarios.some(({ judgedHours }) => judgedHours !== null),
+  };
+  const { rows, traffic, port, ...found } = await runIncidents(demo, rag, folder, kinds);
   // The daemon keeps its port, so that links printed earlier still work.
-  const hasAgent = usesAgent(demo.scenarios);
-  const isJudged = needsJudge(demo.scenarios);
-  const command = await writeConfig(rag, { port, folder, cron: EVERY_MINUTE, hasAgent, isJudged }, signal);
+  const command = await writeConfig(rag, { port, folder, cron: EVERY_MINUTE, ...kinds }, signal);
   const causes = rows.flatMap(({ cause }) => cause ?? []);
   let isAsExpected = false;
-  await continueLive(command, rag.url, traffic, hasAgent, causes, async (url, liveProblems) => {
+  await continueLive(command, rag.url, traffic, kinds.hasAgent, causes, async (url, liveProblems) => {
     const problems = [...found.problems, ...liveProblems];
     isAsExpected = problems.length === 0;
     const seconds = (systemClock.monotonicMs() - startedMs) / 1000;
@@ -191,36 +169,45 @@ async function runIncidentsAndStay(demo: DemoParts, rag: DemoRagService, folder:
   return isAsExpected;
 }
 
-async function runIncidents({ port, scenarios, output, signal }: DemoParts, rag: DemoRagService, folder: string) {
+async function runIncidents(
+  { port, scenarios, output, signal }: DemoParts,
+  rag: DemoRagService,
+  folder: string,
+  kinds: { readonly hasAgent: boolean; readonly isJudged: boolean },
+) {
   const documents = await rag.setFault('none', []);
   const questions = await divideQuestions();
   const { start, healthyHours, judgedAfter } = timesOf(scenarios);
   const cron = `0 ${start.getUTCHours() % GOLDEN_HOURS}-23/${GOLDEN_HOURS} * * *`;
-  const hasAgent = usesAgent(scenarios);
-  const isJudged = needsJudge(scenarios);
-  const command = await writeConfig(rag, { port, folder, cron, hasAgent, isJudged }, signal);
+  const command = await writeConfig(rag, { port, folder, cron, ...kinds }, signal);
   const firstHour = FIRST_FAULT_HOUR - healthyHours;
-  return withWorld(command, rag, questions, { start, firstHour, judgedAfter, hasAgent }, async (world) => {
-    output.print(
-      `A RAG service searches ${documents} Wikipedia passages in pgvector. No passage is about ${MISSING_TITLE}.`,
-    );
-    output.print(
-      `recalld runs ${questions.golden.length} golden queries every ${GOLDEN_HOURS} hours and monitors live queries.`,
-    );
-    output.print(`Console: ${world.daemon.url}/`);
-    const log = createAlertLog();
-    const problems = [...(await runHealthyHours({ world, log, output }, healthyHours))];
-    const rows: SummaryRow[] = [];
-    for (const [index, scenario] of scenarios.entries()) {
-      const before = index === 0 ? 0 : log.raised.length;
-      const place = `${index + 1} of ${scenarios.length}`;
-      const result = await runScenario({ world, log, output }, scenario, before, place);
-      rows.push(result.row);
-      problems.push(...result.problems);
-    }
-    await world.catchUp();
-    return { rows, problems, port: Number(new URL(world.daemon.url).port), traffic: world.traffic };
-  });
+  return withWorld(
+    command,
+    rag,
+    questions,
+    { start, firstHour, judgedAfter, hasAgent: kinds.hasAgent },
+    async (world) => {
+      output.print(
+        `A RAG service searches ${documents} Wikipedia passages in pgvector. No passage is about ${MISSING_TITLE}.`,
+      );
+      output.print(
+        `recalld runs ${questions.golden.length} golden queries every ${GOLDEN_HOURS} hours and monitors live queries.`,
+      );
+      output.print(`Console: ${world.daemon.url}/`);
+      const log = createAlertLog();
+      const problems = [...(await runHealthyHours({ world, log, output }, healthyHours))];
+      const rows: SummaryRow[] = [];
+      for (const [index, scenario] of scenarios.entries()) {
+        const before = index === 0 ? 0 : log.raised.length;
+        const place = `${index + 1} of ${scenarios.length}`;
+        const result = await runScenario({ world, log, output }, scenario, before, place);
+        rows.push(result.row);
+        problems.push(...result.problems);
+      }
+      await world.catchUp();
+      return { rows, problems, port: Number(new URL(world.daemon.url).port), traffic: world.traffic };
+    },
+  );
 }
 
 /**
@@ -250,18 +237,6 @@ function timesOf(scenarios: readonly Scenario[]): {
   return { start: new Date(startMs), healthyHours, judgedAfter };
 }
 
-/**
- * Returns true if one of the incidents is about the agent. In the other incidents, each question causes one retrieval.
- */
-function usesAgent(scenarios: readonly Scenario[]): boolean {
-  return scenarios.some(({ name }) => name === 'agent');
-}
-
-/** Returns true if one of the incidents is detected by grades of live queries. */
-function needsJudge(scenarios: readonly Scenario[]): boolean {
-  return scenarios.some(({ judgedHours }) => judgedHours !== null);
-}
-
 function hoursOf(scenarios: readonly Scenario[]): number {
   return scenarios.reduce(
     (sum, { leadHours, faultHours, recoveryHours }) => sum + leadHours + faultHours + recoveryHours,
@@ -281,11 +256,4 @@ async function writeConfig(
   const file = configFileIn(parts.folder);
   await writeFile(file, stringify(demoConfig(rag, parts)));
   return commandSettings(file, signal);
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }

@@ -24,7 +24,6 @@ interface Stage {
   readonly output: Output;
 }
 
-/** Number of example queries printed for the uncovered topic. */
 const EXAMPLES = 2;
 
 /** Prints the largest uncovered topic. @returns problems */
@@ -58,11 +57,7 @@ async function printLiveHitRate(world: World, output: Output): Promise<readonly 
 
 type Diagnosis = NonNullable<Awaited<ReturnType<SimulatedDaemon['db']['incidents']['current']>>>;
 
-/**
- * @param alertsBefore number of alerts that had fired by the end of the previous fault
- * @param position of the scenario, such as `1 of 7`
- * @returns a row of the summary, and one sentence per problem
- */
+/** @param alertsBefore number of alerts that had fired by the end of the previous fault */
 export async function runScenario(
   stage: Stage,
   scenario: Scenario,
@@ -172,7 +167,6 @@ async function recover(stage: Stage, scenario: Scenario, place: string): Promise
   return resolvedAfter;
 }
 
-/** URL of the page that shows the incident. */
 function pageOf(world: World, { page }: Scenario, diagnosis: Diagnosis | null, from: Date): string {
   const { url } = world.daemon;
   if (page === 'run' && diagnosis?.runId != null) return `${url}/runs/${diagnosis.runId}`;
@@ -205,7 +199,6 @@ export async function runHealthyHours(stage: Stage, hours: number): Promise<read
   ];
 }
 
-/** Score of the latest golden run. */
 async function headline({ daemon }: World): Promise<string | null> {
   const found = (await daemon.db.golden.runs.latest()).find(({ goldenSet }) => goldenSet === GOLDEN_SET);
   const score = found?.completed?.scores.find(

@@ -1,7 +1,4 @@
-/**
- * Simulated users: sessions of one to three questions about one article, with more sessions by day than by night; and
- * simulated reviewers, who grade documents according to the known judgments.
- */
+/** Simulated users, with more sessions by day than by night, and reviewers who grade as in the judgments. */
 import type { SimulatedDaemon } from '../app/simulated-daemon.ts';
 import { RecalldError } from '../core/errors.ts';
 import { HOUR_MS } from '../core/time.ts';
@@ -13,15 +10,12 @@ import { type Gap, gapOf } from './rag/fault.ts';
 import { knownGrade } from './rag/stand-in-judge.ts';
 
 interface AnsweredQuestion extends DemoQuestion {
-  /** Id of the document that answers the question. */
   readonly document: string;
 }
 
-/** A question of a user in a session. */
 export interface AskedQuestion {
   readonly question: AnsweredQuestion;
   readonly sessionId: string;
-  /** Position of the question in the session. */
   readonly turn: number;
   readonly occurredAt: Date;
 }
@@ -37,10 +31,7 @@ export interface DividedQuestions {
 
 const GOLDEN = 100;
 
-/**
- * Divides the questions in the same way in every run.
- * @throws RecalldError file_unreadable
- */
+/** Divides the questions in the same way in every run. @throws RecalldError file_unreadable */
 export async function divideQuestions(): Promise<DividedQuestions> {
   const [questions, answers] = await Promise.all([readDemoQuestions(), readDemoAnswers()]);
   const answered = questions.map((question) => ({ ...question, document: answers.get(question.id) ?? '' }));
@@ -66,7 +57,7 @@ const FOREIGN_DOCUMENT = { id: 'globex/board-minutes-7', score: 0.9, fields: { t
 /** Metadata fields of every document in the store; the search does not return them. */
 const PUBLIC_FIELDS = { tenant: PUBLIC };
 
-type SearchAnswer = Pick<LiveQuery, 'results' | 'latencyMs' | 'error'>;
+export type SearchAnswer = Pick<LiveQuery, 'results' | 'latencyMs' | 'error'>;
 
 /** Probability that a session asks about documents that can be missing. */
 export type MissingShares = Readonly<Record<Gap, number>>;
@@ -83,22 +74,17 @@ export function questionOf(queryId: string): string {
 const SESSIONS_PER_HOUR = 50;
 /** Relative deviation of the traffic from its daily mean at the maximum and at the minimum. */
 const SWING = 0.4;
-/** Probability that a session continues after a question. */
 const CONTINUES = 0.25;
 const MAX_QUESTIONS = 3;
 const SEED = 1;
 
-/**
- * Creates traffic. With the same first hour, the traffic is the same in every run, whatever the real time of day.
- *
- * @param firstHour hour of the users' day at which the traffic begins; traffic is lowest at 0
- */
+/** @param firstHour hour of the users' day at which the traffic begins; traffic is lowest at 0 */
 export function createDemoTraffic(
   questions: DividedQuestions,
   search: (text: string) => Promise<SearchAnswer>,
   firstHour: number,
 ) {
-  const uniform = uniforms();
+  const uniform = uniforms(SEED);
   const oneOf = <Item>(items: readonly Item[]): Item | undefined => items[Math.floor(uniform() * items.length)];
   let sessions = 0;
   let hours = firstHour;
@@ -135,7 +121,6 @@ export function createDemoTraffic(
     versions: { index: null, embedder: null, retriever: null },
     upstreamProbability: 1,
   });
-  /** Returns the questions of the next hour. */
   const nextQuestions = (from: Date, shares: MissingShares): AskedQuestion[] => {
     const swing = 1 - SWING * Math.cos((2 * Math.PI * hours++) / 24);
     const count = Math.round(SESSIONS_PER_HOUR * swing);
@@ -149,10 +134,7 @@ export function createDemoTraffic(
   return {
     nextSession,
     nextQuestions,
-    /**
-     * Returns the live queries of the next hour with their results. @param leaks whether one result contains another
-     * tenant's document
-     */
+    /** @param leaks whether the results of one query contain a document of another tenant */
     async nextHour(from: Date, shares: MissingShares, leaks = false): Promise<LiveQuery[]> {
       const [first, ...others] = await Promise.all(nextQuestions(from, shares).map(toLiveQuery));
       if (first === undefined) return others;
@@ -161,8 +143,9 @@ export function createDemoTraffic(
   };
 }
 
-function uniforms(): () => number {
-  const fill = createRandom(SEED);
+/** Returns a function that draws numbers from 0 to 1; its sequence depends only on the seed. */
+export function uniforms(seed: number): () => number {
+  const fill = createRandom(seed);
   const drawn = new Uint32Array(1);
   return () => {
     fill(drawn);
@@ -170,10 +153,7 @@ function uniforms(): () => number {
   };
 }
 
-/**
- * Creates a client of the RAG service that caches results, because the service returns the same results for a query
- * until its fault or its documents change.
- */
+/** Caches results, because the service returns the same ones until its fault or its documents change. */
 export function createSearcher(url: string, signal: AbortSignal) {
   const known = new Map<string, Promise<SearchAnswer>>();
   return {

@@ -33,12 +33,8 @@ export interface World {
   readonly traffic: DemoTraffic;
   now(): Date;
   elapsed(): Elapsed;
-  /** Simulates one hour of live traffic and the daemon's work during it. */
   passHour(): Promise<void>;
-  /**
-   * Simulates the time up to the real present, so that no data is too old when the real daemon
-   * takes over.
-   */
+  /** Simulates the time up to the present, so that no data is too old when the real daemon takes over. */
   catchUp(): Promise<void>;
   /** Sets the share of sessions that ask about missing documents. */
   askAboutMissing(gap: Gap, share: number): void;

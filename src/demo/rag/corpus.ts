@@ -6,7 +6,6 @@ import { RecalldError } from '../../core/errors.ts';
 import { dotProduct, lengthOf } from '../../math/vector/matrix.ts';
 import type { TextEmbedder } from './hashed-tfidf.ts';
 
-/** A passage of the corpus. */
 export interface DemoDocument {
   readonly id: string;
   readonly title: string;
@@ -34,16 +33,12 @@ export async function readDemoQuestions(): Promise<DemoQuestion[]> {
   return rows.map((row) => JSON.parse(row) as BeirRow).map(({ _id: id, text }) => ({ id, text }));
 }
 
-/**
- * Reads the id of the document that answers each question, keyed by question id.
- * @throws RecalldError file_unreadable
- */
+/** Reads the id of the document that answers each question. @throws RecalldError file_unreadable */
 export async function readDemoAnswers(): Promise<ReadonlyMap<string, string>> {
   const [, ...rows] = await readDemoLines('qrels.tsv');
   return new Map(rows.map((row) => row.split('\t')).map(([question = '', document = '']) => [question, document]));
 }
 
-/** A row of the file, which is not validated because it is part of the package. */
 interface BeirRow {
   readonly _id: string;
   readonly title: string;
@@ -54,7 +49,7 @@ async function readDemoLines(name: string): Promise<string[]> {
   return (await readDemoFile(join(demoDataPath, name))).toString('utf8').trimEnd().split('\n');
 }
 
-function readDemoFile(path: string): Promise<Buffer> {
+export function readDemoFile(path: string): Promise<Buffer> {
   return readFile(path).catch((cause: unknown) => {
     throw new RecalldError('file_unreadable', `The demo data file ${path} cannot be read; reinstall recalld.`, {
       cause,
@@ -74,24 +69,6 @@ export const sentenceVectorsFile = join(
 const KEY_BYTES = 8;
 const ENTRY_BYTES = KEY_BYTES + SENTENCE_DIMENSIONS;
 
-/**
- * Packs vectors, scaled so that the largest component is 127. The norms of the vectors are not stored, because they
- * have no meaning.
- */
-export function packSentenceVectors(texts: readonly string[], vectorOf: (row: number) => ArrayLike<number>): Buffer {
-  const entries = [...new Map(texts.map((text, row) => [keyOf(text), row]))];
-  return Buffer.concat(
-    entries.map(([key, row]) => {
-      const vector = Float64Array.from(vectorOf(row));
-      const maximum = Math.max(...vector.map(Math.abs));
-      return Buffer.concat([
-        Buffer.from(key, 'hex'),
-        Buffer.from(Int8Array.from(vector, (value) => Math.round((127 * value) / maximum)).buffer),
-      ]);
-    }),
-  );
-}
-
 /** Returns the unit vector of a text; null for unknown texts. */
 type SentenceVectors = (text: string) => Float32Array | null;
 
@@ -103,10 +80,11 @@ export async function readSentenceVectors(): Promise<SentenceVectors> {
     const packed = new Int8Array(bytes.buffer, bytes.byteOffset + at + KEY_BYTES, SENTENCE_DIMENSIONS);
     vectors.set(bytes.toString('hex', at, at + KEY_BYTES), normalize(packed));
   }
-  return (text) => vectors.get(keyOf(text)) ?? null;
+  return (text) => vectors.get(vectorKey(text)) ?? null;
 }
 
-function keyOf(text: string): string {
+/** Key of a text among the vectors, in hexadecimal digits. */
+export function vectorKey(text: string): string {
   return createHash('sha256')
     .update(text)
     .digest('hex')

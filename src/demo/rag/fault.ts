@@ -15,10 +15,7 @@ export const ragFaults = ['none', 'index', 'stale', 'embedding', 'slow', 'outage
 
 export type RagFault = (typeof ragFaults)[number];
 
-/**
- * Gaps: groups of documents that can be missing from the store, as if they had never been written. `article` is a whole
- * article; `answers` are passages of several articles.
- */
+/** Documents that can be missing: `article`, a whole article; `answers`, passages of several articles. */
 export const gaps = ['article', 'answers'] as const;
 
 export type Gap = (typeof gaps)[number];
@@ -26,11 +23,7 @@ export type Gap = (typeof gaps)[number];
 /** The article with the most questions, which can be missing from the store. */
 export const MISSING_ARTICLE = 'Super_Bowl_50';
 
-/**
- * One passage of each of 16 articles, whose other passages are in the store. No golden query is about the missing
- * passages. Such questions are about as similar to the stored passages as others: on average, half of the others are
- * less similar.
- */
+/** One passage of each of 16 articles. No golden query is about them, and the store has similar passages. */
 export const missingPassages: readonly string[] = [
   'Amazon_rainforest/5',
   'Chloroplast/5',
@@ -56,14 +49,10 @@ export function gapOf(id: string): Gap | null {
   return missingPassages.includes(id) ? 'answers' : null;
 }
 
-/** The `slow` fault delays one search in this many. */
 export const SLOW_ONE_IN = 8;
 export const SLOW_MS = 800;
 
-/**
- * Returns the third of the ids (rounded down) that the `index` fault drops: those with the lowest seeded hashes. The
- * result depends only on the set of ids, not on their order.
- */
+/** Returns the third of the ids that the `index` fault drops, whatever their order. */
 export function chooseDroppedIds(ids: readonly string[], seed = 1): string[] {
   return ids
     .map((id) => ({ id, hash: hashText(id, seed) }))
@@ -72,7 +61,6 @@ export function chooseDroppedIds(ids: readonly string[], seed = 1): string[] {
     .map(({ id }) => id);
 }
 
-/** Splits a document into halves by words, for the `stale` fault. */
 export function cutInTwo({ id, title, text }: DemoDocument): DemoDocument[] {
   const words = text.split(' ');
   const half = Math.ceil(words.length / 2);

@@ -1,6 +1,5 @@
 /** A lexical embedder: hashed TF-IDF over stemmed English words. It is the wrong model in the `embedding` fault. */
 
-/** English function words and question words. */
 const stopWords = new Set(
   (
     'a an and are as at be been but by did do does for from had has have how in into is it its many much of on or ' +
@@ -60,7 +59,6 @@ const NGRAM_LENGTH = 4;
 /** Tuned on the demo's questions: n-grams help with word forms but must not outweigh whole words. */
 const NGRAM_WEIGHT = 0.5;
 
-/** Counts the number of texts that each feature occurs in. */
 export function fitInverseDocumentFrequencies(texts: Iterable<string>): InverseDocumentFrequencies {
   const documentFrequency = new Map<string, number>();
   let documents = 0;

@@ -1,7 +1,4 @@
-/**
- * Entry point of the child process with the demo's RAG service, which spawn.ts starts. Runs until SIGTERM, SIGINT or
- * the end of the IPC channel. The channel also ends when the parent is killed, so the child never outlives its parent.
- */
+/** Entry point of the child process. The IPC channel ends with the parent, so the child never outlives it. */
 import process from 'node:process';
 import { type RagService, startRagService } from './rag-service.ts';
 import type { ReadyMessage } from './spawn.ts';

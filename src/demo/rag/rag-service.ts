@@ -106,7 +106,6 @@ const searchBody = {
   },
 };
 
-/** Maximum number of cached results. */
 const MAX_CACHED = 5_000;
 
 const conditionBody = {
@@ -146,10 +145,7 @@ function createRagServer({ store, chunks, embedder, foreignEmbedder, judge, log 
   let stored: ReadonlyMap<string, Chunk> = new Map(chunks.map((chunk) => [chunk.id, chunk]));
   const server = Fastify({ logger: false });
 
-  /**
-   * Caches results until the fault or the documents change, because golden queries repeat and a search in pgvector
-   * takes milliseconds.
-   */
+  /** Golden queries repeat, and a search in pgvector takes milliseconds. */
   const cache = new Map<string, Promise<readonly FoundDocument[]>>();
   const search = ({ query, k }: { query: string; k: number }): Promise<readonly FoundDocument[]> => {
     const key = `${k} ${query}`;
@@ -232,11 +228,7 @@ export type RagService = Awaited<ReturnType<typeof startRagService>>;
 
 const loopback = { host: '127.0.0.1', port: 0 };
 
-/**
- * Starts the vector store, embeds and inserts the corpus, and serves the search at `address` (default: a free loopback
- * port). Resolves when the service can answer searches. Does not clean up after a failure, so the process should then
- * exit.
- */
+/** Resolves when the service can answer searches. After a failure, the process should exit: nothing is closed. */
 export async function startRagService(
   log: (line: string) => void,
   address: { readonly host: string; readonly port: number } = loopback,
@@ -254,11 +246,8 @@ export async function startRagService(
   const url = await server.listen(address);
   log(`Serving ${corpus.chunks.length} documents at ${url}.`);
   return {
-    /** Base URL, such as `http://127.0.0.1:8080`. */
     url,
-    /** `postgres://` URL of the vector store. */
     storeUrl: store.url,
-    /** Number of documents in the corpus. */
     documents: corpus.chunks.length,
     /** Completes open requests, then closes the server and the store. */
     async stop(): Promise<void> {

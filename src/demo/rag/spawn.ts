@@ -7,7 +7,9 @@ import { type Gap, gaps, type RagFault } from './fault.ts';
 /** IPC message of the child process, sent once the service can answer searches. */
 export interface ReadyMessage {
   readonly kind: 'ready';
+  /** `http://127.0.0.1:port`; the search is `POST /search {query, k}`. */
   readonly url: string;
+  /** `postgres://` address of the vector store (table `chunks`: id, title, body, embedding). */
   readonly storeUrl: string;
   readonly documents: number;
 }
@@ -18,27 +20,7 @@ export interface RagServiceExit {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** The demo's RAG service in a child process. */
-export interface DemoRagService {
-  /** `http://127.0.0.1:port`; the search is `POST /search {query, k}`. */
-  readonly url: string;
-  /** `postgres://` address of the vector store (table `chunks`: id, title, body, embedding). */
-  readonly storeUrl: string;
-  readonly documents: number;
-  readonly pid: number;
-  /**
-   * Activates a fault; `none` removes it.
-   *
-   * @param filled gaps whose documents the store has; default: all
-   * @returns number of documents in the store afterwards
-   * @throws RecalldError demo_failed
-   */
-  setFault(fault: RagFault, filled?: readonly Gap[]): Promise<number>;
-  /** Stops the process, with SIGKILL after five seconds. If it is called again, waits for the same exit. */
-  stop(): Promise<void>;
-  /** Resolves when the process has ended for any reason; never rejects. */
-  readonly exited: Promise<RagServiceExit>;
-}
+export type DemoRagService = Awaited<ReturnType<typeof startDemoRagService>>;
 
 const STOP_DEADLINE_MS = 5_000;
 const FAULT_DEADLINE_MS = 10_000;
@@ -54,7 +36,7 @@ const FAULT_DEADLINE_MS = 10_000;
  */
 export async function startDemoRagService(
   options: { signal?: AbortSignal; onLog?: (line: string) => void; startTimeoutMs?: number } = {},
-): Promise<DemoRagService> {
+) {
   const { signal, onLog, startTimeoutMs = 90_000 } = options;
   signal?.throwIfAborted();
   const child = forkMain();
@@ -68,8 +50,11 @@ export async function startDemoRagService(
     const ready = await waitForReady(child, exited, lastLine, startTimeoutMs, signal);
     return {
       ...ready,
+      /** Resolves when the process has ended for any reason; never rejects. */
       exited,
-      setFault: (fault, filled = gaps) => setFault(ready.url, fault, filled),
+      /** Activates a fault; `none` removes it. Returns the number of documents in the store. */
+      setFault: (fault: RagFault, filled: readonly Gap[] = gaps) => setFault(ready.url, fault, filled),
+      /** Stops the process, with SIGKILL after five seconds. If it is called again, waits for the same exit. */
       stop: () => stopChild(child, exited),
     };
   } catch (error) {
@@ -131,6 +116,7 @@ async function waitForReady(
   }
 }
 
+/** @param filled gaps whose documents the store has */
 async function setFault(url: string, fault: RagFault, filled: readonly Gap[]): Promise<number> {
   let response: Response;
   try {

@@ -1,7 +1,4 @@
-/**
- * Entry point of the demo's RAG service in a container, as docker-compose.yml runs it. It listens on port 8080 of all
- * addresses until SIGTERM or SIGINT.
- */
+/** Entry point of the demo's RAG service in a container (docker-compose.yml). */
 import process from 'node:process';
 import { startRagService } from './rag-service.ts';
 

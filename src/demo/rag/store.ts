@@ -6,7 +6,6 @@ import { Pool } from 'pg';
 import { vectorBytes } from '../../connectors/stores/pgvector/rows.ts';
 import type { DemoDocument } from './corpus.ts';
 
-/** A document with its vector. */
 export interface Chunk extends DemoDocument {
   readonly embedding: Float32Array;
 }
@@ -19,18 +18,7 @@ export interface FoundDocument extends DemoDocument {
 export type PgvectorServer = Awaited<ReturnType<typeof startPglite>>;
 
 /** The demo's vector store, which is the table `chunks`. */
-export interface ChunkStore extends PgvectorServer {
-  /** Adds chunks in one transaction; existing ids are unchanged. */
-  insert(chunks: readonly Chunk[]): Promise<void>;
-  /** Removes chunks by id; unknown ids are ignored. */
-  remove(ids: readonly string[]): Promise<void>;
-  count(): Promise<number>;
-  /**
-   * Returns the k nearest chunks by cosine distance; equally near chunks are ordered by id. `embedding` must not be the
-   * zero vector.
-   */
-  search(embedding: Float32Array, k: number): Promise<FoundDocument[]>;
-}
+export type ChunkStore = Awaited<ReturnType<typeof startChunkStore>>;
 
 const schema = (dimensions: number) => `
   create extension vector;
@@ -68,7 +56,6 @@ export async function startPglite(settings: string[] = []) {
   return {
     /** `postgres://` URL for any PostgreSQL client, within the limits described at `startPglite`. */
     url: `postgres://postgres@${socket.getServerConn()}/postgres`,
-    /** Stops the server; its data is lost. */
     async stop(): Promise<void> {
       await socket.stop();
       await database.close();
@@ -77,10 +64,7 @@ export async function startPglite(settings: string[] = []) {
 }
 
 /** @param options.onError called if an idle connection fails */
-export async function startChunkStore(options: {
-  dimensions: number;
-  onError: (error: Error) => void;
-}): Promise<ChunkStore> {
+export async function startChunkStore(options: { dimensions: number; onError: (error: Error) => void }) {
   // The corpus needs about 1 MB, but PostgreSQL would allocate the default of 128 MB at once.
   const server = await startPglite(['shared_buffers = 8MB']);
   const pool = new Pool({
@@ -94,16 +78,17 @@ export async function startChunkStore(options: {
 
   return {
     url: server.url,
-    insert: (chunks) => insertChunks(pool, chunks),
-    async remove(ids) {
+    /** Adds chunks in one transaction; existing ids are unchanged. */
+    insert: (chunks: readonly Chunk[]) => insertChunks(pool, chunks),
+    async remove(ids: readonly string[]): Promise<void> {
       await pool.query('delete from chunks where id = any($1::text[])', [ids]);
     },
-    async count() {
+    async count(): Promise<number> {
       const { rows } = await pool.query<{ count: number }>('select count(*)::int as count from chunks');
       return rows[0]?.count ?? 0;
     },
-    search: (embedding, k) => searchChunks(pool, embedding, k),
-    async stop() {
+    search: (embedding: Float32Array, k: number) => searchChunks(pool, embedding, k),
+    async stop(): Promise<void> {
       await pool.end();
       await server.stop();
     },
@@ -134,6 +119,7 @@ async function insertChunks(pool: Pool, chunks: readonly Chunk[]): Promise<void>
   }
 }
 
+/** Returns the nearest chunks by cosine distance, then by id. `embedding` must not be the zero vector. */
 async function searchChunks(pool: Pool, embedding: Float32Array, k: number): Promise<FoundDocument[]> {
   const { rows } = await pool.query<FoundDocument>(
     `select id, title, body as text, 1 - (embedding <=> $1::vector) as score
