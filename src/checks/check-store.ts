@@ -1,15 +1,14 @@
-/**
- * Stores check statuses and their transitions in PostgreSQL, and reads the current check states and the metrics of
- * checks.
- */
+/** Check statuses and their transitions in PostgreSQL, the current check states, and the metrics of checks. */
 
 import type { Pool } from 'pg';
 import type { Context, Scope } from '../core/context.ts';
 import type { Severity, Verdict } from '../core/model.ts';
+import { toDocument } from '../core/text/names.ts';
 import type { DensityPlan } from '../density/plan.ts';
 import { DENSITY_CHECK_THRESHOLD } from '../density/rules/density-check.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
 import { type GaugeSample, type GaugesAt, sample } from '../platform/metrics/meter.ts';
+import { queryRows } from '../platform/postgres/rows.ts';
 import { visible } from '../platform/postgres/visible.ts';
 import { alertBefore, alertSince, alertWords } from './rules/alert-text.ts';
 import { type CheckState, type CheckStatus, type ConfiguredCheck, stateAt } from './rules/check-state.ts';
@@ -23,7 +22,6 @@ export interface StoredCheckStatus extends CheckStatus {
   readonly revision: number;
 }
 
-/** Step of a check from one status to the next. */
 export interface CheckStep {
   /** State after the previous evaluation; null if the check was never evaluated. */
   readonly previous: Pick<StoredCheckStatus, 'verdict' | 'revision'> | null;
@@ -47,13 +45,13 @@ export interface CheckTransition {
   readonly explanation: string;
 }
 
-export interface TransitionFilter {
-  readonly pipeline?: string;
-  readonly check?: string;
-  readonly since?: Date;
+interface TransitionFilter {
+  readonly pipeline?: string | null | undefined;
+  readonly check?: string | null | undefined;
+  readonly since?: Date | undefined;
   readonly until?: Date;
   /** Id of the last transition on the previous page. */
-  readonly before?: string;
+  readonly before?: string | undefined;
   readonly limit: number;
 }
 
@@ -66,41 +64,12 @@ declare module '../core/context.ts' {
   }
 }
 
-/** Columns of the table `check_states`, each with its field in `CheckStatus` and its SQL type. */
-const columns = {
-  pipeline: ['pipeline', 'text'],
-  check_name: ['name', 'text'],
-  severity: ['severity', 'text'],
-  threshold: ['threshold', 'double precision'],
-  measure: ['measure', 'text'],
-  verdict: ['verdict', 'text'],
-  since: ['since', 'timestamptz'],
-  last_known: ['lastKnown', 'text'],
-  candidate: ['candidate', 'text'],
-  seen: ['seen', 'integer'],
-  value: ['value', 'double precision'],
-  ci_low: ['ciLow', 'double precision'],
-  ci_high: ['ciHigh', 'double precision'],
-  n: ['n', 'integer'],
-  smallest_detectable_drop: ['smallestDetectableDrop', 'double precision'],
-  compared_with: ['comparedWith', 'text'],
-  before: ['before', 'double precision'],
-  breached_since: ['breachedSince', 'timestamptz'],
-  outage_until: ['outageUntil', 'timestamptz'],
-  segment: ['segment', 'text'],
-  explanation: ['explanation', 'text'],
-  is_quiet: ['isQuiet', 'boolean'],
-  evidence_at: ['evidenceAt', 'timestamptz'],
-  evaluated_at: ['evaluatedAt', 'timestamptz'],
-  trusted_until: ['trustedUntil', 'timestamptz'],
-  updated_at: ['updatedAt', 'timestamptz'],
-} as const satisfies Readonly<Record<string, readonly [keyof CheckStatus, string]>>;
+/** Columns of `check_states` with the names of `CheckStatus` in snake case; the others are `check_name` and `revision`. */
+const columns = `pipeline, severity, threshold, measure, verdict, since, last_known, candidate, seen, value, ci_low, ci_high, n,
+  smallest_detectable_drop, compared_with, before, breached_since, outage_until, segment, explanation, is_quiet,
+  evidence_at, evaluated_at, trusted_until, updated_at`;
 
-const names = Object.keys(columns);
-const fields = Object.values(columns).map(([field]) => `"${field}"`);
-const typedFields = Object.values(columns).map(([field, type]) => `"${field}" ${type}`);
-
-const statusesSql = `select ${names.map((name, index) => `${name} as ${fields[index]}`).join(', ')}, revision::integer
+const statusesSql = `select check_name as name, ${columns}, revision::integer
   from check_states where ${visible('pipeline', 1)} order by pipeline, check_name`;
 
 /**
@@ -110,28 +79,28 @@ const statusesSql = `select ${names.map((name, index) => `${name} as ${fields[in
  */
 const advanceSql = `
   with steps as (
-    select * from jsonb_to_recordset($1::jsonb) as s (${typedFields.join(', ')}, revision bigint, "from" text, because text)
+    select s.*, step ->> 'from' as "from", step ->> 'because' as because
+      from jsonb_array_elements($1::jsonb) step, jsonb_populate_record(null::check_states, step) s
   ), taken as (
-    insert into check_states as old (${names.join(', ')}, revision)
-    select ${fields.join(', ')}, revision + 1 from steps order by pipeline, name
+    insert into check_states as old (check_name, revision, ${columns})
+    select check_name, revision, ${columns} from steps order by pipeline, check_name
     on conflict (pipeline, check_name) do update
-      set (${names.join(', ')}, revision) = (${names.map((name) => `excluded.${name}`).join(', ')}, excluded.revision)
+      set (revision, ${columns}) = (excluded.revision, ${columns.replaceAll(/\w+/g, 'excluded.$&')})
       where old.revision = excluded.revision - 1
     returning pipeline, check_name
   ), noted as (
     insert into check_transitions
       (pipeline, check_name, severity, from_verdict, to_verdict, occurred_at, threshold, value, segment, explanation)
-    select s.pipeline, s.name, s.severity, s."from", s.verdict, s.since, s.threshold, s.value, s.segment, s.because
-      from steps s join taken t on t.pipeline = s.pipeline and t.check_name = s.name
+    select s.pipeline, s.check_name, s.severity, s."from", s.verdict, s.since, s.threshold, s.value, s.segment, s.because
+      from steps s join taken t on t.pipeline = s.pipeline and t.check_name = s.check_name
      where s."from" is distinct from s.verdict
-     order by s.pipeline, s.name
+     order by s.pipeline, s.check_name
   )
   select pipeline, check_name as name from taken`;
 
-/** Selects transitions, each with the time of the next transition, newest first. */
 const transitionsSql = `
   select t.id, t.pipeline, t.check_name as "check", t.severity, t.from_verdict as "from", t.to_verdict as "to",
-         t.occurred_at as "occurredAt", next.occurred_at as "endedAt", t.threshold, t.value, t.segment, t.explanation
+         t.occurred_at, next.occurred_at as ended_at, t.threshold, t.value, t.segment, t.explanation
     from check_transitions t
     left join lateral (select occurred_at from check_transitions
                         where pipeline = t.pipeline and check_name = t.check_name and id > t.id
@@ -148,32 +117,27 @@ export function createCheckStore(pool: Pool, scope: Scope = null) {
   const seen = scope?.pipelines ?? null;
   return {
     /** Returns the status of every check that was ever evaluated, by pipeline and name. */
-    async statuses(): Promise<readonly StoredCheckStatus[]> {
-      const { rows } = await pool.query<StoredCheckStatus>(statusesSql, [seen]);
-      return rows;
-    },
+    statuses: (): Promise<readonly StoredCheckStatus[]> => queryRows<StoredCheckStatus>(pool, statusesSql, [seen]),
 
     /** @returns the steps that were stored */
     async advance(steps: readonly CheckStep[]): Promise<readonly CheckStep[]> {
       if (steps.length === 0) return [];
       const rows = steps.map((step) => ({
-        ...step.status,
-        revision: step.previous?.revision ?? 0,
+        ...toDocument(step.status),
+        check_name: step.status.name,
+        revision: (step.previous?.revision ?? 0) + 1,
         from: step.previous?.verdict ?? null,
         because: reasonOf(step),
       }));
-      const { rows: taken } = await pool.query<{ pipeline: string; name: string }>(advanceSql, [JSON.stringify(rows)]);
+      const taken = await queryRows<Pick<CheckStatus, 'pipeline' | 'name'>>(pool, advanceSql, [JSON.stringify(rows)]);
       return steps.filter(({ status }) =>
         taken.some(({ pipeline, name }) => pipeline === status.pipeline && name === status.name),
       );
     },
 
-    /** Returns transitions, newest first. */
-    async transitions(filter: TransitionFilter): Promise<readonly CheckTransition[]> {
+    transitions: (filter: TransitionFilter): Promise<readonly CheckTransition[]> => {
       const { pipeline, check, since, until, before, limit } = filter;
-      const values = [pipeline, check, since, until, before].map((value) => value ?? null);
-      const { rows } = await pool.query<CheckTransition>(transitionsSql, [...values, limit, seen]);
-      return rows;
+      return queryRows<CheckTransition>(pool, transitionsSql, [pipeline, check, since, until, before, limit, seen]);
     },
 
     /** Deletes transitions before the given time, and the states of checks that have not been evaluated since. */
@@ -197,24 +161,17 @@ export async function readCheckStates(context: Context): Promise<CheckState[]> {
 }
 
 /** Returns the current verdict of a pipeline's density drift check; null if it is not configured. */
-export async function readDensityVerdict(
-  context: Context,
-  pipeline: string,
-): Promise<{ readonly name: string; readonly verdict: Verdict; readonly explanation: string } | null> {
+export async function readDensityVerdict(context: Context, pipeline: string) {
   const states = await readCheckStates(context);
   const check = states.find((one) => one.pipeline === pipeline && one.kind === 'density_drift');
-  return check === undefined
-    ? null
-    : { name: check.name, verdict: check.verdict, explanation: explain(check.explanation, check.isTooOld) };
+  return check === undefined ? null : { ...check, explanation: explain(check.explanation, check.isTooOld) };
 }
 
-/** Explains the state of a check in one or two sentences. */
 function explain(explanation: string | null, isTooOld: boolean): string {
   if (explanation === null) return 'Not evaluated yet.';
   return isTooOld ? `The last evaluation is too old to trust: ${explanation}` : explanation;
 }
 
-/** Explains the verdict after a step. */
 export function reasonOf({ status }: CheckStep): string {
   return explain(status.explanation, isPast(status.trustedUntil, status.updatedAt));
 }
@@ -224,12 +181,11 @@ export function statesOf(watched: WatchedChecks, statuses: readonly CheckStatus[
   return configuredChecks(watched).map((check) => stateAt(check, stored.get(keyOf(check)) ?? null, now));
 }
 
-/** Returns a key for a check that is unique across all pipelines. */
+/** Key of a check across all pipelines. */
 export function keyOf({ pipeline, name }: { readonly pipeline: string; readonly name: string }): string {
   return JSON.stringify([pipeline, name]);
 }
 
-/** Lists every configured check, in config order. */
 export function configuredChecks({ pipelines, densityPlans }: WatchedChecks): ConfiguredCheck[] {
   return pipelines.flatMap((pipeline) => [
     ...pipeline.golden.flatMap(({ set }) => goldenChecksOf(pipeline.name, pipeline.checks, set)),
@@ -271,12 +227,8 @@ export function densityChecksOf(plan: DensityPlan): ConfiguredCheck[] {
 }
 
 export function goldenChecksOf(pipeline: string, checks: readonly GoldenCheck[], goldenSet: string): ConfiguredCheck[] {
-  return listGoldenChecks(checks, goldenSet).map((check) => ({
-    ...check,
-    pipeline,
-    goldenSet,
-    isQuietAtFirst: false,
-  }));
+  const listed = listGoldenChecks(checks, goldenSet);
+  return listed.map((check) => ({ ...check, pipeline, goldenSet, isQuietAtFirst: false }));
 }
 
 const verdicts: readonly Verdict[] = ['ok', 'warning', 'critical', 'no_data'];

@@ -35,12 +35,7 @@ export function checksCommand(command: Command, signal: AbortSignal): CommandUnk
       if (options.history === true) {
         const { pipeline, check, since, limit } = options;
         if (pipeline !== undefined) assertConfiguredPipeline(settings.config, pipeline);
-        const filter = {
-          limit,
-          ...(pipeline === undefined ? {} : { pipeline }),
-          ...(check === undefined ? {} : { check }),
-          ...(since === undefined ? {} : { since }),
-        };
+        const filter = { pipeline, check, since, limit };
         const found = await withCommandStore(settings, ({ db }) => db.checks.transitions(filter));
         if (options.json === true) printJson(toWire(z.array(transitionSchema), found));
         else if (found.length === 0) printLine('No check changed its verdict in this period.');
@@ -57,9 +52,8 @@ export function checksCommand(command: Command, signal: AbortSignal): CommandUnk
 }
 
 /**
- * Returns the state of every check, in config order.
+ * Returns the state of every check, or of those of a pipeline, in config order.
  *
- * @param pipeline null for all pipelines
  * @throws RecalldError pipeline_unknown, and as withCommandStore
  */
 export async function listChecks(settings: CommandSettings, pipeline: string | null): Promise<CheckState[]> {

@@ -114,9 +114,7 @@ function history(data: ChecksPageData): Section {
   );
 }
 
-/**
- * The verdict changes of each check, collapsed unless there is only one check. Checks that failed longest come first.
- */
+/** The verdict changes of each check, collapsed unless there is only one. Those that failed longest come first. */
 function changesByCheck(data: ChecksPageData): Content {
   const { transitions, pipelines, pipeline, check } = data;
   const prefix = (own: string) => (pipeline === null && pipelines.length > 1 ? `${own}: ` : '');
@@ -160,7 +158,6 @@ function changeTable(transitions: readonly CheckTransition[], { checks }: Checks
   ]);
 }
 
-/** Verdict changes of several checks, for the command line. */
 export function transitionTable(transitions: readonly CheckTransition[]): Table {
   return table('Changes of verdicts, newest first', transitions, [
     ['When (UTC)', ({ occurredAt }) => time(occurredAt)],
@@ -260,19 +257,12 @@ const MAX_TRANSITIONS = 100;
 /** @throws RecalldError pipeline_unknown */
 export async function readChecksPage(context: Context, query: Query, { from, until }: TimeRange) {
   const pipeline = chosen(context, query);
-  const check = query['check'] === undefined || query['check'] === '' ? null : query['check'];
+  const check = query['check'] || null;
   const before = /^\d{1,18}$/.test(query['before'] ?? '') ? query['before'] : undefined;
   const [checks, incidents, found] = await Promise.all([
     readCheckStates(onReplica(context)),
     context.db.incidents.open(),
-    context.db.checks.transitions({
-      since: from,
-      until,
-      limit: MAX_TRANSITIONS + 1,
-      ...(pipeline === null ? {} : { pipeline }),
-      ...(check === null ? {} : { check }),
-      ...(before === undefined ? {} : { before }),
-    }),
+    context.db.checks.transitions({ pipeline, check, since: from, until, before, limit: MAX_TRANSITIONS + 1 }),
   ]);
   const transitions = found.slice(0, MAX_TRANSITIONS);
   const hasMore = found.length > transitions.length;
@@ -283,9 +273,7 @@ export async function readChecksPage(context: Context, query: Query, { from, unt
     checks: checks.filter(
       (one) => (pipeline === null || one.pipeline === pipeline) && (check === null || one.name === check),
     ),
-    /** Open incidents. */
     incidents,
-    /** Changes within the range, newest first. */
     transitions,
     /** Cursor to older changes; null if there are none. */
     older: hasMore ? (transitions.at(-1)?.id ?? null) : null,

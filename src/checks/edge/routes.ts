@@ -35,8 +35,6 @@ export const checkStateSchema = z.object({
     ),
 });
 
-export type CheckStateJson = z.infer<typeof checkStateSchema>;
-
 export const transitionListQuery = z.strictObject({
   pipeline: nameSchema.optional().describe('Return only checks of this pipeline.'),
   check: z.string().min(1).max(300).optional().describe('Return only changes of the check with this name.'),
@@ -74,7 +72,7 @@ export function checkStateOf(check: CheckState, now: Date) {
   return { ...check, tooOld, quiet, blind: isBlind(check), ageSeconds: age };
 }
 
-export function checkStateJson(check: CheckState, now: Date): CheckStateJson {
+export function checkStateJson(check: CheckState, now: Date) {
   return toWire(checkStateSchema, checkStateOf(check, now));
 }
 
@@ -95,17 +93,11 @@ export function addChecks(app: FastifyInstance, contextOf: ContextOf, authentica
   });
 
   app.get('/v1/checks/transitions', read, async (request) => {
-    const query = parseRequest(request.query, transitionListQuery, 'query');
-    const { pipeline, check, since, limit, cursor } = query;
+    const { pipeline, check, since, limit, cursor } = parseRequest(request.query, transitionListQuery, 'query');
     const { db, pipelines } = contextOf(request);
     if (pipeline !== undefined) findPipeline(pipelines, pipeline);
-    const found = await db.checks.transitions({
-      limit,
-      ...(pipeline === undefined ? {} : { pipeline }),
-      ...(check === undefined ? {} : { check }),
-      ...(since === undefined ? {} : { since: new Date(since) }),
-      ...(cursor === undefined ? {} : { before: cursor }),
-    });
+    const from = since === undefined ? undefined : new Date(since);
+    const found = await db.checks.transitions({ pipeline, check, since: from, before: cursor, limit });
     return toPage(
       found,
       limit,
