@@ -17,10 +17,8 @@ import type { ComparedWithBaseline } from './rules/regression.ts';
 import type { CheckResult, ThresholdCheck } from './rules/threshold.ts';
 import { type BacktestPeriod, type CheckBacktest, replayCheck } from './rules/verdict-episodes.ts';
 
-export interface BacktestedSet {
+interface Backtested {
   readonly pipeline: string;
-  readonly goldenSet: string;
-  readonly checks: readonly GoldenCheck[];
   readonly from: Date;
   readonly period: BacktestPeriod;
 }
@@ -36,12 +34,11 @@ export interface BacktestedSet {
 export async function backtestGoldenChecks(
   pool: Pool,
   rotations: GoldenRotations,
-  set: BacktestedSet,
+  set: Backtested & { readonly goldenSet: string; readonly checks: readonly GoldenCheck[] },
   signal: AbortSignal,
 ): Promise<CheckBacktest[]> {
   const { pipeline, goldenSet, checks, from, period } = set;
   const rotated = await rotations.list({ pipeline, goldenSet });
-  const shiftsOf = remember((version: number) => checkShiftsAt(rotated, version));
   const completed = latestCompleted(historyNeeded(checks));
   const replays = goldenChecksOf(pipeline, checks, goldenSet).map((check) => replayOf(check, period));
   const history = {
@@ -67,7 +64,7 @@ export async function backtestGoldenChecks(
             before: earlier.findLast((one) => one.compared)?.results ?? [],
             labels: labelsOf(run.labels),
             forbidden: run.forbidden === null ? null : { ...run.forbidden, confirmed: run.returned },
-            shifts: shiftsOf(run.goldenSetVersion),
+            shifts: checkShiftsAt(rotated, run.goldenSetVersion),
           });
     if (run.status === 'completed') completed.add({ version: run.goldenSetVersion, compared, results });
     if (finishedAt < from || isBesideAnother(run, rotated)) continue;
@@ -83,7 +80,6 @@ export async function backtestGoldenChecks(
   return replays.flatMap((replay) => replay.end() ?? []);
 }
 
-/** Evaluates a check step by step, as the daemon does. */
 function replayOf(check: ConfiguredCheck, period: BacktestPeriod) {
   const replay = replayCheck(period);
   let status: CheckStatus | null = null;
@@ -94,15 +90,6 @@ function replayOf(check: ConfiguredCheck, period: BacktestPeriod) {
       replay.add(at, status);
     },
     end: () => replay.end(),
-  };
-}
-
-function remember<Key, Value>(compute: (key: Key) => Value): (key: Key) => Value {
-  const known = new Map<Key, Value>();
-  return (key) => {
-    const value = known.get(key) ?? compute(key);
-    known.set(key, value);
-    return value;
   };
 }
 
@@ -123,10 +110,7 @@ function latestCompleted(needed: number) {
       if (own.length > needed) own.shift();
     },
 
-    /**
-     * Returns the runs before a run of this version: runs of the same or older golden set versions, oldest version
-     * first.
-     */
+    /** Returns the runs of this and older golden set versions, oldest version first. */
     before(version: number): readonly CompletedRun[] {
       if (needed === 0) return [];
       const versions = [...byVersion.keys()].filter((one) => one <= version).toSorted((a, b) => a - b);
@@ -135,9 +119,7 @@ function latestCompleted(needed: number) {
   };
 }
 
-/**
- * Returns true for a run of a new golden set version that started while the verdicts of the old version still applied.
- */
+/** True for a run of a new golden set version that started while the verdicts of the old version applied. */
 function isBesideAnother(run: ReplayedRun, rotations: readonly GoldenRotation[]): boolean {
   return rotations.some(
     ({ fromVersion, startedAt, endedAt }) =>
@@ -159,13 +141,6 @@ function labelsOf({ probed, stale, lost, gap }: RunLabels): RunEvidence['labels'
   return { kind: 'probed', probed, stale, lost: lost ?? 0 };
 }
 
-export interface BacktestedThresholds {
-  readonly pipeline: string;
-  readonly thresholds: readonly ThresholdCheck[];
-  readonly from: Date;
-  readonly period: BacktestPeriod;
-}
-
 /**
  * Replays the measurements of every threshold in order, through the functions that evaluate live measurements, with
  * hysteresis and confirmation. Only the latest reason for a missing value is stored, so missing data appears only as a
@@ -175,7 +150,7 @@ export interface BacktestedThresholds {
  */
 export async function backtestThresholds(
   pool: Pool,
-  { pipeline, thresholds, from, period }: BacktestedThresholds,
+  { pipeline, thresholds, from, period }: Backtested & { readonly thresholds: readonly ThresholdCheck[] },
   signal: AbortSignal,
 ): Promise<CheckBacktest[]> {
   const found: CheckBacktest[] = [];

@@ -84,7 +84,6 @@ export function thresholdMeasure(text: string): ThresholdMeasureName | null {
   return isThresholdMeasure(name) && hasCutoff(name) === (name !== text) ? name : null;
 }
 
-/** Returns true for a judged measure of agent turns. */
 const isOfEpisodes = (name: string): boolean => name === 'episode_hit_rate' || name === 'rewrite_gain';
 
 const belowMeasures = thresholdMeasureNames.filter(

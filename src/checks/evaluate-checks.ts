@@ -31,7 +31,7 @@ import {
   type StoredCheckStatus,
   thresholdOf,
 } from './check-store.ts';
-import type { ConfiguredCheck, Evaluation } from './rules/check-state.ts';
+import type { ConfiguredCheck } from './rules/check-state.ts';
 import { type CheckFacts, type EvaluatedRun, evaluate, factsOfReadings, factsOfRun } from './rules/evaluate.ts';
 import {
   factsOfIsolation,
@@ -60,12 +60,6 @@ export interface StoredFacts {
   readonly liveIntervalSeconds: number;
 }
 
-interface Readings {
-  readonly readings: readonly Reading[];
-  /** Time from the start of the first window to the newest measurement; null without readings. */
-  readonly evidence: Evaluation['evidence'];
-}
-
 /** Reasons for missing values that mean too little data rather than a fault. */
 const quietReasons: ReadonlySet<string> = new Set([
   'no_queries',
@@ -86,7 +80,8 @@ const quietReasons: ReadonlySet<string> = new Set([
   'no_baseline',
 ]);
 
-function readingsOf(check: ThresholdCheck, pipeline: WatchedPipeline, facts: StoredFacts, now: Date): Readings {
+/** `evidence`: time from the start of the first window to the newest measurement; null without readings. */
+function readingsOf(check: ThresholdCheck, pipeline: WatchedPipeline, facts: StoredFacts, now: Date) {
   if (check.measure === 'golden_run_age_seconds') {
     return { readings: runAges(pipeline, facts.latest, now), evidence: { from: now, until: now } };
   }
@@ -186,16 +181,10 @@ async function takeSteps(context: Context, asked: Context['pipelines']): Promise
     const steps = evaluateAll({ ...context, pipelines }, await readFacts(context, now), previous, now);
     const taken = await context.db.checks.advance(steps);
     for (const step of taken) {
-      const { pipeline, name: check, verdict } = step.status;
+      const { pipeline, name: check, verdict: to } = step.status;
       const from = step.previous?.verdict ?? null;
-      if (verdict === from) continue;
-      context.logger.info('a check changed its verdict', {
-        pipeline,
-        check,
-        from,
-        to: verdict,
-        explanation: reasonOf(step),
-      });
+      if (to === from) continue;
+      context.logger.info('a check changed its verdict', { pipeline, check, from, to, explanation: reasonOf(step) });
     }
     const rejected = new Set(steps.filter((step) => !taken.includes(step)).map(({ status }) => status.pipeline));
     pipelines = pipelines.filter(({ name }) => rejected.has(name));
@@ -237,18 +226,16 @@ export function evaluateAll(
   return pipelines.flatMap((pipeline) => {
     const { name, golden, thresholds } = pipeline;
     const outageAt = isOut(name, stored) ? now : null;
-    const step = (check: ConfiguredCheck, facts: CheckFacts): CheckStep => {
-      const before = statuses.get(keyOf(check)) ?? null;
-      return { previous: before, status: evaluate(check, facts, before, now, outageAt) };
+    const step = (check: ConfiguredCheck, facts: CheckFacts, outage = outageAt): CheckStep => {
+      const previous = statuses.get(keyOf(check)) ?? null;
+      return { previous, status: evaluate(check, facts, previous, now, outage) };
     };
     const plan = densityPlans.find((one) => one.pipeline === name);
     return [
       ...pipeline.isolation.map((rule) => {
         const found = stored.isolation.find((one) => one.pipeline === name && one.rule === rule.name) ?? null;
-        const check = isolationCheckOf(name, rule.name);
-        const before = statuses.get(keyOf(check)) ?? null;
         // Passes no outage: a violation counts even while the retriever is down for golden runs.
-        return { previous: before, status: evaluate(check, factsOfIsolation(rule.name, found, now), before, now) };
+        return step(isolationCheckOf(name, rule.name), factsOfIsolation(rule.name, found, now), null);
       }),
       ...thresholds.map((rule) => {
         const { readings, evidence } = readingsOf(rule, pipeline, stored, now);
@@ -265,7 +252,6 @@ export function evaluateAll(
   });
 }
 
-/** Returns true if the latest run of a golden set in the pipeline found the retriever down. */
 function isOut(name: string, { latest }: StoredFacts): boolean {
   return latest.some(
     ({ pipeline, ended }) => pipeline === name && ended !== null && failedShare(ended.outcomes) >= OUTAGE_SHARE,

@@ -136,10 +136,7 @@ unless on (pipeline) ${maxBy(['pipeline'], 'recalld_check_info', { kind: 'densit
   return { name: 'recalld-checks', recordings: [], alerts };
 }
 
-/**
- * Share of baseline queries that count as poorly covered: the limit is defined as the percentile that 5 % of them
- * exceed.
- */
+/** Share of baseline queries that count as poorly covered: 5 % of them exceed the limit by definition. */
 const BASELINE_UNCOVERED = '5%';
 
 function coverageTemplate(groupLabels: readonly string[]): string {

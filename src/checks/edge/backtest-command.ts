@@ -44,7 +44,7 @@ export function backtestCommand(command: Command, signal: AbortSignal): CommandU
 }
 
 /** Formats a table of the checks that would have fired, with an example below each row. */
-export function formatBacktest(sets: readonly BacktestedChecks[]): string {
+function formatBacktest(sets: readonly BacktestedChecks[]): string {
   const rows = sets.flatMap(({ pipeline, checks }) => checks.flatMap((check) => rowsOf(pipeline, check)));
   if (rows.length === 0) return 'No checks were evaluated in this period.';
   const examples = sets.flatMap(({ pipeline, checks }) =>
@@ -72,17 +72,11 @@ function rowsOf(pipeline: string, { name, evaluations, transitions, firings }: C
 /** Three times the longest interval between measurements, which is six hours. */
 const THRESHOLD_TRUST_SECONDS = 3 * 21_600;
 
-export interface BacktestedChecks {
+interface BacktestedChecks {
   readonly pipeline: string;
   /** Golden set of the check; null for checks on data other than golden runs. */
   readonly goldenSet: string | null;
   readonly checks: readonly CheckBacktest[];
-}
-
-export interface Backtest {
-  readonly sets: readonly BacktestedChecks[];
-  /** Sentences that name the checks that were not replayed, with the reason. */
-  readonly notes: readonly string[];
 }
 
 /**
@@ -91,12 +85,7 @@ export interface Backtest {
  * @param only name of the only pipeline to replay; null for all
  * @throws RecalldError usage if the times are not in order, pipeline_unknown, interrupted, and as withCommandStore
  */
-export async function runBacktest(
-  settings: CommandSettings,
-  only: string | null,
-  from: Date,
-  until: Date,
-): Promise<Backtest> {
+async function runBacktest(settings: CommandSettings, only: string | null, from: Date, until: Date) {
   if (from >= until) throw new RecalldError('usage', '--from must be before --to; swap the two times.');
   const { config, signal } = settings;
   const pipelines = only === null ? config.pipelines : [findPipeline(config.pipelines, only)];
@@ -108,7 +97,7 @@ export async function runBacktest(
       const { name } = pipeline;
       for (const golden of pipeline.golden) {
         const period = { until, trustedSeconds: trusted(golden) };
-        const set = { pipeline: name, goldenSet: golden.set, checks: goldenChecks(pipeline), from, period };
+        const set = { pipeline: name, goldenSet: golden.set, from, period, checks: goldenChecks(pipeline) };
         const checks = await backtestGoldenChecks(pool, db.golden.rotations, set, signal);
         found.push({ pipeline: name, goldenSet: golden.set, checks });
       }
@@ -120,7 +109,11 @@ export async function runBacktest(
     }
     return found;
   });
-  return { sets, notes: [...withoutRuns(sets), ...notReplayed(pipelines)] };
+  return {
+    sets,
+    /** Sentences that name the checks that were not replayed, with the reason. */
+    notes: [...withoutRuns(sets), ...notReplayed(pipelines)],
+  };
 }
 
 function withoutRuns(sets: readonly BacktestedChecks[]): string[] {
@@ -133,7 +126,6 @@ function withoutRuns(sets: readonly BacktestedChecks[]): string[] {
     );
 }
 
-/** Lists the checks that cannot be replayed from stored data. */
 function notReplayed(pipelines: Config['pipelines']): string[] {
   return pipelines.flatMap(({ name, checks }) => [
     ...(checks.some((check) => 'density_drift' in check)

@@ -47,7 +47,6 @@ export function checkTable(caption: string, checks: readonly CheckState[], withP
   ]);
 }
 
-/** Returns the unit of a check's value and threshold. */
 export function unitOf({ kind, measure }: CheckState): Unit {
   if (kind === 'threshold') return measureRow(measure).scale;
   return kind === 'stale_labels' ? 'share' : kind === 'forbidden_results' ? 'count' : 'score';

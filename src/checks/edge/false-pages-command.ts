@@ -46,7 +46,7 @@ interface ExpectationInputs {
 const UNSCHEDULED = 'because no golden run is scheduled';
 const NOISY = 'if the retriever returns different results for the same query; otherwise none';
 
-/** Computes the expected false pages of one pipeline. Excludes warnings, which do not page. */
+/** Excludes warnings, which do not page. */
 export function expectFalsePages(deps: ExpectationInputs, pipeline: WatchedPipeline): PipelineExpectation {
   const runs = new Map(pipeline.golden.map((golden) => [golden.set, runsAhead(deps, golden)]));
   const checks = [
@@ -83,12 +83,7 @@ function isCritical({ severity }: { readonly severity: string }): boolean {
 
 type Expectation = Omit<CheckExpectation, 'name'>;
 
-/** One check on one golden set. */
-interface CheckOnSet {
-  readonly pipeline: string;
-  readonly set: string;
-  readonly name: string;
-}
+type CheckOnSet = Readonly<Record<'pipeline' | 'set' | 'name', string>>;
 
 function expectGolden(
   deps: ExpectationInputs,
@@ -107,7 +102,6 @@ function expectGolden(
         fix: 'raise `runs`, lower `alpha`',
       };
     case 'stale_labels':
-      return certain('because documents are counted exactly, without an estimate');
     case 'forbidden_results':
       return certain('because documents are counted exactly, without an estimate');
   }
@@ -141,7 +135,7 @@ function expectScore(
     return { expected: null, assumption, fix };
   }
   const margin = half > 0 ? above / half : Number.POSITIVE_INFINITY;
-  const widths = Number.isFinite(margin) ? `${decimal(margin)} times the half-width of its 95 % interval` : 'certainly';
+  const widths = half > 0 ? `${decimal(margin)} times the half-width of its 95 % interval` : 'certainly';
   const assumption = `while the score stays at the latest value, ${known}, ${widths} above the threshold`;
   return { expected: falseBreaches(bounded, margin), assumption, fix };
 }
@@ -168,12 +162,8 @@ function expectThreshold(
     : Math.round(COUNTED_MS / 1000 / intervalSeconds(deps, pipeline.name, check));
   const fix = 'raise `confirm`, move the threshold';
   if (check.measure === 'retriever_latency_p95_seconds') {
-    return {
-      evaluations,
-      expected: null,
-      assumption: 'because it has no confidence interval; run `recalld backtest`',
-      fix,
-    };
+    const assumption = 'because it has no confidence interval; run `recalld backtest`';
+    return { evaluations, expected: null, assumption, fix };
   }
   // The 95 % intervals of shares hold for all segments together; those of other measures hold for each segment alone.
   const plan = deps.densityPlans.find((one) => one.pipeline === pipeline.name);
@@ -182,7 +172,7 @@ function expectThreshold(
   return { evaluations, fix, ...withMargin({ evaluations, confirm: check.confirm, values }, 'value', where) };
 }
 
-/** Returns the time between two measurements, derived from how long a measurement is trusted. */
+/** Time between two measurements, derived from how long a measurement is trusted. */
 function intervalSeconds(
   { densityPlans, liveIntervalSeconds }: ExpectationInputs,
   pipeline: string,
@@ -196,10 +186,7 @@ function intervalSeconds(
 /** If there are more scheduled runs per week than this (more than one an hour), one week represents all others. */
 const DENSE = 200;
 
-/**
- * Counts the full runs that the schedule starts in the next 90 days. Excludes manual runs and runs that a sentinel
- * starts.
- */
+/** Counts the scheduled full runs of the next 90 days, without manual runs and those that a sentinel starts. */
 function runsAhead({ now }: ExpectationInputs, { cron, quietHours, timezone }: GoldenSchedule): number {
   if (cron === null) return 0;
   const ticksWithin = (days: number): readonly Date[] =>
@@ -243,15 +230,15 @@ export function formatFalsePages(pipelines: readonly PipelineExpectation[], budg
       index === 0 ? pipeline : '',
       check.name,
       check.evaluations === null ? '-' : `${check.evaluations}`,
-      check.expected === null ? 'unknown' : format(check.expected),
+      expectedText(check),
     ]),
-    ['', `total, ${format(accepted)} accepted`, '', format(expected)],
+    ['', `total, ${decimal(accepted)} accepted`, '', decimal(expected)],
   ]);
   const head = ['pipeline', 'check', `evaluations in ${COUNTED_DAYS} days`, `expected false pages`];
   const assumptions = paging.flatMap(({ pipeline, checks }) =>
     checks
       .filter(({ assumption }) => assumption !== '')
-      .map(({ name, expected, assumption }) => `${pipeline}, ${name}: ${expectedText(expected)} ${assumption}.`),
+      .map((check) => `${pipeline}, ${check.name}: ${expectedText(check)} ${check.assumption}.`),
   );
   const warnings = paging.flatMap((of) => warningOf(of, budget) ?? []);
   return [
@@ -266,7 +253,7 @@ function warningOf({ pipeline, checks, expected, accepted }: PipelineExpectation
   if (expected <= accepted) return null;
   const worst = checks.reduce((a, b) => ((b.expected ?? 0) > (a.expected ?? 0) ? b : a));
   return (
-    `${pipeline} will cause about ${format(expected)} false pages in ${COUNTED_DAYS} days, more than ` +
+    `${pipeline} will cause about ${decimal(expected)} false pages in ${COUNTED_DAYS} days, more than ` +
     `alerts.false_pages.per_pipeline (${budget}) accepts. For ${worst.name}, ${worst.fix}, or make it a warning.`
   );
 }
@@ -282,10 +269,6 @@ export function falsePagesJson(of: PipelineExpectation, budget: string) {
   };
 }
 
-function expectedText(expected: CheckExpectation['expected']): string {
-  return expected === null ? 'unknown' : format(expected);
-}
-
-function format(pages: number): string {
-  return decimal(pages);
+function expectedText({ expected }: CheckExpectation): string {
+  return expected === null ? 'unknown' : decimal(expected);
 }

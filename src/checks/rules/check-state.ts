@@ -5,10 +5,7 @@ import type { TimeSpan } from '../../core/time.ts';
 import { isBreach, type MeasuredValue, NO_VALUE, type ThresholdCheck, type ThresholdFinding } from './threshold.ts';
 
 /** Threshold status after hysteresis and confirmation, which keep a noisy value near the threshold from flapping. */
-export interface ThresholdStatus extends SteadyVerdict {
-  /** True if there is too little data to evaluate and the check is configured not to alert on that. */
-  readonly isQuiet: boolean;
-  readonly evidenceAt: Date | null;
+export interface ThresholdStatus extends SteadyVerdict, Pick<CheckStatus, 'isQuiet' | 'evidenceAt'> {
   /** The explanation of the finding, and the reason if the verdict differs from the verdict of the finding. */
   readonly explanation: string;
 }
@@ -50,7 +47,7 @@ export function nextStatus(
   };
 }
 
-/** Explains why the verdict differs from the verdict of the finding; empty if it does not. */
+/** Explains why the verdict differs from the verdict of the finding. */
 function whyNot({ verdict, candidate, seen }: SteadyVerdict, found: Verdict, confirm: number): string {
   if (candidate !== null) {
     return ` The verdict stays ${verdict}: ${seen} of ${confirm} consecutive measurements show ${candidate}.`;
@@ -62,7 +59,6 @@ function whyNot({ verdict, candidate, seen }: SteadyVerdict, found: Verdict, con
 /** State of a verdict between two measurements. */
 export interface SteadyVerdict {
   readonly verdict: Verdict;
-  /** When the verdict last changed. */
   readonly since: Date;
   /** The last verdict other than `no_data`; null if there was none. */
   readonly lastKnown: Exclude<Verdict, 'no_data'> | null;
@@ -72,7 +68,6 @@ export interface SteadyVerdict {
   readonly seen: number;
 }
 
-/** Verdict of a single measurement. */
 export interface ShownVerdict {
   readonly verdict: Verdict;
   /** True if the value is better than the threshold by the margin that ends a breach. */
@@ -105,13 +100,8 @@ export function steadyVerdict(
   const candidate = continues ? smallerChange(previous.verdict, previous.candidate ?? target, target) : target;
   const seen = continues ? previous.seen + 1 : 1;
   if (seen < confirm) return { ...previous, candidate, seen };
-  return {
-    verdict: candidate,
-    since: at,
-    lastKnown: known(candidate) ?? previous.lastKnown,
-    candidate: null,
-    seen: 0,
-  };
+  const lastKnown = known(candidate) ?? previous.lastKnown;
+  return { verdict: candidate, since: at, lastKnown, candidate: null, seen: 0 };
 }
 
 function firstVerdict(verdict: Verdict, at: Date, confirm: number): SteadyVerdict {
@@ -121,7 +111,6 @@ function firstVerdict(verdict: Verdict, at: Date, confirm: number): SteadyVerdic
   return { verdict: 'no_data', since: at, lastKnown: null, candidate: verdict, seen: 1 };
 }
 
-/** Returns the verdict that follows from a measurement and the current verdict. */
 function targetOf({ verdict, lastKnown }: SteadyVerdict, shown: ShownVerdict): Verdict {
   if (shown.verdict === 'no_data') return 'no_data';
   const last = verdict === 'no_data' ? lastKnown : verdict;
@@ -207,20 +196,7 @@ export interface CheckStatus extends SteadyVerdict, MeasuredValue, Breach {
  */
 export interface CheckState
   extends Omit<ConfiguredCheck, 'isQuietAtFirst'>,
-    MeasuredValue,
-    Pick<
-      CheckStatus,
-      | 'verdict'
-      | 'segment'
-      | 'explanation'
-      | 'evaluatedAt'
-      | 'isQuiet'
-      | 'before'
-      | 'breachedSince'
-      | 'outageUntil'
-      | 'smallestDetectableDrop'
-      | 'comparedWith'
-    > {
+    Omit<CheckStatus, Exclude<keyof SteadyVerdict, 'verdict'> | 'evidenceAt' | 'trustedUntil' | 'updatedAt'> {
   /** When the verdict last changed; null before the first evaluation. */
   readonly since: Date | null;
   readonly isTooOld: boolean;
@@ -238,11 +214,9 @@ export function stateAt(check: ConfiguredCheck, status: CheckStatus | null, now:
     return {
       ...configured,
       ...NO_VALUE,
+      ...NO_BREACH,
       verdict: 'no_data',
       since: null,
-      before: null,
-      breachedSince: null,
-      outageUntil: null,
       smallestDetectableDrop: null,
       comparedWith: null,
       segment: null,
@@ -287,7 +261,7 @@ const NO_BREACH: Breach = { before: null, breachedSince: null, outageUntil: null
 
 /** The parts of an evaluation's outcome that affect a breach. */
 export interface Evaluation {
-  /** Verdict after confirmation. */
+  /** After confirmation. */
   readonly verdict: Verdict;
   /** True if the measurement itself is beyond the threshold. */
   readonly isBeyond: boolean;
@@ -314,11 +288,7 @@ export function updateBreach(previous: Breach | null, evaluation: Evaluation): B
   const isFirst = breachedSince === null;
   const isOfOutage = isFirst || outageUntil !== null;
   const reaches = outageAt ?? (outageUntil !== null && evidence.from <= outageUntil ? outageUntil : null);
-  return {
-    before,
-    breachedSince: breachedSince ?? evidence.until,
-    outageUntil: isOfOutage ? reaches : null,
-  };
+  return { before, breachedSince: breachedSince ?? evidence.until, outageUntil: isOfOutage ? reaches : null };
 }
 
 /** Returns the value before the breach; null for a difference from another baseline, which is not comparable. */

@@ -20,25 +20,13 @@ import {
 } from './threshold.ts';
 
 /** Facts about a check from the latest golden run, query density window or measurements. */
-export interface CheckFacts extends Omit<CheckOutcome, 'explanation'> {
+export interface CheckFacts
+  extends Omit<CheckOutcome, 'explanation'>,
+    Pick<CheckStatus, 'explanation' | 'evaluatedAt' | 'trustedUntil' | 'comparedWith' | 'isQuiet'> {
   readonly evidence: Evaluation['evidence'];
-  /**
-   * Threshold of the evaluation; null means the previous or the configured threshold. Thresholds shift when a golden
-   * set gets a new version.
-   */
+  /** Threshold, shifted by new versions of the golden set; null for the previous or the configured threshold. */
   readonly threshold: number | null;
-  readonly explanation: string | null;
-  readonly evaluatedAt: Date | null;
-  /** Time after which the facts are too old to trust; null: never. */
-  readonly trustedUntil: Date | null;
-  /** Pinned run that the value is compared with; null for an absolute value. */
-  readonly comparedWith: string | null;
-  /** True if data is missing for a harmless reason. */
-  readonly isQuiet: boolean;
-  /**
-   * The threshold check and its finding, to which hysteresis and confirmation apply; null if the verdict of a golden
-   * run or density window is already confirmed.
-   */
+  /** A finding that still needs hysteresis and confirmation; null for golden runs and density windows. */
   readonly unconfirmed: { readonly rule: ThresholdCheck; readonly found: ThresholdFinding } | null;
 }
 
@@ -146,11 +134,7 @@ export interface EvaluatedRun {
   readonly trustedSeconds: number;
 }
 
-/**
- * Returns the facts about a check from a golden run.
- *
- * @param run null if no run has ended
- */
+/** @param run null if no run has ended */
 export function factsOfRun(check: ConfiguredCheck, run: EvaluatedRun | null): CheckFacts {
   const judged = run?.checks.find(({ name }) => name === check.name) ?? null;
   const { value, ciLow, ciHigh, n } = judged ?? NO_VALUE;
@@ -175,14 +159,10 @@ export function factsOfRun(check: ConfiguredCheck, run: EvaluatedRun | null): Ch
   };
 }
 
-/** Thresholds are evaluated every minute. After this time without an evaluation, they have no data. */
+/** Thresholds are evaluated every minute; without an evaluation for this long, they have no data. */
 const THRESHOLD_TRUST_MS = 900_000;
 
-/**
- * Returns the facts about a threshold from the newest measurements.
- *
- * @param evidence time span of the measurements; null if there are none
- */
+/** @param evidence time span of the measurements; null if there are none */
 export function factsOfReadings(
   rule: ThresholdCheck,
   readings: readonly Reading[],

@@ -93,13 +93,10 @@ function shift(shares: Float64Array, likely: number): number {
 
 /** Describes how often confidence bounds are compared with a threshold. */
 export interface BoundedEvaluations {
-  /** Number of evaluations, >= 0. */
   readonly evaluations: number;
   /** Consecutive measurements that must show a breach; 1 for golden scores. */
   readonly confirm: number;
-  /**
-   * Number of values with a separate 95 % interval in one evaluation; 1 if the intervals hold for all values together.
-   */
+  /** Values with a separate 95 % interval in one evaluation; 1 if the intervals hold for all values together. */
   readonly values: number;
 }
 

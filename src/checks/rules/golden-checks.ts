@@ -49,7 +49,6 @@ function expectationOf(check: GoldenCheck): string {
   }
 }
 
-/** Returns the threshold of a check in the unit of its value. */
 function thresholdOf(check: GoldenCheck, { mean }: CheckShift): number {
   switch (check.kind) {
     case 'floor':
@@ -63,7 +62,6 @@ function thresholdOf(check: GoldenCheck, { mean }: CheckShift): number {
   }
 }
 
-/** Data of a run that its checks evaluate. */
 export interface RunEvidence {
   readonly scores: readonly SegmentScore[];
   /** Comparison with the baseline, or a sentence that explains why there is none. */
@@ -89,12 +87,8 @@ export function evaluateGoldenRun(
     const name = goldenCheckName(check, goldenSet);
     const shift = shiftOf(evidence.shifts ?? {}, name);
     const { severity } = check;
-    return {
-      name,
-      severity,
-      threshold: thresholdOf(check, shift),
-      ...evaluateCheck(check, goldenSet, name, evidence, shift),
-    };
+    const outcome = evaluateCheck(check, goldenSet, name, evidence, shift);
+    return { name, severity, threshold: thresholdOf(check, shift), ...outcome };
   });
 }
 
@@ -119,7 +113,6 @@ function evaluateCheck(
   }
 }
 
-/** Lists every check on a golden set with its configured threshold. */
 export function listGoldenChecks(checks: readonly GoldenCheck[], goldenSet: string) {
   return checks.map((check) => ({
     kind: check.kind,
@@ -178,22 +171,13 @@ function evaluateFloor(check: FloorCheck, scores: readonly SegmentScore[], shift
   return { ...measured, verdict: 'warning', explanation: `${numbers}, below ${limit}${doubt}.` };
 }
 
-/**
- * A maximum for the share of superseded judged documents. Lost documents are not counted, because they lower the
- * scores.
- */
-export interface StaleLabelsCheck {
-  /** Configured name, which stays the same if the threshold changes. */
-  readonly name?: string | undefined;
-  /** Maximum share of judged documents that may be superseded, 0 to 1. */
+/** A maximum for the share of superseded judged documents. Lost ones do not count: they lower the scores. */
+export interface StaleLabelsCheck extends Pick<FloorCheck, 'name' | 'severity'> {
+  /** 0 to 1. */
   readonly above: number;
-  readonly severity: Severity;
 }
 
-/**
- * Numbers of judged documents that were looked up, are superseded, and are lost; or the reason why the store could not
- * be probed.
- */
+/** Judged documents that were looked up, superseded and lost, or why the store could not be probed. */
 export type LabelCounts =
   | Pick<Extract<LabelProbe, { readonly kind: 'probed' }>, 'kind' | 'probed' | 'stale' | 'lost'>
   | Extract<LabelProbe, { readonly kind: 'unknown' }>;
@@ -215,24 +199,15 @@ function evaluateStaleLabels(check: StaleLabelsCheck, goldenSet: string, probe: 
 }
 
 /** A check that fails if a query returns a document that is forbidden for it. */
-export interface ForbiddenCheck {
-  readonly name?: string | undefined;
-  readonly severity: Severity;
-}
+export type ForbiddenCheck = Pick<FloorCheck, 'name' | 'severity'>;
 
 /** Maximum number of documents in an explanation; the run lists all of them. */
 const MAX_NAMED = 3;
 
-/**
- * Evaluates the forbidden documents that the retriever returned twice. A single one is a breach, whatever the number of
- * queries.
- */
+/** A single forbidden document that the retriever returned twice is a breach, whatever the number of queries. */
 function evaluateForbidden(check: ForbiddenCheck, goldenSet: string, found: ForbiddenResults | null): CheckOutcome {
-  const counted = { ciLow: null, ciHigh: null };
-  if (found === null) {
-    const explanation = `${goldenSet} has no forbidden documents.`;
-    return { ...counted, value: 0, n: 0, isBeyond: false, verdict: 'ok', explanation };
-  }
+  const none = { value: 0, ciLow: null, ciHigh: null, isBeyond: false, verdict: 'ok' } as const;
+  if (found === null) return { ...none, n: 0, explanation: `${goldenSet} has no forbidden documents.` };
   const { asked, failed, confirmed, unconfirmed } = found;
   if (confirmed.length > 0) {
     const named = confirmed
@@ -240,9 +215,8 @@ function evaluateForbidden(check: ForbiddenCheck, goldenSet: string, found: Forb
       .map(({ queryId, documentId, rank }) => `${documentId} at rank ${rank} of ${queryId}`);
     const rest = confirmed.length > MAX_NAMED ? ` and ${confirmed.length - MAX_NAMED} more` : '';
     const returned = `${plural(confirmed.length, 'forbidden document')} returned, confirmed by a second request`;
-    const explanation = `${returned}: ${named.join(', ')}${rest}.`;
-    const breach = { value: confirmed.length, n: asked, isBeyond: true, verdict: check.severity, explanation };
-    return { ...counted, ...breach };
+    const breach = { value: confirmed.length, n: asked, isBeyond: true, verdict: check.severity };
+    return { ...none, ...breach, explanation: `${returned}: ${named.join(', ')}${rest}.` };
   }
   if (asked === 0 || unconfirmed > 0) {
     const explanation =
@@ -253,5 +227,5 @@ function evaluateForbidden(check: ForbiddenCheck, goldenSet: string, found: Forb
   }
   const others = failed === 0 ? '' : `; ${failed} more failed`;
   const explanation = `No forbidden documents returned to ${plural(asked, 'query', 'queries')}${others}.`;
-  return { ...counted, value: 0, n: asked, isBeyond: false, verdict: 'ok', explanation };
+  return { ...none, n: asked, explanation };
 }

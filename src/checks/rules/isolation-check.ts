@@ -31,7 +31,6 @@ export function isolationCheckOf(pipeline: string, rule: string): ConfiguredChec
   };
 }
 
-/** Results of an isolation rule within the window. */
 export interface FoundByRule {
   readonly violated: number;
   readonly allowed: number;
@@ -83,7 +82,6 @@ export function factsOfIsolation(rule: string, found: FoundByRule | null, now: D
  */
 export const MAX_NAMED_VIOLATIONS = 3;
 const MAX_NAMED_DOCUMENTS = 3;
-/** Maximum length of a name in a message; longer names are truncated. */
 const MAX_NAME = 80;
 
 function violationText(rule: string, { violated, latest }: FoundByRule): string {

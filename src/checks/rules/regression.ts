@@ -25,10 +25,7 @@ export interface RegressionCheck {
   /** Significance level of the one-sided test: the probability that a single run shows a drop by chance alone. */
   readonly alpha: number;
   readonly severity: Severity;
-  /**
-   * The check fails after this number of consecutive runs with the drop, and passes again after as many consecutive
-   * runs without it.
-   */
+  /** The check fails after this number of consecutive runs with the drop, and passes after as many without it. */
   readonly runs: number;
 }
 
@@ -57,30 +54,14 @@ function detectableBy(
  *
  * @param check `threshold` is the negated drop
  */
-export function isBlind({
-  verdict,
-  threshold,
-  smallestDetectableDrop = null,
-}: Pick<CheckResult, 'verdict' | 'threshold' | 'smallestDetectableDrop'>): boolean {
-  return (
-    verdict === 'ok' && smallestDetectableDrop !== null && smallestDetectableDrop > BLIND_FROM * Math.abs(threshold)
-  );
+export function isBlind(check: Pick<CheckResult, 'verdict' | 'threshold' | 'smallestDetectableDrop'>): boolean {
+  return check.verdict === 'ok' && (check.smallestDetectableDrop ?? 0) > BLIND_FROM * Math.abs(check.threshold);
 }
 
+type Compared = 'key' | 'n' | 'difference' | 'ciLow' | 'ciHigh' | 'ciMethod' | 'p' | 'wins' | 'losses';
+
 /** Comparison of a run with the baseline over queries whose judgments are up to date. */
-export type BaselineDifference = Pick<
-  MetricComparison,
-  | 'key'
-  | 'n'
-  | 'difference'
-  | 'ciLow'
-  | 'ciHigh'
-  | 'ciMethod'
-  | 'p'
-  | 'wins'
-  | 'losses'
-  | 'smallestDetectableDifference'
->;
+export type BaselineDifference = Pick<MetricComparison, Compared | 'smallestDetectableDifference'>;
 
 export interface ComparedWithBaseline {
   readonly runId: string;
@@ -122,11 +103,8 @@ export function evaluateRegression(
     return [{ runId, baselineRunId, verdict: verdictOn(check, difference) }];
   });
   const confirmation = confirmRegression(runs, check.runs);
-  const since =
-    shift.mean === 0
-      ? ''
-      : `; ${decimal(-shift.mean)} of it comes from the new version of the golden set and does not count`;
-  const numbers = `${describe(found)}${since}`;
+  const ofSet = `; ${decimal(-shift.mean)} of it comes from the new version of the golden set and does not count`;
+  const numbers = `${describe(found)}${shift.mean === 0 ? '' : ofSet}`;
   const { difference: value, ciLow, ciHigh, n } = found;
   const smallestDetectableDrop = detectableBy(check, found);
   const measured = { value, ciLow, ciHigh, n, smallestDetectableDrop, isBeyond: isRegression(check, found) };
@@ -182,11 +160,9 @@ export function isRegression(check: RegressionCheck, found: BaselineDifference):
 }
 
 function verdictOn(check: RegressionCheck, found: BaselineDifference) {
-  return classifyDifference(
-    { ...found, measure: found.key.measure },
-    // The two-sided test spends half of its level on drops.
-    { alpha: 2 * check.alpha, minEffect: check.drop },
-  );
+  // The two-sided test spends half of its level on drops.
+  const test = { alpha: 2 * check.alpha, minEffect: check.drop };
+  return classifyDifference({ ...found, measure: found.key.measure }, test);
 }
 
 function describe({ key, difference, ciLow, ciHigh, ciMethod, p, n, wins, losses }: BaselineDifference): string {

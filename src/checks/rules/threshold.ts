@@ -30,7 +30,7 @@ export function addShifts(rotations: readonly CheckShifts[]): CheckShifts {
   return sums;
 }
 
-/** Returns the shift for a check. A check that was added after the rotation has no shift. */
+/** A check that was added after the rotation has no shift. */
 export function shiftOf(shifts: CheckShifts, name: string): CheckShift {
   return shifts[name] ?? NO_SHIFT;
 }
@@ -59,7 +59,6 @@ export interface CheckResult extends MeasuredValue {
   readonly explanation: string;
 }
 
-/** Result of a check without its configuration. */
 export type CheckOutcome = Omit<CheckResult, 'name' | 'severity' | 'threshold'>;
 
 export function isBreach(verdict: Verdict | null): verdict is Severity {
@@ -84,28 +83,24 @@ export interface ThresholdCheck {
   readonly minN: number;
   /** Consecutive new measurements that must agree before the verdict changes. */
   readonly confirm: number;
-  /**
-   * Determines whether the check alerts if there is too little data. If the value cannot be measured at all, an alert
-   * always fires.
-   */
+  /** If there is too little data. If the value cannot be measured at all, an alert always fires. */
   readonly noData: 'alert' | 'silent';
 }
 
 /** Latest measurement of one segment. */
 export type Reading =
-  | {
-      readonly kind: 'value';
-      readonly segment: string;
-      readonly value: number;
-      /** 95 % confidence interval; null if the value is exact or has no interval. */
-      readonly ciLow: number | null;
-      readonly ciHigh: number | null;
-      readonly n: number;
-    }
-  /** The value was measured, but with too little data; the reason is a sentence. */
+  | ValueReading
+  /** Measured, but with too little data. The reason is a sentence. */
   | { readonly kind: 'quiet'; readonly segment: string; readonly reason: string }
-  /** The value was not measured, or the measurement failed; the reason is a sentence. */
+  /** Not measured, or the measurement failed. The reason is a sentence. */
   | { readonly kind: 'unknown'; readonly segment: string; readonly reason: string };
+
+interface ValueReading extends MeasuredValue {
+  readonly kind: 'value';
+  readonly segment: string;
+  readonly value: number;
+  readonly n: number;
+}
 
 /** Verdict on simultaneous readings, before hysteresis and confirmation. */
 export interface ThresholdFinding extends CheckResult {
@@ -117,10 +112,7 @@ export interface ThresholdFinding extends CheckResult {
   readonly isQuiet: boolean;
 }
 
-/**
- * A breach ends when the value is better than the threshold by this share of the threshold, and its confidence bound is
- * better than the threshold too.
- */
+/** A breach ends when the value is better than the threshold by this share of it, and its bound is better too. */
 const MARGIN = 0.1;
 const CONFIDENCE = 0.95;
 
@@ -168,21 +160,7 @@ export function evaluateThreshold(check: ThresholdCheck, readings: readonly Read
   };
 }
 
-interface EvaluatedValue extends Omit<MeasuredValue, 'value'> {
-  readonly segment: string;
-  readonly value: number;
-  readonly verdict: Verdict;
-  /** Distance beyond the threshold; negative on the good side. */
-  readonly excess: number;
-  readonly isClear: boolean;
-  readonly explanation: string;
-}
-
-function evaluateValue(
-  { measure, threshold, severity }: ThresholdCheck,
-  reading: Extract<Reading, { kind: 'value' }>,
-  family: number,
-): EvaluatedValue {
+function evaluateValue({ measure, threshold, severity }: ThresholdCheck, reading: ValueReading, family: number) {
   const watched: ThresholdPolicy = thresholdPolicy(measure);
   const sign = watched.worse === 'below' ? -1 : 1;
   const { segment, value } = reading;
@@ -200,27 +178,18 @@ function evaluateValue(
     ciLow: isBounded ? low : null,
     ciHigh: isBounded ? high : null,
     n: reading.n > 0 ? reading.n : null,
+    /** Distance beyond the threshold; negative on the good side. */
     excess,
     isClear: excess <= -MARGIN * scaleOf(watched, threshold) && (isBest(watched, value) || spare >= 0),
   };
-  const limit = formatValue(threshold, unitOf(measure));
-  if (excess <= 0) {
-    return { ...evaluated, verdict: 'ok', explanation: sentence(`${numbers}, not ${watched.worse} ${limit}`) };
-  }
+  const limit = `${watched.worse} ${formatValue(threshold, unitOf(measure))}`;
+  const found = (verdict: Verdict, text: string) => ({ ...evaluated, verdict, explanation: sentence(text) });
+  if (excess <= 0) return found('ok', `${numbers}, not ${limit}`);
   if (severity === 'critical' && isProven) {
     const proof = low === high ? '' : `even the ${watched.worse === 'below' ? 'upper' : 'lower'} bound is `;
-    return {
-      ...evaluated,
-      verdict: 'critical',
-      explanation: sentence(`${numbers}, ${proof}${watched.worse} ${limit}`),
-    };
+    return found('critical', `${numbers}, ${proof}${limit}`);
   }
-  const doubt = isProven ? '' : '; the difference may be chance';
-  return {
-    ...evaluated,
-    verdict: 'warning',
-    explanation: sentence(`${numbers}, ${watched.worse} ${limit}${doubt}`),
-  };
+  return found('warning', `${numbers}, ${limit}${isProven ? '' : '; the difference may be chance'}`);
 }
 
 /** Names the golden set or the segment of traffic that was measured; empty for all traffic. */
@@ -238,14 +207,8 @@ function isBest({ unit, worse }: ThresholdPolicy, value: number): boolean {
   return unit === 'share' && (worse === 'below' ? value >= 1 : value <= 0);
 }
 
-/**
- * Returns the bounds of one of `family` values, so that the bounds hold for all of them together with 95 % confidence.
- */
-function boundsOf(
-  { value, ciLow, ciHigh }: Extract<Reading, { kind: 'value' }>,
-  { unit }: ThresholdPolicy,
-  family: number,
-): Bounds {
+/** Bounds of one of `family` values that hold for all of them together with 95 % confidence. */
+function boundsOf({ value, ciLow, ciHigh }: ValueReading, { unit }: ThresholdPolicy, family: number): Bounds {
   if (ciLow === null || ciHigh === null) return { low: value, high: value };
   const bounds = { low: ciLow, high: ciHigh };
   if (family === 1 || unit !== 'share') return bounds;
@@ -272,7 +235,7 @@ function withoutValue(
 const DIFFERENCE_SCALE = 0.1;
 
 /**
- * Returns the number of which `MARGIN` is a share. For a share, it is the smaller of the threshold and its complement,
+ * The number of which `MARGIN` is a share. For a share, it is the smaller of the threshold and its complement,
  * so that the threshold 0.99 has a margin of 0.001. For a difference, it is the same at every threshold, because the
  * threshold may be 0.
  */
@@ -281,18 +244,13 @@ function scaleOf({ unit }: ThresholdPolicy, threshold: number): number {
   return unit === 'share' ? Math.min(threshold, 1 - threshold) : threshold;
 }
 
-function spread(
-  { ciLow, n }: Extract<Reading, { kind: 'value' }>,
-  measure: ThresholdMeasureName,
-  { low, high }: Bounds,
-  family: number,
-): string {
+function spread({ ciLow, n }: ValueReading, measure: ThresholdMeasureName, { low, high }: Bounds, family: number) {
   if (ciLow === null) return n > 0 ? ` (n = ${n})` : '';
   const together = family > 1 && thresholdPolicy(measure).unit === 'share' ? ` over ${family} segments` : '';
   return ` (${interval(low, high, unitOf(measure))}${together}, n = ${n})`;
 }
 
-function countBeyond(values: readonly EvaluatedValue[]): string {
+function countBeyond(values: readonly Pick<CheckResult, 'verdict'>[]): string {
   const beyond = values.filter(({ verdict }) => verdict !== 'ok').length;
   return beyond > 1 ? `; ${beyond} are beyond the threshold` : '';
 }

@@ -2,7 +2,6 @@
 import { duration } from '../../core/format.ts';
 import type { Verdict } from '../../core/model.ts';
 import type { CheckStatus } from './check-state.ts';
-import type { CheckResult } from './threshold.ts';
 
 export type EvaluatedCheck = Pick<CheckStatus, 'name' | 'severity' | 'threshold' | 'verdict' | 'explanation'>;
 
@@ -15,9 +14,8 @@ export interface VerdictEpisode {
   readonly explanation: string;
 }
 
-/** Totals over all episodes with one verdict. */
-export interface Firings {
-  readonly verdict: Exclude<Verdict, 'ok'>;
+interface Firings {
+  readonly verdict: Verdict;
   readonly episodes: number;
   readonly totalSeconds: number;
   readonly longestSeconds: number;
@@ -28,22 +26,14 @@ export interface Firings {
   readonly example: string;
 }
 
-export interface CheckBacktest extends Pick<CheckResult, 'name' | 'severity' | 'threshold'> {
-  readonly evaluations: number;
-  /** Number of verdict changes, including changes to and from `no_data`. */
-  readonly transitions: number;
-  /** Worst verdict first; excludes `ok` and verdicts that did not occur. */
-  readonly firings: readonly Firings[];
-}
+export type CheckBacktest = NonNullable<ReturnType<ReturnType<typeof replayCheck>['end']>>;
 
 export interface BacktestPeriod {
   /** End of the period, at which the last episode ends too. */
   readonly until: Date;
-  /** How long a verdict is valid. After that, the state is `no_data`, as in the daemon. */
+  /** How long a verdict is valid. After that, it is `no_data`, as in the daemon. */
   readonly trustedSeconds: number;
 }
-
-const fired: readonly Firings['verdict'][] = ['critical', 'warning', 'no_data'];
 
 /**
  * Replays the evaluations of one check, in constant memory.
@@ -63,9 +53,7 @@ export function replayCheck(
     if (episode === null) return;
     episodes += 1;
     onEpisode(episode);
-    if (episode.verdict !== 'ok') {
-      firings.set(episode.verdict, withEpisode(firings.get(episode.verdict), episode.verdict, episode));
-    }
+    if (episode.verdict !== 'ok') firings.set(episode.verdict, withEpisode(firings.get(episode.verdict), episode));
   };
   /** Extends the episode if the verdict is the same, otherwise starts a new one. */
   const extend = (verdict: Verdict, from: Date, to: Date, explanation: string): void => {
@@ -82,13 +70,8 @@ export function replayCheck(
     const { at, result } = latest;
     const trustedUntil = new Date(at.getTime() + trustedSeconds * 1000);
     extend(result.verdict, at, trustedUntil < next ? trustedUntil : next, result.explanation ?? '');
-    if (trustedUntil >= next) return;
-    extend(
-      'no_data',
-      trustedUntil,
-      next,
-      `The check has not been evaluated for more than ${duration(trustedSeconds)}.`,
-    );
+    const outdated = `The check has not been evaluated for more than ${duration(trustedSeconds)}.`;
+    if (trustedUntil < next) extend('no_data', trustedUntil, next, outdated);
   };
   return {
     /** Adds the next evaluation, oldest first. Ignores evaluations at or after the end of the period. */
@@ -99,7 +82,7 @@ export function replayCheck(
       evaluations += 1;
     },
     /** Returns the result for the period; null if there were no evaluations. No other call may follow. */
-    end(): CheckBacktest | null {
+    end() {
       if (latest === null) return null;
       applyUntil(until);
       close();
@@ -109,37 +92,25 @@ export function replayCheck(
         severity,
         threshold,
         evaluations,
+        /** Number of verdict changes, including changes to and from `no_data`. */
         transitions: episodes - 1,
-        firings: fired.flatMap((verdict) => firings.get(verdict) ?? []),
+        /** Worst verdict first; excludes `ok` and verdicts that did not occur. */
+        firings: (['critical', 'warning', 'no_data'] as const).flatMap((verdict) => firings.get(verdict) ?? []),
       };
     },
   };
 }
 
-function withEpisode(
-  before: Firings | undefined,
-  verdict: Firings['verdict'],
-  { from, until, explanation: example }: VerdictEpisode,
-): Firings {
+function withEpisode(before: Firings | undefined, { verdict, from, until, explanation }: VerdictEpisode): Firings {
   const seconds = (until.getTime() - from.getTime()) / 1000;
-  if (before === undefined) {
-    return {
-      verdict,
-      episodes: 1,
-      totalSeconds: seconds,
-      longestSeconds: seconds,
-      firstAt: from,
-      lastAt: from,
-      example,
-    };
-  }
-  const isLongest = seconds > before.longestSeconds;
+  const isLongest = before === undefined || seconds > before.longestSeconds;
   return {
-    ...before,
-    episodes: before.episodes + 1,
-    totalSeconds: before.totalSeconds + seconds,
+    verdict,
+    episodes: (before?.episodes ?? 0) + 1,
+    totalSeconds: (before?.totalSeconds ?? 0) + seconds,
     longestSeconds: isLongest ? seconds : before.longestSeconds,
+    firstAt: before?.firstAt ?? from,
     lastAt: from,
-    example: isLongest ? example : before.example,
+    example: isLongest ? explanation : before.example,
   };
 }
