@@ -6,7 +6,8 @@ import { type DocumentFate, judgedDocuments, probeLabels } from '../../src/golde
 import type { QueryAnswer } from '../../src/golden/rules/run.ts';
 import type { EffectKind } from '../../src/incidents/diagnosis/rules/effects.ts';
 import { type Observations, type ObservedRun, observedRun } from '../../src/incidents/diagnosis/rules/observations.ts';
-import { nothingLive, type ObservedLive } from '../../src/incidents/diagnosis/rules/observed-live.ts';
+import type { ObservedLive } from '../../src/incidents/diagnosis/rules/observed-live.ts';
+import { nothingLive } from '../../test/support/nothing-live.ts';
 import type { RandomNumbers } from '../random-numbers.ts';
 import type { AgentFault } from './agent.ts';
 import { type Library, SOURCES } from './library.ts';

@@ -4,17 +4,14 @@ import type { ContextSize } from '../../src/core/text/context-size.ts';
 import type { ComparedSide } from '../../src/golden/rules/compare-golden-runs.ts';
 import type { EffectKind } from '../../src/incidents/diagnosis/rules/effects.ts';
 import {
-  type AnswerTexts,
   type Observations,
   type ObservedLevel,
+  type ObservedReference,
 } from '../../src/incidents/diagnosis/rules/observations.ts';
-import {
-  nothingLive,
-  type ObservedShare,
-  type ObservedValue,
-} from '../../src/incidents/diagnosis/rules/observed-live.ts';
+import type { ObservedShare, ObservedValue } from '../../src/incidents/diagnosis/rules/observed-live.ts';
 import { mean } from '../../src/math/stats/descriptive.ts';
 import { wilsonInterval } from '../../src/math/stats/intervals.ts';
+import { nothingLive } from '../../test/support/nothing-live.ts';
 import type { RandomNumbers } from '../random-numbers.ts';
 import type { Broken } from './fault.ts';
 import type { Shape } from './shape.ts';
@@ -148,7 +145,7 @@ export function contextsOf({ answers }: ComparedSide, textShare: number): Contex
   });
 }
 
-function meanOf(contexts: readonly ContextSize[]): AnswerTexts | null {
+function meanOf(contexts: readonly ContextSize[]): NonNullable<ObservedReference['texts']>['now'] | null {
   if (contexts.length === 0) return null;
   return {
     characters: mean(contexts.map(({ characters }) => characters)),

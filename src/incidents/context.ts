@@ -35,7 +35,6 @@ declare module '../core/context.ts' {
     readonly explainTurns: ExplainTurns;
     /** Limits how many queries a caller may have explained per minute, through the API and the pages together. */
     readonly explainBudget: ExplainBudget;
-    /** Notification receivers. */
     readonly receivers: readonly Receiver[];
   }
 }

@@ -5,7 +5,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
 import { causes } from '../../../src/incidents/diagnosis/rules/cause.ts';
-import { type Evidence, evidenceOf } from '../../../src/incidents/diagnosis/rules/diagnose.ts';
+import { diagnose, type Findings } from '../../../src/incidents/diagnosis/rules/diagnose.ts';
 import { effectKinds } from '../../../src/incidents/diagnosis/rules/effects.ts';
 import type { Observations } from '../../../src/incidents/diagnosis/rules/observations.ts';
 import { type Sign, signNames, signStates } from '../../../src/incidents/diagnosis/rules/signs.ts';
@@ -46,14 +46,15 @@ function isState(name: string, state: string): boolean {
 
 export type World = Omit<z.infer<typeof evaluationSchema>, 'signs' | 'effects' | 'failedShare'>;
 
-export interface Evaluation extends World, Omit<Evidence, 'signs'> {
+export interface Evaluation extends World, Pick<Findings, 'effects' | 'failedShare'> {
   readonly signs: readonly Pick<Sign, 'name' | 'state' | 'n'>[];
 }
 
 /** Without sentences, because the ranking does not use them. */
 export function evaluationOf(world: World, observed: Observations): Evaluation {
-  const { signs, effects, failedShare } = evidenceOf(observed);
-  return { ...world, signs: signs.map(({ name, state, n }) => ({ name, state, n })), effects, failedShare };
+  const { signs, weighed, effects, failedShare } = diagnose(observed);
+  const used = signs.filter(({ name }) => weighed.includes(name));
+  return { ...world, signs: used.map(({ name, state, n }) => ({ name, state, n })), effects, failedShare };
 }
 
 /**

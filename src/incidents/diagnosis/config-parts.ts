@@ -20,28 +20,22 @@ import { inTransaction, lockInTransaction } from '../../platform/postgres/transa
 import { columnsOf } from '../../platform/postgres/values.ts';
 import { closeIncident } from './incidents.ts';
 
-export interface FollowConfigDeps extends WatchedChecks {
+interface FollowConfigDeps extends WatchedChecks {
   readonly parts: ConfiguredItems;
   readonly pool: Pool;
-  /** Live-query retention per pipeline, in days. */
   readonly retentionDays: ReadonlyMap<string, number>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** Lists the configured pipelines, golden sets and checks. */
-export function partsOfConfig(
-  watched: WatchedChecks,
-  retentionDays: ReadonlyMap<string, number>,
-): readonly ConfiguredItem[] {
+function partsOfConfig(deps: FollowConfigDeps): readonly ConfiguredItem[] {
+  const none = { retentionDays: null };
   const parts = [
-    ...watched.pipelines.flatMap(({ name: pipeline, golden }): ConfiguredItem[] => [
-      { pipeline, kind: 'pipeline', name: pipeline, retentionDays: retentionDays.get(pipeline) ?? null },
-      ...golden.map(({ set: name }) => ({ pipeline, kind: 'golden_set', name, retentionDays: null }) as const),
+    ...deps.pipelines.flatMap(({ name: pipeline, golden }): ConfiguredItem[] => [
+      { pipeline, kind: 'pipeline', name: pipeline, retentionDays: deps.retentionDays.get(pipeline) ?? null },
+      ...golden.map(({ set: name }) => ({ pipeline, kind: 'golden_set', name, ...none }) as const),
     ]),
-    ...configuredChecks(watched).map(
-      ({ pipeline, name }) => ({ pipeline, kind: 'check', name, retentionDays: null }) as const,
-    ),
+    ...configuredChecks(deps).map(({ pipeline, name }) => ({ pipeline, kind: 'check', name, ...none }) as const),
   ];
   // Several golden sets may have the same check.
   return [...new Map(parts.map((part) => [JSON.stringify([part.pipeline, part.kind, part.name]), part])).values()];
@@ -56,7 +50,7 @@ export function partsOfConfig(
 export async function followConfig(deps: FollowConfigDeps, since: Date): Promise<void> {
   const { parts, pool, clock, logger } = deps;
   const now = clock.now();
-  await parts.recordSeen(partsOfConfig(deps, deps.retentionDays), now);
+  await parts.recordSeen(partsOfConfig(deps), now);
   if (now.getTime() - since.getTime() < GRACE_MS) return;
   const closed = await inTransaction(pool, async (client) => {
     await lockInTransaction(client, 'configured parts');
@@ -66,7 +60,7 @@ export async function followConfig(deps: FollowConfigDeps, since: Date): Promise
     logger.info('an incident was closed because its pipeline was removed from the config', { pipeline });
 }
 
-/** @returns the pipelines whose incident was closed */
+/** Returns the pipelines whose incident was closed. */
 async function endInTransaction(client: PoolClient, now: Date): Promise<string[]> {
   const ended = await endMissingItems(client, now);
   const namesOf = (kind: ItemKey['kind']) => ended.filter((part) => part.kind === kind);
@@ -94,11 +88,7 @@ async function endInTransaction(client: PoolClient, now: Date): Promise<string[]
   return closed;
 }
 
-/**
- * Runs `followConfig` at once and then every minute.
- *
- * @returns a function that stops the loop after the current step
- */
+/** Runs `followConfig` at once and then every minute. Returns a function that stops the loop after the current step. */
 export function watchConfig(deps: FollowConfigDeps): () => Promise<void> {
   const { clock, logger } = deps;
   const since = clock.now();

@@ -10,6 +10,7 @@ import type { GoldenRun } from '../../golden/rules/run.ts';
 import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
 import { arrivalLag, wrongShares } from '../../index/truth/measure-index.ts';
 import type { KnownItem } from '../../live/deployments/configured-items.ts';
+import { allOf } from './all-of.ts';
 import {
   type AlertFacts,
   alertsOf,
@@ -101,7 +102,7 @@ export async function updateIncident(
   const problems = isProbed ? await probeParts(pipeline, signal) : [];
   const at = clock.now();
   const seen = open === null ? await readPipelineFacts(context, name) : facts;
-  const diagnosis = await diagnoseFacts(context, pipeline, { alerts, open, facts: seen });
+  const diagnosis = await diagnoseFacts(context, pipeline, alerts, open, seen);
   const stored = await db.incidents.record(alerts, diagnosis, at, recoveriesOf(open?.timeline ?? [], seen));
   if (stored === 'opened' || stored === 'updated') {
     const { cause, confidence, summary } = diagnosis;
@@ -115,16 +116,13 @@ function throwAny(problems: readonly unknown[]): void {
   if (problems.length > 0) throw new AggregateError(problems);
 }
 
-/**
- * Diagnoses the firing alerts of a pipeline from stored data. Does not store the result. Returns null if no alert
- * fires.
- */
+/** Diagnoses the firing alerts of a pipeline without storing the result; null if no alert fires. */
 export async function diagnoseNow(context: Context, pipeline: WatchedPipeline): Promise<Diagnosis | null> {
   const open = await context.db.incidents.current(pipeline.name);
   const facts = await readPipelineFacts(context, pipeline.name);
   const alerts = firingAlerts(pipeline, facts, open, context.clock.now());
   if (alerts.length === 0) return null;
-  const found = await diagnoseFacts(context, pipeline, { alerts, open, facts });
+  const found = await diagnoseFacts(context, pipeline, alerts, open, facts);
   return withTopicNames(found, await context.db.density.topics.names(topicIdsIn(found)));
 }
 
@@ -138,7 +136,7 @@ function firingAlerts(pipeline: WatchedPipeline, facts: PipelineFacts, open: Inc
   return [...own, ...carried].filter((alert) => !hasLeftConfig(alert, parts));
 }
 
-/** Returns the firing alerts of a pipeline from stored data, critical alerts first. */
+/** Returns the firing alerts of a pipeline, critical alerts first. */
 export async function readAlerts(context: Context, pipeline: WatchedPipeline): Promise<Alert[]> {
   return alertsOf(pipeline, factsOf(await readAlertFacts(context), pipeline.name), context.clock.now());
 }
@@ -152,7 +150,6 @@ function lacksFirstProbe({ store, embedder }: WatchedPipeline, { latest, measure
   );
 }
 
-/** Pipeline data for alerts and their diagnosis. */
 interface PipelineFacts extends AlertFacts {
   readonly plan: DensityPlan | null;
   readonly density: StoredDensityState | null;
@@ -194,17 +191,13 @@ function factsOf({ latest, checks, measurements, ...known }: AlertFacts, pipelin
   };
 }
 
-interface FiringPipeline {
-  readonly alerts: readonly Alert[];
-  /** The open incident; null if none has been opened yet. */
-  readonly open: Incident | null;
-  readonly facts: PipelineFacts;
-}
-
+/** @param open the open incident; null if none has been opened yet */
 async function diagnoseFacts(
   context: Context,
   pipeline: WatchedPipeline,
-  { alerts, open, facts }: FiringPipeline,
+  alerts: readonly Alert[],
+  open: Incident | null,
+  facts: PipelineFacts,
 ): Promise<Diagnosis> {
   const { name } = pipeline;
   const run = await latestEnded(context, pipeline, alerts);
@@ -212,10 +205,9 @@ async function diagnoseFacts(
   const regressions = ofKind(pipeline.checks, 'regression');
   const known = open?.referenceRunId ?? null;
   const around = run === null ? noRuns : await findReferenceRun(context, run, { regressions, firstBad, known });
-  const observed = await observe(context, pipeline, facts, { run, around, firstBad, open });
-  const { title: _title, action: _action, ...found } = diagnose(observed);
+  const observed = await observe(context, pipeline, facts, run, around, firstBad, open);
   return {
-    ...found,
+    ...diagnose(observed),
     pipeline: name,
     alerts: alerts.map((alert) => alert.name),
     runId: run?.id ?? null,
@@ -225,31 +217,23 @@ async function diagnoseFacts(
 
 const noRuns: ReferenceRuns = { reference: null, bad: [], earlier: [] };
 
-/** Onset and golden runs, determined before the other observations. */
-interface TracedOnset {
-  readonly run: GoldenRun | null;
-  readonly around: ReferenceRuns;
-  readonly firstBad: TimeSpan | null;
-  /** The open incident; null if none has been opened yet. */
-  readonly open: Incident | null;
-}
-
 async function observe(
   context: Context,
   pipeline: WatchedPipeline,
   facts: PipelineFacts,
-  { run, around, firstBad, open }: TracedOnset,
+  run: GoldenRun | null,
+  around: ReferenceRuns,
+  firstBad: TimeSpan | null,
+  open: Incident | null,
 ): Promise<Observations> {
   const { clock, db } = context;
   const { name } = pipeline;
   const now = clock.now();
   const { measurements: measured, density, plan } = facts;
   const { reference, bad } = around;
-  const onset = earliest([
-    open?.openedAt ?? run?.startedAt ?? now,
-    firstBad?.until ?? null,
-    bad.at(-1)?.finishedAt ?? null,
-  ]);
+  const began = open?.openedAt ?? run?.startedAt ?? now;
+  const times = [began, firstBad?.until, bad.at(-1)?.finishedAt].flatMap((time) => time?.getTime() ?? []);
+  const onset = new Date(Math.min(...times));
   const good = reference?.finishedAt ?? new Date(onset.getTime() - DAY_MS);
   const interval: Interval = { pipeline: name, good, opened: onset };
   const unmeasured = unmeasuredChanges(open?.timeline ?? [], facts, now).flatMap(
@@ -257,37 +241,29 @@ async function observe(
   );
   const firing = summarizeFiring(name, facts.checks, [...changedMeasures(facts, now), ...unmeasured]);
   const isStarved = facts.latest.some((one) => starvedAlerts(one, context.ownLag).length > 0);
-  const [
-    observedRun,
-    live,
-    relevance,
-    store,
-    annRecall,
-    storeAgreement,
-    missedVectors,
-    canary,
-    deployments,
-    observedDensity,
-    topics,
-    sentinels,
-  ] = await Promise.all([
-    run === null
-      ? null
-      : observeRun(context, run, around, firing.key, await observeLevel(db.golden.runs, run, firing, measured)),
-    observeLive(context, measured, interval, now),
-    observeRelevance(db.measurements, measured, interval),
-    observeStore(db.measurements, measured, interval),
-    observeRecall(db.measurements, measured, interval),
-    observeAgreement(db.measurements, measured, run?.id ?? null, interval),
-    observeMissed(db.measurements, measured, run?.id ?? null, interval),
-    observeCanary(db.measurements, measured, interval),
-    context.db.live.deployments.list({ pipeline: name, since: reference?.startedAt ?? good, limit: MAX_DEPLOYMENTS }),
-    observeDensity(context.db.density.watch, name, density, measured),
-    plan === null ? null : observeTopics(context.db.density.topics, name),
-    context.db.golden.runs.latestSentinels(),
-  ]);
+  const level = run === null ? null : await observeLevel(db.golden.runs, run, firing, measured);
+  const { sentinels, deployments, ...observed } = await allOf({
+    run: run && observeRun(context, run, around, firing.key, level),
+    live: observeLive(context, measured, interval, now),
+    relevance: observeRelevance(db.measurements, measured, interval),
+    store: observeStore(db.measurements, measured, interval),
+    annRecall: observeRecall(db.measurements, measured, interval),
+    storeAgreement: observeAgreement(db.measurements, measured, run?.id ?? null, interval),
+    missedVectors: observeMissed(db.measurements, measured, run?.id ?? null, interval),
+    canary: observeCanary(db.measurements, measured, interval),
+    deployments: db.live.deployments.list({
+      pipeline: name,
+      since: reference?.startedAt ?? good,
+      limit: MAX_DEPLOYMENTS,
+    }),
+    density: observeDensity(db.density.watch, name, density, measured),
+    topics: plan && observeTopics(db.density.topics, name),
+    sentinels: db.golden.runs.latestSentinels(),
+  });
   const sentinel = sentinels.find((one) => one.pipeline === name && one.goldenSet === run?.goldenSet);
+  const { live } = observed;
   return {
+    ...observed,
     firing: isStarved ? [...firing.effects, 'runs'] : firing.effects,
     // The store, embedder and index are probed just before an incident opens.
     onset: new Date(onset.getTime() - PATIENCE_MS),
@@ -295,31 +271,17 @@ async function observe(
       ...observeSamples(measured),
       ...(live.latency === null ? {} : { live_latency: { from: onset, n: live.latency.n } }),
     },
-    run: observedRun,
-    live,
-    relevance,
     judge: observeJudge(measured, deployments),
-    store,
-    annRecall,
-    storeAgreement,
-    missedVectors,
-    canary,
     index: wrongShares(measured, now),
     arrivals: arrivalLag(measured, now),
     // An annotated deployment after the first bad measurement is not the cause. A detected change may be: it happened
     // before the probe that recorded it.
     deployments: deployments.filter(({ source, occurredAt }) => source === 'detected' || occurredAt <= onset),
     isolation: observeIsolation(facts.checks),
-    density: observedDensity,
-    topics,
     sentinel:
       sentinel?.ended == null || sentinel.ended.finishedAt < good ? null : { hasFallen: sentinel.ended.hasFailed },
-    ownWork: observeOwnWork(facts, observedRun, run, context.ownLag, now),
+    ownWork: observeOwnWork(facts, observed.run, run, context.ownLag, now),
   };
-}
-
-function earliest(times: readonly [Date, ...(Date | null)[]]): Date {
-  return new Date(Math.min(...times.flatMap((time) => (time === null ? [] : [time.getTime()]))));
 }
 
 export interface PipelineDiagnosis {
@@ -334,13 +296,8 @@ export interface PipelineDiagnosis {
 export async function readDiagnoses(context: Context, only: string | null): Promise<readonly PipelineDiagnosis[]> {
   const answers: PipelineDiagnosis[] = [];
   for (const pipeline of context.pipelines.filter(({ name }) => only === null || name === only)) {
-    const [latest] = await context.db.incidents.list({ pipeline: pipeline.name, limit: 1 });
-    const found = await diagnoseNow(context, pipeline);
-    answers.push({
-      pipeline: pipeline.name,
-      latest: latest ?? null,
-      now: found,
-    });
+    const [latest = null] = await context.db.incidents.list({ pipeline: pipeline.name, limit: 1 });
+    answers.push({ pipeline: pipeline.name, latest, now: await diagnoseNow(context, pipeline) });
   }
   return answers;
 }

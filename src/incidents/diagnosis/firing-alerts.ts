@@ -31,13 +31,12 @@ import {
 import type { LagHistory } from '../../platform/threads/lag-history.ts';
 import { liveAlerts, unmeasuredChanges } from './live-alerts.ts';
 import { starvedAlerts } from './own-machine.ts';
-import type { Alert, AlertTimeline, ClosingReason, Recoveries } from './rules/incident.ts';
+import { type Alert, type AlertTimeline, alertOf, type ClosingReason, type Recoveries } from './rules/incident.ts';
 
 export interface AlertFacts {
   /** Runs and checks of other pipelines are ignored. */
   readonly latest: readonly LatestRun[];
   readonly checks: readonly CheckState[];
-  /** Measurements of this pipeline. */
   readonly measurements: readonly LatestMeasurement[];
   readonly intervalSeconds: IntervalOf;
   /** Delays of this process; null if the process does not record them. */
@@ -71,25 +70,15 @@ function rankOf({ severity, name }: Alert): string {
 }
 
 function checkAlerts({ name: pipeline }: WatchedPipeline, { checks, measurements }: AlertFacts): Alert[] {
-  return checks.flatMap((check) =>
-    check.pipeline === pipeline && isBreach(check.verdict)
-      ? [
-          {
-            name: check.name,
-            rule: alertOf(check.kind, check.verdict),
-            severity: check.verdict,
-            goldenSet: check.goldenSet,
-            headline: alertHeadline(check),
-            text: `${alertText(check)}.`,
-            ...(check.kind === 'density_drift' ? coverageTexts(check, measurements) : {}),
-            value: check.value,
-            threshold: check.threshold,
-            ...measuredBy(check),
-            ...(check.comparedWith === null ? {} : { comparedWith: check.comparedWith }),
-          },
-        ]
-      : [],
-  );
+  return checks.flatMap((check): Alert[] => {
+    const { name, kind, verdict: severity, goldenSet, value, threshold } = check;
+    if (check.pipeline !== pipeline || !isBreach(severity)) return [];
+    const comparedWith = check.comparedWith ?? undefined;
+    const parts = { severity, goldenSet, value, threshold, comparedWith, ...measuredBy(check) };
+    const coverage = kind === 'density_drift' ? coverageTexts(check, measurements) : {};
+    const alert = alertOf(name, ruleOf(kind, severity), alertHeadline(check), `${alertText(check)}.`, parts);
+    return [{ ...alert, ...coverage }];
+  });
 }
 
 /**
@@ -105,7 +94,6 @@ function coverageTexts(check: CheckState, measurements: AlertFacts['measurements
   return { headline, text: `${headline}. ${alertText(check)}.` };
 }
 
-/** Returns the series that shows a failing check over time. */
 function measuredBy({ kind, measure, goldenSet, segment }: CheckState): Pick<Alert, 'measured'> {
   switch (kind) {
     case 'floor':
@@ -130,7 +118,7 @@ function measured(measure: string, segment = ALL_SEGMENT): Pick<Alert, 'measured
 export const ISOLATION_ALERT = 'RecalldIsolationViolated';
 
 /** Returns the alert rule of a failing check; same mapping as checks/edge/alerts.ts. */
-function alertOf(kind: CheckState['kind'], severity: Severity): string {
+function ruleOf(kind: CheckState['kind'], severity: Severity): string {
   if (kind === 'isolation') return ISOLATION_ALERT;
   if (kind === 'density_drift') return severity === 'critical' ? 'RecalldDensityDrift' : 'RecalldDensityDriftTicket';
   if (severity === 'critical') return 'RecalldCheckCritical';
@@ -140,21 +128,13 @@ function alertOf(kind: CheckState['kind'], severity: Severity): string {
 function runAlerts(run: LatestRun, { intervalSeconds, ownLag }: AlertFacts, now: Date): Alert[] {
   const { goldenSet, ended, completed, lastAttemptAt } = run;
   const interval = intervalSeconds(run.pipeline, goldenSet);
-  const base = { goldenSet, value: null, threshold: null } as const;
   // A golden set without a schedule cannot be overdue.
   const age = ageSeconds(lastAttemptAt, now);
   if (interval !== null && age > INTERVALS_TO_TRUST * interval) {
+    const name = `runs of ${goldenSet} are overdue`;
+    const headline = `golden set ${goldenSet} not run for ${duration(age)}`;
     const text = `No run of the golden set ${goldenSet} has started for ${duration(age)} (${decimal(age / interval)} scheduled intervals).`;
-    return [
-      {
-        ...base,
-        name: `runs of ${goldenSet} are overdue`,
-        rule: 'RecalldGoldenNotRunning',
-        severity: 'critical',
-        headline: `golden set ${goldenSet} not run for ${duration(age)}`,
-        text,
-      },
-    ];
+    return [alertOf(name, 'RecalldGoldenNotRunning', headline, text, { severity: 'critical', goldenSet })];
   }
   if (ended === null) return [];
   const alerts = starvedAlerts(run, ownLag);
@@ -162,24 +142,19 @@ function runAlerts(run: LatestRun, { intervalSeconds, ownLag }: AlertFacts, now:
     const name = `the latest run of ${goldenSet} did not complete`;
     const text = `The run of the golden set ${goldenSet} that ended at ${minute(ended.finishedAt)} UTC did not complete.`;
     const headline = `golden run of ${goldenSet} did not complete`;
-    alerts.push({ ...base, name, rule: 'RecalldGoldenRunFailed', severity: 'warning', headline, text });
+    alerts.push(alertOf(name, 'RecalldGoldenRunFailed', headline, text, { goldenSet }));
   }
   const failed = failedShare(ended.outcomes);
   if (failed >= ERRORS_SHARE) {
     const isOutage = failed >= OUTAGE_SHARE;
-    alerts.push({
-      name: `golden queries of ${goldenSet} fail`,
-      rule: isOutage ? 'RecalldRetrieverNotAnswering' : 'RecalldRetrieverErrors',
-      severity: isOutage ? 'critical' : 'warning',
-      goldenSet,
-      headline: `${isOutage ? 'retriever down' : `${percentage(failed)} of golden queries failed`}${errorIn(ended.failure)}`,
-      text: `${percentage(failed)} of the queries in the latest run of ${goldenSet} failed or timed out.${
-        ended.failure === null ? '' : ` ${describeFailure(ended.failure)}`
-      }`,
-      value: failed,
-      threshold: ERRORS_SHARE,
-      ...measured('retriever_error_ratio', goldenSegment(goldenSet)),
-    });
+    const [rule, severity, what] = isOutage
+      ? (['RecalldRetrieverNotAnswering', 'critical', 'retriever down'] as const)
+      : (['RecalldRetrieverErrors', 'warning', `${percentage(failed)} of golden queries failed`] as const);
+    const because = ended.failure === null ? '' : ` ${describeFailure(ended.failure)}`;
+    const text = `${percentage(failed)} of the queries in the latest run of ${goldenSet} failed or timed out.${because}`;
+    const numbers = { value: failed, threshold: ERRORS_SHARE };
+    const parts = { severity, goldenSet, ...numbers, ...measured('retriever_error_ratio', goldenSegment(goldenSet)) };
+    alerts.push(alertOf(`golden queries of ${goldenSet} fail`, rule, `${what}${errorIn(ended.failure)}`, text, parts));
   }
   return alerts;
 }
@@ -191,37 +166,21 @@ function errorIn(failure: RunFailure | null): string {
 
 /** Alerts on probes; same conditions as index/probes/alerts.ts. */
 function partAlerts(measurements: readonly LatestMeasurement[]): Alert[] {
-  const base = { severity: 'warning', goldenSet: null } as const;
   const median = trusted(measurements, 'embedding_canary_median');
   const recall = trusted(measurements, 'ann_recall');
   const alerts: Alert[] = [];
   if (median?.details['verdict'] === 'changed') {
+    const name = 'embedding canary changed';
+    const headline = `${name} (median cosine ${decimal(median.value)})`;
     const text = `Embedding canary changed: median cosine ${decimal(median.value)} (1 for an unchanged model).`;
-    alerts.push({
-      ...base,
-      name: 'embedding canary changed',
-      rule: 'RecalldEmbedderChanged',
-      headline: `embedding canary changed (median cosine ${decimal(median.value)})`,
-      text,
-      value: null,
-      threshold: null,
-      ...measured('embedding_canary_median'),
-    });
+    alerts.push(alertOf(name, 'RecalldEmbedderChanged', headline, text, measured('embedding_canary_median')));
   }
   const upper = recall === null ? null : (recall.ciHigh ?? recall.value);
   if (recall !== null && upper !== null && upper < MIN_ANN_RECALL) {
     const text = `The index returns ${percentage(recall.value)} of the exact nearest neighbors (upper 95 % bound ${percentage(upper)}, minimum ${percentage(MIN_ANN_RECALL)}).`;
-    const name = 'low index recall';
-    alerts.push({
-      ...base,
-      name,
-      rule: 'RecalldIndexRecallLow',
-      headline: `index recall ${percentage(recall.value)}, below ${percentage(MIN_ANN_RECALL)}`,
-      text,
-      value: recall.value,
-      threshold: MIN_ANN_RECALL,
-      ...measured('ann_recall'),
-    });
+    const headline = `index recall ${percentage(recall.value)}, below ${percentage(MIN_ANN_RECALL)}`;
+    const numbers = { value: recall.value, threshold: MIN_ANN_RECALL, ...measured('ann_recall') };
+    alerts.push(alertOf('low index recall', 'RecalldIndexRecallLow', headline, text, numbers));
   }
   return alerts;
 }
@@ -243,8 +202,7 @@ export function withoutData(
     const hasNoData = check?.verdict === 'no_data' || unmeasured.includes(known);
     if (currentSeverity === null || !hasNoData) return [];
     const text = `${worst.text} No data since then.`;
-    const { headline } = worst;
-    return [{ name, rule, severity: currentSeverity, goldenSet, headline, text, value: null, threshold: null }];
+    return [alertOf(name, rule, worst.headline, text, { severity: currentSeverity, goldenSet })];
   });
 }
 
@@ -309,10 +267,7 @@ export function carriedOver(
       part.kind === 'check'
         ? checks.some((check) => check.pipeline === part.pipeline && check.name === name)
         : golden.some(({ set }) => set === goldenSet);
-    const { headline, text } = worst;
-    return isOurs
-      ? []
-      : [{ name, rule, severity: currentSeverity, goldenSet, headline, text, value: null, threshold: null }];
+    return isOurs ? [] : [alertOf(name, rule, worst.headline, worst.text, { severity: currentSeverity, goldenSet })];
   });
 }
 
@@ -325,46 +280,23 @@ const indexRules: Readonly<Partial<Record<FindingKind, string>>> = {
 };
 
 function indexAlerts(measurements: readonly LatestMeasurement[], now: Date): Alert[] {
-  const lag = arrivalLag(measurements, now);
-  const late: Alert[] =
-    lag === null || !isLate(lag)
-      ? []
-      : [
-          {
-            name: 'changes reach the index late',
-            rule: 'RecalldIndexLate',
-            severity: 'warning',
-            goldenSet: null,
-            headline: `document changes reach the index after ${duration(lag.seconds)}, limit ${duration(lag.allowed)}`,
-            text: describeLag(lag),
-            value: lag.seconds,
-            threshold: lag.allowed,
-            ...measured('index_lag_seconds'),
-          },
-        ];
-  const wrong = wrongShares(measurements, now)
+  const alerts = wrongShares(measurements, now)
     .filter(isWrong)
     .flatMap((wrong): Alert[] => {
       const rule = indexRules[wrong.kind];
       if (rule === undefined) return [];
       const name = `documents in the index are ${findingLabels[wrong.kind]}`;
-      const text = describeFinding(wrong);
-      const headline = `${percentage(wrong.value)} of the documents in the index are ${findingLabels[wrong.kind]}`;
-      return [
-        {
-          name,
-          rule,
-          severity: 'warning',
-          goldenSet: null,
-          headline,
-          text,
-          value: wrong.value,
-          threshold: null,
-          ...measured(`index_${wrong.kind}_ratio`),
-        },
-      ];
+      const headline = `${percentage(wrong.value)} of the ${name}`;
+      const numbers = { value: wrong.value, ...measured(`index_${wrong.kind}_ratio`) };
+      return [alertOf(name, rule, headline, describeFinding(wrong), numbers)];
     });
-  return [...wrong, ...late];
+  const lag = arrivalLag(measurements, now);
+  if (lag !== null && isLate(lag)) {
+    const headline = `document changes reach the index after ${duration(lag.seconds)}, limit ${duration(lag.allowed)}`;
+    const numbers = { value: lag.seconds, threshold: lag.allowed, ...measured('index_lag_seconds') };
+    alerts.push(alertOf('changes reach the index late', 'RecalldIndexLate', headline, describeLag(lag), numbers));
+  }
+  return alerts;
 }
 
 /** Returns the newest probe value over all traffic; null if it is too old to trust. */

@@ -13,7 +13,6 @@ import { thresholdPolicy } from '../../measures/rules/measure-table.ts';
 import type { IntervalOf, Measurement } from '../../measures/rules/measurement.ts';
 import { changedWatched, feedbackDrop } from './live-alerts.ts';
 
-/** Maximum time between the onset and now. */
 const MAX_BACK_MS = 7 * DAY_MS;
 
 /**
@@ -25,7 +24,6 @@ export async function firstBadMeasurement(
   { db }: Context,
   { name: pipeline, thresholds }: WatchedPipeline,
   known: {
-    /** Latest measurements of the pipeline. */
     readonly measurements: readonly LatestMeasurement[];
     readonly intervalSeconds: IntervalOf;
     readonly density: StoredDensityState | null;
@@ -53,7 +51,7 @@ export async function firstBadMeasurement(
       ),
     ),
   );
-  const all = [...windows, ...changed, densityOpened(known.density), feedbackDropped(known.measurements)];
+  const all = [...windows, ...changed, ...otherOnsets(known.density, known.measurements)];
   const found = all.filter((window) => window !== null);
   return found.toSorted((a, b) => a.from.getTime() - b.from.getTime())[0] ?? null;
 }
@@ -73,18 +71,11 @@ function firstOfBad(values: readonly Measurement[], isBad: (value: Measurement) 
   return { from: goodUntil > first.windowStart ? goodUntil : first.windowStart, until: first.windowEnd };
 }
 
-function densityOpened(stored: StoredDensityState | null): TimeSpan | null {
-  if (stored?.state.phase.kind !== 'watching') return null;
-  const { page, ticket } = stored.state.phase.alerts;
-  const opened = [page, ticket].flatMap((alert) => alert?.incident?.openedMs ?? []);
-  if (opened.length === 0) return null;
-  const at = new Date(Math.min(...opened));
-  return { from: at, until: at };
-}
-
-function feedbackDropped(latest: readonly LatestMeasurement[]): TimeSpan | null {
-  const newest = feedbackDrop(latest);
-  if (newest === null) return null;
-  const at = new Date((newest.details as DropDetails).since);
-  return { from: at, until: at };
+/** Returns when the density alerts and the drop in feedback began. */
+function otherOnsets(stored: StoredDensityState | null, latest: readonly LatestMeasurement[]): TimeSpan[] {
+  const phase = stored?.state.phase;
+  const alerts = phase?.kind === 'watching' ? [phase.alerts.page, phase.alerts.ticket] : [];
+  const drop = feedbackDrop(latest)?.details as DropDetails | undefined;
+  const times = [...alerts.map((alert) => alert?.incident?.openedMs), drop?.since];
+  return times.flatMap((time) => (time === undefined ? [] : [{ from: new Date(time), until: new Date(time) }]));
 }

@@ -14,7 +14,6 @@ import { type Cause, type Confidence, confidences } from './rules/cause.ts';
 
 export type IncidentActs = ReturnType<typeof createIncidentActs>;
 
-/** A user who acts on an incident. */
 export interface Actor {
   /** Name shown on pages; null if API keys are not required. */
   readonly name: string | null;
@@ -23,27 +22,19 @@ export interface Actor {
 }
 
 /** How often users marked causes with this confidence as right. */
-export interface Reliability {
+export interface Reliability extends Readonly<Record<'share' | 'ciLow' | 'ciHigh', number | null>> {
   readonly confidence: Confidence;
   readonly marked: number;
   readonly right: number;
-  /** Share of right causes with its 95 % CI; null if no cause is marked. */
-  readonly share: number | null;
-  readonly ciLow: number | null;
-  readonly ciHigh: number | null;
 }
 
 export function createIncidentActs(pool: Pool, scope: Scope = null) {
   const seen = scope?.pipelines ?? null;
   return {
-    /**
-     * Records who acknowledged an incident. A later call replaces an earlier one.
-     *
-     * @returns false if the incident does not exist
-     */
+    /** Returns false if the incident does not exist. A later call replaces an earlier one. */
     acknowledge: (id: string, { name, by }: Actor, at: Date): Promise<boolean> =>
       inTransaction(pool, async (client) => {
-        const known = await queryRow<{ readonly pipeline: string; readonly acknowledgedBy: string | null }>(
+        const known = await queryRow<{ pipeline: string; acknowledgedBy: string | null }>(
           client,
           `select pipeline, acknowledged_by from incidents where id = $1::bigint and ${visible('pipeline', 2)} for update`,
           [id, seen],
@@ -54,7 +45,8 @@ export function createIncidentActs(pool: Pool, scope: Scope = null) {
           [id, at, name],
         );
         const before = known.acknowledgedBy === null ? null : { by: known.acknowledgedBy };
-        await recordActs(client, [act(id, known.pipeline, 'acknowledge_incident', { at, by }, before, { by: name })]);
+        const act = { at, by, pipeline: known.pipeline, subject: `incident ${id}` };
+        await recordActs(client, [{ ...act, act: 'acknowledge_incident', before, after: { by: name } }]);
         return true;
       }),
 
@@ -71,11 +63,7 @@ export function createIncidentActs(pool: Pool, scope: Scope = null) {
       at: Date,
     ): Promise<boolean> =>
       inTransaction(pool, async (client) => {
-        const known = await queryRow<{
-          readonly pipeline: string;
-          readonly diagnosisId: string;
-          readonly before: Readonly<Record<string, unknown>> | null;
-        }>(
+        const known = await queryRow<{ pipeline: string; diagnosisId: string; before: Act['before'] }>(
           client,
           `select i.pipeline, d.id as diagnosis_id,
                   (select jsonb_build_object('right', m.is_right, 'actual_cause', m.actual_cause)
@@ -95,20 +83,13 @@ export function createIncidentActs(pool: Pool, scope: Scope = null) {
           [id, diagnosisId, mark.isRight, mark.isRight ? null : mark.actualCause, at, name ?? by],
         );
         const after = { cause: mark.cause, right: mark.isRight, actual_cause: mark.actualCause };
-        await recordActs(client, [act(id, pipeline, 'mark_cause', { at, by }, before, after)]);
+        await recordActs(client, [{ at, by, pipeline, subject: `incident ${id}`, act: 'mark_cause', before, after }]);
         return true;
       }),
 
-    /**
-     * Returns how often users marked the diagnosed cause as right, by confidence. Ignores incidents whose cause is
-     * unknown.
-     */
+    /** Returns how often users marked the diagnosed cause as right, by confidence. Ignores unknown causes. */
     async reliability(pipeline: string | null): Promise<readonly Reliability[]> {
-      const rows = await queryRows<{
-        readonly confidence: Confidence;
-        readonly marked: number;
-        readonly right: number;
-      }>(
+      const rows = await queryRows<{ confidence: Confidence; marked: number; right: number }>(
         pool,
         `select d.confidence, count(*)::integer as marked, count(*) filter (where m.is_right)::integer as "right"
            from cause_marks m join diagnoses d on d.id = m.diagnosis_id join incidents i on i.id = m.incident_id
@@ -118,21 +99,10 @@ export function createIncidentActs(pool: Pool, scope: Scope = null) {
       );
       return confidences.map((confidence) => {
         const { marked = 0, right = 0 } = rows.find((row) => row.confidence === confidence) ?? {};
-        if (marked === 0) return { confidence, marked, right, share: null, ciLow: null, ciHigh: null };
-        const { low, high } = wilsonInterval(right / marked, marked, 0.95);
-        return { confidence, marked, right, share: right / marked, ciLow: low, ciHigh: high };
+        const share = marked === 0 ? null : right / marked;
+        const bounds = share === null ? null : wilsonInterval(share, marked, 0.95);
+        return { confidence, marked, right, share, ciLow: bounds?.low ?? null, ciHigh: bounds?.high ?? null };
       });
     },
   };
-}
-
-function act(
-  id: string,
-  pipeline: string,
-  name: Act['act'],
-  { at, by }: Pick<Act, 'at' | 'by'>,
-  before: Act['before'],
-  after: Act['after'],
-): Act {
-  return { at, by, act: name, pipeline, subject: `incident ${id}`, before, after };
 }

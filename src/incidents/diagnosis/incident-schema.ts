@@ -172,7 +172,6 @@ export const incidentSchema = z.object({
 });
 
 const findingsSchema = z.object(findingsShape);
-type FindingsJson = z.infer<typeof findingsSchema>;
 export type IncidentJson = z.infer<typeof incidentSchema>;
 
 function findingsOf(diagnosis: Diagnosis) {
@@ -185,8 +184,8 @@ function findingsOf(diagnosis: Diagnosis) {
     action: causeTexts[cause].action,
     causes: ranked.map(({ supporting, opposing, ...one }) => ({
       ...one,
-      supporting: sentencesOf(supporting),
-      opposing: sentencesOf(opposing),
+      supporting: supporting.map(({ sentence }) => sentence),
+      opposing: opposing.map(({ sentence }) => sentence),
     })),
     signs: signsOf(diagnosis.signs, diagnosis.weighed),
   };
@@ -196,19 +195,11 @@ function signsOf(signs: readonly Sign[], weighed: readonly SignName[]) {
   return signs.map(({ name, ...read }) => ({ ...read, sign: name, weighed: weighed.includes(name) }));
 }
 
-function sentencesOf(signs: readonly Sign[]): string[] {
-  return signs.map(({ sentence }) => sentence);
-}
-
-function findingsJson(diagnosis: Diagnosis): FindingsJson {
-  return toWire(findingsSchema, findingsOf(diagnosis));
-}
-
 export function incidentJson(incident: Incident): IncidentJson {
   const earlier = incident.earlier.map((one) => ({ ...one, signs: signsOf(one.signs, one.weighed) }));
   return toWire(incidentSchema, { ...incident, ...findingsOf(incident), earlier });
 }
 
 export function pipelineDiagnosisJson({ pipeline, latest, now }: PipelineDiagnosis) {
-  return { pipeline, latest: latest && incidentJson(latest), now: now && findingsJson(now) };
+  return { pipeline, latest: latest && incidentJson(latest), now: now && toWire(findingsSchema, findingsOf(now)) };
 }

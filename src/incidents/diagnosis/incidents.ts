@@ -1,7 +1,4 @@
-/**
- * Incidents and their diagnoses in PostgreSQL. Exports the causes of open incidents as metrics, which alert annotations
- * use.
- */
+/** Incidents and their diagnoses in PostgreSQL, and the metric of their causes, which alert annotations use. */
 
 import type { Pool, PoolClient } from 'pg';
 import type { Context, Scope } from '../../core/context.ts';
@@ -33,12 +30,12 @@ import {
 /** Outcome of recording a diagnosis. `outdated`: a later diagnosis was already stored. */
 export type RecordOutcome = 'opened' | 'updated' | 'unchanged' | 'outdated';
 
-export interface IncidentFilter {
-  readonly pipeline?: string;
+interface IncidentFilter {
+  readonly pipeline?: string | undefined;
   /** Returns only incidents that were open at some point between `from` and `until`. */
   readonly during?: TimeSpan;
   /** Id of the last incident on the previous page. */
-  readonly before?: string;
+  readonly before?: string | undefined;
   readonly limit: number;
 }
 
@@ -50,7 +47,6 @@ type IncidentRow = Omit<Incident, 'timeline' | 'earlier' | 'mark'> & {
   readonly earlier: readonly (Omit<Incident['earlier'][number], 'diagnosedAt'> & { readonly diagnosedAt: string })[];
 };
 
-/** Selects incidents with their latest diagnosis, and their earlier diagnoses with evidence. */
 const select = `
   select i.id, i.pipeline, i.opened_at, i.closed_at, i.closed_because, i.severity, i.confirmed_at, i.timeline,
          i.acknowledged_at, i.acknowledged_by, d.diagnosed_at,
@@ -94,13 +90,11 @@ export function createIncidents(pool: Pool, scope: Scope = null) {
     return rows.map((row) => withTopicNames(incidentOf(row), names));
   };
   return {
-    /** Returns the open incident of a pipeline; null if it has none. */
     async current(pipeline: string): Promise<Incident | null> {
       const [found] = await read('where i.pipeline = $1::text and i.closed_at is null', [pipeline]);
       return found ?? null;
     },
 
-    /** Returns the open incidents of all pipelines. */
     open: (): Promise<readonly Incident[]> =>
       read(`where i.closed_at is null and ${visible('i.pipeline', 1)} order by i.pipeline`, [seen]),
 
@@ -119,12 +113,9 @@ export function createIncidents(pool: Pool, scope: Scope = null) {
       diagnosis: Diagnosis,
       at: Date,
       recoveries: Recoveries = new Map(),
-    ): Promise<RecordOutcome> => inTransaction(pool, (client) => record(client, { firing, diagnosis, recoveries }, at)),
+    ): Promise<RecordOutcome> => inTransaction(pool, (client) => record(client, firing, diagnosis, at, recoveries)),
 
-    /**
-     * Returns true if all firing alerts belong to an incident that is already resolved, and therefore do not open a new
-     * one.
-     */
+    /** Returns true if all firing alerts belong to an incident that is already resolved, so they open no new one. */
     async isEcho(pipeline: string, firing: readonly Alert[], at: Date): Promise<boolean> {
       const last = await queryRow<{ readonly closedAt: Date }>(
         pool,
@@ -135,11 +126,7 @@ export function createIncidents(pool: Pool, scope: Scope = null) {
       return last !== null && firing.every((alert) => isEcho(alert, last.closedAt, at));
     },
 
-    /**
-     * Closes the open incident.
-     *
-     * @returns false if no incident was open
-     */
+    /** Returns false if no incident was open. */
     close: (
       pipeline: string,
       at: Date,
@@ -147,14 +134,13 @@ export function createIncidents(pool: Pool, scope: Scope = null) {
       recoveries: Recoveries = new Map(),
     ): Promise<boolean> => inTransaction(pool, (client) => closeIncident(client, pipeline, because, at, recoveries)),
 
-    /** Returns incidents, newest first. */
     list({ pipeline, during, before, limit }: IncidentFilter): Promise<readonly Incident[]> {
       return read(
         `where ($1::text is null or i.pipeline = $1::text) and ($2::bigint is null or i.id < $2::bigint)
            and ($3::timestamptz is null or i.closed_at is null or i.closed_at > $3::timestamptz)
            and ($4::timestamptz is null or i.opened_at <= $4::timestamptz) and ${visible('i.pipeline', 6)}
          order by i.id desc limit $5::integer`,
-        [pipeline ?? null, before ?? null, during?.from ?? null, during?.until ?? null, limit, seen],
+        [pipeline, before, during?.from, during?.until, limit, seen],
       );
     },
 
@@ -169,7 +155,7 @@ export function createIncidents(pool: Pool, scope: Scope = null) {
   };
 }
 
-/** @returns false if no incident was open */
+/** Returns false if no incident was open. */
 export async function closeIncident(
   client: PoolClient,
   pipeline: string,
@@ -191,22 +177,15 @@ export async function closeIncident(
 /** Locks the open incident, so that only one replica updates it. */
 async function record(
   client: PoolClient,
-  {
-    firing,
-    diagnosis,
-    recoveries,
-  }: { readonly firing: readonly Alert[]; readonly diagnosis: Diagnosis; readonly recoveries: Recoveries },
+  firing: readonly Alert[],
+  diagnosis: Diagnosis,
   at: Date,
+  recoveries: Recoveries,
 ): Promise<RecordOutcome> {
   const { pipeline } = diagnosis;
-  const first = await client.query<{ id: string }>(open, [
-    pipeline,
-    at,
-    worstOf(firing),
-    JSON.stringify(updateTimelines([], firing, at)),
-  ]);
-  const opened = first.rows[0];
-  if (opened !== undefined) {
+  const begun = JSON.stringify(updateTimelines([], firing, at));
+  const opened = await queryRow<{ id: string }>(client, open, [pipeline, at, worstOf(firing), begun]);
+  if (opened !== null) {
     await client.query(addDiagnosis, diagnosisValues(opened.id, diagnosis, at));
     return 'opened';
   }
@@ -229,7 +208,6 @@ async function record(
 
 interface OpenIncident extends Pick<Incident, 'id' | 'openedAt' | 'timeline'> {
   readonly evaluatedAt: Date;
-  /** The latest diagnosis. */
   readonly last: Said;
 }
 
@@ -270,7 +248,6 @@ function incidentOf({ timeline, earlier, mark, ...row }: IncidentRow): Incident 
   };
 }
 
-/** Parses the times of stored JSON. */
 function timelineOf(stored: unknown): AlertTimeline[] {
   const timelines = stored as readonly {
     readonly [Field in keyof AlertTimeline]: AlertTimeline[Field] extends Date ? string : AlertTimeline[Field];
@@ -284,9 +261,7 @@ function timelineOf(stored: unknown): AlertTimeline[] {
   }));
 }
 
-/**
- * Exports no cause before the second diagnosis, because an alert that fires at once would show the first guess forever.
- */
+/** Exports no cause before the second diagnosis: an alert that fires at once would show the first guess forever. */
 export async function readDiagnosisGauges({ db, pipelines }: Context): Promise<GaugesAt> {
   const watched = new Set(pipelines.map(({ name }) => name));
   const samples = (await db.incidents.open())

@@ -1,7 +1,4 @@
-/**
- * Firing alerts on live traffic and on watched measures without a check. The conditions are the same as in the alert
- * rules.
- */
+/** Firing alerts on live traffic and on watched measures without a check, with the conditions of the alert rules. */
 
 import { decimal, formatValue, percentage } from '../../core/format.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
@@ -15,10 +12,9 @@ import { MEASURE_CHANGED } from '../../measures/rules/measure-change.ts';
 import { measureRow, titleInLine } from '../../measures/rules/measure-table.ts';
 import { type IntervalOf, type MeasurementSeries, measurementTrustSeconds } from '../../measures/rules/measurement.ts';
 import { isWatched, trustedWatched, type WatchedValue, watchedValues } from '../../measures/watch-changes.ts';
-import type { Alert, AlertTimeline } from './rules/incident.ts';
+import { type Alert, type AlertTimeline, alertOf } from './rules/incident.ts';
 
 interface LiveFacts {
-  /** Measurements of this pipeline. */
   readonly measurements: readonly LatestMeasurement[];
   readonly intervalSeconds: IntervalOf;
 }
@@ -70,17 +66,13 @@ function changeAlert({ measure, segment, newest: { value }, range: { normal, low
   const of = goldenSet === null ? '' : ` on ${goldenSet}`;
   const isLow = value < normal;
   const threshold = isLow ? low : high;
-  return {
-    name: `${measure}${of} left its normal range`,
-    rule: MEASURE_CHANGED,
-    severity: 'warning',
-    goldenSet,
-    headline: `${titleInLine(measure)}${of} ${spell(value)} (normally ${spell(normal)})`,
-    text: `${subject.charAt(0).toUpperCase()}${subject.slice(1)}${of} is ${spell(value)}; ${isLow ? 'at least' : 'at most'} ${spell(threshold)} is normal (usually ${spell(normal)}).`,
-    value,
-    threshold,
-    measured: { measure, segment },
-  };
+  return alertOf(
+    `${measure}${of} left its normal range`,
+    MEASURE_CHANGED,
+    `${titleInLine(measure)}${of} ${spell(value)} (normally ${spell(normal)})`,
+    `${subject.charAt(0).toUpperCase()}${subject.slice(1)}${of} is ${spell(value)}; ${isLow ? 'at least' : 'at most'} ${spell(threshold)} is normal (usually ${spell(normal)}).`,
+    { goldenSet, value, threshold, measured: { measure, segment } },
+  );
 }
 
 /** How long a measured drop is trusted. The drop is measured every five minutes, over a window of up to a day. */
@@ -96,22 +88,12 @@ function feedbackAlerts(measurements: readonly LatestMeasurement[]): Alert[] {
   const newest = feedbackDrop(measurements);
   if (newest === null) return [];
   const { baseline_positive_ratio: before, positive_ratio: value } = newest.details as DropDetails;
-  return [
-    {
-      name: 'positive feedback dropped',
-      rule: 'RecalldFeedbackFell',
-      severity: 'warning',
-      goldenSet: null,
-      headline: `positive feedback ${percentage(value)}, ${percentage(before)} before`,
-      text: `${percentage(value)} of the latest feedback is positive; before, it was ${percentage(before)}.`,
-      value,
-      threshold: before,
-      measured: { measure: POSITIVE_RATIO, segment: ALL_SEGMENT },
-    },
-  ];
+  const headline = `positive feedback ${percentage(value)}, ${percentage(before)} before`;
+  const text = `${percentage(value)} of the latest feedback is positive; before, it was ${percentage(before)}.`;
+  const numbers = { value, threshold: before, measured: { measure: POSITIVE_RATIO, segment: ALL_SEGMENT } };
+  return [alertOf('positive feedback dropped', 'RecalldFeedbackFell', headline, text, numbers)];
 }
 
-/** Alerts on judged live queries, with the conditions of the alert rules. */
 function judgedAlerts(measurements: readonly LatestMeasurement[], now: Date): Alert[] {
   const drop = freshly(measurements, LIVE_DROP);
   const state = drop?.details['state'];
@@ -119,39 +101,35 @@ function judgedAlerts(measurements: readonly LatestMeasurement[], now: Date): Al
   if (drop !== null && (state === 'detected' || state === 'confirmed')) {
     const isConfirmed = state === 'confirmed';
     const by = isConfirmed ? 'confirmed by human judgments' : 'by the judge model, not confirmed by human judgments';
-    alerts.push({
-      name: 'live relevance dropped',
-      rule: isConfirmed ? 'RecalldLiveRelevanceFell' : 'RecalldLiveRelevanceFellTicket',
-      severity: isConfirmed ? 'critical' : 'warning',
-      goldenSet: null,
-      headline: `judged nDCG of live queries down by ${decimal(drop.value)}`,
-      text: `Judged nDCG of live queries is ${decimal(drop.value)} lower than in the preceding weeks (${by}).`,
-      value: drop.value,
-      threshold: 0,
-      measured: { measure: 'live_ndcg', segment: ALL_SEGMENT },
-    });
+    const rule = isConfirmed ? 'RecalldLiveRelevanceFell' : 'RecalldLiveRelevanceFellTicket';
+    const headline = `judged nDCG of live queries down by ${decimal(drop.value)}`;
+    const text = `Judged nDCG of live queries is ${decimal(drop.value)} lower than in the preceding weeks (${by}).`;
+    const severity = isConfirmed ? 'critical' : 'warning';
+    const measured = { measure: 'live_ndcg', segment: ALL_SEGMENT };
+    const numbers = { severity, value: drop.value, threshold: 0, measured } as const;
+    alerts.push(alertOf('live relevance dropped', rule, headline, text, numbers));
   }
   const changedAt = freshly(measurements, JUDGE_DRIFT)?.details['changed_at'];
   if (typeof changedAt === 'string' && now.getTime() - Date.parse(changedAt) < DAY_MS)
-    alerts.push({
-      name: 'the judge changed',
-      rule: 'RecalldJudgeChanged',
-      severity: 'warning',
-      goldenSet: null,
-      headline: 'the judge of live queries changed',
-      text: 'The judge model now grades fixed pairs of a query and a document differently, so judged live scores before and after the change are not comparable.',
-      value: null,
-      threshold: null,
-    });
+    alerts.push(
+      alertOf(
+        'the judge changed',
+        'RecalldJudgeChanged',
+        'the judge of live queries changed',
+        'The judge model now grades fixed pairs of a query and a document differently, so judged live scores before and after the change are not comparable.',
+      ),
+    );
   return alerts;
 }
 
-/**
- * Returns the newest value over all traffic; null if a later measurement has no value, or if the value is too old to
- * trust.
- */
-export function freshly(latest: readonly LatestMeasurement[], measure: string): LatestMeasurement['newest'] {
+/** Returns the newest value over all traffic; null if a later measurement has no value. */
+export function valueOf(latest: readonly LatestMeasurement[], measure: string): LatestMeasurement['newest'] {
   const found = latest.find((one) => one.measure === measure && one.segment === ALL_SEGMENT);
-  const newest = found === undefined || found.gap !== null ? null : found.newest;
+  return found === undefined || found.gap !== null ? null : found.newest;
+}
+
+/** Returns the value as `valueOf`; null if it is too old to trust. */
+export function freshly(latest: readonly LatestMeasurement[], measure: string): LatestMeasurement['newest'] {
+  const newest = valueOf(latest, measure);
   return newest === null || newest.ageSeconds > measurementTrustSeconds({ ...newest, measure }, 0) ? null : newest;
 }

@@ -1,4 +1,3 @@
-/** Metrics about diagnoses. */
 import { type MetricDefinition, storedGauge } from '../../platform/metrics/definition.ts';
 
 export const diagnosisMetrics = {

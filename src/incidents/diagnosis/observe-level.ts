@@ -7,7 +7,7 @@ import type { GoldenRuns } from '../../golden/sql/golden-runs.ts';
 import { POSITIVE_RATIO } from '../../live/measure-feedback.ts';
 import { formatMetricKey } from '../../math/ir/metric-key.ts';
 import type { LatestMeasurement } from '../../measures/measurements.ts';
-import { freshly } from './live-alerts.ts';
+import { freshly, valueOf } from './live-alerts.ts';
 import type { FiringSummary } from './rules/firing.ts';
 import type { ObservedLevel } from './rules/observations.ts';
 
@@ -30,22 +30,9 @@ export async function observeLevel(
 }
 
 function opinionsOf({ measure }: RunMetricKey, latest: readonly LatestMeasurement[]): ObservedLevel['opinions'] {
-  const found = (
-    [
-      [`live_${measure}`, 'judge'],
-      [POSITIVE_RATIO, 'users'],
-    ] as const
-  ).flatMap(([name, by]) => {
-    const newest = name === POSITIVE_RATIO ? newestOf(latest) : freshly(latest, name);
-    if (newest === null) return [];
-    const { value, ciLow, ciHigh, n } = newest;
-    return [{ value, ciLow: ciLow ?? value, ciHigh: ciHigh ?? value, n, by }];
-  });
-  return found[0] ?? null;
-}
-
-/** Returns the newest share of positive feedback; null if there is none, or if a later measurement has no value. */
-function newestOf(latest: readonly LatestMeasurement[]): LatestMeasurement['newest'] {
-  const found = latest.find(({ measure, segment }) => measure === POSITIVE_RATIO && segment === ALL_SEGMENT);
-  return found?.gap === null ? found.newest : null;
+  const judged = freshly(latest, `live_${measure}`);
+  const newest = judged ?? valueOf(latest, POSITIVE_RATIO);
+  if (newest === null) return null;
+  const { value, ciLow, ciHigh, n } = newest;
+  return { value, ciLow: ciLow ?? value, ciHigh: ciHigh ?? value, n, by: judged === null ? 'users' : 'judge' };
 }

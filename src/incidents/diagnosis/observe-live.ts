@@ -14,7 +14,8 @@ import type { LiveWindows } from '../../live/sql/live-windows.ts';
 import { wilsonInterval } from '../../math/stats/intervals.ts';
 import type { LatestMeasurement, Measurements } from '../../measures/measurements.ts';
 import { watchedValues } from '../../measures/watch-changes.ts';
-import { feedbackDrop, freshly } from './live-alerts.ts';
+import { allOf } from './all-of.ts';
+import { feedbackDrop, freshly, valueOf } from './live-alerts.ts';
 import type { ObservedRelevance } from './rules/observations.ts';
 import type { ObservedFeedback, ObservedLive, ObservedShare, ObservedValue } from './rules/observed-live.ts';
 
@@ -59,46 +60,27 @@ export async function observeLive(
     const share = await shareOf(measure);
     const before = normalOf.get(measure) ?? share?.before ?? null;
     if (share === null || before === null) return null;
-    return {
-      ...share,
-      before: normalOf.get(measure) ?? before,
-      ciHigh: valueOf(latest, measure)?.ciHigh ?? share.value,
-    };
+    return { ...share, before, ciHigh: valueOf(latest, measure)?.ciHigh ?? share.value };
   };
-  const [errors, empty, results, characters, repeated, topQuery, mainLanguage, opinions, clicks] = await Promise.all([
-    shareOf('error_ratio'),
-    shareOf('zero_results_ratio'),
-    besideBefore('results_per_answer'),
-    besideBefore('context_characters'),
-    besideBefore('context_repeated_ratio'),
-    besideBefore(TOP_QUERY),
-    besideBefore(MAIN_LANGUAGE),
-    besideBefore(POSITIVE_RATIO),
-    besideBefore('clicked_query_ratio'),
-  ]);
-  const [episodeCalls, episodeRepeats, answerLike, rewriteGain] = await Promise.all([
-    besideBefore('episode_retrievals'),
-    besideBefore('episode_repeats'),
-    besideBefore('rewrite_answer_ratio'),
-    besideBefore('rewrite_gain'),
-  ]);
-  const feedback = observeDrop(latest) ?? ofFeedback(opinions, 'opinions') ?? ofFeedback(clicks, 'clicks');
-  const latency = await observeLatency(db.live.windows, interval, now);
-  return {
-    errors,
-    empty,
-    latency,
-    results,
-    characters,
-    repeated,
-    topQuery,
-    mainLanguage,
-    feedback,
-    episodeCalls,
-    episodeRepeats,
-    answerLike,
-    rewriteGain,
-  };
+  const feedback = async (): Promise<ObservedFeedback | null> =>
+    observeDrop(latest) ??
+    ofFeedback(await besideBefore(POSITIVE_RATIO), 'opinions') ??
+    ofFeedback(await besideBefore('clicked_query_ratio'), 'clicks');
+  return allOf({
+    errors: shareOf('error_ratio'),
+    empty: shareOf('zero_results_ratio'),
+    latency: observeLatency(db.live.windows, interval, now),
+    results: besideBefore('results_per_answer'),
+    characters: besideBefore('context_characters'),
+    repeated: besideBefore('context_repeated_ratio'),
+    topQuery: besideBefore(TOP_QUERY),
+    mainLanguage: besideBefore(MAIN_LANGUAGE),
+    feedback: feedback(),
+    episodeCalls: besideBefore('episode_retrievals'),
+    episodeRepeats: besideBefore('episode_repeats'),
+    answerLike: besideBefore('rewrite_answer_ratio'),
+    rewriteGain: besideBefore('rewrite_gain'),
+  });
 }
 
 /** Minimum number of latencies; the 95th percentile of fewer latencies is not meaningful. */
@@ -183,10 +165,4 @@ export function observeJudge(
   if (deployments.some(({ kind, source }) => kind === 'judge' && source === 'detected')) return 'changed';
   const verdict = freshly(latest, JUDGE_DRIFT)?.details['verdict'];
   return verdict === 'steady' ? 'same' : verdict === 'changed' ? 'changed' : null;
-}
-
-/** Returns the newest value over all traffic; null if a later measurement has no value. */
-export function valueOf(latest: readonly LatestMeasurement[], measure: string): LatestMeasurement['newest'] {
-  const found = latest.find((one) => one.measure === measure && one.segment === ALL_SEGMENT);
-  return found === undefined || found.gap !== null ? null : found.newest;
 }

@@ -16,19 +16,20 @@ import type { LatestMeasurement, Measurements } from '../../measures/measurement
 import { ageSeconds, INTERVALS_TO_TRUST } from '../../measures/rules/measurement.ts';
 import type { LagHistory } from '../../platform/threads/lag-history.ts';
 import { type AlertFacts, trusted } from './firing-alerts.ts';
-import { type Interval, valueBefore, valueOf } from './observe-live.ts';
+import { valueOf } from './live-alerts.ts';
+import { type Interval, valueBefore } from './observe-live.ts';
 import { ownDelays } from './own-machine.ts';
 import type {
   Observations,
   ObservedAgreement,
   ObservedCanary,
   ObservedDensity,
-  ObservedMissed,
   ObservedRecall,
   ObservedRun,
   ObservedTopic,
   OwnWork,
 } from './rules/observations.ts';
+import type { ObservedShare } from './rules/observed-live.ts';
 import { isStarved } from './rules/own-delays.ts';
 import type { Samples } from './rules/samples.ts';
 import type { SignName } from './rules/signs.ts';
@@ -59,10 +60,7 @@ export function observeOwnWork(
 const MAX_TOPICS = 20;
 const MAX_EVENTS = 20;
 
-/**
- * The measures that scheduled jobs store for each sign. If a sign has two measures, the earlier start and the smaller
- * sample of the two are used.
- */
+/** The measures that jobs store for each sign. Of two measures, the earlier start and the smaller sample are used. */
 const measuresOf: Readonly<Partial<Record<SignName, readonly string[]>>> = {
   live_errors: ['error_ratio'],
   live_empty: ['zero_results_ratio'],
@@ -85,24 +83,14 @@ const measuresOf: Readonly<Partial<Record<SignName, readonly string[]>>> = {
   index_models: ['index_other_model_ratio'],
 };
 
-/**
- * Signs that are measured on samples, so a healthy state covers only the sampled items. The other signs are counts, or
- * use fixed texts and pairs.
- */
-const drawn: ReadonlySet<string> = new Set<SignName>([
-  'live_errors',
-  'live_empty',
-  'live_results',
-  'top_query',
-  'language',
-  'feedback',
-  'ann_recall',
-  'store_agreement',
-  'missed_vectors',
-  'index_documents',
-  'index_retrieval',
-  'index_orphans',
-  'index_models',
+/** Signs that are counts, or use fixed texts and pairs. The healthy state of any other sign covers only its sample. */
+const unsampled: ReadonlySet<string> = new Set<SignName>([
+  'live_relevance',
+  'judge',
+  'store_size',
+  'canary',
+  'density',
+  'index_arrivals',
 ]);
 
 /** Returns when each sign of a pipeline was last measured, and the sample size. */
@@ -114,7 +102,7 @@ export function observeSamples(latest: readonly LatestMeasurement[]): Samples {
     });
     if (newest.length === 0) return [];
     const from = new Date(Math.min(...newest.map((one) => one.from.getTime())));
-    return [[name, { from, n: drawn.has(name) ? Math.min(...newest.map(({ n }) => n)) : null }] as const];
+    return [[name, { from, n: unsampled.has(name) ? null : Math.min(...newest.map(({ n }) => n)) }] as const];
   });
   return Object.fromEntries(samples);
 }
@@ -127,7 +115,7 @@ export async function observeStore(
   measurements: Measurements,
   latest: readonly LatestMeasurement[],
   interval: Interval,
-): Promise<{ readonly before: number | null; readonly now: number } | null> {
+): Promise<Observations['store']> {
   const newest = trusted(latest, 'store_vectors');
   if (newest === null || newest.measuredAt < interval.good) return null;
   return { before: await valueBefore(measurements, 'store_vectors', interval), now: newest.value };
@@ -145,10 +133,7 @@ export async function observeRecall(
   return { before, value, ciHigh: ciHigh ?? value, k: Number(details['k']) };
 }
 
-/**
- * Returns the agreement of results with the store; null if there is no value for this run, or no value for a run before
- * the onset.
- */
+/** Returns null if there is no value for this run, or no value for a run before the onset. */
 export async function observeAgreement(
   measurements: Measurements,
   latest: readonly LatestMeasurement[],
@@ -172,7 +157,7 @@ export async function observeMissed(
   latest: readonly LatestMeasurement[],
   runId: string | null,
   interval: Interval,
-): Promise<ObservedMissed | null> {
+): Promise<ObservedShare | null> {
   const { newest, earlier } = await ofRun(measurements, latest, 'missed_foreign_ratio', runId, interval);
   if (newest === null) return null;
   const { value, ciLow, n } = newest;
@@ -195,10 +180,7 @@ async function ofRun(
   return { newest, earlier };
 }
 
-/**
- * Returns the canary's cosines; null if its texts were first embedded after the onset, because their earlier vectors
- * are unknown.
- */
+/** Returns null if the canary's texts were first embedded after the onset: their earlier vectors are unknown. */
 export async function observeCanary(
   measurements: Measurements,
   latest: readonly LatestMeasurement[],
@@ -209,11 +191,8 @@ export async function observeCanary(
   // A measurement from before the alert does not show the fault.
   if (median === null || least === null || median.measuredAt < interval.good) return null;
   if ((await valueBefore(measurements, 'embedding_canary_median', interval)) === null) return null;
-  return {
-    median: median.value,
-    least: least.value,
-    verdict: embeddingCanaryVerdict(median.value, least.value),
-  };
+  const verdict = embeddingCanaryVerdict(median.value, least.value);
+  return { median: median.value, least: least.value, verdict };
 }
 
 export async function observeDensity(
@@ -237,11 +216,7 @@ export async function observeDensity(
   const raised = events.find(
     ({ kind, occurredAt }) => (kind === 'page' || kind === 'ticket') && occurredAt.getTime() >= Math.min(...opened),
   );
-  return {
-    ...density,
-    hasFallen: true,
-    questions: raised === undefined ? null : questionsOf(raised.details),
-  };
+  return { ...density, hasFallen: true, questions: raised === undefined ? null : questionsOf(raised.details) };
 }
 
 /**
@@ -267,7 +242,7 @@ export async function observeTopics(
   return open.map(({ id, trafficShare, cause }) => ({ id, trafficShare, cause }));
 }
 
-/** Returns the violations that the checks of isolation rules found. @param checks of the pipeline */
+/** @param checks of the pipeline */
 export function observeIsolation(checks: readonly CheckState[]): Observations['isolation'] {
   const violated = checks.filter(({ kind, verdict }) => kind === 'isolation' && verdict === 'critical');
   if (violated.length === 0) return null;

@@ -2,15 +2,13 @@
 import { MINUTE_MS, type TimeSpan } from '../../core/time.ts';
 import type { LatestRun } from '../../golden/sql/latest-runs.ts';
 import type { LagHistory } from '../../platform/threads/lag-history.ts';
-import type { Alert } from './rules/incident.ts';
+import { type Alert, alertOf } from './rules/incident.ts';
 import { describeDelays, isStarvedForAlert, type OwnDelays } from './rules/own-delays.ts';
 
 /** Alert rule for a blocked event loop; the rule covers every process of recalld. */
-export const STARVED_ALERT = 'RecalldStarved';
+const STARVED_ALERT = 'RecalldStarved';
 
-/**
- * Minimum length of the examined period. A shorter shortage fires no alert, even if it covers a short run completely.
- */
+/** A shorter shortage fires no alert, even if it covers a short run completely. */
 const MIN_STARVED_MS = 10 * MINUTE_MS;
 
 /** @param ownLag null if the process does not record its delays */
@@ -29,16 +27,8 @@ export function starvedAlerts({ goldenSet, ended }: LatestRun, ownLag: LagHistor
   const delays = ownDelays(ownLag, { from, until: finishedAt });
   const longer = ownDelays(ownLag, { from: new Date(finishedAt.getTime() - MIN_STARVED_MS), until: finishedAt });
   if (!isStarvedForAlert(delays) || !isStarvedForAlert(longer)) return [];
+  const headline = `recalld was short of processor time during the run of ${goldenSet}`;
   return [
-    {
-      name: `latencies of ${goldenSet} are withheld`,
-      rule: STARVED_ALERT,
-      severity: 'warning',
-      goldenSet,
-      headline: `recalld was short of processor time during the run of ${goldenSet}`,
-      text: describeDelays(delays),
-      value: null,
-      threshold: null,
-    },
+    alertOf(`latencies of ${goldenSet} are withheld`, STARVED_ALERT, headline, describeDelays(delays), { goldenSet }),
   ];
 }

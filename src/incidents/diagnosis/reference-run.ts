@@ -1,26 +1,22 @@
-/**
- * Finds the golden runs of a diagnosis: the run that shows the fault, the last good run as its reference, and the runs
- * around both.
- */
+/** Finds the golden runs of a diagnosis: the run that shows the fault, the last good run, and the runs around both. */
 
 import { isRegression, type RegressionCheck } from '../../checks/rules/regression.ts';
+import { isBreach } from '../../checks/rules/threshold.ts';
 import type { Context } from '../../core/context.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
 import type { TimeSpan } from '../../core/time.ts';
-import { ERRORS_SHARE, failedShare, type GoldenRun, type RunLabels } from '../../golden/rules/run.ts';
+import { ERRORS_SHARE, failedShare, type GoldenRun } from '../../golden/rules/run.ts';
 import type { RunMetricKey } from '../../golden/rules/score-run.ts';
 import { readComparedSide, readForbiddenResults } from '../../golden/runs/stored-runs.ts';
 import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
+import { allOf } from './all-of.ts';
 import type { Alert } from './rules/incident.ts';
 import { type ObservedLevel, type ObservedRun, observedRun, type RunsSeen } from './rules/observations.ts';
 
 /** Maximum number of runs searched for a good one: two days of an hourly golden set. */
 const MAX_SEARCHED = 48;
 
-/**
- * Returns the latest finished run of the golden set with the worst alert. Without such an alert, uses the first
- * configured golden set.
- */
+/** Returns the latest finished run of the golden set with the worst alert, otherwise of the first golden set. */
 export async function latestEnded(
   { db }: Context,
   { name: pipeline, golden }: WatchedPipeline,
@@ -46,7 +42,7 @@ export interface ReferenceRuns {
   readonly earlier: readonly GoldenRun[];
 }
 
-export interface ReferenceCriteria {
+interface ReferenceCriteria {
   readonly regressions: readonly RegressionCheck[];
   /** First bad measurement behind the firing alerts; null if only golden runs show the fault. */
   readonly firstBad: TimeSpan | null;
@@ -66,13 +62,8 @@ export async function findReferenceRun(
 ): Promise<ReferenceRuns> {
   const { pipeline, goldenSet } = run;
   const kept = known === null ? null : await context.db.golden.runs.find(known);
-  const runs = await context.db.golden.runs.list({
-    pipeline,
-    goldenSet,
-    status: 'completed',
-    before: run,
-    limit: MAX_SEARCHED,
-  });
+  const earlier = { pipeline, goldenSet, status: 'completed', before: run, limit: MAX_SEARCHED } as const;
+  const runs = await context.db.golden.runs.list(earlier);
   if (kept !== null && kept.goldenSet === goldenSet && kept.id !== run.id) return splitAt(kept, runs);
   for (const candidate of runs) {
     const isBefore = firstBad === null || (candidate.finishedAt ?? candidate.startedAt) <= firstBad.from;
@@ -102,23 +93,16 @@ async function isGood({ db }: Context, run: GoldenRun, regressions: readonly Reg
     .filter(({ kind }) => kind === 'baseline')
     .flatMap((comparison) => comparison.differences)
     .filter(({ segment }) => segment === ALL_SEGMENT);
+  const hasRegressed = (check: RegressionCheck): boolean =>
+    differences.some((one) => check.measure === `${one.key.measure}@${one.key.k}` && isRegression(check, one));
   return (
-    checks.every(({ verdict }) => verdict === 'ok' || verdict === 'no_data') &&
+    !checks.some(({ verdict }) => isBreach(verdict)) &&
     failedShare(outcomes) < ERRORS_SHARE &&
-    !regressions.some((check) =>
-      differences.some((difference) => isMeasure(check, difference.key) && isRegression(check, difference)),
-    )
+    !regressions.some(hasRegressed)
   );
 }
 
-function isMeasure({ measure }: RegressionCheck, { measure: name, k }: RunMetricKey): boolean {
-  return measure === `${name}@${k}`;
-}
-
-/**
- * Positions of the earlier runs that are also compared. For an hourly golden set, these are about an hour, a shift and
- * a day before the reference run.
- */
+/** Earlier runs that are also compared: about an hour, a shift and a day before the reference run, if runs are hourly. */
 const EARLIER_RUNS = [0, 6, 23];
 /** Earlier runs are not compared if at least this share of the documents is unchanged. */
 const UNCHANGED_SHARE = 0.95;
@@ -130,12 +114,15 @@ export async function observeRun(
   key: RunMetricKey | null,
   level: ObservedLevel | null,
 ): Promise<ObservedRun> {
+  const { runs } = context.db.golden;
+  const sideOf = (one: GoldenRun | null) =>
+    one === null || one.answersDeletedAt !== null ? null : readComparedSide(context, one);
   const [now, side, superseded, withLost, forbidden] = await Promise.all([
     readComparedSide(context, run),
-    reference === null || reference.answersDeletedAt !== null ? null : readComparedSide(context, reference),
-    context.db.golden.runs.staleLabels(run.id),
-    context.db.golden.runs.lostLabels(run.id),
-    readForbiddenResults(context.db.golden.runs, run),
+    sideOf(reference),
+    runs.staleLabels(run.id),
+    runs.lostLabels(run.id),
+    readForbiddenResults(runs, run),
   ]);
   const { probed, stale, lost } = run.labels;
   const seen: RunsSeen = {
@@ -154,14 +141,14 @@ export async function observeRun(
             side,
             version: reference.goldenSetVersion,
             isSameVersion: reference.goldenSetVersion === run.goldenSetVersion,
-            goneBefore: missingOf(reference.labels),
-            stages: await readStages(context, reference, run),
-            contexts: {
-              before: await context.db.golden.runs.contexts(reference.id),
-              now: await context.db.golden.runs.contexts(run.id),
-            },
+            goneBefore: reference.labels.stale === null ? null : reference.labels.stale + (reference.labels.lost ?? 0),
+            stages:
+              reference.stages === null || run.stages === null
+                ? null
+                : await allOf({ before: runs.stages(reference.id), now: runs.stages(run.id) }),
+            contexts: await allOf({ before: runs.contexts(reference.id), now: runs.contexts(run.id) }),
           },
-    previous: bad[0] === undefined || bad[0].answersDeletedAt !== null ? null : await readComparedSide(context, bad[0]),
+    previous: await sideOf(bad[0] ?? null),
     older: [],
   };
   const found = observedRun(seen);
@@ -173,13 +160,4 @@ export async function observeRun(
     compared.map(async (one) => ({ at: one.startedAt, side: await readComparedSide(context, one) })),
   );
   return observedRun({ ...seen, older });
-}
-
-function missingOf({ stale, lost }: RunLabels): number | null {
-  return stale === null ? null : stale + (lost ?? 0);
-}
-
-async function readStages({ db }: Context, before: GoldenRun, now: GoldenRun) {
-  if (before.stages === null || now.stages === null) return null;
-  return { before: await db.golden.runs.stages(before.id), now: await db.golden.runs.stages(now.id) };
 }

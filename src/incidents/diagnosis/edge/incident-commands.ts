@@ -37,7 +37,7 @@ export function incidentsCommand(command: Command, signal: AbortSignal): Command
       .option('--limit <n>', 'maximum number of incidents', parseCount, 20)
       .action(({ pipeline, limit, config, json }: ListOptions) =>
         inStore(config, async ({ db }) => {
-          const found = await db.incidents.list({ limit, ...(pipeline === undefined ? {} : { pipeline }) });
+          const found = await db.incidents.list({ pipeline, limit });
           if (json === true) printJson(found.map(incidentJson));
           else if (found.length === 0) printLine('No incidents.');
           else printLine(terminalText(incidentTable('Incidents', found), systemClock.now()));

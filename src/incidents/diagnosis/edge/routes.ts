@@ -124,11 +124,7 @@ export function addIncidents(app: FastifyInstance, contextOf: ContextOf, authent
     const { pipeline, limit, cursor } = parseRequest(request.query, listQuery, 'query');
     const { db, pipelines } = contextOf(request);
     if (pipeline !== undefined) findPipeline(pipelines, pipeline);
-    const found = await db.incidents.list({
-      limit,
-      ...(pipeline === undefined ? {} : { pipeline }),
-      ...(cursor === undefined ? {} : { before: cursor }),
-    });
+    const found = await db.incidents.list({ pipeline, before: cursor, limit });
     return toPage(found, limit, incidentJson, ({ id }) => id);
   });
 

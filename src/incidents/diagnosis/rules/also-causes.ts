@@ -3,8 +3,7 @@ import type { Cause, Confidence, NamedCause } from './cause.ts';
 import { canExplain, type Effect, type EffectKind, effectTitles, leftBy } from './effects.ts';
 import { movedBy } from './moved-by.ts';
 import { besideOf, type CauseRanking, rankCauses, weigh } from './rank-causes.ts';
-import { isHealthy } from './samples.ts';
-import type { Sign, SignName } from './signs.ts';
+import { isHealthy, type Sign, type SignName } from './signs.ts';
 
 export interface AlsoCause {
   readonly cause: NamedCause;
@@ -73,10 +72,7 @@ function causeOf(
   return { cause, confidence, probability, effects: own };
 }
 
-/**
- * Returns true if a sign may come from a second fault: it is healthy, shows a remaining effect, or does not fit the
- * first cause.
- */
+/** A sign may come from a second fault if it is healthy, shows a remaining effect, or does not fit the first cause. */
 function isOpen(sign: Sign, left: readonly Effect[], first: readonly NamedCause[]): boolean {
   if (isHealthy(sign) || sign.name === 'own_work') return true;
   if (left.some(({ kind }) => movedBy[kind]?.[0] === sign.name || ofCalls[kind]?.includes(sign.name) === true))

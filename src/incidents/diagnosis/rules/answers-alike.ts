@@ -2,36 +2,32 @@
 import type { ComparedSide } from '../../../golden/rules/compare-golden-runs.ts';
 import { answeredOf } from './changed-answers.ts';
 
-/** How results that changed since a good run differ between two consecutive bad runs. */
-export interface RepeatedAnswers {
-  /** Queries whose results changed in at least one of the two bad runs. */
-  readonly changed: number;
-  /** Changed queries whose results changed in only one of the two runs. */
-  readonly inOne: number;
-  /** Changed queries whose results differed in the first run and were restored in the second. */
-  readonly back: number;
-  /** Changed queries with the same new results in both runs. */
-  readonly alike: number;
-  /** Changed queries with different new results in the two runs. */
-  readonly unlike: number;
-}
+export type RepeatedAnswers = NonNullable<ReturnType<typeof repeatedAnswers>>;
 
 /**
- * Compares the results of two bad runs and a good run; null if too few queries succeeded in all three. Also null if all
- * changes happened between the two bad runs, because such a change was only observed once.
+ * Counts how results that changed since a good run differ between two consecutive bad runs; null if too few queries
+ * succeeded in all three. Also null if all changes happened between the two bad runs, because such a change was only
+ * observed once.
  */
-export function repeatedAnswers(
-  reference: ComparedSide,
-  previous: ComparedSide,
-  now: ComparedSide,
-): RepeatedAnswers | null {
+export function repeatedAnswers(reference: ComparedSide, previous: ComparedSide, now: ComparedSide) {
   const [good, first, second] = [listsOf(reference), listsOf(previous), listsOf(now)];
   // An empty result list is no evidence of another index.
   const shared = [...second.keys()].filter((id) =>
     [good, first, second].every((lists) => (lists.get(id) ?? []).length > 0),
   );
   if (shared.length < MIN_SHARED) return null;
-  const counts = { changed: 0, inOne: 0, back: 0, alike: 0, unlike: 0 };
+  const counts = {
+    /** Queries whose results changed in at least one of the two bad runs. */
+    changed: 0,
+    /** Changed in only one of the two runs. */
+    inOne: 0,
+    /** Changed in the first run, and restored in the second. */
+    back: 0,
+    /** The same new results in both runs. */
+    alike: 0,
+    /** Different new results in the two runs. */
+    unlike: 0,
+  };
   let changedFirst = 0;
   for (const id of shared) {
     const [was, before, after] = [good.get(id) ?? [], first.get(id) ?? [], second.get(id) ?? []];
@@ -47,30 +43,19 @@ export function repeatedAnswers(
   return counts.changed > 0 && changedFirst === 0 ? null : counts;
 }
 
-/** Similarity between the results of a run and the results of a much older run. */
-export interface OlderAnswers {
-  /** Start of the most similar older run. */
-  readonly at: Date;
-  /**
-   * Shares of queries with the same results in two runs: the older and the current run, the older and the reference
-   * run, and the reference and the current run.
-   */
-  readonly withNow: number;
-  readonly withReference: number;
-  readonly referenceWithNow: number;
-}
+export type OlderAnswers = NonNullable<ReturnType<typeof olderAnswers>>;
 
 export interface OlderRun {
+  /** Start of the run. */
   readonly at: Date;
   readonly side: ComparedSide;
 }
 
-/** Returns the older run that is most similar to the current run; null if no older run shares queries with it. */
-export function olderAnswers(
-  older: readonly OlderRun[],
-  reference: ComparedSide,
-  now: ComparedSide,
-): OlderAnswers | null {
+/**
+ * Returns the older run that is most similar to the current run, with the shares of queries that have the same results
+ * in two of the three runs; null if no older run shares queries with it.
+ */
+export function olderAnswers(older: readonly OlderRun[], reference: ComparedSide, now: ComparedSide) {
   const [good, current] = [listsOf(reference), listsOf(now)];
   const referenceWithNow = likeness(good, current);
   const compared = older.flatMap(({ at, side }) => {
@@ -94,17 +79,14 @@ function listsOf({ answers, settings }: ComparedSide): Lists {
   );
 }
 
-/** Share of the common queries with the same results in both runs. */
+/** Share of the common queries with the same results in both runs; null if there are too few. */
 function likeness(a: Lists, b: Lists): number | null {
   const shared = [...a.keys()].filter((id) => b.has(id));
   if (shared.length < MIN_SHARED) return null;
   return shared.filter((id) => isAlike(a.get(id) ?? [], b.get(id) ?? [])).length / shared.length;
 }
 
-/**
- * Minimum Jaccard similarity of two result lists that count as the same. The limit allows for small variations of the
- * retriever.
- */
+/** Minimum Jaccard similarity of two result lists that count as the same, despite small variations of the retriever. */
 const SAME_ANSWER = 0.75;
 /** Minimum share of the top documents at the same rank. */
 const SAME_PLACES = 0.5;

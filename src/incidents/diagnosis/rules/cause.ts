@@ -4,9 +4,7 @@ export interface CauseText {
   readonly title: string;
   /** First step towards a fix, in one or two sentences. */
   readonly action: string;
-  /**
-   * Observation that distinguishes this cause from other causes. The text continues a sentence that starts with "if".
-   */
+  /** Observation that distinguishes this cause from others; continues a sentence that starts with "if". */
   readonly shows: string;
 }
 
@@ -238,7 +236,6 @@ export type NamedCause = Exclude<Cause, 'unknown'>;
 
 export const namedCauses: readonly NamedCause[] = causes.filter((cause): cause is NamedCause => cause !== 'unknown');
 
-/** Returns the observation that distinguishes two causes. */
 export function tellApart(first: Cause, second: Cause): string {
   return `If ${causeTexts[first].shows}, the first cause is right; if ${causeTexts[second].shows}, the second.`;
 }

@@ -14,56 +14,10 @@ import { formatMetricKey } from '../../../math/ir/metric-key.ts';
 import { mean, moments } from '../../../math/stats/descriptive.ts';
 import { studentTInterval } from '../../../math/stats/intervals.ts';
 import type { LossPart } from './effects.ts';
-import { commonNewcomer, type ForeignLists, foreignLists, type Lists } from './foreign-lists.ts';
+import { commonNewcomer, foreignLists, type Lists } from './foreign-lists.ts';
 import { hurtKind, hurtSegment, hurtSegments } from './hurt-groups.ts';
 
-export interface ChangedAnswers {
-  /** Queries that succeeded in both runs, including those with empty results. */
-  readonly answered: number;
-  /** Score change of queries whose judged documents still exist; null if there are none. */
-  readonly score: ScoreChange | null;
-  /**
-   * Mean share of a query's earlier documents that it still gets, over queries with results in both runs; null if there
-   * are none.
-   */
-  readonly kept: number | null;
-  /**
-   * Mean share of a query's document pairs that are in reversed order, among documents that it got before and still
-   * gets; null if there are none.
-   */
-  readonly disorder: number | null;
-  /**
-   * Share of result lists whose formerly first document moved down, among the lists that still contain it; null if
-   * there are none.
-   */
-  readonly firstMoved: number | null;
-  /** Mean number of documents per result list, over queries with results in both runs; null if there are none. */
-  readonly length: { readonly before: number; readonly now: number } | null;
-  /**
-   * Mean share of a query's earlier documents that it still gets, among documents that any query still gets; null if
-   * there are none.
-   */
-  readonly keptOfThere: number | null;
-  /** Share of shortened result lists that kept their first documents; null if no list is shorter. */
-  readonly cut: number | null;
-  /** Share of changed ranks at which one new document consistently replaces one old document; null if there are few. */
-  readonly renamed: number | null;
-  /** Distinct documents returned before. */
-  readonly documentsBefore: number;
-  /** Number of documents that no query gets any more. */
-  readonly vanished: number;
-  /** Distinct documents that no query got before. */
-  readonly appeared: number;
-  /** Queries with empty results, before and now. */
-  readonly emptyBefore: number;
-  readonly empty: number;
-  readonly foreign: ForeignLists;
-  readonly newcomer: ReturnType<typeof commonNewcomer>;
-  /** Share of results that repeat an earlier one in the same list. */
-  readonly repeated: { readonly before: number; readonly now: number };
-}
-
-export type ScoreChange = ReturnType<typeof scoreChange>;
+export type ChangedAnswers = ReturnType<typeof changedAnswers>;
 
 /**
  * Compares two golden runs over the queries that succeeded in both. Failures are examined separately, because they
@@ -77,7 +31,7 @@ export function changedAnswers(
   after: ComparedSide,
   stale: ReadonlySet<string>,
   key: RunMetricKey = widestNdcg(before, after),
-): ChangedAnswers {
+) {
   const [old, now] = [answeredOf(before.answers), answeredOf(after.answers)];
   const both = sharedQueries(before.queries, after.queries).filter(({ id }) => old.has(id) && now.has(id));
   const { k } = widestNdcg(before, after);
@@ -88,27 +42,36 @@ export function changedAnswers(
   const full = lists.filter((list) => list.old.length > 0 && list.now.length > 0);
   const poolBefore = new Set(full.flatMap((list) => list.old));
   const pool = new Set(full.flatMap((list) => list.now));
+  const surviving = full
+    .map(({ old: was, now: is }) => ({ old: was.filter((id) => pool.has(id)), now: is }))
+    .filter((list) => list.old.length > 0);
   const alive = both.filter(({ id }) => !stale.has(id));
+  // A mean is null if there is nothing to average.
   return {
+    /** Queries that succeeded in both runs, including those with empty results. */
     answered: both.length,
+    /** Score change of queries whose judged documents still exist. */
     score: alive.length === 0 ? null : scoreChange(alive, before, after, key),
+    /** Mean share of a query's earlier documents that it still gets, over queries with results in both runs. */
     kept: meanOf(full.map(keptOf)),
+    /** Mean share of a query's document pairs in reversed order, among documents that it got before and still gets. */
     disorder: meanOf(full.flatMap((list) => disorderOf(list) ?? [])),
+    /** Share of result lists whose formerly first document moved down, among the lists that still contain it. */
     firstMoved: meanOf(
       full.flatMap(({ old: [first = ''], now: is }) => (is.includes(first) ? Math.sign(is.indexOf(first)) : [])),
     ),
+    /** Mean number of documents per result list, over queries with results in both runs. */
     length:
       full.length === 0
         ? null
         : { before: mean(full.map((list) => list.old.length)), now: mean(full.map((list) => list.now.length)) },
-    keptOfThere: meanOf(
-      full
-        .map(({ old: was, now: is }) => ({ old: was.filter((id) => pool.has(id)), now: is }))
-        .filter((list) => list.old.length > 0)
-        .map(keptOf),
-    ),
+    /** `kept`, among documents that any query still gets. */
+    keptOfThere: meanOf(surviving.map(keptOf)),
+    /** Share of shortened result lists that kept their first documents. */
     cut: meanOf(full.filter(({ old, now: left }) => left.length < old.length).map((list) => (isCut(list) ? 1 : 0))),
+    /** Share of changed ranks at which one new document consistently replaces one old document; null if there are few. */
     renamed: renamedShare(full),
+    /** Distinct documents returned before, those that no query gets any more, and those that no query got before. */
     documentsBefore: poolBefore.size,
     vanished: [...poolBefore].filter((id) => !pool.has(id)).length,
     appeared: [...pool].filter((id) => !poolBefore.has(id)).length,
@@ -116,6 +79,7 @@ export function changedAnswers(
     empty: lists.filter((list) => list.now.length === 0).length,
     foreign: foreignLists(lists),
     newcomer: commonNewcomer(full),
+    /** Share of results that repeat an earlier one in the same list. */
     repeated: {
       before: repeatedShare(lists.map(({ old: was }) => was)),
       now: repeatedShare(lists.map((list) => list.now)),
@@ -129,7 +93,7 @@ export function widestNdcg(before: ComparedSide, after: ComparedSide): RunMetric
   return { measure: 'ndcg', k };
 }
 
-/** Returns the successful queries of one run by id, including those with empty results. */
+/** Successful queries by id, including those with empty results. */
 export function answeredOf(answers: readonly QueryAnswer[]): ReadonlyMap<string, QueryAnswer> {
   return new Map(
     answers.filter(({ outcome }) => outcome === 'ok' || outcome === 'empty').map((answer) => [answer.queryId, answer]),
@@ -156,7 +120,7 @@ function isCut({ old, now }: Lists): boolean {
   return now.every((id) => first.has(id));
 }
 
-/** Minimum number of common documents. With fewer documents, their order is not meaningful. */
+/** With fewer common documents, their order is not meaningful. */
 const MIN_COMMON = 3;
 
 function disorderOf({ old, now }: Lists): number | null {
@@ -167,9 +131,7 @@ function disorderOf({ old, now }: Lists): number | null {
   return pairs.filter(Boolean).length / pairs.length;
 }
 
-/**
- * Minimum number of changed ranks; with fewer ranks, a renamed document cannot be distinguished from another document.
- */
+/** With fewer changed ranks, a renamed document cannot be distinguished from another document. */
 const MIN_PLACES = 20;
 
 /**
@@ -211,31 +173,15 @@ function countPartners(pairs: readonly (readonly [string, string])[]) {
 function scoreChange(queries: readonly GoldenQuery[], before: ComparedSide, after: ComparedSide, key: RunMetricKey) {
   const { relevanceLevel } = after.settings;
   const columnOf = ({ answers }: ComparedSide): Float64Array => scoresBy(key, queries, answers, relevanceLevel);
-  const { n, difference, ciLow, ciHigh, verdict } = compareMetric(
-    key,
-    columnOf(before),
-    columnOf(after),
-    null,
-    storedComparison,
-  );
-  return {
-    /** Metric key, such as `ndcg@10`. */
-    measure: formatMetricKey(key),
-    n,
-    difference,
-    ciLow,
-    ciHigh,
-    verdict,
-  };
+  const compared = compareMetric(key, columnOf(before), columnOf(after), null, storedComparison);
+  const { n, difference, ciLow, ciHigh, verdict } = compared;
+  return { measure: formatMetricKey(key), n, difference, ciLow, ciHigh, verdict };
 }
 
 export type ScoreLoss = NonNullable<ReturnType<typeof scoreLoss>>;
 
 /** Ids of queries whose judged documents are superseded, and of queries with a lost document. */
-interface QueriesWithout {
-  readonly stale: ReadonlySet<string>;
-  readonly lost: ReadonlySet<string>;
-}
+type QueriesWithout = Readonly<Record<'stale' | 'lost', ReadonlySet<string>>>;
 
 export function scoreLoss(before: ComparedSide, after: ComparedSide, without: QueriesWithout, key: RunMetricKey) {
   if (before.queries.length === 0 || after.queries.length === 0) return null;
@@ -252,7 +198,6 @@ export function scoreLoss(before: ComparedSide, after: ComparedSide, without: Qu
   const isAllShared = shared.length === before.queries.length && shared.length === after.queries.length;
   if (!isAllShared) parts.unshared = old - now - losses.reduce((sum, { loss }) => sum + loss / after.queries.length, 0);
   return {
-    /** Metric key, such as `ndcg@10`. */
     measure: formatMetricKey(key),
     /** Means over the queries of each run. Failed queries count as 0. */
     before: old,
@@ -286,19 +231,18 @@ export interface StagedSide extends ComparedSide {
   readonly stages: ReadonlyMap<string, readonly AnsweredStage[]>;
 }
 
-/**
- * Mean shares of relevant documents that are found, and that are lost at each stage, over the queries that succeeded in
- * both runs.
- */
 export type StageLoss = NonNullable<ReturnType<typeof stageLoss>>;
 
-/** Minimum number of queries; with fewer queries, the comparison is not meaningful. */
+/** With fewer queries, the comparison is not meaningful. */
 const MIN_QUESTIONS = 20;
 
 const foundIn = (lost: readonly (readonly number[])[]) =>
   lost.map((steps) => 1 - steps.reduce((sum, one) => sum + one, 0));
 
-/** Returns null if too few queries with stages succeeded in both runs. */
+/**
+ * Returns the mean shares of relevant documents that are found, and that are lost at each stage; null if too few
+ * queries with stages succeeded in both runs.
+ */
 export function stageLoss(before: StagedSide, now: StagedSide, stale: ReadonlySet<string>) {
   const shared = sharedQueries(before.queries, now.queries).filter(({ id }) => !stale.has(id));
   const reporting = shared.filter(({ id }) => before.stages.has(id) && now.stages.has(id));
@@ -341,9 +285,7 @@ export type StageAtFault =
   | { readonly kind: 'steady' }
   | { readonly kind: 'candidates' | 'filter' | 'later'; readonly step: StageLoss['steps'][number] };
 
-/**
- * Returns the stage that caused at least half of the loss in the final results; null if no stage did so significantly.
- */
+/** Returns the stage that caused at least half of the loss in the results; null if none did so significantly. */
 export function stageAtFault({ found, steps }: StageLoss): StageAtFault | null {
   if (found.ciHigh >= 0) return { kind: 'steady' };
   const [step] = steps.toSorted((a, b) => b.now - b.before - (a.now - a.before));

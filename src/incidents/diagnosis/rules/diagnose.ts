@@ -1,9 +1,8 @@
-/**
- * Derives a diagnosis from the observations around an alert: a cause or `unknown`, the confidence, and the evidence.
- */
+/** Derives a diagnosis from the observations around an alert: cause, confidence and evidence. */
 
+import { failedShare as shareOfFailed } from '../../../golden/rules/run.ts';
 import { type AlsoCause, alsoCauses, effectsText } from './also-causes.ts';
-import { type CauseText, causeTexts, probabilityText, tellApart } from './cause.ts';
+import { causeTexts, probabilityText, tellApart } from './cause.ts';
 import type { Effect, EffectKind } from './effects.ts';
 import { movedBy } from './moved-by.ts';
 import type { Observations, ObservedRun } from './observations.ts';
@@ -11,27 +10,20 @@ import { besideOf, type CauseRanking, rankCauses } from './rank-causes.ts';
 import { readLiveSigns } from './read-live-signs.ts';
 import { readPartSigns } from './read-part-signs.ts';
 import { readRunSigns } from './read-run-signs.ts';
-import { isHealthy, sinceOnset } from './samples.ts';
-import type { Sign, SignName } from './signs.ts';
+import { sinceOnset } from './samples.ts';
+import { isHealthy, type Sign, type SignName } from './signs.ts';
 
 /** Maximum length of a summary in characters, so that it fits an alert annotation or one line of a chat. */
 export const MAX_SUMMARY_LENGTH = 300;
 
-/** Input of the ranking. */
-export interface Evidence {
-  /** Signs that are used in the ranking. */
-  readonly signs: readonly Sign[];
+export interface Findings extends CauseRanking {
   readonly effects: readonly Effect[];
   /** Share of golden queries that failed; null if no golden run was examined. */
   readonly failedShare: number | null;
-}
-
-export interface Findings extends CauseRanking, Pick<CauseText, 'title' | 'action'>, Omit<Evidence, 'signs'> {
   /** At most 300 characters. */
   readonly summary: string;
   /** Causes of the firing alerts that the first cause cannot explain. */
   readonly also: readonly AlsoCause[];
-  /** All signs. */
   readonly signs: readonly Sign[];
   /** Names of the signs that were used in the ranking. */
   readonly weighed: readonly SignName[];
@@ -39,25 +31,13 @@ export interface Findings extends CauseRanking, Pick<CauseText, 'title' | 'actio
 
 export function diagnose(observed: Observations): Findings {
   const signs = readSigns(observed);
-  const { signs: weighed, effects, failedShare } = weighedEvidence(observed, signs);
+  const weighed = measurable(undenied(sinceOnset(signs, observed.onset)));
+  const effects = effectsOf(observed, signs);
+  const failedShare = failedShareOf(observed.run);
   const ranking = rankCauses(weighed, effects, failedShare);
   const also = alsoCauses(ranking, weighed, effects, failedShare);
-  const { title, action } = causeTexts[ranking.cause];
-  const summary = summarise({ ...ranking, also, failedShare }, effects, signs);
-  const names = weighed.map(({ name }) => name);
-  return { ...ranking, title, action, summary, also, signs, weighed: names, effects, failedShare };
-}
-
-export function evidenceOf(observed: Observations): Evidence {
-  return weighedEvidence(observed, readSigns(observed));
-}
-
-function weighedEvidence(observed: Observations, signs: readonly Sign[]): Evidence {
-  return {
-    signs: measurable(undenied(sinceOnset(signs, observed.onset))),
-    effects: effectsOf(observed, signs),
-    failedShare: failedShareOf(observed.run),
-  };
+  const found = { ...ranking, also, signs, weighed: weighed.map(({ name }) => name), effects, failedShare };
+  return { ...found, summary: summarise(found) };
 }
 
 function readSigns(observed: Observations): Sign[] {
@@ -68,10 +48,7 @@ function readSigns(observed: Observations): Sign[] {
   return oneOfEach([...readRunSigns(observed.run), ...measured]);
 }
 
-/**
- * If golden and live queries both have a sign, returns the one that shows a difference; if both or neither do, returns
- * the golden one.
- */
+/** If golden and live queries both have a sign, the one that shows a difference counts, otherwise the golden one. */
 function oneOfEach(signs: readonly Sign[]): Sign[] {
   return signs.filter((sign, place) => {
     const same = signs.filter(({ name }) => name === sign.name);
@@ -139,22 +116,18 @@ function undenied(signs: readonly Sign[]): readonly Sign[] {
   return signs.filter(({ name, state }) => !found.some((healthy) => healthy[name] === state));
 }
 
-function summarise(
-  ranking: CauseRanking & Pick<Findings, 'also' | 'failedShare'>,
-  effects: readonly Effect[],
-  signs: readonly Sign[],
-): string {
-  const { cause, ranked, also, failedShare } = ranking;
-  const beside = besideOf({ ...ranking, effects, failedShare });
-  const trust = `${ranking.confidence} confidence, ${probabilityText(ranking.probability)}`;
+function summarise(found: Omit<Findings, 'summary'>): string {
+  const { cause, confidence, probability, ranked, also } = found;
+  const beside = besideOf(found);
+  const trust = `${confidence} confidence, ${probabilityText(probability)}`;
   const others = also.map(
     (one) =>
       `Likely cause of ${effectsText(one)}: ${causeTexts[one.cause].title} (${one.confidence} confidence, ${probabilityText(one.probability)}).`,
   );
   if (cause === 'unknown')
     return others.length === 0
-      ? joined(unknownSentences(ranking, effects, signs))
-      : joined([noOneCause, ...others, ...actionsOf(also)]);
+      ? joined(unknownSentences(found))
+      : joined([noOneCause, ...others, ...also.map((one) => causeTexts[one.cause].action)]);
   const { title, action } = causeTexts[cause];
   if (beside !== null) {
     const either = `${title} or ${causeTexts[beside.cause].title} (${trust} and ${probabilityText(beside.probability)})`;
@@ -171,17 +144,11 @@ function summarise(
   return joined(texts.find((one) => one.join(' ').length <= MAX_SUMMARY_LENGTH) ?? texts[0] ?? []);
 }
 
-/** Sentence for alerts that have several causes. */
 export const noOneCause = 'No single cause explains all firing alerts.';
 
-function actionsOf(also: readonly AlsoCause[]): string[] {
-  return also.map((one) => causeTexts[one.cause].action);
-}
-
-/** Minimum probability of a cause that is shown as a guess. */
 const MIN_GUESS = 0.2;
 
-function unknownSentences({ ranked }: CauseRanking, effects: readonly Effect[], signs: readonly Sign[]): string[] {
+function unknownSentences({ ranked, effects, signs }: Omit<Findings, 'summary'>): string[] {
   const { action } = causeTexts.unknown;
   if (effects.length > 0 && effects.every(({ size }) => size === 0)) {
     const names = new Set(effects.flatMap(({ kind }) => movedBy[kind]?.[0] ?? []));
@@ -211,7 +178,7 @@ function joined(sentences: readonly string[]): string {
   );
 }
 
-/** Minimum drop in score; smaller drops are ignored. */
+/** Smaller drops in score are ignored. */
 const MIN_FALL = 0.005;
 
 /** Effects that fire alerts whenever they are measured, even if no check is configured. */
@@ -246,12 +213,8 @@ function effectsOf({ firing, run }: Pick<Observations, 'firing' | 'run'>, signs:
   });
 }
 
-/** Share of golden queries that failed; null if no golden run was examined. */
 function failedShareOf(run: ObservedRun | null): number | null {
-  if (run === null) return null;
-  const { ok, empty, error, timeout } = run.outcomes;
-  const total = ok + empty + error + timeout;
-  return total === 0 ? null : (error + timeout) / total;
+  return run === null || Object.values(run.outcomes).every((n) => n === 0) ? null : shareOfFailed(run.outcomes);
 }
 
 function isMoved(kind: EffectKind, signs: readonly Sign[]): boolean {
@@ -274,7 +237,7 @@ function failures(run: ObservedRun | null, signs: readonly Sign[]): Effect[] {
   return [{ kind: 'failures', size: failed + timeout, parts: { failed, timed_out: timeout } }];
 }
 
-/** Minimum difference; a smaller difference may be due to chance, because queries differ and results vary. */
+/** A smaller difference may be due to chance, because queries differ and results vary. */
 const MIN_TO_TELL = 0.02;
 
 /** Returns the drop in the score. Parts that improved do not offset parts that dropped. */
@@ -285,16 +248,14 @@ function scoreEffect(run: ObservedRun | null, signs: readonly Sign[]): Effect[] 
     return [{ kind: 'score', size: 1, parts: { level: 1 } }];
   if (loss === null) return [];
   if (loss.before - loss.now < MIN_FALL) return [{ kind: 'score', size: 0, parts: null }];
+  const { unshared, answers, present } = loss.parts;
+  const significant = (part: number): number => (part < MIN_TO_TELL ? 0 : part);
   const parts = {
     ...loss.parts,
-    unshared: significantPart(loss.parts.unshared),
-    answers: significantPart(loss.parts.answers),
-    present: significantPart(loss.parts.present),
+    unshared: significant(unshared),
+    answers: significant(answers),
+    present: significant(present),
   };
   const size = Object.values(parts).reduce((sum, part) => sum + Math.max(0, part), 0);
   return [{ kind: 'score', size, parts }];
-}
-
-function significantPart(part: number): number {
-  return part < MIN_TO_TELL ? 0 : part;
 }

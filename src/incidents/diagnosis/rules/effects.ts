@@ -1,7 +1,6 @@
 /** Effects, and the causes that can explain each effect. A cause that explains no effect is not proposed. */
 import type { NamedCause } from './cause.ts';
 
-/** Kinds of effects that an alert can show. */
 export const effectKinds = [
   'score',
   'failures',
@@ -102,7 +101,6 @@ const retried = ['episode_calls', 'episode_repeats'] as const;
 const calls = ['score', 'failures', 'live_errors', 'feedback', 'relevance', 'runs', ...retried] as const;
 const answers = ['score', 'feedback', 'relevance', 'live_empty', ...retried] as const;
 const judged = ['score', 'feedback', 'relevance', ...retried] as const;
-/** Effects of changed index contents. */
 const contents = ['labels', 'density', 'store', 'context', 'index_missing', 'index_orphans', 'index_late'] as const;
 
 const answered = ['answers', 'present'] as const;
@@ -209,10 +207,7 @@ export function canExplain(cause: NamedCause, effect: Effect, failedShare: numbe
   return explains(cause, effect, failedShare) >= MIN_EXPLAINED;
 }
 
-/**
- * The unexplained part of an effect counts if it is at least this share of the effect. For a score, the part must also
- * be at least MIN_SCORE_LEFT.
- */
+/** The unexplained part of an effect counts from this share on; that of a score also has a minimum size. */
 const MIN_LEFT = 0.25;
 const MIN_SCORE_LEFT = 0.02;
 

@@ -11,9 +11,7 @@ export interface Estimates {
   readonly weights: Readonly<Partial<Record<NamedCause, SignWeights>>>;
   /** Weight against a cause for each firing effect that it cannot explain, in nats, at most 0. */
   readonly unexplained: number;
-  /**
-   * Divisor for the sum of the prior and the weights. A value above 1 means that the unscaled sums are overconfident.
-   */
+  /** Divisor for the sum of the prior and the weights; above 1 if the unscaled sums are overconfident. */
   readonly temperature: number;
 }
 
@@ -27,15 +25,11 @@ export function priorOf(cause: NamedCause, { priors }: Estimates): number {
   return priors[cause] ?? Math.log((1 - PRIOR_OF_UNKNOWN) / namedCauses.length / PRIOR_OF_UNKNOWN);
 }
 
-/** Weight of one sign for a cause, in nats. */
 export function weightOf(sign: Pick<Sign, 'name' | 'state'>, cause: NamedCause, { weights }: Estimates): number {
   return cellOf(weights[cause], sign) ?? judgedWeightOf(sign, cause);
 }
 
-/**
- * A sign whose weight, as set by judgment, is at least this many nats points to the cause by itself. A sign with a
- * smaller weight only supports the cause.
- */
+/** A sign whose judged weight is at least this many nats points to the cause by itself; others only support it. */
 const OWN_SIGN = 2;
 
 export function isOwnSign(sign: Pick<Sign, 'name' | 'state'>, cause: NamedCause): boolean {

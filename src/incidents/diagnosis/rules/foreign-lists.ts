@@ -6,9 +6,7 @@ export interface Lists {
   readonly now: readonly string[];
 }
 
-export type ForeignLists = ReturnType<typeof foreignLists>;
-
-/** Minimum length of a compared list; shorter lists may match by chance. */
+/** Shorter lists may match by chance. */
 const MIN_DOCUMENTS = 3;
 
 /** Compares lists in order. Truncates each earlier list to the length of the current list. */
@@ -26,16 +24,13 @@ export function foreignLists(lists: readonly Lists[]) {
     if (key !== own && before.has(key)) foreign += 1;
   }
   return {
-    /** Result lists that are long enough to compare. */
     compared: compared.length,
     /**
      * Lists that differ from the query's earlier list and equal another query's earlier list. Excludes new lists that
      * several queries share, because such lists come from a search that ignores the query, not from a cache.
      */
     foreign,
-    /**
-     * Number of lists that already equaled another query's list before, because the two queries ask for the same thing.
-     */
+    /** Lists that already equaled another query's list before, because the two queries ask for the same thing. */
     usual,
   };
 }
@@ -83,10 +78,7 @@ export function commonNewcomer(lists: readonly Lists[]) {
     if (count !== undefined) counts.set(id, count - 1);
   }
   return {
-    /**
-     * Number of queries for which the document is new, minus the number of queries that had it before; 0 if there is no
-     * such document.
-     */
+    /** Number of queries for which the document is new, minus those that had it before; 0 if there is none. */
     queries: largest(counts),
     /** Mean number of queries per document, over the documents that any query got before. */
     usual: total / Math.max(1, new Set(lists.flatMap(({ old }) => old)).size),

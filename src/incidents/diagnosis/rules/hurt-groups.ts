@@ -1,7 +1,4 @@
-/**
- * Finds the group of golden queries whose scores dropped most: a segment (from the tags of the golden set) or a kind
- * (from the query texts).
- */
+/** Finds the golden queries whose scores dropped most: a segment (by tags) or a kind of query (by text). */
 
 import type { GoldenQuery } from '../../../core/model.ts';
 import { queryKinds } from '../../../core/text/query-kinds.ts';
@@ -9,27 +6,9 @@ import { groupBySegment } from '../../../golden/rules/golden-set.ts';
 import type { RunSettings } from '../../../golden/rules/run.ts';
 import { binomialUpperTail, hypergeometricUpperTail } from '../../../math/stats/distributions.ts';
 
-/**
- * The group whose loss is least likely by chance. Among equally likely groups, it is the group whose loss most exceeds
- * that of the other queries.
- */
-export interface HurtGroup {
-  /** Name that follows "a query" in a sentence: `of tenant=acme`, `in German`. */
-  readonly name: string;
-  readonly n: number;
-  /** Mean loss per query inside and outside the group. */
-  readonly inside: number;
-  readonly outside: number;
-  /** Number of groups that were compared. */
-  readonly searched: number;
-  /**
-   * Probability that as many affected queries are in the group by chance (hypergeometric), times `searched`
-   * (Bonferroni); at most 1.
-   */
-  readonly chance: number;
-}
+export type HurtGroup = NonNullable<ReturnType<typeof worstGroup>>;
 
-export function contrastOf({ inside, outside }: HurtGroup): number {
+export function contrastOf({ inside, outside }: Readonly<Record<'inside' | 'outside', number>>): number {
   return inside - outside;
 }
 
@@ -39,44 +18,38 @@ interface QueryLoss {
 }
 
 const MIN_IN_GROUP = 5;
-/** Minimum loss of an affected query; a smaller loss may be normal variation. */
+/** A smaller loss of a query may be normal variation. */
 const HURT = 0.05;
 
 /** Returns null unless at least two segments are large enough. */
 export function hurtSegment(
   losses: readonly QueryLoss[],
   { segmentKeys, maxSegments }: Pick<RunSettings, 'segmentKeys' | 'maxSegments'>,
-): HurtGroup | null {
-  const { segments } = groupBySegment(
-    losses.map(({ query }) => query),
-    segmentKeys,
-    maxSegments,
-  );
+) {
+  const queries = losses.map(({ query }) => query);
+  const { segments } = groupBySegment(queries, segmentKeys, maxSegments);
   return worstGroup(
     losses,
     segments.map(({ name, members }) => ({ name: `of ${name}`, members })),
   );
 }
 
-/** Segments of one key: in some, nearly all queries are affected; in others, almost none are. */
-export interface HurtSegments {
-  readonly names: readonly string[];
-  readonly others: number;
-}
+export type HurtSegments = NonNullable<ReturnType<typeof hurtSegments>>;
 
-/**
- * A segment is lost if at least LOST_SEGMENT of its queries are affected; it is intact if at most WHOLE_SEGMENT are.
- */
+/** A segment is lost if at least this share of its queries is affected; it is intact if at most WHOLE_SEGMENT is. */
 const LOST_SEGMENT = 0.7;
 const WHOLE_SEGMENT = 0.1;
 const MIN_SEGMENTS = 4;
-/** Minimum size of a segment; smaller segments may be lost or intact by chance. */
+/** Smaller segments may be lost or intact by chance. */
 const MIN_IN_SEGMENT = 2;
 /** Maximum probability of so clear a split if the affected queries were spread at random. */
 const SPLIT_BY_CHANCE = 0.01;
 
-/** Returns null unless at least two segments are lost and two are intact. */
-export function hurtSegments(losses: readonly QueryLoss[], segmentKeys: readonly string[]): HurtSegments | null {
+/**
+ * Returns the segments of one key in which nearly all queries are affected, and the number of segments in which almost
+ * none are; null unless at least two segments are lost and two are intact.
+ */
+export function hurtSegments(losses: readonly QueryLoss[], segmentKeys: readonly string[]) {
   for (const key of segmentKeys) {
     const counted = new Map<string, { n: number; hurt: number }>();
     for (const { query, loss } of losses) {
@@ -107,30 +80,38 @@ function chanceOfClear(n: number, p: number): number {
 }
 
 /** Returns null if no kind has enough queries both inside and outside it. */
-export function hurtKind(losses: readonly QueryLoss[]): HurtGroup | null {
+export function hurtKind(losses: readonly QueryLoss[]) {
   return worstGroup(losses, queryKinds(losses.map(({ query }) => query.text)));
 }
 
+/**
+ * Returns the group whose loss is least likely by chance. Among equally likely groups, returns the group whose loss most
+ * exceeds that of the other queries.
+ *
+ * @param all names follow "a query" in a sentence: `of tenant=acme`, `in German`
+ */
 function worstGroup(
   losses: readonly QueryLoss[],
   all: readonly { readonly name: string; readonly members: readonly number[] }[],
-): HurtGroup | null {
+) {
   const groups = all.filter(
     ({ members }) => members.length >= MIN_IN_GROUP && losses.length - members.length >= MIN_IN_GROUP,
   );
   const lossOf = (row: number): number => losses[row]?.loss ?? 0;
   const total = losses.reduce((lost, { loss }) => lost + loss, 0);
   const marked = losses.filter(({ loss }) => loss >= HURT).length;
-  const found = groups.map(({ name, members }): HurtGroup => {
+  const found = groups.map(({ name, members }) => {
     const lost = members.reduce((sum, row) => sum + lossOf(row), 0);
     const hurt = members.filter((row) => lossOf(row) >= HURT).length;
     const chance = hypergeometricUpperTail(hurt, { size: losses.length, marked, draws: members.length });
     return {
       name,
       n: members.length,
+      /** Mean loss per query inside and outside the group. */
       inside: lost / members.length,
       outside: (total - lost) / (losses.length - members.length),
       searched: groups.length,
+      /** Probability of as many affected queries in the group by chance (hypergeometric, Bonferroni). */
       chance: Math.min(1, chance * groups.length),
     };
   });

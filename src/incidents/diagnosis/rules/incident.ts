@@ -28,42 +28,30 @@ export interface Alert {
   readonly from?: Date | undefined;
 }
 
+/** Creates a warning without a golden set and without a number, apart from `parts`. */
+export function alertOf(name: string, rule: string, headline: string, text: string, parts: Partial<Alert> = {}): Alert {
+  return { name, rule, severity: 'warning', goldenSet: null, headline, text, value: null, threshold: null, ...parts };
+}
+
 /** A golden score such as `ndcg@10`, or a measure of the measure table, in one segment. */
 export interface Measured {
   readonly measure: string;
   readonly segment: string;
 }
 
-/** Result of one diagnosis. */
-export interface Diagnosis
-  extends Pick<
-    Findings,
-    | 'cause'
-    | 'confidence'
-    | 'probability'
-    | 'summary'
-    | 'also'
-    | 'ranked'
-    | 'signs'
-    | 'weighed'
-    | 'effects'
-    | 'failedShare'
-  > {
+export interface Diagnosis extends Findings {
   readonly pipeline: string;
-  /** Names of the alerts that fired. */
   readonly alerts: readonly string[];
   /** The examined golden run and the good run that it was compared with; null if there was none. */
   readonly runId: string | null;
   readonly referenceRunId: string | null;
 }
 
-/** Timeline of one alert within an incident. */
 export interface AlertTimeline {
   readonly name: string;
   /** The alert rule of the highest severity reached. */
   readonly rule: string;
   readonly goldenSet: string | null;
-  /** Worst severity that the alert reached. */
   readonly severity: Severity;
   /** Current severity; null if the alert is resolved. */
   readonly currentSeverity: Severity | null;
@@ -73,10 +61,7 @@ export interface AlertTimeline {
   /** Times at which the alert became critical; more than one if its severity dropped in between. */
   readonly criticalAt: readonly Date[];
   readonly worst: Pick<Alert, 'headline' | 'text' | 'value' | 'threshold' | 'comparedWith'> & { readonly at: Date };
-  /**
-   * Measurement that resolved the alert the last time: `nDCG@10 recovered to 0.82`; null while it fires, and if nothing
-   * was measured.
-   */
+  /** What last resolved the alert: `nDCG@10 recovered to 0.82`; null while it fires, or if nothing was measured. */
   readonly recovered: string | null;
   readonly measured?: Measured | undefined;
 }
@@ -89,18 +74,12 @@ export const closingReasons = ['resolved', 'left_config'] as const;
 
 export type ClosingReason = (typeof closingReasons)[number];
 
-/**
- * An incident with its diagnoses: the latest recorded diagnosis, and the earlier ones. A recorded diagnosis never
- * changes.
- */
+/** An incident with its latest diagnosis, and the earlier ones. A recorded diagnosis never changes. */
 export interface Incident extends Diagnosis {
   readonly id: string;
   readonly openedAt: Date;
-  /** When the incident closed; null while an alert fires. */
   readonly closedAt: Date | null;
-  /** Why the incident closed; null while it is open. */
   readonly closedBecause: ClosingReason | null;
-  /** Worst severity during the incident. */
   readonly severity: Severity;
   /** When a second evaluation confirmed the diagnosis, so that it may be sent; null until then. */
   readonly confirmedAt: Date | null;
@@ -108,11 +87,9 @@ export interface Incident extends Diagnosis {
   readonly timeline: readonly AlertTimeline[];
   /** Earlier diagnoses, newest first. */
   readonly earlier: readonly EarlierDiagnosis[];
-  /** When a user acknowledged the incident; null until then. */
   readonly acknowledgedAt: Date | null;
   /** Name of the user who acknowledged the incident; null if API keys are not required. */
   readonly acknowledgedBy: string | null;
-  /** The user's mark; null unless a user marked the cause as right or wrong. */
   readonly mark: CauseMark | null;
 }
 
@@ -198,10 +175,7 @@ function worstAt({ headline, text, value, threshold, comparedWith }: Alert, at: 
   return { at, headline, text, value, threshold, comparedWith };
 }
 
-/**
- * Returns true if the first value is further beyond its threshold than the second; false for differences from two
- * baselines.
- */
+/** True if a value is further beyond its threshold than another; false for differences from two baselines. */
 function isBeyond({ value, threshold, comparedWith }: Alert, than: AlertTimeline['worst']): boolean {
   if (value === null || threshold === null || than.value === null || !isSameBaseline(comparedWith, than)) return false;
   return than.value < threshold ? value < than.value : value > than.value;

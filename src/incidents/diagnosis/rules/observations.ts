@@ -8,7 +8,7 @@ import type { TopicCause } from '../../../density/rules/cause.ts';
 import type { CanaryVerdict } from '../../../density/rules/measurement-change.ts';
 import type { ComparedSide } from '../../../golden/rules/compare-golden-runs.ts';
 import type { OutcomeCounts, QueryAnswer } from '../../../golden/rules/run.ts';
-import { type RunFailure, runFailure } from '../../../golden/rules/run-failure.ts';
+import { runFailure } from '../../../golden/rules/run-failure.ts';
 import type { RunMetricKey } from '../../../golden/rules/score-run.ts';
 import type { ArrivalLag, WrongShare } from '../../../index/truth/rules/findings.ts';
 import type { DropState } from '../../../judging/rules/judged-mean.ts';
@@ -16,25 +16,10 @@ import type { measuresOfScore } from '../../../judging/rules/judged-measures.ts'
 import type { ScoredMeasure } from '../../../judging/rules/judged-scores.ts';
 import type { Deployment } from '../../../live/deployments/rules/deployment.ts';
 import { mean } from '../../../math/stats/descriptive.ts';
-import {
-  type OlderAnswers,
-  type OlderRun,
-  olderAnswers,
-  type RepeatedAnswers,
-  repeatedAnswers,
-} from './answers-alike.ts';
-import {
-  type ChangedAnswers,
-  changedAnswers,
-  type ScoreLoss,
-  type StagedSide,
-  type StageLoss,
-  scoreLoss,
-  stageLoss,
-  widestNdcg,
-} from './changed-answers.ts';
+import { type OlderRun, olderAnswers, repeatedAnswers } from './answers-alike.ts';
+import { changedAnswers, type StagedSide, scoreLoss, stageLoss, widestNdcg } from './changed-answers.ts';
 import type { EffectKind } from './effects.ts';
-import type { ObservedLive, ObservedValue } from './observed-live.ts';
+import type { ObservedLive, ObservedShare, ObservedValue } from './observed-live.ts';
 import type { OwnDelays } from './own-delays.ts';
 import type { Samples } from './samples.ts';
 
@@ -54,24 +39,18 @@ export interface Observations {
   readonly judge: 'same' | 'changed' | null;
   readonly store: { readonly before: number | null; readonly now: number } | null;
   readonly annRecall: ObservedRecall | null;
-  /**
-   * Agreement of results with the store; null if there is no value for the run, or no value for a run before the onset.
-   */
+  /** Agreement of results with the store; null without a value for this run and for a run before the onset. */
   readonly storeAgreement: ObservedAgreement | null;
-  readonly missedVectors: ObservedMissed | null;
+  /** Share of vectors from another model. */
+  readonly missedVectors: ObservedShare | null;
   readonly canary: ObservedCanary | null;
   /** Differences between index and manifest, by kind; empty if no index checks are configured. */
   readonly index: readonly WrongShare[];
-  /**
-   * Delay until changes in the manifest reach the store; null if no index checks are configured, or if there are too
-   * few changes.
-   */
+  /** Delay until changes in the manifest reach the store; null without index checks, or with too few changes. */
   readonly arrivals: ArrivalLag | null;
   /** Annotated and detected deployments since the last good evaluation, newest first. */
   readonly deployments: readonly Deployment[];
-  /**
-   * Live queries of the last hour whose results violate isolation rules; null if there are no violations or no rules.
-   */
+  /** Live queries of the last hour whose results violate isolation rules; null if there are none. */
   readonly isolation: { readonly rules: readonly string[]; readonly answers: number } | null;
   readonly density: ObservedDensity | null;
   /** Open topics that are not acknowledged, largest first; null if density is not monitored. */
@@ -80,38 +59,12 @@ export interface Observations {
   readonly ownWork: OwnWork | null;
 }
 
-export interface ObservedRun {
-  readonly goldenSet: string;
-  readonly outcomes: OutcomeCounts;
-  /** The first real error and its count; null if there are no failures. */
-  readonly failure: RunFailure | null;
-  readonly latency95Ms: number | null;
-  /**
-   * Number of queries that took far longer than usual, and how many of them are in the first half of the run; null if
-   * there are too few.
-   */
-  readonly slow: { readonly queries: number; readonly early: number } | null;
-  readonly labels: ObservedLabels | null;
-  /**
-   * Number of successful queries for which documents are forbidden, and number of forbidden documents returned; null if
-   * the golden set forbids no documents.
-   */
-  readonly forbidden: { readonly asked: number; readonly results: number } | null;
-  /** Number of returned documents, and how many have a judgment for any query. */
-  readonly returned: { readonly documents: number; readonly judged: number };
-  /** Comparison with the last good run or, if there is none, the baseline; null if there is neither. */
-  readonly reference: ObservedReference | null;
-  /** Value in the first run of the golden set, for the measure that fails its threshold; null if no threshold fails. */
-  readonly level: ObservedLevel | null;
-}
-
 export interface ObservedLevel {
   /** Metric key, such as `ndcg@10`. */
   readonly measure: string;
   readonly now: number;
   /** Value in the first completed run of the golden set, which may be this run. */
   readonly first: number;
-  /** Threshold of the check. */
   readonly threshold: number;
   /** Judged live score of the same name, or the share of positive feedback; null if there is neither. */
   readonly opinions:
@@ -119,64 +72,17 @@ export interface ObservedLevel {
     | null;
 }
 
-export interface ObservedReference {
-  readonly latency95Ms: number | null;
-  /** Judged documents that were missing at the time of the run. */
-  readonly goneBefore: number | null;
-  readonly version: number;
-  readonly isSameVersion: boolean;
-  readonly answers: ChangedAnswers;
-  /** Loss in the failing measure; null if there are no queries. */
-  readonly loss: ScoreLoss | null;
-  /** Losses by stage; null if the retriever did not return stages in both runs. */
-  readonly stages: StageLoss | null;
-  /** Lengths of the returned texts; null if the retriever did not return texts in both runs. */
-  readonly texts: { readonly before: AnswerTexts; readonly now: AnswerTexts } | null;
-  /** The bad run just before this one; null if this is the first bad run. */
-  readonly previous: { readonly answers: RepeatedAnswers | null; readonly latency95Ms: number | null } | null;
-  readonly older: OlderAnswers | null;
-}
+/** Numbers of distinct judged documents that were looked up, and of those that are superseded or lost. */
+export type ObservedLabels = Readonly<Record<'probed' | 'stale' | 'lost', number>>;
 
-/** Means over the result lists in which every result has a text. */
-export type AnswerTexts = ReturnType<typeof meanTexts>;
+export type ObservedRelevance =
+  /** A judged live score whose whole confidence interval is below its earlier value. */
+  | (ObservedValue & { readonly state: 'below'; readonly measure: (typeof measuresOfScore)[ScoredMeasure][0] })
+  /** Drop in judged live nDCG compared with the preceding weeks. */
+  | (Pick<ObservedValue, 'ciLow' | 'ciHigh' | 'n'> & { readonly drop: number; readonly state: DropState });
 
-export interface ObservedLabels {
-  /** Number of distinct judged documents that were looked up. */
-  readonly probed: number;
-  /** Number of looked-up documents that are superseded. */
-  readonly stale: number;
-  /** Number of looked-up documents that are lost. */
-  readonly lost: number;
-}
-
-export type ObservedRelevance = ObservedDrop | ObservedScore;
-
-/** A judged live score whose whole confidence interval is below its earlier value. */
-interface ObservedScore {
-  readonly state: 'below';
-  readonly measure: (typeof measuresOfScore)[ScoredMeasure][0];
-  readonly value: number;
-  readonly ciLow: number;
-  readonly ciHigh: number;
-  /** Number of live queries behind the score. */
-  readonly n: number;
-  readonly before: number;
-}
-
-/** Drop in judged live nDCG compared with the preceding weeks. */
-interface ObservedDrop {
-  readonly drop: number;
-  readonly ciLow: number;
-  readonly ciHigh: number;
-  /** Number of live queries. */
-  readonly n: number;
-  readonly state: DropState;
-}
-
-export interface ObservedRecall {
+export interface ObservedRecall extends Pick<ObservedValue, 'value' | 'ciHigh'> {
   readonly before: number | null;
-  readonly value: number;
-  readonly ciHigh: number;
   readonly k: number;
 }
 
@@ -189,24 +95,13 @@ export interface ObservedAgreement {
   readonly deep: { readonly before: number; readonly now: number };
 }
 
-export interface ObservedMissed {
-  /** Earlier share of vectors from another model, 0 to 1; null if there is no value from before the onset. */
-  readonly before: number | null;
-  readonly value: number;
-  readonly ciLow: number;
-  readonly n: number;
-}
-
 export interface ObservedCanary {
   readonly median: number;
   readonly least: number;
   readonly verdict: CanaryVerdict;
 }
 
-export interface ObservedDensity {
-  readonly value: number;
-  readonly ciLow: number;
-  readonly ciHigh: number;
+export interface ObservedDensity extends Pick<ObservedValue, 'value' | 'ciLow' | 'ciHigh'> {
   /** True if the density alert fires and recalld has measured no recovery. */
   readonly hasFallen: boolean;
   /** How the density alert classified the queries: `new`, `same`, or null if it did not. */
@@ -232,18 +127,21 @@ export interface RunsSeen {
   readonly goldenSet: string;
   readonly now: ComparedSide;
   readonly labels: ObservedLabels | null;
-  readonly forbidden: ObservedRun['forbidden'];
+  /** Successful queries that have forbidden documents, and number of these returned; null if none are forbidden. */
+  readonly forbidden: { readonly asked: number; readonly results: number } | null;
   /** Ids of queries whose judged documents are gone. */
   readonly stale: ReadonlySet<string>;
   /** Ids of queries with a lost judged document. */
   readonly lost: ReadonlySet<string>;
   /** Key of the failing measure, if a golden run has this measure. */
   readonly key: RunMetricKey | null;
+  /** Value in the first run of the golden set, for the measure that fails its threshold; null if no threshold fails. */
   readonly level: ObservedLevel | null;
   readonly reference: {
     readonly side: ComparedSide;
     readonly version: number;
     readonly isSameVersion: boolean;
+    /** Judged documents that were missing at the time of the run. */
     readonly goneBefore: number | null;
     /** Stages of both runs by query id; null if the retriever returned no stages in one of them. */
     readonly stages: Readonly<Record<'before' | 'now', StagedSide['stages']>> | null;
@@ -256,48 +154,48 @@ export interface RunsSeen {
   readonly older: readonly OlderRun[];
 }
 
-export function observedRun({ now, reference, previous, older, ...seen }: RunsSeen): ObservedRun {
-  const { goldenSet, labels, forbidden, stale, lost, key, level } = seen;
-  const measured = {
-    goldenSet,
+export type ObservedRun = ReturnType<typeof observedRun>;
+/** Comparison with the last good run or, if there is none, the baseline. */
+export type ObservedReference = NonNullable<ObservedRun['reference']>;
+
+export function observedRun({ now, reference, stale, lost, key, previous, older, ...seen }: RunsSeen) {
+  return {
+    ...seen,
     outcomes: countOutcomes(now.answers),
+    /** The first real error and its count; null if there are no failures. */
     failure: runFailure(now.answers),
     latency95Ms: latency95(now.answers),
     slow: slowQueries(now),
-    labels,
-    forbidden,
     returned: returnedBy(now),
-    level,
-  };
-  if (reference === null) return { ...measured, reference: null };
-  const { side, version, isSameVersion, goneBefore, stages, contexts } = reference;
-  const isScored = key !== null && [side, now].every(({ settings }) => settings.cutoffs.includes(key.k));
-  const measure = isScored ? key : widestNdcg(side, now);
-  return {
-    ...measured,
-    reference: {
-      latency95Ms: latency95(side.answers),
-      goneBefore,
-      version,
-      isSameVersion,
-      answers: changedAnswers(side, now, stale, measure),
-      loss: scoreLoss(side, now, { stale, lost }, measure),
-      stages:
-        stages === null ? null : stageLoss({ ...side, stages: stages.before }, { ...now, stages: stages.now }, stale),
-      texts: textsOf(contexts),
-      previous:
-        previous === null
-          ? null
-          : { answers: repeatedAnswers(side, previous, now), latency95Ms: latency95(previous.answers) },
-      older: olderAnswers(older, side, now),
-    },
+    reference: reference && comparedRuns(now, reference, { stale, lost, key, previous, older }),
   };
 }
 
-/** Minimum number of result lists with texts; means over fewer lists are not meaningful. */
+function comparedRuns(
+  now: ComparedSide,
+  { side, stages, contexts, ...known }: NonNullable<RunsSeen['reference']>,
+  { stale, lost, key, previous, older }: Pick<RunsSeen, 'stale' | 'lost' | 'key' | 'previous' | 'older'>,
+) {
+  const isScored = key !== null && [side, now].every(({ settings }) => settings.cutoffs.includes(key.k));
+  const measure = isScored ? key : widestNdcg(side, now);
+  return {
+    ...known,
+    latency95Ms: latency95(side.answers),
+    answers: changedAnswers(side, now, stale, measure),
+    /** Loss in the failing measure; null if there are no queries. */
+    loss: scoreLoss(side, now, { stale, lost }, measure),
+    stages: stages && stageLoss({ ...side, stages: stages.before }, { ...now, stages: stages.now }, stale),
+    texts: textsOf(contexts),
+    previous: previous && { answers: repeatedAnswers(side, previous, now), latency95Ms: latency95(previous.answers) },
+    older: olderAnswers(older, side, now),
+  };
+}
+
+/** Means over fewer result lists with texts are not meaningful. */
 const MIN_TEXTS = 10;
 
-function textsOf({ before, now }: NonNullable<RunsSeen['reference']>['contexts']): ObservedReference['texts'] {
+/** Lengths of the returned texts; null if the retriever did not return texts in both runs. */
+function textsOf({ before, now }: NonNullable<RunsSeen['reference']>['contexts']) {
   if (before.length < MIN_TEXTS || now.length < MIN_TEXTS) return null;
   return { before: meanTexts(before), now: meanTexts(now) };
 }
@@ -325,18 +223,16 @@ function latency95(answers: readonly QueryAnswer[]): number | null {
 }
 
 const MIN_TIMED = 20;
-/**
- * A latency counts as slow if it is at least twice the usual value, and the increase exceeds what a busy machine
- * explains.
- */
+/** A slow latency is at least twice the usual one, and the increase exceeds what a busy machine explains. */
 const FAR_LONGER = 2;
 const FAR_LONGER_MS = 50;
 
 /**
- * Counts slow queries. recalld sends queries in the order of the golden set, a few at a time. A query that timed out
+ * Counts the queries that took far longer than usual, and those of them in the first half of the run; null if there are
+ * too few latencies. recalld sends queries in the order of the golden set, a few at a time. A query that timed out
  * counts with the time until its timeout.
  */
-function slowQueries({ queries, answers }: ComparedSide): ObservedRun['slow'] {
+function slowQueries({ queries, answers }: ComparedSide) {
   const latencyOf = new Map(answers.map(({ queryId, latencyMs }) => [queryId, latencyMs]));
   const latencies = queries.flatMap(({ id }) => latencyOf.get(id) ?? []);
   if (latencies.length < MIN_TIMED) return null;
@@ -351,10 +247,10 @@ function medianOf(values: readonly number[]): number {
 }
 
 /**
- * Counts the returned documents and those with a judgment. Returns 0 documents for a golden set without judgments,
- * because it does not show which documents are missing.
+ * Counts the returned documents and those with a judgment for any query. Returns 0 documents for a golden set without
+ * judgments, because it does not show which documents are missing.
  */
-function returnedBy({ queries, answers }: ComparedSide): ObservedRun['returned'] {
+function returnedBy({ queries, answers }: ComparedSide) {
   const judged = new Set(queries.flatMap(({ judgments }) => judgments.map(({ documentId }) => documentId)));
   const ids = judged.size === 0 ? [] : answers.flatMap(({ documents }) => documents.map(({ id }) => id));
   return { documents: ids.length, judged: ids.filter((id) => judged.has(id)).length };

@@ -1,27 +1,21 @@
 /** Observations of live traffic around an alert. Null means not measured. */
 
-/** A share of live queries, with its lower 95 % bound, the sample size, and its earlier value. */
-export interface ObservedShare {
-  readonly value: number;
-  readonly ciLow: number;
-  readonly n: number;
-  readonly before: number | null;
-}
-
-/** A value of live traffic and its earlier value. */
+/** A value with its 95 % CI and its earlier value. */
 export interface ObservedValue {
   readonly value: number;
   readonly ciLow: number;
   readonly ciHigh: number;
-  /** Number of live queries or feedback items behind the value. */
+  /** Sample size. */
   readonly n: number;
   readonly before: number;
 }
 
+export interface ObservedShare extends Pick<ObservedValue, 'value' | 'ciLow' | 'n'> {
+  readonly before: number | null;
+}
+
 export interface ObservedLive {
-  /** Live queries that fail or time out. */
   readonly errors: ObservedShare | null;
-  /** Live queries that return no document. */
   readonly empty: ObservedShare | null;
   /** 95th-percentile latency in milliseconds, as reported by the service. */
   readonly latency: { readonly before: number; readonly now: number; readonly n: number } | null;
@@ -36,7 +30,6 @@ export interface ObservedLive {
   /** Share of queries in the usual language. */
   readonly mainLanguage: ObservedValue | null;
   readonly feedback: ObservedFeedback | null;
-  /** Retrieval calls per episode. */
   readonly episodeCalls: ObservedValue | null;
   /** Calls per episode that return what an earlier call of the episode returned. */
   readonly episodeRepeats: ObservedValue | null;
@@ -49,25 +42,6 @@ export interface ObservedLive {
 export interface ObservedFeedback extends ObservedValue {
   /** `opinions`: share of positive feedback; `clicks`: share of queries with a click. */
   readonly of: 'opinions' | 'clicks';
-  /**
-   * True if change detection found the drop. Change detection finds a drop before the confidence interval of the whole
-   * window shows it.
-   */
+  /** True if change detection found the drop, which it does before the CI of the whole window shows it. */
   readonly isDrop: boolean;
 }
-
-export const nothingLive: ObservedLive = {
-  errors: null,
-  empty: null,
-  latency: null,
-  results: null,
-  characters: null,
-  repeated: null,
-  topQuery: null,
-  mainLanguage: null,
-  feedback: null,
-  episodeCalls: null,
-  episodeRepeats: null,
-  answerLike: null,
-  rewriteGain: null,
-};

@@ -4,19 +4,15 @@ import { type Cause, type Confidence, causes, type NamedCause, namedCauses } fro
 import { type Effect, isPossible, leftBy, unexplainedBy } from './effects.ts';
 import { type Estimates, isOwnSign, judgedWeightOf, priorOf, weightOf } from './estimates.ts';
 import { fittedEstimates } from './fitted-weights.ts';
-import { isHealthy, mostNats } from './samples.ts';
-import type { Sign, SignName } from './signs.ts';
+import { mostNats } from './samples.ts';
+import { isHealthy, type Sign, type SignName } from './signs.ts';
 
 /** Minimum probability of the named cause, or of two causes that the signs do not distinguish. */
 const MIN_TO_NAME = 0.5;
 
-/** Minimum probability of a second cause that is also named. */
 const MIN_BESIDE = 0.2;
 
-/**
- * Minimum probability of the named cause at each confidence level. With a second named cause, the confidence is never
- * `high`.
- */
+/** Minimum probability of the named cause; with a second named cause, the confidence is never `high`. */
 const needs = { high: 0.9, medium: 0.7 } as const;
 
 /** Maximum weight, in nats, of a sign that is shown as evidence against a cause. */
@@ -33,13 +29,9 @@ export interface RankedCause {
 }
 
 export interface CauseRanking {
-  /**
-   * `unknown` unless one cause, or two together, are likelier than all others and have at least one sign that points to
-   * them.
-   */
+  /** `unknown` unless one or two causes are likelier than all others, and a sign points to them. */
   readonly cause: Cause;
   readonly confidence: Confidence;
-  /** Probability of this cause alone. */
   readonly probability: number;
   /** All causes, likeliest first; ties in the order of `causes`. */
   readonly ranked: readonly RankedCause[];
@@ -131,17 +123,13 @@ function scoreOf(terms: Terms | null, cause: NamedCause, by: Estimates): number 
 /** Maximum number of differences; more differences would distract the reader. */
 const MAX_DIFFERENCES = 4;
 
-/** Largest weight of a sign for any cause, in nats. */
 function strengthOf(sign: Sign): number {
   return sign.name === 'stage'
     ? Number.POSITIVE_INFINITY
     : Math.max(...namedCauses.map((cause) => judgedWeightOf(sign, cause)));
 }
 
-/**
- * Returns the largest differences from before, for alerts that no listed cause explains. The faulty stage comes first,
- * because it narrows the search most.
- */
+/** The largest differences, for alerts that no cause explains. The faulty stage comes first: it narrows the search. */
 function differencesOf(signs: readonly Sign[]): Pick<RankedCause, 'supporting' | 'opposing'> {
   const differences = signs
     .filter((sign) => !isHealthy(sign))
@@ -192,7 +180,6 @@ function named(
   return { cause, confidence, probability };
 }
 
-/** A ranking and the firing effects. */
 export interface RankedEffects extends Pick<CauseRanking, 'cause' | 'ranked'> {
   readonly effects: readonly Effect[];
   readonly failedShare: number | null;

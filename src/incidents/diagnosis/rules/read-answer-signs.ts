@@ -5,7 +5,7 @@ import type { ChangedAnswers } from './changed-answers.ts';
 import type { ObservedReference } from './observations.ts';
 import { type Sign, sign } from './signs.ts';
 
-/** Minimum number of queries; means over fewer queries are not meaningful. */
+/** Means over fewer queries are not meaningful. */
 const MIN_ANSWERS = 5;
 
 /** @param usual share of results that are normally the same in consecutive runs, 0 to 1 */
@@ -42,16 +42,16 @@ function readEmptiness({ answered, emptyBefore, empty }: ChangedAnswers): Sign[]
 
 function readScore({ score }: ChangedAnswers): Sign[] {
   if (score === null || score.n < MIN_ANSWERS) return [];
-  const { measure, difference, ciLow, ciHigh, n } = score;
+  const { measure, difference, ciLow, ciHigh, n, verdict } = score;
   const name = metricName(measure);
   const numbers = `difference ${signed(difference)} (95 % CI ${signed(ciLow)} to ${signed(ciHigh)}), ${n} queries`;
-  if (score.verdict === 'regression')
-    return [sign('score', 'fell', `${name} of successful queries with valid judgments dropped: ${numbers}.`)];
-  if (score.verdict === 'inconclusive')
-    return [
-      sign('score', 'unsure', `${name} of successful queries with valid judgments may have dropped: ${numbers}.`),
-    ];
-  return [sign('score', 'steady', `${name} of successful queries with valid judgments is unchanged: ${numbers}.`)];
+  const [state, said] =
+    verdict === 'regression'
+      ? (['fell', 'dropped'] as const)
+      : verdict === 'inconclusive'
+        ? (['unsure', 'may have dropped'] as const)
+        : (['steady', 'is unchanged'] as const);
+  return [sign('score', state, `${name} of successful queries with valid judgments ${said}: ${numbers}.`)];
 }
 
 /** Result lists count as shorter if they have less than three quarters of their earlier length. */
@@ -92,13 +92,11 @@ function readSurvivingDocuments({ kept, keptOfThere }: ChangedAnswers): Sign[] {
 /** Minimum share of reversed pairs; if the order is random, half of the pairs are reversed. */
 const DISORDERED = 0.15;
 /**
- * Minimum share of result lists whose formerly first document moved down. The order also counts as changed at this
- * share, because the share of reversed pairs may still be small.
+ * The order also counts as changed if the formerly first document moved down in this share of result lists, because the
+ * share of reversed pairs may still be small.
  */
 const FIRST_MOVED = 0.5;
-/**
- * Minimum share of documents kept; if most documents changed, the order of the remaining documents is not meaningful.
- */
+/** If more documents changed, the order of the remaining documents is not meaningful. */
 const ENOUGH_KEPT = 0.4;
 
 function readOrder({ disorder, firstMoved, kept }: ChangedAnswers, usual: number): Sign[] {
@@ -155,7 +153,7 @@ function readForeign({ foreign: { compared, foreign, usual } }: ChangedAnswers):
   return foreign <= Math.max(1, usual) ? [sign('foreign_lists', 'none', sentence)] : [];
 }
 
-/** Minimum number of queries. By chance, a document may be new for fewer queries. */
+/** By chance, a document may be new for fewer queries. */
 const MIN_COMMON = 5;
 const COMMON_SHARE = 0.12;
 /**

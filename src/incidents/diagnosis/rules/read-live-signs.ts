@@ -1,12 +1,12 @@
 /** Reads the signs from live traffic: outcomes of queries, ratings by users and the judge, and the mix of queries. */
 
-import { decimal, formatValue, percentage, plural } from '../../../core/format.ts';
+import { decimal, formatValue, percentage, plural, type Unit } from '../../../core/format.ts';
 import { fewestCalls } from '../../../measures/rules/measure-change.ts';
 import { measureTable } from '../../../measures/rules/measure-table.ts';
 import type { Observations, ObservedRelevance } from './observations.ts';
 import type { ObservedFeedback, ObservedLive, ObservedShare, ObservedValue } from './observed-live.ts';
 import { textLength } from './read-answer-signs.ts';
-import { type Sign, sign } from './signs.ts';
+import { type Sign, type SignName, sign } from './signs.ts';
 
 export function readLiveSigns({
   live,
@@ -49,12 +49,28 @@ function readLiveErrors({ value, ciLow, n, before }: ObservedShare): Sign[] {
   const was = before === null ? '' : `, ${percentage(before)} before`;
   const sentence = `${percentage(value)} of live queries failed (${n} sampled${was}).`;
   const usual = Math.max(SOME_FAILURES, before ?? 0);
+  const values = { before, now: value, unit: 'share' } as const;
+  if (value <= usual) return [sign('live_errors', 'none', sentence, values)];
   // In a window with few queries, a rise becomes significant before it is large enough to page.
-  if (value > usual && ciLow > Math.max(FEW_FAILURES, before ?? 0))
-    return [
-      sign('live_errors', value >= MOSTLY_FAILING ? 'most' : 'some', sentence, { before, now: value, unit: 'share' }),
-    ];
-  return value <= usual ? [sign('live_errors', 'none', sentence, { before, now: value, unit: 'share' })] : [];
+  if (ciLow <= Math.max(FEW_FAILURES, before ?? 0)) return [];
+  return [sign('live_errors', value >= MOSTLY_FAILING ? 'most' : 'some', sentence, values)];
+}
+
+type StateOf<Name extends SignName> = Extract<Sign, { readonly name: Name }>['state'];
+
+/** Returns the changed state for a large and certain change, `as_before` for a small one, and otherwise nothing. */
+function changeOf<Name extends SignName>(
+  name: Name,
+  changed: StateOf<Name>,
+  sentence: string,
+  { before, value }: Pick<ObservedValue, 'before' | 'value'>,
+  isLarge: boolean,
+  isCertain: boolean,
+  unit: Unit = 'share',
+): Sign[] {
+  const values = { before, now: value, unit };
+  if (!isLarge) return [sign(name, 'as_before' as StateOf<Name>, sentence, values)];
+  return isCertain ? [sign(name, changed, sentence, values)] : [];
 }
 
 const EMPTIER = 0.05;
@@ -62,11 +78,7 @@ const EMPTIER = 0.05;
 function readLiveEmpty({ value, ciLow, n, before }: ObservedShare): Sign[] {
   if (before === null) return [];
   const sentence = `${percentage(value)} of live queries got no document (${n} sampled), ${percentage(before)} before.`;
-  if (ciLow > before && value > before + EMPTIER)
-    return [sign('live_empty', 'rose', sentence, { before, now: value, unit: 'share' })];
-  return value <= before + EMPTIER
-    ? [sign('live_empty', 'as_before', sentence, { before, now: value, unit: 'share' })]
-    : [];
+  return changeOf('live_empty', 'rose', sentence, { before, value }, value > before + EMPTIER, ciLow > before);
 }
 
 const saidBy = {
@@ -77,34 +89,28 @@ const saidBy = {
 } as const;
 
 function readRelevance(relevance: ObservedRelevance): Sign {
+  const { ciLow, ciHigh, n } = relevance;
+  const bounds = `95 % CI ${decimal(ciLow)} to ${decimal(ciHigh)}, ${n} queries`;
   if (relevance.state === 'below') {
     const { measure, value, before } = relevance;
-    const title = measureTable[measure].title;
-    const bounds = `95 % CI ${decimal(relevance.ciLow)} to ${decimal(relevance.ciHigh)}, ${relevance.n} queries`;
-    const sentence = `${title} is ${decimal(value)} (${bounds}), ${decimal(before)} before.`;
+    const sentence = `${measureTable[measure].title} is ${decimal(value)} (${bounds}), ${decimal(before)} before.`;
     return sign('live_relevance', 'fell', sentence, { before, now: value, unit: 'score' });
   }
-  const { drop, ciLow, ciHigh, n, state } = relevance;
+  const { drop, state } = relevance;
   const fell = state === 'detected' || state === 'confirmed';
-  const bounds = `95 % CI ${decimal(ciLow)} to ${decimal(ciHigh)}, ${n} queries`;
   const sentence = `Judged nDCG of live queries is ${decimal(drop)} lower than in the preceding weeks (${bounds}), ${saidBy[state]}.`;
   return sign('live_relevance', fell ? 'fell' : 'as_before', sentence);
 }
 
 function readJudge(judge: 'same' | 'changed'): Sign {
-  return judge === 'changed'
-    ? sign(
-        'judge',
-        'changed',
-        'The judge of live queries now grades fixed pairs of a query and a document differently.',
-      )
-    : sign('judge', 'same', 'The judge of live queries grades fixed pairs as before.');
+  const sentence =
+    judge === 'changed'
+      ? 'The judge of live queries now grades fixed pairs of a query and a document differently.'
+      : 'The judge of live queries grades fixed pairs as before.';
+  return sign('judge', judge, sentence);
 }
 
-/**
- * Factor by which p95 must rise. As with golden queries, p95 must at least double, and rise by more than a busy machine
- * explains.
- */
+/** As with golden queries, p95 must at least double, and rise by more than a busy machine explains. */
 const SLOWER = 2;
 const SLOWER_MS = 50;
 
@@ -117,19 +123,13 @@ function readLatency({ before, now, n }: NonNullable<ObservedLive['latency']>): 
 /** Live result lists count as shorter if they have less than three quarters of the earlier number of results. */
 const FEWER = 0.75;
 
-function readResults({ value, ciHigh, n, before }: ObservedValue): Sign[] {
+function readResults(observed: ObservedValue): Sign[] {
+  const { value, ciHigh, n, before } = observed;
   const sentence = `A live query returns ${decimal(value)} results on average (${n} sampled), ${decimal(before)} before.`;
-  if (ciHigh < before && value <= FEWER * before)
-    return [sign('live_results', 'fell', sentence, { before, now: value, unit: 'other' })];
-  return value > FEWER * before
-    ? [sign('live_results', 'as_before', sentence, { before, now: value, unit: 'other' })]
-    : [];
+  return changeOf('live_results', 'fell', sentence, observed, value <= FEWER * before, ciHigh < before, 'other');
 }
 
-/**
- * Reads text lengths only if the number of results is unchanged. If there are fewer results, only the first results
- * remain, and their texts may be longer.
- */
+/** Ignores text lengths if the number of results changed: the texts of the remaining results may be longer. */
 function readTexts({ characters, results }: ObservedLive): Sign[] {
   if (characters === null || results === null || characters.before === 0) return [];
   if (Math.min(results.value, results.before) < FEWER * Math.max(results.value, results.before)) return [];
@@ -140,28 +140,20 @@ function readTexts({ characters, results }: ObservedLive): Sign[] {
 
 const MORE_REPEATED = 0.1;
 
-function readRepeated({ value, ciLow, n, before }: ObservedValue): Sign[] {
+function readRepeated(observed: ObservedValue): Sign[] {
+  const { value, ciLow, n, before } = observed;
   const sentence = `${percentage(value)} of the text in a live result list repeats earlier text of the same list (${n} sampled); before, ${percentage(before)} did.`;
-  if (ciLow > before && value >= before + MORE_REPEATED)
-    return [sign('repeats', 'rose', sentence, { before, now: value, unit: 'share' })];
-  return value < before + MORE_REPEATED
-    ? [sign('repeats', 'as_before', sentence, { before, now: value, unit: 'share' })]
-    : [];
+  return changeOf('repeats', 'rose', sentence, observed, value >= before + MORE_REPEATED, ciLow > before);
 }
 
-/** Minimum rise in the share of one query, as a fraction. */
 const FLOOD = 0.1;
 
-function readTopQuery({ value, ciLow, n, before }: ObservedValue): Sign[] {
+function readTopQuery(observed: ObservedValue): Sign[] {
+  const { value, ciLow, n, before } = observed;
   const sentence = `One query makes up ${percentage(value)} of live traffic (${n} sampled); before, the most frequent query made up ${percentage(before)}.`;
-  if (ciLow > before && value >= before + FLOOD)
-    return [sign('top_query', 'rose', sentence, { before, now: value, unit: 'share' })];
-  return value < before + FLOOD
-    ? [sign('top_query', 'as_before', sentence, { before, now: value, unit: 'share' })]
-    : [];
+  return changeOf('top_query', 'rose', sentence, observed, value >= before + FLOOD, ciLow > before);
 }
 
-/** Minimum drop in the share of the usual language, as a fraction. */
 const OTHER_LANGUAGE = 0.08;
 /**
  * How much further than its 95 % bound a share must be from its normal value: three standard errors. Where users write
@@ -169,37 +161,30 @@ const OTHER_LANGUAGE = 0.08;
  */
 const THREE_SIGMA = 3 / 1.96;
 
-function readLanguage({ value, ciHigh, n, before }: ObservedValue): Sign[] {
+function readLanguage(observed: ObservedValue): Sign[] {
+  const { value, ciHigh, n, before } = observed;
   const sentence = `${percentage(value)} of live queries are in the usual language, ${percentage(before)} before (language recognized in ${n} queries).`;
-  if (value + THREE_SIGMA * (ciHigh - value) < before && value <= before - OTHER_LANGUAGE)
-    return [sign('language', 'changed', sentence, { before, now: value, unit: 'share' })];
-  return value > before - OTHER_LANGUAGE
-    ? [sign('language', 'as_before', sentence, { before, now: value, unit: 'share' })]
-    : [];
+  const isCertain = value + THREE_SIGMA * (ciHigh - value) < before;
+  return changeOf('language', 'changed', sentence, observed, value <= before - OTHER_LANGUAGE, isCertain);
 }
 
-/** Minimum drop in positive feedback, as a fraction; the same margin as in the change detection for feedback. */
+/** Minimum drop in positive feedback; the same as in the change detection for feedback. */
 const LESS_POSITIVE = 0.05;
 
-function readFeedback({ value, ciHigh, n, before, of, isDrop }: ObservedFeedback): Sign[] {
+function readFeedback(observed: ObservedFeedback): Sign[] {
+  const { value, ciHigh, n, before, of, isDrop } = observed;
   const sentence =
     of === 'opinions'
       ? `${percentage(value)} of user feedback is positive (${n}), ${percentage(before)} before.`
       : `${percentage(value)} of live queries have a click (${n} sampled), ${percentage(before)} before.`;
-  if (isDrop || (ciHigh < before && value < before - LESS_POSITIVE))
-    return [sign('feedback', 'fell', sentence, { before, now: value, unit: 'share' })];
-  return value >= before - LESS_POSITIVE
-    ? [sign('feedback', 'as_before', sentence, { before, now: value, unit: 'share' })]
-    : [];
+  const isLarge = isDrop || value < before - LESS_POSITIVE;
+  return changeOf('feedback', 'fell', sentence, observed, isLarge, isDrop || ciHigh < before);
 }
 
 /** Minimum change in the calls per episode, as a fraction of the earlier value. */
 const OTHER_CALLS = 0.2;
-/** Up to this many repeated calls per episode are ignored. */
 const FEW_REPEATS = 0.03;
-/** Minimum rise in the share of queries that look like answers, as a fraction. */
 const MORE_ANSWERS = 0.05;
-/** Minimum drop in rewrite gain. */
 const LESS_GAIN = 0.05;
 
 function readEpisodes({ episodeCalls, episodeRepeats, answerLike, rewriteGain }: ObservedLive): Sign[] {
@@ -227,16 +212,14 @@ function readEpisodeRepeats({ value, ciLow, n, before }: ObservedValue): Sign {
   return sign('episode_repeats', hasRisen ? 'rose' : 'as_before', sentence, values);
 }
 
-function readAnswerLike({ value, ciLow, n, before }: ObservedValue): Sign[] {
+function readAnswerLike(observed: ObservedValue): Sign[] {
+  const { value, ciLow, n, before } = observed;
   const sentence = `${percentage(value)} of rewritten queries look like answers (${n} sampled), ${percentage(before)} before.`;
-  const values = { before, now: value, unit: 'share' } as const;
-  if (ciLow > before && value >= before + MORE_ANSWERS) return [sign('rewritten_queries', 'answers', sentence, values)];
-  return value < before + MORE_ANSWERS ? [sign('rewritten_queries', 'as_before', sentence, values)] : [];
+  return changeOf('rewritten_queries', 'answers', sentence, observed, value >= before + MORE_ANSWERS, ciLow > before);
 }
 
-function readRewriteGain({ value, ciHigh, n, before }: ObservedValue): Sign[] {
+function readRewriteGain(observed: ObservedValue): Sign[] {
+  const { value, ciHigh, n, before } = observed;
   const sentence = `Rewriting a query changes its judged score by ${decimal(value)} (${n} queries); before, it changed by ${decimal(before)}.`;
-  const values = { before, now: value, unit: 'score' } as const;
-  if (ciHigh < before && value <= before - LESS_GAIN) return [sign('rewrite_gain', 'fell', sentence, values)];
-  return value > before - LESS_GAIN ? [sign('rewrite_gain', 'as_before', sentence, values)] : [];
+  return changeOf('rewrite_gain', 'fell', sentence, observed, value <= before - LESS_GAIN, ciHigh < before, 'score');
 }

@@ -16,20 +16,16 @@ import type {
   ObservedAgreement,
   ObservedCanary,
   ObservedDensity,
-  ObservedMissed,
   ObservedRecall,
   ObservedTopic,
   OwnWork,
 } from './observations.ts';
+import type { ObservedShare } from './observed-live.ts';
 import { describeDelays } from './own-delays.ts';
 import { type Sign, sign } from './signs.ts';
 
-/** Minimum change in the number of stored vectors; smaller changes are ignored. */
 const SIZE_CHANGED = 0.02;
-/**
- * Minimum loss of vectors. A smaller loss may come from a few corrected documents; a larger loss may be the start of
- * one that continues.
- */
+/** A smaller loss of vectors may come from a few corrected documents; a larger one may be the start of a greater loss. */
 const SIZE_SHRANK = 0.005;
 const RECALL_FELL = 0.02;
 /** Same threshold as the alert RecalldIndexRecallLow. */
@@ -39,30 +35,16 @@ const sizeTraits: ReadonlySet<string> = new Set(['size_class']);
 /** Store traits that change with the embedding model. */
 const vectorTraits: ReadonlySet<string> = new Set(['dimensions']);
 
-export function readPartSigns(
-  observed: Omit<Observations, 'run' | 'live' | 'relevance' | 'judge' | 'firing' | 'onset' | 'samples'>,
-): Sign[] {
-  const {
-    store,
-    annRecall,
-    storeAgreement,
-    missedVectors,
-    canary,
-    index,
-    arrivals,
-    deployments,
-    density,
-    topics,
-    sentinel,
-    ownWork,
-  } = observed;
+export function readPartSigns(observed: Observations): Sign[] {
+  const { store, annRecall, storeAgreement, missedVectors, canary, arrivals, deployments } = observed;
+  const { density, topics, sentinel, ownWork } = observed;
   return [
     ...readStore(store),
     ...(annRecall === null ? [] : [readRecall(annRecall)]),
     ...(storeAgreement === null ? [] : readAgreement(storeAgreement)),
     ...(missedVectors === null ? [] : readMissedVectors(missedVectors)),
     ...(canary === null ? [] : [readCanary(canary)]),
-    ...readIndex(index),
+    ...readIndex(observed.index),
     ...(arrivals === null ? [] : [readArrivals(arrivals)]),
     ...readDetected(deployments),
     readAnnotated(deployments),
@@ -98,17 +80,11 @@ function readRecall({ before, value, ciHigh, k }: ObservedRecall): Sign {
 /** Minimum change in agreement; if agreement varies, the change must also exceed this multiple of its spread. */
 const AGREEMENT_CHANGED = 0.05;
 const TIMES_SPREAD = 1.5;
-/** Minimum agreement of the results with the store. Below it, the retriever does not search by the stored vectors. */
+/** Below this agreement of the results with the store, the retriever does not search by the stored vectors. */
 const MIN_AGREEMENT = 0.2;
-/**
- * Minimum share of the documents no longer among the nearest that are also absent from the longer list of nearest
- * documents, so that the results count as distant.
- */
+/** Results are distant if this share of the documents no longer among the nearest is not in the longer list either. */
 const FAR = 0.5;
-/**
- * Share of distant documents that is normal, because a reranker with other candidates returns a few documents from
- * further away.
- */
+/** A share of distant documents that is normal: a reranker with other candidates returns a few from further away. */
 const SOME_FAR = 0.15;
 
 function readAgreement({ before, now, spread, deep }: ObservedAgreement): Sign[] {
@@ -129,7 +105,7 @@ function readAgreement({ before, now, spread, deep }: ObservedAgreement): Sign[]
 const MIN_MISSED = 3;
 const SOME_FOREIGN = 0.2;
 
-function readMissedVectors({ before, value, ciLow, n }: ObservedMissed): Sign[] {
+function readMissedVectors({ before, value, ciLow, n }: ObservedShare): Sign[] {
   // If the embedder adds a prefix to queries, or if a separate model embeds documents, every stored vector looks
   // foreign at all times.
   if (n < MIN_MISSED || (before ?? 0) >= SOME_FOREIGN) return [];
@@ -140,45 +116,46 @@ function readMissedVectors({ before, value, ciLow, n }: ObservedMissed): Sign[] 
 }
 
 function readCanary({ median, least, verdict }: ObservedCanary): Sign {
-  const values = { before: 1, now: median, unit: 'score' } as const;
-  const numbers = `median cosine ${decimal(median)}, minimum ${decimal(least)}`;
-  return verdict === 'changed'
-    ? sign('canary', 'changed', `Embedding canary changed: ${numbers}.`, values)
-    : sign('canary', 'same', `Embedding canary unchanged: ${numbers}.`, values);
+  const [state, said] = verdict === 'changed' ? (['changed', 'changed'] as const) : (['same', 'unchanged'] as const);
+  const sentence = `Embedding canary ${said}: median cosine ${decimal(median)}, minimum ${decimal(least)}.`;
+  return sign('canary', state, sentence, { before: 1, now: median, unit: 'score' });
 }
 
-/** If two kinds of finding share a sign, the finding with the larger lower bound is used. */
+/** The signs of findings. If two kinds of finding share a sign, the finding with the larger lower bound is used. */
+const indexSigns: readonly {
+  readonly kinds: readonly FindingKind[];
+  readonly wrong: (sentence: string) => Sign;
+  readonly well: Sign;
+}[] = [
+  {
+    kinds: ['missing'],
+    wrong: (sentence) => sign('index_documents', 'missing', sentence),
+    well: sign('index_documents', 'whole', 'No document of the manifest is missing from the store.'),
+  },
+  {
+    kinds: ['unretrievable'],
+    wrong: (sentence) => sign('index_retrieval', 'not_found', sentence),
+    well: sign('index_retrieval', 'found', 'Documents in the store are returned for their own text.'),
+  },
+  {
+    kinds: ['orphaned', 'superseded'],
+    wrong: (sentence) => sign('index_orphans', 'some', sentence),
+    well: sign('index_orphans', 'none', 'The store has no orphaned or superseded documents.'),
+  },
+  {
+    kinds: ['other_model'],
+    wrong: (sentence) => sign('index_models', 'mixed', sentence),
+    well: sign('index_models', 'one', 'Stored vectors match what the embedder returns for their texts.'),
+  },
+];
+
 function readIndex(index: readonly WrongShare[]): Sign[] {
-  const worstOf = (...kinds: readonly FindingKind[]): WrongShare | undefined =>
-    index.filter(({ kind }) => kinds.includes(kind)).toSorted((a, b) => b.ciLow - a.ciLow)[0];
-  const [missing, notFound, left, models] = [
-    worstOf('missing'),
-    worstOf('unretrievable'),
-    worstOf('orphaned', 'superseded'),
-    worstOf('other_model'),
-  ];
-  return [
-    ...stated(
-      missing,
-      sign('index_documents', 'missing', said(missing)),
-      sign('index_documents', 'whole', 'No document of the manifest is missing from the store.'),
-    ),
-    ...stated(
-      notFound,
-      sign('index_retrieval', 'not_found', said(notFound)),
-      sign('index_retrieval', 'found', 'Documents in the store are returned for their own text.'),
-    ),
-    ...stated(
-      left,
-      sign('index_orphans', 'some', said(left)),
-      sign('index_orphans', 'none', 'The store has no orphaned or superseded documents.'),
-    ),
-    ...stated(
-      models,
-      sign('index_models', 'mixed', said(models)),
-      sign('index_models', 'one', 'Stored vectors match what the embedder returns for their texts.'),
-    ),
-  ];
+  return indexSigns.flatMap(({ kinds, wrong, well }) => {
+    const [worst] = index.filter(({ kind }) => kinds.includes(kind)).toSorted((a, b) => b.ciLow - a.ciLow);
+    if (worst === undefined) return [];
+    if (isWrong(worst)) return wrong(describeFinding(worst));
+    return worst.value === 0 ? well : [];
+  });
 }
 
 function readArrivals(lag: ArrivalLag): Sign {
@@ -187,18 +164,6 @@ function readArrivals(lag: ArrivalLag): Sign {
     : sign('index_arrivals', 'in_time', 'Document changes reach the store in time.');
 }
 
-/** Returns one of the two signs, or none if the state is unknown. */
-function stated<Found>(one: WrongShare | undefined, wrong: Found, well: Found): Found[] {
-  if (one === undefined) return [];
-  if (isWrong(one)) return [wrong];
-  return one.value === 0 ? [well] : [];
-}
-
-function said(one: WrongShare | undefined): string {
-  return one === undefined ? '' : describeFinding(one);
-}
-
-/** Reads the changes that probes detected. */
 function readDetected(deployments: readonly Deployment[]): Sign[] {
   const detected = deployments.filter(({ source }) => source === 'detected');
   const index = detected.filter(({ kind }) => kind === 'index').flatMap(({ changes }) => changes);
@@ -207,32 +172,18 @@ function readDetected(deployments: readonly Deployment[]): Sign[] {
   const embedder = detected.find(
     ({ kind, changes }) => kind === 'embedder' && changes.some(({ trait }) => trait !== 'canary'),
   );
-  const isOtherVector = index.some(({ trait }) => vectorTraits.has(trait));
-  return [
-    ...(settings.length === 0
-      ? []
-      : [
-          sign(
-            'index_settings',
-            'changed',
-            `The index changed: ${settings.map(({ trait, before, after }) => `${trait} from ${before ?? 'none'} to ${after ?? 'none'}`).join(', ')}.`,
-          ),
-        ]),
-    ...(embedder === undefined && !isOtherVector
-      ? []
-      : [
-          sign(
-            'embedder',
-            'changed',
-            embedder === undefined
-              ? 'The vectors in the store have a different dimension than before.'
-              : `The embedder changed at ${minute(embedder.occurredAt)} UTC.`,
-          ),
-        ]),
-  ];
+  const signs: Sign[] = [];
+  if (settings.length > 0) {
+    const named = settings.map(({ trait, before, after }) => `${trait} from ${before ?? 'none'} to ${after ?? 'none'}`);
+    signs.push(sign('index_settings', 'changed', `The index changed: ${named.join(', ')}.`));
+  }
+  if (embedder !== undefined)
+    signs.push(sign('embedder', 'changed', `The embedder changed at ${minute(embedder.occurredAt)} UTC.`));
+  else if (index.some(({ trait }) => vectorTraits.has(trait)))
+    signs.push(sign('embedder', 'changed', 'The vectors in the store have a different dimension than before.'));
+  return signs;
 }
 
-/** Reads the latest annotated change. */
 function readAnnotated(deployments: readonly Deployment[]): Sign {
   const annotated = deployments.flatMap(({ source, kind, ...one }) =>
     // Skips changes of the judge, which do not change results.
@@ -284,12 +235,10 @@ function readOwnWork(work: OwnWork): Sign {
       return sign('own_work', 'done', 'Golden runs start on time and complete.');
     case 'starved':
       return sign('own_work', 'starved', describeDelays(work));
-    case 'overdue':
-      return sign(
-        'own_work',
-        'overdue',
-        `No run of ${work.goldenSet} started for ${decimal(work.intervals)} scheduled intervals.`,
-      );
+    case 'overdue': {
+      const intervals = `${decimal(work.intervals)} scheduled intervals`;
+      return sign('own_work', 'overdue', `No run of ${work.goldenSet} started for ${intervals}.`);
+    }
     case 'failed':
       return sign('own_work', 'failed', `A run of ${work.goldenSet} did not complete: ${work.reason}`);
   }

@@ -1,7 +1,7 @@
 /** Reads the signs that compare a golden run with the last good run and the runs around both. */
 
 import { decimal, formatValue, minute, percentage, plural, signed } from '../../../core/format.ts';
-import { ANSWER, ERRORS_SHARE } from '../../../golden/rules/run.ts';
+import { ANSWER, ERRORS_SHARE, failedShare } from '../../../golden/rules/run.ts';
 import type { RunFailure } from '../../../golden/rules/run-failure.ts';
 import type { OlderAnswers, RepeatedAnswers } from './answers-alike.ts';
 import { type ScoreLoss, type StageLoss, stageAtFault } from './changed-answers.ts';
@@ -21,7 +21,7 @@ export function readRunSigns(run: ObservedRun | null): Sign[] {
     ...readVersion(run),
     ...(run.level === null ? [] : readLevel(run.level)),
     ...readLatency(run),
-    ...(reference === null ? [] : parseBaselineCtr(reference)),
+    ...(reference === null ? [] : readReference(reference)),
   ];
 }
 
@@ -31,7 +31,7 @@ function readFailures({ outcomes, failure }: ObservedRun): Sign[] {
   const { ok, empty, error, timeout } = outcomes;
   const total = ok + empty + error + timeout;
   if (total === 0) return [];
-  const share = (error + timeout) / total;
+  const share = failedShare(outcomes);
   const values = { before: null, now: share, unit: 'share' } as const;
   if (share < ERRORS_SHARE)
     return [sign('failures', 'none', `${total - error - timeout} of ${total} golden queries succeeded.`, values)];
@@ -64,7 +64,7 @@ function kindOf(failure: RunFailure | null): Sign {
   return sign('failure_kind', kind, sentence);
 }
 
-/** Factor by which p95 must rise. p95 must at least double, and rise by more than a busy machine explains. */
+/** p95 must at least double, and rise by more than a busy machine explains. */
 const SLOWER = 2;
 const SLOWER_MS = 50;
 const FASTER_MS = 5;
@@ -120,25 +120,16 @@ function readLabels(labels: ObservedLabels | null, goneBefore: number | null): S
   const sentence = `${gone} of ${probed} judged documents (${percentage(gone / probed)}) are ${fateWords}${before}.`;
   // Documents that were already missing are not a change.
   const news = Math.max(0, gone - (goneBefore ?? 0)) / probed;
-  const values = {
-    before: goneBefore === null ? null : goneBefore / probed,
-    now: gone / probed,
-    unit: 'share',
-  } as const;
+  const values = { before: goneBefore && goneBefore / probed, now: gone / probed, unit: 'share' } as const;
   if (news <= SOME_GONE) return [sign('labels', 'alive', sentence, values)];
   const fate =
     lost > stale
-      ? sign(
-          'gone_documents',
-          'lost',
-          `${plural(lost, 'missing judged document has', 'missing judged documents have')} no replacement in the store.`,
-        )
-      : sign(
-          'gone_documents',
-          'superseded',
-          `${plural(stale, 'missing judged document is', 'missing judged documents are')} in the store under another id, or deleted on purpose.`,
-        );
-  return [sign('labels', news >= MANY_GONE ? 'many_gone' : 'some_gone', sentence, values), fate];
+      ? `${plural(lost, 'missing judged document has', 'missing judged documents have')} no replacement in the store.`
+      : `${plural(stale, 'missing judged document is', 'missing judged documents are')} in the store under another id, or deleted on purpose.`;
+  return [
+    sign('labels', news >= MANY_GONE ? 'many_gone' : 'some_gone', sentence, values),
+    sign('gone_documents', lost > stale ? 'lost' : 'superseded', fate),
+  ];
 }
 
 function readForbidden(forbidden: ObservedRun['forbidden']): Sign[] {
@@ -150,7 +141,7 @@ function readForbidden(forbidden: ObservedRun['forbidden']): Sign[] {
   return [sign('forbidden', 'some', sentence)];
 }
 
-/** Minimum number of returned documents; with fewer documents, all may lack a judgment by chance. */
+/** With fewer documents, all may lack a judgment by chance. */
 const MIN_RETURNED = 20;
 
 function readJudged({ documents, judged }: ObservedRun['returned']): Sign[] {
@@ -159,22 +150,15 @@ function readJudged({ documents, judged }: ObservedRun['returned']): Sign[] {
   return [sign('judged', 'none', `None of the ${documents} returned documents is judged.`)];
 }
 
-/** Minimum difference from the first run; a smaller difference is not a drop. */
+/** A smaller difference from the first run is not a drop. */
 const WAS_HIGHER = 0.03;
-/**
- * Minimum difference between rating and golden score. The minimum is larger for shares of positive feedback, which are
- * not scores.
- */
+/** Minimum difference between rating and golden score; larger for shares of positive feedback, which are not scores. */
 const FAR_HIGHER = { judge: 0.2, users: 0.35 } as const;
 
 function readLevel({ measure, now, first, threshold, opinions }: ObservedLevel): Sign[] {
-  const numbers = `${measure} is ${decimal(now)}; it was ${decimal(first)} in the first run of the golden set`;
-  const level = sign(
-    'level',
-    first >= threshold || first - now > WAS_HIGHER ? 'was_higher' : 'always_low',
-    `${numbers}.`,
-    { before: first, now, unit: 'score' },
-  );
+  const numbers = `${measure} is ${decimal(now)}; it was ${decimal(first)} in the first run of the golden set.`;
+  const state = first >= threshold || first - now > WAS_HIGHER ? 'was_higher' : 'always_low';
+  const level = sign('level', state, numbers, { before: first, now, unit: 'score' });
   // Judgments that became wrong later appear as missing documents.
   if (opinions === null || level.state === 'was_higher') return [level];
   const { value, ciLow, ciHigh, n, by } = opinions;
@@ -195,7 +179,7 @@ function readVersion({ goldenSet, reference }: ObservedRun): Sign[] {
   return [sign('golden_set', 'new_version', sentence)];
 }
 
-function parseBaselineCtr({ answers, loss, stages, texts, previous, older }: ObservedReference): Sign[] {
+function readReference({ answers, loss, stages, texts, previous, older }: ObservedReference): Sign[] {
   // A retriever whose results always vary is not at fault if they vary now.
   const usual = older?.withReference ?? 1;
   return [
@@ -214,10 +198,7 @@ const ALONE = 0.1;
 /** Probability at or above which a group chosen among several may be affected by chance alone. */
 const BY_CHANCE = 0.05;
 
-/**
- * Reads the affected group. If both a segment and a kind qualify, only the more distinctive group is used, because both
- * often contain the same queries.
- */
+/** If both a segment and a kind qualify, only the more distinctive one is used: both often have the same queries. */
 function readGroups({ before, now, segment, segments, kind }: ScoreLoss): Sign[] {
   if (before - now < LOST) return [];
   if (segments !== null && !isHurtAlone(segment)) return [readSegments(segments)];
@@ -230,11 +211,8 @@ function readGroups({ before, now, segment, segments, kind }: ScoreLoss): Sign[]
 
 function readSegments({ names, others }: HurtSegments): Sign {
   const shown = names.length > MAX_NAMED ? `${names.slice(0, MAX_NAMED).join(', ')} and others` : names.join(', ');
-  return sign(
-    'segment',
-    'several',
-    `Scores dropped in ${names.length} segments (${shown}), but not in ${others} others.`,
-  );
+  const sentence = `Scores dropped in ${names.length} segments (${shown}), but not in ${others} others.`;
+  return sign('segment', 'several', sentence);
 }
 
 const MAX_NAMED = 3;
@@ -274,9 +252,7 @@ function readStages(loss: StageLoss): Sign[] {
 const MIN_CHANGED = 6;
 const MOST = 0.75;
 
-/**
- * Minimum share of alternating results in each direction. If all results were restored, the fault was repaired instead.
- */
+/** Minimum share of alternating results in each direction: if all results were restored, the fault was repaired. */
 const EACH_WAY = 0.2;
 
 function readAgain({ changed, inOne, back, alike, unlike }: RepeatedAnswers): Sign[] {

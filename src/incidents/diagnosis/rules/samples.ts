@@ -2,7 +2,7 @@
  * Limits the weight of a sign by the time of its measurement and the size of its sample. A measurement from before the
  * onset is not evidence of health. A small sample without a finding is weak evidence.
  */
-import { healthyStates, type Sign, type SignName } from './signs.ts';
+import { isHealthy, type Sign, type SignName } from './signs.ts';
 
 export interface Sample {
   /** Start of the covered period. */
@@ -12,11 +12,6 @@ export interface Sample {
 }
 
 export type Samples = Readonly<Partial<Record<SignName, Sample>>>;
-
-export function isHealthy({ name, state }: Pick<Sign, 'name' | 'state'>): boolean {
-  const states: readonly string[] = healthyStates[name];
-  return states.includes(state);
-}
 
 /** Removes healthy signs that cover a period before the onset: the fault may have come later. */
 export function sinceOnset(signs: readonly Sign[], onset: Date | null): readonly Sign[] {

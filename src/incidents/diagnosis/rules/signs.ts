@@ -2,29 +2,22 @@
 
 import type { Unit } from '../../../core/format.ts';
 
+/** States of each sign. The first state shows no difference from before, with the exceptions in `healthyStates`. */
 export const signStates = {
   /** Share of the golden queries that failed: `none` below 5 %, `some` below 90 %, otherwise `most`. */
   failures: ['none', 'some', 'most'],
-  /** The most common kind of failure. */
   failure_kind: ['errors', 'timeouts', 'denied', 'throttled', 'not_understood'],
-  /** Share of live queries that fail, compared with before. */
   live_errors: ['none', 'some', 'most'],
-  /** Share of live queries that return no document, compared with before. */
   live_empty: ['as_before', 'rose'],
   /** 95th percentile of the live latency that the service reports. */
   live_latency: ['steady', 'rose'],
-  /** Results per non-empty live result list, compared with before. */
   live_results: ['as_before', 'fell'],
   /** Positive user feedback, or clicks if there is no feedback, compared with before. */
   feedback: ['as_before', 'fell'],
-  /** Share of the most frequent live query, compared with before. */
   top_query: ['as_before', 'rose'],
   /** Share of live queries in the usual language, compared with before. */
   language: ['as_before', 'changed'],
-  /**
-   * Retrieval calls per episode of an agent; `stopped`: almost no episode has a second call. `fell` is healthy, because
-   * a better retriever answers sooner.
-   */
+  /** Retrieval calls per agent episode; `stopped`: almost never two. `fell`: a better retriever answers sooner. */
   episode_calls: ['as_before', 'fell', 'rose', 'stopped'],
   /** Later calls of an episode that return what an earlier call returned. */
   episode_repeats: ['as_before', 'rose'],
@@ -32,18 +25,14 @@ export const signStates = {
   rewritten_queries: ['as_before', 'answers'],
   /** Judged score of rewritten queries minus the score of the original texts. */
   rewrite_gain: ['as_before', 'fell'],
-  /** Judged relevance of live queries, compared with the preceding weeks. */
   live_relevance: ['as_before', 'fell'],
   /** Whether the judge of live queries still grades fixed pairs in the same way. */
   judge: ['same', 'changed'],
-  /** 95th-percentile latency of successful calls. */
   latency: ['fell', 'steady', 'rose'],
   /** Whether slow responses get faster, within a run or from run to run. */
   warming: ['falls', 'stays'],
   empty_answers: ['as_before', 'some', 'most'],
-  /**
-   * Documents per non-empty result list; `cut`: the first documents remain, `thinned`: documents of all ranks remain.
-   */
+  /** Documents per non-empty result list; `cut`: the first remain, `thinned`: documents of all ranks remain. */
   answer_length: ['as_before', 'cut', 'thinned'],
   /** Characters of text per result. */
   text_length: ['as_before', 'fell', 'rose'],
@@ -59,7 +48,6 @@ export const signStates = {
   results: ['intact', 'disturbed', 'scrambled'],
   /** Whether queries still get their earlier documents, among the documents that any query still gets. */
   surviving_documents: ['stay', 'move'],
-  /** Whether queries get the same documents in another order. */
   order: ['as_before', 'changed'],
   /** Whether the documents that any query retrieves are still the same. */
   documents: ['same', 'vanished', 'replaced'],
@@ -67,7 +55,6 @@ export const signStates = {
   renamed: ['one_to_one', 'not'],
   /** Distinct documents in all result lists together. */
   variety: ['as_before', 'collapsed'],
-  /** Whether consecutive bad runs returned the same results. */
   again: ['repeats', 'alternates', 'differs'],
   /** Whether the results match a run before the last good run. */
   older_answers: ['alike', 'unlike'],
@@ -82,29 +69,20 @@ export const signStates = {
   labels: ['alive', 'some_gone', 'many_gone'],
   /** What happened to most missing judged documents. */
   gone_documents: ['superseded', 'lost'],
-  /** Whether any returned document is judged. */
   judged: ['some', 'none'],
-  /** Documents that the golden set or an isolation rule forbids. */
   forbidden: ['none', 'some'],
-  /**
-   * The retriever stage that caused most of the loss, if the retriever returns stages: the first stage, a filter, or a
-   * later stage.
-   */
+  /** The retriever stage that caused most of the loss: the first stage, a filter, or a later stage. */
   stage: ['steady', 'candidates', 'filter', 'later'],
   golden_set: ['same', 'new_version'],
   /** `shrank`: the number of vectors dropped by 0.5 to 2 %, as in the first minutes of a slow loss. */
   store_size: ['steady', 'grew', 'shrank', 'fell', 'emptied'],
   ann_recall: ['steady', 'fell'],
-  /**
-   * Share of the returned documents that the store itself ranks among the nearest; `fell_far`: the other documents are
-   * not near the query.
-   */
+  /** Share of the results that the store ranks among the nearest; `fell_far`: the others are not near the query. */
   store_agreement: ['as_before', 'fell_near', 'fell_far', 'rose'],
   /** Whether stored documents that the run missed have the vectors that the embedder returns for their texts. */
   missed_vectors: ['own', 'foreign'],
   /** Documents in the store compared with the manifest, if one is configured. */
   index_documents: ['whole', 'missing'],
-  /** Whether stored documents are returned for their own text. */
   index_retrieval: ['found', 'not_found'],
   /** Documents that should no longer be in the store, and old chunks next to new ones. */
   index_orphans: ['none', 'some'],
@@ -125,71 +103,28 @@ export const signStates = {
 
 export type SignName = keyof typeof signStates;
 
-/**
- * States that show no difference from before. The list is empty for a sign that exists only if there is a difference.
- * It contains all states for a sign that only describes a difference that another sign shows.
- */
-export const healthyStates: { readonly [Name in SignName]: readonly (typeof signStates)[Name][number][] } = {
-  failures: ['none'],
-  failure_kind: signStates.failure_kind,
-  live_errors: ['none'],
-  live_empty: ['as_before'],
-  live_latency: ['steady'],
-  live_results: ['as_before'],
-  feedback: ['as_before'],
-  top_query: ['as_before'],
-  language: ['as_before'],
+/** Signs of which other states than the first, all, or none show no difference from before. */
+const healthyStates: Readonly<Partial<Record<SignName, readonly string[]>>> = {
   episode_calls: ['as_before', 'fell'],
-  episode_repeats: ['as_before'],
-  rewritten_queries: ['as_before'],
-  rewrite_gain: ['as_before'],
-  live_relevance: ['as_before'],
-  judge: ['same'],
   latency: ['steady'],
-  warming: signStates.warming,
-  empty_answers: ['as_before'],
-  answer_length: ['as_before'],
-  text_length: ['as_before'],
-  repeats: ['as_before'],
-  foreign_lists: ['none'],
-  common_document: ['as_before'],
-  score: ['steady'],
-  results: ['intact'],
-  surviving_documents: signStates.surviving_documents,
-  order: ['as_before'],
-  documents: ['same'],
-  renamed: signStates.renamed,
-  variety: ['as_before'],
-  again: signStates.again,
   older_answers: ['unlike'],
-  segment: ['spread'],
-  query_kind: ['spread'],
-  level: ['was_higher'],
-  opinions: ['agree'],
-  labels: ['alive'],
+  // These only describe a difference that another sign shows.
+  failure_kind: signStates.failure_kind,
+  warming: signStates.warming,
+  surviving_documents: signStates.surviving_documents,
+  renamed: signStates.renamed,
+  again: signStates.again,
   gone_documents: signStates.gone_documents,
-  judged: ['some'],
-  forbidden: ['none'],
-  stage: ['steady'],
-  golden_set: ['same'],
-  store_size: ['steady'],
-  ann_recall: ['steady'],
-  store_agreement: ['as_before'],
-  missed_vectors: ['own'],
-  index_documents: ['whole'],
-  index_retrieval: ['found'],
-  index_orphans: ['none'],
-  index_arrivals: ['in_time'],
-  index_models: ['one'],
+  // These exist only if there is a difference.
   index_settings: [],
-  canary: ['same'],
   embedder: [],
-  deployment: ['none'],
-  density: ['steady'],
-  topics: ['none'],
-  sentinel: ['stands'],
-  own_work: ['done'],
 };
+
+/** Returns true if a sign shows no difference from before. */
+export function isHealthy({ name, state }: Pick<Sign, 'name' | 'state'>): boolean {
+  const states: readonly string[] = healthyStates[name] ?? signStates[name].slice(0, 1);
+  return states.includes(state);
+}
 
 /** A sign in its observed state. */
 export type Sign = {

@@ -2,13 +2,7 @@
 import { duration } from '../../../../core/format.ts';
 import type { Verdict } from '../../../../core/model.ts';
 import type { QueryView } from '../../../../golden/rules/listed-queries.ts';
-import {
-  incidentPath,
-  type PipelinePage,
-  pipelinePath,
-  runPath,
-  runQueries,
-} from '../../../../report/console/links.ts';
+import { incidentPath, pipelinePath, runPath, runQueries } from '../../../../report/console/links.ts';
 import type { Content, ContentNode, Link, Table } from '../../../../report/model/content.ts';
 import {
   link,
@@ -32,6 +26,7 @@ import { type Cause, causeTexts, probabilityText, tellApart } from '../../rules/
 import { type Diagnosis, type Incident, worstAlert } from '../../rules/incident.ts';
 import { besideOf } from '../../rules/rank-causes.ts';
 import type { Sign } from '../../rules/signs.ts';
+import { isSuperseded, onRun, shownSigns } from './shown-signs.ts';
 
 type Ranked = Incident['ranked'][number];
 
@@ -41,9 +36,7 @@ type Ranked = Incident['ranked'][number];
  */
 type Extent = 'full' | 'card' | 'brief' | 'evidence';
 
-/** Maximum number of signs in a brief diagnosis. */
 const MAX_IN_BRIEF = 2;
-/** Minimum probability of a listed cause. */
 const MIN_SHOWN = 0.01;
 
 export function diagnosisPanel(incident: Incident, extent: Extent = 'full'): ContentNode {
@@ -70,7 +63,6 @@ export function diagnosisPanel(incident: Incident, extent: Extent = 'full'): Con
   return { kind: 'group', style: 'diagnosis', label: `Diagnosis of ${pipeline}`, content };
 }
 
-/** Shows the cause, the first action and the evidence. */
 export function findings(diagnosis: Diagnosis, extent: Extent = 'full'): Content {
   const { cause, ranked, also } = diagnosis;
   const first = ranked.find((one) => one.cause === cause);
@@ -138,100 +130,9 @@ function evidence(supporting: readonly Sign[], opposing: readonly Sign[], diagno
     'evidence',
     signs,
     (sign) => (supporting.includes(sign) ? 'for' : 'against'),
-    ({ name, sentence }) => [sentence, ' ', places[name](diagnosis)],
+    ({ name, sentence }) => [sentence, ' ', shownSigns[name][1](diagnosis)],
   );
 }
-
-/** Returns the link for a sign; null if there is no run to link to. */
-type Place = (diagnosis: Diagnosis) => Link | null;
-
-const onRun =
-  (view: QueryView, text: string): Place =>
-  ({ runId, referenceRunId }) =>
-    runId === null ? null : runQueries(text, runId, view, referenceRunId);
-const onPage =
-  (page: PipelinePage, anchor: string, text: string): Place =>
-  ({ pipeline }) =>
-    link(text, pipelinePath(pipeline, page), {}, anchor);
-const onPartOfRun =
-  (anchor: string, text: string): Place =>
-  ({ runId }) =>
-    runId === null ? null : link(text, runPath(runId), {}, anchor);
-const regressed = onRun('regressed', 'Most regressed queries');
-const measures = onPage('', 'measures', 'Latest measures');
-const runs = onPage('golden', 'runs', 'Golden runs');
-const changes: Place = ({ pipeline }) => link('Deployments', '/deployments', { pipeline });
-
-/** Lost documents lower the scores of their queries; superseded ones make the judgments of their queries stale. */
-const goneDocuments: Place = (diagnosis) =>
-  isSuperseded(diagnosis) ? onRun('stale', 'Queries with stale labels')(diagnosis) : regressed(diagnosis);
-
-function isSuperseded({ signs }: Diagnosis): boolean {
-  return signs.some(({ name, state }) => name === 'gone_documents' && state === 'superseded');
-}
-
-/** The page that shows the data behind each sign. */
-export const places: Record<Sign['name'], Place> = {
-  failures: onRun('failed', 'Failed queries'),
-  failure_kind: onRun('failed', 'Failed queries'),
-  live_errors: measures,
-  live_empty: measures,
-  live_latency: measures,
-  live_results: measures,
-  feedback: onPage('traffic', 'feedback', 'Feedback'),
-  top_query: measures,
-  language: measures,
-  episode_calls: onPage('traffic', 'episodes', 'Episodes'),
-  episode_repeats: onPage('traffic', 'episodes', 'Episodes'),
-  rewritten_queries: onPage('traffic', 'episodes', 'Episodes'),
-  rewrite_gain: measures,
-  live_relevance: measures,
-  judge: measures,
-  latency: onRun('worst', 'Queries of the run'),
-  warming: onRun('worst', 'Queries of the run'),
-  empty_answers: onRun('newly_empty', 'Queries that lost all results'),
-  answer_length: regressed,
-  text_length: regressed,
-  repeats: regressed,
-  foreign_lists: regressed,
-  common_document: regressed,
-  score: regressed,
-  results: regressed,
-  surviving_documents: regressed,
-  order: regressed,
-  documents: regressed,
-  renamed: regressed,
-  variety: regressed,
-  again: regressed,
-  older_answers: regressed,
-  segment: regressed,
-  query_kind: regressed,
-  level: runs,
-  opinions: measures,
-  judged: onRun('worst', 'Queries of the run'),
-  labels: goneDocuments,
-  gone_documents: goneDocuments,
-  forbidden: onPartOfRun('forbidden', 'Forbidden documents'),
-  stage: onPartOfRun('stages', 'Loss by stage'),
-  golden_set: runs,
-  store_size: measures,
-  ann_recall: measures,
-  store_agreement: measures,
-  missed_vectors: onRun('worst', 'Queries of the run'),
-  canary: measures,
-  index_documents: onPage('index', 'missing', 'Index'),
-  index_retrieval: onPage('index', 'unretrievable', 'Index'),
-  index_orphans: onPage('index', 'orphaned', 'Index'),
-  index_arrivals: onPage('index', 'index', 'Index'),
-  index_models: onPage('index', 'other_model', 'Index'),
-  index_settings: changes,
-  embedder: changes,
-  deployment: changes,
-  density: onPage('density', 'trend', 'Density'),
-  topics: onPage('density', 'topics', 'Uncovered topics'),
-  sentinel: runs,
-  own_work: runs,
-};
 
 /** Link to the queries that show an incident; null if no page lists them. */
 export function shownBy(incident: Incident): Link | null {
@@ -259,7 +160,6 @@ const viewsOfMeasures = new Map<string | undefined, QueryView | 'none'>([
   ['retriever_latency_p95_seconds', 'none'],
 ]);
 
-/** Links to the examined run, the good run and the deployments around that time. */
 function further({ runId, referenceRunId, pipeline }: Incident): ContentNode {
   const beside =
     referenceRunId === null ? 'the failing run' : 'the failing run compared with the last good run, query by query';
@@ -311,7 +211,6 @@ export function diagnosisOf(state: Verdict, diagnosis: Incident | null, extent: 
   );
 }
 
-/** Table of incidents: duration, severity and latest diagnosis. */
 export function incidentTable(caption: string, incidents: readonly Incident[]): Table {
   return table(caption, incidents, [
     ['From (UTC)', ({ id, openedAt }) => link(time(openedAt), incidentPath(id))],

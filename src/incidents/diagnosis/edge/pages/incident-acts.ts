@@ -68,7 +68,6 @@ function acknowledgeForm(id: string): Form {
   };
 }
 
-/** Marks the latest diagnosis. */
 function markForm({ id, cause, mark }: Incident): Form {
   const { title } = causeTexts[cause];
   return {

@@ -1,7 +1,4 @@
-/**
- * Page of one incident with its alerts and diagnoses over time, and the sections of the weekly report on incidents and
- * pages.
- */
+/** Page of one incident, and the sections of the weekly report on incidents and pages. */
 import { acceptedFalsePages } from '../../../../checks/rules/false-pages.ts';
 import { count, duration, plural, timeOfDay } from '../../../../core/format.ts';
 import type { FalsePageBudget } from '../../../../density/rules/alert.ts';
@@ -370,7 +367,6 @@ export function pagesPart({ incidents, density, from, until }: WeeklyReport): Se
   );
 }
 
-/** Formats the accepted number of false pages with two significant digits. */
 export function acceptedText(budget: FalsePageBudget, spanMs: number): string {
   return String(Number(acceptedFalsePages(budget, spanMs).toPrecision(2)));
 }

@@ -4,7 +4,7 @@ import type { Context } from '../../../../core/context.ts';
 import { percentage } from '../../../../core/format.ts';
 import type { GoldenQuery, RetrievedDocument } from '../../../../core/model.ts';
 import { HOUR_MS } from '../../../../core/time.ts';
-import type { QueryView } from '../../../../golden/rules/listed-queries.ts';
+import type { ListedQuery, QueryView } from '../../../../golden/rules/listed-queries.ts';
 import type { GoldenRun } from '../../../../golden/rules/run.ts';
 import { readRunTable } from '../../../../golden/runs/run-summary.ts';
 import { showsTextOf } from '../../../../report/console/shows-text.ts';
@@ -32,9 +32,7 @@ export async function readIncidentPage(context: Context, id: string) {
     chart,
     /** Golden queries that show the incident, worst first; null if no run shows it. */
     golden,
-    /**
-     * Texts of live queries that show the incident; null if the texts may not be shown, or if no live query shows it.
-     */
+    /** Live queries that show the incident; null if no live query shows it, or if texts may not be shown. */
     live,
     messages: messages.map(({ receiver, ...message }) => ({
       ...message,
@@ -48,18 +46,13 @@ export async function readIncidentPage(context: Context, id: string) {
   };
 }
 
-/** Maximum number of queries on the page. */
 const MAX_QUERIES = 3;
 
-/** Maximum number of relevant documents per query whose ranks are shown. */
 const MAX_RANKS = 3;
 
 export type ShownQuery = Awaited<ReturnType<typeof shownQuery>>;
 
-/**
- * Returns the queries whose scores dropped most. If no score dropped, returns the queries that failed; if none failed,
- * the queries whose results became empty.
- */
+/** Returns the queries whose scores dropped most, otherwise those that failed, otherwise those that became empty. */
 async function readGoldenQueries(context: Context, { runId, referenceRunId, pipeline, timeline }: Incident) {
   const { runs } = context.db.golden;
   const [run, reference] = await Promise.all([
@@ -77,9 +70,7 @@ async function readGoldenQueries(context: Context, { runId, referenceRunId, pipe
     const { page, total } = await readRunTable(context, run, against, view, key, 0, MAX_QUERIES);
     if (total === 0) continue;
     const isShown = showsTextOf(context, pipeline);
-    const queries = await Promise.all(
-      page.map((one) => shownQuery(context, run, against, { ...one, text: isShown ? one.query.text : null })),
-    );
+    const queries = await Promise.all(page.map((one) => shownQuery(context, run, against, one, isShown)));
     return { run, against, view, queries, total, measure: `nDCG@${key.k}` };
   }
   return null;
@@ -89,17 +80,8 @@ async function shownQuery(
   { reads }: Context,
   run: GoldenRun,
   against: GoldenRun | null,
-  {
-    query,
-    text,
-    score,
-    before,
-  }: {
-    readonly query: GoldenQuery;
-    readonly text: string | null;
-    readonly score: number;
-    readonly before: number | null;
-  },
+  { query, score, before }: ListedQuery,
+  isShown: boolean,
 ) {
   const [now, earlier] = await Promise.all([
     reads.golden.runReads.answer(run.id, query.id),
@@ -107,7 +89,7 @@ async function shownQuery(
   ]);
   return {
     id: query.id,
-    text,
+    text: isShown ? query.text : null,
     score,
     before,
     outcome: now?.outcome ?? null,
@@ -129,19 +111,12 @@ export function relevantRanks(
   const last = Number.POSITIVE_INFINITY;
   return judgments
     .filter(({ grade }) => grade > 0)
-    .map(({ documentId }) => ({
-      documentId,
-      before: rankIn(before, documentId),
-      now: rankIn(now, documentId),
-    }))
+    .map(({ documentId }) => ({ documentId, before: rankIn(before, documentId), now: rankIn(now, documentId) }))
     .filter((one) => one.before !== null || one.now !== null)
     .toSorted((a, b) => (a.before ?? last) - (b.before ?? last) || (a.now ?? last) - (b.now ?? last));
 }
 
-/**
- * Returns example queries of the largest uncovered topic, or the live queries with the worst judged results; null if
- * the incident concerns neither.
- */
+/** Returns queries of the largest uncovered topic, or the live queries with the worst judged results. */
 async function readLiveQueries(context: Context, incident: Incident) {
   const { pipeline, cause, timeline, openedAt, closedAt } = incident;
   const { db, clock } = context;
@@ -155,17 +130,12 @@ async function readLiveQueries(context: Context, incident: Incident) {
     return { lead, page: 'density', texts: [...texts.values()].slice(0, MAX_QUERIES) } as const;
   }
   if (!timeline.some(({ measured }) => measured?.measure.startsWith('live_'))) return null;
-  const window = {
-    pipeline,
-    from: new Date(openedAt.getTime() - WINDOW_MS),
-    until: closedAt ?? clock.now(),
-  };
+  const from = new Date(openedAt.getTime() - WINDOW_MS);
+  const window = { pipeline, from, until: closedAt ?? clock.now() };
   const worst = await db.judging.judged.worstGraded(window, MAX_QUERIES);
   const texts = worst.map(({ text }) => text);
   return { lead: 'Live queries whose best document got the lowest grade.', page: 'judge', texts } as const;
 }
 
-/**
- * Length of the window before an incident that is searched for judged queries: the failing measure covers this window.
- */
+/** The failing measure covers live queries from this long before the incident. */
 const WINDOW_MS = 3 * HOUR_MS;

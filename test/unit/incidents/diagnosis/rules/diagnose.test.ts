@@ -8,10 +8,10 @@ import type {
   ObservedReference,
   ObservedRun,
 } from '../../../../../src/incidents/diagnosis/rules/observations.ts';
-import { nothingLive } from '../../../../../src/incidents/diagnosis/rules/observed-live.ts';
 import { besideOf } from '../../../../../src/incidents/diagnosis/rules/rank-causes.ts';
 import type { DropState } from '../../../../../src/judging/rules/judged-mean.ts';
 import type { Deployment } from '../../../../../src/live/deployments/rules/deployment.ts';
+import { nothingLive } from '../../../../support/nothing-live.ts';
 
 const unchanged: ChangedAnswers = {
   answered: 100,

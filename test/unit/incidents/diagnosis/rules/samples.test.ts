@@ -1,7 +1,7 @@
 import { assert, constantFrom, nat, property } from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isHealthy, mostNats, sinceOnset } from '../../../../../src/incidents/diagnosis/rules/samples.ts';
-import { type Sign, signNames, signStates } from '../../../../../src/incidents/diagnosis/rules/signs.ts';
+import { mostNats, sinceOnset } from '../../../../../src/incidents/diagnosis/rules/samples.ts';
+import { isHealthy, type Sign, signNames, signStates } from '../../../../../src/incidents/diagnosis/rules/signs.ts';
 
 const onset = new Date('2026-11-20T12:00:00Z');
 const before = '2026-11-20T11:59:59.000Z';

@@ -1,0 +1,97 @@
+/** How pages show the signs of a diagnosis: the title of each sign, and a link to the data behind it. */
+import type { QueryView } from '../../../../golden/rules/listed-queries.ts';
+import { type PipelinePage, pipelinePath, runPath, runQueries } from '../../../../report/console/links.ts';
+import type { Link } from '../../../../report/model/content.ts';
+import { link } from '../../../../report/model/show.ts';
+import type { Diagnosis } from '../../rules/incident.ts';
+import type { SignName } from '../../rules/signs.ts';
+
+/** Returns the link for a sign; null if there is no run to link to. */
+type Place = (diagnosis: Diagnosis) => Link | null;
+
+export const onRun =
+  (view: QueryView, text: string): Place =>
+  ({ runId, referenceRunId }) =>
+    runId === null ? null : runQueries(text, runId, view, referenceRunId);
+const onPage =
+  (page: PipelinePage, anchor: string, text: string): Place =>
+  ({ pipeline }) =>
+    link(text, pipelinePath(pipeline, page), {}, anchor);
+const onPartOfRun =
+  (anchor: string, text: string): Place =>
+  ({ runId }) =>
+    runId === null ? null : link(text, runPath(runId), {}, anchor);
+const regressed = onRun('regressed', 'Most regressed queries');
+const measures = onPage('', 'measures', 'Latest measures');
+const runs = onPage('golden', 'runs', 'Golden runs');
+const changes: Place = ({ pipeline }) => link('Deployments', '/deployments', { pipeline });
+
+/** Lost documents lower the scores of their queries; superseded ones make the judgments of their queries stale. */
+const goneDocuments: Place = (diagnosis) =>
+  isSuperseded(diagnosis) ? onRun('stale', 'Queries with stale labels')(diagnosis) : regressed(diagnosis);
+
+export function isSuperseded({ signs }: Diagnosis): boolean {
+  return signs.some(({ name, state }) => name === 'gone_documents' && state === 'superseded');
+}
+
+export const shownSigns: Readonly<Record<SignName, readonly [title: string, place: Place]>> = {
+  failures: ['Failed golden queries', onRun('failed', 'Failed queries')],
+  failure_kind: ['Kind of failure', onRun('failed', 'Failed queries')],
+  live_errors: ['Failed live queries', measures],
+  live_empty: ['Live queries without results', measures],
+  live_latency: ['Live latency, p95', measures],
+  live_results: ['Results per live query', measures],
+  feedback: ['Positive feedback', onPage('traffic', 'feedback', 'Feedback')],
+  top_query: ['Most frequent query', measures],
+  language: ['Queries in the usual language', measures],
+  episode_calls: ['Retrieval calls per episode', onPage('traffic', 'episodes', 'Episodes')],
+  episode_repeats: ['Repeated calls per episode', onPage('traffic', 'episodes', 'Episodes')],
+  rewritten_queries: ['Rewritten queries that look like answers', onPage('traffic', 'episodes', 'Episodes')],
+  rewrite_gain: ['Rewrite gain', measures],
+  live_relevance: ['Judged live relevance', measures],
+  judge: ['Judge model', measures],
+  latency: ['Golden latency, p95', onRun('worst', 'Queries of the run')],
+  warming: ['Latency during the run', onRun('worst', 'Queries of the run')],
+  empty_answers: ['Golden queries without results', onRun('newly_empty', 'Queries that lost all results')],
+  answer_length: ['Results per golden query', regressed],
+  text_length: ['Characters per result', regressed],
+  repeats: ['Repeated results or text', regressed],
+  foreign_lists: ['Results that belong to another query', regressed],
+  common_document: ['Document in many results', regressed],
+  score: ['Golden score', regressed],
+  results: ['Earlier documents that a query still gets', regressed],
+  surviving_documents: ['Surviving documents that a query still gets', regressed],
+  order: ['Order of results', regressed],
+  documents: ['Returned documents', regressed],
+  renamed: ['Document ids', regressed],
+  variety: ['Distinct documents returned', regressed],
+  again: ['Consecutive bad runs', regressed],
+  older_answers: ['Results of an earlier run', regressed],
+  segment: ['Segments', regressed],
+  query_kind: ['Kinds of queries', regressed],
+  level: ['Golden score since the first run', runs],
+  opinions: ['Live ratings against golden score', measures],
+  judged: ['Returned documents with a judgment', onRun('worst', 'Queries of the run')],
+  labels: ['Judged documents not found by id', goneDocuments],
+  gone_documents: ['Fate of missing judged documents', goneDocuments],
+  forbidden: ['Forbidden documents', onPartOfRun('forbidden', 'Forbidden documents')],
+  stage: ['Loss by stage', onPartOfRun('stages', 'Loss by stage')],
+  golden_set: ['Version of the golden set', runs],
+  store_size: ['Vectors in the store', measures],
+  ann_recall: ['Index recall', measures],
+  store_agreement: ['Results among the nearest vectors', measures],
+  missed_vectors: ['Missed documents with a wrong vector', onRun('worst', 'Queries of the run')],
+  canary: ['Embedding canary, median cosine', measures],
+  index_documents: ['Documents of the manifest', onPage('index', 'missing', 'Index')],
+  index_retrieval: ['Documents found by their own text', onPage('index', 'unretrievable', 'Index')],
+  index_orphans: ['Outdated documents in the store', onPage('index', 'orphaned', 'Index')],
+  index_arrivals: ['Indexing delay', onPage('index', 'index', 'Index')],
+  index_models: ['Embedding model of stored vectors', onPage('index', 'other_model', 'Index')],
+  index_settings: ['Index settings', changes],
+  embedder: ['Embedder', changes],
+  deployment: ['Deployments', changes],
+  density: ['Query density', onPage('density', 'trend', 'Density')],
+  topics: ['Uncovered topics', onPage('density', 'topics', 'Uncovered topics')],
+  sentinel: ['Latest sentinel', runs],
+  own_work: ['recalld itself', runs],
+};
