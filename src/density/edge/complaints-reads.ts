@@ -5,7 +5,7 @@
 import type { Context } from '../../core/context.ts';
 import { DAY_MS } from '../../core/time.ts';
 import { findPipeline, type WatchedPipeline } from '../../golden/watched-pipeline.ts';
-import { type Explained, explainAll, filtersOf, type MissedQuestion } from '../../incidents/explain/answers.ts';
+import { type Explained, explainAll, type MissedQuestion } from '../../incidents/explain/answers.ts';
 import { findComplaints, type NamedComplaint } from '../find-complaints.ts';
 
 /** Number of queries explained per topic. Each explanation takes about five requests. */
@@ -27,21 +27,21 @@ export type ExplainedComplaint = ComplaintsReport['topics'][number];
 
 /**
  * @param days number of days of live queries
- * @param filters configured fields that the retriever filters by; null to skip explanations
+ * @param isExplained explains why queries of a topic did not return other documents
  */
 export async function readComplaints(
   context: Context,
   pipeline: WatchedPipeline,
   days: number,
-  filters: readonly string[] | null,
+  isExplained: boolean,
   signal: AbortSignal,
 ) {
   const since = new Date(context.clock.now().getTime() - days * DAY_MS);
   const found = await findComplaints(context, pipeline.name, since, signal);
   const topics: { readonly topic: NamedComplaint; readonly why: readonly Explained[] | null }[] = [];
   for (const [place, topic] of (found.kind === 'topics' ? found.topics : []).entries()) {
-    const isAsked = filters !== null && place < EXPLAINED_TOPICS;
-    const why = !isAsked ? null : await explainAll(context, pipeline, missedOf(topic), filters, signal);
+    const isAsked = isExplained && place < EXPLAINED_TOPICS;
+    const why = isAsked ? await explainAll(context, pipeline, missedOf(topic), signal) : null;
     topics.push({ topic, why });
   }
   return { pipeline: pipeline.name, days, found, topics };
@@ -52,9 +52,8 @@ const TIMEOUT_MS = 60_000;
 
 /** @throws RecalldError pipeline_unknown */
 export function readComplaintsInTime(context: Context, name: string, days: number, why: boolean) {
-  const filters = why ? filtersOf(context.config, name) : null;
   const pipeline = findPipeline(context.pipelines, name);
-  return readComplaints(context, pipeline, days, filters, AbortSignal.timeout(TIMEOUT_MS));
+  return readComplaints(context, pipeline, days, why, AbortSignal.timeout(TIMEOUT_MS));
 }
 
 /**

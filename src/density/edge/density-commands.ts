@@ -24,7 +24,6 @@ import {
 import { RecalldError } from '../../core/errors.ts';
 import { systemClock } from '../../core/system-clock.ts';
 import { DAY_MS } from '../../core/time.ts';
-import { filtersOf } from '../../incidents/explain/answers.ts';
 import { commandUser } from '../../platform/access/audit-log.ts';
 import type { Column } from '../../report/model/content.ts';
 import { paragraph, table, time, value } from '../../report/model/show.ts';
@@ -63,10 +62,9 @@ async function complaints(
   settings: CommandSettings,
   { pipeline: name, days, why, json }: ComplaintOptions,
 ): Promise<void> {
-  const filters = why ? filtersOf(settings.config, name) : null;
   await withPipeline(settings, name, (pipeline) =>
     withCommandStore(settings, async (store) => {
-      const report = await readComplaints(store, pipeline, days, filters, settings.signal);
+      const report = await readComplaints(store, pipeline, days, why, settings.signal);
       if (json === true) printJson(complaintsJson(report));
       else printLine(terminalText(complaintsSection(report, true), systemClock.now()));
     }),

@@ -4,7 +4,6 @@ import type { Config } from '../../app/config/schema.ts';
 import type { VectorStore } from '../../connectors/stores/vector-store.ts';
 import type { Context } from '../../core/context.ts';
 import { RecalldError } from '../../core/errors.ts';
-import type { GoldenRun } from '../../golden/rules/run.ts';
 import { returnedWithin } from '../../golden/rules/steps.ts';
 import { findRun, readComparedSide } from '../../golden/runs/stored-runs.ts';
 import type { GoldenDocuments } from '../../golden/sql/golden-sets.ts';
@@ -24,7 +23,6 @@ export interface MissedQuestion {
   /** Id of the golden query; null if the query is not from a golden set. */
   readonly id: string | null;
   readonly question: AskedQuestion;
-  /** Documents to explain. */
   readonly documents: readonly string[];
 }
 
@@ -36,28 +34,19 @@ export interface Explained extends Explanation {
   readonly words: ReadonlyMap<string, string>;
 }
 
-/** Missed documents for some queries of a run. */
-export interface ExplainedRun {
-  /** Number of relevant documents that the run missed, over all its queries. */
-  readonly misses: number;
-  readonly explained: readonly Explained[];
-}
-
-interface MissesWanted {
-  /** Id of the query to explain; null means all queries of the run. */
-  readonly queryId: string | null;
-  /** Document to explain; null means all missed relevant documents. */
-  readonly document: string | null;
-  /** Maximum number of queries. */
-  readonly limit: number;
-}
-
-/** @throws RecalldError run_unknown, query_unknown */
-export async function missesOfRun(
+/**
+ * @param queryId the query to explain; null for all queries of the run
+ * @param document the document to explain; null for all missed relevant documents
+ * @param limit maximum number of queries
+ * @throws RecalldError run_unknown, query_unknown
+ */
+async function missesOfRun(
   context: Context,
   runId: string,
-  { queryId, document, limit }: MissesWanted,
-): Promise<{ readonly run: GoldenRun; readonly misses: number; readonly questions: readonly MissedQuestion[] }> {
+  queryId: string | null,
+  document: string | null,
+  limit: number,
+) {
   const run = await findRun(context.db.golden.runs, runId);
   const { queries, answers, settings } = await readComparedSide(context, run);
   if (queryId !== null && !queries.some(({ id }) => id === queryId))
@@ -101,14 +90,8 @@ export async function assertKnownTags(
 ): Promise<void> {
   const names = Object.keys(tags);
   if (names.length === 0) return;
-  const { golden } = findPipeline(pipelines, pipeline);
-  if (
-    await db.golden.sets.hasTags(
-      golden.map(({ set }) => set),
-      tags,
-    )
-  )
-    return;
+  const sets = findPipeline(pipelines, pipeline).golden.map(({ set }) => set);
+  if (await db.golden.sets.hasTags(sets, tags)) return;
   throw new RecalldError(
     'key_lacks_scope',
     `This API key may only use tags of the golden queries of ${pipeline}, and no golden query has this combination of ${names.join(', ')}. Use the tags of a golden query, or a key with scope admin.`,
@@ -116,7 +99,7 @@ export async function assertKnownTags(
 }
 
 /** Returns the fields that the retriever of a pipeline filters by. */
-export function filtersOf({ pipelines }: Config, name: string): readonly string[] {
+function filtersOf({ pipelines }: Config, name: string): readonly string[] {
   const { retriever } = findPipeline(pipelines, name);
   return 'filter' in retriever ? Object.keys(retriever.filter) : [];
 }
@@ -124,22 +107,21 @@ export function filtersOf({ pipelines }: Config, name: string): readonly string[
 /**
  * Sends the queries one after another, within the limits of the retriever.
  *
- * @param filters configured fields that the retriever filters by
  * @throws RecalldError retriever_busy; the reason of `signal`
  */
 export async function explainAll(
   context: Context,
   pipeline: WatchedPipeline,
   questions: readonly MissedQuestion[],
-  filters: readonly string[],
   signal: AbortSignal,
 ): Promise<Explained[]> {
+  const filters = filtersOf(context.config, pipeline.name);
   const ids = [...new Set(questions.flatMap(({ documents }) => documents))];
   const asked = questions.flatMap(({ id }) => id ?? []);
-  const found = await context.explainTurns.take(context, pipeline, signal, (throttled) =>
+  const stored = await context.explainTurns.take(context, pipeline, signal, (throttled) =>
     lookForDocuments(context, throttled, ids, asked.length === 0 ? null : asked, signal),
   );
-  const known = new Map(found.map((document) => [document.id, document]));
+  const known = new Map(stored.map((document) => [document.id, document]));
   const k = Math.max(0, ...questions.map(({ question }) => question.k));
   const hubs = questions.length === 0 ? new Map<string, number>() : await lookForHubs(context, pipeline.name, k);
   const explained: Explained[] = [];
@@ -147,14 +129,10 @@ export async function explainAll(
     await context.explainTurns.take(context, pipeline, signal, async (throttled) => {
       const seen = await lookForQuestion(throttled, question, filters, hubs, signal);
       const words = wordsIn(seen.asked);
-      for (const document of documents.flatMap((id) => known.get(id) ?? []))
-        explained.push({
-          queryId,
-          question,
-          document: document.id,
-          words,
-          ...(await explainDocument(throttled, seen, document, signal)),
-        });
+      for (const document of documents.flatMap((id) => known.get(id) ?? [])) {
+        const found = await explainDocument(throttled, seen, document, signal);
+        explained.push({ queryId, question, document: document.id, words, ...found });
+      }
     });
   }
   return explained;
@@ -162,6 +140,8 @@ export async function explainAll(
 
 /** Maximum time that a page waits. */
 const PAGE_LIMIT_MS = 60_000;
+
+export type ExplainedRun = Awaited<ReturnType<typeof explainRun>>;
 
 /**
  * Explains the missed documents of a stored run by sending its queries to the retriever again. Returns no explanations
@@ -173,13 +153,13 @@ export async function explainRun(
   context: Context,
   runId: string,
   { queryId, limit }: { readonly queryId: string | null; readonly limit: number },
-): Promise<ExplainedRun> {
-  const { run, misses, questions } = await missesOfRun(context, runId, { queryId, document: null, limit });
+) {
+  const { run, misses, questions } = await missesOfRun(context, runId, queryId, null, limit);
   const pipeline = context.pipelines.find(({ name }) => name === run.pipeline);
-  if (pipeline === undefined) return { misses, explained: [] };
-  const filters = filtersOf(context.config, run.pipeline);
   const signal = AbortSignal.timeout(PAGE_LIMIT_MS);
-  return { misses, explained: await explainAll(context, pipeline, questions, filters, signal) };
+  const explained = pipeline === undefined ? [] : await explainAll(context, pipeline, questions, signal);
+  /** `misses`: number of relevant documents that the run missed, over all its queries. */
+  return { misses, explained };
 }
 
 /** Explains a document. Examines its vector if the other evidence does not decide the verdict. */
@@ -200,7 +180,6 @@ function wordsIn(ranking: Ranking): ReadonlyMap<string, string> {
 }
 
 const LONGEST = 140;
-/** Maximum number of documents on a page. */
 const MAX_DOCUMENTS = 60;
 
 /**
@@ -227,7 +206,6 @@ export async function wordsOfDocuments(
   return words;
 }
 
-/** Truncates a text at the end of a word. */
 function firstWords(text: string): string {
   const line = text.replaceAll(/\s+/g, ' ').trim();
   if (line.length <= LONGEST) return line;
@@ -236,7 +214,6 @@ function firstWords(text: string): string {
   return `${cut.slice(0, end > LONGEST / 2 ? end : LONGEST)}…`;
 }
 
-/** A query with a document, or a run with an optional query. */
 export interface ExplainRequest {
   readonly pipeline?: string | undefined;
   readonly query?: string | undefined;
@@ -245,7 +222,6 @@ export interface ExplainRequest {
   readonly run?: string | undefined;
   readonly queryId?: string | undefined;
   readonly document?: string | undefined;
-  /** Maximum number of queries of a run. */
   readonly limit: number;
 }
 
@@ -255,8 +231,7 @@ type ExplainAnswer = Awaited<ReturnType<typeof answerRequest>>;
 export async function answerRequest(context: Context, request: ExplainRequest, signal: AbortSignal) {
   const wanted = await wantedOf(context, request);
   const pipeline = findPipeline(context.pipelines, wanted.pipeline);
-  const filters = filtersOf(context.config, wanted.pipeline);
-  return { wanted, explained: await explainAll(context, pipeline, wanted.questions, filters, signal) };
+  return { wanted, explained: await explainAll(context, pipeline, wanted.questions, signal) };
 }
 
 export interface Wanted {
@@ -270,7 +245,7 @@ export interface Wanted {
 async function wantedOf(context: Context, request: ExplainRequest): Promise<Wanted> {
   const { pipeline, query, run: runId, queryId = null, document = null } = request;
   if (runId !== undefined && query === undefined) {
-    const { run, questions, misses } = await missesOfRun(context, runId, { queryId, document, limit: request.limit });
+    const { run, questions, misses } = await missesOfRun(context, runId, queryId, document, request.limit);
     if (pipeline !== undefined && pipeline !== run.pipeline)
       throw usage(`The run ${runId} belongs to the pipeline ${run.pipeline}, not ${pipeline}; omit --pipeline.`);
     return { pipeline: run.pipeline, runId, misses, questions };
@@ -287,21 +262,10 @@ const usage = (message: string) => new RecalldError('usage', message);
 
 /** Response for a single query, or for all requested queries. */
 export function explainAnswerJson({ wanted, explained }: ExplainAnswer, request: ExplainRequest) {
+  const { pipeline, runId, misses } = wanted;
   const [only] = explained;
-  return request.document !== undefined && explained.length === 1 && only !== undefined
-    ? explainedJson(wanted.pipeline, only)
-    : sumJson(wanted, explained);
-}
-
-function explainedJson(
-  pipeline: string,
-  { queryId, question, document, outrankedBy, words: _words, ...explanation }: Explained,
-) {
-  const { text: query, step = null } = question;
-  return { pipeline, query_id: queryId, query, step, document, ...explanation, outranked_by: outrankedBy };
-}
-
-function sumJson({ pipeline, runId, misses }: Wanted, explained: readonly Explained[]) {
+  if (request.document !== undefined && explained.length === 1 && only !== undefined)
+    return explainedJson(pipeline, only);
   return {
     pipeline,
     run_id: runId,
@@ -310,6 +274,14 @@ function sumJson({ pipeline, runId, misses }: Wanted, explained: readonly Explai
     verdicts: verdictCounts(explained),
     documents: explained.map((one) => explainedJson(pipeline, one)),
   };
+}
+
+function explainedJson(
+  pipeline: string,
+  { queryId, question, document, outrankedBy, words: _words, ...explanation }: Explained,
+) {
+  const { text: query, step = null } = question;
+  return { pipeline, query_id: queryId, query, step, document, ...explanation, outranked_by: outrankedBy };
 }
 
 /** Counts the verdicts, most frequent first. Outranked documents are counted by what outranks them. */
@@ -324,10 +296,8 @@ export function countsOf(explained: readonly Explained[]): [words: string, count
 
 /** Formats a verdict, such as `outranked by near duplicates`. */
 export function verdictWords({ verdict, outrankedBy }: Pick<Explained, 'verdict' | 'outrankedBy'>): string {
-  const by =
-    outrankedBy === null
-      ? ''
-      : ` by ${outrankedBy === 'version' ? 'another version' : outrankedBy === 'language' ? 'another language' : outrankedBy}`;
+  const isAnother = outrankedBy === 'version' || outrankedBy === 'language';
+  const by = outrankedBy === null ? '' : ` by ${isAnother ? 'another ' : ''}${outrankedBy}`;
   return `${verdict}${by}`.replaceAll('_', ' ');
 }
 

@@ -1,7 +1,4 @@
-/**
- * Limits explained queries per API caller and minute. For each explained query, recalld sends two or three queries to
- * the retriever.
- */
+/** Limits explained queries per caller: for each, recalld sends two or three queries to the retriever. */
 import { RecalldError } from '../../core/errors.ts';
 import { type Clock, MINUTE_MS } from '../../core/time.ts';
 
@@ -10,13 +7,8 @@ export const MAX_EXPLAINED_PER_MINUTE = 60;
 
 export type ExplainBudget = ReturnType<typeof createExplainBudget>;
 
-interface Spent {
-  readonly since: number;
-  readonly queries: number;
-}
-
 export function createExplainBudget(clock: Clock) {
-  const spent = new Map<string, Spent>();
+  const spent = new Map<string, { readonly since: number; readonly queries: number }>();
   return {
     /**
      * Counts queries before they are explained. A caller may spend at most MAX_EXPLAINED_PER_MINUTE.

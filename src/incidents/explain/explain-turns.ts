@@ -10,23 +10,8 @@ import { retrieverLimitsOf, type WatchedPipeline } from '../../golden/watched-pi
 /** Maximum wait before the explanation is refused. */
 const PATIENCE_MS = 30_000;
 
-export interface ExplainTurns {
-  /**
-   * Runs `work` with a retriever that respects the concurrency and rate limits of the pipeline, which golden runs and
-   * other explanations of this process share. At most as many `work` calls run at once, which also limits calls to the
-   * store and embedder.
-   *
-   * @throws RecalldError retriever_busy, the reason of `signal`, and what `work` throws
-   */
-  take<T>(
-    context: Context,
-    pipeline: WatchedPipeline,
-    signal: AbortSignal,
-    work: (pipeline: WatchedPipeline) => Promise<T>,
-  ): Promise<T>;
-}
+export type ExplainTurns = ReturnType<typeof createExplainTurns>;
 
-/** Limited access to the retriever of one pipeline, open during explanations. */
 interface Turns {
   readonly gate: Promise<Throttle>;
   free: number;
@@ -34,7 +19,7 @@ interface Turns {
   readonly waiting: (() => void)[];
 }
 
-export function createExplainTurns(patienceMs = PATIENCE_MS): ExplainTurns {
+export function createExplainTurns(patienceMs = PATIENCE_MS) {
   const open = new Map<string, Turns>();
 
   const join = (context: Context, pipeline: WatchedPipeline): Turns => {
@@ -60,7 +45,19 @@ export function createExplainTurns(patienceMs = PATIENCE_MS): ExplainTurns {
   };
 
   return {
-    async take(context, pipeline, signal, work) {
+    /**
+     * Runs `work` with a retriever that respects the concurrency and rate limits of the pipeline, which golden runs and
+     * other explanations of this process share. At most as many `work` calls run at once, which also limits calls to
+     * the store and embedder.
+     *
+     * @throws RecalldError retriever_busy, the reason of `signal`, and what `work` throws
+     */
+    async take<T>(
+      context: Context,
+      pipeline: WatchedPipeline,
+      signal: AbortSignal,
+      work: (pipeline: WatchedPipeline) => Promise<T>,
+    ): Promise<T> {
       const turns = join(context, pipeline);
       turns.users += 1;
       try {
@@ -82,16 +79,12 @@ export function createExplainTurns(patienceMs = PATIENCE_MS): ExplainTurns {
 
 function patience(pipeline: string, ms: number, signal: AbortSignal): AbortSignal {
   const late = new AbortController();
-  const timer = setTimeout(() => late.abort(busy(pipeline, ms)), ms);
-  timer.unref();
-  return AbortSignal.any([signal, late.signal]);
-}
-
-function busy(pipeline: string, ms: number): RecalldError {
-  return new RecalldError(
+  const busy = new RecalldError(
     'retriever_busy',
     `The retriever of ${pipeline} has been busy with golden runs and other explanations for ${Math.round(ms / 1000)} s. Try again when the golden run has ended, or raise golden[].concurrency.`,
   );
+  setTimeout(() => late.abort(busy), ms).unref();
+  return AbortSignal.any([signal, late.signal]);
 }
 
 async function startTurn(turns: Turns, signal: AbortSignal): Promise<void> {

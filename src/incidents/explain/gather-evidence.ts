@@ -1,8 +1,8 @@
 /** Sends a query to the retriever and the store again, to gather evidence of why a document was not returned. */
 
 import { embedTexts } from '../../connectors/embedders/embedder.ts';
-import type { Retriever, RetrieverAnswer, RetrieverRequest } from '../../connectors/retrievers/retriever.ts';
-import type { StoredChunk, StoreOutcome, VectorStore } from '../../connectors/stores/vector-store.ts';
+import type { RetrieverAnswer } from '../../connectors/retrievers/retriever.ts';
+import type { StoredChunk, VectorStore } from '../../connectors/stores/vector-store.ts';
 import type { Context } from '../../core/context.ts';
 import { DAY_MS } from '../../core/time.ts';
 import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
@@ -19,10 +19,7 @@ export interface AskedQuestion {
   readonly k: number;
 }
 
-/**
- * Depth of the second retriever query, as a multiple of k. MIN_DEEP is the minimum depth. The second query shows
- * documents that are ranked below k.
- */
+/** Depth of the second retriever query, as a multiple of k; it shows documents that are ranked below k. */
 const DEEPER = 10;
 const MIN_DEEP = 100;
 const MAX_CHANGES = 5;
@@ -52,8 +49,9 @@ export async function lookForQuestion(
   const request = { text, tags, k, withText: true };
   const first = await retriever.retrieve({ ...request, withStages: true }, signal);
   const asked = rankingOf(first);
-  const deeper = await ask(retriever, { ...request, k: deep }, signal);
-  const untagged = Object.keys(tags).length === 0 ? null : await ask(retriever, { ...request, tags: {} }, signal);
+  const deeper = rankingOf(await retriever.retrieve({ ...request, k: deep }, signal));
+  const hasTags = Object.keys(tags).length > 0;
+  const untagged = hasTags ? rankingOf(await retriever.retrieve({ ...request, tags: {} }, signal)) : null;
   const stages = first.kind === 'documents' ? (first.stages ?? []) : [];
   return {
     k,
@@ -63,19 +61,16 @@ export async function lookForQuestion(
     untagged,
     filters,
     hubs,
-    store: await lookIntoStore(store, embedder, { text, k, deep, asked }, signal),
+    store: await lookIntoStore({ store, embedder }, text, k, deep, asked, signal),
   };
 }
 
 async function lookIntoStore(
-  store: VectorStore | null,
-  embedder: WatchedPipeline['embedder'],
-  {
-    text,
-    k,
-    deep,
-    asked,
-  }: { readonly text: string; readonly k: number; readonly deep: number; readonly asked: Ranking },
+  { store, embedder }: Pick<WatchedPipeline, 'store' | 'embedder'>,
+  text: string,
+  k: number,
+  deep: number,
+  asked: Ranking,
   signal: AbortSignal,
 ): Promise<SeenQuestion['store']> {
   if (store === null) {
@@ -107,10 +102,7 @@ async function lookIntoStore(
 /** A search for a document's own text must return it among this many results. */
 const FOUND_AMONG = 10;
 
-/**
- * Tests whether a search for the document's own text finds its vector. As a control, does the same for a document that
- * the query returns.
- */
+/** Tests whether a search for the document's own text finds its vector. A returned document is the control. */
 export async function lookAtVector(
   { store, embedder }: WatchedPipeline,
   { store: seen }: SeenQuestion,
@@ -132,13 +124,7 @@ export async function lookAtVector(
   return isFound === null ? null : isFound ? 'fits' : 'unfit';
 }
 
-/** True if the store finds the document; null if the store does not respond. */
-async function finds(
-  store: VectorStore,
-  vector: Float32Array,
-  id: string,
-  signal: AbortSignal,
-): Promise<boolean | null> {
+async function finds(store: VectorStore, vector: Float32Array, id: string, signal: AbortSignal) {
   const request = { vector, k: FOUND_AMONG, filter: {}, withContent: false };
   const exact = await store.nearest({ ...request, exact: true }, signal);
   const answer = exact.kind === 'unsupported' ? await store.nearest({ ...request, exact: false }, signal) : exact;
@@ -147,10 +133,6 @@ async function finds(
 
 function textOf(chunks: readonly StoredChunk[], id: string): string | null {
   return chunks.find((one) => one.id === id && one.content !== null && one.content !== '')?.content ?? null;
-}
-
-async function ask(retriever: Retriever, request: RetrieverRequest, signal: AbortSignal): Promise<Ranking> {
-  return rankingOf(await retriever.retrieve(request, signal));
 }
 
 function rankingOf(answer: RetrieverAnswer): Ranking {
@@ -166,17 +148,11 @@ const toRanked = ({ id, score, text = null }: { id: string; score: number | null
 });
 
 function rankingOfStore(outcome: Awaited<ReturnType<VectorStore['nearest']>>): Ranking {
-  if (outcome.kind !== 'ok') return { kind: 'none', reason: reasonOf(outcome) };
-  const documents = outcome.value.neighbours.map(({ id, similarity, content }) => ({
-    id,
-    score: similarity,
-    text: content,
-  }));
+  if (outcome.kind !== 'ok')
+    return { kind: 'none', reason: outcome.kind === 'unsupported' ? outcome.reason : outcome.message };
+  const { neighbours } = outcome.value;
+  const documents = neighbours.map(({ id, similarity, content }) => ({ id, score: similarity, text: content }));
   return { kind: 'ranking', documents };
-}
-
-function reasonOf(outcome: Exclude<StoreOutcome<unknown>, { readonly kind: 'ok' }>): string {
-  return outcome.kind === 'unsupported' ? outcome.reason : outcome.message;
 }
 
 /** Time span of the live queries that are examined for hub documents. */

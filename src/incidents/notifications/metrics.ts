@@ -1,4 +1,3 @@
-/** Metrics of notifications. */
 import { type MetricDefinition, storedGauge } from '../../platform/metrics/definition.ts';
 
 export const notificationMetrics = {

@@ -73,22 +73,19 @@ async function send(context: Context, due: DueNotification, signal: AbortSignal)
   const now = clock.now();
   const details = { receiver: field, event: due.event, pipeline: incident.pipeline };
   if (problem === null) {
-    await db.notifications.sent(due.id, confirmedCause(incident), now);
+    await db.notifications.sent(due.id, incident.confirmedAt && incident.cause, now);
     meter.increment('recalld_notifications_total', { kind, outcome: 'sent' });
     logger.info('a notification was sent', details);
     return;
   }
+  const failed = { ...details, reason: problem };
   const next = nextAttempt(due.dueAt, due.attempts, now);
   meter.increment('recalld_notifications_total', { kind, outcome: next === null ? 'given_up' : 'failed' });
   if (next === null) {
-    logger.error('a notification was given up after an hour', { ...details, reason: problem });
+    logger.error('a notification was given up after an hour', failed);
     return db.notifications.giveUp(due.id, now);
   }
-  logger.warn('a notification failed and will be retried', {
-    ...details,
-    reason: problem,
-    next_attempt: next.toISOString(),
-  });
+  logger.warn('a notification failed and will be retried', { ...failed, next_attempt: next.toISOString() });
   return db.notifications.retryAt(due.id, next);
 }
 
@@ -102,21 +99,16 @@ async function chartOf({ hooks, logger }: Context, incident: Incident): Promise<
   }
 }
 
-function confirmedCause({ confirmedAt, cause }: Incident): Cause | null {
-  return confirmedAt === null ? null : cause;
-}
-
-export interface DueNotification {
+interface DueNotification {
   readonly id: string;
   readonly incidentId: string;
   readonly receiver: string;
   readonly event: NotificationEvent;
   readonly dueAt: Date;
-  /** Number of attempts, including this attempt. */
   readonly attempts: number;
 }
 
-export interface KnownNotification extends Notified {
+interface KnownNotification extends Notified {
   readonly incidentId: string;
   readonly receiver: string;
 }
@@ -129,8 +121,7 @@ export interface SentMessage extends Omit<DueNotification, 'id' | 'incidentId'> 
   readonly givenUpAt: Date | null;
 }
 
-/** An incident that may have due notifications. */
-export interface KnownIncident extends NotifiableIncident {
+interface KnownIncident extends NotifiableIncident {
   readonly id: string;
 }
 
@@ -139,10 +130,7 @@ const LEASE = '1 minute';
 
 export function createNotifications(pool: Pool) {
   return {
-    /**
-     * Returns incidents that are open or have just closed, and closed incidents that were reported to a receiver which
-     * still lacks the last message.
-     */
+    /** Returns open and just closed incidents, and closed ones of which a receiver still lacks the last message. */
     async incidents(at: Date): Promise<readonly KnownIncident[]> {
       return queryRows<KnownIncident>(
         pool,
@@ -194,10 +182,7 @@ export function createNotifications(pool: Pool) {
       );
     },
 
-    /**
-     * Deletes due notifications about closed incidents, except the last message, which is the only one that is still
-     * correct.
-     */
+    /** Deletes due notifications about closed incidents, except the last message: only that one is still correct. */
     async discardOutdated(at: Date): Promise<void> {
       await pool.query(
         `delete from notifications n using incidents i
@@ -211,10 +196,7 @@ export function createNotifications(pool: Pool) {
       await pool.query('delete from notifications where id = $1::bigint', [id]);
     },
 
-    /**
-     * Leases the notifications to send now, in order for each receiver. Does not lease later messages if the first
-     * message was given up.
-     */
+    /** Leases the notifications to send now, in order for each receiver; none if its first message was given up. */
     async take(at: Date): Promise<readonly DueNotification[]> {
       return queryRows<DueNotification>(
         pool,
@@ -233,11 +215,8 @@ export function createNotifications(pool: Pool) {
 
     /** @param cause the reported cause; null if there was none */
     async sent(id: string, cause: Cause | null, at: Date): Promise<void> {
-      await pool.query('update notifications set sent_at = $2::timestamptz, cause = $3::text where id = $1::bigint', [
-        id,
-        at,
-        cause,
-      ]);
+      const sql = 'update notifications set sent_at = $2::timestamptz, cause = $3::text where id = $1::bigint';
+      await pool.query(sql, [id, at, cause]);
     },
 
     async retryAt(id: string, at: Date): Promise<void> {

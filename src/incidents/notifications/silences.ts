@@ -35,10 +35,7 @@ export function createSilences(pool: Pool, scope: Scope = null) {
         return added;
       }),
 
-    /**
-     * Ends a current silence now, and cancels a planned one. Does not change a silence that has already ended. @returns
-     * null for an unknown silence
-     */
+    /** Ends a current silence now, cancels a planned one, and leaves an ended one. Returns null for an unknown silence. */
     end: (id: string, { by }: Actor, now: Date): Promise<Silence | null> =>
       inTransaction(pool, async (client) => {
         const known = await queryRow<Silence>(
@@ -52,17 +49,11 @@ export function createSilences(pool: Pool, scope: Scope = null) {
           `update silences set ends_at = greatest(starts_at, $2::timestamptz) where id = $1::bigint returning ${columns}`,
           [id, now],
         );
-        const [before, after] = [known, ended ?? known].map(({ endsAt }) => ({ ends_at: endsAt.toISOString() }));
+        const before = { ends_at: known.endsAt.toISOString() };
+        const after = { ends_at: (ended ?? known).endsAt.toISOString() };
+        const { pipeline } = known;
         await recordActs(client, [
-          {
-            at: now,
-            by,
-            act: 'end_silence',
-            pipeline: known.pipeline,
-            subject: `silence ${id}`,
-            before: before ?? null,
-            after: after ?? null,
-          },
+          { at: now, by, act: 'end_silence', pipeline, subject: `silence ${id}`, before, after },
         ]);
         return ended;
       }),
@@ -86,7 +77,7 @@ export function createSilences(pool: Pool, scope: Scope = null) {
   };
 }
 
-export type NewSilence = Pick<Silence, 'pipeline' | 'startsAt' | 'endsAt' | 'reason'>;
+type NewSilence = Pick<Silence, 'pipeline' | 'startsAt' | 'endsAt' | 'reason'>;
 
 /** Maximum length of a silence. A longer silence would probably be forgotten. */
 const MAX_LENGTH_MS = 90 * DAY_MS;

@@ -1,6 +1,4 @@
-/**
- * Classifies the documents that outrank a given document: copies, other versions, hub documents or another language.
- */
+/** Classifies the documents that outrank another: copies, other versions, hub documents or another language. */
 
 import { percentage } from '../../../core/format.ts';
 import { languageName, languageOf } from '../../../core/text/language.ts';
@@ -9,7 +7,6 @@ import { jaccard, nearDuplicates, wordsOf } from '../../../golden/rules/similar-
 export interface RankedDocument {
   readonly id: string;
   readonly score: number | null;
-  /** Document text; null if unknown. */
   readonly text: string | null;
 }
 
@@ -46,9 +43,7 @@ export function namesOf(ids: readonly string[]): string {
   return `${ids.slice(0, MAX_NAMED).join(', ')}${more}`;
 }
 
-const outrankers = ['near_duplicates', 'version', 'hubs', 'language'] as const;
-
-export type OutrankedBy = (typeof outrankers)[number];
+export type OutrankedBy = 'near_duplicates' | 'version' | 'hubs' | 'language';
 
 interface Outranked {
   readonly by: OutrankedBy;
@@ -58,17 +53,13 @@ interface Outranked {
 
 interface StandsAbove {
   readonly id: string;
-  /** Text of the document to explain; null if unknown. */
   readonly text: string | null;
   /** Distinct higher-ranked documents, best first. The rank of the document is one more than their number. */
   readonly above: readonly RankedDocument[];
-  /** Number of documents that users get. */
   readonly k: number;
-  /** Hub documents with their share of queries. */
   readonly hubs: ReadonlyMap<string, number>;
 }
 
-/** Minimum Jaccard similarity of the words in two texts that count as equal. */
 const SAME_TEXT = 0.8;
 export const isSameText = (one: string, other: string): boolean =>
   jaccard(new Set(wordsOf(one)), new Set(wordsOf(other))) >= SAME_TEXT;

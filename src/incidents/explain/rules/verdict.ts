@@ -30,9 +30,7 @@ export type ExplanationVerdict = (typeof verdicts)[number];
 export interface SeenQuestion {
   /** Number of documents that users get. */
   readonly k: number;
-  /** Retriever results for k documents. */
   readonly asked: Ranking;
-  /** Retriever results for many more documents. */
   readonly deeper: Ranking;
   /** Results of the stages before the last for k documents, in order. */
   readonly stages: readonly {
@@ -43,7 +41,6 @@ export interface SeenQuestion {
   }[];
   /** Retriever results for k documents without the tags of the query; null if the query has no tags. */
   readonly untagged: Ranking | null;
-  /** Configured fields that the retriever filters by. */
   readonly filters: readonly string[];
   /** Hub documents with their share of queries. */
   readonly hubs: ReadonlyMap<string, number>;
@@ -68,9 +65,7 @@ export interface SeenDocument {
   readonly isStored: boolean | null;
   /** When the document text was last read from the store; null if never. */
   readonly storedAt: Date | null;
-  /** Document text when it was last read from the store. */
   readonly text: string | null;
-  /** Latest golden run that returned the document. */
   readonly returned: { readonly runId: string; readonly at: Date } | null;
   /**
    * State of the stored vector. `none`: no chunk has a vector, while chunks of another document do. `unfit`: a search
@@ -120,12 +115,8 @@ export function explain(question: SeenQuestion, document: SeenDocument): Explana
     withoutItsVector(question, document) ??
     placedBelow(question, document, rank) ??
     fromStore(question, document);
-  return { outrankedBy: null, ...found, rank: rank ?? placeBelow(question, document.id, k), stages };
-}
-
-function placeBelow({ deeper }: SeenQuestion, id: string, k: number): number | null {
-  const rank = placeInRanking(deeper, id)?.rank ?? null;
-  return rank !== null && rank > k ? rank : null;
+  const deeper = placeInRanking(question.deeper, document.id)?.rank ?? 0;
+  return { outrankedBy: null, ...found, rank: rank ?? (deeper > k ? deeper : null), stages };
 }
 
 function failedToAsk(asked: Ranking): Finding | null {
@@ -295,9 +286,7 @@ const isFar = ({ asked, store: { nearest, broad } }: SeenQuestion, id: string): 
   agreement(asked, nearest) >= SHARED &&
   placeIn(broad.documents, id) === null;
 
-/**
- * Explains a document that a search for its own text does not find. Its rank in the retriever results is due to chance.
- */
+/** Explains a document that a search for its own text does not find, so that its rank is due to chance. */
 function withoutItsVector(question: SeenQuestion, { id, vector }: SeenDocument): Finding | null {
   if (vector === null || vector === 'fits' || !isFar(question, id)) return null;
   const { store } = question;
@@ -316,7 +305,6 @@ function withoutItsVector(question: SeenQuestion, { id, vector }: SeenDocument):
 const howSearched = ({ isBroadExact, broad }: SeenQuestion['store']) =>
   isBroadExact ? 'An exact search' : `A search for ${lengthOf(broad)} documents`;
 
-/** Explains a stored document using the store's own search results. */
 function searched(
   question: SeenQuestion,
   document: SeenDocument,
@@ -391,7 +379,6 @@ function relativesOf(id: string, rankings: readonly Ranking[]): string[] {
   return [...new Set(ids)].filter((other) => begins(other, id) || begins(id, other));
 }
 
-/** Returns the ids of documents with the same text. */
 function sameTextAs(text: string, rankings: readonly Ranking[]): string[] {
   const found = rankings.flatMap((one) => (one.kind === 'ranking' ? one.documents : []));
   return [...new Set(found.filter((one) => one.text !== null && isSameText(one.text, text)).map(({ id }) => id))];

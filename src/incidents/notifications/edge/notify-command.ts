@@ -52,7 +52,6 @@ async function tryOut(receiver: Receiver, link: string | null, signal: AbortSign
   return {
     receiver: receiver.field,
     kind: receiver.kind,
-    /** The reason why a message failed; null if both messages arrived. */
     problem,
   };
 }

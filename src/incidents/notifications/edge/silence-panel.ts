@@ -4,7 +4,6 @@ import type { Content, ContentNode, Form, Table } from '../../../report/model/co
 import { callout, styledParagraph, table, time } from '../../../report/model/show.ts';
 import type { Silence } from '../rules/silence.ts';
 
-/** Silence durations that the form offers. */
 export const silenceLengths: Readonly<Record<string, string>> = {
   '30m': '30 minutes',
   '2h': '2 hours',

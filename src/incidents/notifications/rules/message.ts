@@ -12,13 +12,11 @@ import { type AlertTimeline, type Incident, worstAlert } from '../../diagnosis/r
 import { besideOf } from '../../diagnosis/rules/rank-causes.ts';
 import { isSilenced, type Silence } from './silence.ts';
 
-/** The fields of an incident that decide which notification is due. */
 export type NotifiableIncident = Pick<
   Incident,
   'pipeline' | 'severity' | 'openedAt' | 'closedAt' | 'confirmedAt' | 'cause' | 'confidence'
 >;
 
-/** A recorded notification to a receiver. */
 export interface Notified {
   readonly event: NotificationEvent;
   /** The reported cause; null if it was unknown. */
@@ -27,19 +25,12 @@ export interface Notified {
   readonly givenUpAt: Date | null;
 }
 
-/**
- * An incident that closed within this time is still reported, so that an incident that opened and closed between two
- * rounds is not missed.
- */
+/** Incidents that closed within this time are reported, even if they opened and closed between two rounds. */
 export const JUST_CLOSED_MS = 5 * MINUTE_MS;
 
-/** How long a failed notification is retried. */
 const RETRY_MS = HOUR_MS;
 
-/**
- * Time that the first message waits for a cause. With 15 s between rounds, the message is sent at most 30 s after the
- * incident opened.
- */
+/** How long the first message waits for a cause. With 15 s between rounds, it is sent within 30 s. */
 const CAUSE_WAIT_MS = 15_000;
 
 /**
@@ -134,10 +125,7 @@ export function messageOf(
   };
 }
 
-/**
- * Path of the chart of an incident. The path contains a key that cannot be guessed and that authorizes the request,
- * because receivers have no session.
- */
+/** Path of an incident's chart, with a key that cannot be guessed: it authorizes receivers, which have no session. */
 export function chartPath(id: string, secret: string): string {
   const key = createHmac('sha256', secret).update(`chart of incident ${id}`).digest('hex');
   return `/charts/${id}-${key}.png`;
@@ -165,13 +153,9 @@ function recoveryLine({ name, recovered, openedAt, endedAt, worst }: AlertTimeli
   return `${name}: fired from ${from}${to} UTC. Worst: ${worst.headline}.${now}`;
 }
 
-/** Maximum number of supporting signs in a message. */
 const MAX_EVIDENCE = 2;
 
-/**
- * Describes the cause, the evidence and the action; for an unknown cause, the largest differences. Omits topics,
- * because their names come from user texts.
- */
+/** Describes the cause, the evidence and the action. Omits topics, because their names come from user texts. */
 function diagnosisOf(incident: Incident): string {
   const { confirmedAt, cause, confidence, ranked, also } = incident;
   if (confirmedAt === null) return 'Cause not yet known.';
