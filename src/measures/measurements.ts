@@ -1,13 +1,15 @@
 /** Stores scheduled measurements in PostgreSQL, and exports the latest ones as gauges. */
 import type { Pool, PoolClient } from 'pg';
+import { snakeCase } from '../core/text/names.ts';
 import type { GaugeSample } from '../platform/metrics/meter.ts';
 import { namingOutage } from '../platform/postgres/outage.ts';
 import { createMonths, daysAhead, dropMonthsBefore } from '../platform/postgres/partitions.ts';
-import { queryRows } from '../platform/postgres/rows.ts';
+import { type Columns, insertRows, queryRows } from '../platform/postgres/rows.ts';
 import { inTransaction } from '../platform/postgres/transaction.ts';
 import { asNumbers, readTrends } from './measurement-history.ts';
 import { gaugeOf } from './rules/measure-table.ts';
 import {
+  ageSeconds,
   checkMeasurement,
   type IntervalOf,
   type Measurement,
@@ -16,10 +18,37 @@ import {
   type MeasurementSeries,
 } from './rules/measurement.ts';
 
-const attemptColumns = 'pipeline, measure, segment, window_start, window_end, measured_at, details';
-const valueColumns = `${attemptColumns}, value, ci_low, ci_high, ci_method, n`;
-const measurementColumns = `'value' as kind, ${valueColumns}`;
-const gapColumns = `${attemptColumns}, reason`;
+const attemptColumns = {
+  pipeline: 'text',
+  measure: 'text',
+  segment: 'text',
+  windowStart: 'timestamptz',
+  windowEnd: 'timestamptz',
+  measuredAt: 'timestamptz',
+  details: 'jsonb',
+} as const satisfies Columns;
+const valueColumns = {
+  ...attemptColumns,
+  value: 'double precision',
+  ciLow: 'double precision',
+  ciHigh: 'double precision',
+  ciMethod: 'text',
+  n: 'integer',
+} as const satisfies Columns;
+const gapColumns = { ...attemptColumns, reason: 'text' } as const satisfies Columns;
+
+const listed = (columns: Columns): string => Object.keys(columns).map(snakeCase).join(', ');
+const measurementColumns = `'value' as kind, ${listed(valueColumns)}`;
+
+/** The assignments of an upsert on `keys`. */
+function replacing(columns: Columns, keys: readonly string[]): string {
+  const assignments = Object.keys(columns)
+    .filter((key) => !keys.includes(key))
+    .map((key) => `${snakeCase(key)} = excluded.${snakeCase(key)}`);
+  return `on conflict (${keys.map(snakeCase).join(', ')}) do update set ${assignments.join(', ')}`;
+}
+
+const seriesKeys = ['pipeline', 'measure', 'segment'] as const;
 
 /**
  * Inserts values, replaces older measurements with the same key, and deletes gaps of the same series whose windows do
@@ -28,47 +57,27 @@ const gapColumns = `${attemptColumns}, reason`;
 async function upsertValues(client: PoolClient, measurements: readonly Measurement[]): Promise<void> {
   if (measurements.length === 0) return;
   const values = latestOf(measurements);
-  const parameters = [
-    ...attemptParameters(values),
-    values.map((m) => m.value),
-    values.map((m) => m.ciLow),
-    values.map((m) => m.ciHigh),
-    values.map((m) => m.ciMethod),
-    values.map((m) => m.n),
-  ];
-  const rows = `select pipeline, measure, segment, window_start, window_end, measured_at, details::jsonb, value, ci_low, ci_high, ci_method, n
-      from unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::timestamptz[], $6::timestamptz[], $7::text[],
-                  $8::double precision[], $9::double precision[], $10::double precision[], $11::text[], $12::integer[])
-        as m (${valueColumns})`;
-  const updated = ['window_start', 'measured_at', 'details', 'value', 'ci_low', 'ci_high', 'ci_method', 'n'];
-  const assignments = updated.map((column) => `${column} = excluded.${column}`).join(', ');
-  await client.query(
-    `insert into measurements (${valueColumns}) ${rows}
-     on conflict (pipeline, measure, segment, window_end)
-     do update set ${assignments}
-      where excluded.measured_at >= measurements.measured_at`,
-    parameters,
+  await insertRows(
+    client,
+    'measurements',
+    valueColumns,
+    values,
+    `${replacing(valueColumns, [...seriesKeys, 'windowEnd'])} where excluded.measured_at >= measurements.measured_at`,
   );
-  await client.query(updateHoursSql, parameters.slice(0, 5).toSpliced(3, 1));
-  await client.query(
-    `insert into latest_measurements as l (${valueColumns})
-     select distinct on (pipeline, measure, segment) * from (${rows}) r
-      order by pipeline, measure, segment, window_end desc
-     on conflict (pipeline, measure, segment)
-     do update set window_end = excluded.window_end, ${assignments}
-      where (excluded.window_end, excluded.measured_at) >= (l.window_end, l.measured_at)`,
-    parameters,
+  const windows = ([...seriesKeys, 'windowEnd'] as const).map((key) => values.map((m) => m[key]));
+  await client.query(updateHoursSql, windows);
+  await insertRows(
+    client,
+    'latest_measurements as l',
+    valueColumns,
+    newestOf(values),
+    `${replacing(valueColumns, seriesKeys)} where (excluded.window_end, excluded.measured_at) >= (l.window_end, l.measured_at)`,
   );
   await client.query(
     `delete from measurement_gaps g
       using unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[]) as m (pipeline, measure, segment, window_end)
       where (g.pipeline, g.measure, g.segment) = (m.pipeline, m.measure, m.segment) and g.window_end <= m.window_end`,
-    [
-      values.map((m) => m.pipeline),
-      values.map((m) => m.measure),
-      values.map((m) => m.segment),
-      values.map((m) => m.windowEnd),
-    ],
+    windows,
   );
 }
 
@@ -88,53 +97,33 @@ const updateHoursSql = `
   on conflict (pipeline, measure, segment, hour) do update set lowest = excluded.lowest, highest = excluded.highest`;
 
 /** Stores gaps, unless the same window or a later one has a value. */
-async function upsertGaps(client: PoolClient, attempts: readonly MeasurementGap[]): Promise<void> {
-  if (attempts.length === 0) return;
-  const gaps = latestOf(attempts);
-  await client.query(
-    `insert into measurement_gaps as g (${gapColumns})
-     select distinct on (pipeline, measure, segment)
-            pipeline, measure, segment, window_start, window_end, measured_at, details::jsonb, reason
-       from unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::timestamptz[], $6::timestamptz[], $7::text[], $8::text[])
-         as m (${gapColumns})
-      where not exists (select 1 from latest_measurements l
-                         where (l.pipeline, l.measure, l.segment) = (m.pipeline, m.measure, m.segment)
-                           and l.window_end >= m.window_end)
-      order by pipeline, measure, segment, window_end desc
-     on conflict (pipeline, measure, segment)
-     do update set window_start = excluded.window_start, window_end = excluded.window_end,
-                   measured_at = excluded.measured_at, details = excluded.details, reason = excluded.reason
-      where (excluded.window_end, excluded.measured_at) >= (g.window_end, g.measured_at)`,
-    [...attemptParameters(gaps), gaps.map((g) => g.reason)],
+async function upsertGaps(client: PoolClient, gaps: readonly MeasurementGap[]): Promise<void> {
+  await insertRows(
+    client,
+    'measurement_gaps as g',
+    gapColumns,
+    newestOf(latestOf(gaps)),
+    `where not exists (select 1 from latest_measurements l
+                        where (l.pipeline, l.measure, l.segment) = (new.pipeline, new.measure, new.segment)
+                          and l.window_end >= new.window_end)
+     ${replacing(gapColumns, seriesKeys)} where (excluded.window_end, excluded.measured_at) >= (g.window_end, g.measured_at)`,
   );
-}
-
-/** Returns one array per column, as `unnest` requires. */
-function attemptParameters(outcomes: readonly MeasurementOutcome[]): unknown[][] {
-  return [
-    outcomes.map((o) => o.pipeline),
-    outcomes.map((o) => o.measure),
-    outcomes.map((o) => o.segment),
-    outcomes.map((o) => o.windowStart),
-    outcomes.map((o) => o.windowEnd),
-    outcomes.map((o) => o.measuredAt),
-    outcomes.map((o) => JSON.stringify(o.details)),
-  ];
 }
 
 /** Keeps the last outcome for each key, sorted by key so that two writers lock rows in the same order. */
 function latestOf<Outcome extends MeasurementOutcome>(outcomes: readonly Outcome[]): Outcome[] {
   const byKey = new Map<string, Outcome>();
   for (const outcome of outcomes) {
-    const key = keyOf(outcome);
+    const key = JSON.stringify([outcome.pipeline, outcome.measure, outcome.segment, outcome.windowEnd.toISOString()]);
     const known = byKey.get(key);
     if (known === undefined || outcome.measuredAt >= known.measuredAt) byKey.set(key, outcome);
   }
   return [...byKey].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, outcome]) => outcome);
 }
 
-function keyOf({ pipeline, measure, segment, windowEnd }: MeasurementOutcome): string {
-  return JSON.stringify([pipeline, measure, segment, windowEnd.toISOString()]);
+/** Keeps the last outcome of each series. @param sorted result of `latestOf` */
+function newestOf<Outcome extends MeasurementOutcome>(sorted: readonly Outcome[]): Outcome[] {
+  return [...new Map(sorted.map((outcome) => [seriesKey(outcome), outcome])).values()];
 }
 
 /** PostgreSQL SQLSTATE for a row that belongs to no partition (check_violation). */
@@ -251,26 +240,25 @@ function isMissingPartition(error: unknown): boolean {
 async function readLatest(pool: Pool, now: Date): Promise<LatestMeasurement[]> {
   const [values, gaps] = await Promise.all([
     queryRows<Measurement>(pool, `select ${measurementColumns} from latest_measurements`),
-    queryRows<MeasurementGap>(pool, `select 'no_data' as kind, ${gapColumns} from measurement_gaps`),
+    queryRows<MeasurementGap>(pool, `select 'no_data' as kind, ${listed(gapColumns)} from measurement_gaps`),
   ]);
-  const ageSeconds = ({ measuredAt }: MeasurementOutcome): number => (now.getTime() - measuredAt.getTime()) / 1000;
+  const aged = <Outcome extends MeasurementOutcome>(row: Outcome) => ({
+    ...row,
+    ageSeconds: ageSeconds(row.measuredAt, now),
+  });
   const series = new Map<string, LatestMeasurement>();
   for (const row of values) {
-    const newest = { ...row, ageSeconds: ageSeconds(row) };
-    series.set(seriesKey(row), { ...seriesOf(row), newest, gap: null });
+    const { pipeline, measure, segment } = row;
+    series.set(seriesKey(row), { pipeline, measure, segment, newest: aged(row), gap: null });
   }
   for (const row of gaps) {
-    const gap = { ...row, ageSeconds: ageSeconds(row) };
+    const { pipeline, measure, segment, windowEnd } = row;
     const newest = series.get(seriesKey(row))?.newest ?? null;
     // With concurrent writers, the row of a gap can remain although a value for the same or a later window exists.
-    if (newest !== null && newest.windowEnd >= gap.windowEnd) continue;
-    series.set(seriesKey(row), { ...seriesOf(row), newest, gap });
+    if (newest !== null && newest.windowEnd >= windowEnd) continue;
+    series.set(seriesKey(row), { pipeline, measure, segment, newest, gap: aged(row) });
   }
   return [...series].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, latest]) => latest);
-}
-
-function seriesOf({ pipeline, measure, segment }: MeasurementSeries) {
-  return { pipeline, measure, segment };
 }
 
 function seriesKey({ pipeline, measure, segment }: MeasurementSeries): string {

@@ -1,8 +1,10 @@
 /** Rows of the measure table for index truth: the store compared with its manifest. */
-import type { Measure } from './measure-row.ts';
+import { gaugesBy, type Measure } from './measure-row.ts';
 
 const labels = ['pipeline', 'segment'] as const;
-const bounds = 'Clopper-Pearson; equal to the value if all documents were checked';
+const shareGauge = gaugesBy(labels, 'Clopper-Pearson; equal to the value if all documents were checked');
+const sampledGauge = gaugesBy(labels, 'Clopper-Pearson');
+const lagGauge = gaugesBy(labels, 'Brookmeyer-Crowley');
 const share = { worse: 'above', unit: 'share', minN: 50, confirm: 1, scope: 'traffic' } as const;
 const seconds = { worse: 'above', unit: 'seconds', minN: 20, confirm: 2, scope: 'traffic' } as const;
 
@@ -12,12 +14,10 @@ export const indexMeasures = {
     subject: 'the share of missing documents',
     note: 'Share of manifest documents that are missing from the store, excluding recent changes.',
     scale: 'share',
-    gauge: {
-      name: 'recalld_index_missing_ratio',
-      help: 'Share of manifest documents that are missing from the vector store, among documents unchanged for longer than late_after.',
-      labels,
-      bounds,
-    },
+    gauge: shareGauge(
+      'recalld_index_missing_ratio',
+      'Share of manifest documents that are missing from the vector store, among documents unchanged for longer than late_after.',
+    ),
     thresholdPolicy: share,
   },
   index_not_retrievable_ratio: {
@@ -25,12 +25,10 @@ export const indexMeasures = {
     subject: 'the share of stored documents that cannot be retrieved by their own text',
     note: 'Share of stored documents, checked over a day, that are not among the first 10 results for the start of their own text.',
     scale: 'share',
-    gauge: {
-      name: 'recalld_index_not_retrievable_ratio',
-      help: 'Share of the stored documents probed in the trailing day that the retriever does not return among the first 10 results. The query is the start of the text of the document.',
-      labels,
-      bounds: 'Clopper-Pearson',
-    },
+    gauge: sampledGauge(
+      'recalld_index_not_retrievable_ratio',
+      'Share of the stored documents probed in the trailing day that the retriever does not return among the first 10 results. The query is the start of the text of the document.',
+    ),
     thresholdPolicy: share,
   },
   index_orphaned_ratio: {
@@ -38,12 +36,10 @@ export const indexMeasures = {
     subject: 'the share of orphaned documents',
     note: 'Share of stored documents that the manifest does not list or lists as deleted, excluding recent changes.',
     scale: 'share',
-    gauge: {
-      name: 'recalld_index_orphaned_ratio',
-      help: 'Share of stored documents that the manifest does not list, or has listed as deleted for longer than late_after. If the store cannot list its ids, the value is the share of chunks of such documents in a uniform sample.',
-      labels,
-      bounds,
-    },
+    gauge: shareGauge(
+      'recalld_index_orphaned_ratio',
+      'Share of stored documents that the manifest does not list, or has listed as deleted for longer than late_after. If the store cannot list its ids, the value is the share of chunks of such documents in a uniform sample.',
+    ),
     thresholdPolicy: share,
   },
   index_superseded_ratio: {
@@ -51,12 +47,10 @@ export const indexMeasures = {
     subject: 'the share of documents with chunks from several versions',
     note: 'Share of documents with chunks of an old version and of a newer version in the store.',
     scale: 'share',
-    gauge: {
-      name: 'recalld_index_superseded_ratio',
-      help: 'Share of documents in the vector store with chunks from more than one version.',
-      labels,
-      bounds: 'Clopper-Pearson',
-    },
+    gauge: sampledGauge(
+      'recalld_index_superseded_ratio',
+      'Share of documents in the vector store with chunks from more than one version.',
+    ),
     thresholdPolicy: share,
   },
   index_lag_seconds: {
@@ -64,12 +58,10 @@ export const indexMeasures = {
     subject: 'the p95 index lag',
     note: "Time within which 95 % of a day's document changes reach the store. Changes that have not arrived yet count as waiting since they were made.",
     scale: 'seconds',
-    gauge: {
-      name: 'recalld_index_lag_seconds',
-      help: 'Time within which 95 % of the document changes of the trailing day reached the vector store (Kaplan-Meier; changes that have not arrived are censored). If there are too few changes for an upper bound, the lower bound is exported as the value, without bounds. The resolution is the time between two index checks.',
-      labels,
-      bounds: 'Brookmeyer-Crowley',
-    },
+    gauge: lagGauge(
+      'recalld_index_lag_seconds',
+      'Time within which 95 % of the document changes of the trailing day reached the vector store (Kaplan-Meier; changes that have not arrived are censored). If there are too few changes for an upper bound, the lower bound is exported as the value, without bounds. The resolution is the time between two index checks.',
+    ),
     thresholdPolicy: seconds,
   },
   index_lag_median_seconds: {
@@ -77,12 +69,10 @@ export const indexMeasures = {
     subject: 'the median index lag',
     note: "Time within which half of a day's document changes reach the store.",
     scale: 'seconds',
-    gauge: {
-      name: 'recalld_index_lag_median_seconds',
-      help: 'Time within which half of the document changes of the trailing day reached the vector store; measured like recalld_index_lag_seconds.',
-      labels,
-      bounds: 'Brookmeyer-Crowley',
-    },
+    gauge: lagGauge(
+      'recalld_index_lag_median_seconds',
+      'Time within which half of the document changes of the trailing day reached the vector store; measured like recalld_index_lag_seconds.',
+    ),
     thresholdPolicy: seconds,
   },
   index_other_model_ratio: {
@@ -90,12 +80,10 @@ export const indexMeasures = {
     subject: 'the share of vectors from another embedding model',
     note: 'Share of chunks, sampled over a day, whose stored vector differs from the current embedding of their text.',
     scale: 'share',
-    gauge: {
-      name: 'recalld_index_other_model_ratio',
-      help: 'Share of chunks sampled in the trailing day whose stored vector differs from the vector that the configured embedder returns for the stored text.',
-      labels,
-      bounds: 'Clopper-Pearson',
-    },
+    gauge: sampledGauge(
+      'recalld_index_other_model_ratio',
+      'Share of chunks sampled in the trailing day whose stored vector differs from the vector that the configured embedder returns for the stored text.',
+    ),
     thresholdPolicy: share,
   },
 } as const satisfies Record<string, Measure>;

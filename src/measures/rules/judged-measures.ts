@@ -1,11 +1,32 @@
 /** Rows of the measure table for judged live relevance. */
-import type { Measure } from './measure-row.ts';
+import { gaugesBy, type Measure, type MeasureScale } from './measure-row.ts';
 
 const HOURLY = 3600;
-const labels = ['pipeline', 'segment', 'k'] as const;
+const judgedGauge = gaugesBy(['pipeline', 'segment', 'k'], 'jackknife over sessions');
+const episodeGauge = gaugesBy(
+  ['pipeline', 'segment', 'k'],
+  'jackknife over sessions, or over episodes without a session',
+);
+const agreementGauge = gaugesBy(['pipeline'], 'jackknife over sessions');
 const thresholdPolicy = { worse: 'below', unit: 'share', minN: 30, confirm: 2, scope: 'traffic' } as const;
 const UNCORRECTED =
   'from the judge model only and without bias correction. Exported until people have graded 8 sessions';
+
+/** The row of a measure of judged live relevance before it is calibrated. */
+function uncorrected<const Name extends string, const Scale extends MeasureScale>(
+  name: Name,
+  words: string,
+  scale: Scale,
+) {
+  return {
+    title: `Judged live ${words}, uncorrected`,
+    subject: `live ${words} (judge model only)`,
+    note: `Judged live ${words}, ${UNCORRECTED}.`,
+    scale,
+    every: HOURLY,
+    gauge: judgedGauge(`recalld_${name}_uncorrected` as const, `Like recalld_${name}, but ${UNCORRECTED}.`),
+  } as const;
+}
 
 export const judgedMeasures = {
   live_ndcg: {
@@ -14,12 +35,10 @@ export const judgedMeasures = {
     note: 'How well the top documents of live queries are ordered, best first. The 95 % CI accounts for judge bias.',
     scale: 'score',
     every: HOURLY,
-    gauge: {
-      name: 'recalld_live_ndcg',
-      help: 'Mean nDCG at k of live queries in the trailing window, from model grades (0 to 3) that are calibrated by human judgments. The ideal order contains only graded documents, so the value is higher than nDCG on full judgments; recalld_live_ndcg_pool_gap estimates the difference. If a relevant document is no longer retrieved, the value drops by only part of the loss; precision and hit rate drop by all of it (docs/explanation/judging.md).',
-      labels,
-      bounds: 'jackknife over sessions',
-    },
+    gauge: judgedGauge(
+      'recalld_live_ndcg',
+      'Mean nDCG at k of live queries in the trailing window, from model grades (0 to 3) that are calibrated by human judgments. The ideal order contains only graded documents, so the value is higher than nDCG on full judgments; recalld_live_ndcg_pool_gap estimates the difference. If a relevant document is no longer retrieved, the value drops by only part of the loss; precision and hit rate drop by all of it (docs/explanation/judging.md).',
+    ),
     thresholdPolicy,
   },
   live_precision: {
@@ -28,12 +47,10 @@ export const judgedMeasures = {
     note: 'Share of the top documents of live queries that contain an answer or part of one (grade 2 or 3).',
     scale: 'score',
     every: HOURLY,
-    gauge: {
-      name: 'recalld_live_precision',
-      help: 'Mean share of the top k documents with grade 2 or 3, over live queries in the trailing window; calibrated by human judgments.',
-      labels,
-      bounds: 'jackknife over sessions',
-    },
+    gauge: judgedGauge(
+      'recalld_live_precision',
+      'Mean share of the top k documents with grade 2 or 3, over live queries in the trailing window; calibrated by human judgments.',
+    ),
     thresholdPolicy,
   },
   live_hit_rate: {
@@ -42,12 +59,10 @@ export const judgedMeasures = {
     note: 'Share of live queries with an answer, or part of one, among their top documents (grade 2 or 3).',
     scale: 'share',
     every: HOURLY,
-    gauge: {
-      name: 'recalld_live_hit_rate',
-      help: 'Share of live queries in the trailing window with a document of grade 2 or 3 among the top k; calibrated by human judgments.',
-      labels,
-      bounds: 'jackknife over sessions',
-    },
+    gauge: judgedGauge(
+      'recalld_live_hit_rate',
+      'Share of live queries in the trailing window with a document of grade 2 or 3 among the top k; calibrated by human judgments.',
+    ),
     thresholdPolicy,
   },
   live_mrr: {
@@ -56,66 +71,16 @@ export const judgedMeasures = {
     note: 'Mean of 1 / rank of the first document with grade 2 or 3, over live queries.',
     scale: 'score',
     every: HOURLY,
-    gauge: {
-      name: 'recalld_live_mrr',
-      help: 'Mean of 1 / rank of the first document with grade 2 or 3 among the top k (0 if there is none), over live queries in the trailing window; calibrated by human judgments.',
-      labels,
-      bounds: 'jackknife over sessions',
-    },
+    gauge: judgedGauge(
+      'recalld_live_mrr',
+      'Mean of 1 / rank of the first document with grade 2 or 3 among the top k (0 if there is none), over live queries in the trailing window; calibrated by human judgments.',
+    ),
     thresholdPolicy,
   },
-  live_ndcg_uncorrected: {
-    title: 'Judged live nDCG, uncorrected',
-    subject: 'live nDCG (judge model only)',
-    note: `Judged live nDCG, ${UNCORRECTED}.`,
-    scale: 'score',
-    every: HOURLY,
-    gauge: {
-      name: 'recalld_live_ndcg_uncorrected',
-      help: `Like recalld_live_ndcg, but ${UNCORRECTED}.`,
-      labels,
-      bounds: 'jackknife over sessions',
-    },
-  },
-  live_precision_uncorrected: {
-    title: 'Judged live precision, uncorrected',
-    subject: 'live precision (judge model only)',
-    note: `Judged live precision, ${UNCORRECTED}.`,
-    scale: 'score',
-    every: HOURLY,
-    gauge: {
-      name: 'recalld_live_precision_uncorrected',
-      help: `Like recalld_live_precision, but ${UNCORRECTED}.`,
-      labels,
-      bounds: 'jackknife over sessions',
-    },
-  },
-  live_hit_rate_uncorrected: {
-    title: 'Judged live hit rate, uncorrected',
-    subject: 'live hit rate (judge model only)',
-    note: `Judged live hit rate, ${UNCORRECTED}.`,
-    scale: 'share',
-    every: HOURLY,
-    gauge: {
-      name: 'recalld_live_hit_rate_uncorrected',
-      help: `Like recalld_live_hit_rate, but ${UNCORRECTED}.`,
-      labels,
-      bounds: 'jackknife over sessions',
-    },
-  },
-  live_mrr_uncorrected: {
-    title: 'Judged live MRR, uncorrected',
-    subject: 'live MRR (judge model only)',
-    note: `Judged live MRR, ${UNCORRECTED}.`,
-    scale: 'score',
-    every: HOURLY,
-    gauge: {
-      name: 'recalld_live_mrr_uncorrected',
-      help: `Like recalld_live_mrr, but ${UNCORRECTED}.`,
-      labels,
-      bounds: 'jackknife over sessions',
-    },
-  },
+  live_ndcg_uncorrected: uncorrected('live_ndcg', 'nDCG', 'score'),
+  live_precision_uncorrected: uncorrected('live_precision', 'precision', 'score'),
+  live_hit_rate_uncorrected: uncorrected('live_hit_rate', 'hit rate', 'share'),
+  live_mrr_uncorrected: uncorrected('live_mrr', 'MRR', 'score'),
   live_ndcg_pool_gap: {
     title: 'Pool gap of judged live nDCG',
     subject: 'the nDCG that live queries lose because the store has better documents',
@@ -155,12 +120,10 @@ export const judgedMeasures = {
     note: "Share of agent turns with at least one retrieval that returned an answer to the user's question, or part of one (grade 2 or 3).",
     scale: 'share',
     every: HOURLY,
-    gauge: {
-      name: 'recalld_episode_hit_rate',
-      help: "Share of episodes (turns of an agent) in the trailing window with at least one retrieval that returned a document of grade 2 or 3 in its top k. The judge model grades documents against the user's question, not the rewritten query. Not calibrated by human judgments.",
-      labels,
-      bounds: 'jackknife over sessions, or over episodes without a session',
-    },
+    gauge: episodeGauge(
+      'recalld_episode_hit_rate',
+      "Share of episodes (turns of an agent) in the trailing window with at least one retrieval that returned a document of grade 2 or 3 in its top k. The judge model grades documents against the user's question, not the rewritten query. Not calibrated by human judgments.",
+    ),
     thresholdPolicy,
   },
   rewrite_gain: {
@@ -169,12 +132,10 @@ export const judgedMeasures = {
     note: 'Mean nDCG of the first query of an agent turn, which the agent rewrote, minus the nDCG of the original text of the user. recalld itself sends the original text to the retriever. A value below 0 means that rewriting makes results worse.',
     scale: 'score',
     every: HOURLY,
-    gauge: {
-      name: 'recalld_rewrite_gain',
-      help: 'Mean nDCG at k of the first query of an episode minus the nDCG of the original text, over episodes in the trailing window whose first query was rewritten. recalld sends both texts to the retriever at the time of grading. The judge model grades the documents of both queries against the original text, and the ideal order contains the documents of both. A value below 0 means that rewriting makes results worse.',
-      labels,
-      bounds: 'jackknife over sessions, or over episodes without a session',
-    },
+    gauge: episodeGauge(
+      'recalld_rewrite_gain',
+      'Mean nDCG at k of the first query of an episode minus the nDCG of the original text, over episodes in the trailing window whose first query was rewritten. recalld sends both texts to the retriever at the time of grading. The judge model grades the documents of both queries against the original text, and the ideal order contains the documents of both. A value below 0 means that rewriting makes results worse.',
+    ),
     thresholdPolicy: { ...thresholdPolicy, unit: 'difference' },
   },
   judge_agreement: {
@@ -183,12 +144,10 @@ export const judgedMeasures = {
     note: 'Quadratic weighted kappa of model and human grades: 1 is full agreement, 0 is agreement by chance.',
     scale: 'other',
     every: HOURLY,
-    gauge: {
-      name: 'recalld_judge_agreement',
-      help: 'Quadratic weighted kappa of model and human grades for documents of live queries that both graded: 1 is full agreement, 0 is agreement by chance.',
-      labels: ['pipeline'],
-      bounds: 'jackknife over sessions',
-    },
+    gauge: agreementGauge(
+      'recalld_judge_agreement',
+      'Quadratic weighted kappa of model and human grades for documents of live queries that both graded: 1 is full agreement, 0 is agreement by chance.',
+    ),
   },
   human_agreement: {
     title: 'Human agreement',
@@ -196,12 +155,10 @@ export const judgedMeasures = {
     note: 'Quadratic weighted kappa of two people who graded independently: 1 is full agreement, 0 is agreement by chance.',
     scale: 'other',
     every: HOURLY,
-    gauge: {
-      name: 'recalld_human_agreement',
-      help: 'Quadratic weighted kappa of two people for documents of live queries that both graded independently: 1 is full agreement, 0 is agreement by chance. The agreement of a judge model with people can hardly exceed this value.',
-      labels: ['pipeline'],
-      bounds: 'jackknife over sessions',
-    },
+    gauge: agreementGauge(
+      'recalld_human_agreement',
+      'Quadratic weighted kappa of two people for documents of live queries that both graded independently: 1 is full agreement, 0 is agreement by chance. The agreement of a judge model with people can hardly exceed this value.',
+    ),
   },
   judge_drift: {
     title: 'Judge drift',

@@ -48,12 +48,13 @@ export interface MeasureGauge {
   readonly bounds: boolean | string;
 }
 
-/** A gauge with bounds, by pipeline and segment. */
-export function trafficGauge<const Name extends string>(name: Name, help: string) {
-  return { name, help, labels: ['pipeline', 'segment'], bounds: true } as const;
+/** Returns a function that makes gauges with these labels and bounds. */
+export function gaugesBy<
+  const Labels extends MeasureGauge['labels'],
+  const Bounds extends MeasureGauge['bounds'] = MeasureGauge['bounds'],
+>(labels: Labels, bounds: Bounds) {
+  return <const Name extends string>(name: Name, help: string) => ({ name, help, labels, bounds }) as const;
 }
 
-/** A gauge without bounds, by pipeline. */
-export function pipelineGauge<const Name extends string>(name: Name, help: string) {
-  return { name, help, labels: ['pipeline'], bounds: false } as const;
-}
+export const trafficGauge = gaugesBy(['pipeline', 'segment'], true);
+export const pipelineGauge = gaugesBy(['pipeline'], false);

@@ -1,5 +1,8 @@
 /** Rows of the measure table for the store, the index, the embedder and golden sets. */
-import { type Measure, pipelineGauge } from './measure-row.ts';
+import { gaugesBy, type Measure, pipelineGauge } from './measure-row.ts';
+
+const boundedGauge = gaugesBy(['pipeline'], true);
+const wilsonGauge = gaugesBy(['pipeline'], 'Wilson');
 
 export const pipelineMeasures = {
   store_vectors: {
@@ -33,12 +36,10 @@ export const pipelineMeasures = {
     note: 'Share of the documents in golden results that are among the nearest chunks in the store. The level depends on the retriever, for example on its reranker; a change shows that a component between the store and the results changed.',
     scale: 'score',
     every: 86_400,
-    gauge: {
-      name: 'recalld_store_agreement_ratio',
-      help: 'Mean share of the documents returned for a golden query that are also among the nearest chunks in the store (as many chunks as documents). Covers 32 queries of the latest golden run.',
-      labels: ['pipeline'],
-      bounds: true,
-    },
+    gauge: boundedGauge(
+      'recalld_store_agreement_ratio',
+      'Mean share of the documents returned for a golden query that are also among the nearest chunks in the store (as many chunks as documents). Covers 32 queries of the latest golden run.',
+    ),
   },
   missed_foreign_ratio: {
     title: 'Missed documents with a wrong vector',
@@ -46,12 +47,10 @@ export const pipelineMeasures = {
     note: 'Share of the relevant documents missed by the latest golden run, but in the store, whose vector does not match the embedding of their text.',
     scale: 'share',
     every: 86_400,
-    gauge: {
-      name: 'recalld_missed_documents_foreign_ratio',
-      help: 'Share of missed relevant documents whose stored vector differs from the vector that the embedder returns for their text, over up to 16 stored documents that the latest golden run missed.',
-      labels: ['pipeline'],
-      bounds: 'Wilson',
-    },
+    gauge: wilsonGauge(
+      'recalld_missed_documents_foreign_ratio',
+      'Share of missed relevant documents whose stored vector differs from the vector that the embedder returns for their text, over up to 16 stored documents that the latest golden run missed.',
+    ),
   },
   repeat_density: {
     title: 'Replayed query density',
@@ -59,12 +58,10 @@ export const pipelineMeasures = {
     note: 'Density of baseline queries replayed in the last hour: 1 if the store covers them as before, lower if it lost content.',
     scale: 'other',
     every: 300,
-    gauge: {
-      name: 'recalld_repeat_density',
-      help: 'Query density of about 100 baseline queries that were replayed in the last hour, computed as exp(-mean change of their surprise); 1 if the store covers them as in the baseline.',
-      labels: ['pipeline'],
-      bounds: true,
-    },
+    gauge: boundedGauge(
+      'recalld_repeat_density',
+      'Query density of about 100 baseline queries that were replayed in the last hour, computed as exp(-mean change of their surprise); 1 if the store covers them as in the baseline.',
+    ),
     thresholdPolicy: { worse: 'below', unit: 'multiple', minN: 30, confirm: 2, scope: 'pipeline' },
   },
   embedding_canary_median: {
@@ -117,12 +114,10 @@ export const pipelineMeasures = {
     note: 'Share of sampled vectors with a copy elsewhere in the store.',
     scale: 'share',
     every: 21600,
-    gauge: {
-      name: 'recalld_store_duplicates_ratio',
-      help: 'Share of sampled vectors with a copy elsewhere in the store.',
-      labels: ['pipeline'],
-      bounds: 'Wilson',
-    },
+    gauge: wilsonGauge(
+      'recalld_store_duplicates_ratio',
+      'Share of sampled vectors with a copy elsewhere in the store.',
+    ),
   },
   store_query_divergence: {
     title: 'Query-chunk divergence',
@@ -183,13 +178,7 @@ export const pipelineMeasures = {
     subject: 'the p95 latency of golden queries',
     note: '95th percentile latency of the latest golden run.',
     scale: 'seconds',
-    thresholdPolicy: {
-      worse: 'above',
-      unit: 'seconds',
-      minN: 20,
-      confirm: 2,
-      scope: 'golden_sets',
-    },
+    thresholdPolicy: { worse: 'above', unit: 'seconds', minN: 20, confirm: 2, scope: 'golden_sets' },
   },
   rbo: {
     title: 'Result stability (RBO)',
@@ -230,13 +219,7 @@ export const pipelineMeasures = {
     note: 'Share of live queries with a similar golden query.',
     scale: 'share',
     every: 21600,
-    thresholdPolicy: {
-      worse: 'below',
-      unit: 'share',
-      minN: 100,
-      confirm: 1,
-      scope: 'golden_sets',
-    },
+    thresholdPolicy: { worse: 'below', unit: 'share', minN: 100, confirm: 1, scope: 'golden_sets' },
   },
   golden_live_mix_ndcg: {
     title: 'nDCG in the live mix',
@@ -250,12 +233,6 @@ export const pipelineMeasures = {
     subject: 'the time since the last completed golden run',
     note: 'Time since the last completed golden run.',
     scale: 'seconds',
-    thresholdPolicy: {
-      worse: 'above',
-      unit: 'seconds',
-      minN: 0,
-      confirm: 2,
-      scope: 'golden_sets',
-    },
+    thresholdPolicy: { worse: 'above', unit: 'seconds', minN: 0, confirm: 2, scope: 'golden_sets' },
   },
 } as const satisfies Record<string, Measure>;

@@ -1,5 +1,7 @@
 /** Rows of the measure table for live traffic: queries, feedback, density. */
-import { type Measure, trafficGauge } from './measure-row.ts';
+import { gaugesBy, type Measure, trafficGauge } from './measure-row.ts';
+
+const boundedGauge = gaugesBy(['pipeline'], true);
 
 export const trafficMeasures = {
   queries: {
@@ -89,12 +91,10 @@ export const trafficMeasures = {
     note: 'Share of the most frequent query among live queries with a text, ignoring case.',
     scale: 'share',
     every: 'live',
-    gauge: {
-      name: 'recalld_query_top_ratio',
-      help: 'Share of the most frequent query among live queries with a text in the trailing window; weighted by inclusion probability, with bounds over sessions.',
-      labels: ['pipeline'],
-      bounds: true,
-    },
+    gauge: boundedGauge(
+      'recalld_query_top_ratio',
+      'Share of the most frequent query among live queries with a text in the trailing window; weighted by inclusion probability, with bounds over sessions.',
+    ),
   },
   main_language_ratio: {
     title: 'Usual language',
@@ -102,12 +102,10 @@ export const trafficMeasures = {
     note: 'Share of queries in the usual language, among queries in this language or in the most frequent other language, over up to 300 sampled texts. The usual language is the most frequent language at the first measurement.',
     scale: 'share',
     every: 'live',
-    gauge: {
-      name: 'recalld_query_main_language_ratio',
-      help: "Share of live queries in the trailing window that are in the pipeline's usual language. Only queries in this language and in the most frequent other language count.",
-      labels: ['pipeline'],
-      bounds: true,
-    },
+    gauge: boundedGauge(
+      'recalld_query_main_language_ratio',
+      "Share of live queries in the trailing window that are in the pipeline's usual language. Only queries in this language and in the most frequent other language count.",
+    ),
   },
   staged_queries: {
     title: 'Queries with stages',
