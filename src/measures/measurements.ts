@@ -50,10 +50,7 @@ function replacing(columns: Columns, keys: readonly string[]): string {
 
 const seriesKeys = ['pipeline', 'measure', 'segment'] as const;
 
-/**
- * Inserts values, replaces older measurements with the same key, and deletes gaps of the same series whose windows do
- * not end later.
- */
+/** Replaces older measurements with the same key, and deletes gaps whose windows do not end later. */
 async function upsertValues(client: PoolClient, measurements: readonly Measurement[]): Promise<void> {
   if (measurements.length === 0) return;
   const values = latestOf(measurements);
@@ -81,9 +78,7 @@ async function upsertValues(client: PoolClient, measurements: readonly Measureme
   );
 }
 
-/**
- * Recomputes the minimum and maximum of each affected hour from all its rows, because a value may have been replaced.
- */
+/** From all rows of each affected hour, because a value may have been replaced. */
 const updateHoursSql = `
   insert into measurement_hours (pipeline, measure, segment, hour, lowest, highest)
   select h.pipeline, h.measure, h.segment, h.hour, found.lowest, found.highest
@@ -163,10 +158,7 @@ export function createMeasurements(pool: Pool) {
       });
     },
 
-    /**
-     * Returns the newest value and gap of every series. `ageSeconds` is the time since the measurement, not since the
-     * window end. Callers that show values must withhold stale values.
-     */
+    /** `ageSeconds` is the time since the measurement. Callers that show values must withhold stale ones. */
     latest: (now: Date): Promise<readonly LatestMeasurement[]> => namingOutage(pool, () => readLatest(pool, now)),
 
     /** Returns the latest `limit` values (default: all) whose windows ended in [`from`, `until`), oldest first. */
@@ -189,10 +181,7 @@ export function createMeasurements(pool: Pool) {
       });
     },
 
-    /**
-     * Returns the values of measures in [`from`, `until`), oldest first, reduced to the lowest and the highest value of
-     * each chart bucket.
-     */
+    /** Returns the lowest and the highest value of each chart bucket in [`from`, `until`), oldest first. */
     trends: (series: Parameters<typeof readTrends>[1], from: Date, until: Date) =>
       namingOutage(pool, () => readTrends(pool, series, from, until)),
 
@@ -218,10 +207,7 @@ export function createMeasurements(pool: Pool) {
     /** Creates the partitions for the next days. `record` creates any missing partitions. */
     createPartitions: (now: Date): Promise<void> => namingOutage(pool, () => createMonths(pool, daysAhead(now))),
 
-    /**
-     * Drops the partitions of months that ended before `before`, and the latest row of each series whose last window
-     * ended before then.
-     */
+    /** Drops the months that ended before `before`, and the latest rows of series that ended before. */
     prune: (before: Date): Promise<void> =>
       namingOutage(pool, async () => {
         await dropMonthsBefore(pool, before);

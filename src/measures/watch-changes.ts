@@ -18,6 +18,7 @@ import {
   measurementTrustSeconds,
   runTrustSeconds,
 } from './rules/measurement.ts';
+import { isOverviewSeries } from './shown-measures.ts';
 
 /** Name of the measure as which the normal ranges of a pipeline are stored. */
 export const NORMAL_RANGES = 'measures_normal';
@@ -58,9 +59,9 @@ async function watchChanges(context: Context, signal: AbortSignal): Promise<void
   const now = context.clock.now();
   const latest = await context.db.measurements.latest(now);
   await forEachPipeline(plansOf(context.config), signal, async ({ pipeline, windowMs, checked }) => {
-    const own = latest.filter(
-      (one) => one.pipeline === pipeline && isWatchedSeries(one) && !checked.includes(one.measure),
-    );
+    // Live segments are too many and too small.
+    const watched = latest.filter((one) => isWatchedMeasure(one.measure) && isOverviewSeries(one));
+    const own = watched.filter((one) => one.pipeline === pipeline && !checked.includes(one.measure));
     const during = { from: new Date(now.getTime() - HISTORY_MS), until: now };
     const [incidents, deployments] = await Promise.all([
       incidentsOf(context, pipeline, during),
@@ -100,11 +101,6 @@ async function watchChanges(context: Context, signal: AbortSignal): Promise<void
   });
 }
 
-/** Watches only measures of all traffic and of golden sets, because live segments are too many and too small. */
-function isWatchedSeries({ measure, segment }: MeasurementSeries): boolean {
-  return isWatchedMeasure(measure) && (segment === ALL_SEGMENT || goldenSetOf(segment) !== null);
-}
-
 export const watchChangesJob = defineCronJob({
   name: 'watch-measures',
   does: 'Learns the normal range of every measure that has no alert of its own, from times without an incident.',
@@ -115,11 +111,7 @@ export const watchChangesJob = defineCronJob({
 
 export type WatchedValue = ReturnType<typeof watchedValues>[number];
 
-/**
- * Returns the newest value of each watched measure with its normal range, unless a later window has no value.
- *
- * @param measurements of all pipelines
- */
+/** The newest value of each watched measure with its normal range, unless a later window has no value. */
 export function watchedValues(measurements: readonly LatestMeasurement[]) {
   return measurements.flatMap(({ pipeline, measure: stored, segment, newest: ranges }) => {
     if (stored !== NORMAL_RANGES || ranges === null) return [];
@@ -135,11 +127,7 @@ export function watchedValues(measurements: readonly LatestMeasurement[]) {
   });
 }
 
-/**
- * Returns true if a measure of a pipeline has a normal range.
- *
- * @param measurements of the pipeline
- */
+/** True if a measure has a normal range among these measurements of its pipeline. */
 export function isWatched(
   measurements: readonly LatestMeasurement[],
   { measure, segment }: Omit<MeasurementSeries, 'pipeline'>,

@@ -7,10 +7,7 @@ import type { MeasureScale } from './measure-row.ts';
 import { measureRow } from './measure-table.ts';
 import type { Measurement } from './measurement.ts';
 
-/**
- * Measures that have no alert of their own. (Traffic, failures, feedback, density, recall, golden scores and the index
- * have alerts.) Measures of golden runs are watched for each golden set.
- */
+/** Measures that have no alert of their own. Measures of golden runs are watched for each golden set. */
 const watchedMeasures = [
   'latency_p95_seconds',
   'results_per_answer',
@@ -49,9 +46,7 @@ export function isWatchedMeasure(measure: string): boolean {
   return (watchedMeasures as readonly string[]).includes(measure);
 }
 
-/**
- * Values within the range are normal. The range includes variation by chance and changes that are too small to matter.
- */
+/** Includes variation by chance, and changes that are too small to matter. */
 export interface NormalRange {
   readonly normal: number;
   readonly low: number;

@@ -9,10 +9,7 @@ import type { Measure, MeasureGauge, ThresholdPolicy } from './measure-row.ts';
 import { pipelineMeasures } from './pipeline-measures.ts';
 import { trafficMeasures } from './traffic-measures.ts';
 
-/**
- * All measures in the order in which they are shown: traffic, feedback, density, judged scores, index truth, store and
- * embedder, golden runs.
- */
+/** In the order in which they are shown. */
 export const measureTable = { ...trafficMeasures, ...judgedMeasures, ...indexMeasures, ...pipelineMeasures } as const;
 
 type MeasureName = keyof typeof measureTable;
