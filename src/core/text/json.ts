@@ -5,6 +5,14 @@
 
 export type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue };
 
+/** The members of a JSON object. */
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** Returns null for a value that is not a JSON object. */
+export function fieldsOf(value: unknown): Fields | null {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : null;
+}
+
 /**
  * Parses JSON like JSON.parse, but converts an integer that a double cannot represent exactly (beyond 2^53 - 1, as in
  * 64-bit ids) to a string of digits. JSON.parse would round it, and a rounded id matches the wrong judgment or none.

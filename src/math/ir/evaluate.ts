@@ -31,28 +31,15 @@ export type GradeByDocument = ReadonlyMap<string, number>;
 /** Scores one ranking. The values are aligned with the evaluator's metric keys. */
 export type Evaluator = (ranking: Ranking, judgments: GradeByDocument) => number[];
 
-/**
- * Scores a ranking from the grades at its first `length` ranks (negative for a document without a judgment) and from
- * all judged grades.
- */
+/** Scores the grades at the first `length` ranks (negative without a judgment) against all judged grades. */
 export type GradeEvaluator = (grades: Float64Array, length: number, judged: Float64Array) => number[];
 
-/** Counts and sums over the top `depth` ranks of a ranking. */
-interface Cut {
-  readonly depth: number;
-  hits: number;
-  precisionSum: number;
-  unjudged: number;
-  cg: number;
-  dcg: number;
-  dcgExponential: number;
-  idealDcg: number;
-  idealDcgExponential: number;
-}
+const noSums = { hits: 0, precisionSum: 0, unjudged: 0, cg: 0, dcg: 0, dcgExponential: 0 };
 
-/**
- * The value of a measure at a cut-off, given R and the rank of the first relevant document (infinite if there is none).
- */
+/** Counts and sums over the top `depth` ranks of a ranking, and of its ideal order. */
+type Cut = typeof noSums & { readonly depth: number; idealDcg: number; idealDcgExponential: number };
+
+/** The value at a cut-off, given R and the rank of the first relevant document (infinite if none). */
 type Formula = (cut: Cut, relevant: number, firstRelevant: number) => number;
 
 const formulas: Readonly<Record<Measure, Formula>> = {
@@ -71,10 +58,7 @@ const formulas: Readonly<Record<Measure, Formula>> = {
   unjudged: (cut) => cut.unjudged / cut.depth,
 };
 
-/**
- * Maximum exponent of a gain. 2^1000 leaves room for summing a million gains before a
- * double overflows.
- */
+/** 2^1000 leaves room for summing a million gains before a double overflows. */
 const MAX_EXPONENT = 1000;
 
 /**
@@ -113,7 +97,7 @@ const UNJUDGED = -1;
  */
 export function createGradeEvaluator(keys: readonly MetricKey[], relevanceLevel: number): GradeEvaluator {
   const depths = [...new Set(keys.map(depthOf))].toSorted((a, b) => a - b);
-  const cuts = depths.map(newCut);
+  const cuts = depths.map((depth): Cut => ({ depth, ...noSums, idealDcg: 0, idealDcgExponential: 0 }));
   const columns = keys.flatMap((key) => {
     const cut = cuts[depths.indexOf(depthOf(key))];
     return cut === undefined ? [] : [{ formula: formulas[key.measure], cut }];
@@ -233,28 +217,11 @@ function harmonicMean(a: number, b: number): number {
   return a + b === 0 ? 0 : (2 * a * b) / (a + b);
 }
 
-/**
- * 2^grade - 1, divided by 2^shift. The ratio of two sums of gains does not depend on the shift, which is positive only
- * if 2^grade would not fit in a double.
- */
+/** Divided by 2^shift, which cancels in the ratio of two sums; the shift is 0 unless 2^grade would overflow. */
 function exponentialGain(grade: number, shift: number): number {
   return 2 ** (grade - shift) - 2 ** -shift;
 }
 
 function depthOf(key: MetricKey): number {
   return key.k ?? Number.POSITIVE_INFINITY;
-}
-
-function newCut(depth: number): Cut {
-  return {
-    depth,
-    hits: 0,
-    precisionSum: 0,
-    unjudged: 0,
-    cg: 0,
-    dcg: 0,
-    dcgExponential: 0,
-    idealDcg: 0,
-    idealDcgExponential: 0,
-  };
 }

@@ -2,20 +2,7 @@ import { RecalldError } from '../../core/errors.ts';
 import { closest } from '../../core/text/spelling.ts';
 
 /** Names of the ranked-retrieval measures; `evaluate.ts` defines them. */
-export type Measure =
-  | 'hit_rate'
-  | 'precision'
-  | 'recall'
-  | 'f1'
-  | 'mrr'
-  | 'map'
-  | 'cg'
-  | 'dcg'
-  | 'ndcg'
-  | 'ndcg_exp'
-  | 'union_recall'
-  | 'all_found'
-  | 'unjudged';
+export type Measure = keyof typeof needsCutoff;
 
 /** A measure and its cut-off; `k` is null for the whole ranking. */
 export interface MetricKey {
@@ -29,7 +16,7 @@ export function metricName(key: string): string {
 }
 
 /** True for measures that are undefined without a cut-off, such as a share of the top k. */
-const needsCutoff: Readonly<Record<Measure, boolean>> = {
+const needsCutoff = {
   hit_rate: true,
   precision: true,
   recall: true,
@@ -43,7 +30,7 @@ const needsCutoff: Readonly<Record<Measure, boolean>> = {
   union_recall: true,
   all_found: true,
   unjudged: true,
-};
+} as const;
 
 const measures = Object.keys(needsCutoff).filter(isMeasure);
 
@@ -88,7 +75,6 @@ export function parseMetricKey(text: string): MetricKey {
   return { measure: name, k };
 }
 
-/** Formats a metric key so that `parseMetricKey` can read it. */
 export function formatMetricKey(key: MetricKey): string {
   return key.k === null ? key.measure : `${key.measure}@${key.k}`;
 }

@@ -1,24 +1,11 @@
-/**
- * Parses the columns and numbers in the lines of a TREC run or qrels file. A line is a byte range in an
- * ASCII-compatible text (UTF-8), so that no string is created per line when a file with a million lines is read.
- */
+/** Parses TREC lines as byte ranges, so that no string is created per line of a file with a million lines. */
 
-const TAB = 0x09;
-const LINE_FEED = 0x0a;
-const VERTICAL_TAB = 0x0b;
-const FORM_FEED = 0x0c;
-const CARRIAGE_RETURN = 0x0d;
-const SPACE = 0x20;
-const PLUS = 0x2b;
-const MINUS = 0x2d;
-const POINT = 0x2e;
-const ZERO = 0x30;
+const [TAB, LINE_FEED, VERTICAL_TAB, FORM_FEED, CARRIAGE_RETURN, SPACE] = [0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x20] as const;
+const [PLUS, MINUS, POINT, ZERO] = [0x2b, 0x2d, 0x2e, 0x30] as const;
 /** A byte order mark in UTF-8. */
 const [MARK_1, MARK_2, MARK_3] = [0xef, 0xbb, 0xbf] as const;
 
-/**
- * Column separators: blanks (space, tab, vertical tab, form feed), or only tabs, so that a column may contain spaces.
- */
+/** Blanks are space, tab, vertical tab and form feed; with only tabs, a column may contain spaces. */
 export type Separator = 'blanks' | 'tabs';
 
 const separators: Readonly<Record<Separator, readonly number[]>> = {
@@ -31,10 +18,7 @@ export class ColumnScanner {
   /** Start and end of each column in the last line, up to the capacity. */
   readonly starts: Int32Array;
   readonly ends: Int32Array;
-  /**
-   * Number of columns in the last line, including columns beyond the capacity; -1 if the line contains a carriage
-   * return, as in a file whose lines end with a lone carriage return.
-   */
+  /** Columns of the last line, also beyond the capacity; -1 if it contains a carriage return, as in old Mac files. */
   count = 0;
   /** 1 for separators and line ends, by byte. The table ends at the space, because no separator has a higher code. */
   private readonly separates: Uint8Array;
@@ -43,19 +27,10 @@ export class ColumnScanner {
     this.starts = new Int32Array(room);
     this.ends = new Int32Array(room);
     this.separates = new Uint8Array(SPACE + 1);
-    this.separateBy(separator);
-  }
-
-  /** Changes the separator from the next line on. */
-  separateBy(separator: Separator): void {
-    this.separates.fill(0);
     for (const code of [...separators[separator], LINE_FEED, CARRIAGE_RETURN]) this.separates[code] = 1;
   }
 
-  /**
-   * Scans the line at `start`, which ends with a line feed or with the input. Returns the start of the next line. Skips
-   * a byte order mark at the start of a line, because concatenated files have one in the middle.
-   */
+  /** Scans a line and returns the start of the next. Skips byte order marks, which concatenated files have inside. */
   scan(bytes: Uint8Array, start: number): number {
     const { starts, ends, separates } = this;
     const { length } = bytes;

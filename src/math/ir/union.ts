@@ -12,19 +12,17 @@ import { createEvaluator, type GradeByDocument } from './evaluate.ts';
 import { isUnionMeasure, type MetricKey } from './metric-key.ts';
 import type { Ranking } from './ranking.ts';
 
-/** Scores the rankings of the steps of one query. The values are aligned with the evaluator's metric keys. */
-export type UnionEvaluator = (steps: readonly Ranking[], judgments: GradeByDocument) => number[];
-
 /**
- * Creates an evaluator of queries with one or more steps. Each ranking must not contain a document twice.
+ * Creates an evaluator of queries with one or more steps, whose values are aligned with the keys. Each ranking must not
+ * contain a document twice.
  *
  * @param relevanceLevel minimum grade that means relevant, an integer >= 1
  */
-export function createUnionEvaluator(keys: readonly MetricKey[], relevanceLevel: number): UnionEvaluator {
+export function createUnionEvaluator(keys: readonly MetricKey[], relevanceLevel: number) {
   const evaluate = createEvaluator(keys, relevanceLevel);
   const unionKeys = keys.flatMap((key, column) => (isUnionMeasure(key.measure) ? [{ key, column }] : []));
   const evaluateUnion = unionKeys.map(({ key }) => createEvaluator([{ ...key, k: null }], relevanceLevel));
-  return (steps, judgments) => {
+  return (steps: readonly Ranking[], judgments: GradeByDocument): number[] => {
     const [only] = steps;
     if (only !== undefined && steps.length === 1) return evaluate(only, judgments);
     const values = evaluate(collapse(interleave(steps)), judgments);
@@ -39,9 +37,7 @@ export function createUnionEvaluator(keys: readonly MetricKey[], relevanceLevel:
 /** Returns rank 1 of each step in step order, then rank 2 of each step, and so on. */
 export function interleave<Item>(steps: readonly (readonly Item[])[]): Item[] {
   const longest = Math.max(0, ...steps.map(({ length }) => length));
-  return Array.from({ length: longest }, (_, place) =>
-    steps.flatMap((ranking) => (place < ranking.length ? ranking.slice(place, place + 1) : [])),
-  ).flat();
+  return Array.from({ length: longest }, (_, place) => steps.flatMap((one) => one.slice(place, place + 1))).flat();
 }
 
 /** Keeps the first place of each document. Empty places stay, because they occupy a rank. */

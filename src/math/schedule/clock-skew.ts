@@ -1,7 +1,4 @@
-/**
- * Difference between two clocks, measured by reading the local clock before and after a request for the time of the
- * other clock.
- */
+/** Difference between two clocks, measured by reading the local clock around a request for the time of the other. */
 
 export interface ClockLook {
   /** Time on the local clock when the request was sent, in milliseconds. */
@@ -17,9 +14,7 @@ export type ClockSkew = ReturnType<typeof clockSkew>;
 /** Maximum tolerated difference. Larger differences make ages, windows and scheduled times visibly wrong. */
 export const MAX_SKEW_SECONDS = 60;
 
-/**
- * Computes the difference between two clocks, assuming that the other clock was read in the middle of the round trip.
- */
+/** Assumes that the other clock was read in the middle of the round trip. */
 export function clockSkew({ sentAtMs, tookMs, otherMs }: ClockLook) {
   return {
     /** How far the local clock is ahead of the other clock; negative if it is behind. */
@@ -29,16 +24,12 @@ export function clockSkew({ sentAtMs, tookMs, otherMs }: ClockLook) {
   };
 }
 
-/**
- * Returns true if the local clock is usable. If the round trip was too long to decide, returns the previous result
- * `before`.
- */
+/** If the round trip was too long to decide, returns the previous result `before`. */
 export function isClockRight({ seconds, marginSeconds }: ClockSkew, before: boolean): boolean {
   if (Math.abs(seconds) + marginSeconds <= MAX_SKEW_SECONDS) return true;
   return Math.abs(seconds) - marginSeconds > MAX_SKEW_SECONDS ? false : before;
 }
 
-/** Returns the sentence that reports a wrong clock. */
 export function clockTrouble({ seconds }: ClockSkew): string {
   const direction = seconds > 0 ? 'ahead of' : 'behind';
   return `The clock of this machine is ${inWords(Math.abs(seconds))} ${direction} the database clock. This machine starts no scheduled work until the clocks agree within a minute; synchronize both machines by NTP.`;

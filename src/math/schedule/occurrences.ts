@@ -39,10 +39,7 @@ const weekday: Field = { min: 0, max: 7, names: ['SUN', 'MON', 'TUE', 'WED', 'TH
 
 /** `*`, a value or a range; `*` and ranges can have a step. */
 const PART = /^(?:\*|([a-z\d]+)(?:-([a-z\d]+))?)(?:\/(\d{1,2}))?$/i;
-/**
- * Number of days that certainly include every calendar date: at most eight years separate one 29 February from the
- * next.
- */
+/** Days that include every calendar date: at most eight years separate one 29 February from the next. */
 const DAYS_OF_ALL_DATES = 8 * 366;
 
 /** @returns null for an invalid expression, and for an expression that never occurs, such as on 30 February */
@@ -86,7 +83,6 @@ function valuesOf(text: string, field: Field): ReadonlySet<number> | null {
   return values;
 }
 
-/** Parses one value of the field; NaN for anything else. */
 function valueOf(text: string, { min, names }: Field): number {
   const name = names.indexOf(text.toUpperCase());
   return name === -1 ? (/^\d{1,2}$/.test(text) ? Number(text) : Number.NaN) : min + name;
@@ -103,7 +99,6 @@ interface Stretch {
   readonly offset: number;
 }
 
-/** Changes of the local clock within a UTC day. */
 interface ClockDay {
   /** One stretch; on a day when the clock changes, one before and one after the change. */
   readonly stretches: readonly Stretch[];
@@ -117,7 +112,7 @@ interface ClockDay {
 const MAX_DAYS = 20_000;
 const days = new Map<string, ClockDay>();
 
-/** @param day UTC day, as a number of days since 1970 @param timezone name in the IANA database */
+/** @param day UTC day, as a number of days since 1970 */
 function clockDay(timezone: string, day: number): ClockDay {
   const key = `${timezone} ${day}`;
   const known = days.get(key);
@@ -163,7 +158,6 @@ function offsetMs(timezone: string, at: number): number {
 export interface Cron {
   /** An expression that `readCronExpression` accepts. */
   readonly expression: string;
-  /** Time zone name in the IANA database. */
   readonly timezone: string;
 }
 
@@ -176,40 +170,32 @@ const TICKS_AHEAD = 300;
 const DAYS_AHEAD = 400;
 const EIGHT_DAYS_MS = 8 * DAY_MS;
 
-/** Returns the earliest occurrence after an instant. */
 export function nextOccurrence(cron: Cron, after: Date): Date {
-  const expression = read(cron);
-  const from = (Math.floor(after.getTime() / SECOND_MS) + 1) * SECOND_MS;
-  const today = Math.floor(from / DAY_MS);
-  for (let day = today; day <= today + MAX_WAIT_DAYS; day += 1) {
-    const due = stretchesOf(expression, cron, day).map((stretch) =>
-      firstWithin(expression, { ...stretch, from: Math.max(from, stretch.from) }),
-    );
-    const earliest = Math.min(...due);
-    if (Number.isFinite(earliest)) return new Date(earliest);
-  }
-  throw new Error(`${cron.expression} never occurs`);
+  return occurrence(cron, after, false);
 }
 
 /** Returns the latest occurrence at or before an instant. */
 export function latestOccurrence(cron: Cron, now: Date): Date {
-  const expression = read(cron);
-  const to = (Math.floor(now.getTime() / SECOND_MS) + 1) * SECOND_MS;
-  const today = Math.floor((to - 1) / DAY_MS);
-  for (let day = today; day >= today - MAX_WAIT_DAYS; day -= 1) {
-    const due = stretchesOf(expression, cron, day).map((stretch) =>
-      lastWithin(expression, { ...stretch, to: Math.min(to, stretch.to) }),
-    );
-    const latest = Math.max(...due);
-    if (Number.isFinite(latest)) return new Date(latest);
-  }
-  throw new Error(`${cron.expression} has never occurred`);
+  return occurrence(cron, now, true);
 }
 
-/**
- * Returns occurrences after `from` and before `until`, oldest first. If there are more than 10,000, returns the latest
- * 10,000.
- */
+/** @param isLast true for the latest occurrence at or before the instant, false for the earliest one after it */
+function occurrence(cron: Cron, instant: Date, isLast: boolean): Date {
+  const expression = read(cron);
+  const bound = (Math.floor(instant.getTime() / SECOND_MS) + 1) * SECOND_MS;
+  const today = Math.floor((isLast ? bound - 1 : bound) / DAY_MS);
+  for (let days = 0; days <= MAX_WAIT_DAYS; days += 1) {
+    const found = stretchesOf(expression, cron, isLast ? today - days : today + days).flatMap((stretch) => {
+      const { from, to, offset } = stretch;
+      const part = isLast ? { from, to: Math.min(bound, to), offset } : { from: Math.max(bound, from), to, offset };
+      return occurrenceWithin(expression, part, isLast) ?? [];
+    });
+    if (found.length > 0) return new Date(isLast ? Math.max(...found) : Math.min(...found));
+  }
+  throw new Error(`${cron.expression} ${isLast ? 'has never occurred' : 'never occurs'}`);
+}
+
+/** Returns the latest 10,000 occurrences after `from` and before `until`, oldest first. */
 export function occurrencesBetween(cron: Cron, from: Date, until: Date): Date[] {
   const found: Date[] = [];
   let at = until;
@@ -290,32 +276,21 @@ function without(stretches: readonly Stretch[], hole: Stretch): readonly Stretch
   );
 }
 
-/** Returns the first time at which the expression occurs within the stretch; Infinity if there is none. */
-function firstWithin({ times, isDay }: CronExpression, { from, to, offset }: Stretch): number {
-  const start = from + offset;
-  for (let day = Math.floor(start / DAY_MS); day * DAY_MS < to + offset; day += 1) {
-    if (!isDay(day)) continue;
-    const midnight = day * DAY_MS;
-    const position = firstWhere(0, times.length, (k) => midnight + (times[k] ?? 0) * SECOND_MS >= start);
-    const time = times[position];
+/** Returns the first or the last time at which the expression occurs within the stretch; null if there is none. */
+function occurrenceWithin(
+  { times, isDay }: CronExpression,
+  { from, to, offset }: Stretch,
+  isLast: boolean,
+): number | null {
+  const [first, last] = [Math.floor((from + offset) / DAY_MS), Math.floor((to + offset - 1) / DAY_MS)];
+  const days = Array.from({ length: Math.max(0, last - first + 1) }, (_, k) => (isLast ? last - k : first + k));
+  for (const day of days.filter(isDay)) {
+    const midnight = day * DAY_MS - offset;
+    const next = firstWhere(0, times.length, (k) => midnight + (times[k] ?? 0) * SECOND_MS >= (isLast ? to : from));
+    const time = times[isLast ? next - 1 : next];
     if (time === undefined) continue;
-    const at = midnight + time * SECOND_MS - offset;
-    return at < to ? at : Number.POSITIVE_INFINITY;
+    const at = midnight + time * SECOND_MS;
+    return at >= from && at < to ? at : null;
   }
-  return Number.POSITIVE_INFINITY;
-}
-
-/** Returns the last time at which the expression occurs within the stretch; -Infinity if there is none. */
-function lastWithin({ times, isDay }: CronExpression, { from, to, offset }: Stretch): number {
-  const end = to + offset;
-  for (let day = Math.floor((end - 1) / DAY_MS); (day + 1) * DAY_MS > from + offset; day -= 1) {
-    if (!isDay(day)) continue;
-    const midnight = day * DAY_MS;
-    const position = firstWhere(0, times.length, (k) => midnight + (times[k] ?? 0) * SECOND_MS >= end) - 1;
-    const time = times[position];
-    if (time === undefined) continue;
-    const at = midnight + time * SECOND_MS - offset;
-    return at >= from ? at : Number.NEGATIVE_INFINITY;
-  }
-  return Number.NEGATIVE_INFINITY;
+  return null;
 }

@@ -1,7 +1,4 @@
-/**
- * Mean, median, spread and skewness of values, the confidence interval of a mean, and quantiles of partly censored
- * durations (Kaplan and Meier).
- */
+/** Mean, median, spread and skewness, the interval of a mean, and quantiles of censored durations. */
 import { isProportion, isUnbounded, type Measure } from '../ir/metric-key.ts';
 import { normalCdf, normalQuantile } from './distributions.ts';
 import { effectiveNumber } from './effective-number.ts';
@@ -121,7 +118,6 @@ function quantileOf(sorted: Float64Array, share: number): number {
 /** Mean of a measure over queries with its 95 % confidence interval. */
 export interface MetricSummary {
   readonly mean: number;
-  /** Number of queries in the mean. */
   readonly n: number;
   /** Bounds of the confidence interval, within the measure's range. The interval always includes the mean. */
   readonly ciLow: number;
@@ -179,11 +175,7 @@ interface Moments {
   readonly skewness: number;
 }
 
-/**
- * Mean, spread and skewness of values.
- *
- * @throws RangeError without values
- */
+/** @throws RangeError without values */
 export function moments(values: ArrayLike<number>): Moments {
   const n = values.length;
   const centre = mean(values);

@@ -1,5 +1,3 @@
-/** Effective number of weighted values, and the jackknife variance. */
-
 /**
  * Kish's effective number, (sum w)^2 / sum w^2 (Kish, Survey Sampling, 1965): the number of equally weighted values
  * with the same information. If the weights are the contributions to a variance, it is the degrees of freedom of the

@@ -1,11 +1,14 @@
-/**
- * Tests for paired values: Student's t test, and McNemar's exact test for hits. Also the t test's power, sample size
- * and smallest detectable difference, and p-values adjusted for the number of tests.
- */
+/** Paired tests (Student's t, McNemar's exact test), the t test's power and sample size, and adjusted p-values. */
 import { moments } from './descriptive.ts';
-import { binomialUpperTail, normalCdf, normalQuantile, studentTCdf, studentTQuantile } from './distributions.ts';
+import {
+  binomialUpperTail,
+  firstWhere,
+  normalCdf,
+  normalQuantile,
+  studentTCdf,
+  studentTQuantile,
+} from './distributions.ts';
 
-/** Student's t test of paired differences against a mean of zero. */
 export interface PairedT {
   readonly n: number;
   readonly mean: number;
@@ -139,15 +142,9 @@ export function pairedTSampleSize(difference: number, standardDeviation: number,
   if (standardDeviation === 0) return 2;
   const effect = difference / standardDeviation;
   const isEnough = (n: number): boolean => pairedTPower(effect, n, plan) >= plan.power;
-  let tooFew = 1;
-  let enough = Math.max(2, Math.ceil((normalReach(plan) / effect) ** 2));
-  while (!isEnough(enough)) [tooFew, enough] = [enough, 2 * enough];
-  while (enough - tooFew > 1) {
-    const middle = Math.floor((tooFew + enough) / 2);
-    if (isEnough(middle)) enough = middle;
-    else tooFew = middle;
-  }
-  return enough;
+  let [from, enough] = [2, Math.max(2, Math.ceil((normalReach(plan) / effect) ** 2))];
+  while (!isEnough(enough)) [from, enough] = [enough + 1, 2 * enough];
+  return firstWhere(from, enough, isEnough);
 }
 
 /**
@@ -168,10 +165,7 @@ export function smallestDetectableDifference(standardDeviation: number, n: numbe
   return lastEffect.effect * standardDeviation;
 }
 
-/**
- * Caches the last result, because all metrics of a run have the same number of pairs, and each search for the effect
- * takes as long as a bootstrap.
- */
+/** All metrics of a run have the same number of pairs, and each search takes as long as a bootstrap. */
 let lastEffect: { readonly n: number; readonly plan: TestPlan; readonly effect: number } | null = null;
 
 function isSamePlan(a: TestPlan, b: TestPlan): boolean {

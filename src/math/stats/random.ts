@@ -1,5 +1,3 @@
-/** Seeded pseudo-random numbers and sampling. */
-
 /** Fills the whole target array with pseudo-random 32-bit integers. */
 export type RandomSource = (target: Uint32Array) => void;
 
@@ -82,10 +80,7 @@ export function createReservoir<Item>(size: number, seed: number) {
   };
 }
 
-/**
- * Integers from 0 up to a limit, from 53 random bits each. Below a limit of 10^9, no integer is favored by more than
- * 1e-7.
- */
+/** From 53 random bits each. Below a limit of 10^9, no integer is favored by more than 1e-7. */
 function createIntegers(seed: number): (limit: number) => number {
   const random = createRandom(seed);
   const bits = new Uint32Array(2);

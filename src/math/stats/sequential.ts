@@ -1,17 +1,12 @@
-/**
- * Anytime-valid tests: the e-detector for bounded means, the confidence sequence of a mean, and the e-value of counts
- * against given shares.
- */
+/** Anytime-valid tests: the e-detector, the confidence sequence of a mean, and the e-value of counts. */
 import { logBeta, logMean } from './distributions.ts';
 import type { Bounds } from './intervals.ts';
 
 /**
  * E-detector: evidence, accumulated over windows, that the mean of scores rose above a null mean (Shin, Ramdas and
- * Rinaldo, 2022). `shiryaev_roberts`: M_t = (M_{t-1} + 1) e^g, for which the expected number of windows
- * until a false alarm is at least the threshold. `cusum`: M_t = max(M_{t-1}, 1) e^g.
+ * Rinaldo, 2022), in the Shiryaev-Roberts form M_t = (M_{t-1} + 1) e^g. The expected number of windows until a false
+ * alarm is at least the threshold.
  */
-type DetectorForm = 'shiryaev_roberts' | 'cusum';
-
 export interface DetectorSettings {
   /** Null mean m0 of the session scores, in (0, 1). */
   readonly nullMean: number;
@@ -19,15 +14,11 @@ export interface DetectorSettings {
   readonly phi: number;
   /** Stakes lambda of the bets; each is limited to 0.9 / m0. */
   readonly lambdas?: readonly number[];
-  readonly form?: DetectorForm;
 }
 
 /** Detector state: finite numbers that are stored unchanged. */
 export interface DetectorState {
-  /**
-   * For each bet, the logarithm of the factor for the next window: ln(M + 1), or ln max(M, 1) in the cusum form.
-   * Initially 0.
-   */
+  /** For each bet, ln(M + 1). Initially 0. */
   readonly carried: readonly number[];
 }
 
@@ -47,7 +38,7 @@ export function newDetector(settings: DetectorSettings): DetectorState {
 /**
  * Adds the sessions of one window. Each bet grows by g(lambda) = (1 / phi) sum over sessions of ln(1 + lambda (y -
  * m0)). The result does not depend on the order of the sessions, not even in the last digit. An empty window has g = 0,
- * so M still grows by 1 in the Shiryaev-Roberts form. All values are stored as logarithms and cannot overflow.
+ * so M still grows by 1. All values are stored as logarithms and cannot overflow.
  *
  * @param scores score y of each session, in [0, 1]: the mean of its x / ln 100
  * @throws RangeError for a score outside [0, 1] or NaN, because an e-value of NaN would never recover
@@ -62,7 +53,7 @@ export function stepDetector(settings: DetectorSettings, state: DetectorState, s
     return sum / settings.phi;
   });
   const logM = logIncrements.map((increment, bet) => (state.carried[bet] ?? 0) + increment);
-  const carried = logM.map(settings.form === 'cusum' ? (value) => Math.max(value, 0) : logOnePlusExp);
+  const carried = logM.map(logOnePlusExp);
   return {
     state: { carried },
     /** Growth g of each bet in the window. */

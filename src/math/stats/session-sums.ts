@@ -1,22 +1,15 @@
-/**
- * A ratio over sessions and its variance, computed from sums that can be added over days, so that the sessions can be
- * deleted.
- */
+/** A ratio over sessions and its variance from sums that can be added over days, so that sessions can be deleted. */
 
 import { effectiveNumberOf } from './effective-number.ts';
 
 /** Contribution of a session to the numerator and the denominator, with inverse-probability weights. */
 export interface SessionTerm {
-  /** Identifies the session. */
   readonly cluster: number;
   readonly x: number;
   readonly y: number;
 }
 
-/**
- * Sums over sessions of their x and y: n, x, y, xx, xy, yy, xxxx, xxxy, xxyy, xyyy, yyyy. The sums of several days can
- * be added.
- */
+/** n, x, y, xx, xy, yy, xxxx, xxxy, xxyy, xyyy, yyyy; the sums of several days can be added. */
 export type SessionSums = readonly number[];
 
 const SUMS = 11;
@@ -45,10 +38,7 @@ const ROUNDING = 1e-9;
 
 export type SummedRatio = NonNullable<ReturnType<typeof ratioOf>>;
 
-/**
- * The ratio of the sums with its linearized variance between sessions (like `sessionRatio`); null if there are no
- * sessions.
- */
+/** The ratio with its linearized variance between sessions (like `sessionRatio`); null without sessions. */
 export function ratioOf(sums: SessionSums) {
   const [n = 0, x = 0, y = 0, xx = 0, xy = 0, yy = 0, xxxx = 0, xxxy = 0, xxyy = 0, xyyy = 0, yyyy = 0] = sums;
   if (n === 0 || y <= 0) return null;
@@ -61,10 +51,7 @@ export function ratioOf(sums: SessionSums) {
     value,
     /** Variance of `value`; 0 if all sessions are equal. */
     variance: ((n / (n - 1)) * squares) / y ** 2,
-    /**
-     * Satterthwaite's degrees of freedom of the variance: few if the variance comes from few sessions, even if there
-     * are many others.
-     */
+    /** Satterthwaite's: few if the variance comes from few sessions, even if there are many others. */
     degreesOfFreedom: Math.min(n - 1, effectiveNumberOf(squares, fourths)),
     sessions: n,
   };

@@ -1,14 +1,8 @@
-/**
- * The sign-flip randomization test: exact if the sums over all signs can be counted, otherwise with seeded random
- * signs.
- */
+/** The sign-flip randomization test: exact if the sums over all signs can be counted, otherwise by random signs. */
 import { binomialUpperTail } from './distributions.ts';
 import { createRandom } from './random.ts';
 
-/**
- * P(sum of s_i * size_i >= bound) over equally likely signs s, for a bound that is a possible sum, up to rounding. If
- * the probability is below the smallest positive number, this number is returned.
- */
+/** P(sum of s_i * size_i >= bound) over equally likely signs, for a possible sum; at least the smallest number. */
 type SignFlipTail = (bound: number) => number;
 
 /** Maximum number of sizes for enumeration, which takes about 10 ms with two halves of 2^16 sums each. */
@@ -64,9 +58,7 @@ function latticeTail(counts: Float64Array, total: number, unit: number): SignFli
   };
 }
 
-/**
- * Counts pairs with one sum from each half that reach the bound. The larger one sum is, the smaller the other can be.
- */
+/** The larger one sum is, the smaller the other can be. */
 function enumeratedTail(sizes: Float64Array): SignFlipTail {
   const middle = sizes.length >> 1;
   const rising = signedSums(sizes.subarray(0, middle)).toSorted();
@@ -86,10 +78,7 @@ function atLeastTiny(chance: number): number {
   return Math.max(chance, Number.MIN_VALUE);
 }
 
-/**
- * The greatest number of which all sizes are whole multiples, by Euclid's algorithm; null if no such number is larger
- * than a millionth of the largest size.
- */
+/** By Euclid's algorithm; null if no such number is larger than a millionth of the largest size. */
 function commonUnit(sizes: Float64Array): number | null {
   const largest = sizes.at(-1) ?? 0;
   let unit = largest;

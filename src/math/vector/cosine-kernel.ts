@@ -1,7 +1,4 @@
-/**
- * Computes cosines for many pairs of vectors in float32, by WebAssembly with SIMD. These cosines have a strict error
- * bound. They exclude most pairs, so that only the remaining pairs are computed in float64.
- */
+/** Cosines in float32, by WebAssembly with SIMD, with an error bound that leaves few pairs to compute in float64. */
 
 /** Types of the WebAssembly API that is used here; every supported Node.js version provides it, with SIMD. */
 declare const WebAssembly: {
@@ -36,10 +33,7 @@ interface Kernel {
   readonly dots: Dots;
 }
 
-/**
- * The kernel of this thread. There is only one per thread, because every WebAssembly memory reserves gigabytes of
- * address space.
- */
+/** One per thread, because every WebAssembly memory reserves gigabytes of address space. */
 let kernel: Kernel | undefined;
 
 /**

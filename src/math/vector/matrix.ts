@@ -33,24 +33,14 @@ export function selectRows(matrix: Matrix, rows: ArrayLike<number>): Matrix {
 
 /** Euclidean length of each row, in float64; NaN for a row with NaN, infinite for a row with an infinity. */
 export function rowLengths(matrix: Matrix): Float64Array {
-  const { data, columns } = matrix;
-  const lengths = new Float64Array(matrix.rows);
-  for (let row = 0; row < matrix.rows; row++) {
-    let squares = 0;
-    for (let i = row * columns; i < (row + 1) * columns; i++) {
-      const value = data[i] as number;
-      squares += value * value;
-    }
-    lengths[row] = Math.sqrt(squares);
-  }
-  return lengths;
+  return Float64Array.from({ length: matrix.rows }, (_, row) => lengthOf(rowOf(matrix, row)));
 }
 
 /** Euclidean length of a vector, in float64. */
 export function lengthOf(vector: ArrayLike<number>): number {
   let squares = 0;
   for (let i = 0; i < vector.length; i++) {
-    const value = vector[i] ?? 0;
+    const value = vector[i] as number;
     squares += value * value;
   }
   return Math.sqrt(squares);
@@ -86,10 +76,7 @@ export function normaliseRows(matrix: Matrix) {
   };
 }
 
-/**
- * Mean of the rows, each divided by its length, in float64. Excludes rows without a direction; empty if there are no
- * rows.
- */
+/** Mean of the rows, each divided by its length; without rows that have no direction, and empty without rows. */
 export function meanDirection(matrix: Matrix): Float64Array {
   const scales = inverseLengths(matrix);
   const directed = scales.reduce((count, scale) => count + (scale > 0 ? 1 : 0), 0);
@@ -103,9 +90,7 @@ export function meanDirection(matrix: Matrix): Float64Array {
   return mean;
 }
 
-/**
- * 1 / length for each length, so that multiplying a dot product by it yields a cosine; 0 for a row without a direction.
- */
+/** 1 / length, which turns a dot product into a cosine; 0 for a row without a direction. */
 export function inverseOf(lengths: Float64Array): Float64Array {
   return lengths.map((length) => (length > 0 && length < Number.POSITIVE_INFINITY ? 1 / length : 0));
 }
@@ -115,10 +100,7 @@ export function inverseLengths(matrix: Matrix): Float64Array {
   return inverseOf(rowLengths(matrix));
 }
 
-/**
- * Returns the first row of every group of equal rows, in matrix order, so that copies of a chunk count as one. Rows are
- * equal if all their bits are equal.
- */
+/** The first row of every group with equal bits, in matrix order, so that copies of a chunk count as one. */
 export function distinctRows(matrix: Matrix): Uint32Array {
   const seen = new Map<number, number[]>();
   const distinct: number[] = [];

@@ -9,10 +9,7 @@ export interface RankedSimilarity {
   readonly similarity: number;
 }
 
-/**
- * Tolerance for equal similarities, larger than float32 rounding errors: neighbors that are equally near are
- * interchangeable.
- */
+/** Larger than float32 rounding errors: neighbors that are equally near are interchangeable. */
 const TIE = 1e-6;
 
 /**
@@ -42,10 +39,7 @@ export interface Neighbours {
 
 /** Number of queries that are compared with the store in one pass over it. */
 const QUERY_PANEL = 2048;
-/**
- * Number of queries in a block. A block of queries and a block of store rows fit into the second-level cache together
- * with their cosines.
- */
+/** A block of queries and one of store rows fit into the second-level cache with their cosines. */
 const QUERY_BLOCK = 32;
 const STORE_BLOCK = 96;
 
@@ -112,10 +106,7 @@ interface Search {
   readonly queryScales: Float64Array;
 }
 
-/**
- * Merges the store rows [first, end) into the sorted best rows for one query. Their approximate cosines are at the
- * start of `cosines`.
- */
+/** Merges the store rows [first, end), with cosines from the start of `cosines`, into the best rows for one query. */
 function keepBest(
   search: Search,
   query: number,

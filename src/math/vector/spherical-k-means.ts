@@ -49,10 +49,7 @@ export function seededSphericalKMeans(rows: Matrix, { k, starts, iterations, see
   return best;
 }
 
-/**
- * The most typical member of each cluster: the row with the largest cosine to its centroid, the first on ties; null
- * for a cluster without members.
- */
+/** The row with the largest cosine to each centroid, the first on ties; null for a cluster without members. */
 export function medoids({ k, labels, closeness }: Clustering): (number | null)[] {
   const chosen: (number | null)[] = Array.from({ length: k }, () => null);
   for (const [row, label] of labels.entries()) {
@@ -72,18 +69,11 @@ function plusPlusStart(rows: Matrix, k: number, uniform: () => number): Float64A
     const centroid = centroids.subarray(j * columns, (j + 1) * columns);
     centroid.set(Float64Array.from(rowOf(rows, chosen), (value) => value * (scales[chosen] ?? 0)));
     for (const [row, far] of farness.entries()) {
-      const cosine = dotOf(rows, row, centroid) * (scales[row] ?? 0);
+      const cosine = rowProduct(rows.data, row, centroid, 0, columns) * (scales[row] ?? 0);
       farness[row] = Math.min(far, Math.max(0, 1 - cosine));
     }
   }
   return centroids;
-}
-
-function dotOf({ data, columns }: Matrix, row: number, vector: Float64Array): number {
-  const start = row * columns;
-  let sum = 0;
-  for (let c = 0; c < columns; c++) sum += (data[start + c] as number) * (vector[c] as number);
-  return sum;
 }
 
 /** Returns an index with probability proportional to its weight; any index if all weights are 0. */
@@ -153,23 +143,12 @@ export function lloyd(rows: Matrix, start: Float64Array, iterations: number): Cl
  *
  * @param lengths of the rows, if they are known
  */
-export function nearestDirections(
-  rows: Matrix,
-  centroids: Float64Array,
-  lengths: Float64Array = rowLengths(rows),
-): Int32Array {
+export function nearestDirections(rows: Matrix, centroids: Float64Array, lengths = rowLengths(rows)): Int32Array {
   return assign(rows, lengths, centroids).labels;
 }
 
-/**
- * Compares rows with centroids in float32 first, and then in float64 with the centroids that may still be nearest. The
- * result equals a comparison entirely in float64, in a fraction of the time.
- */
-function assign(
-  rows: Matrix,
-  lengths: Float64Array,
-  centroids: Float64Array,
-): Pick<Clustering, 'labels' | 'closeness'> {
+/** Compares in float32 first, and in float64 with the centroids that may be nearest: the result is that of float64. */
+function assign(rows: Matrix, lengths: Float64Array, centroids: Float64Array) {
   const { columns, data } = rows;
   const k = columns === 0 ? 0 : centroids.length / columns;
   const sizes = Float64Array.from({ length: k }, (_, j) =>

@@ -85,9 +85,10 @@ describe('e-detector', () => {
     readonly first_alarm_window: number;
   }
 
-  it.each(driftCases<Input, Expected>('e_detector'))('$name', ({ input, expected }) => {
-    const form = input.form === 'sr' ? ('shiryaev_roberts' as const) : ('cusum' as const);
-    const settings = { nullMean: input.m0, phi: input.phi, lambdas: input.lambdas, form };
+  const cases = driftCases<Input, Expected>('e_detector').filter(({ input }) => input.form === 'sr');
+
+  it.each(cases)('$name', ({ input, expected }) => {
+    const settings = { nullMean: input.m0, phi: input.phi, lambdas: input.lambdas };
     let state = newDetector(settings);
     const steps = input.windows.map((scores) => {
       const step = stepDetector(settings, state, scores);
