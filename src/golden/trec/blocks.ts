@@ -4,16 +4,13 @@ import { RecalldError } from '../../core/errors.ts';
 import { signatureProblem } from '../../core/text/file-signature.ts';
 import { unreadable } from '../../platform/files/text-file.ts';
 
-/**
- * Size of a block in bytes, and maximum length of a line. A file with longer lines contains no judgments or results.
- */
+/** Size of a block, and maximum length of a line: longer lines are no judgments or results. */
 const BLOCK_BYTES = 512 * 1024;
 const LINE_FEED = 0x0a;
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
 const NOTHING = Buffer.alloc(0);
 
-/** A block of whole lines from a file. */
 export class Block {
   readonly bytes: Buffer;
   private readonly isAscii: boolean;
@@ -34,7 +31,6 @@ export class Block {
     return Object.assign(block, { bytes, isAscii: false });
   }
 
-  /** Returns the text of `bytes[start, end)`. */
   slice(start: number, end: number): string {
     if (!this.isAscii) return this.bytes.toString('utf8', start, end);
     this.text ??= this.bytes.toString('latin1');
@@ -42,10 +38,7 @@ export class Block {
   }
 }
 
-/**
- * Reads the lines of a block; `line` is the number of the first line, from 1. Returns the number of the line that
- * follows the last one.
- */
+/** @returns the number of the line that follows the last one, like `line` from 1 */
 export type BlockHandler = (block: Block, line: number) => number;
 
 /** Reuses the memory of blocks, because first use of new memory costs more than reading the file. */
@@ -56,7 +49,6 @@ export class BlockBuffers {
     return this.free.pop() ?? Buffer.allocUnsafeSlow(BLOCK_BYTES);
   }
 
-  /** Takes back blocks that are no longer in use. */
   giveBack(blocks: readonly Block[]): void {
     for (const { bytes } of blocks) this.free.push(Buffer.from(bytes.buffer));
   }
@@ -106,12 +98,10 @@ export async function forEachBlock(path: string, handle: BlockHandler, buffers =
   }
 }
 
-/** Returns the error `file_malformed` for a line of a file; `what` states what is wrong and how to fix it. */
 export function malformed(path: string, line: number, what: string): RecalldError {
   return new RecalldError('file_malformed', `${path}, line ${line}: ${what}`);
 }
 
-/** Returns the size of a file in bytes. @throws RecalldError `file_unreadable` */
 export async function sizeOf(path: string): Promise<number> {
   try {
     return (await stat(path)).size;

@@ -1,4 +1,3 @@
-/** Compares TREC runs on the same judged queries, without a database. */
 import { compareMany, compareRuns, type ManyComparison } from '../rules/compare-runs.ts';
 import type { ComparisonSettings } from '../rules/verdict.ts';
 import { type ScoringSettings, scoreTrecRuns, type TrecScores } from './score-runs.ts';
@@ -11,11 +10,7 @@ export interface OfflineComparisonRequest extends ScoringSettings, ComparisonSet
 
 export type OfflineComparison = Awaited<ReturnType<typeof compareTrecFiles>>;
 
-/**
- * Compares two TREC runs query by query over all judged queries. A query without results in a run scores 0.
- *
- * @throws RecalldError `file_unreadable` or `file_malformed`, with the file and the line
- */
+/** Compares two TREC runs over all judged queries. A query without results in a run scores 0. */
 export async function compareTrecFiles(request: OfflineComparisonRequest) {
   const paths = [request.baselinePath, request.candidatePath];
   const { queryIds, scores } = await scoreTrecRuns(request.qrelsPath, paths, request);
@@ -23,18 +18,13 @@ export async function compareTrecFiles(request: OfflineComparisonRequest) {
   const runs = { keys: request.keys, baseline: baseline.columns, candidate: candidate.columns };
   return {
     comparison: compareRuns(runs, request),
-    /** Ids of all judged queries, in code-point order. */
     queryIds,
     baseline,
     candidate,
   };
 }
 
-/**
- * Like `compareTrecFiles`, for more than two runs.
- *
- * @throws RecalldError `file_unreadable` or `file_malformed`, with the file and the line
- */
+/** Like `compareTrecFiles`, for more than two runs. */
 export async function compareManyTrecFiles(
   request: ScoringSettings & ComparisonSettings & { readonly qrelsPath: string; readonly runPaths: readonly string[] },
 ): Promise<{ readonly comparison: ManyComparison; readonly scores: readonly TrecScores[] }> {

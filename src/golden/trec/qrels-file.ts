@@ -1,5 +1,3 @@
-/** Reads judgments written in lines (TREC, BEIR, CSV and JSON lines), for both evaluations and golden sets. */
-
 import { RecalldError } from '../../core/errors.ts';
 import { malformed, quoted, type SourceLine } from '../../core/text/source-line.ts';
 import { ColumnScanner, parseGrade } from '../../math/ir/trec-line.ts';
@@ -14,6 +12,7 @@ import {
   wrongWidth,
 } from '../rules/qrels-form.ts';
 import { Block, type BlockHandler, forEachBlock, sizeOf } from './blocks.ts';
+import type { LineIds } from './document-rows.ts';
 import { JudgmentTable } from './tables.ts';
 
 const [TAB, LINE_FEED, CARRIAGE_RETURN, QUOTE, NUMBER_SIGN] = [0x09, 0x0a, 0x0d, 0x22, 0x23] as const;
@@ -83,7 +82,6 @@ export async function readJudgments(
   });
   return {
     judgments,
-    /** Detected format of the file; null if it has no judgments. */
     form: decided.form,
   };
 }
@@ -127,7 +125,6 @@ function linesIn(reading: LineReading): BlockHandler {
   }
 }
 
-/** Reads lines with columns separated by spaces or tabs. */
 function blankLines(reading: LineReading, scanner: ColumnScanner): BlockHandler {
   const { path, form, judgments, toGrade } = reading;
   const addLine = (block: Block, line: number): void => {
@@ -140,15 +137,8 @@ function blankLines(reading: LineReading, scanner: ColumnScanner): BlockHandler 
     if (count !== form.width) throw malformed(place, wrongWidth(form, count));
     starts[0] = start;
     const { query, document, grade } = form;
-    judgments.add(
-      block,
-      line,
-      starts[query] ?? 0,
-      ends[query] ?? 0,
-      starts[document] ?? 0,
-      ends[document] ?? 0,
-      grade === null ? 1 : toGrade(block.bytes, starts[grade] ?? 0, ends[grade] ?? 0, place),
-    );
+    const found = grade === null ? 1 : toGrade(block.bytes, starts[grade] ?? 0, ends[grade] ?? 0, place);
+    judgments.add(block, line, idsIn(starts, ends, query, document), found);
   };
   return (block, firstLine) => {
     let line = firstLine;
@@ -190,15 +180,13 @@ function tabLines(reading: LineReading): BlockHandler {
       const found = grade === null ? 1 : toGrade(bytes, starts[grade] ?? 0, ends[grade] ?? 0, place);
       // Flushes the batch before this line, so that rows stay in file order.
       texts.flush();
-      const [q, d] = [starts[query] ?? 0, starts[document] ?? 0];
-      judgments.add(block, line, q, ends[query] ?? 0, d, ends[document] ?? 0, found);
+      judgments.add(block, line, idsIn(starts, ends, query, document), found);
     }
     texts.flush();
     return line;
   };
 }
 
-/** Reads the lines of CSV and JSON lines files. */
 function textLines(reading: LineReading): BlockHandler {
   const { path, form, judgments, toGrade } = reading;
   const { query, document, grade, separator, headerLine } = form;
@@ -222,6 +210,11 @@ function textLines(reading: LineReading): BlockHandler {
   };
 }
 
+function idsIn(starts: Int32Array, ends: Int32Array, query: number, document: number): LineIds {
+  const [queryStart = 0, queryEnd = 0] = [starts[query], ends[query]];
+  return { queryStart, queryEnd, start: starts[document] ?? 0, end: ends[document] ?? 0 };
+}
+
 function gradeOfText(
   cells: readonly string[],
   grade: number | null,
@@ -243,7 +236,7 @@ function refuseEmpty(isFilled: boolean, { columns }: QrelsForm, index: number, p
 class TextRows {
   private readonly judgments: JudgmentTable;
   private readonly path: string;
-  private readonly rows: { line: number; query: number; document: number; end: number; grade: number }[] = [];
+  private readonly rows: (LineIds & { readonly line: number; readonly grade: number })[] = [];
   private text: Buffer[] = [];
   private length = 0;
 
@@ -254,19 +247,18 @@ class TextRows {
 
   add({ line }: SourceLine, query: string, document: string, grade: number): void {
     const [queryBytes, documentBytes] = [Buffer.from(query), Buffer.from(document)];
-    const start = this.length;
+    const queryStart = this.length;
+    const queryEnd = queryStart + queryBytes.length;
     this.text.push(queryBytes, documentBytes);
-    this.length += queryBytes.length + documentBytes.length;
-    this.rows.push({ line, query: start, document: start + queryBytes.length, end: this.length, grade });
+    this.length = queryEnd + documentBytes.length;
+    this.rows.push({ line, grade, queryStart, queryEnd, start: queryEnd, end: this.length });
     if (this.length > TEXT_LENGTH) this.flush();
   }
 
   flush(): void {
     if (this.rows.length === 0) return;
     const block = new Block(Buffer.concat(this.text), this.path, this.rows[0]?.line ?? 1);
-    for (const { line, query, document, end, grade } of this.rows) {
-      this.judgments.add(block, line, query, document, document, end, grade);
-    }
+    for (const { line, grade, ...ids } of this.rows) this.judgments.add(block, line, ids, grade);
     this.rows.length = 0;
     this.text = [];
     this.length = 0;

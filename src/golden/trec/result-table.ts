@@ -1,25 +1,19 @@
-/** Stores the results of a run file, or of a part of it, in typed arrays. */
 import type { ScoredDocuments } from '../../math/ir/ranking.ts';
 import type { Block } from './blocks.ts';
-import { countOf, DocumentRows, DocumentSet, enlarged, type QueryRows } from './document-rows.ts';
+import { countOf, DocumentRows, DocumentSet, enlarged, type LineIds, type QueryRows } from './document-rows.ts';
 import type { JudgmentTable } from './tables.ts';
 
-/**
- * Average number of moves per row above which insertion sort is given up: in the first attempt, and for scores that are
- * almost sorted.
- */
+/** Average moves per row at which insertion sort stops: in the first attempt, and for nearly sorted scores. */
 const [FIRST_MOVES, MAX_MOVES] = [1, 8] as const;
 const NO_ROWS: QueryRows = { ranges: [] };
 const SPACE = 0x20;
 /** The separator that is passed as `blank` if only tabs separate columns. */
 const TAB = 0x09;
 
-/** Scores and ranks by query and document id. */
 export class ResultTable {
   private readonly documents: DocumentRows;
   private scores: Float64Array;
   private ranks: Int32Array;
-  /** Rows of the query being ranked. */
   private order = new Int32Array(256);
   private grades = new Float64Array(256);
   private readonly set = new DocumentSet();
@@ -27,10 +21,8 @@ export class ResultTable {
   private taken = new Uint8Array(256);
   /** Scores of the query being sorted, each with the index of its row in its lowest bits. */
   private keys = new Float64Array(256);
-  /** Copy of the rows of the query before sorting. */
   private unsorted = new Int32Array(256);
 
-  /** @param fileBytes size of the file */
   constructor(fileBytes = 0) {
     this.documents = new DocumentRows(fileBytes);
     this.scores = new Float64Array(this.documents.room);
@@ -42,14 +34,13 @@ export class ResultTable {
     return this.documents.queries.keys();
   }
 
-  /** Number of results. */
   get length(): number {
     return this.documents.size;
   }
 
-  /** True if a line with its query id at `[start, end)` has the same query as the previous line. */
-  goesOn(block: Block, start: number, end: number): boolean {
-    return this.documents.isOfLastQuery(block, start, end);
+  /** True if a line has the same query as the previous line. */
+  goesOn(block: Block, { queryStart, queryEnd }: LineIds): boolean {
+    return this.documents.isOfLastQuery(block, queryStart, queryEnd);
   }
 
   /** Removes all results. @returns their blocks, which are no longer read */
@@ -57,17 +48,8 @@ export class ResultTable {
     return this.documents.clear();
   }
 
-  /** Adds a result with its query id at `[queryStart, queryEnd)` and its document id at `[start, end)` of the block. */
-  add(
-    block: Block,
-    queryStart: number,
-    queryEnd: number,
-    start: number,
-    end: number,
-    score: number,
-    rank: number,
-  ): void {
-    const row = this.documents.add(block, queryStart, queryEnd, start, end);
+  add(block: Block, ids: LineIds, score: number, rank: number): void {
+    const row = this.documents.add(block, ids);
     this.makeRoom();
     this.scores[row] = score;
     this.ranks[row] = rank;
@@ -80,7 +62,6 @@ export class ResultTable {
     return { ...rows, scores: this.scores, ranks: this.ranks };
   }
 
-  /** Assigns the results `[start, end)` to a query. */
   setQuery(queryId: string, start: number, end: number): void {
     this.documents.setQuery(queryId, start, end);
   }
@@ -153,16 +134,11 @@ export class ResultTable {
       /** Grades of the documents, best rank first, -1 for unjudged documents; valid until the next query is ranked. */
       grades: this.grades,
       length,
-      /** Number of judged documents of the query in the ranking. */
       judgedFound,
-      /** Number of results that repeat a document. */
       duplicates,
       /** Number of results with the same score as the previous, different document. */
       scoreTies,
-      /**
-       * Number of neighboring results in the order by score whose ranks are in the same order (`agree`) or in the
-       * reverse order (`disagree`).
-       */
+      /** Neighbors by score whose ranks are in the same order (`agree`) or in the reverse order (`disagree`). */
       ranksAgree,
       ranksDisagree,
     };
@@ -190,10 +166,7 @@ export class ResultTable {
     if (!this.moveToPlaces(rows, MAX_MOVES)) rows.sort((a, b) => this.compare(a, b));
   }
 
-  /**
-   * Moves each row to the index of its rank; returns false and leaves the rows unchanged if ranks repeat or are
-   * missing.
-   */
+  /** Moves each row to the index of its rank; false, with unchanged rows, if ranks repeat or are missing. */
   private placeByRank(rows: Int32Array): boolean {
     const { ranks } = this;
     const { length } = rows;

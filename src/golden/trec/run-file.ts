@@ -1,7 +1,7 @@
-/** Reads the results of a run file: TREC, or columns named by a header. */
 import { RecalldError } from '../../core/errors.ts';
 import { ColumnScanner, parseGrade, parseScore } from '../../math/ir/trec-line.ts';
 import { type Block, BlockBuffers, forEachBlock, malformed, sizeOf } from './blocks.ts';
+import type { LineIds } from './document-rows.ts';
 import { ResultTable } from './result-table.ts';
 import {
   decideRunLayout,
@@ -17,31 +17,17 @@ import {
 import { RunPartitions } from './run-partitions.ts';
 
 const [SPACE, NUMBER_SIGN] = [0x20, 0x23] as const;
-/**
- * Maximum number of lines from which the layout is detected. They are taken from the first block that contains lines.
- */
+/** Number of lines of the first block with lines from which the layout is detected. */
 const SAMPLE_LINES = 200;
 /** The largest value of a signed 32-bit integer. */
 const MAX_RANK = 2 ** 31 - 1;
 
-/**
- * Assumed average length of a line, which determines the initial capacity of a batch. The capacity grows if lines are
- * shorter.
- */
+/** Assumed length of a line for the initial capacity of a batch, which grows if lines are shorter. */
 const ROOM_BYTES = 60;
 
 interface RunSink {
-  /** Number of results that have been added. */
   readonly length: number;
-  add(
-    block: Block,
-    queryStart: number,
-    queryEnd: number,
-    start: number,
-    end: number,
-    score: number,
-    rank: number,
-  ): void;
+  add(block: Block, ids: LineIds, score: number, rank: number): void;
   /** Adds the lines from `start` on that it can read faster, and returns the start of the first other line. */
   goOn(block: Block, start: number, hasTabs: boolean): number;
 }
@@ -73,9 +59,9 @@ export async function readRunInBatches(
     get length() {
       return batch.length;
     },
-    add(block, queryStart, queryEnd, ...rest) {
-      if (batch.length >= results && !batch.goesOn(block, queryStart, queryEnd)) flush(block);
-      batch.add(block, queryStart, queryEnd, ...rest);
+    add(block, ids, score, rank) {
+      if (batch.length >= results && !batch.goesOn(block, ids)) flush(block);
+      batch.add(block, ids, score, rank);
     },
     goOn: (block, start, hasTabs) => batch.goOn(block, start, hasTabs),
   };
@@ -83,11 +69,7 @@ export async function readRunInBatches(
   flush(null);
 }
 
-/**
- * Reads a run like `readRunInBatches`, but with lines in any order, and passes on whole queries.
- *
- * @param isJudgedQuery called once per query id; results of other queries are dropped
- */
+/** Like `readRunInBatches`, with lines in any order. Results of queries that are not judged are dropped. */
 export async function readRunByQuery(
   path: string,
   isJudgedQuery: (queryId: string) => boolean,
@@ -117,7 +99,8 @@ async function readResults(path: string, sink: RunSink, buffers: BlockBuffers, i
       throw malformed(path, line, problemOf(cellsOf(block, scanner), read) ?? wrongColumns(read, count));
     }
     hasResult = true;
-    sink.add(block, queryStart, queryEnd, start, end, score, Math.max(-MAX_RANK, Math.min(MAX_RANK, rank)));
+    const ids = { queryStart, queryEnd, start, end };
+    sink.add(block, ids, score, Math.max(-MAX_RANK, Math.min(MAX_RANK, rank)));
   };
   await forEachBlock(
     path,
@@ -146,10 +129,7 @@ async function readResults(path: string, sink: RunSink, buffers: BlockBuffers, i
   if (!hasResult) throw new RecalldError('file_malformed', `${path} has no results; it needs lines of "${TREC_LINE}".`);
 }
 
-/**
- * Like `parseRank`, but reads plain integers directly from the bytes, because a text slice would require decoding the
- * whole block.
- */
+/** Reads plain integers from the bytes, because a text slice would require decoding the whole block. */
 function rankAt(block: Block, start: number, end: number): number {
   const rank = parseGrade(block.bytes, start, end);
   return Number.isNaN(rank) ? parseRank(block.slice(start, end)) : rank;

@@ -1,20 +1,15 @@
-/** Detects the layout of a run file from its first lines. */
-
 import { quoted } from '../../core/text/source-line.ts';
 import { parseScore, type Separator } from '../../math/ir/trec-line.ts';
 import { malformed } from './blocks.ts';
 
 export interface RunLayout {
   readonly separator: Separator;
-  /** Names of the columns of every line. */
   readonly columns: readonly string[];
   readonly query: number;
   readonly document: number;
-  /** Index of the rank column; null if there is none. */
   readonly rank: number | null;
   /** Index of the score column; null if there is none. The score of a result is then its negated rank. */
   readonly score: number | null;
-  /** Number of the header line, from 1; null if there is none. */
   readonly headerLine: number | null;
 }
 
@@ -23,7 +18,6 @@ export interface RunLine {
   readonly text: string;
 }
 
-/** Maximum number of columns. */
 export const MAX_COLUMNS = 64;
 const TREC_COLUMNS = ['query-id', 'Q0', 'document-id', 'rank', 'score', 'tag'];
 
@@ -103,10 +97,7 @@ export function problemOf(cells: readonly string[], layout: RunLayout): string |
   return `The score ${quoted(score)} in column ${(layout.score ?? 0) + 1} is not a finite decimal number; ${fix}.`;
 }
 
-/**
- * Describes what is wrong with a line with another number of columns, or with a carriage return inside it (`found` is
- * -1).
- */
+/** Describes a line with another number of columns, or with a carriage return inside (`found` is -1). */
 export function wrongColumns(layout: RunLayout, found: number): string {
   const { columns } = layout;
   const needed = `A result needs the ${columns.length} columns "${columns.join(' ')}"`;
@@ -164,16 +155,11 @@ function twoReadings(text: string, one: RunLayout, other: RunLayout): string {
   return `The line is ambiguous: ${readings.join('; ')}. Write all six columns "${TREC_LINE}" on every line.`;
 }
 
-/**
- * True if the score column contains a whole number and the tag column a fraction, so that the columns may be shifted.
- */
+/** True if the score column has a whole number and the tag a fraction, so that columns may be shifted. */
 const looksShifted = ([, , , , score = '', tag = '']: readonly string[]): boolean =>
   /^[0-9]+$/.test(score) && /^[+-]?[0-9]*\.[0-9]+(?:[eE][+-]?[0-9]+)?$/.test(tag);
 
-/**
- * Rejects files in which an id may contain a space while the tag is missing, so that the last of six columns may be the
- * score.
- */
+/** Rejects files in which an id may contain a space and the tag may be missing, so that the tag may be the score. */
 function refuseNumericTags(path: string, lines: readonly RunLine[], layout: RunLayout): void {
   if (layout.separator === 'tabs' || layout.columns.length < TREC_COLUMNS.length) return;
   const rows = lines.map(({ text }) => cellsOf(text, layout.separator)).filter((cells) => cells.length === 6);

@@ -1,34 +1,29 @@
 /** Compactly stores the results of a run whose lines are in any order, and passes them on query by query. */
-import { parseScore } from '../../math/ir/trec-line.ts';
 import { Block } from './blocks.ts';
 import {
-  EXACT_RANK,
   enlarged,
+  type FoundResult,
   HASH_OF_NOTHING,
   hashOf,
   hashOfBytes,
   isInWord,
   isWord,
-  parts,
+  type LineIds,
+  newResult,
+  readUsualResult,
 } from './document-rows.ts';
 import { ResultTable } from './result-table.ts';
 
-const [TAB, LINE_FEED, CARRIAGE_RETURN, SPACE, ZERO] = [0x09, 0x0a, 0x0d, 0x20, 0x30] as const;
+const [TAB, LINE_FEED, SPACE] = [0x09, 0x0a, 0x20] as const;
 
 const NOTHING = Buffer.alloc(0);
 const IS_LITTLE_ENDIAN = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1;
 
-/**
- * Number of bytes of the file per partition: few enough that a partition fits into the processor cache while it is
- * scored.
- */
+/** Few enough that a partition fits into the processor cache while it is scored. */
 const PARTITION_BYTES = 2 ** 20;
 const [MIN_PARTITIONS, MAX_PARTITIONS] = [64, 1024] as const;
 
-/**
- * Stores the document id, score and rank of each result. Partitions them by query, so that the results of a query are
- * close together in memory, wherever they are in the file.
- */
+/** Stores results by query, so that those of a query are close together in memory, wherever they are in the file. */
 export class RunPartitions {
   private readonly queries = new QueryNumbers();
   /** By query number: 1 for queries with judgments. */
@@ -36,26 +31,14 @@ export class RunPartitions {
   private readonly partitions: Partition[];
   private readonly isJudgedQuery: (queryId: string) => boolean;
   private readonly slabs = new Slabs();
-  private found: FoundResult = {
-    bytes: NOTHING,
-    view: new DataView(NOTHING.buffer),
-    start: 0,
-    end: 0,
-    hash: 0,
-    rank: 0,
-  };
-  /**
-   * Holds a double as two 32-bit words, because V8 would allocate an object for a number that is passed between
-   * functions.
-   */
-  private readonly score = new Float64Array(1);
-  private readonly scoreWords = new Int32Array(this.score.buffer);
+  private readonly found = newResult();
+  private readonly scoreWords = new Int32Array(this.found.score.buffer);
+  private bytes: Buffer = NOTHING;
+  /** View of the whole buffer that `bytes` is part of. */
+  private view: DataView = new DataView(NOTHING.buffer);
   private count = 0;
 
-  /**
-   * @param fileBytes size of the file in bytes; 0 if unknown
-   * @param isJudgedQuery called once per query id; results of other queries are counted but not stored
-   */
+  /** @param isJudgedQuery called once per query id; results of other queries are counted but not stored */
   constructor(fileBytes: number, isJudgedQuery: (queryId: string) => boolean) {
     this.isJudgedQuery = isJudgedQuery;
     const wanted = 2 ** Math.ceil(Math.log2(Math.max(1, fileBytes / PARTITION_BYTES)));
@@ -68,35 +51,19 @@ export class RunPartitions {
     return this.count;
   }
 
-  /** Adds a result with its query id at `[queryStart, queryEnd)` and its document id at `[start, end)` of the block. */
-  add(
-    { bytes }: Block,
-    queryStart: number,
-    queryEnd: number,
-    start: number,
-    end: number,
-    score: number,
-    rank: number,
-  ): void {
-    const query = this.numberOf(bytes, queryStart, queryEnd, hashOfBytes(bytes, queryStart, queryEnd));
-    this.score[0] = score;
-    const view = new DataView(bytes.buffer);
-    this.found = { bytes, view, start, end, hash: hashOfBytes(bytes, start, end), rank };
-    this.store(query);
+  add({ bytes }: Block, { queryStart, queryEnd, start, end }: LineIds, score: number, rank: number): void {
+    this.setBytes(bytes);
+    this.found.score[0] = score;
+    Object.assign(this.found, { start, end, rank, hash: hashOfBytes(bytes, start, end) });
+    this.store(this.numberOf(bytes, queryStart, queryEnd, hashOfBytes(bytes, queryStart, queryEnd)));
   }
 
-  /**
-   * Adds lines from `start` on, as long as they have six TREC columns, each separated by a single space or tab.
-   *
-   * @returns the start of the first line that has another form
-   */
+  /** Adds lines from `start` on that have the usual form. @returns the start of the first line that has another form */
   goOn({ bytes }: Block, start: number, hasTabs: boolean): number {
     const { length } = bytes;
     if (bytes[length - 1] !== LINE_FEED) return start;
+    this.setBytes(bytes);
     const blank = hasTabs ? TAB : SPACE;
-    const { found } = this;
-    found.bytes = bytes;
-    found.view = new DataView(bytes.buffer);
     let line = start;
     while (line < length) {
       let i = line;
@@ -105,46 +72,20 @@ export class RunPartitions {
       let hash = HASH_OF_NOTHING;
       do hash = hashOf(hash, bytes[i++] ?? 0);
       while (isInWord(bytes, i, blank));
-      const queryEnd = i;
-      if (bytes[i - 1] === SPACE || !parts(bytes, i++, blank) || !isWord(bytes, i)) break;
-      do i++;
-      while (isInWord(bytes, i, blank));
-      if (!parts(bytes, i++, blank) || !isWord(bytes, i)) break;
-      const idStart = i;
-      let idHash = HASH_OF_NOTHING;
-      do idHash = hashOf(idHash, bytes[i++] ?? 0);
-      while (isInWord(bytes, i, blank));
-      const idEnd = i;
-      if (bytes[i - 1] === SPACE || !parts(bytes, i++, blank)) break;
-      const rankStart = i;
-      let rank = 0;
-      for (let digit = (bytes[i] ?? 0) - ZERO; digit >= 0 && digit <= 9; digit = (bytes[++i] ?? 0) - ZERO)
-        rank = (rank * 10 + digit) | 0;
-      if (i === rankStart || i - rankStart > EXACT_RANK || !parts(bytes, i++, blank) || !isWord(bytes, i)) break;
-      const scoreStart = i;
-      do i++;
-      while (isWord(bytes, i));
-      const score = parseScore(bytes, scoreStart, i);
-      if (Number.isNaN(score) || !parts(bytes, i++, blank) || !isWord(bytes, i)) break;
-      do i++;
-      while (isInWord(bytes, i, blank));
-      if (bytes[i] === CARRIAGE_RETURN) i++;
-      if (bytes[i] !== LINE_FEED) break;
-      this.score[0] = score;
-      found.start = idStart;
-      found.end = idEnd;
-      found.hash = idHash;
-      found.rank = rank;
-      this.store(this.numberOf(bytes, line, queryEnd, hash));
-      line = i + 1;
+      const next = bytes[i - 1] === SPACE ? -1 : readUsualResult(bytes, i, blank, this.found);
+      if (next === -1) break;
+      this.store(this.numberOf(bytes, line, i, hash));
+      line = next;
     }
     return line;
   }
 
-  /**
-   * Passes all results to the handler, in groups of whole queries, and frees their memory. The table is emptied after
-   * each call.
-   */
+  private setBytes(bytes: Buffer): void {
+    this.bytes = bytes;
+    this.view = new DataView(bytes.buffer);
+  }
+
+  /** Passes all results to the handler in groups of whole queries; the table is emptied after each call. */
   drain(handle: (results: ResultTable) => void): void {
     const table = new ResultTable();
     for (const [index, partition] of this.partitions.entries()) {
@@ -159,43 +100,25 @@ export class RunPartitions {
     const known = this.queries.size;
     const number = this.queries.numberOf(bytes, start, end, hash);
     if (number === known) {
-      if (this.isJudged.length <= number) {
-        const more = new Uint8Array(2 * number);
-        more.set(this.isJudged);
-        this.isJudged = more;
-      }
+      if (this.isJudged.length <= number) this.isJudged = enlarged(new Uint8Array(2 * number), this.isJudged);
       this.isJudged[number] = this.isJudgedQuery(this.queries.text(number)) ? 1 : 0;
     }
     return number;
   }
 
-  /** Stores the current result. */
   private store(query: number): void {
     this.count++;
     if (this.isJudged[query] === 0) return;
     const { partitions } = this;
     this.queries.countResult(query);
-    partitions[query & (partitions.length - 1)]?.add(this.slabs, query, this.found, this.scoreWords);
+    const partition = partitions[query & (partitions.length - 1)];
+    partition?.add(this.slabs, query, this.found, this.scoreWords, this.bytes, this.view);
   }
 }
 
-/** A result with its document id at `[start, end)`. */
-interface FoundResult {
-  bytes: Buffer;
-  /** View of the whole buffer that the bytes are part of. */
-  view: DataView;
-  start: number;
-  end: number;
-  /** Hash of the id. */
-  hash: number;
-  rank: number;
-}
-
-/** A piece of memory for the records of one partition. */
 interface Piece {
   readonly words: Int32Array;
   readonly bytes: Buffer;
-  /** Number of 32-bit words in use. */
   filled: number;
 }
 
@@ -238,8 +161,10 @@ class Partition {
   add(
     slabs: Slabs,
     query: number,
-    { bytes, view, start, end, hash, rank }: Readonly<FoundResult>,
+    { start, end, hash, rank }: Readonly<FoundResult>,
     score: Int32Array,
+    bytes: Buffer,
+    view: DataView,
   ): void {
     const length = end - start;
     const size = wordsOf(length);
@@ -267,11 +192,7 @@ class Partition {
     this.count++;
   }
 
-  /**
-   * Adds its results to the table query by query, those of each query in file order.
-   *
-   * @param first the lowest query number of the group; the others follow at intervals of `step`
-   */
+  /** Adds the results of queries `first`, `first + step` and so on, query by query in file order. */
   addTo(table: ResultTable, first: number, step: number, queries: QueryNumbers): void {
     if (this.count === 0) return;
     const columns = table.fill(
@@ -325,7 +246,6 @@ class QueryNumbers {
     return this.count;
   }
 
-  /** Returns the number of an id; a new id gets the next number. */
   numberOf(bytes: Uint8Array, start: number, end: number, hash: number): number {
     const { slots, hashes } = this;
     const mask = slots.length - 1;
@@ -339,12 +259,10 @@ class QueryNumbers {
     return this.append(bytes, start, end, hash);
   }
 
-  /** Adds one to the number of results of a query. */
   countResult(number: number): void {
     this.counts[number] = (this.counts[number] ?? 0) + 1;
   }
 
-  /** Number of results of a query. */
   countOf(number: number): number {
     return this.counts[number] ?? 0;
   }

@@ -1,7 +1,4 @@
-/**
- * Steps of judged queries in a run file: lines with the query id `q1#2` are the results of step 2 of the query `q1`, if
- * the judgments have `q1` and not `q1#2`.
- */
+/** Steps of judged queries: `q1#2` is step 2 of the query `q1`, if the judgments have `q1` and not `q1#2`. */
 import { RecalldError } from '../../core/errors.ts';
 import { quoted } from '../../core/text/source-line.ts';
 import {
@@ -12,15 +9,11 @@ import {
   type ScoredDocuments,
 } from '../../math/ir/ranking.ts';
 
-/**
- * Allows at most nine digits, so that a step is a safe integer. Rejects leading zeros, because `q1#1` and `q1#01` would
- * otherwise be the same step.
- */
+/** At most nine digits, so that a step is a safe integer; no leading zeros, so that `q1#01` is not `q1#1`. */
 const STEP = /^(.+)#([1-9]\d{0,8})$/s;
 
 interface StepId {
   readonly query: string;
-  /** Number of the step, starting at 1. */
   readonly step: number;
 }
 
@@ -49,7 +42,6 @@ export class RunSteps {
     return this.#rankings.get(this.#places.get(query) ?? -1)?.has(step) === true;
   }
 
-  /** @throws RecalldError file_malformed for a repeated document if the policy is `reject` */
   add(id: string, { query, step }: StepId, documents: ScoredDocuments, duplicates: DuplicatePolicy): void {
     const place = this.#places.get(query) ?? -1;
     const { ids } = orderLikeTrecEval(documents);

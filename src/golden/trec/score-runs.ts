@@ -1,4 +1,3 @@
-/** Scores TREC runs against judgments, without a database. */
 import { stat } from 'node:fs/promises';
 import { createGradeEvaluator } from '../../math/ir/evaluate.ts';
 import type { MetricKey } from '../../math/ir/metric-key.ts';
@@ -27,13 +26,12 @@ export interface ScoringSettings {
 
 export interface EvaluationCounts {
   readonly judgedQueries: number;
-  /** Number of judged queries with at least one result in the run. */
   readonly answered: number;
   /** Number of judged queries without results; they score 0. */
   readonly missing: number;
   /** Number of judged queries without a relevant document; they score 0 in most measures, but count in the means. */
   readonly queriesWithoutRelevant: number;
-  /** Number of judgments with a grade of 0 or more. */
+  /** Judgments with a grade of 0 or more. */
   readonly judgedDocuments: number;
   /** Number of judgments with a grade of 0 or more whose document the run returned for the query. */
   readonly judgedDocumentsFound: number;
@@ -43,10 +41,7 @@ export interface EvaluationCounts {
   readonly queriesWithSteps: number;
   /** Number of results of judged queries that repeat a document of the same ranking. */
   readonly duplicateDocuments: number;
-  /**
-   * Number of results of judged queries with the same score as the previous result, which is another document. Their
-   * order was determined by document id, not by the retriever.
-   */
+  /** Results with the score of the previous, other document: their order was decided by id, not by the retriever. */
   readonly scoreTies: number;
 }
 
@@ -60,17 +55,12 @@ export interface RunMismatch extends IdDifference {
 }
 
 export interface TrecScores {
-  /** The file of the run. */
   readonly path: string;
   readonly counts: EvaluationCounts;
   /** Likely cause of a mismatch; null if at least one judged document is found, or if none is judged. */
   readonly mismatch: RunMismatch | null;
-  /**
-   * Number of neighbors in the order of scores whose ranks have the same order (`agree`) or the reverse order
-   * (`disagree`).
-   */
+  /** Neighbors by score whose ranks have the same order (`agree`) or the reverse order (`disagree`). */
   readonly ranks: { readonly agree: number; readonly disagree: number };
-  /** The first repeated document in the results of a query. */
   readonly repeat: { readonly queryId: string; readonly documentId: string; readonly times: number } | null;
   /** Number of steps, and a query id that looks like a step but is not one; null if there is no such id. */
   readonly steps: { readonly count: number; readonly unread: string | null };
@@ -168,7 +158,6 @@ async function readJudgedQueries(qrelsPath: string, relevanceLevel: number) {
   };
 }
 
-/** Scores a run whose lines may be in any order. */
 async function scoreByQuery(judged: JudgedQueries, path: string, settings: ScoringSettings): Promise<RunScores> {
   const scores = noScores(judged, path, settings);
   const isJudged = (queryId: string): boolean => {
@@ -219,7 +208,6 @@ function isIn({ answered, unjudged, steps }: RunScores, { places }: JudgedQuerie
   return step === null ? unjudged.has(id) : steps.has(step);
 }
 
-/** Scores of a run, or of the lines read so far. */
 type RunScores = ReturnType<typeof noScores>;
 
 function noScores({ ids, places }: JudgedQueries, path: string, { keys }: ScoringSettings) {
@@ -228,7 +216,6 @@ function noScores({ ids, places }: JudgedQueries, path: string, { keys }: Scorin
     columns: keys.map(() => new Float64Array(ids.length)),
     /** 1 for each judged query with results. */
     answered: new Uint8Array(ids.length),
-    /** Ids of queries without judgments. */
     unjudged: new Set<string>(),
     steps: new RunSteps(path, places),
     duplicateDocuments: 0,
@@ -237,16 +224,12 @@ function noScores({ ids, places }: JudgedQueries, path: string, { keys }: Scorin
     ranksAgree: 0,
     ranksDisagree: 0,
     repeat: null as TrecScores['repeat'],
-    /**
-     * Examples of document ids from queries that are judged and in the run. They are collected until a judged document
-     * is found.
-     */
+    /** Examples of ids from judged queries in the run, collected until a judged document is found. */
     judgedIds: new Set<string>(),
     returnedIds: new Set<string>(),
   };
 }
 
-/** Returns a function that adds the scores of a batch to the scores of its run. */
 function scorer(
   { judgments, places }: JudgedQueries,
   path: string,
@@ -281,10 +264,7 @@ function scorer(
   };
 }
 
-/**
- * Scores the queries with results of steps, after all results of steps have been read.
- * @throws RecalldError file_malformed
- */
+/** Scores the queries with results of steps, after all of these have been read. */
 function scoreSteps(
   { judgments, ids }: JudgedQueries,
   qrelsPath: string,
@@ -326,10 +306,7 @@ function sampleIds(
   for (const id of (batch.get(queryId)?.ids ?? []).slice(0, SAMPLED_OF_QUERY)) returnedIds.add(id);
 }
 
-/**
- * Returns the repeated document of the query whose id sorts first, so that the result does not depend on the order of
- * lines.
- */
+/** The repeated document of the query whose id sorts first, so that the order of lines does not matter. */
 function firstRepeat(before: TrecScores['repeat'], batch: ResultTable, queryId: string): TrecScores['repeat'] {
   if (before !== null && compareCodePoints(before.queryId, queryId) < 0) return before;
   const times = new Map<string, number>();
@@ -338,7 +315,6 @@ function firstRepeat(before: TrecScores['repeat'], batch: ResultTable, queryId: 
   return first === undefined ? before : { queryId, documentId: first[0], times: first[1] };
 }
 
-/** @throws RecalldError file_malformed */
 function refuseRepeat(run: ResultTable, queryId: string, owner: string): void {
   const documents = run.get(queryId);
   if (documents !== undefined) applyDuplicatePolicy(orderLikeTrecEval(documents).ids, 'reject', owner);
@@ -364,13 +340,11 @@ export async function evaluateTrecFiles(request: OfflineEvaluationRequest) {
     run,
     /** Every judged query, in code-point order of the ids whatever the order in the files. */
     queryIds,
-    /** Scores in the order of the requested keys. */
     metrics: request.keys.map((key, i) => {
       const values = run.columns[i] ?? new Float64Array(queryIds.length);
       return {
         key,
         summary: summarize(values, key.measure),
-        /** Scores, one per query in `queryIds`. */
         values,
       };
     }),

@@ -1,15 +1,11 @@
-/** The judgments of a qrels file, stored in typed arrays. */
 import type { Block } from './blocks.ts';
-import { countOf, DocumentRows, DocumentSet, enlarged, type QueryRows } from './document-rows.ts';
+import { countOf, DocumentRows, DocumentSet, enlarged, type LineIds, type QueryRows } from './document-rows.ts';
 
-/** Grades by query and document id. */
 export class JudgmentTable {
   readonly documents: DocumentRows;
   private grades: Float64Array;
-  /** Line number of each row. */
   private lines: Uint32Array;
 
-  /** @param fileBytes size of the file */
   constructor(fileBytes: number) {
     this.documents = new DocumentRows(fileBytes);
     this.grades = new Float64Array(this.documents.room);
@@ -21,18 +17,9 @@ export class JudgmentTable {
     return this.documents.queries;
   }
 
-  /** Adds the grade of the document at `[start, end)` of a block, for the query at `[queryStart, queryEnd)`. */
-  add(
-    block: Block,
-    line: number,
-    queryStart: number,
-    queryEnd: number,
-    start: number,
-    end: number,
-    grade: number,
-  ): void {
+  add(block: Block, line: number, ids: LineIds, grade: number): void {
     const { documents } = this;
-    const row = documents.add(block, queryStart, queryEnd, start, end);
+    const row = documents.add(block, ids);
     if (documents.room > this.grades.length) {
       this.grades = enlarged(new Float64Array(documents.room), this.grades);
       this.lines = enlarged(new Uint32Array(documents.room), this.lines);
@@ -51,7 +38,6 @@ export class JudgmentTable {
     }
   }
 
-  /** The line number of a row. */
   lineOf(row: number): number {
     return this.lines[row] ?? 0;
   }
@@ -60,7 +46,6 @@ export class JudgmentTable {
     return this.grades[row] ?? -1;
   }
 
-  /** Returns all grades of a query, in file order. */
   gradesOf(query: QueryRows): Float64Array {
     const { ranges } = query;
     if (ranges.length === 2) return this.grades.subarray(ranges[0], ranges[1]);
@@ -74,10 +59,7 @@ export class JudgmentTable {
     return grades;
   }
 
-  /**
-   * Fills `set` with the documents of a query, leaving room for `more` documents. Returns the first row that repeats a
-   * document, or -1.
-   */
+  /** Fills `set`, with room for `more` documents. Returns the first row that repeats a document, or -1. */
   listIn(set: DocumentSet, query: QueryRows, more = 0): number {
     const { ranges } = query;
     set.empty(countOf(query) + more);

@@ -20,7 +20,8 @@ function tableOf(rows: readonly Row[]): ResultTable {
   for (const [query, id, score] of rows) {
     const block = new Block(Buffer.from(`${query} ${id}`), 'file', 1);
     const end = Buffer.byteLength(query);
-    table.add(block, 0, end, end + 1, block.bytes.length, score, RANK_OF.get(score) ?? 0);
+    const ids = { queryStart: 0, queryEnd: end, start: end + 1, end: block.bytes.length };
+    table.add(block, ids, score, RANK_OF.get(score) ?? 0);
   }
   return table;
 }
@@ -30,7 +31,7 @@ function judgmentsOf(grades: ReadonlyMap<string, number>): { judgments: Judgment
   const judgments = new JudgmentTable(0);
   for (const [id, grade] of grades) {
     const block = new Block(Buffer.from(`q ${id}`), 'file', 1);
-    judgments.add(block, 1, 0, 1, 2, block.bytes.length, grade);
+    judgments.add(block, 1, { queryStart: 0, queryEnd: 1, start: 2, end: block.bytes.length }, grade);
   }
   return { judgments, query: judgments.queries.get('q') ?? { ranges: [] } };
 }
@@ -119,7 +120,7 @@ it('a shuffled query is ranked by its scores, whether its ranks agree or not', (
       for (const place of order) {
         const block = new Block(Buffer.from(`q d${place}`), 'file', 1);
         const rank = first + (isRight ? place : (others[place] ?? 0));
-        table.add(block, 0, 1, 2, block.bytes.length, -place, rank);
+        table.add(block, { queryStart: 0, queryEnd: 1, start: 2, end: block.bytes.length }, -place, rank);
       }
       const grades = new Map(order.map((place) => [`d${place}`, place]));
       const { judgments, query } = judgmentsOf(grades);
