@@ -1,11 +1,7 @@
 /** Parses lists in table cells, which may be JSON, printed by Python, or written by hand. */
 import { parseExactJson } from '../../core/text/json.ts';
 
-/**
- * Parses a list in JSON or Python notation, which pandas writes into cells.
- *
- * @returns null for text that is not a list, or a list with items that are not ids
- */
+/** Parses a list in JSON or Python notation, as pandas writes it; null for other text or other items than ids. */
 export function idsOfList(text: string): string[] | null {
   if (!/^\s*\[.*\]\s*$/s.test(text)) return null;
   return (jsonIds(text) ?? parsePythonList(text))?.map((item) => String(item).trim()).filter((id) => id !== '') ?? null;
@@ -26,11 +22,7 @@ function isId(value: unknown): value is string | number {
 
 const escapes: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', '\\': '\\', "'": "'", '"': '"' };
 
-/**
- * Parses a list of strings and whole numbers in Python's repr format, which pandas writes into CSV cells.
- *
- * @returns null if the text is not a list of this form, such as a NumPy array
- */
+/** Parses a list of strings and whole numbers in Python's repr format; null for another text, such as a NumPy array. */
 export function parsePythonList(text: string): (string | number)[] | null {
   const token = /\s*(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|(-?\d{1,15}))\s*(,|$)/sy;
   const inner = /^\s*\[(.*)\]\s*$/s.exec(text)?.[1];

@@ -1,13 +1,9 @@
-/**
- * Chooses the runs used to measure retriever noise. A run during an incident, with failures, or from another deployment
- * would overstate the noise and hide the next fault of the same size.
- */
+/** Chooses the runs that measure retriever noise: a run that failed or changed would hide the next fault. */
 import { decimal } from '../../core/format.ts';
 import { formatMetricKey, type MetricKey } from '../../math/ir/metric-key.ts';
 import { median } from '../../math/stats/descriptive.ts';
 import { defaultMinEffect } from './verdict.ts';
 
-/** Stored facts that may exclude a run from the noise measurement. */
 export interface RunFacts {
   readonly runId: string;
   /** Queries that failed or timed out. */
@@ -18,21 +14,16 @@ export interface RunFacts {
   readonly incidents: readonly string[];
   /** Deployments of the index, the embedder or the retriever between this run and the pinned run. */
   readonly deployments: number;
-  /** Means over all queries. */
   readonly means: readonly { readonly key: MetricKey; readonly mean: number }[];
 }
 
-/** A run that is excluded from the noise measurement. */
 export interface ExcludedRun {
   readonly runId: string;
   /** One clause that completes "excluded because ...". */
   readonly reason: string;
 }
 
-/**
- * Minimum number of runs that measure the noise, including the pinned run. The spread of fewer runs would be a guess,
- * so the noise is then unknown.
- */
+/** Minimum number of runs that measure the noise, with the pinned run. The spread of fewer runs would be a guess. */
 export const MIN_CLEAN_RUNS = 3;
 
 /** A mean further from the median than this number of robust standard deviations is an outlier. */

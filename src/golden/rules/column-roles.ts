@@ -1,9 +1,4 @@
-/** Recognizes the columns of a table of judgments by name. */
-
-/**
- * What a column contains. `document_text` names a document by its text; `no_answer` marks a query that no document in
- * the store answers.
- */
+/** `document_text` names a document by its text; `no_answer` marks a query that no document in the store answers. */
 export type ColumnRole =
   | 'query'
   | 'query_id'
@@ -63,7 +58,6 @@ export function isRowNumberName(name: string): boolean {
   return /^(index|level_\d+|row|row[ _]?(number|no|nr|num|id|index|idx|names?)|idx|#|no\.?|nr\.?)$/i.test(name.trim());
 }
 
-/** How a column of a file was interpreted. */
 export interface ColumnReading {
   /** Name of the column in the file, or its number from 1 if it has no name. */
   readonly column: string;
@@ -72,7 +66,7 @@ export interface ColumnReading {
   readonly reason: string | null;
 }
 
-/** Formats how a column was read: `label: read as grade`. */
+/** `label: read as grade` */
 export function readingText({ column, readAs, reason }: ColumnReading): string {
   const as = readAs === 'ignored' ? 'ignored' : `read as ${readAs.replaceAll('_', ' ')}`;
   return `${/^\d+$/.test(column) ? `column ${column}` : column}: ${as}${reason === null ? '' : ` (${reason})`}`;

@@ -14,19 +14,16 @@ import {
 import { groupBySegment } from './golden-set.ts';
 import type { QueryAnswer, RunSettings } from './run.ts';
 import type { Accepted, MeanScores, NoiseTable } from './run-noise.ts';
-import { measuresOf, type QueryScores, type RunMetricKey, runMetricKeys, scoreQueries } from './score-run.ts';
+import { type QueryScores, type RunMetricKey, scoreQueries } from './score-run.ts';
 import { storedComparison } from './verdict.ts';
 
-/**
- * One side of a comparison. The sides may differ in queries and cutoffs; only shared queries and cutoffs are compared.
- */
+/** One side of a comparison. The sides may differ in queries and cutoffs; only shared ones are compared. */
 export interface ComparedSide {
   readonly queries: readonly GoldenQuery[];
   readonly answers: readonly QueryAnswer[];
   readonly settings: RunSettings;
 }
 
-/** What is known about a baseline from its reruns and from the differences accepted since it was pinned. */
 export interface BaselineStatistics {
   readonly noise: NoiseTable;
   /** Mean scores in the query order of the baseline; null if it was pinned without reruns. */
@@ -36,18 +33,13 @@ export interface BaselineStatistics {
 
 export const noStatistics: BaselineStatistics = { noise: {}, means: null, accepted: nothingAccepted };
 
-/** The difference of one metric in one segment between two runs. */
 export interface RunDifference extends MetricComparison {
   readonly key: RunMetricKey;
   readonly segment: string;
-  /**
-   * Number of queries in the candidate's set that are excluded because they have a stale label or differ between the
-   * sets.
-   */
+  /** Queries in the candidate's set with a stale label, or that differ between the sets; not compared. */
   readonly excluded: number;
 }
 
-/** The comparison of a run with another run, over all queries and over each segment. */
 export interface ComparedRuns {
   /** Id of the other run. */
   readonly against: string;
@@ -83,7 +75,6 @@ export function compareGoldenRuns(
   return differencesOf(pair, compareRuns(runs, storedComparison));
 }
 
-/** The queries and settings that two runs share. */
 export type RunPair = NonNullable<ReturnType<typeof pairRuns>>;
 
 export function pairRuns(baseline: ComparedSide, candidate: ComparedSide, stale: ReadonlySet<string>) {
@@ -99,7 +90,6 @@ export function pairRuns(baseline: ComparedSide, candidate: ComparedSide, stale:
   };
 }
 
-/** Second step of `compareGoldenRuns`: adds the scores of both runs. */
 export function runsOfPair(
   { queries, settings }: RunPair,
   side: ComparedSide,
@@ -137,11 +127,9 @@ function meansOf(
   return columns.map((column) => Float64Array.from(queries, ({ id }) => column[rowOf.get(id) ?? -1] ?? 0));
 }
 
-/** Last step of `compareGoldenRuns`: returns one comparison per metric key that both runs have. */
-export function differencesOf({ queries, settings, excluded }: RunPair, compared: RunComparison): RunDifference[] {
-  const keys = runMetricKeys(settings.cutoffs, measuresOf(queries));
+export function differencesOf({ excluded }: RunPair, compared: RunComparison): RunDifference[] {
   return [compared, ...compared.segments].flatMap(({ segment, metrics }) =>
-    metrics.map((metric, column) => ({ ...metric, key: keyAt(keys, column), segment, excluded })),
+    metrics.map((metric) => ({ ...metric, key: metric.key as RunMetricKey, segment, excluded })),
   );
 }
 
@@ -162,12 +150,6 @@ function isJudgedAlike(a: GoldenQuery, b: GoldenQuery): boolean {
   return b.judgments.every(({ documentId, grade }) => grades.get(documentId) === grade);
 }
 
-function keyAt(keys: readonly RunMetricKey[], column: number): RunMetricKey {
-  const key = keys[column];
-  if (key === undefined) throw new RangeError(`The run has no metric for column ${column}.`);
-  return key;
-}
-
 /** Returns one segment with its verdict on nDCG at the largest cutoff. */
 export function segmentOf(differences: readonly RunDifference[], segment: string = ALL_SEGMENT): SegmentComparison {
   const metrics = differences.filter((found) => found.segment === segment);
@@ -176,7 +158,6 @@ export function segmentOf(differences: readonly RunDifference[], segment: string
   return { segment, n: metrics[0]?.n ?? 0, metrics, ...decided(primary ?? null) };
 }
 
-/** Returns the parts of the comparison with the baseline that checks need. */
 export function toCompared(runId: string, { against, differences }: ComparedRuns): ComparedWithBaseline {
   const metrics = differences.filter(({ segment }) => segment === ALL_SEGMENT);
   return { runId, baselineRunId: against, metrics };

@@ -1,4 +1,3 @@
-/** Paired comparison of one metric between two runs over the same queries. */
 import { formatMetricKey, isProportion, isUnbounded, type MetricKey } from '../../math/ir/metric-key.ts';
 import { mean, meanInterval } from '../../math/stats/descriptive.ts';
 import {
@@ -23,9 +22,7 @@ import {
 
 export interface MetricComparison extends MeasuredDifference {
   readonly key: MetricKey;
-  /** Number of queries. */
   readonly n: number;
-  /** Means over the queries. */
   readonly baseline: number;
   readonly candidate: number;
   /** The t statistic; null if all differences are equal but not zero. */
@@ -37,7 +34,7 @@ export interface MetricComparison extends MeasuredDifference {
   /** McNemar's exact p; null for measures whose scores are not 0 or 1. */
   readonly mcnemarP: number | null;
   readonly ties: number;
-  /** Standard deviation of the differences. */
+  /** Of the differences. */
   readonly standardDeviation: number;
   /** Smallest mean difference that the test detects with power 0.8; null for one query. */
   readonly smallestDetectableDifference: number | null;
@@ -47,10 +44,7 @@ export interface MetricComparison extends MeasuredDifference {
 const CONFIDENCE = 0.95;
 /** Scores that differ by at most this much are equal: the difference is rounding. */
 const ROUNDING = 1e-12;
-/**
- * Minimum number of queries for a point interval if all differences are equal. With fewer queries, the sign-flip test
- * cannot reject any mean at the 5 % level.
- */
+/** Minimum number of equal differences for a point interval; with fewer, the sign-flip test rejects no mean at 5 %. */
 const MIN_EQUAL = 6;
 
 /**
@@ -255,10 +249,7 @@ export function rerunNoiseP(test: PairedT, noise: RerunNoise): number {
   );
 }
 
-/**
- * Returns the upper 95 % bound of the shared variance, from chi-square with one degree of freedom fewer than there are
- * reruns.
- */
+/** Upper 95 % bound of the shared variance, by chi-square with one degree of freedom fewer than reruns. */
 function sharedVarianceBound({ sharedVariance, reruns }: RerunNoise): number {
   const freedom = reruns - 1;
   return (sharedVariance * freedom) / chiSquareQuantile(1 - CONFIDENCE, freedom);

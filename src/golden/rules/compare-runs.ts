@@ -8,7 +8,7 @@ import { mean } from '../../math/stats/descriptive.ts';
 import { holm, pairedTSampleSize } from '../../math/stats/paired-tests.ts';
 import { compareMetric, type MetricComparison } from './compare-metric.ts';
 import type { Segment } from './golden-set.ts';
-import type { QueryAnswer } from './run.ts';
+import { isAnswered, type QueryAnswer } from './run.ts';
 import type { Accepted, Expected, NoiseTable } from './run-noise.ts';
 import {
   type ComparisonSettings,
@@ -19,18 +19,11 @@ import {
   testPlan,
 } from './verdict.ts';
 
-/**
- * Minimum number of queries in a golden set. Smaller sets are of little use for comparisons (Sparck Jones and van
- * Rijsbergen 1976 give 75 as the limit).
- */
+/** Smaller sets are of little use for comparisons (Sparck Jones and van Rijsbergen 1976 give 75 as the limit). */
 const MIN_QUERIES = 100;
 const RECOMMENDED_QUERIES = 300;
 
-/**
- * Returns advice on the size of the golden set; empty if the set is large enough. It contains a warning below 100
- * queries. For each metric whose minimum effect is too small to detect, it states how many queries would detect it,
- * given the observed spread.
- */
+/** Advice on the size of the set: a warning below 100 queries, and metrics whose minimum effect is too small. */
 export function adviseOnSetSize(comparison: SegmentComparison, settings: ComparisonSettings): string[] {
   const { n, metrics } = comparison;
   const small =
@@ -74,30 +67,20 @@ export interface RunsToCompare {
 }
 
 export interface SegmentComparison {
-  /** `all`, or the name of a segment. */
   readonly segment: string;
   readonly n: number;
-  /** Metrics in key order. */
   readonly metrics: readonly MetricComparison[];
   /** Key of the metric that decides the verdict, such as `ndcg@10`; the other metrics are context. */
   readonly primary: string;
-  /** Verdict on the primary metric. */
   readonly verdict: ComparisonVerdict;
 }
 
 export interface RunComparison extends SegmentComparison {
-  /**
-   * The comparison by segment. p is not adjusted for the number of segments, and the verdict on `all` does not depend
-   * on them.
-   */
+  /** p is not adjusted for the number of segments, and the verdict on `all` does not depend on them. */
   readonly segments: readonly SegmentComparison[];
 }
 
-/**
- * Compares two runs metric by metric over all judged queries, and over each segment that has queries.
- *
- * @throws RangeError without queries
- */
+/** Compares all judged queries, and each segment that has queries. @throws RangeError without queries */
 export function compareRuns(runs: RunsToCompare, settings: ComparisonSettings): RunComparison {
   const everything = Array.from(runs.baseline[0] ?? [], (_, row) => row);
   const segments = (runs.segments ?? []).filter(({ members }) => members.length > 0);
@@ -137,14 +120,7 @@ export function decided(primary: MetricComparison | null): { primary: string; ve
     : { primary: formatMetricKey(primary.key), verdict: primary.verdict };
 }
 
-/**
- * Returns the queries with a lower score in the candidate, largest drop first, ties in the given order.
- *
- * @param baseline one score per query id
- * @param candidate one score per query id
- * @param limit maximum number of queries
- * @returns both scores of each query and their difference, candidate - baseline
- */
+/** The queries with a lower score in the candidate, at most `limit`, largest drop first, ties in the given order. */
 export function mostRegressed(
   queryIds: readonly string[],
   baseline: ArrayLike<number>,
@@ -185,7 +161,6 @@ export function compareMany(
   const primary = primaryOf(measures);
   if (primary === null) throw new RangeError('There is no measure for the comparison.');
   return {
-    /** Number of queries. */
     n: primary.pairs[0]?.metric.n ?? 0,
     measures,
     /** The measure that decides: the first one with a minimum effect. */
@@ -219,7 +194,6 @@ function compareBy(
   );
   return {
     key,
-    /** Means of the configurations, in the given order. */
     means: scores.map((one) => mean(one)),
     /** All pairs by index, the earlier configuration as `before`; the verdict uses the adjusted p. */
     pairs,
@@ -228,7 +202,6 @@ function compareBy(
   };
 }
 
-/** True if any configuration is worse than the first by the primary measure. */
 export function isWorseThanFirst({ primary }: ManyComparison): boolean {
   return primary.pairs.some(({ before, verdict }) => before === 0 && verdict === 'regression');
 }
@@ -244,13 +217,11 @@ export function isWorseThanFirst({ primary }: ManyComparison): boolean {
 export function stabilityOf(before: readonly QueryAnswer[], now: ReadonlyMap<string, QueryAnswer>, k: number) {
   return before.flatMap((old) => {
     const answer = now.get(old.queryId);
-    if (answer === undefined || !hasAnswered(old)) return [];
-    const overlap = hasAnswered(answer) ? rankBiasedOverlap(rankingOf(old), rankingOf(answer), k) : 0;
+    if (answer === undefined || !isAnswered(old)) return [];
+    const overlap = isAnswered(answer) ? rankBiasedOverlap(rankingOf(old), rankingOf(answer), k) : 0;
     return [{ query: old.queryId, overlap }];
   });
 }
-
-const hasAnswered = ({ outcome }: QueryAnswer): boolean => outcome === 'ok' || outcome === 'empty';
 
 function rankingOf({ documents }: QueryAnswer): string[] {
   const { ranking } = applyDuplicatePolicy(

@@ -9,11 +9,7 @@ import { tableRoleOf } from './table-columns.ts';
 
 const notTrec = 'use --format jsonl, beir or csv';
 
-/**
- * Writes TREC: queries.tsv (id, tab, text) and qrels.txt (query, 0, document, grade).
- *
- * @throws RecalldError export_impossible for tags, for a text with a tab or a line break, and for an id with a space
- */
+/** Writes queries.tsv (id, tab, text) and qrels.txt (query, 0, document, grade). */
 function exportTrec(queries: readonly GoldenQuery[]): ExportFile[] {
   refuseUnjudged('TREC', queries);
   for (const query of queries) refuseTrec(query);
@@ -47,15 +43,11 @@ function refuseTrec({ id, text, tags, judgments }: GoldenQuery): void {
   }
 }
 
-/** Returns why only JSONL can express the query, or null. */
 function onlyInJsonLines({ steps }: GoldenQuery): string | null {
   return steps === undefined ? null : 'it has steps';
 }
 
-/**
- * Rejects sets with forbidden documents, unanswerable queries or steps, which TREC and BEIR cannot express.
- * @throws RecalldError export_impossible
- */
+/** Rejects forbidden documents, unanswerable queries and steps, which TREC and BEIR cannot express. */
 function refuseUnjudged(format: string, queries: readonly GoldenQuery[]): void {
   for (const query of queries) {
     const { id, forbidden = [], noAnswer } = query;
@@ -128,10 +120,7 @@ function csvRow(cells: readonly string[]): string {
   return cells.map((cell) => `"${guardCell(cell).replaceAll('"', '""')}"`).join(',');
 }
 
-/**
- * Maximum number of characters in a line. Even if all of them are multi-byte, the line stays below the reader's limit
- * in bytes.
- */
+/** Even if all characters of a line are multi-byte, it stays below the reader's limit in bytes. */
 const MAX_LINE_LENGTH = 4 * 1024 * 1024;
 
 /** Writes JSONL, one query with its tags and judgments per line; it can express everything that can be imported. */
@@ -162,16 +151,12 @@ function jsonLine(format: string, query: GoldenQuery, value: unknown): string {
 }
 
 export interface ExportFile {
-  /** Path relative to the export folder, or null if the export is a single file. */
+  /** Null if the export is a single file. */
   readonly path: string | null;
-  /** Content of the file; it ends with a line feed. */
   readonly text: string;
 }
 
-/**
- * Returns the error for content that the format would lose or change. `problem` says why, such as `its text has a line
- * break`; `fix` is an instruction, such as `use --format jsonl`.
- */
+/** The error for content that the format would lose or change; `problem` says why. */
 function cannotHold(format: string, queryId: string, problem: string, fix: string): RecalldError {
   return new RecalldError(
     'export_impossible',
@@ -202,18 +187,12 @@ function exportBeir(queries: readonly GoldenQuery[]): ExportFile[] {
   ];
 }
 
-/**
- * If an id begins with a double quote, quotes it as Python's csv module does, because BEIR reads judgments with that
- * module.
- */
+/** Quotes an id that begins with a double quote as Python's csv module does, with which BEIR reads judgments. */
 function tabCell(id: string): string {
   return id.startsWith('"') ? `"${id.replaceAll('"', '""')}"` : id;
 }
 
-/**
- * Writes one query text per line. The format cannot contain tags, judgments or line breaks.
- * @throws RecalldError export_impossible
- */
+/** Writes one query text per line. The format cannot contain tags, judgments or line breaks. */
 function exportQuestions(queries: readonly GoldenQuery[]): ExportFile[] {
   for (const query of queries) {
     const { id, text, tags, judgments, forbidden = [], noAnswer } = query;

@@ -1,17 +1,20 @@
-/**
- * Finds forbidden documents in results, confirmed by a second request, and unanswerable queries for which the retriever
- * returned documents.
- */
+/** Finds forbidden documents in results, and documents that the retriever returned for unanswerable queries. */
 
 import type { GoldenQuery } from '../../core/model.ts';
 import { fillPattern, matchesPattern, parsePattern, segmentValue } from '../../core/text/document-pattern.ts';
 import { malformed, quoted, type SourcePlace } from '../../core/text/source-line.ts';
 import { evaluateRule, type ParsedRule } from '../../live/rules/isolation.ts';
 import { wilsonInterval } from '../../math/stats/intervals.ts';
-import type { FalseAnswer, ForbiddenCounts, NoAnswerLimits, NoAnswerResults, QueryAnswer } from './run.ts';
+import {
+  type FalseAnswer,
+  type ForbiddenCounts,
+  isAnswered,
+  type NoAnswerLimits,
+  type NoAnswerResults,
+  type QueryAnswer,
+} from './run.ts';
 import { bestRank } from './steps.ts';
 
-/** A forbidden document that the retriever returned for a query. */
 export interface ForbiddenResult {
   readonly queryId: string;
   readonly documentId: string;
@@ -19,12 +22,8 @@ export interface ForbiddenResult {
   readonly rank: number;
 }
 
-/** Forbidden documents returned by a run, full or sentinel. */
 export interface ForbiddenResults extends ForbiddenCounts {
-  /**
-   * Results sorted by query in the order of the set, then by rank; includes only documents that a second request
-   * returned again.
-   */
+  /** By query in the order of the set, then by rank; only documents that a second request returned again. */
   readonly confirmed: readonly ForbiddenResult[];
 }
 
@@ -41,19 +40,12 @@ export function forbids(
   return forbidden.find(matches) ?? null;
 }
 
-/**
- * Returns true if documents are forbidden for the query, either by the query itself or by an isolation rule of the
- * pipeline for the value of one of the query's tags.
- */
+/** True if the query, or an isolation rule for the value of one of its tags, forbids documents. */
 export function isRestricted({ forbidden = [], tags }: GoldenQuery, isolation: readonly ParsedRule[]): boolean {
   return forbidden.length > 0 || isolation.some(({ segment }) => segmentValue(tags, segment) !== null);
 }
 
-/**
- * Returns every forbidden document in the results, each at its first rank.
- *
- * @param answers in any order
- */
+/** Returns every forbidden document in the results, each at its first rank. */
 export function forbiddenResults(
   queries: readonly GoldenQuery[],
   answers: readonly QueryAnswer[],
@@ -79,12 +71,7 @@ function isIsolatedFrom(isolation: readonly ParsedRule[], id: string, segments: 
   );
 }
 
-/**
- * Rejects forbidden documents that contradict their query.
- *
- * @param forbidden patterns, each with the first place that names it
- * @throws RecalldError file_malformed if the query judges a forbidden document relevant, or lacks the tag of a pattern
- */
+/** @throws RecalldError file_malformed for a forbidden document that is relevant, or a pattern without its tag */
 export function refuseContradictions(
   { judgments, tags }: GoldenQuery,
   forbidden: ReadonlyMap<string, SourcePlace>,
@@ -122,9 +109,9 @@ export function confirmForbidden(
   again: readonly QueryAnswer[],
   isolation: readonly ParsedRule[] = [],
 ): ForbiddenResults {
-  const outcomeOf = new Map(first.map(({ queryId, outcome }) => [queryId, outcome]));
+  const answerOf = new Map(first.map((answer) => [answer.queryId, answer]));
   const named = queries.filter((query) => isRestricted(query, isolation));
-  const failed = named.filter(({ id }) => !isAnswered(outcomeOf.get(id))).length;
+  const failed = named.filter(({ id }) => !isAnswered(answerOf.get(id))).length;
   const second = new Map(again.map((answer) => [answer.queryId, answer]));
   const found = forbiddenResults(named, first, isolation).map((result) => ({
     result,
@@ -136,12 +123,8 @@ export function confirmForbidden(
     confirmed: found.flatMap(({ result, answer }) =>
       answer?.documents.some(({ id }) => id === result.documentId) === true ? [result] : [],
     ),
-    unconfirmed: found.filter(({ answer }) => !isAnswered(answer?.outcome)).length,
+    unconfirmed: found.filter(({ answer }) => !isAnswered(answer)).length,
   };
-}
-
-function isAnswered(outcome: QueryAnswer['outcome'] | undefined): boolean {
-  return outcome === 'ok' || outcome === 'empty';
 }
 
 /** Default limits, which allow no document. */
@@ -165,7 +148,7 @@ export function findFalseAnswers(
   const unanswerable = queries.filter(({ noAnswer }) => noAnswer === true);
   if (unanswerable.length === 0) return null;
   const answerOf = new Map(answers.map((answer) => [answer.queryId, answer]));
-  const came = unanswerable.flatMap(({ id }) => answerOf.get(id) ?? []).filter(isAnswer);
+  const came = unanswerable.flatMap(({ id }) => answerOf.get(id) ?? []).filter(isAnswered);
   const wrong = came
     .map((answer) => falseAnswer(answer, limits))
     .filter(({ documents }) => documents > limits.maxResults)
@@ -178,10 +161,6 @@ export function findFalseAnswers(
   };
 }
 
-function isAnswer({ outcome }: QueryAnswer): boolean {
-  return outcome === 'ok' || outcome === 'empty';
-}
-
 function falseAnswer({ queryId: query, documents }: QueryAnswer, { maxScore }: NoAnswerLimits): FalseAnswer {
   const above = documents.filter(({ score }) => maxScore === null || score === null || score > maxScore);
   const scores = above.flatMap(({ score }) => score ?? []);
@@ -192,16 +171,8 @@ function falseAnswer({ queryId: query, documents }: QueryAnswer, { maxScore }: N
   };
 }
 
-/**
- * Returns the share of unanswerable queries for which the retriever returned documents or failed, with its 95 % CI
- * (Wilson).
- */
-export function falseAnswerRatio({ asked: n, failed, answered }: NoAnswerResults): {
-  readonly value: number;
-  readonly ciLow: number;
-  readonly ciHigh: number;
-  readonly n: number;
-} {
+/** The share of unanswerable queries with documents or a failure, with its 95 % CI (Wilson). */
+export function falseAnswerRatio({ asked: n, failed, answered }: NoAnswerResults) {
   const value = (failed + answered) / n;
   const { low, high } = wilsonInterval(value, n, 0.95);
   return { value, ciLow: Math.min(low, value), ciHigh: Math.max(high, value), n };

@@ -1,7 +1,6 @@
-/**
- * Converts files from Quepid, Ragas, LlamaIndex and OpenSearch's Search Relevance Workbench to queries with judgments.
- */
+/** Converts files of Quepid, Ragas, LlamaIndex and OpenSearch to queries with judgments. */
 import { contentId } from '../../core/text/content-id.ts';
+import { type Fields, fieldsOf } from '../../core/text/json.ts';
 import { malformed, quoted, type SourcePlace } from '../../core/text/source-line.ts';
 import { idsOfList, parsePythonList } from './cell-lists.ts';
 import { plainName, roleOfColumn } from './column-roles.ts';
@@ -10,33 +9,25 @@ import type { GoldenSetBuilder } from './golden-set-builder.ts';
 import { decimalOf } from './grade-text.ts';
 import { binaryGrade } from './table-rows.ts';
 
-type Fields = Readonly<Record<string, unknown>>;
-
-/** A value from a file, with its location. */
 export interface Placed {
   readonly value: unknown;
   readonly place: SourcePlace;
 }
 
-export function fieldsOf(value: unknown): Fields | null {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : null;
-}
-
 /** Assigns ids to queries based on their text, because the files of these tools contain no query ids. */
 export class QueriesByText {
-  readonly #builder: GoldenSetBuilder;
+  readonly builder: GoldenSetBuilder;
   readonly #ids = new Map<string, string>();
 
   constructor(builder: GoldenSetBuilder) {
-    this.#builder = builder;
+    this.builder = builder;
   }
 
-  /** Adds a query and returns its id. @throws RecalldError file_malformed for an invalid text */
   add(text: string, place: SourcePlace, tags: Readonly<Record<string, string>> = {}): string {
     const key = JSON.stringify([text.trim(), tags]);
     const known = this.#ids.get(key);
     if (known !== undefined) return known;
-    const id = this.#builder.addQuery({ id: null, text, tags }, place, 'join');
+    const id = this.builder.addQuery({ id: null, text, tags }, place, 'join');
     this.#ids.set(key, id);
     return id;
   }
@@ -47,11 +38,7 @@ function idOf(value: unknown): string | null {
   return typeof value === 'string' || Number.isSafeInteger(value) ? String(value) : null;
 }
 
-/**
- * Returns the mean grade of several raters, rounded half up; null if there is no rating.
- *
- * @throws RecalldError file_malformed for a rating that is not a number
- */
+/** Mean grade of several raters, rounded half up; null if there is no rating. */
 function gradeOfRaters(ratings: readonly unknown[], place: SourcePlace): number | null {
   const given = ratings.filter((rating) => rating !== null && rating !== undefined && rating !== '');
   const numbers = given.map((rating) => numberOf(rating, place));
@@ -66,11 +53,8 @@ function numberOf(rating: unknown, place: SourcePlace): number {
   throw malformed(place, `has the rating ${shown}, which is not a number; correct it, or choose another --format`);
 }
 
-/**
- * Adds a pair from a Quepid book, in the format of Quepid's export and API; a pair without a usable rating adds
- * nothing.
- */
-export function addQuepidPair({ value, place }: Placed, byText: QueriesByText, builder: GoldenSetBuilder): void {
+/** Adds a pair of a Quepid book, as exported or from the API; a pair without a usable rating adds nothing. */
+export function addQuepidPair({ value, place }: Placed, byText: QueriesByText): void {
   const pair = fieldsOf(value) ?? {};
   const text = pair['query_text'] ?? pair['query'];
   const document = idOf(pair['doc_id']);
@@ -79,16 +63,16 @@ export function addQuepidPair({ value, place }: Placed, byText: QueriesByText, b
     throw malformed(place, 'is not a pair of a Quepid book; a pair has query_text, doc_id and a list of judgements');
   }
   const ratings = judgements.map(fieldsOf).map((one) => (one?.['unrateable'] === true ? null : one?.['rating']));
-  addRated(byText, builder, { text, document, ratings }, place);
+  addRated(byText, { text, document, ratings }, place);
 }
 
 /** Adds a query with a document and its ratings. Unrated documents and empty document ids are counted as warnings. */
 export function addRated(
   byText: QueriesByText,
-  builder: GoldenSetBuilder,
   rated: { readonly text: string; readonly document: string; readonly ratings: readonly unknown[] },
   place: SourcePlace,
 ): void {
+  const { builder } = byText;
   const id = byText.add(rated.text, place);
   const grade = gradeOfRaters(rated.ratings, place);
   if (rated.document.trim() === '') builder.warnings.count('document_empty', place);
@@ -108,11 +92,7 @@ const ragasTags = ['synthesizer_name', 'evolution_type', 'persona_name', 'query_
  * @throws RecalldError file_malformed for a conversation, a row without a query or a list of contexts, or unreadable
  *   ids
  */
-export function addRagasRow(
-  { value, place }: Placed,
-  byText: QueriesByText,
-  builder: GoldenSetBuilder,
-): { readonly isGenerated: boolean; readonly hasIds: boolean } {
+export function addRagasRow({ value, place }: Placed, byText: QueriesByText) {
   const row = fieldsOf(value) ?? {};
   const text = row['user_input'] ?? row['question'];
   if (Array.isArray(text))
@@ -126,14 +106,11 @@ export function addRagasRow(
     return isShort ? [[name, tag] as const] : [];
   });
   const id = byText.add(text, place, Object.fromEntries(tags));
-  for (const document of new Set(documents)) builder.addJudgment(id, document, 1, place);
+  for (const document of new Set(documents)) byText.builder.addJudgment(id, document, 1, place);
   return { isGenerated: tags.length > 0, hasIds: ids !== null };
 }
 
-/**
- * Returns null if the row has no ids.
- * @throws RecalldError file_malformed for a value that is not a list of ids
- */
+/** Returns null if the row has no ids. */
 function idsOf(value: unknown, place: SourcePlace): string[] | null {
   if (value === undefined || value === null || (typeof value === 'string' && /^\s*(nan|none)?\s*$/i.test(value)))
     return null;
@@ -171,15 +148,14 @@ function listOf(value: unknown): unknown[] | null {
 }
 
 /** Returns the judged queries in a workbench request or response; null unless it contains exactly one list of them. */
-export function judgedQueriesOf(
-  value: unknown,
-): { readonly queries: readonly unknown[]; readonly ofClicks: boolean } | null {
+export function judgedQueriesOf(value: unknown) {
   const answer = fieldsOf(value);
   const hits = fieldsOf(answer?.['hits'])?.['hits'];
   const sources = Array.isArray(hits) ? hits.map((hit) => fieldsOf(fieldsOf(hit)?.['_source'])) : [answer];
   const [source] = sources;
   const ratings = sources.length === 1 ? source?.['judgmentRatings'] : undefined;
-  return Array.isArray(ratings) ? { queries: ratings, ofClicks: source?.['type'] === 'UBI_JUDGMENT' } : null;
+  if (!Array.isArray(ratings)) return null;
+  return { queries: ratings as readonly unknown[], ofClicks: source?.['type'] === 'UBI_JUDGMENT' };
 }
 
 export interface RatedDocument extends Placed {
@@ -200,8 +176,8 @@ export function addUbiRatings(
   ofClicks: boolean,
   threshold: number | undefined,
   byText: QueriesByText,
-  builder: GoldenSetBuilder,
 ): void {
+  const { builder } = byText;
   const judged = rated.map(({ text, value, place }) => {
     const { docId, rating } = fieldsOf(value) ?? {};
     if (typeof docId !== 'string')
@@ -227,10 +203,7 @@ export function addUbiRatings(
   }
 }
 
-/**
- * Columns of a Quepid table: a book has one rating column per rater; the detailed export of a case has a single rating
- * column among others.
- */
+/** A book has one rating column per rater; the detailed export of a case has a single one among others. */
 export interface QuepidColumns {
   readonly text: number;
   readonly document: number;
@@ -258,12 +231,8 @@ export function quepidColumnsOf(header: readonly string[]): QuepidColumns | null
   return text < 0 || document < 0 || rating < 0 ? null : { text, document, ratings: [rating] };
 }
 
-/**
- * Adds a rated query of a Quepid case, `{"query", "ratings": {"doc": 3}}`.
- *
- * @throws RecalldError file_malformed
- */
-export function addQuepidCaseQuery({ value, place }: Placed, byText: QueriesByText, builder: GoldenSetBuilder): void {
+/** Adds a rated query of a Quepid case, `{"query", "ratings": {"doc": 3}}`. */
+export function addQuepidCaseQuery({ value, place }: Placed, byText: QueriesByText): void {
   const { query, query_text: queryText, ratings } = fieldsOf(value) ?? {};
   const text = query ?? queryText;
   if (typeof text !== 'string') throw malformed(place, 'is not a query of a Quepid case with "query" and "ratings"');
@@ -272,37 +241,18 @@ export function addQuepidCaseQuery({ value, place }: Placed, byText: QueriesByTe
     : Object.entries(fieldsOf(ratings) ?? {});
   byText.add(text, place);
   for (const [document, rating] of rated) {
-    addRated(
-      byText,
-      builder,
-      {
-        text,
-        document: idOf(document) ?? '',
-        ratings: [rating],
-      },
-      place,
-    );
+    addRated(byText, { text, document: idOf(document) ?? '', ratings: [rating] }, place);
   }
 }
 
-/**
- * Adds the query groups of an export for the Rated Ranking Evaluator: `relevant_documents` next to the placeholders of
- * one or more queries.
- *
- * @throws RecalldError file_malformed
- */
-export function addRreGroups(
-  value: unknown,
-  placed: (part: unknown) => Placed,
-  byText: QueriesByText,
-  builder: GoldenSetBuilder,
-): void {
-  if (Array.isArray(value)) for (const one of value) addRreGroups(one, placed, byText, builder);
+/** Adds the groups of a Rated Ranking Evaluator export: `relevant_documents` next to the placeholders of queries. */
+export function addRreGroups(value: unknown, placed: (part: unknown) => Placed, byText: QueriesByText): void {
+  if (Array.isArray(value)) for (const one of value) addRreGroups(one, placed, byText);
   const group = fieldsOf(value);
   if (group === null) return;
   const relevant = fieldsOf(group['relevant_documents']);
   if (relevant === null) {
-    for (const one of Object.values(group)) addRreGroups(one, placed, byText, builder);
+    for (const one of Object.values(group)) addRreGroups(one, placed, byText);
     return;
   }
   const { place } = placed(value);
@@ -315,23 +265,18 @@ export function addRreGroups(
     for (const [document, value] of Object.entries(relevant)) {
       const rating = fieldsOf(value);
       if (rating === null) throw malformed(place, 'has relevant_documents in a format other than {"id": {"gain": 2}}');
-      addRated(byText, builder, { text, document, ratings: [rating['gain']] }, place);
+      addRated(byText, { text, document, ratings: [rating['gain']] }, place);
     }
   }
 }
 
-/** Returns the query text: `$query`, or the only placeholder. */
 function textOfPlaceholders(placeholders: Fields): string | null {
   const values = Object.values(placeholders);
   const text = placeholders['$query'] ?? (values.length === 1 ? values[0] : null);
   return typeof text === 'string' ? text : null;
 }
 
-/**
- * Adds the queries of LlamaIndex's EmbeddingQAFinetuneDataset, each with its relevant nodes.
- *
- * @throws RecalldError file_malformed
- */
+/** Adds the queries of LlamaIndex's EmbeddingQAFinetuneDataset, each with its relevant nodes. */
 export function addLlamaIndexSet({ value, place }: Placed, builder: GoldenSetBuilder): void {
   const { queries, relevant_docs: relevant } = fieldsOf(value) ?? {};
   const [texts, documents] = [fieldsOf(queries), fieldsOf(relevant)];
@@ -357,14 +302,7 @@ export function addLlamaIndexSet({ value, place }: Placed, builder: GoldenSetBui
   }
 }
 
-/**
- * Detects whether a file has the format of another tool.
- *
- * @param extension with its dot, in lower case
- * @param head the first kilobytes of the file
- * @param names the column names of a table
- * @returns null if the file does not clearly have one of these formats
- */
+/** Returns null unless the file clearly has the format of another tool. `names` are the columns of a table. */
 export function foreignFormatOf(extension: string, head: string, names: readonly string[]): ForeignFormat | null {
   const text = head.replace(/^\uFEFF/, '').trimStart();
   const first = text.slice(0, 1);
@@ -384,10 +322,7 @@ export function foreignFormatOf(extension: string, head: string, names: readonly
   return isOld && (names.includes('ground_truth') || names.includes('evolution_type')) ? 'ragas' : null;
 }
 
-/**
- * True for a table with `query`, `docid` and only columns that recalld knows, because it has the same meaning in
- * recalld's own table format.
- */
+/** True for a table with only columns that recalld knows: it means the same in recalld's own format. */
 function isPlainTable(names: readonly string[]): boolean {
   return (
     names.length > 2 && names.every((name) => roleOfColumn(name) !== null) && plainName(names[2] ?? '') !== 'rating'

@@ -21,10 +21,7 @@ import { isMissing } from './grade-text.ts';
 import { describeIdDifference, differenceInWords, shownIds } from './id-mismatch.ts';
 import { trimBlanks } from './qrels-form.ts';
 
-/**
- * How to treat a query that the set already has. `reject`: fail. `join`: add the judgments to the existing query.
- * `separate`: add it as another query with a numbered id.
- */
+/** For a query that the set has: `reject` fails, `join` adds the judgments to it, `separate` adds a numbered query. */
 export type RepeatPolicy = 'reject' | 'join' | 'separate';
 
 interface Entry extends Required<TaggedText> {
@@ -42,10 +39,9 @@ interface Entry extends Required<TaggedText> {
 
 export type FinishedSet = ReturnType<GoldenSetBuilder['finish']>;
 
-/** Summary of an import, which lets the user check that the file was read correctly. */
 export type ImportSummary = FinishedSet['summary'];
 
-/** Number of queries and judgments that are processed per step. */
+/** Queries and judgments per step. */
 const STEP = 2000;
 
 /** Number of ids that are kept as examples; this many suffice to show how two kinds of ids differ. */
@@ -60,7 +56,6 @@ const DERIVED_ID = /^q-[0-9a-f]{16}$/;
 
 export class GoldenSetBuilder {
   readonly warnings = new GoldenWarnings();
-  /** How the columns of the file were read. */
   columns: readonly ColumnReading[] = [];
   readonly #skipOwnDocument: boolean;
   readonly #digest: (text: string) => string;
@@ -165,13 +160,11 @@ export class GoldenSetBuilder {
       throw malformed(place, `has more than ${max} forbidden documents for one query; forbid id prefixes with a *`);
   }
 
-  /** Marks a query as unanswerable: no document in the store answers it. */
   addNoAnswer(queryId: string, place: SourcePlace): void {
     const entry = this.#entries.get(queryId);
     if (entry !== undefined) entry.noAnswer ??= place;
   }
 
-  /** Adds a new query with its judgments. @throws as addQuery, addJudgment, addForbidden */
   addLine(line: GoldenLine, place: SourcePlace): void {
     const id = this.addQuery(line, place, 'reject');
     for (const { documentId, grade } of line.judgments) this.addJudgment(id, documentId, grade, place);
@@ -179,7 +172,6 @@ export class GoldenSetBuilder {
     if (line.noAnswer) this.addNoAnswer(id, place);
   }
 
-  /** Returns every document that has a judgment for a query. */
   judgedDocuments(): Set<string> {
     const documents = new Set<string>();
     for (const entry of this.#entries.values()) {
@@ -250,7 +242,6 @@ export class GoldenSetBuilder {
     yield;
     return {
       queries,
-      /** Sentences about skipped, merged and suspicious entries. */
       warnings: this.warnings.sentences(),
       counts: { queries: queries.length, judgments: judgmentCount },
       summary: {
@@ -276,10 +267,7 @@ export class GoldenSetBuilder {
     }
   }
 
-  /**
-   * Describes how the query ids of judgments differ from those of queries or, if they do not differ, why rows were
-   * skipped.
-   */
+  /** Describes how the query ids of judgments and of queries differ, or else why rows were skipped. */
   #whyUnjudged(queries: readonly string[]): string {
     const unknown = [...this.#unknownQueries];
     const reasons = this.warnings.skippedSentences();
@@ -341,7 +329,6 @@ class SetSummary {
     const byGrade = [...this.#grades].toSorted(([a], [b]) => a - b).map(([grade, count]) => [String(grade), count]);
     return {
       judgmentsByGrade: Object.fromEntries(byGrade) as Readonly<Record<string, number>>,
-      /** Number of distinct judged documents. */
       documents: this.#documents.size,
       /** Number of queries with each tag, by tag name. */
       tags: Object.fromEntries(this.#tags) as Readonly<Record<string, number>>,
@@ -349,12 +336,7 @@ class SetSummary {
   }
 }
 
-/**
- * Trims id, text, steps and tags, drops tags without a value, and checks the result. Calls `onTrim` for each value that
- * had to be trimmed.
- *
- * @throws RecalldError `file_malformed` for values that are empty, too long or cannot be stored
- */
+/** Trims id, text, steps and tags, drops tags without a value, and checks the result. */
 function cleanQuery(draft: QueryDraft, place: SourcePlace, onTrim: () => void): QueryDraft {
   const trim = (value: string): string => {
     const trimmed = value.trim();

@@ -1,4 +1,3 @@
-/** Counts the entries that an import skipped, merged or found suspicious, by kind. */
 import { at, type SourcePlace } from '../../core/text/source-line.ts';
 
 /** Sentences by kind, in the order of the report. `{n}` and `{first}` are placeholders. */
@@ -62,7 +61,6 @@ export class GoldenWarnings {
   readonly #tallies = new Map<WarningKind, { count: number; first: string }>();
   readonly #notes: string[] = [];
 
-  /** Counts a warning of this kind, and remembers the place of the first one. */
   count(kind: WarningKind, place: SourcePlace): void {
     const tally = this.#tallies.get(kind);
     if (tally === undefined) this.set(kind, 1, at(place));
@@ -79,7 +77,6 @@ export class GoldenWarnings {
     this.#notes.push(sentence);
   }
 
-  /** Returns the kinds of skipped entries, each with its number and the place of the first entry. */
   skipped() {
     return skipped.flatMap((reason) => {
       const tally = this.#tallies.get(reason);

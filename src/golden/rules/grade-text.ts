@@ -1,11 +1,8 @@
-/** Checks the text of grades: describes what is wrong with a grade, and finds columns that may contain grades. */
-
 import { quoted } from '../../core/text/source-line.ts';
 import { readGrade } from '../../math/ir/trec-line.ts';
 
 const DECIMAL = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 
-/** Spellings of a missing value. */
 const MISSING = /^(?:nan|none|null|nil|undefined|<na>|#?n\/?a|-|\?)?$/i;
 
 /** True if the text is a spelling of a missing value, such as `nan` from pandas and `None` from Python. */
@@ -49,10 +46,7 @@ const TRUTH_LETTERS = [/^[yn]$/i, /^[tf]$/i, /^[jn]$/i];
 /** Maximum value that counts as a grade; grade scales rarely exceed 100. */
 const MAX_GRADE_LIKE = 100;
 
-/**
- * True if a column with an unknown name may contain grades, because all of its values are small whole numbers,
- * fractions, shares, truth values, or words for relevance. Missing values are ignored.
- */
+/** True if all values are small whole numbers, fractions, shares, truth values or words for relevance. */
 export function mayHoldGrades(values: readonly string[]): boolean {
   const present = values.map((value) => value.trim()).filter((value) => !isMissing(value));
   if (present.length === 0) return false;

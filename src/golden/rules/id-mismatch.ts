@@ -1,10 +1,7 @@
-/**
- * Describes how document ids in judgments differ from the ids that a retriever or a run returns for the same documents.
- */
+/** Describes how ids in judgments differ from the ids that a retriever or a run returns for the same documents. */
 
 import { quoted } from '../../core/text/source-line.ts';
 
-/** One id from each side, and their differences. */
 export interface IdDifference {
   readonly judged: string;
   readonly returned: string;
@@ -44,7 +41,7 @@ const MAX_PAIRS = 200;
  */
 export function describeIdDifference(judged: readonly string[], returned: readonly string[]): IdDifference {
   return (
-    differenceOfForm(judged, returned) ??
+    idsAlike(judged, returned, MAX_PAIRS).pair ??
     differenceOfAffix(judged, returned) ?? { judged: judged[0] ?? '', returned: returned[0] ?? '', differences: [] }
   );
 }
@@ -74,10 +71,7 @@ function canonical(id: string, left: ReadonlySet<Rule> = everyRule): string {
   return form;
 }
 
-/**
- * Returns a minimal list of rules that make the two ids equal. If there are several such lists, prefers the rules that
- * change less.
- */
+/** Returns a minimal list of rules that make the two ids equal, preferring the rules that change less. */
 function neededRules(judged: string, returned: string): string[] {
   if (judged === returned) return [];
   const needed = new Set(rules);
@@ -93,21 +87,8 @@ interface FoundDifference {
   count: number;
 }
 
-function differenceOfForm(judged: readonly string[], returned: readonly string[]): IdDifference | null {
-  return idsAlike(judged, returned, MAX_PAIRS).pair;
-}
-
-/**
- * Counts the judged ids that are returned in another form (case, encoding, zeros or the like), and returns the most
- * common difference.
- *
- * @param max the search stops after this number of ids
- */
-export function idsAlike(
-  judged: readonly string[],
-  returned: readonly string[],
-  max = Number.POSITIVE_INFINITY,
-): { readonly count: number; readonly pair: IdDifference | null } {
+/** Counts the judged ids that are returned in another form, up to `max`, and returns the most common difference. */
+export function idsAlike(judged: readonly string[], returned: readonly string[], max = Number.POSITIVE_INFINITY) {
   const byForm = new Map(judged.toReversed().map((id) => [canonical(id), id]));
   const found = new Map<string, FoundDifference>();
   const alike = new Set<string>();
@@ -181,10 +162,7 @@ interface Part {
 const affixOf = ({ id, side, kept }: Part): string =>
   side === 'prefix' ? id.slice(0, id.length - kept.length) : id.slice(kept.length);
 
-/**
- * Returns the parts of the ids that remain without a prefix or suffix, by canonical form. A prefix or suffix ends at a
- * separator, or between letters and digits.
- */
+/** The parts without a prefix or suffix, by canonical form; these end at separators, or between letters and digits. */
 function partsOf(ids: readonly string[]): Map<string, Part> {
   const parts = new Map<string, Part>();
   for (const id of ids) {

@@ -1,4 +1,4 @@
-/** Parses lines from BEIR and TREC query files. */
+import { type Fields, fieldsOf } from '../../core/text/json.ts';
 import { malformed, parseJson, quoted, type SourceLine } from '../../core/text/source-line.ts';
 import { roleOfColumn } from './column-roles.ts';
 import { goldenLimits, type QueryDraft, tagKeyProblem, tagValueProblem } from './golden-set.ts';
@@ -11,7 +11,7 @@ import { goldenLimits, type QueryDraft, tagKeyProblem, tagValueProblem } from '.
  * @throws RecalldError `file_malformed` if there is no id or no text
  */
 export function parseQueryObject(line: SourceLine, onSkip: () => void): QueryDraft {
-  const value = jsonObject(line, '{"_id": "...", "text": "..."}');
+  const value = jsonObject(line);
   const texts = ['text', 'query', 'question', 'title'].filter((key) => value[key] !== undefined);
   const [key, ...others] = texts;
   const text = key === undefined ? null : value[key];
@@ -24,28 +24,16 @@ export function parseQueryObject(line: SourceLine, onSkip: () => void): QueryDra
   if (other !== undefined) {
     throw malformed(line, `has two texts, under ${quoted(key ?? '')} and ${quoted(other)}; keep only the query text`);
   }
-  const metadata = value['metadata'];
-  return {
-    id: idOf(value, line),
-    text,
-    tags: isObject(metadata) ? Object.fromEntries(shortValues(metadata, onSkip)) : {},
-  };
+  const tags = Object.fromEntries(shortValues(fieldsOf(value['metadata']) ?? {}, onSkip));
+  return { id: idOf(value, line), text, tags };
 }
 
-/**
- * Returns the trimmed `_id` of a line of corpus.jsonl, without parsing the document.
- *
- * @throws RecalldError `file_malformed` if there is none
- */
+/** Returns the trimmed `_id` of a line of corpus.jsonl. @throws RecalldError `file_malformed` if there is none */
 export function parseCorpusId(line: SourceLine): string {
-  return idOf(jsonObject(line, '{"_id": "...", "text": "..."}'), line).trim();
+  return idOf(jsonObject(line), line).trim();
 }
 
-/**
- * Parses `id<TAB>text`; returns null for a header such as `query_id<TAB>text` on the first line.
- *
- * @throws RecalldError `file_malformed` unless there is exactly one tab
- */
+/** Parses `id<TAB>text`; returns null for a header such as `query_id<TAB>text` on the first line. */
 export function parseQueryRow(line: SourceLine): QueryDraft | null {
   const cells = cellsOf(line.text);
   const [id, text] = cells;
@@ -56,10 +44,7 @@ export function parseQueryRow(line: SourceLine): QueryDraft | null {
   return { id, text, tags: {} };
 }
 
-/**
- * Splits columns. Removes CSV quotes if all columns have them. Otherwise, removes them only from columns that contain
- * more quotes inside.
- */
+/** Removes CSV quotes if all columns have them, or else from columns with doubled quotes inside. */
 function cellsOf(text: string): string[] {
   const cells = text.split('\t');
   const isOfCsv = cells.every((cell) => QUOTED.test(cell));
@@ -77,30 +62,26 @@ function isHeader(id: string, text: string): boolean {
   return isId && (roleOfColumn(text) === 'query' || /^(topic|title)$/i.test(text.trim()));
 }
 
-function jsonObject(line: SourceLine, form: string): Record<string, unknown> {
-  const value = parseJson(line);
-  if (isObject(value)) return value;
-  throw malformed(line, `is not a JSON object; write ${form}`);
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+function jsonObject(line: SourceLine): Fields {
+  const fields = fieldsOf(parseJson(line));
+  if (fields === null) throw malformed(line, 'is not a JSON object; write {"_id": "...", "text": "..."}');
+  return fields;
 }
 
 /** Reads an id. Accepts ids that are numbers, because qrels files write all ids as text. */
-function idOf(value: Record<string, unknown>, line: SourceLine): string {
+function idOf(value: Fields, line: SourceLine): string {
   const id = value['_id'] ?? value['id'] ?? value['query_id'] ?? value['qid'];
   if (typeof id === 'string') return id;
   if (Number.isSafeInteger(id)) return String(id);
   throw malformed(line, 'has no "_id"; write {"_id": "...", "text": "..."}');
 }
 
-function shortValues(metadata: Record<string, unknown>, onSkip: () => void): [string, string][] {
+function shortValues(metadata: Fields, onSkip: () => void): [string, string][] {
   const short: [string, string][] = [];
   for (const [name, value] of Object.entries(metadata)) {
     if (value === null || value === '') continue;
     const key = name.trim();
-    const text = scalarText(value)?.trim() ?? null;
+    const text = ['string', 'number', 'boolean'].includes(typeof value) ? String(value).trim() : null;
     const fits =
       text !== null &&
       short.length < goldenLimits.tags &&
@@ -110,9 +91,4 @@ function shortValues(metadata: Record<string, unknown>, onSkip: () => void): [st
     else onSkip();
   }
   return short;
-}
-
-function scalarText(value: unknown): string | null {
-  if (typeof value === 'string') return value;
-  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : null;
 }

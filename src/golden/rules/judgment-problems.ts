@@ -1,4 +1,4 @@
-/** Finds the problems in a golden set that can be found without the store. */
+import { groupBy } from '../../core/group-by.ts';
 import type { GoldenQuery } from '../../core/model.ts';
 import { queryKey } from './golden-set-builder.ts';
 import { nearDuplicates, normalisedText } from './similar-texts.ts';
@@ -22,8 +22,10 @@ export function findJudgmentProblems(queries: readonly GoldenQuery[], relevanceL
     readonly similarity: number;
   }[] = [];
   const contradictions: ReturnType<typeof contradictionsOf> = [];
-  for (const group of sameTags(queries)) {
-    for (const { first, second, similarity } of alike(group)) {
+  // The same text for different tenants or languages is not a duplicate.
+  for (const group of groupBy(queries, ({ tags }) => queryKey({ text: '', tags })).values()) {
+    const texts = group.map(({ text }) => text);
+    for (const { first, second, similarity } of nearDuplicates(texts, NEAR_TEXT)) {
       const [a, b] = [group[first], group[second]];
       if (a === undefined || b === undefined) continue;
       const likeness = normalisedText(a.text) === normalisedText(b.text) ? 'equal' : 'near';
@@ -34,35 +36,13 @@ export function findJudgmentProblems(queries: readonly GoldenQuery[], relevanceL
   return {
     duplicates,
     contradictions,
-    /**
-     * Ids of queries without a document at the relevance level. These queries score 0, whatever the retriever returns.
-     */
+    /** Ids of queries that score 0, whatever the retriever returns. */
     withoutRelevant: queries
       .filter(({ judgments }) => !judgments.some(({ grade }) => grade >= relevanceLevel))
       .map(({ id }) => id),
   };
 }
 
-function alike(group: readonly GoldenQuery[]) {
-  return nearDuplicates(
-    group.map(({ text }) => text),
-    NEAR_TEXT,
-  );
-}
-
-/** Groups queries by tags, because the same text for different tenants or languages is not a duplicate. */
-function sameTags(queries: readonly GoldenQuery[]): GoldenQuery[][] {
-  const groups = new Map<string, GoldenQuery[]>();
-  for (const query of queries) {
-    const key = queryKey({ text: '', tags: query.tags });
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [query]);
-    else group.push(query);
-  }
-  return [...groups.values()];
-}
-
-/** Returns the documents that one of two equal queries judges relevant and the other irrelevant. */
 function contradictionsOf(a: GoldenQuery, b: GoldenQuery, relevanceLevel: number) {
   const grades = new Map(a.judgments.map(({ documentId, grade }) => [documentId, grade]));
   return b.judgments.flatMap(({ documentId, grade }) => {

@@ -1,11 +1,8 @@
-/**
- * Finds judgments of documents that are no longer in the store, proposes the chunks that replaced these documents, and
- * applies accepted proposals.
- */
+/** Finds judgments of documents that left the store, proposes their replacements, and applies accepted ones. */
+import { groupBy } from '../../core/group-by.ts';
 import type { GoldenQuery, Judgment } from '../../core/model.ts';
 import { containment, normalisedText, shinglesOf, wordsOf } from './similar-texts.ts';
 
-/** A chunk that may have replaced a missing document. */
 interface ChunkCandidate {
   readonly documentId: string;
   readonly content: string;
@@ -13,7 +10,6 @@ interface ChunkCandidate {
   readonly similarity: number;
 }
 
-/** Why a chunk is proposed as the replacement. */
 export type AnchorEvidence =
   /** The texts are equal except for case, white space and punctuation. */
   | { readonly kind: 'same_content'; readonly cosine: number }
@@ -32,16 +28,13 @@ export interface Anchor {
   readonly evidence: AnchorEvidence;
 }
 
-/** Minimum share of word sequences that must match for a chunk to be proposed. */
+/** Minimum share of word sequences that must match. */
 const MIN_AGREEMENT = 0.8;
-/** Number of words per sequence. */
+/** Words per sequence. */
 const RUN = 3;
-/**
- * Minimum number of word sequences in a chunk that is proposed as a part of a document; shorter chunks match too many
- * texts.
- */
+/** Shorter chunks match too many texts. */
 const MIN_RUNS_OF_PART = 5;
-/** Maximum number of parts of a document that are proposed; documents are rarely split into more chunks. */
+/** Documents are rarely split into more chunks. */
 const MAX_PARTS = 5;
 
 /**
@@ -71,37 +64,25 @@ export function findAnchors(lost: string, candidates: readonly ChunkCandidate[])
       ofChunk: containment(runs, runsOfLost),
     };
   });
-  const wholes = compared
+  const anchor = (kind: 'whole' | 'part', { documentId, similarity, ofLost, ofChunk }: (typeof compared)[number]) => ({
+    documentId,
+    evidence: { kind, ofLost, ofChunk, cosine: similarity },
+  });
+  const [whole] = compared
     .filter(({ ofLost }) => ofLost >= MIN_AGREEMENT)
     .toSorted((a, b) => b.ofLost - a.ofLost || b.ofChunk - a.ofChunk);
-  const [whole] = wholes;
-  if (whole !== undefined) return [anchor('whole', whole, whole.ofLost, whole.ofChunk)];
+  if (whole !== undefined) return [anchor('whole', whole)];
   return compared
     .filter(({ ofChunk, size }) => ofChunk >= MIN_AGREEMENT && size >= MIN_RUNS_OF_PART)
     .toSorted((a, b) => b.ofLost - a.ofLost)
     .slice(0, MAX_PARTS)
-    .map((part) => anchor('part', part, part.ofLost, part.ofChunk));
+    .map((part) => anchor('part', part));
 }
 
-function anchor(
-  kind: 'whole' | 'part',
-  { documentId, similarity }: ChunkCandidate,
-  ofLost: number,
-  ofChunk: number,
-): Anchor {
-  return { documentId, evidence: { kind, ofLost, ofChunk, cosine: similarity } };
-}
-
-/**
- * Why a judged document is missing from the store. `superseded`: its text has another id, or the manifest marks it as
- * deleted, so the judgment is out of date. `lost`: nothing replaced it, so retrieval became worse.
- */
+/** `superseded`: the text has another id, or the manifest deleted it; `lost`: nothing replaced it. */
 export type DocumentFate = 'superseded' | 'lost';
 
-/**
- * If at least this share of all judged documents disappears and their texts are unknown, the index was re-chunked or
- * renamed.
- */
+/** If this share of judged documents disappears, and their texts are unknown, the index was re-chunked or renamed. */
 const NEARLY_ALL = 0.8;
 
 /**
@@ -116,21 +97,18 @@ export function fateOf(search: 'replaced' | 'not_found' | 'unknown', missingShar
   return search === 'unknown' && missingShare >= NEARLY_ALL ? 'superseded' : 'lost';
 }
 
-/** A judgment whose document is missing from the store. */
 export interface StaleLabel extends Judgment {
   readonly queryId: string;
   readonly fate: DocumentFate;
 }
 
-/** Result of probing the store for the judged documents of a golden set. */
 export type LabelProbe =
   | {
       readonly kind: 'probed';
-      /** Number of distinct judged documents that were looked up. */
+      /** Distinct judged documents. */
       readonly probed: number;
-      /** Number of superseded documents. */
+      /** Superseded documents. */
       readonly stale: number;
-      /** Number of lost documents. */
       readonly lost: number;
       readonly labels: readonly StaleLabel[];
       /**
@@ -139,10 +117,9 @@ export type LabelProbe =
        * its lost documents count as not found.
        */
       readonly touched: ReadonlySet<string>;
-      /** Ids of queries whose relevant documents are all superseded. */
+      /** Queries whose relevant documents are all superseded. */
       readonly dead: ReadonlySet<string>;
     }
-  /** The store could not be probed. */
   | { readonly kind: 'unknown'; readonly reason: string };
 
 /** Returns the documents with a grade above 0, because only their absence changes a score. */
@@ -184,10 +161,7 @@ export function probeLabels(
   return { kind: 'probed', probed: judged.length, stale: missing.length - lost, lost, labels, touched, dead };
 }
 
-/**
- * A proposal to move a judgment from a missing document to the chunks that replaced it. A person accepts it by its
- * number.
- */
+/** Moves a judgment from a missing document to the chunks that replaced it. A person accepts it by its number. */
 export interface LabelProposal {
   /** Number from 1; stable for the same set and store. */
   readonly number: number;
@@ -198,10 +172,7 @@ export interface LabelProposal {
   readonly grade: number;
 }
 
-/**
- * Returns a proposal for each judgment of a missing document that has a candidate replacement, in the order of the
- * judgments.
- */
+/** Proposes a move for each judgment of a missing document with a replacement, in the order of the judgments. */
 export function proposeLabels(
   labels: readonly StaleLabel[],
   anchors: ReadonlyMap<string, readonly Anchor[]>,
@@ -214,15 +185,9 @@ export function proposeLabels(
     .map((proposal, index) => ({ number: index + 1, ...proposal }));
 }
 
-/**
- * Applies accepted proposals: removes the judgment of the missing document and gives its grade to the chunks that
- * replaced it. A chunk that is already judged keeps the higher grade.
- */
+/** Gives the grades of missing documents to the chunks that replaced them; a judged chunk keeps the higher grade. */
 export function applyProposals(queries: readonly GoldenQuery[], accepted: readonly LabelProposal[]): GoldenQuery[] {
-  const byQuery = new Map<string, LabelProposal[]>();
-  for (const proposal of accepted) {
-    byQuery.set(proposal.queryId, [...(byQuery.get(proposal.queryId) ?? []), proposal]);
-  }
+  const byQuery = groupBy(accepted, ({ queryId }) => queryId);
   return queries.map((query) => {
     const own = byQuery.get(query.id) ?? [];
     return own.length === 0 ? query : { ...query, judgments: moved(query.judgments, own) };
@@ -249,10 +214,7 @@ export interface Acceptance {
   readonly to: readonly string[];
 }
 
-/**
- * Returns the accepted proposals that are still made, each with only those of its accepted chunks that are still
- * proposed.
- */
+/** Returns the accepted proposals that are still made, with the accepted chunks that are still proposed. */
 export function matchAcceptances(proposals: readonly LabelProposal[], acceptances: readonly Acceptance[]) {
   const byLabel = new Map(proposals.map((proposal) => [key(proposal.queryId, proposal.from), proposal]));
   const accepted: LabelProposal[] = [];

@@ -1,7 +1,6 @@
-/** Lists of a golden run's queries: filtered, sorted, and with the scores of an earlier run. */
-
 import type { GoldenQuery, QueryOutcome } from '../../core/model.ts';
 import { type ComparedSide, sharedQueries } from './compare-golden-runs.ts';
+import { isAnswered } from './run.ts';
 import { type RunMetricKey, scoresBy } from './score-run.ts';
 
 /**
@@ -17,7 +16,7 @@ export type QueryView = (typeof queryViews)[number];
 
 export interface ListedQuery {
   readonly query: GoldenQuery;
-  /** Outcome of the query; null until the query has been run. */
+  /** Null until the query has been run. */
   readonly outcome: QueryOutcome | null;
   readonly score: number;
   /** Score in the compared run; null if no run is compared, or if the query changed or has a stale label. */
@@ -25,12 +24,7 @@ export interface ListedQuery {
   readonly staleDocuments: number;
 }
 
-/**
- * Returns all queries of a view in the order of the view, ties by id.
- *
- * @param against the run to compare with, or null
- * @param staleDocuments number of judged documents that are no longer in the store, by query
- */
+/** Returns all queries of a view in the order of the view, ties by id. */
 export function listQueries(
   run: ComparedSide,
   against: ComparedSide | null,
@@ -56,17 +50,23 @@ export function listQueries(
   });
   switch (view) {
     case 'worst':
-      return listed.toSorted(lowestFirst);
+      return inOrder(listed, ({ score }) => score);
     case 'regressed':
-      return listed.filter((one) => differenceOf(one) < 0).toSorted(mostRegressedFirst);
+      return inOrder(
+        listed.filter((one) => differenceOf(one) < 0),
+        differenceOf,
+      );
     case 'newly_empty': {
       const [empty, had] = [withDocuments(run, false), withDocuments(against, true)];
       return listed.filter(({ query }) => empty.has(query.id) && had.has(query.id));
     }
     case 'stale':
-      return listed.filter((one) => one.staleDocuments > 0).toSorted(lowestFirst);
+      return inOrder(
+        listed.filter((one) => one.staleDocuments > 0),
+        ({ score }) => score,
+      );
     case 'failed':
-      return listed.filter(({ outcome }) => outcome === 'error' || outcome === 'timeout');
+      return listed.filter(({ outcome }) => outcome !== null && !isAnswered({ outcome }));
   }
 }
 
@@ -74,19 +74,10 @@ function differenceOf({ score, before }: ListedQuery): number {
   return before === null ? 0 : score - before;
 }
 
-function lowestFirst(a: ListedQuery, b: ListedQuery): number {
-  return a.score - b.score || byId(a, b);
+function inOrder(listed: readonly ListedQuery[], value: (query: ListedQuery) => number): ListedQuery[] {
+  return listed.toSorted((a, b) => value(a) - value(b) || (a.query.id < b.query.id ? -1 : 1));
 }
 
-function mostRegressedFirst(a: ListedQuery, b: ListedQuery): number {
-  return differenceOf(a) - differenceOf(b) || byId(a, b);
-}
-
-function byId(a: ListedQuery, b: ListedQuery): number {
-  return a.query.id < b.query.id ? -1 : 1;
-}
-
-/** Returns the ids of the queries with results, or of the queries without results. */
 function withDocuments(side: ComparedSide | null, has: boolean): ReadonlySet<string> {
   const answers = side?.answers ?? [];
   return new Set(answers.flatMap(({ queryId, documents }) => (documents.length > 0 === has ? [queryId] : [])));
@@ -94,11 +85,7 @@ function withDocuments(side: ComparedSide | null, has: boolean): ReadonlySet<str
 
 export type ChangedQuery = ReturnType<typeof changedQueries>[number];
 
-/**
- * Returns the queries in both runs whose score changed, most regressed first, ties by id.
- *
- * @param key the metric of the scores
- */
+/** The queries in both runs whose score by `key` changed, most regressed first, ties by id. */
 export function changedQueries(
   baseline: ComparedSide,
   candidate: ComparedSide,

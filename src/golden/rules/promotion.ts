@@ -1,5 +1,3 @@
-/** Selects live queries that are worth judging, and the documents to judge for each. */
-
 import type { RetrievedDocument } from '../../core/model.ts';
 import { isPlaceholderId } from '../../core/text/content-id.ts';
 import type { Sentiment } from '../../live/rules/feedback/sentiment.ts';
@@ -21,7 +19,7 @@ export type ChoiceReason = (typeof choiceReasons)[number];
 
 /** Minimum Jaccard similarity of words at which a query counts as a near-duplicate of a known query. */
 const NEAR = 0.8;
-/** Minimum number of equal live queries for a query to count as frequent. */
+/** Minimum number of equal live queries. */
 const FREQUENT = 2;
 /** Minimum grade, from 0 to 3, that means that a document contains an answer or a part of one. */
 const RELEVANT_GRADE = 2;
@@ -97,15 +95,11 @@ function groupEqual(candidates: readonly CandidateQuery[], uncovered: ReadonlySe
     };
     const reasons = choiceReasons.filter((reason) => holds[reason]);
     return {
-      /**
-       * The one of the equal queries whose text is used: the one with the most feedback; in a tie, with the most
-       * grades; then the latest.
-       */
+      /** The one of the equal queries with the most feedback; in a tie, with the most grades; then the latest. */
       source: source as CandidateQuery,
       reasons,
       /** Estimated number of equal live queries: the sum of 1 / probability over the sampled ones. */
       asked,
-      /** Feedback on all equal queries. */
       feedback,
       tally,
       /** Lowest result of `judgedBy` among the equal queries; null if none of them was graded. */
@@ -141,7 +135,6 @@ function withoutKnown(groups: readonly ChosenQuery[], golden: readonly TaggedTex
   return groups.filter((_, index) => !known.has(golden.length + index));
 }
 
-/** User feedback on the results of a live query. */
 export interface CandidateFeedback {
   readonly kind: string;
   readonly sentiment: Sentiment;
@@ -168,7 +161,6 @@ export interface CandidateQuery {
   }[];
 }
 
-/** Counts feedback on the results of one query. */
 function tallyOf(feedback: readonly CandidateFeedback[]) {
   const count = (holds: (one: CandidateFeedback) => boolean): number =>
     feedback.reduce((sum, one) => sum + (holds(one) ? one.count : 0), 0);

@@ -1,16 +1,13 @@
-/** Detects the format of a qrels file from its first lines: the separator, the number of columns, and their roles. */
-
-import { parseBoundedJson, parseExactJson } from '../../core/text/json.ts';
+import { type Fields, fieldsOf, parseBoundedJson, parseExactJson } from '../../core/text/json.ts';
 import { malformed, quoted, type SourceLine } from '../../core/text/source-line.ts';
 import { readGrade } from '../../math/ir/trec-line.ts';
 import { type ColumnReading, type ColumnRole, isUnnamed, plainName, roleOfColumn } from './column-roles.ts';
 import { decimalOf } from './grade-text.ts';
 
-/**
- * `blanks`: any number of spaces and tabs. `tabs`: single tabs, so that ids may contain spaces. `json`: one object per
- * line.
- */
-export type QrelsSeparator = 'blanks' | 'tabs' | ',' | ';' | 'json';
+/** `blanks`: spaces and tabs. `tabs`: single tabs, so that ids may contain spaces. `json`: one object per line. */
+export type QrelsSeparator = LineSeparator | 'json';
+
+type LineSeparator = 'blanks' | 'tabs' | ',' | ';';
 
 export interface QrelsForm {
   readonly separator: QrelsSeparator;
@@ -19,12 +16,9 @@ export interface QrelsForm {
   readonly widthLine: number;
   readonly query: number;
   readonly document: number;
-  /**
-   * Index of the grade column; null if the header has none. Every line then judges its document relevant, with grade 1.
-   */
+  /** Null if the header has no grade: every line then judges its document relevant, with grade 1. */
   readonly grade: number | null;
   readonly headerLine: number | null;
-  /** Roles in column order; for `json`, the keys. */
   readonly columns: readonly ColumnReading[];
 }
 
@@ -62,7 +56,7 @@ function isBlank(code: number): boolean {
 }
 
 /** Splits a line into columns. Columns separated by tabs, commas or semicolons may be in double quotes. */
-export function qrelsCells(text: string, separator: Exclude<QrelsSeparator, 'json'>): string[] {
+export function qrelsCells(text: string, separator: LineSeparator): string[] {
   if (separator === 'blanks') return trimBlanks(text).split(BLANKS);
   if (separator === 'tabs') return text.split('\t').map((cell) => unquoted(trimBlanks(cell)));
   const cells = text.match(separator === ',' ? /(?:"(?:[^"]|"")*"|[^,])*(?:,|$)/g : /(?:"(?:[^"]|"")*"|[^;])*(?:;|$)/g);
@@ -76,7 +70,6 @@ function unquoted(cell: string): string {
   return /^".*"$/.test(cell) && cell.length > 1 ? cell.slice(1, -1).replaceAll('""', '"') : cell;
 }
 
-/** Returns the value of each column of a JSON line. @throws RecalldError file_malformed */
 export function jsonCells(line: SourceLine, columns: readonly ColumnReading[]): string[] {
   const value = objectOf(line);
   return columns.map(({ column }) => {
@@ -88,22 +81,17 @@ export function jsonCells(line: SourceLine, columns: readonly ColumnReading[]): 
   });
 }
 
-function objectOf(line: SourceLine): Record<string, unknown> {
+function objectOf(line: SourceLine): Fields {
   try {
-    const value: unknown = parseExactJson(line.text);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value };
+    const fields = fieldsOf(parseExactJson(line.text));
+    if (fields !== null) return fields;
   } catch {
     // The error is thrown below.
   }
   throw malformed(line, 'is not a JSON object, unlike the first line; write one judgment per line');
 }
 
-/**
- * Detects the format from the first lines of a file, excluding empty lines and comments.
- *
- * @param lines at least one
- * @throws RecalldError file_malformed if no format fits, or if several formats fit
- */
+/** @throws RecalldError file_malformed if no format fits the first lines of a file, or if several formats fit */
 export function decideQrelsForm(lines: readonly SourceLine[], choices: ColumnChoices): QrelsForm {
   const [first] = lines;
   if (first === undefined) throw new Error('at least one line is needed to detect the format');
@@ -121,10 +109,7 @@ export function decideQrelsForm(lines: readonly SourceLine[], choices: ColumnCho
   return plainForm(lines, first);
 }
 
-/**
- * True if a line begins with JSON. A single bracket at the start is not enough, because an id may also begin with a
- * bracket.
- */
+/** A bracket at the start is not enough, because an id may also begin with a bracket. */
 function isJson(text: string, bracket: '{' | '['): boolean {
   if (!text.startsWith(bracket)) return false;
   if (text === bracket || (bracket === '{' && /^\{\s*"[^"]*"\s*:/.test(text))) return true;
@@ -136,7 +121,7 @@ function isJson(text: string, bracket: '{' | '['): boolean {
   }
 }
 
-function candidates(text: string): Exclude<QrelsSeparator, 'json'>[] {
+function candidates(text: string): LineSeparator[] {
   const all = ['tabs', ',', ';', 'blanks'] as const;
   return all.filter((one) => one === 'blanks' || text.includes(one === 'tabs' ? '\t' : one));
 }
@@ -214,7 +199,6 @@ function readingOf(name: string, index: number, place: SourceLine, choices: Colu
 const trecColumns: readonly ColumnRole[] = ['query_id', 'iteration', 'document', 'grade'];
 const beirColumns: readonly ColumnRole[] = ['query_id', 'document', 'grade'];
 
-/** Detects the separator and the columns of a file without a header. */
 function plainForm(lines: readonly SourceLine[], first: SourceLine): QrelsForm {
   const separator = separatorOf(lines, first);
   const cells = qrelsCells(first.text, separator);
@@ -246,11 +230,8 @@ function plainForm(lines: readonly SourceLine[], first: SourceLine): QrelsForm {
   };
 }
 
-/**
- * Returns tabs if every line has a tab. Otherwise, returns the only one of spaces or tabs, commas and semicolons that
- * splits the first line into a judgment.
- */
-function separatorOf(lines: readonly SourceLine[], first: SourceLine): Exclude<QrelsSeparator, 'json'> {
+/** Tabs if every line has a tab; otherwise the only separator that splits the first line into a judgment. */
+function separatorOf(lines: readonly SourceLine[], first: SourceLine): LineSeparator {
   const tabs = first.text.split('\t').length;
   if (tabs > 1 && tabs < 5 && lines.every(({ text }) => text.includes('\t'))) return 'tabs';
   const fitting = (['blanks', ',', ';'] as const).filter((separator) => {
@@ -267,7 +248,7 @@ function separatorOf(lines: readonly SourceLine[], first: SourceLine): Exclude<Q
 }
 
 /** Rejects a first line of unknown words above judgments, because it is probably a header. */
-function refuseUnknownNames([first, second]: readonly SourceLine[], separator: Exclude<QrelsSeparator, 'json'>): void {
+function refuseUnknownNames([first, second]: readonly SourceLine[], separator: LineSeparator): void {
   if (first === undefined || second === undefined) return;
   const [names, cells] = [first, second].map(({ text }) => qrelsCells(text, separator));
   const isWords = names?.length === cells?.length && names?.every((name) => /^\p{L}[^\d]*$/u.test(name)) === true;
@@ -278,12 +259,7 @@ function refuseUnknownNames([first, second]: readonly SourceLine[], separator: E
   );
 }
 
-/** Rejects files that fit two formats. */
-function refuseTwoReadings(
-  lines: readonly SourceLine[],
-  separator: Exclude<QrelsSeparator, 'json'>,
-  roles: readonly ColumnRole[],
-): void {
+function refuseTwoReadings(lines: readonly SourceLine[], separator: LineSeparator, roles: readonly ColumnRole[]): void {
   const rows = lines.map((line) => ({ line, cells: qrelsCells(line.text, separator) }));
   const fitting = rows.filter(({ cells }) => cells.length === roles.length);
   if (roles === beirColumns && separator === 'tabs' && lines.every(isTrecInBlanks)) {
@@ -308,18 +284,13 @@ function refuseTwoReadings(
   }
 }
 
-/** True if spaces or tabs separate the four TREC columns. */
 function isTrecInBlanks({ text }: SourceLine): boolean {
   const cells = qrelsCells(text, 'blanks');
   return cells.length === 4 && /^(0|Q0)$/i.test(cells[1] ?? '') && readGrade(cells[3] ?? '') !== null;
 }
 
 /** Rejects files whose first column may contain row numbers, which pandas writes by default. */
-function refuseRowNumbers(
-  lines: readonly SourceLine[],
-  separator: Exclude<QrelsSeparator, 'json'>,
-  width: number,
-): void {
+function refuseRowNumbers(lines: readonly SourceLine[], separator: LineSeparator, width: number): void {
   const rows = lines.map(({ text }) => qrelsCells(text, separator)).filter(({ length }) => length === width);
   const [first] = lines;
   const isNumbered =
@@ -344,7 +315,6 @@ function refuseRowNumbers(
 /** Maximum value that counts as a grade; grade scales rarely exceed 100. */
 const MAX_GRADE = 100;
 
-/** Describes a line whose number of columns differs from the rest of the file. */
 export function wrongWidth({ width, widthLine, columns, separator }: QrelsForm, found: number): string {
   const what = columns.map(({ readAs }) => readAs.replaceAll('_', ' ')).join(', ');
   const hint = separator === 'blanks' && found > width ? '; separate columns with tabs if ids contain spaces' : '';

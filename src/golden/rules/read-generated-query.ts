@@ -1,33 +1,27 @@
-/**
- * Extracts the query from a chat model's completion, which may wrap it in reasoning, fences, greetings, lists or
- * labels.
- */
-import { parseBoundedJson } from '../../core/text/json.ts';
+/** Extracts the query from a completion, which may wrap it in reasoning, fences, greetings, lists or labels. */
+import { fieldsOf, parseBoundedJson } from '../../core/text/json.ts';
 
-type GeneratedQuery =
+export type GeneratedQuery =
   | { readonly kind: 'query'; readonly query: string }
   /** The model found nothing to ask, or refused. */
-  | { readonly kind: 'none' }
+  | { readonly kind: 'no_query' }
   /** `problem` completes the sentence that is sent to the model, `That is not usable: `. */
   | { readonly kind: 'malformed'; readonly problem: string };
 
-/**
- * Accepts JSON of the shape `querySchema`, even after reasoning, in a code fence or between words. Several queries, or
- * text that is not a query, are malformed. Never throws.
- */
+/** Accepts JSON of the shape `querySchema` after reasoning, in a code fence or between words. Never throws. */
 export function readGeneratedQuery(text: string): GeneratedQuery {
   // The model may also have put its reasoning into the value of "question".
   const found = isOnlyReasoning(text) ? null : (parseAnswer(withoutReasoning(text)) ?? parseAnswer(text));
   if (found === null) return { kind: 'malformed', problem: 'it is not a JSON object with "answerable" and "question"' };
   const isAnswerable = booleanOf(found.get('answerable') ?? true);
   if (isAnswerable === null) return { kind: 'malformed', problem: '"answerable" is neither true nor false' };
-  if (!isAnswerable) return { kind: 'none' };
+  if (!isAnswerable) return { kind: 'no_query' };
   const value = found.get('question');
   const query: unknown = Array.isArray(value) && value.length === 1 ? value[0] : value;
   if (Array.isArray(query)) return { kind: 'malformed', problem: SEVERAL };
   if (typeof query !== 'string') return { kind: 'malformed', problem: '"question" is not text' };
   const bare = bareQuery(withoutReasoning(query));
-  if (bare === '' || isRefusal(bare)) return { kind: 'none' };
+  if (bare === '' || isRefusal(bare)) return { kind: 'no_query' };
   const problem = problemOf(bare);
   return problem === null ? { kind: 'query', query: bare.replaceAll(/\s+/g, ' ') } : { kind: 'malformed', problem };
 }
@@ -40,10 +34,7 @@ const reasoningEnd = new RegExp(`^.*(?:</${reasoning}>|\\[/${reasoning}\\]|<\\|m
 
 const reasoningStart = new RegExp(`^\\s*(?:<${reasoning}>|\\[${reasoning}\\]|◁think▷)`, 'iu');
 
-/**
- * True if the completion was truncated within the model's reasoning, before the query. A draft of the query within such
- * reasoning does not count.
- */
+/** True if the completion was cut off within its reasoning; a draft of the query there does not count. */
 const isOnlyReasoning = (text: string): boolean => reasoningStart.test(text) && !reasoningEnd.test(text);
 
 function withoutReasoning(text: string): string {
@@ -57,9 +48,8 @@ const MAX_ATTEMPTS = 50;
 function parseAnswer(text: string): ReadonlyMap<string, unknown> | null {
   let from = text.indexOf('{');
   for (let attempt = 0; from !== -1 && attempt < MAX_ATTEMPTS; attempt++) {
-    const value = parseObject(text.slice(from, endOfObject(text, from)));
-    const entries = Object.entries(value ?? {}).map(([key, own]) => [key.trim().toLowerCase(), own] as const);
-    const keyed = new Map(entries);
+    const value = fieldsOf(parsed(text.slice(from, endOfObject(text, from)))) ?? {};
+    const keyed = new Map(Object.entries(value).map(([key, own]) => [key.trim().toLowerCase(), own]));
     if (keyed.has('question') || keyed.has('answerable')) return keyed;
     from = text.indexOf('{', from + 1);
   }
@@ -82,10 +72,9 @@ function endOfObject(text: string, from: number): number {
   return text.length;
 }
 
-function parseObject(text: string): object | null {
+function parsed(text: string): unknown {
   try {
-    const value = parseBoundedJson(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : null;
+    return parseBoundedJson(text);
   } catch {
     return null;
   }
@@ -142,7 +131,6 @@ function isRefusal(query: string): boolean {
   return refusals.some((pattern) => pattern.test(plain));
 }
 
-/** Matches words that introduce or describe a question, but are not part of one. */
 const talk: readonly RegExp[] = [
   /[:：]\s*$/u,
   /^(?:sure|certainly|of course|absolutely|gladly|no problem|great)\s*[!,.:]/iu,
@@ -153,7 +141,6 @@ const talk: readonly RegExp[] = [
   /^(?:bien sûr|voici)\b[^?:]{0,60}\bquestions?\b|^(?:claro|por supuesto)\s*[!,.:]|^aquí (?:tienes|hay|está|están)\b/iu,
 ];
 
-/** Describes what is wrong with a query; null for a single valid query. */
 function problemOf(query: string): string | null {
   const lines = query.split('\n');
   const marked = lines.filter((line) => listMark.test(line)).length;

@@ -1,4 +1,3 @@
-/** Measures how well a golden set represents live traffic, and reweights its scores to the live traffic mix. */
 import { effectiveClusters } from '../../live/rules/sampling/estimate.ts';
 import { median } from '../../math/stats/descriptive.ts';
 import { studentTQuantile } from '../../math/stats/distributions.ts';
@@ -11,7 +10,6 @@ import { seededSphericalKMeans } from '../../math/vector/spherical-k-means.ts';
 const STARTS = 3;
 const ITERATIONS = 20;
 const SEED = 20_251;
-/** Target number of live queries per cluster. */
 const QUERIES_PER_TOPIC = 25;
 const MAX_TOPICS = 64;
 /** Number of random pairs per cluster whose cosines determine how similar its queries are. */
@@ -41,7 +39,9 @@ export function measureRepresentativeness(input: {
 }) {
   const { live, liveVectors, goldenVectors } = input;
   if (live.length !== liveVectors.rows) throw new RangeError('Each live query needs one vector.');
-  if (live.length === 0) return unknownRepresentativeness(goldenVectors.rows);
+  if (live.length === 0) {
+    return { covered: null, topics: [], represented: 0, goldenWeights: new Float64Array(goldenVectors.rows) };
+  }
   const k = Math.max(1, Math.min(MAX_TOPICS, Math.ceil(live.length / QUERIES_PER_TOPIC)));
   const clustering = seededSphericalKMeans(liveVectors, {
     k,
@@ -65,7 +65,7 @@ export function measureRepresentativeness(input: {
       share: size / total,
       /** Weighted share of the topic's live queries that have a similar golden query, 0..1. */
       covered: size === 0 ? 0 : covered / size,
-      /** Number of golden queries in the cluster. */
+      /** Golden queries in the cluster. */
       golden: goldenLabels.filter((own) => own === label).length,
       /** Cosine from which on two queries of the topic count as similar. */
       minCosine: bounds[label] ?? 1,
@@ -80,30 +80,20 @@ export function measureRepresentativeness(input: {
   const sessions = effectiveClusters(live);
   const { low: ciLow, high: ciHigh } = wilsonInterval(share, sessions, 0.95);
   return {
-    /**
-     * Weighted share of live queries with a similar golden query, and the 95 % Wilson interval of the share for the
-     * effective number of sessions; null if there are no live queries.
-     */
+    /** Null without live queries; the 95 % Wilson interval is for the effective number of sessions. */
     covered: {
       value: share,
       ciLow,
       ciHigh,
-      /** Number of sampled live queries. */
       n: live.length,
       /** Kish's effective number of sampled sessions. */
       effectiveSessions: sessions,
     },
     /** Topics with live queries, largest share first. */
     topics: topics.filter((_, label) => (members[label]?.length ?? 0) > 0).toSorted((a, b) => b.share - a.share),
-    /**
-     * Weighted share of the live queries whose cluster has a golden query. Reweighted scores are valid only for this
-     * share of traffic.
-     */
+    /** Share of live queries whose cluster has a golden query; reweighted scores are valid only for this share. */
     represented,
-    /**
-     * Weight of each golden query. The golden queries of a cluster together weigh as much as its share of live traffic.
-     * The weights sum to 1, or are all 0 if no golden query is in a cluster.
-     */
+    /** The golden queries of a cluster together weigh its share of live traffic; all 0 if no cluster has one. */
     goldenWeights: Float64Array.from(goldenLabels, (label) => {
       const topic = topics[label];
       return topic === undefined || represented === 0 ? 0 : topic.share / topic.golden / represented;
@@ -111,20 +101,7 @@ export function measureRepresentativeness(input: {
   };
 }
 
-/** Returns the representativeness that is reported if there are no live queries. */
-function unknownRepresentativeness(golden: number) {
-  return {
-    covered: null,
-    topics: [],
-    represented: 0,
-    goldenWeights: new Float64Array(golden),
-  };
-}
-
-/**
- * Returns the median cosine of random pairs of each cluster; clusters without pairs get the median of the other
- * clusters.
- */
+/** Clusters without pairs get the median of the other clusters. */
 function similarityBounds(vectors: Matrix, members: readonly (readonly number[])[]): number[] {
   const random = createRandom(SEED);
   const draw = new Uint32Array(2);
@@ -160,7 +137,6 @@ function nearestGolden(live: Matrix, golden: Matrix) {
   return {
     /** Cosine of each live query to its nearest golden query; -2 if there is none. */
     toLive,
-    /** Index of the most similar live query, by golden query. */
     ofGolden,
   };
 }

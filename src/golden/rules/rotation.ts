@@ -1,7 +1,4 @@
-/**
- * Measures the mean scores of an old and a new golden set version in overlapping runs, and computes by how much the
- * checks must shift.
- */
+/** Measures by how much the scores of two golden set versions differ, and by how much checks must shift. */
 
 import { type GoldenCheck, goldenCheckName, ofKind } from '../../checks/rules/golden-checks.ts';
 import {
@@ -17,13 +14,11 @@ import { formatMetricKey } from '../../math/ir/metric-key.ts';
 import { sharedQueries } from './compare-golden-runs.ts';
 import type { SegmentScore } from './run.ts';
 
-/** Scores of the completed runs of both versions at the same tick. */
 export interface OverlapPair {
   readonly from: readonly SegmentScore[];
   readonly to: readonly SegmentScore[];
 }
 
-/** Mean of each metric over the overlapping runs, by version, over all queries. */
 export type Levels = Readonly<Record<string, { readonly from: number; readonly to: number }>>;
 
 /**
@@ -46,7 +41,6 @@ export function overlapLevels(pairs: readonly OverlapPair[]): Levels {
   return Object.fromEntries([...sums].map(([key, { from, to, n }]) => [key, { from: from / n, to: to / n }]));
 }
 
-/** Returns the scores over all queries by metric key. */
 export function byKey(scores: readonly SegmentScore[]): Map<string, SegmentScore> {
   const all = scores.filter(({ segment }) => segment === ALL_SEGMENT);
   return new Map(all.map((score) => [formatMetricKey(score), score]));
@@ -69,7 +63,6 @@ export function judgedAsBefore(
   return sharedQueries(after, rejudged).length === after.length ? null : rejudged;
 }
 
-/** Returns a sentence with the means of a metric in both versions, for the recorded deployment. */
 export function describeLevels(levels: Levels, key: string): string {
   const level = levels[key];
   if (level === undefined) return 'The versions share no metric.';

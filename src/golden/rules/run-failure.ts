@@ -1,8 +1,6 @@
-/** Explains failed queries of a golden run, and detects config or set mistakes from the results. */
-
 import type { GoldenQuery } from '../../core/model.ts';
-import { describeIdDifference, differenceInWords, idsAlike, shownIds } from './id-mismatch.ts';
-import type { QueryAnswer } from './run.ts';
+import { describeIdDifference, differenceInWords, type IdDifference, idsAlike, shownIds } from './id-mismatch.ts';
+import { isAnswered, type QueryAnswer } from './run.ts';
 import { rankingsOf } from './steps.ts';
 
 export interface RunFailure {
@@ -10,37 +8,33 @@ export interface RunFailure {
   readonly message: string;
   /** Stable error code; `timeout` if the response did not arrive in time. */
   readonly code: string;
-  /** Number of queries that failed with this code. */
+  /** Queries that failed with this code. */
   readonly queries: number;
-  /** Number of queries that failed with another code. */
+  /** Queries that failed with another code. */
   readonly others: number;
-  /**
-   * Number of queries that were not sent because the retriever was down: a consequence of an outage, never its cause.
-   */
+  /** Queries not sent because the retriever was down: a consequence of an outage, never its cause. */
   readonly notAsked: number;
-  /** Number of all queries that have been run, including failed ones. */
+  /** All queries that have been run, including failed ones. */
   readonly total: number;
 }
 
 /** Code of a query that was not sent because the retriever was down. */
 export const NOT_ASKED = 'not_asked';
 
-/** The fields of a query's outcome that state whether and how it failed. */
 export type AnswerEnd = Pick<QueryAnswer, 'outcome' | 'errorCode' | 'errorMessage'>;
 
-/**
- * @param answers in order of arrival
- * @returns null if no query failed
- */
+/** @param answers in order of arrival */
 export function runFailure(answers: readonly AnswerEnd[]): RunFailure | null {
-  const failed = answers.filter(({ outcome }) => outcome === 'error' || outcome === 'timeout');
+  const failed = answers.filter((answer) => !isAnswered(answer));
   const asked = failed.filter(({ errorCode }) => errorCode !== NOT_ASKED);
   // If another run has found the retriever down, this run sends no queries, so all of its failures have the code
   // `not_asked`.
   const first = asked[0] ?? failed[0];
   if (first === undefined) return null;
-  const code = codeOf(first);
-  const queries = failed.filter((answer) => codeOf(answer) === code).length;
+  // Groups failures by code, because messages with the same code may contain different numbers.
+  const codes = failed.map(({ outcome, errorCode }) => errorCode ?? outcome);
+  const code = first.errorCode ?? first.outcome;
+  const queries = codes.filter((one) => one === code).length;
   const notAsked = asked.length === 0 ? 0 : failed.length - asked.length;
   return {
     message: first.errorMessage ?? `The retriever failed with ${code}.`,
@@ -52,14 +46,7 @@ export function runFailure(answers: readonly AnswerEnd[]): RunFailure | null {
   };
 }
 
-/** Groups failures by code, because messages with the same code may contain different numbers. */
-function codeOf({ outcome, errorCode }: AnswerEnd): string {
-  return errorCode ?? outcome;
-}
-
-/**
- * Returns a sentence such as `http://rag/search refused the connection (28 of 200 queries; 172 more were not sent).`
- */
+/** `http://rag/search refused the connection (28 of 200 queries; 172 more were not sent).` */
 export function describeFailure({ message, queries, others, notAsked, total }: RunFailure): string {
   const how = [
     `${queries} of ${total} queries`,
@@ -80,15 +67,11 @@ const MIN_ANSWERS = 5;
 
 export type AnswerWarnings = ReturnType<typeof checkAnswers>;
 
-/** Returns the warnings that apply, most severe first. */
 export function warningSentences({ ids, depth }: AnswerWarnings): string[] {
   return [ids, depth].filter((warning) => warning !== null);
 }
 
-/**
- * @param answers outcomes of these queries
- * @param k number of documents requested from the retriever
- */
+/** @param k number of documents requested from the retriever */
 export function checkAnswers(queries: readonly GoldenQuery[], answers: readonly QueryAnswer[], k: number) {
   return {
     /** The set and the retriever use different ids for some documents, so scores are too low. */
@@ -100,16 +83,10 @@ export function checkAnswers(queries: readonly GoldenQuery[], answers: readonly 
 
 /** Number of ids compared on each side; more ids would not change the result. */
 const COMPARED_IDS = 5000;
-/**
- * Minimum number of similar ids for a warning, and the minimum share of the compared judged documents that they must
- * be. Fewer similar ids may be due to chance.
- */
+/** Minimum number of similar ids for a warning, and their share of the judged documents; fewer may be chance. */
 const [MIN_ALIKE, MIN_ALIKE_SHARE] = [3, 0.05] as const;
 
-/**
- * Detects judged document ids that the retriever never returns, or returns in another form, which lowers scores without
- * an error.
- */
+/** Detects judged ids that the retriever never returns, or returns in another form, which lowers scores. */
 function idWarning(queries: readonly GoldenQuery[], answers: readonly QueryAnswer[]): string | null {
   const judged = new Set(queries.flatMap(({ judgments }) => judgments.map(({ documentId }) => documentId)));
   const returned = new Set(answers.flatMap(({ documents }) => documents.map(({ id }) => id)));
@@ -117,28 +94,20 @@ function idWarning(queries: readonly GoldenQuery[], answers: readonly QueryAnswe
   const never = [...relevantFirst(queries, answers)].filter((id) => !returned.has(id)).slice(0, COMPARED_IDS);
   const unknown = [...returned].filter((id) => !judged.has(id)).slice(0, COMPARED_IDS);
   const fix = 'If both ids name the same document, fix the ids in the set or retriever.results.id.';
+  const warning = (problem: string, { judged: ofSet, returned: ofRetriever, differences }: IdDifference): string => {
+    const [set, retriever] = shownIds(ofSet, ofRetriever);
+    return `${problem}: the set has ${set}, and the retriever returned ${retriever}; they ${differenceInWords(differences)}. ${fix}`;
+  };
   if (unknown.length === returned.size) {
-    const pair = describeIdDifference(never, unknown);
-    const [ofSet, ofRetriever] = shownIds(pair.judged, pair.returned);
     const count = answers.reduce((sum, { documents }) => sum + documents.length, 0);
-    return (
-      `None of the ${count} returned documents is judged: the set has ${ofSet}, and the retriever returned ${ofRetriever}; ` +
-      `they ${differenceInWords(pair.differences)}. ${fix}`
-    );
+    return warning(`None of the ${count} returned documents is judged`, describeIdDifference(never, unknown));
   }
   const { count, pair } = idsAlike(never, unknown);
   if (pair === null || count < Math.max(MIN_ALIKE, MIN_ALIKE_SHARE * Math.min(judged.size, COMPARED_IDS))) return null;
-  const [ofSet, ofRetriever] = shownIds(pair.judged, pair.returned);
-  return (
-    `${count} judged documents were never returned, but similar ids were: the set has ${ofSet}, and the retriever ` +
-    `returned ${ofRetriever}; they ${differenceInWords(pair.differences)}. ${fix}`
-  );
+  return warning(`${count} judged documents were never returned, but similar ids were`, pair);
 }
 
-/**
- * Returns the ids of the judged documents: first those of the first query with results, then those of all queries.
- * Within a query, the order is by descending grade.
- */
+/** Judged ids: first those of the first query with results, then all; within a query, by descending grade. */
 function relevantFirst(queries: readonly GoldenQuery[], answers: readonly QueryAnswer[]): Set<string> {
   const first = answers.find(({ documents }) => documents.length > 0)?.queryId;
   const asked = queries.filter(({ id }) => id === first);

@@ -1,7 +1,4 @@
-/**
- * Models how much the mean of a metric varies although the retriever stays the same: between runs on an unchanged
- * index, from day to day, and between rebuilds of the index. This noise determines which drop a golden set can detect.
- */
+/** Models how much the mean of a metric varies although the retriever stays the same, which limits detectable drops. */
 
 import { decimal, percentage, plural } from '../../core/format.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
@@ -14,17 +11,11 @@ import { POWER } from './verdict.ts';
 export interface RerunNoise {
   /** Number of reruns, >= 2. */
   readonly reruns: number;
-  /**
-   * Standard deviation of the difference between the means of two runs: sqrt(2) times the standard deviation of one
-   * mean.
-   */
+  /** Of the difference between the means of two runs: sqrt(2) times the standard deviation of one mean. */
   readonly standardDeviation: number;
-  /**
-   * The part of the variance that all queries of a run share, >= 0. A paired test cannot distinguish a low run of this
-   * kind from a real drop, because every query is a little worse in both cases.
-   */
+  /** Variance that all queries of a run share, >= 0. A paired test cannot distinguish it from a real drop. */
   readonly sharedVariance: number;
-  /** Number of queries over which the noise was measured. */
+  /** Queries over which the noise was measured. */
   readonly queries: number;
   /** Number of queries that scored differently between reruns. */
   readonly moved: number;
@@ -69,13 +60,12 @@ export function rerunNoise(reruns: readonly ArrayLike<number>[]): RerunNoise | n
 /** Variances below this value are due to rounding. */
 const ROUNDING = 1e-24;
 
-/** Noise of every metric by segment and metric key; stored with a baseline. */
+/** By segment and metric key; stored with a baseline. */
 export type NoiseTable = Readonly<Record<string, Readonly<Record<string, RerunNoise>>>>;
 
 /** Mean score of each query over the reruns, by metric key. */
 export type MeanScores = Readonly<Record<string, ArrayLike<number>>>;
 
-/** Noise, and the mean scores in query order; null if there were no reruns. */
 export type Reruns = ReturnType<typeof measureReruns>;
 
 /**
@@ -120,7 +110,6 @@ function isAlike(a: ArrayLike<number>, b: ArrayLike<number>): boolean {
 
 const SAME_SCORE = 1e-12;
 
-/** What is known about a metric before a run is evaluated, in addition to its noise. */
 export interface Expected {
   /** Mean score of each query over the runs with which the baseline was pinned. */
   readonly means: ArrayLike<number>;
@@ -189,16 +178,10 @@ function poissonBound(count: number): number {
 
 /** Minimum number of days or generations from which a variance is estimated. */
 const MIN_ACCEPTED = 5;
-/**
- * Maximum number of days or generations. Only the first ones after the baseline are used, because scores may drift with
- * the index later.
- */
+/** Only the first days or generations are used, because scores may drift with the index later. */
 export const MAX_ACCEPTED = 30;
 
-/**
- * A drop of at least the minimum effect is not accepted if its p is at most this value, the default level of two-sided
- * tests.
- */
+/** A drop of at least the minimum effect is not accepted if its p is at most this level. */
 export const CLEAR_P = 0.01;
 
 /**
@@ -212,15 +195,9 @@ export interface Accepted {
   readonly differences: Readonly<Record<string, Readonly<Record<string, readonly number[]>>>>;
 }
 
-/**
- * Confidence of the bound for all differences. It is high, because a bound from a few nights that were alike by chance
- * would make later nights page repeatedly.
- */
+/** High, because a bound from a few nights that were alike by chance would make later nights page repeatedly. */
 const CONFIDENCE_OF_ACCEPTED = 0.99;
-/**
- * Confidence of the bound for drops. It is lower than for all differences, because only about half of the differences
- * are drops and the larger of both bounds applies.
- */
+/** Lower, because only about half of the differences are drops, and the larger of both bounds applies. */
 const CONFIDENCE_OF_DROPS = 0.95;
 
 /**
@@ -254,7 +231,6 @@ function varianceBound(differences: readonly number[], confidence: number): numb
   return squares / chiSquareQuantile(1 - confidence, differences.length);
 }
 
-/** Scores of both sides in one pair of runs, by query index. */
 export interface ScoredPair {
   readonly baseline: Float64Array;
   readonly candidate: Float64Array;
@@ -281,7 +257,6 @@ export function averagePairs(pairs: readonly ScoredPair[]) {
   return { scores, noise: Math.sqrt(squares / (queries * (pairs.length - 1))) };
 }
 
-/** Settings of a regression check that determine which drops it detects. */
 export interface DropCheck {
   /** Metric key such as `ndcg@10`. */
   readonly measure: string;
@@ -333,9 +308,7 @@ export function detectableDrop(noise: RerunNoise, n: number, check: DropCheck, r
   return high;
 }
 
-/**
- * Returns the probability of at least one streak of `length` hits in `trials` trials, each a hit with probability p.
- */
+/** Returns the probability of at least one streak of hits, each with probability p. */
 export function chanceOfStreak(p: number, streak: number, trials: number): number {
   const states = new Float64Array(streak);
   states[0] = 1;
@@ -349,12 +322,7 @@ export function chanceOfStreak(p: number, streak: number, trials: number): numbe
   return done;
 }
 
-/**
- * Returns a sentence that states which drop a check detects.
- *
- * @param noise noise of the measure over all queries; null without reruns
- * @param runsPerDay 0 for a set without a schedule
- */
+/** Describes the drop that a check detects. `noise` is null without reruns, `runsPerDay` 0 without a schedule. */
 export function describePower(noise: RerunNoise | null, n: number, check: DropCheck, runsPerDay: number): string {
   const { measure, runs } = check;
   const inRuns = plural(runs, 'run');

@@ -1,19 +1,14 @@
-/** A golden run: its settings, status and results, and the result of each query. */
-
 import type { QueryOutcome, RetrievedDocument, RunStatus } from '../../core/model.ts';
 import type { ContextSize } from '../../core/text/context-size.ts';
 import type { Measure } from '../../math/ir/metric-key.ts';
 import type { MetricSummary } from '../../math/stats/descriptive.ts';
 
-/**
- * The ranks of a query's judged documents in one stage. They are stored with the query's results instead of the full
- * list.
- */
+/** Ranks of a query's judged documents in one stage, which are stored instead of the full list. */
 export interface AnsweredStage {
   readonly name: string;
   /** True if the stage ran in parallel with others, whose results were then merged. */
   readonly isSide: boolean;
-  /** Number of distinct documents. */
+  /** Distinct documents. */
   readonly documents: number;
   /** Time of this stage alone; null if the retriever does not report it. */
   readonly latencyMs: number | null;
@@ -30,15 +25,9 @@ export interface StageStep {
   readonly name: string;
   /** Relevant documents that the step passes on; for the final results, relevant documents in the first k. */
   readonly recall: MetricSummary;
-  /**
-   * Relevant documents that the previous step had and neither this step nor a later one has; for the first step,
-   * documents that it never finds.
-   */
+  /** Documents that the previous step had and no later step has; for the first step, that it never finds. */
   readonly lost: MetricSummary;
-  /**
-   * Queries that this step moved into or out of a hit in the first k; null for the first step, and after parallel
-   * stages.
-   */
+  /** Queries that the step moved into or out of a hit; null for the first step, and after parallel stages. */
   readonly moved: MovedQueries | null;
   /** p95 of the stage's own time, over the responses that report it; null if no response does. */
   readonly latencyP95Ms: number | null;
@@ -59,28 +48,17 @@ export interface MovedQueries {
 
 export interface RunStages {
   readonly k: number;
-  /**
-   * Number of queries that have a relevant document and whose responses report stages, plus failed queries, whose
-   * documents count as lost.
-   */
+  /** Queries with a relevant document whose responses report stages, and failed ones, whose documents count as lost. */
   readonly n: number;
-  /** Number of failed queries in `n`. */
   readonly failed: number;
   /** Number of queries that are excluded because their responses report no stage. */
   readonly unreported: number;
-  /**
-   * Mean share of relevant documents whose query failed. This share, the losses of all steps and the share found sum to
-   * 1.
-   */
+  /** Share of documents whose query failed. It, the losses of all steps and the share found sum to 1. */
   readonly lostToFailures: MetricSummary;
-  /** Steps in order of execution. The final results come last. */
   readonly steps: readonly StageStep[];
 }
 
-/**
- * Number of queries per batch: small enough that it is cheap to lose a batch, and large enough to justify a message in
- * the queue.
- */
+/** Small enough that it is cheap to lose a batch, and large enough to justify a message in the queue. */
 export const BATCH_QUERIES = 50;
 
 /** Settings of a run, which are stored with it so that its scores remain interpretable for years. */
@@ -103,7 +81,6 @@ export interface RunSettings {
   readonly chunkSeparator?: string;
 }
 
-/** Limits within which the results of an unanswerable query count as empty. */
 export interface NoAnswerLimits {
   /** Only documents with a higher score count; if null, all documents count. */
   readonly maxScore: number | null;
@@ -132,9 +109,13 @@ export interface QueryAnswer {
   readonly errorMessage: string | null;
 }
 
+/** True if the retriever responded, with or without documents. */
+export function isAnswered(answer: Pick<QueryAnswer, 'outcome'> | undefined): boolean {
+  return answer?.outcome === 'ok' || answer?.outcome === 'empty';
+}
+
 export type OutcomeCounts = Readonly<Record<QueryOutcome, number>>;
 
-/** Mean of a measure over the queries in a segment, with its interval. */
 export interface SegmentScore extends MetricSummary {
   readonly segment: string;
   readonly measure: Measure;
@@ -147,12 +128,11 @@ export const ERRORS_SHARE = 0.05;
 /** Share of failed queries from which on a run reports an outage. */
 export const OUTAGE_SHARE = 0.5;
 
-/** Explains why a failed run has no results. */
 export function failureSentence(runId: string | null, reason: string | null): string {
   return `The run ${runId} failed: ${reason ?? 'no reason was recorded.'}`;
 }
 
-/** Returns the share of failed queries, 0..1; 0 for no queries. */
+/** In 0..1; 0 for no queries. */
 export function failedShare(outcomes: OutcomeCounts): number {
   const failed = outcomes.error + outcomes.timeout;
   const total = failed + outcomes.ok + outcomes.empty;
@@ -172,12 +152,9 @@ export interface NewRun {
   readonly trigger: 'schedule' | 'manual' | 'sentinel';
   /** A sentence that states why the run is outside its schedule. */
   readonly cause: string | null;
-  /** Ids of the queries to run; null for the whole set. */
+  /** Null for the whole set. */
   readonly queryIds: readonly string[] | null;
-  /**
-   * The tick that started the run. At most one run exists per pipeline, set, purpose, version and tick. Null for runs
-   * that no tick started.
-   */
+  /** At most one run exists per pipeline, set, purpose, version and tick. Null for runs that no tick started. */
   readonly scheduledFor: Date | null;
   readonly settings: RunSettings;
   readonly startedAt: Date;
@@ -206,46 +183,40 @@ export interface GoldenRun extends NewRun {
   readonly answersDeletedAt: Date | null;
 }
 
-/**
- * Number of judged documents that were looked up in the store, and the numbers of missing documents by reason. The
- * numbers are null without a probe.
- */
+/** Numbers of judged documents that were looked up, and of missing ones by reason; null without a probe. */
 export interface RunLabels {
   readonly probed: number | null;
-  /** Number of superseded documents: their judgments are out of date. */
+  /** Superseded documents: their judgments are out of date. */
   readonly stale: number | null;
   /** Number of documents that are missing without a replacement: retrieval became worse. */
   readonly lost: number | null;
-  /** Number of queries whose relevant documents are all superseded. */
+  /** Queries whose relevant documents are all superseded. */
   readonly deadQueries: number | null;
   /** A sentence that states why the store could not be probed. */
   readonly gap: string | null;
 }
 
-/** Numbers from the test of a run for forbidden documents. */
 export interface ForbiddenCounts {
   /** Number of queries with forbidden documents for which the retriever responded. */
   readonly asked: number;
-  /** Number of queries with forbidden documents that failed. */
+  /** Queries with forbidden documents that failed. */
   readonly failed: number;
   /** Number of forbidden documents that could not be confirmed because the second request failed. */
   readonly unconfirmed: number;
 }
 
-/** An unanswerable query for which more documents were returned than the limits allow. */
 export interface FalseAnswer {
   readonly query: string;
-  /** Number of documents above `maxScore`. */
+  /** Documents above `maxScore`. */
   readonly documents: number;
   /** The highest score of these documents; null if the retriever returns no scores. */
   readonly score: number | null;
 }
 
-/** Results of a run for unanswerable queries. */
 export interface NoAnswerResults {
-  /** Number of unanswerable queries, including failed queries. */
+  /** Including failed queries. */
   readonly asked: number;
-  /** Number of failed queries, which are not counted as empty results. */
+  /** Not counted as empty results. */
   readonly failed: number;
   readonly answered: number;
   /** The queries with the most documents, most documents first, then by id; at most fifty. */

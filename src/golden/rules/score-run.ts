@@ -1,7 +1,3 @@
-/**
- * Scores a golden run by chunk or by document: per query, and as means with intervals over all queries and segments.
- */
-
 import { ALL_SEGMENT, type GoldenQuery } from '../../core/model.ts';
 import { isUnionMeasure, type Measure, type MetricKey } from '../../math/ir/metric-key.ts';
 import { applyDuplicatePolicy } from '../../math/ir/ranking.ts';
@@ -37,10 +33,7 @@ export function scoreRun(
   };
 }
 
-/**
- * Returns the settings with which a run is scored: the measures for its queries, plus the gains that its settings
- * request.
- */
+/** The measures for the queries of a run, plus the gains that its settings request. */
 export function scoringOf(
   queries: readonly GoldenQuery[],
   { cutoffs, relevanceLevel, gains = [] }: RunSettings,
@@ -66,9 +59,7 @@ export function segmentsToScore(
   return { segments: [everything, ...(hasDead ? [alive] : []), ...segments], overflow };
 }
 
-/**
- * Mean and interval of every measure over every segment. If there are many small segments, the bootstraps take seconds.
- */
+/** If there are many small segments, the bootstraps take seconds. */
 export function summarizeSegments({ keys, columns }: QueryScores, segments: readonly Segment[]): SegmentScore[] {
   return segments.flatMap(({ name, members }) =>
     keys.map(({ measure, k }, column) => {
@@ -94,7 +85,6 @@ export const goldenMeasures = [
 
 export type GoldenMeasure = (typeof goldenMeasures)[number];
 
-/** All measures of golden runs, each at every cut-off in the settings. */
 export const runMeasures: readonly Measure[] = [...goldenMeasures, 'unjudged'];
 
 /**
@@ -115,7 +105,6 @@ export interface QueryScores {
 
 export interface ScoringSettings {
   readonly cutoffs: readonly number[];
-  /** Minimum grade that counts as relevant. */
   readonly relevanceLevel: number;
   /** Measures to compute; default: `measuresOf` the queries. */
   readonly measures?: readonly Measure[];
@@ -159,7 +148,6 @@ export function scoreQueries(
   return { keys, columns };
 }
 
-/** Like `scoreQueries`, for a single metric. */
 export function scoresBy(
   key: RunMetricKey,
   queries: readonly GoldenQuery[],
@@ -170,10 +158,7 @@ export function scoresBy(
   return scoreQueries(queries, answers, only).columns[0] ?? new Float64Array(queries.length);
 }
 
-/**
- * Returns the document id: the part of a chunk id before the separator, or the whole id if it does not contain the
- * separator or begins with it.
- */
+/** The part of a chunk id before the separator; the whole id without the separator, or if it begins with it. */
 export function documentOf(id: string, separator: string): string {
   const end = id.indexOf(separator);
   return end > 0 ? id.slice(0, end) : id;

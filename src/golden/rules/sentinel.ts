@@ -1,5 +1,3 @@
-/** Chooses the sentinel queries of a golden set, and evaluates sentinel runs. */
-
 import { decimal, percentage, plural, probability } from '../../core/format.ts';
 import { ALL_SEGMENT, type GoldenQuery } from '../../core/model.ts';
 import { mean, moments } from '../../math/stats/descriptive.ts';
@@ -8,10 +6,7 @@ import { groupBySegment } from './golden-set.ts';
 import { failedShare, type OutcomeCounts, type RunSettings } from './run.ts';
 import { classifyDifference } from './verdict.ts';
 
-/**
- * Significance level of the paired test. If a sentinel runs every five minutes on a noisy retriever, about one sentinel
- * per day fails by chance at this level.
- */
+/** With a sentinel every five minutes on a noisy retriever, about one per day fails by chance at this level. */
 const SENTINEL_ALPHA = 0.01;
 /** Minimum drop of nDCG at the largest cutoff that justifies a full run. */
 const SENTINEL_DROP = 0.05;

@@ -1,9 +1,4 @@
-/** Compares texts by words and word sequences, ignoring case, accent encoding and punctuation. */
-
-/**
- * Normalizes a text to NFKC and lower case, and replaces every run of characters that are not letters, marks or digits
- * with one space.
- */
+/** NFKC in lower case, with one space for every run of characters that are not letters, marks or digits. */
 export function normalisedText(text: string): string {
   return text
     .normalize('NFKC')
@@ -12,10 +7,7 @@ export function normalisedText(text: string): string {
     .trim();
 }
 
-/**
- * Splits a text into words. In scripts without spaces (Han, Hiragana, Katakana, Thai, Lao, Khmer, Myanmar), each letter
- * is a word.
- */
+/** In scripts without spaces (Han, Hiragana, Katakana, Thai, Lao, Khmer, Myanmar), each letter is a word. */
 export function wordsOf(text: string): string[] {
   const unspaced = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]\p{M}*/gu;
   const spaced = normalisedText(text).replaceAll(unspaced, ' $& ');
@@ -32,7 +24,6 @@ export function shinglesOf(words: readonly string[], length: number): Set<string
   return runs;
 }
 
-/** Returns the size of the intersection of two sets. */
 export function commonCount<T>(a: ReadonlySet<T>, b: ReadonlySet<T>): number {
   const [small, large] = a.size <= b.size ? [a, b] : [b, a];
   let common = 0;

@@ -10,6 +10,7 @@ import { mcnemarExact } from '../../math/stats/paired-tests.ts';
 import {
   ANSWER,
   type AnsweredStage,
+  isAnswered,
   type MovedQueries,
   type QueryAnswer,
   type RunStages,
@@ -17,10 +18,7 @@ import {
 } from './run.ts';
 import { documentOf } from './score-run.ts';
 
-/**
- * Returns the ranks of judged documents in each stage.
- * @param chunkSeparator from the run settings
- */
+/** Returns the ranks of judged documents in each stage. */
 export function answeredStages(
   { judgments }: GoldenQuery,
   stages: readonly {
@@ -40,9 +38,7 @@ export function answeredStages(
   });
 }
 
-/** The relevant documents of one query, and their ranks in each stage. */
 export interface StagedQuery {
-  /** Ids of the relevant documents. */
   readonly relevant: readonly string[];
   /** Ranks by stage name; empty if the retriever reports no stages. */
   readonly stages: ReadonlyMap<string, AnsweredStage>;
@@ -52,12 +48,7 @@ export interface StagedQuery {
   readonly hasFailed: boolean;
 }
 
-/**
- * Returns the judged queries with their ranks by stage. Skips queries without a relevant document.
- *
- * @param answers results with document ids in the same form as in the judgments; `stagesOf` must use that form too
- * @param stagesOf stages by query id
- */
+/** The judged queries with their ranks by stage, without queries that have no relevant document. */
 export function stagedQueries(
   queries: readonly GoldenQuery[],
   answers: readonly QueryAnswer[],
@@ -78,13 +69,12 @@ export function stagedQueries(
           relevant.flatMap((one) => (ranking.includes(one) ? [[one, ranking.indexOf(one) + 1] as const] : [])),
         ),
         latencyMs: answer?.latencyMs ?? null,
-        hasFailed: answer === undefined || answer.outcome === 'error' || answer.outcome === 'timeout',
+        hasFailed: !isAnswered(answer),
       },
     ];
   });
 }
 
-/** Returns null if no response reports a stage. */
 export function summarizeStages(queries: readonly StagedQuery[], k: number): RunStages | null {
   const reported = queries.filter(({ stages, hasFailed }) => hasFailed || stages.size > 0);
   if (reported.every(({ hasFailed }) => hasFailed)) return null;
@@ -97,17 +87,11 @@ export function summarizeStages(queries: readonly StagedQuery[], k: number): Run
     failed: reported.filter(({ hasFailed }) => hasFailed).length,
     unreported: queries.length - reported.length,
     lostToFailures: summarize(failed, 'hit_rate'),
-    steps: [
-      ...groups.map((names, step) => stepOf(reported, groups, names, step, k, lost)),
-      answerStep(reported, groups, k, lost),
-    ],
+    steps: [...groups, null].map((names, step) => stepOf(reported, groups, names, step, k, lost)),
   };
 }
 
-/**
- * Returns, for each query, which share of its relevant documents each step loses; the last step is the final results.
- * Failed queries lose no documents in any step.
- */
+/** The share of its relevant documents that each query loses in each step; failed queries lose none. */
 export function lossesByStep(
   queries: readonly StagedQuery[],
   k: number,
@@ -121,10 +105,7 @@ export function lossesByStep(
 
 const nameOf = (names: readonly string[]): string => names.join(' and ');
 
-/**
- * Returns the stage names of each step, in the order of the response that reports the most stages; parallel stages form
- * one step.
- */
+/** In the order of the response that reports the most stages; parallel stages form one step. */
 function stepNames(queries: readonly StagedQuery[]): string[][] {
   const all = queries.map(({ stages }) => [...stages.values()]).toSorted((a, b) => b.length - a.length);
   const groups: { readonly isSide: boolean; readonly names: string[] }[] = [];
@@ -137,7 +118,6 @@ function stepNames(queries: readonly StagedQuery[]): string[][] {
   return groups.map(({ names }) => names);
 }
 
-/** Returns the best rank of a document in the stages of a step, or null if no stage has it. */
 function rankAt({ stages }: StagedQuery, names: readonly string[], id: string): number | null {
   const ranks = names.flatMap((name) => stages.get(name)?.ranks[id] ?? []);
   return ranks.length === 0 ? null : Math.min(...ranks);
@@ -154,55 +134,29 @@ function lossesOf(query: StagedQuery, groups: readonly string[][], k: number): n
   return losses;
 }
 
+/** @param names stages of the step; null for the final results */
 function stepOf(
   queries: readonly StagedQuery[],
   groups: readonly string[][],
-  names: readonly string[],
+  names: readonly string[] | null,
   step: number,
   k: number,
   lost: readonly number[][],
 ): StageStep {
   const before = groups[step - 1];
-  const hits = (group: readonly string[]) => queries.map((query) => isHit(query, group, k));
-  const latencies = queries.flatMap(({ stages }) => {
-    const own = names.flatMap((name) => stages.get(name)?.latencyMs ?? []);
-    return own.length === names.length ? [Math.max(...own)] : [];
-  });
+  const rankIn = (query: StagedQuery, stages: readonly string[] | null, id: string): number | null =>
+    stages === null ? (query.answer.get(id) ?? null) : rankAt(query, stages, id);
+  // A stage passes on all of its documents, and the final results are truncated at k.
+  const isIn = (rank: number | null): boolean => rank !== null && (names !== null || rank <= k);
+  const hits = (stages: readonly string[] | null) =>
+    queries.map((query) => query.relevant.some((id) => (rankIn(query, stages, id) ?? k + 1) <= k));
   return {
-    name: nameOf(names),
-    recall: shareOf(queries, (query, id) => rankAt(query, names, id) !== null),
+    name: names === null ? ANSWER : nameOf(names),
+    recall: shareOf(queries, (query, id) => isIn(rankIn(query, names, id))),
     lost: lossAt(lost, step),
     moved: before?.length === 1 ? movedBetween(hits(before), hits(names)) : null,
-    ...timesOf(latencies),
+    ...timesOf(queries.flatMap((query) => (names === null ? timeLeft(query, groups) : timeOf(query, names)))),
   };
-}
-
-function answerStep(
-  queries: readonly StagedQuery[],
-  groups: readonly string[][],
-  k: number,
-  lost: readonly number[][],
-): StageStep {
-  const before = groups.at(-1);
-  const isFound = ({ answer }: StagedQuery, id: string): boolean => (answer.get(id) ?? k + 1) <= k;
-  const after = queries.map((query) => query.relevant.some((id) => isFound(query, id)));
-  return {
-    name: ANSWER,
-    recall: shareOf(queries, isFound),
-    lost: lossAt(lost, groups.length),
-    moved:
-      before?.length === 1
-        ? movedBetween(
-            queries.map((query) => isHit(query, before, k)),
-            after,
-          )
-        : null,
-    ...timesOf(queries.flatMap((query) => timeLeft(query, groups))),
-  };
-}
-
-function isHit(query: StagedQuery, names: readonly string[], k: number): boolean {
-  return query.relevant.some((id) => (rankAt(query, names, id) ?? k + 1) <= k);
 }
 
 function shareOf(queries: readonly StagedQuery[], has: (query: StagedQuery, id: string) => boolean): MetricSummary {
@@ -232,17 +186,23 @@ function timesOf(latencies: readonly number[]) {
   return { latencyP95Ms: sorted[Math.ceil(0.95 * sorted.length) - 1] ?? null, timed: sorted.length };
 }
 
-/**
- * Returns how much of a response's time was spent outside all of its stages; undefined if a stage does not report its
- * time.
- */
-function timeLeft({ stages, latencyMs, hasFailed }: StagedQuery, groups: readonly string[][]): number[] {
+/** Returns how much of a response's time was spent outside all of its stages; empty if that is unknown. */
+function timeLeft(query: StagedQuery, groups: readonly string[][]): number[] {
+  const { stages, latencyMs, hasFailed } = query;
   if (latencyMs === null || hasFailed || stages.size === 0) return [];
-  let left = latencyMs;
-  for (const names of groups) {
-    const own = names.map((name) => stages.get(name)?.latencyMs ?? null);
-    if (own.includes(null)) return [];
-    left -= Math.max(...own.map((one) => one ?? 0));
-  }
-  return [Math.max(0, left)];
+  const own = groups.flatMap((names) => timeOf(query, names));
+  return own.length < groups.length
+    ? []
+    : [
+        Math.max(
+          0,
+          own.reduce((left, one) => left - one, latencyMs),
+        ),
+      ];
+}
+
+/** Returns the time of the slowest of parallel stages; empty if one of them does not report its time. */
+function timeOf({ stages }: StagedQuery, names: readonly string[]): number[] {
+  const own = names.flatMap((name) => stages.get(name)?.latencyMs ?? []);
+  return own.length === names.length ? [Math.max(...own)] : [];
 }

@@ -2,7 +2,7 @@
 
 import type { GoldenQuery, RetrievedDocument } from '../../core/model.ts';
 import { interleave } from '../../math/ir/union.ts';
-import type { QueryAnswer } from './run.ts';
+import { isAnswered, type QueryAnswer } from './run.ts';
 
 export const hasSteps = ({ steps }: GoldenQuery): boolean => steps !== undefined;
 
@@ -21,7 +21,7 @@ export async function askInSteps(
   for (const text of query.steps) {
     const answer = await ask({ ...query, text });
     answers.push(answer);
-    if (answer.outcome === 'error' || answer.outcome === 'timeout') break;
+    if (!isAnswered(answer)) break;
   }
   return uniteAnswers(query, answers);
 }
@@ -40,7 +40,7 @@ function uniteAnswers({ id: queryId, steps = [] }: GoldenQuery, answers: readonl
     attempts: answers.reduce((sum, { attempts }) => sum + attempts, 0),
   };
   const last = answers.at(-1);
-  if (last === undefined || last.outcome === 'error' || last.outcome === 'timeout') {
+  if (!isAnswered(last)) {
     const message = last?.errorMessage ?? 'it was not sent.';
     return {
       ...common,

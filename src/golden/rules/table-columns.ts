@@ -1,4 +1,3 @@
-/** Assigns roles to the columns of a table of queries and documents, once for the whole file. */
 import { RecalldError } from '../../core/errors.ts';
 import { at, malformed, quoted, type SourcePlace } from '../../core/text/source-line.ts';
 import {
@@ -77,8 +76,8 @@ export function decideTableColumns(header: TableRow, rows: readonly TableRow[], 
       }
     }
   }
-  const required = requireColumns(places, names, header);
-  if (required !== null) throw required;
+  const table = { header, rows, names, places };
+  refuseMissingColumns(table);
   const id = unknown.find((index) => plainName(names[index] ?? '') === 'id');
   if (id !== undefined) {
     throw malformed(
@@ -91,8 +90,8 @@ export function decideTableColumns(header: TableRow, rows: readonly TableRow[], 
     read(index, 'ignored', 'empty');
     return false;
   });
-  refuseHiddenGrades(header, rows, names, places, tags);
-  refuseSplitting(header, rows, names, places, tags, options.rowsAsQueries);
+  refuseHiddenGrades(table, tags);
+  refuseSplitting(table, tags, options.rowsAsQueries);
   for (const index of tags) read(index, 'tag', null);
   const tagged = names.flatMap((key, index) => (readings.get(index)?.readAs === 'tag' ? [{ index, key }] : []));
   refuseTags(
@@ -100,25 +99,16 @@ export function decideTableColumns(header: TableRow, rows: readonly TableRow[], 
     tagged.map(({ key }) => key),
   );
   return {
-    /** Column index by role. */
     places,
     tags: tagged,
-    /** How each column was read, in column order. */
     readings: names.flatMap((_, index) => readings.get(index) ?? []),
     /** True if cells that a spreadsheet would execute begin with an apostrophe, which must be removed. */
     isGuarded,
   };
 }
 
-/**
- * Returns the roles of the columns that the user named.
- * @throws RecalldError usage
- */
-function choicesOf(
-  names: readonly string[],
-  { columns = noChoices }: ReadGoldenSetOptions,
-  { file }: SourcePlace,
-): { roles: Map<TableRole, number>; tags: Set<number>; ignored: Set<number> } {
+/** The roles of the columns that the user named. @throws RecalldError usage */
+function choicesOf(names: readonly string[], { columns = noChoices }: ReadGoldenSetOptions, { file }: SourcePlace) {
   const find = (option: string, wanted: string): number => {
     const exact = names.indexOf(wanted);
     const index = exact === -1 ? names.findIndex((name) => plainName(name) === plainName(wanted)) : exact;
@@ -141,10 +131,7 @@ function choicesOf(
   };
 }
 
-/**
- * Returns the reason to ignore a column without a name; null if it has values, so that an error names the first row
- * with a value.
- */
+/** The reason to ignore a column without a name; null if it has values, so that an error names the first row. */
 function unnamedColumn(rows: readonly TableRow[], names: readonly string[], index: number): string | null {
   const values = valuesOf(rows, index);
   if (values.length === 0) return 'empty';
@@ -177,7 +164,6 @@ export function nameOption(name: string): string {
   return /^[\w.,-]+$/.test(name) ? name : `"${name.replaceAll(/\s+/g, ' ')}"`;
 }
 
-/** Describes a required column that is missing. */
 function missingColumn(what: 'query' | 'document', names: readonly string[]): string {
   const others = names.filter((name) => name !== '' && tableRoleOf(name) === null);
   const option = what === 'query' ? '--query' : '--document';
@@ -188,15 +174,17 @@ function missingColumn(what: 'query' | 'document', names: readonly string[]): st
   return `has no column "${what}"${has}; ${others.length === 0 ? 'add it' : way}${noDocuments}`;
 }
 
-/** Returns the error for a table without a query or a document column; null if it has both. */
-function requireColumns(
-  places: ReadonlyMap<TableRole, number>,
-  names: readonly string[],
-  header: SourcePlace,
-): RecalldError | null {
+interface Table {
+  readonly header: SourcePlace;
+  readonly rows: readonly TableRow[];
+  readonly names: readonly string[];
+  readonly places: ReadonlyMap<TableRole, number>;
+}
+
+function refuseMissingColumns({ header, names, places }: Table): void {
   if (!places.has('query')) {
     const hasIds = places.has('query_id') && places.has('document');
-    return malformed(
+    throw malformed(
       header,
       hasIds
         ? 'has no column "query", only query ids; pass the file with their texts as --queries FILE'
@@ -204,25 +192,15 @@ function requireColumns(
     );
   }
   const roles = ['document', 'document_text', 'judgments', 'no_answer'] as const;
-  return roles.some((role) => places.has(role)) ? null : malformed(header, missingColumn('document', names));
+  if (!roles.some((role) => places.has(role))) throw malformed(header, missingColumn('document', names));
 }
 
-/** True if a cell is a list of JSON objects. */
 function hasJudgments(cell: string): boolean {
   return /^\s*\[\s*\{/.test(cell);
 }
 
-/**
- * Rejects a table without a grade column if the values of another column may be grades.
- * @throws RecalldError file_malformed
- */
-function refuseHiddenGrades(
-  header: SourcePlace,
-  rows: readonly TableRow[],
-  names: readonly string[],
-  places: ReadonlyMap<TableRole, number>,
-  tags: readonly number[],
-): void {
+/** Rejects a table without a grade column if the values of another column may be grades. */
+function refuseHiddenGrades({ header, rows, names, places }: Table, tags: readonly number[]): void {
   if (places.has('grade') || places.has('judgments')) return;
   const index = tags.find((one) => mayHoldGrades(rows.map(({ cells }) => cells[one] ?? '')));
   if (index === undefined) return;
@@ -234,20 +212,11 @@ function refuseHiddenGrades(
   );
 }
 
-/**
- * Rejects columns with an unknown name whose values differ between rows of the same query. @throws RecalldError
- * file_malformed
- */
-function refuseSplitting(
-  header: SourcePlace,
-  rows: readonly TableRow[],
-  names: readonly string[],
-  places: ReadonlyMap<TableRole, number>,
-  tags: readonly number[],
-  rowsAsQueries: boolean,
-): void {
+/** Rejects columns with an unknown name whose values differ between rows of the same query. */
+function refuseSplitting(table: Table, tags: readonly number[], rowsAsQueries: boolean): void {
+  const { header, names } = table;
   const problems = tags.flatMap((index) => {
-    const problem = tagProblem(rows, names[index] ?? '', index, places, rowsAsQueries);
+    const problem = tagProblem(table, index, rowsAsQueries);
     return problem === null ? [] : [{ name: names[index] ?? '', ...problem }];
   });
   const [first] = problems;
@@ -262,18 +231,12 @@ function refuseSplitting(
   );
 }
 
-function tagProblem(
-  rows: readonly TableRow[],
-  name: string,
-  index: number,
-  places: ReadonlyMap<TableRole, number>,
-  rowsAsQueries: boolean,
-): { readonly isSplit: boolean; readonly text: string } | null {
+function tagProblem({ rows, names, places }: Table, index: number, rowsAsQueries: boolean) {
   const [query, queryId] = [places.get('query') ?? -1, places.get('query_id') ?? -1];
   const seen = new Map<string, TableRow>();
   for (const row of rows) {
     const value = (row.cells[index] ?? '').trim();
-    const problem = value.length > goldenLimits.tagValueLength ? tagValueProblem(name, value) : null;
+    const problem = value.length > goldenLimits.tagValueLength ? tagValueProblem(names[index] ?? '', value) : null;
     if (problem !== null) return { isSplit: false, text: `${problem.split(';')[0]} (${at(row)})` };
     const key = JSON.stringify([(row.cells[queryId] ?? '').trim() || (row.cells[query] ?? '').trim()]);
     const first = seen.get(key);
@@ -285,7 +248,6 @@ function tagProblem(
   return null;
 }
 
-/** @throws RecalldError file_malformed */
 function refuseTags(header: SourcePlace, keys: readonly string[]): void {
   const twice = keys.find((key, index) => keys.indexOf(key) !== index);
   if (twice !== undefined) throw malformed(header, `has two columns ${quoted(twice)}; rename one`);

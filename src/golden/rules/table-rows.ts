@@ -1,5 +1,3 @@
-/** Adds the rows of a table of queries and documents to a golden set. */
-
 import { contentId } from '../../core/text/content-id.ts';
 import { parseExactJson } from '../../core/text/json.ts';
 import { malformed, quoted, type SourcePlace } from '../../core/text/source-line.ts';
@@ -73,9 +71,7 @@ export function addTableRow(
   }
 }
 
-/**
- * Rejects cells with nested JSON values, except lists of documents or judgments. @throws RecalldError file_malformed
- */
+/** Rejects nested JSON values, except lists of documents or judgments. */
 function refuseNested(nested: TableRow['nested'], readings: TableColumns['readings'], place: SourcePlace): void {
   for (const index of nested ?? []) {
     const { column = '', readAs } = readings[index] ?? {};
@@ -99,7 +95,6 @@ function addGraded(
   builder.addJudgment(queryId, document, gradeOf(grade, relevanceThreshold, place), place);
 }
 
-/** Parses a cell with a list of JSON objects. @throws RecalldError file_malformed */
 function judgmentsOf(cell: string, place: SourcePlace): { readonly document: string; readonly grade: string }[] {
   if (cell.trim() === '') return [];
   let list: unknown;
@@ -122,10 +117,7 @@ function isScalar(value: unknown): value is string | number | boolean {
   return ['string', 'number', 'boolean'].includes(typeof value);
 }
 
-/**
- * Returns the ids in a cell, or the id derived from a text; empty if both cells are empty.
- * @throws RecalldError file_malformed
- */
+/** The ids in a cell, or the id derived from a text; empty if both cells are empty. */
 function documentsOf(
   ids: string,
   text: string,
@@ -162,11 +154,7 @@ function truthOf(column: string, text: string, place: SourcePlace): boolean {
   throw malformed(place, `has ${quoted(text)} under ${column}; write true, or leave the cell empty`);
 }
 
-/**
- * Parses the grade in a cell. With a relevance threshold, returns 1 for grades that reach it and 0 for others.
- *
- * @throws RecalldError file_malformed
- */
+/** With a relevance threshold, returns 1 for grades that reach it and 0 for others. */
 export function gradeOf(text: string, threshold: number | undefined, place: SourcePlace): number {
   const grade = readGrade(text);
   if (threshold === undefined && grade !== null) return grade;

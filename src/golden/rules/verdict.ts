@@ -1,4 +1,3 @@
-/** Classifies differences between two runs by size, interval and p value, and confirms regressions. */
 import { isProportion, type Measure } from '../../math/ir/metric-key.ts';
 import { mcnemarExact, type TestPlan } from '../../math/stats/paired-tests.ts';
 
@@ -9,16 +8,10 @@ export interface ComparisonSettings {
   readonly minEffect: number | null;
 }
 
-/**
- * Criteria for the comparisons that are stored with each run. Checks apply their own significance level and drop to the
- * stored differences instead.
- */
+/** For the comparisons that are stored with each run; checks apply their own level and drop to them. */
 export const storedComparison: ComparisonSettings = { alpha: 0.05, minEffect: null };
 
-/**
- * Default minimum effect: 0.03 for hit_rate and all_found, which vary more because each query scores either 0 or 1;
- * 0.02 for all other measures.
- */
+/** 0.03 for hit_rate and all_found, which vary more because each query scores 0 or 1; 0.02 for other measures. */
 export function defaultMinEffect(measure: Measure): number {
   return isProportion(measure) ? 0.03 : 0.02;
 }
@@ -34,10 +27,7 @@ export function testPlan({ alpha }: ComparisonSettings): TestPlan {
   return { alpha, sided: 2, power: POWER };
 }
 
-/**
- * `no_change`: no query changed, or a change that matters is ruled out. `inconclusive`: a change that matters is
- * neither shown nor excluded.
- */
+/** `no_change`: a change that matters is ruled out; `inconclusive`: it is neither shown nor excluded. */
 export const comparisonVerdicts = ['regression', 'improvement', 'no_change', 'inconclusive'] as const;
 
 export type ComparisonVerdict = (typeof comparisonVerdicts)[number];
@@ -50,14 +40,11 @@ export interface MeasuredDifference {
   readonly ciHigh: number;
   /** Two-sided p of the difference under the hypothesis that nothing changed. */
   readonly p: number;
-  /** Number of queries with a higher score. */
+  /** Queries with a higher score. */
   readonly wins: number;
-  /** Number of queries with a lower score. */
+  /** Queries with a lower score. */
   readonly losses: number;
-  /**
-   * `reruns`: compares with the mean of the runs that the baseline was pinned with, and uses the noise between these
-   * runs. All other methods are paired comparisons with the pinned run only.
-   */
+  /** `reruns`: with the mean of the reruns and their noise. All others compare only with the pinned run. */
   readonly ciMethod: 'bca' | 't' | 'newcombe' | 'reruns';
 }
 
@@ -116,7 +103,6 @@ function hasDirection(measure: Measure): boolean {
   return measure !== 'unjudged';
 }
 
-/** The verdict on a run compared with its baseline. */
 export interface ComparedRun {
   readonly runId: string;
   readonly baselineRunId: string;

@@ -1,7 +1,3 @@
-/**
- * Checks a golden set: stale labels, duplicates, contradictions, coverage of live traffic, and the drops it can detect.
- */
-
 import { ofKind } from '../../checks/rules/golden-checks.ts';
 import type { Context } from '../../core/context.ts';
 import { RecalldError } from '../../core/errors.ts';
@@ -11,7 +7,7 @@ import type { ProbedPipeline } from '../../index/probes/probes.ts';
 import { occurrencesBetween } from '../../math/schedule/occurrences.ts';
 import { judgedQueries } from '../rules/golden-set.ts';
 import { findJudgmentProblems } from '../rules/judgment-problems.ts';
-import { judgedDocuments, proposeLabels } from '../rules/labels.ts';
+import { judgedDocuments } from '../rules/labels.ts';
 import { type DropCheck, describePower, usualCheck } from '../rules/run-noise.ts';
 import { isQuiet } from '../rules/schedule.ts';
 import { sampleAnswers } from '../runs/ask-retriever.ts';
@@ -19,13 +15,10 @@ import type { GoldenBaselines } from '../sql/golden-baselines.ts';
 import { type GoldenSchedule, scheduleOf, type WatchedPipeline } from '../watched-pipeline.ts';
 import { findVersion } from './import-golden-set.ts';
 import { measureLiveMix } from './live-mix.ts';
-import { findLostDocuments, probeStoredLabels } from './missing-documents.ts';
+import { findReplacements } from './missing-documents.ts';
 import { recordJudgedDocuments } from './record-judged-documents.ts';
-/**
- * Checks a golden set. Results that need a store, an embedder or live queries give the reason if these are missing.
- *
- * @param since start of the live traffic to compare with
- */
+
+/** Results that need a store, an embedder or live queries give the reason if these are missing. */
 export async function checkGoldenSet(
   context: Context,
   pipeline: ProbedPipeline,
@@ -33,28 +26,18 @@ export async function checkGoldenSet(
   { relevanceLevel, since }: { readonly relevanceLevel: number; readonly since: Date },
   signal: AbortSignal,
 ) {
-  const labels = await probeStoredLabels(context, pipeline, queries, relevanceLevel, signal);
-  const recorded = await recordJudgedDocuments(context, pipeline, judgedDocuments(queries), signal);
-  const stale = labels.kind === 'probed' ? labels.labels : [];
-  const missing = [...new Set(stale.map(({ documentId }) => documentId))];
-  const lost = await findLostDocuments(context.db.golden.documents, pipeline, missing, signal);
+  const found = await findReplacements(context, pipeline, queries, relevanceLevel, signal);
   return {
-    labels,
+    ...found,
     problems: findJudgmentProblems(queries, relevanceLevel),
-    lost,
-    proposals: proposeLabels(stale, lost.anchors),
-    recorded,
+    recorded: await recordJudgedDocuments(context, pipeline, judgedDocuments(queries), signal),
     representativeness: await measureLiveMix(context.db.live.samples, pipeline, queries, since, signal),
   };
 }
 
 export type CheckedSet = Awaited<ReturnType<typeof checkLatestVersion>>;
 
-/**
- * Checks the latest version of a set against the live queries of the last week.
- *
- * @throws RecalldError golden_set_unknown, golden_set_empty
- */
+/** Checks the latest version of a set against the live queries of the last week. */
 export async function checkLatestVersion(
   context: Context,
   pipeline: WatchedPipeline,
@@ -84,17 +67,8 @@ export async function checkLatestVersion(
   };
 }
 
-/**
- * True if the set has a problem to fix. The size of the set, the number of results and the coverage of live traffic are
- * only advice, not problems.
- */
-export function hasProblems({
-  check,
-  answers,
-}: {
-  readonly check: CheckedSet['check'];
-  readonly answers: CheckedSet['answers'];
-}): boolean {
+/** The size of the set, the number of results and the coverage of live traffic are only advice, not problems. */
+export function hasProblems({ check, answers }: Pick<CheckedSet, 'check' | 'answers'>): boolean {
   if (answers.kind === 'answers' && answers.warnings.ids !== null) return true;
   const { labels, problems } = check;
   const { duplicates, contradictions, withoutRelevant } = problems;
@@ -102,7 +76,6 @@ export function hasProblems({
   return missing + duplicates.length + contradictions.length + withoutRelevant.length > 0;
 }
 
-/** The schedule and the checks of a set on one pipeline. */
 export interface SetUse {
   readonly pipeline: string;
   readonly schedule: GoldenSchedule;

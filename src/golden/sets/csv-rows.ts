@@ -1,4 +1,3 @@
-/** Reads the rows of CSV tables, each with the number of the line on which it starts. */
 import { parse } from 'csv-parse';
 import { malformed, type SourceLine, type SourcePlace } from '../../core/text/source-line.ts';
 import { roleOfColumn } from '../rules/column-roles.ts';
@@ -42,7 +41,6 @@ export async function* csvRows(
 
 const isFilled = (cell: string): boolean => cell.trim() !== '';
 
-/** @throws RecalldError file_malformed */
 function refuseOtherWidth({ cells, ...place }: TableRow, names: readonly string[]): void {
   const needed = names.findLastIndex(isFilled) + 1;
   if (cells.length >= needed && !cells.slice(names.length).some(isFilled)) return;
@@ -82,9 +80,7 @@ async function* rowBatches(batches: AsyncIterable<readonly SourceLine[]>): Async
   if (open !== null) yield [open];
 }
 
-/**
- * Splits rows into cells. The parser's line numbers are wrong inside quotes, so each row stores its own line number.
- */
+/** The parser's line numbers are wrong inside quotes, so each row stores its own. */
 function parseRows(rows: readonly SourceLine[], delimiter: string): Promise<TableRow[]> {
   const text = rows.map((row) => row.text).join('\n');
   const place = (index: number): SourcePlace => {
@@ -105,10 +101,7 @@ function quoteCount(text: string): number {
   return count;
 }
 
-/**
- * Returns the delimiter that yields the most known column names; in a tie, the most columns.
- * @throws RecalldError file_malformed if two delimiters yield equally many of both
- */
+/** The delimiter that yields the most known column names; in a tie, the most columns. */
 function delimiterOf(header: SourceLine): string {
   const [best, other] = delimiters
     .map((delimiter) => {

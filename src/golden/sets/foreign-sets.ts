@@ -1,5 +1,5 @@
-/** Reads judgments from files of other tools: Quepid, Ragas, LlamaIndex and OpenSearch's Search Relevance Workbench. */
 import { plural } from '../../core/format.ts';
+import { fieldsOf } from '../../core/text/json.ts';
 import { malformed, type SourceLine } from '../../core/text/source-line.ts';
 import type { ColumnReading } from '../rules/column-roles.ts';
 import {
@@ -10,7 +10,6 @@ import {
   addRated,
   addRreGroups,
   addUbiRatings,
-  fieldsOf,
   judgedQueriesOf,
   type Placed,
   type QuepidColumns,
@@ -25,12 +24,7 @@ import { jsonRows, wholeJson } from './json-rows.ts';
 
 type Lines = AsyncIterable<readonly SourceLine[]>;
 
-/**
- * Adds the queries and judgments of the file to the golden set builder.
- *
- * @returns whether people or a model wrote the queries
- * @throws RecalldError file_unreadable, file_malformed
- */
+/** Adds the queries of the file to the builder, and returns who wrote them. @throws RecalldError file_malformed */
 export async function readForeign(
   format: ForeignFormat,
   lines: Lines,
@@ -42,13 +36,13 @@ export async function readForeign(
   const isTable = /\.(csv|tsv|tab|txt)$/i.test(path);
   switch (format) {
     case 'quepid':
-      if (isTable) await readQuepidTable(lines, byText, builder);
-      else await readQuepidJson(lines, path, byText, builder);
+      if (isTable) await readQuepidTable(lines, byText);
+      else await readQuepidJson(lines, path, byText);
       return 'human';
     case 'ragas': {
       const rows = { generated: 0, ids: 0, texts: 0 };
       for await (const row of isTable ? tableRows(lines) : jsonRows(lines, path)) {
-        const { isGenerated, hasIds } = addRagasRow(row, byText, builder);
+        const { isGenerated, hasIds } = addRagasRow(row, byText);
         if (isGenerated) rows.generated += 1;
         if (hasIds) rows.ids += 1;
         else rows.texts += 1;
@@ -61,7 +55,7 @@ export async function readForeign(
       return rows.generated > 0 ? 'generated' : 'human';
     }
     case 'ubi':
-      await readUbi(lines, path, relevanceThreshold, byText, builder);
+      await readUbi(lines, path, relevanceThreshold, byText);
       return 'human';
     case 'llamaindex': {
       const { value, placed } = await wholeJson(lines, path);
@@ -72,7 +66,7 @@ export async function readForeign(
 }
 
 /** Reads a Quepid table: `query,docid` and one column per rater, or the detailed export of a case. */
-async function readQuepidTable(lines: Lines, byText: QueriesByText, builder: GoldenSetBuilder): Promise<void> {
+async function readQuepidTable(lines: Lines, byText: QueriesByText): Promise<void> {
   let columns: QuepidColumns | null = null;
   // In the export of a case, a query without ratings is a row with one cell.
   for await (const rows of csvRows(lines, true)) {
@@ -82,7 +76,7 @@ async function readQuepidTable(lines: Lines, byText: QueriesByText, builder: Gol
         if (columns === null) {
           throw malformed(place, 'is not a Quepid header: expected query, docid and one column per rater');
         }
-        builder.columns = readingsOf(cells, columns);
+        byText.builder.columns = readingsOf(cells, columns);
         continue;
       }
       const [text = '', document = ''] = [cells[columns.text], cells[columns.document]];
@@ -91,7 +85,7 @@ async function readQuepidTable(lines: Lines, byText: QueriesByText, builder: Gol
         continue;
       }
       const ratings = columns.ratings.map((index) => cells[index]);
-      addRated(byText, builder, { text, document, ratings }, place);
+      addRated(byText, { text, document, ratings }, place);
     }
   }
 }
@@ -106,20 +100,15 @@ function readingsOf(header: readonly string[], { text, document, ratings }: Quep
 }
 
 /** Reads a book with its pairs, the ratings of a case, or an export for the Rated Ranking Evaluator. */
-async function readQuepidJson(
-  lines: Lines,
-  path: string,
-  byText: QueriesByText,
-  builder: GoldenSetBuilder,
-): Promise<void> {
+async function readQuepidJson(lines: Lines, path: string, byText: QueriesByText): Promise<void> {
   const { value, placed } = await wholeJson(lines, path);
   const { query_doc_pairs: pairs, queries } = fieldsOf(value) ?? {};
   if (Array.isArray(pairs)) {
-    for (const pair of pairs) addQuepidPair(placed(pair), byText, builder);
+    for (const pair of pairs) addQuepidPair(placed(pair), byText);
   } else if (Array.isArray(queries) && queries.some((one) => fieldsOf(one)?.['ratings'] !== undefined)) {
-    for (const query of queries) addQuepidCaseQuery(placed(query), byText, builder);
+    for (const query of queries) addQuepidCaseQuery(placed(query), byText);
   } else if (JSON.stringify(value).includes('"relevant_documents"')) {
-    addRreGroups(value, placed, byText, builder);
+    addRreGroups(value, placed, byText);
   } else {
     throw malformed(
       { file: path, line: 1 },
@@ -133,7 +122,6 @@ async function readUbi(
   path: string,
   threshold: number | undefined,
   byText: QueriesByText,
-  builder: GoldenSetBuilder,
 ): Promise<void> {
   const { value, placed } = await wholeJson(lines, path);
   const list = judgedQueriesOf(value);
@@ -150,7 +138,7 @@ async function readUbi(
     }
     throw malformed(placed(entry).place, 'is not a judged query with "query" and a list of "ratings"');
   });
-  addUbiRatings(rated, list.ofClicks, threshold, byText, builder);
+  addUbiRatings(rated, list.ofClicks, threshold, byText);
 }
 
 async function* tableRows(lines: Lines): AsyncGenerator<Placed> {

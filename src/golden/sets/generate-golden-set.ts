@@ -1,5 +1,3 @@
-/** Generates queries about stored chunks with a chat model, and adds them to a golden set or a review file. */
-
 import { z } from 'zod';
 import type { ChatModel } from '../../connectors/models/chat-model.ts';
 import type { VectorStore } from '../../connectors/stores/vector-store.ts';
@@ -29,7 +27,6 @@ import {
 import { sha256 } from './import-golden-set.ts';
 import { reviewLine } from './review-file.ts';
 
-/** The header of the state file of `golden generate`. */
 const headSchema = z.object({
   pipeline: z.string(),
   set: z.string(),
@@ -42,9 +39,7 @@ const headSchema = z.object({
 type GenerationHead = z.infer<typeof headSchema>;
 
 /** Parses a state file; returns null if its first line is not a valid header. Skips other unreadable lines. */
-function parseGenerationState(
-  values: readonly unknown[],
-): { readonly head: GenerationHead; readonly finished: readonly FinishedChunk[] } | null {
+function parseGenerationState(values: readonly unknown[]) {
   const head = headSchema.safeParse(values[0]);
   if (!head.success) return null;
   const finished = values.slice(1).flatMap((value) => {
@@ -54,12 +49,7 @@ function parseGenerationState(
   return { head: head.data, finished };
 }
 
-/**
- * Opens the state file, to start or resume a generation.
- *
- * @throws RecalldError usage if the file exists and `resume` is false, if it belongs to another generation, or if there
- * is nothing to resume
- */
+/** @throws RecalldError usage if the state exists without `resume`, is of another generation, or is missing */
 async function openGenerationState(path: string, head: GenerationHead, resume: boolean) {
   const file = createStateFile(path);
   const values = await file.read();
@@ -110,19 +100,14 @@ export type CostEstimate = ReturnType<typeof estimate>;
 
 export type GenerationReport = Awaited<ReturnType<typeof generateGoldenSet>>;
 
-/**
- * Maximum number of prompts per requested query. More than one is needed, because many prompts yield no usable query.
- */
+/** More than one prompt per query is needed, because many prompts yield no usable query. */
 const PROMPTS_PER_QUERY = 4;
 const MIN_CHUNKS = 400;
 const MAX_CHUNKS = 20_000;
 /** Minimum number of words in a chunk; shorter chunks are headings and menus. */
 const MIN_WORDS = 12;
 
-/**
- * @param prices null if the config has none
- * @throws RecalldError golden_origin_differs, generation_impossible, usage, file_unwritable
- */
+/** @throws RecalldError golden_origin_differs, generation_impossible, usage, file_unwritable */
 export async function generateGoldenSet(
   sets: GoldenSets,
   pipeline: WatchedPipeline,
@@ -248,7 +233,8 @@ function toItem({ chunkId, query }: FinishedChunk, pipeline: string, provenance:
     askedAt: null,
     details: { ...provenance, chunk_id: chunkId },
   };
-  return { id: `gen-${sha256(`${chunkId}\0${text}`).slice(0, 16)}`, text, chunkId, origin };
+  const judgments = [{ documentId: chunkId, grade: 1 }];
+  return { id: `gen-${sha256(`${chunkId}\0${text}`).slice(0, 16)}`, text, judgments, origin };
 }
 
 async function addToSet(
@@ -259,15 +245,7 @@ async function addToSet(
   model: string,
 ): Promise<GoldenSetVersion> {
   const fresh = items.filter(({ id }) => !before.some((query) => query.id === id));
-  const queries = [
-    ...before,
-    ...fresh.map(({ id, text, chunkId }) => ({
-      id,
-      text,
-      tags: {},
-      judgments: [{ documentId: chunkId, grade: 1 }],
-    })),
-  ];
+  const queries = [...before, ...fresh.map(({ id, text, judgments }) => ({ id, text, tags: {}, judgments }))];
   const added = await sets.add(
     {
       name,
@@ -283,12 +261,10 @@ async function addToSet(
   return added.set;
 }
 
-function toReviewLine({ id, text, chunkId, origin }: Item, contents: ReadonlyMap<string, string>): string {
-  return reviewLine(
-    { keep: true, id, text, tags: {}, judgments: [{ documentId: chunkId, grade: 1 }], noAnswer: false, origin },
-    {},
-    (documentId) => ({ document_text: contents.get(documentId)?.slice(0, 600) ?? null }),
-  );
+function toReviewLine({ id, text, judgments, origin }: Item, contents: ReadonlyMap<string, string>): string {
+  return reviewLine({ keep: true, id, text, tags: {}, judgments, noAnswer: false, origin }, {}, (documentId) => ({
+    document_text: contents.get(documentId)?.slice(0, 600) ?? null,
+  }));
 }
 
 function countOutcomes(finished: readonly FinishedChunk[]): Record<string, number> {

@@ -1,6 +1,4 @@
-/**
- * Requests queries about stored chunks from a chat model, and accepts only queries that a real user could have asked.
- */
+/** Requests queries about stored chunks from a chat model, and accepts those that a real user could have asked. */
 import { z } from 'zod';
 import type { ChatAnswer, ChatModel, ChatRequest } from '../../connectors/models/chat-model.ts';
 import { cosineSimilarity } from '../../math/vector/matrix.ts';
@@ -18,7 +16,7 @@ import {
   type TokenPrices,
   type Tokens,
 } from '../rules/generation.ts';
-import { readGeneratedQuery } from '../rules/read-generated-query.ts';
+import { type GeneratedQuery, readGeneratedQuery } from '../rules/read-generated-query.ts';
 import { jaccard, wordsOf } from '../rules/similar-texts.ts';
 import type { RunProgress } from '../runs/run-golden-set.ts';
 import type { WatchedPipeline } from '../watched-pipeline.ts';
@@ -37,9 +35,7 @@ const chunkOutcomes = [
 
 type ChunkOutcome = (typeof chunkOutcomes)[number];
 
-/**
- * A prompt about a chunk with its outcome and its cost, in the form in which the state file of a generation stores it.
- */
+/** A prompt with its outcome and its cost, as the state file of a generation stores it. */
 export const finishedChunkSchema = z
   .object({
     chunk_id: z.string(),
@@ -52,10 +48,7 @@ export const finishedChunkSchema = z
 
 export type FinishedChunk = Readonly<z.infer<typeof finishedChunkSchema>>;
 
-/**
- * Why a generation ended. `failing`: the model or the retriever failed repeatedly; `never_retrieved`: the retriever
- * never returned the source chunk of a query.
- */
+/** `failing`: the model or the retriever failed repeatedly; `never_retrieved`: no source chunk was returned. */
 type GenerationEnd =
   | { readonly kind: 'complete' | 'cost_cap' | 'no_more_chunks' | 'never_retrieved' }
   | { readonly kind: 'failing'; readonly message: string };
@@ -69,7 +62,6 @@ export interface GenerateRequest {
   readonly chunks: readonly Chunk[];
   /** Finished prompts from an earlier, interrupted call. */
   readonly finished: readonly FinishedChunk[];
-  /** Queries that the set already has. */
   readonly known: readonly string[];
   /** Maximum total cost, including earlier calls; null for no limit. */
   readonly maxCost: number | null;
@@ -79,9 +71,7 @@ export interface GenerateRequest {
 const AT_ONCE = 4;
 /** Number of consecutive failures after which the generation stops. */
 const FAILURES = 5;
-/**
- * If the retriever returned the source chunk for none of this many queries, it evidently uses other ids than the store.
- */
+/** If no source chunk of this many queries was returned, the retriever uses other ids than the store. */
 const NEVER_RETRIEVED = 20;
 
 /**
@@ -139,17 +129,11 @@ export async function generateQueries(
   async function evaluateAnswer(asked: Asked, { chunk, prompt }: Prompt) {
     if (asked.kind === 'failed') return { result: null, failure: asked.message };
     const { tokens } = asked;
-    const finish = (outcome: ChunkOutcome, query: string | null = null): FinishedChunk => ({
-      chunkId: chunk.id,
-      prompt,
-      outcome,
-      query,
-      tokens,
-    });
+    const of = { chunkId: chunk.id, prompt, tokens };
+    const finish = (outcome: ChunkOutcome, query: string | null = null): FinishedChunk => ({ ...of, outcome, query });
     if (asked.kind !== 'query') return { result: finish(asked.kind), failure: null };
-    const verdict = await classify(asked.query, chunk, signal);
-    if (verdict.kind === 'failed') return { result: finish('unfinished'), failure: verdict.message };
-    const { outcome } = verdict;
+    const outcome = await classify(asked.query, chunk, signal);
+    if (typeof outcome === 'object') return { result: finish('unfinished'), failure: outcome.message };
     return { result: finish(outcome, outcome === 'kept' ? asked.query : null), failure: null };
   }
 }
@@ -193,7 +177,7 @@ function isNeverRetrieved(finished: readonly FinishedChunk[]): boolean {
   return lost >= NEVER_RETRIEVED && !finished.some(({ outcome }) => outcome === 'kept');
 }
 
-function totalOf(finished: readonly FinishedChunk[]): Tokens {
+function totalOf(finished: readonly { readonly tokens: Tokens }[]): Tokens {
   return {
     input: finished.reduce((sum, { tokens }) => sum + tokens.input, 0),
     output: finished.reduce((sum, { tokens }) => sum + tokens.output, 0),
@@ -205,12 +189,8 @@ export interface Chunk {
   readonly content: string;
 }
 
-export type FilterVerdict =
-  | {
-      readonly kind: 'classified';
-      readonly outcome: 'kept' | 'not_retrieved' | 'near_duplicate' | QueryProblem;
-    }
-  | { readonly kind: 'failed'; readonly message: string };
+/** The outcome of a query, or why the retriever failed. */
+type FilterVerdict = 'kept' | 'not_retrieved' | 'near_duplicate' | QueryProblem | { readonly message: string };
 
 /** The source chunk must be among this number of top results of the retriever. */
 const ROUND_TRIP = 10;
@@ -244,32 +224,26 @@ function createQueryFilter(
 
   return async (query, chunk, signal) => {
     const problem = queryProblem(query, chunk.content);
-    if (problem !== null) return classified(problem);
+    if (problem !== null) return problem;
     const own = new Set(wordsOf(query));
-    if (words.some((other) => jaccard(own, other) >= NEAR_WORDS)) return classified('near_duplicate');
+    if (words.some((other) => jaccard(own, other) >= NEAR_WORDS)) return 'near_duplicate';
     const vector = await vectorOf(query, signal);
     const isNear = (other: Float32Array): boolean =>
       vector !== null && other.length === vector.length && cosineSimilarity(other, vector) > NEAR_COSINE;
-    if (vectors.some(isNear)) return classified('near_duplicate');
+    if (vectors.some(isNear)) return 'near_duplicate';
     const answer = await retriever.retrieve({ text: query, k: ROUND_TRIP, tags: {} }, signal);
-    if (answer.kind === 'timeout') return { kind: 'failed', message: 'The retriever did not respond in time.' };
-    if (answer.kind === 'error') return { kind: 'failed', message: `The retriever failed: ${answer.message}` };
-    if (!answer.documents.slice(0, ROUND_TRIP).some(({ id }) => id === chunk.id)) return classified('not_retrieved');
+    if (answer.kind === 'timeout') return { message: 'The retriever did not respond in time.' };
+    if (answer.kind === 'error') return { message: `The retriever failed: ${answer.message}` };
+    if (!answer.documents.slice(0, ROUND_TRIP).some(({ id }) => id === chunk.id)) return 'not_retrieved';
     words.push(own);
     if (vector !== null) vectors.push(vector);
-    return classified('kept');
+    return 'kept';
   };
 }
 
-function classified(outcome: Extract<FilterVerdict, { kind: 'classified' }>['outcome']): FilterVerdict {
-  return { kind: 'classified', outcome };
-}
-
 /** One prompt about one chunk, with at most one repair of a malformed completion. */
-export type Asked =
-  | { readonly kind: 'query'; readonly query: string; readonly tokens: Tokens }
-  | { readonly kind: 'no_query' | 'refused'; readonly tokens: Tokens }
-  | { readonly kind: 'malformed'; readonly tokens: Tokens; readonly problem: string }
+type Asked =
+  | ((GeneratedQuery | { readonly kind: 'refused' }) & { readonly tokens: Tokens })
   | { readonly kind: 'failed'; readonly message: string };
 
 export function requestFor(chunk: string, place: number, seed: number): ChatRequest {
@@ -291,21 +265,13 @@ async function askForQuery(model: ChatModel, request: ChatRequest, signal: Abort
   const second = await model.answer(repair, signal);
   // The first completion is charged even if the repair fails.
   if (second.kind === 'failed') return read;
-  return interpret(second, sum(read.tokens, tokensOf(repair, second)));
+  return interpret(second, totalOf([read, { tokens: tokensOf(repair, second) }]));
 }
 
 function interpret(answer: ChatAnswer, tokens: Tokens): Asked {
   if (answer.kind === 'failed') return { kind: 'failed', message: answer.message };
   if (answer.kind === 'refused') return { kind: 'refused', tokens };
-  const read = readGeneratedQuery(answer.text);
-  switch (read.kind) {
-    case 'query':
-      return { kind: 'query', query: read.query, tokens };
-    case 'none':
-      return { kind: 'no_query', tokens };
-    case 'malformed':
-      return { kind: 'malformed', tokens, problem: read.problem };
-  }
+  return { ...readGeneratedQuery(answer.text), tokens };
 }
 
 /** Returns the token usage that the service reports; an estimate if it reports none. */
@@ -314,8 +280,4 @@ function tokensOf(request: ChatRequest, answer: ChatAnswer): Tokens {
   if (answer.usage !== null) return answer.usage;
   const input = estimateTokens(request.messages.map(({ content }) => content));
   return { input, output: answer.kind === 'text' ? estimateTokens([answer.text]) : 0 };
-}
-
-function sum(a: Tokens, b: Tokens): Tokens {
-  return { input: a.input + b.input, output: a.output + b.output };
 }

@@ -1,5 +1,3 @@
-/** Imports golden sets from files and HTTP bodies, and exports them to files. */
-
 import { createHash, type Hash } from 'node:crypto';
 import { extname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -9,7 +7,7 @@ import type { SourceLine } from '../../core/text/source-line.ts';
 import { sourceLines, writeTexts } from '../../platform/files/text-file.ts';
 import { createEventLoopYield } from '../../platform/threads/event-loop-yield.ts';
 import { MAX_QUERIES, parseGoldenLine } from '../golden-set-schema.ts';
-import { type ExportFile, exportGoldenSet } from '../rules/export-golden-set.ts';
+import { exportGoldenSet } from '../rules/export-golden-set.ts';
 import type { Placed } from '../rules/foreign-judgments.ts';
 import type { GoldenFormat, GoldenOrigin, GoldenSetVersion, ReadGoldenSetOptions } from '../rules/golden-set.ts';
 import { GoldenSetBuilder } from '../rules/golden-set-builder.ts';
@@ -23,7 +21,7 @@ import { readForeign } from './foreign-sets.ts';
 import { isTableRow, jsonRows, tableOfObjects } from './json-rows.ts';
 import { inspectPath, type JudgedQueriesSources, layOutSources } from './source-layout.ts';
 
-/** What a file contains; part of the content hash. */
+/** Part of the content hash. */
 type SourceRole = 'queries' | 'qrels' | 'corpus' | 'table' | 'lines';
 
 /** The files of one golden set. Each file is read once, so that the hashed bytes are the parsed bytes. */
@@ -35,20 +33,12 @@ export class SourceFiles {
     this.#signal = signal;
   }
 
-  /**
-   * Reads the lines of a file; see `sourceLines`.
-   *
-   * @throws RecalldError `file_unreadable`, or `file_malformed` for a line that is too long or not UTF-8; the reason of
-   * the signal when it aborts
-   */
+  /** Reads the lines of a file; see `sourceLines`. @throws the reason of the signal when it aborts */
   lines(path: string, role: SourceRole): AsyncGenerator<SourceLine[]> {
     return sourceLines(path, this.seeing(role));
   }
 
-  /**
-   * Returns a function to which every byte of a file must be passed, in order.
-   * @throws the reason of the signal when it aborts
-   */
+  /** Returns a function to which every byte of a file must be passed, in order. */
   seeing(role: SourceRole): (bytes: Uint8Array) => void {
     const hash = createHash('sha256');
     this.#read.push({ role, hash });
@@ -80,16 +70,10 @@ export async function eachLine(
   }
 }
 
-/** SHA-256 of the text, hex. */
 export function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/**
- * Adds the rows of a table with named columns.
- *
- * @throws RecalldError `file_unreadable`, `file_malformed`, `usage`
- */
 function addTable(table: readonly TableRow[], builder: GoldenSetBuilder, options: ReadGoldenSetOptions): void {
   const [header, ...rows] = table;
   if (header === undefined) return;
@@ -152,10 +136,7 @@ export async function readGoldenSet(path: string, options: ReadGoldenSetOptions,
   return {
     format: sources.format,
     ...builder.finish(path, sources.format === 'questions'),
-    /**
-     * SHA-256, hex. Two imports have the same hash if and only if the same bytes were read for the same roles with the
-     * same options.
-     */
+    /** Two imports have the same hash exactly if the same bytes were read for the same roles with the same options. */
     contentHash: files.contentHash(meaning),
     origin,
   };
@@ -167,12 +148,7 @@ async function collected<Item>(batches: AsyncIterable<readonly Item[]>): Promise
   return items;
 }
 
-/**
- * Adds one query with its judgments for each JSON object, one per line or in one list. Reads objects from other tools
- * as rows of a table that has their keys as columns.
- *
- * @throws RecalldError `file_unreadable`, `file_malformed`, `usage`
- */
+/** Adds a query per JSON object. Objects from other tools are rows of a table that has their keys as columns. */
 async function readJsonObjects(
   files: SourceFiles,
   path: string,
@@ -198,12 +174,7 @@ async function readJsonObjects(
   if (table.length > 0) addTable(tableOfObjects(table), builder, options);
 }
 
-/**
- * Reads queries and judgments from two files, BEIR or TREC. From a corpus, reads only the ids, to count judged
- * documents that are missing from it.
- *
- * @throws RecalldError `file_unreadable`, `file_malformed`
- */
+/** Reads queries and judgments, BEIR or TREC. A corpus only shows which judged documents are missing from it. */
 async function readJudgedQueries(
   files: SourceFiles,
   sources: JudgedQueriesSources,
@@ -296,9 +267,7 @@ export async function importGoldenQueries(
   return { ...(await sets.add(set, now)), warnings, summary };
 }
 
-/**
- * Number of queries and judgments that are processed before the event loop gets a turn; they take a few milliseconds.
- */
+/** Queries and judgments that are processed before the event loop gets a turn; they take a few milliseconds. */
 const TURN = 500;
 
 function contentOf({ id, text, steps, tags, judgments, forbidden, noAnswer }: GoldenQuery): string {
@@ -319,11 +288,15 @@ export interface ExportRequest {
   readonly format: GoldenFormat;
   readonly out: string;
   readonly dropTags: boolean;
-  /** Overwrites existing files. */
   readonly force: boolean;
 }
 
-/** @throws RecalldError golden_set_unknown, export_impossible, file_unwritable; no file is written in these cases */
+/**
+ * Writes a set to a file, or its files into a folder, which is created if missing.
+ *
+ * @throws RecalldError golden_set_unknown, export_impossible, file_unwritable, and the reason of the signal; no new
+ *   file is left behind in these cases
+ */
 export async function exportGoldenSetTo(
   sets: GoldenSets,
   { set, version, format, out, dropTags, force }: ExportRequest,
@@ -333,32 +306,15 @@ export async function exportGoldenSetTo(
   const stored = await sets.queries(found.name, found.version);
   signal.throwIfAborted();
   const queries = dropTags ? stored.map((query) => ({ ...query, tags: {} })) : stored;
-  return { set: found, files: await writeExport(exportGoldenSet(queries, format), out, force, signal) };
+  const targets = exportGoldenSet(queries, format).map(({ path, text }) => ({
+    path: path === null ? out : join(out, path),
+    text,
+  }));
+  await writeTexts(targets, force, signal);
+  return { set: found, files: targets.map(({ path }) => path) };
 }
 
-/**
- * Writes the files of an export to a file, or into a folder, which is created if missing.
- *
- * @param replace allows overwriting existing files
- * @returns the paths of the files
- * @throws RecalldError `file_unwritable`, and the reason of the signal. In both cases, no new file is left behind
- */
-async function writeExport(
-  files: readonly ExportFile[],
-  out: string,
-  replace: boolean,
-  signal: AbortSignal,
-): Promise<string[]> {
-  const targets = files.map(({ path, text }) => ({ path: path === null ? out : join(out, path), text }));
-  await writeTexts(targets, replace, signal);
-  return targets.map(({ path }) => path);
-}
-
-/**
- * Returns the given version of a set, or its latest one.
- *
- * @throws RecalldError golden_set_unknown
- */
+/** Returns the given version of a set, or its latest one. @throws RecalldError golden_set_unknown */
 export async function findVersion(sets: GoldenSets, name: string, version?: number): Promise<GoldenSetVersion> {
   const latest = await sets.latest(name);
   if (latest === null) {

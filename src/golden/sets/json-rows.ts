@@ -1,19 +1,13 @@
-/**
- * Reads JSON from other tools: one object per line, a list of objects, or one object. Also returns the number of the
- * line on which each object begins.
- */
-import { containerLines, parseExactJson, repeatedName } from '../../core/text/json.ts';
+/** Reads JSON from other tools: objects in lines, a list or a single one, each with its line number. */
+import { containerLines, fieldsOf, parseExactJson, repeatedName } from '../../core/text/json.ts';
 import { findJsonFault } from '../../core/text/loose-json.ts';
 import { malformed, parseJson, quoted, type SourceLine, type SourcePlace } from '../../core/text/source-line.ts';
-import { fieldsOf, type Placed } from '../rules/foreign-judgments.ts';
+import type { Placed } from '../rules/foreign-judgments.ts';
 import { type TableRow, tableRoleOf } from '../rules/table-columns.ts';
 
 type Lines = AsyncIterable<readonly SourceLine[]>;
 
-/**
- * Yields the objects of a file, which may contain one per line or a single list, whatever the name of the file.
- * @throws RecalldError file_malformed
- */
+/** Yields the objects of a file, one per line or in a single list, whatever the name of the file. */
 export async function* jsonRows(lines: Lines, path: string): AsyncGenerator<Placed> {
   const batches = lines[Symbol.asyncIterator]();
   for (let next = await batches.next(); next.done !== true; next = await batches.next()) {
@@ -52,10 +46,7 @@ async function* rowsInLines(lines: Lines): AsyncGenerator<Placed> {
 
 const ownKeys = ['judgments', 'forbidden', 'no_answer', 'steps'];
 
-/**
- * True if an object is a row of a table rather than a query in recalld's own form: it has a key for a document or a
- * grade, or a list under a key that recalld does not know.
- */
+/** True for a row of a table, not a query in recalld's form: it has a document, a grade, or an unknown list. */
 export function isTableRow(value: unknown): boolean {
   const fields = fieldsOf(value);
   if (fields === null || ownKeys.some((key) => Object.hasOwn(fields, key)) || Array.isArray(fields['relevant'])) {
@@ -70,10 +61,7 @@ export function isTableRow(value: unknown): boolean {
   });
 }
 
-/**
- * Returns the rows of a table whose columns are the keys of the objects, the header first.
- * @throws RecalldError file_malformed
- */
+/** Returns the rows of a table whose columns are the keys of the objects, the header first. */
 export function tableOfObjects(objects: readonly Placed[]): TableRow[] {
   const rows = objects.map(({ value, place }) => {
     const fields = fieldsOf(value);
@@ -97,7 +85,6 @@ function cellOf(value: unknown): string {
   return JSON.stringify(value);
 }
 
-/** @throws RecalldError file_malformed */
 export async function wholeJson(lines: Lines, path: string) {
   const texts: string[] = [];
   for await (const batch of lines) for (const { text } of batch) texts.push(text);

@@ -1,19 +1,12 @@
-/** Finds replacements for missing judged documents, and stores the replacements that users accept. */
 import type { Context } from '../../core/context.ts';
 import { RecalldError } from '../../core/errors.ts';
 import type { GoldenSetVersion } from '../rules/golden-set.ts';
-import {
-  type Acceptance,
-  applyProposals,
-  type LabelProposal,
-  matchAcceptances,
-  proposeLabels,
-} from '../rules/labels.ts';
+import { type Acceptance, applyProposals, type LabelProposal, matchAcceptances } from '../rules/labels.ts';
 import type { GoldenSets } from '../sql/golden-sets.ts';
 import { findPipeline, scheduleOf } from '../watched-pipeline.ts';
 import type { CheckedSet } from './check-golden-set.ts';
 import { findVersion, sha256 } from './import-golden-set.ts';
-import { findLostDocuments, probeStoredLabels } from './missing-documents.ts';
+import { findReplacements } from './missing-documents.ts';
 
 /** Maximum time that the page of stale labels waits for the store and the embedder. */
 const PATIENCE_MS = 25_000;
@@ -32,18 +25,21 @@ export async function findLabelFixes(context: Context, name: string, goldenSet: 
   const queries = await db.golden.sets.queries(set.name, set.version);
   const signal = AbortSignal.timeout(PATIENCE_MS);
   const { relevanceLevel } = scheduleOf(pipeline, goldenSet).settings;
-  const probe = await probeStoredLabels(context, pipeline, queries, relevanceLevel, signal);
-  const labels = probe.kind === 'probed' ? probe.labels : [];
-  const missing = [...new Set(labels.map(({ documentId }) => documentId))];
-  const lost = await findLostDocuments(db.golden.documents, pipeline, missing, signal);
+  const { labels, missing, lost, proposals } = await findReplacements(
+    context,
+    pipeline,
+    queries,
+    relevanceLevel,
+    signal,
+  );
   return {
     /** The version that was checked, with its queries. */
     set,
     queries,
-    proposals: proposeLabels(labels, lost.anchors),
+    proposals,
     /** A sentence that states why the store could not be searched, or why the search ended early. */
-    gap: probe.kind === 'unknown' ? probe.reason : lost.gap,
-    /** Number of missing judged documents. */
+    gap: labels.kind === 'unknown' ? labels.reason : lost.gap,
+    /** Missing judged documents. */
     stale: missing.length,
   };
 }
@@ -74,11 +70,7 @@ export async function acceptLabelFixes(
   await repairJudgments(context.dbBy(by).golden.sets, found, accepted);
 }
 
-/**
- * Adds a version of the set with the accepted proposals. The old version remains unchanged.
- *
- * @throws RecalldError golden_set_changed if the set has a newer version
- */
+/** Adds a version with the accepted proposals. @throws RecalldError golden_set_changed if there is a newer version */
 export async function repairJudgments(
   sets: GoldenSets,
   { set, queries }: { readonly set: GoldenSetVersion; readonly queries: CheckedSet['queries'] },

@@ -1,5 +1,3 @@
-/** Measures how well golden sets represent live traffic, and computes their scores in the live traffic mix. */
-
 import { embedTexts } from '../../connectors/embedders/embedder.ts';
 import type { Context } from '../../core/context.ts';
 import { RecalldError } from '../../core/errors.ts';
@@ -22,10 +20,7 @@ type LiveMix = Extract<RepresentativenessOutcome, { readonly kind: 'measured' }>
 
 /** Maximum number of live queries, sampled at random. */
 const LIVE_QUERIES = 2000;
-/**
- * Maximum number of golden queries. Larger sets are not measured, because embedding their queries would cost more than
- * the measure is worth.
- */
+/** Embedding the queries of larger sets would cost more than the measure is worth. */
 const GOLDEN_QUERIES = 2000;
 
 /** Rejects only with the reason of `signal` and on database errors. */
@@ -69,10 +64,7 @@ export async function measureLiveMix(
   };
 }
 
-/**
- * Uses the vectors that were sent with live queries if they have as many dimensions as those of the embedder, and
- * embeds the texts of the other queries.
- */
+/** Uses vectors that were sent with the dimensions of the embedder, and embeds the texts of the other queries. */
 async function withVectors(
   drawn: readonly DrawnSample[],
   embedder: ProbedPipeline['embedder'],

@@ -1,5 +1,3 @@
-/** Determines why judged documents are missing from the store: superseded, withdrawn, or lost. */
-
 import { embedTexts } from '../../connectors/embedders/embedder.ts';
 import type { Context } from '../../core/context.ts';
 import type { GoldenQuery } from '../../core/model.ts';
@@ -13,6 +11,7 @@ import {
   judgedDocuments,
   type LabelProbe,
   probeLabels,
+  proposeLabels,
 } from '../rules/labels.ts';
 import type { GoldenDocuments } from '../sql/golden-sets.ts';
 import { recordJudgedDocuments } from './record-judged-documents.ts';
@@ -65,10 +64,7 @@ export async function findLostDocuments(
   };
 }
 
-/**
- * Maximum number of missing documents that are searched for per run. All other missing documents are classified like
- * the majority of these.
- */
+/** All other missing documents are classified like the majority of these. */
 const SEARCHED = 100;
 const SEED = 1;
 
@@ -126,4 +122,19 @@ export async function probeStoredLabels(
   const missing = judged.filter((id) => !existing.has(id));
   const fates = await fatesOf(context.db.golden.documents, pipeline, missing, judged.length, signal);
   return probeLabels(queries, existing, relevanceLevel, fates);
+}
+
+/** Probes the judged documents of a set, and proposes replacements for the missing ones; see `probeStoredLabels`. */
+export async function findReplacements(
+  context: Context,
+  pipeline: ProbedPipeline,
+  queries: readonly GoldenQuery[],
+  relevanceLevel: number,
+  signal: AbortSignal,
+) {
+  const labels = await probeStoredLabels(context, pipeline, queries, relevanceLevel, signal);
+  const stale = labels.kind === 'probed' ? labels.labels : [];
+  const missing = [...new Set(stale.map(({ documentId }) => documentId))];
+  const lost = await findLostDocuments(context.db.golden.documents, pipeline, missing, signal);
+  return { labels, missing, lost, proposals: proposeLabels(stale, lost.anchors) };
 }

@@ -1,5 +1,3 @@
-/** Selects live queries for a person to judge. */
-
 import type { Context } from '../../core/context.ts';
 import type { GoldenQuery } from '../../core/model.ts';
 import { type ChosenQuery, chooseQueries, suggestJudgments } from '../rules/promotion.ts';
@@ -7,7 +5,6 @@ import type { RunProgress } from '../runs/run-golden-set.ts';
 import type { WatchedPipeline } from '../watched-pipeline.ts';
 import { measureLiveMix } from './live-mix.ts';
 
-/** Maximum number of live queries from which to choose. */
 const CANDIDATES = 20_000;
 /** Number of top results per query that are listed for judgment. */
 const DEPTH = 10;
@@ -57,7 +54,6 @@ async function uncoveredQueries(
   return new Set(lacking.flatMap(({ typical }) => typical.flatMap((row) => mix.live[row]?.id ?? [])));
 }
 
-/** A live query with the documents to judge. */
 export type Promoted = Awaited<ReturnType<typeof withJudgments>>;
 
 async function withJudgments(query: ChosenQuery, { retriever }: WatchedPipeline, signal: AbortSignal) {

@@ -1,5 +1,3 @@
-/** Stores the texts of judged documents while the store has them, so that replacements can be found later. */
-
 import type { Context } from '../../core/context.ts';
 import { DAY_MS } from '../../core/time.ts';
 import type { ProbedPipeline } from '../../index/probes/probes.ts';
@@ -50,10 +48,7 @@ export async function recordJudgedDocuments(
   };
 }
 
-/**
- * Starts at a different document each day, so that documents without a text do not keep other documents from being
- * read.
- */
+/** Starts at a different document each day, so that documents without a text do not block others. */
 function passOf(ids: readonly string[], day: number): readonly string[] {
   if (ids.length <= READ) return ids;
   const start = (day * READ) % ids.length;

@@ -6,7 +6,7 @@ import { RecalldError } from '../../core/errors.ts';
 import { plural } from '../../core/format.ts';
 import { malformed, parseJson, type SourceLine } from '../../core/text/source-line.ts';
 import { DAY_MS } from '../../core/time.ts';
-import type { GoldenOrigin, QueryOrigin } from '../rules/golden-set.ts';
+import type { GoldenOrigin } from '../rules/golden-set.ts';
 import { GoldenSetBuilder } from '../rules/golden-set-builder.ts';
 import type { GoldenSets } from '../sql/golden-sets.ts';
 import { eachLine, type ImportReport, SourceFiles, sha256 } from './import-golden-set.ts';
@@ -38,7 +38,7 @@ const originSchema = z
   }));
 
 const reviewLineSchema = z
-  .looseObject({
+  .object({
     keep: z.boolean({ error: 'must be true or false' }),
     id: z.string(),
     text: z.string(),
@@ -50,19 +50,10 @@ const reviewLineSchema = z
       .describe('True if no document answers the query.'),
     origin: originSchema,
   })
-  .transform(({ keep, id, text, tags, judgments, no_answer: noAnswer, origin }) => ({
-    keep,
-    id,
-    text,
-    tags,
-    judgments,
-    noAnswer,
-    origin,
-  }));
+  .transform(({ no_answer: noAnswer, ...item }) => ({ ...item, noAnswer }));
 
 type ReviewItem = z.output<typeof reviewLineSchema>;
 
-/** @throws RecalldError file_malformed */
 function parseReviewLine(line: SourceLine): ReviewItem {
   const result = reviewLineSchema.safeParse(parseJson(line));
   if (result.success) return result.data;
@@ -72,27 +63,17 @@ function parseReviewLine(line: SourceLine): ReviewItem {
   throw malformed(line, `${problem}; keep the form that golden promote or golden generate wrote`);
 }
 
-/** Additional fields of a judgment that help the reviewer. */
-type JudgmentNotes = Readonly<Record<string, string | number | null>>;
-
 /** Formats a line of a review file. `notes` are for the reviewer; the import ignores them. */
 export function reviewLine(
   item: ReviewItem,
   notes: Readonly<Record<string, unknown>>,
-  judgmentNotes: (documentId: string) => JudgmentNotes,
+  judgmentNotes: (documentId: string) => Readonly<Record<string, string | number | null>>,
 ): string {
-  const { keep, id, text, tags, judgments, noAnswer, origin } = item;
+  const { judgments, noAnswer, origin, ...query } = item;
   return JSON.stringify({
-    keep,
-    id,
-    text,
-    tags,
+    ...query,
     ...notes,
-    judgments: judgments.map(({ documentId, grade }) => ({
-      document_id: documentId,
-      grade,
-      ...judgmentNotes(documentId),
-    })),
+    judgments: judgments.map(({ documentId: id, grade }) => ({ document_id: id, grade, ...judgmentNotes(id) })),
     no_answer: noAnswer,
     origin: {
       kind: origin.kind,
@@ -161,7 +142,7 @@ export async function importReview(
       origin: originOf(kept, path),
       note: `${plural(queries.length, 'reviewed query', 'reviewed queries')} added to ${latest === null ? 'a new set' : `version ${latest.version}`}.`,
       queries: merged,
-      origins: originsOf(kept.filter(({ id }) => reviewed.has(id))),
+      origins: kept.flatMap(({ id, origin }) => (reviewed.has(id) ? [{ queryId: id, ...origin }] : [])),
     },
     now,
     signal,
@@ -194,8 +175,4 @@ function originOf(items: readonly ReviewItem[], path: string): GoldenOrigin {
     );
   }
   return kinds.has('generated') ? 'generated' : 'human';
-}
-
-function originsOf(items: readonly ReviewItem[]): QueryOrigin[] {
-  return items.map(({ id, origin }) => ({ queryId: id, ...origin }));
 }

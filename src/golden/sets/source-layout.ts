@@ -1,4 +1,3 @@
-/** Detects the format of a golden set at a path, and finds its files. */
 import { open, readdir, stat } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
 import { RecalldError } from '../../core/errors.ts';
@@ -14,11 +13,7 @@ import { headerNames } from './csv-rows.ts';
 
 const choices = 'choose with --format beir, trec, csv, jsonl, questions, quepid, ragas, ubi or llamaindex';
 
-/**
- * Detects the format from the names in a folder, or from the extension and the beginning of a file.
- *
- * @throws RecalldError `usage` if no format fits, or more than one
- */
+/** @throws RecalldError `usage` if no format fits, or more than one */
 function detectFormat(at: GoldenPath, options: ReadGoldenSetOptions): GoldenFormat | ForeignFormat {
   if (at.isFolder) return folderFormat(at, options);
   const isOwn = options.queriesPath !== undefined || options.rowsAsQueries;
@@ -76,10 +71,7 @@ function fileFormat({ path, head }: GoldenPath, options: ReadGoldenSetOptions): 
   );
 }
 
-/**
- * Detects the JSON format: a list of objects, or one object per line as in Hugging Face datasets.
- * @throws RecalldError usage
- */
+/** A list of objects, or one object per line as in Hugging Face datasets. */
 function jsonFormat(path: string, head: string): 'jsonl' {
   const text = head.replace(/^\uFEFF/, '').trimStart();
   if (text.startsWith('[') || isJsonLines(text)) return 'jsonl';
@@ -100,10 +92,7 @@ function isJsonLines(text: string): boolean {
   }
 }
 
-/**
- * True if the first line may be a judgment, or is something about which the judgment reader has a helpful error
- * message.
- */
+/** True for a judgment, or for something about which the judgment reader has a helpful error message. */
 function isJudgmentLike(head: string): boolean {
   const lines = head.replaceAll('\uFEFF', '').split('\n').map(trimBlanks);
   const first = lines.find((line) => line !== '' && !line.startsWith('#')) ?? '';
@@ -132,11 +121,7 @@ async function headOf(path: string): Promise<string> {
 
 type GoldenPath = Awaited<ReturnType<typeof inspectPath>>;
 
-/**
- * Reads the head of a file, or the names in a folder.
- *
- * @throws RecalldError `file_unreadable` if the path does not exist or its folder cannot be listed
- */
+/** Reads the head of a file, or the names in a folder. @throws RecalldError `file_unreadable` */
 export async function inspectPath(path: string) {
   try {
     const isFolder = (await stat(path)).isDirectory();
@@ -168,7 +153,6 @@ export async function inspectPath(path: string) {
       names: await fileNames(path),
       /** Sorted tables in the subfolder `qrels`, in which BEIR stores one table per split. */
       splits,
-      /** The beginning of the file; empty for a folder. */
       head: '',
     };
   } catch (cause) {
@@ -219,7 +203,7 @@ export function layOutSources(at: GoldenPath, options: ReadGoldenSetOptions) {
   return { format, path };
 }
 
-/** Rejects options that the format would silently ignore. @throws RecalldError usage */
+/** Rejects options that the format would silently ignore. */
 function refuseOtherOptions(path: string, format: string, options: ReadGoldenSetOptions): void {
   const { columns, documentsSeparator, relevanceThreshold } = options;
   const isTable = format === 'csv' || format === 'jsonl';
@@ -252,10 +236,7 @@ function beirSources(at: GoldenPath, { queriesPath, qrelsPath }: ReadGoldenSetOp
   };
 }
 
-/**
- * Returns the first existing file out of qrels.tsv, qrels/test.tsv and the other files qrels/*.tsv, with a note about
- * the files that are not used.
- */
+/** The first of qrels.tsv, qrels/test.tsv and other qrels/*.tsv, with a note about the files that are not used. */
 function beirQrels({ path, names, splits }: GoldenPath) {
   const inSplits = splits.map((name) => join('qrels', name));
   const found = [

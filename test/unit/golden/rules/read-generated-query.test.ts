@@ -61,7 +61,7 @@ describe('the completion of a language model', () => {
     [answer('As an AI language model, I do not ask.')],
     [answer('Leider kann ich dazu keine Frage stellen.')],
   ])('contains no query: %s', (text) => {
-    expect(readGeneratedQuery(text)).toEqual({ kind: 'none' });
+    expect(readGeneratedQuery(text)).toEqual({ kind: 'no_query' });
   });
 
   it.each([
@@ -94,9 +94,9 @@ describe('the completion of a language model', () => {
     expect(answers.map((text) => readGeneratedQuery(text).kind)).toEqual([
       'malformed',
       'malformed',
-      'none',
+      'no_query',
       'malformed',
-      'none',
+      'no_query',
       'query',
       'query',
       'malformed',
@@ -106,7 +106,7 @@ describe('the completion of a language model', () => {
   it('is never read as something else, whatever it contains', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.string().map(answer)), (text) => {
-        expect(['query', 'none', 'malformed']).toContain(readGeneratedQuery(text).kind);
+        expect(['query', 'no_query', 'malformed']).toContain(readGeneratedQuery(text).kind);
       }),
     );
   });
