@@ -7,7 +7,7 @@ import { createMonths, daysAhead, dropMonthsBefore } from '../platform/postgres/
 import { type Columns, insertRows, queryRows } from '../platform/postgres/rows.ts';
 import { inTransaction } from '../platform/postgres/transaction.ts';
 import { asNumbers, readTrends } from './measurement-history.ts';
-import { gaugeOf } from './rules/measure-table.ts';
+import { measureRow } from './rules/measure-table.ts';
 import {
   ageSeconds,
   checkMeasurement,
@@ -273,8 +273,8 @@ export function valueSamples({
   measure,
   newest,
 }: Pick<LatestMeasurement, 'pipeline' | 'segment' | 'measure' | 'newest'>): GaugeSample[] {
-  const gauge = gaugeOf(measure);
-  if (gauge === null || newest === null) return [];
+  const { gauge } = measureRow(measure);
+  if (gauge === undefined || newest === null) return [];
   const known = { pipeline, segment, k: String(newest.details['k']) };
   const labels = Object.fromEntries(gauge.labels.map((label) => [label, known[label]]));
   return boundedSamples(gauge.name as GaugeSample['name'], labels, newest);

@@ -5,7 +5,7 @@
  */
 import { indexMeasures } from './index-measures.ts';
 import { judgedMeasures } from './judged-measures.ts';
-import type { Measure, MeasureGauge, ThresholdPolicy } from './measure-row.ts';
+import type { Measure, ThresholdPolicy } from './measure-row.ts';
 import { pipelineMeasures } from './pipeline-measures.ts';
 import { trafficMeasures } from './traffic-measures.ts';
 
@@ -38,11 +38,6 @@ export function isStoredMeasure(measure: string): boolean {
 
 export function thresholdPolicy(measure: ThresholdMeasureName): ThresholdPolicy {
   return measureTable[measure].thresholdPolicy;
-}
-
-/** Returns the gauge of a measure; null for a measure that is exported in another form or not at all. */
-export function gaugeOf(measure: string): MeasureGauge | null {
-  return rows[measure]?.gauge ?? null;
 }
 
 /** Returns the row of a measure, or a generic row for a measure that is not in the table. */
