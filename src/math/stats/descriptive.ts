@@ -167,16 +167,8 @@ export function summarize(values: ArrayLike<number>, measure: Measure): MetricSu
   };
 }
 
-interface Moments {
-  readonly mean: number;
-  /** Standard deviation with n - 1 in the denominator; 0 for one value. */
-  readonly standardDeviation: number;
-  /** Fisher's G1 = m3 / m2^1.5 with central moments over n; 0 if there is no spread. */
-  readonly skewness: number;
-}
-
 /** @throws RangeError without values */
-export function moments(values: ArrayLike<number>): Moments {
+export function moments(values: ArrayLike<number>) {
   const n = values.length;
   const centre = mean(values);
   let widest = 0;
@@ -192,7 +184,9 @@ export function moments(values: ArrayLike<number>): Moments {
   }
   return {
     mean: centre,
+    /** With n - 1 in the denominator; 0 for one value. */
     standardDeviation: widest * Math.sqrt(squares / (n - 1)),
+    /** Fisher's G1 = m3 / m2^1.5 with central moments over n; 0 if there is no spread. */
     skewness: cubes / n / (squares / n) ** 1.5,
   };
 }

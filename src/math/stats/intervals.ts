@@ -85,21 +85,16 @@ export function newcombePairedInterval(hits: PairedHits, confidence: number): Bo
   if (n === 0) throw new RangeError('The difference between two rates over no queries is not defined.');
   const candidate = scored(both + onlyCandidate, n, confidence);
   const baseline = scored(both + onlyBaseline, n, confidence);
-  return differenceInterval(candidate, baseline, correlation(hits, n));
+  const phi = correlation(hits, n);
+  const difference = candidate.rate - baseline.rate;
+  const below = joined(candidate.rate - candidate.low, baseline.high - baseline.rate, phi);
+  const above = joined(candidate.high - candidate.rate, baseline.rate - baseline.low, phi);
+  return { low: Math.max(-1, difference - below), high: Math.min(1, difference + above) };
 }
 
 function scored(hits: number, n: number, confidence: number) {
   const rate = hits / n;
   return { rate, ...wilsonInterval(rate, n, confidence) };
-}
-
-type ScoredRate = ReturnType<typeof scored>;
-
-function differenceInterval(first: ScoredRate, second: ScoredRate, phi: number): Bounds {
-  const difference = first.rate - second.rate;
-  const below = joined(first.rate - first.low, second.high - second.rate, phi);
-  const above = joined(first.high - first.rate, second.rate - second.low, phi);
-  return { low: Math.max(-1, difference - below), high: Math.min(1, difference + above) };
 }
 
 function joined(reach1: number, reach2: number, phi: number): number {
