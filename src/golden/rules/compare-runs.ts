@@ -210,9 +210,6 @@ export function isWorseThanFirst({ primary }: ManyComparison): boolean {
  * Returns, for each query, the rank-biased overlap of its results before and now. A query that fails now has an overlap
  * of 0; queries that failed before or that the current run does not contain are excluded. A repeated document counts at
  * its first rank.
- *
- * @param now results by query id
- * @returns the overlaps in the order of `before`
  */
 export function stabilityOf(before: readonly QueryAnswer[], now: ReadonlyMap<string, QueryAnswer>, k: number) {
   return before.flatMap((old) => {

@@ -100,7 +100,6 @@ export function refuseContradictions(
  * Drops forbidden documents that a second request for the same query does not return, because the retriever may have
  * been in a transient state at the first request, such as an index swap.
  *
- * @param first results of every query
  * @param again results of the second request, at least for the queries for which a forbidden document was returned
  */
 export function confirmForbidden(
@@ -137,8 +136,6 @@ export const MAX_NAMED = 50;
  * Finds the unanswerable queries for which the retriever returned documents; null if the set has no unanswerable
  * queries. A document without a score counts whatever `maxScore` is; a repeated document counts once. A query without
  * stored results counts as failed.
- *
- * @param answers in any order
  */
 export function findFalseAnswers(
   queries: readonly GoldenQuery[],

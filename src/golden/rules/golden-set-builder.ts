@@ -183,7 +183,6 @@ export class GoldenSetBuilder {
   /**
    * Returns the queries that have a judgment or a forbidden document, or are unanswerable, in insertion order.
    *
-   * @param source name of the file or folder, for error messages
    * @param isUnjudged true to return queries without judgments too
    * @throws RecalldError `golden_set_empty` if there are no queries, no judgments, or only judgments of other queries,
    *   and `file_malformed` if a relevant document is forbidden, or its query unanswerable

@@ -10,8 +10,6 @@ export const NEAR_TEXT = 0.9;
  * Finds duplicates, contradictions and queries without a relevant document. Duplicates have the same tags, and their
  * texts are equal except for case and punctuation or share at least 0.9 of their words (Jaccard). Two equal queries
  * contradict each other if one judges a document relevant and the other judges it irrelevant.
- *
- * @param relevanceLevel minimum grade that counts as relevant
  */
 export function findJudgmentProblems(queries: readonly GoldenQuery[], relevanceLevel: number) {
   const duplicates: {

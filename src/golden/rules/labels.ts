@@ -134,7 +134,6 @@ export function judgedDocuments(queries: readonly GoldenQuery[]): string[] {
  * Compares the judged documents of a set with the documents in the store.
  *
  * @param existing the documents in `judgedDocuments` that are in the store
- * @param relevanceLevel minimum grade that counts as relevant
  * @param fates why each missing document is missing; documents that are not in the map count as superseded
  */
 export function probeLabels(

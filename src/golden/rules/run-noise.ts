@@ -126,8 +126,6 @@ const CONFIDENCE_OF_NOISE = 0.95;
  * of queries whose scores vary. If this metric stayed the same while others varied, W assumes that a score that varies
  * differs by 1 in one run. S is the variance that queries share: V - W / n of the reruns, where the upper 95 % bound
  * (chi-square) of the variance of their means is used as V. The result is exactly 0 if every rerun scored the same.
- *
- * @param n number of queries of the evaluated run
  */
 export function rerunVariance(noise: RerunNoise, n: number): number {
   const { reruns, standardDeviation, queries, moved, ofQueries, isConstant } = noise;

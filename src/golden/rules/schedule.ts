@@ -13,8 +13,6 @@ export interface QuietHours {
  *
  * Quiet hours follow the local time of the time zone: when clocks go back, the repeated hour is quiet twice; when
  * clocks go forward, the skipped hour does not occur.
- *
- * @param timezone IANA name
  */
 export function isQuiet(hours: readonly QuietHours[], timezone: string, at: Date): boolean {
   if (hours.length === 0) return false;

@@ -9,8 +9,6 @@ export const hasSteps = ({ steps }: GoldenQuery): boolean => steps !== undefined
 /**
  * Sends a query, or its steps in order until one fails. A failed step fails the query, because an agent needs the
  * results of one hop for the next, and a failure must never look like a shorter result list.
- *
- * @param ask sends the text of a query to the retriever
  */
 export async function askInSteps(
   query: GoldenQuery,

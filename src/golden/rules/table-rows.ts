@@ -13,8 +13,6 @@ import { nameOption, type TableColumns, type TableRow, tableRoleOf } from './tab
  * Adds a row: its query, and for each of its documents a judgment or a forbidden document. A document without a grade
  * is skipped if the table has a grade column; otherwise it is relevant, with grade 1. A row of empty cells adds
  * nothing.
- *
- * @throws RecalldError `file_malformed` for a bad value
  */
 export function addTableRow(
   builder: GoldenSetBuilder,

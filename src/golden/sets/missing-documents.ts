@@ -71,9 +71,6 @@ const SEED = 1;
 /**
  * Classifies missing documents as superseded (the manifest marks them as deleted, or a stored chunk has their text) or
  * lost. Rejects only with the reason of `signal`; `fateOf` decides about documents that cannot be searched for.
- *
- * @param missing ids of judged documents that the store does not have
- * @param judged number of judged documents in the set
  */
 async function fatesOf(
   documents: GoldenDocuments,
@@ -104,8 +101,6 @@ async function fatesOf(
  * missing. Stores the texts of the documents that the store has, so that a later run can distinguish a lost document
  * from one that has a new id. Rejects only with the reason of `signal`; if the store fails, the result is `unknown`,
  * with the reason.
- *
- * @param relevanceLevel minimum grade that counts as relevant
  */
 export async function probeStoredLabels(
   context: Context,

@@ -12,8 +12,6 @@ const DEPTH = 10;
 /**
  * Selects live queries with the documents to judge. Rejects only with the reason of `signal` and on database errors. If
  * the retriever fails for a query, only the documents that users saw are listed for it.
- *
- * @param golden queries that are already in the golden set
  */
 export async function promoteLiveQueries(
   context: Context,

@@ -10,8 +10,6 @@ const BATCH = 500;
 /**
  * Reads the texts of judged documents whose text is not stored yet, by id, and stores them. If the store fails or has
  * no texts, the pass ends, and the next pass continues.
- *
- * @param judged ids of the judged documents of a set
  */
 export async function recordJudgedDocuments(
   { db, clock }: Context,

@@ -58,7 +58,6 @@ export class BlockBuffers {
  * Passes every line of a UTF-8 text file to the handler, in order. Apart from the blocks that the handler keeps, only
  * the current block and the next one are in memory. A byte order mark is skipped, and the last line needs no line feed.
  *
- * @param buffers memory for the blocks
  * @throws RecalldError `file_unreadable` if the file cannot be opened or read; `file_malformed` if it is not UTF-8 text or
  *   has a line longer than 512 KiB. Errors of the handler pass through.
  */

@@ -89,9 +89,7 @@ export class ResultTable {
   /**
    * Ranks the documents of a query as `orderLikeTrecEval` does, and looks up their grades.
    *
-   * @param judgedQuery the query in the judgments
    * @param collapses true to remove results that repeat a document; otherwise they stay, without a judgment
-   * @param queryId one of `queryIds`
    */
   rank(queryId: string, judgments: JudgmentTable, judgedQuery: QueryRows, collapses: boolean) {
     const query = this.documents.queries.get(queryId) ?? NO_ROWS;

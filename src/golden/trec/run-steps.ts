@@ -62,7 +62,6 @@ export class RunSteps {
    * run file; this does not change any score.
    *
    * @param answered 1 for each judged query that has results under its own id
-   * @param qrelsPath path of the judgments, for error messages
    * @throws RecalldError file_malformed if a query has results both of its own and of steps, or if a query id could be
    *   a step, but another such id of the same query is judged as a query
    */
