@@ -7,10 +7,9 @@ import type { FoundDocument } from '../connectors/retrievers/retriever.ts';
 import type { Context } from '../core/context.ts';
 import { HOUR_MS } from '../core/time.ts';
 import type { Shadow, WatchedPipeline } from '../golden/watched-pipeline.ts';
-import { gradeText, storedText } from '../judging/grade-queries.ts';
+import { DeferralError, gradePooled, storedText } from '../judging/grade-queries.ts';
 import type { Judge } from '../judging/judge.ts';
 import type { JudgingPlan } from '../judging/plan.ts';
-import { textHash } from '../live/privacy/rules/redactor.ts';
 import { forEachPipeline } from '../platform/queue/for-each-pipeline.ts';
 import { askQueries, liveCallsLeft, startOfUtcDay } from './ask-shadow.ts';
 import { keyOf } from './context.ts';
@@ -101,8 +100,13 @@ async function pairQueries(
       depth: () => k,
       async compare(query, found) {
         const returned = found === null ? null : contentsOf(shadow, query, found, k);
-        const scores = returned === null ? null : await scorePairOf(context, plan, judge, query, returned, signal);
-        return scores === 'later' ? null : { judged: { k, scores } };
+        try {
+          const scores = returned === null ? null : await scorePairOf(context, plan, judge, query, returned, signal);
+          return { judged: { k, scores } };
+        } catch (error) {
+          if (error instanceof DeferralError) return null;
+          throw error;
+        }
       },
     },
     signal,
@@ -131,36 +135,28 @@ function contentsOf(
 }
 
 /**
- * Returns null if a document in either list has no grade; `later` if the budget is spent or the judge does not respond.
+ * @returns null if a document in either list has no grade
+ * @throws DeferralError
  */
 async function scorePairOf(
   context: Context,
   plan: JudgingPlan,
   judge: Judge,
-  { id, text: query, documents }: UnaskedQuery,
+  query: UnaskedQuery,
   returned: NonNullable<ReturnType<typeof contentsOf>>,
   signal: AbortSignal,
-): Promise<NonNullable<ShadowAnswer['judged']>['scores'] | 'later'> {
+): Promise<NonNullable<ShadowAnswer['judged']>['scores']> {
+  const { documents } = query;
   const grades = new Map<string, number>();
   for (const { hash, grade } of documents) {
     if (hash === null || grade === null) return null;
     grades.set(hash, grade);
   }
-  const by = { textHash: textHash(query, context.hashKey), fingerprint: judge.fingerprint };
   for (const { hash, text } of returned) {
     if (grades.has(hash) || text === null) continue;
-    const graded = await gradeText(context, plan, judge, query, { hash, content: text }, by, signal);
-    if (graded === 'over_budget' || graded === 'unreachable') return 'later';
-    const { grade, isFlagged } = graded;
+    const grade = await gradePooled(context, plan, judge, query, { hash, content: text }, signal);
     if (grade === null) return null;
     grades.set(hash, grade);
-    await context.db.judging.judged.recordPoolJudgment(
-      plan.pipeline,
-      id,
-      { contentHash: hash, grade, isFlagged },
-      by,
-      context.clock.now(),
-    );
   }
   const [shown, own] = [documents, returned].map((list) => [...new Set(list.flatMap(({ hash }) => hash ?? []))]);
   return scorePair(shown ?? [], own ?? [], grades, plan.depth);

@@ -4,7 +4,7 @@ import { type RetrieverConfig, rerankerSchema, textFieldMissingIn } from '../con
 import type { VectorStoreConfig } from '../connectors/stores/config.ts';
 import { durationSchema } from '../platform/config/times.ts';
 
-/** Longest trailing window; queries received earlier never count in a score. */
+/** Queries received earlier never count in a score. */
 export const LONGEST_WINDOW = '31d';
 
 const llm = z.strictObject({
@@ -116,7 +116,6 @@ export const judgedSchema = z
 
 export type JudgedConfig = z.infer<typeof judgedSchema>;
 
-/** True if a vector store is configured to return chunk texts. */
 export function hasContent(store: VectorStoreConfig | undefined): boolean {
   return store !== undefined && (store.kind === 'chroma' || store.content !== undefined);
 }
@@ -172,7 +171,6 @@ export function refuseJudgeWithoutModel(
   }
 }
 
-/** Rejects `metrics.otlp.send: [evaluations]` when no pipeline has a model judge. */
 export function refuseEvaluationsWithoutJudge(
   {
     metrics,

@@ -4,10 +4,9 @@ import type { Judge } from './judge.ts';
 import type { JudgingPlan } from './plan.ts';
 import { judgePanelSize } from './rules/agreement.ts';
 
-/** Assumed text lengths in characters, used until real texts have been graded. */
+/** In characters; used until real texts have been graded. */
 const ASSUMED_LENGTHS = { query: 80, document: 1500 } as const;
 
-/** Cost of one grade in US dollars, for texts of the assumed lengths. */
 export function assumedCost(judge: Judge): number {
   return judge.typicalCost({
     query: 'a'.repeat(ASSUMED_LENGTHS.query),
@@ -17,10 +16,7 @@ export function assumedCost(judge: Judge): number {
 
 export type ExpectedCost = NonNullable<ReturnType<typeof expectedCost>>;
 
-/**
- * Mean number of documents graded per selected query. Assumes that shadows and pools return only documents that users
- * did not get, so it is an upper estimate.
- */
+/** An upper estimate: assumes that shadows and pools return only documents that users did not get. */
 export function gradesPerQuery({ depth, shadowLists, pooling }: JudgingPlan): number {
   return depth * (1 + shadowLists) + (pooling === null ? 0 : pooling.share * pooling.documents);
 }
@@ -38,16 +34,13 @@ export function expectedCost(plan: JudgingPlan) {
     gradesPerDay: grades,
     /** Drift panel pairs graded again per day. */
     panelPairsPerDay: pairs,
-    /** Expected cost per day in US dollars, without the daily limit. */
+    /** Without the daily limit. */
     dollarsPerDay,
     maxCostPerDay,
   };
 }
 
-/**
- * Describes the expected cost of a pipeline, with a warning if documents will remain ungraded because of the daily
- * limit.
- */
+/** Warns if documents will remain ungraded because of the daily limit. */
 export function describeCost(cost: ExpectedCost): string {
   const { pipeline, gradesPerDay, panelPairsPerDay, dollarsPerDay, maxCostPerDay: cap } = cost;
   const work = `${gradesPerDay} documents of live queries and ${panelPairsPerDay} pairs of the drift panel`;

@@ -65,7 +65,7 @@ function isTrusted({ newest, gap, measure }: LatestMeasurement, now: Date): bool
   return ageSeconds(newest.measuredAt, now) <= measurementTrustSeconds({ ...newest, measure }, 0);
 }
 
-/** Further gauge samples that are exported together with the value of a measure. */
+/** Samples exported together with the value of a measure. */
 const extraSamples: Readonly<Record<string, (one: LatestMeasurement, minAgreement: number) => GaugeSample[]>> = {
   [JUDGE_AGREEMENT]: agreementSamples,
   [HUMAN_AGREEMENT]: ({ pipeline, newest }) => [

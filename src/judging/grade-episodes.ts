@@ -1,41 +1,21 @@
-/**
- * Grades selected agent turns: the results of all retrievals, against the original text. Also sends the original text
- * to the retriever, and compares the results with those of the rewritten text.
- */
+/** Grades agent turns: all retrievals, and the results of the original and the rewritten text. */
 
 import type { Retriever } from '../connectors/retrievers/retriever.ts';
 import { openThrottle, type Throttle } from '../connectors/throttle/throttle.ts';
 import type { Context } from '../core/context.ts';
-import { textHash } from '../live/privacy/rules/redactor.ts';
 import { type EpisodeStep, episodeSteps, splitByPause } from '../live/rules/episodes.ts';
-import {
-  type Deferral,
-  documentTexts,
-  expire,
-  gradeText,
-  processQueue,
-  storedText,
-  unreachable,
-} from './grade-queries.ts';
+import { documentTexts, gradePooled, processQueue, storedText, unreachable } from './grade-queries.ts';
 import type { Judge } from './judge.ts';
-import { type JudgedRetrieval, vectorOf } from './judged-episodes.ts';
+import type { JudgedRetrieval } from './judged-episodes.ts';
 import type { JudgingPlan } from './plan.ts';
 import { type EpisodeScores, rewritingScores } from './rules/episode-scores.ts';
 import type { StoredText } from './rules/judge-prompt.ts';
 import { RELEVANT_GRADE } from './rules/judged-scores.ts';
 
-/**
- * Maximum number of retriever requests per second for episodes, sent one at a time so that they do not slow down users
- * or golden runs.
- */
+/** One request at a time, so that episodes do not slow down users or golden runs. */
 const LIMITS = { concurrency: 1, maxPerSecond: 2 } as const;
 
-/**
- * Runs after `gradeQueries` and `gradePools`, so that queries have priority when the budget is short. Deferred episodes
- * wait for the next round and expire after a day. Each grade is stored at once, so that no grade is paid for twice.
- *
- * @throws the reason of `signal` when it aborts, and RecalldError database_unreachable
- */
+/** Runs last, so that queries have priority when the budget is short. @throws the errors of processQueue */
 export async function gradeEpisodes(
   context: Context,
   plan: JudgingPlan,
@@ -44,12 +24,9 @@ export async function gradeEpisodes(
 ): Promise<void> {
   const { episodes } = context.db.judging;
   const { pipeline, depth: k } = plan;
-  const message = 'agent turns expired: they could not be graded within a day';
-  await expire(context, pipeline, message, (before) => episodes.expire(pipeline, before));
-  if (plan.episodeShare === 0) return;
   // Opened for the first episode, because most pipelines have none.
   let throttle: Throttle | null = null;
-  const limited: Retriever = {
+  const retriever: Retriever = {
     async retrieve(request, asked) {
       throttle ??= await openThrottle(context, {
         pipeline,
@@ -68,51 +45,64 @@ export async function gradeEpisodes(
       }
     },
   };
-  const by = { fingerprint: judge.fingerprint, k };
+  const grade = async ({ id }: { readonly id: string }): Promise<void> => {
+    const scores = await scoreEpisode(context, { ...plan, retriever }, judge, id, signal);
+    await episodes.close(pipeline, id, scores, { fingerprint: judge.fingerprint, k });
+  };
   try {
     await processQueue(
-      context.clock,
+      context,
+      pipeline,
+      episodes,
+      'agent turns expired: they could not be graded within a day',
+      plan.episodeShare === 0 ? null : grade,
       signal,
-      (due, leaseUntil) => episodes.claim(pipeline, due, leaseUntil),
-      async ({ id }) => {
-        const scores = await scoreEpisode(context, { ...plan, retriever: limited }, judge, id, signal);
-        if (typeof scores === 'string') return scores;
-        await episodes.close(pipeline, id, scores, by);
-        return null;
-      },
-      (id, dueAt) => episodes.release(pipeline, id, dueAt),
     );
   } finally {
     await (throttle as Throttle | null)?.close();
   }
 }
 
-/** Returns null for an episode that was erased or has a document that the judge cannot grade. */
+/** Grades documents by id; null if the judge cannot grade one of them. A deleted document has grade 0. */
+type Grader = (
+  ids: readonly string[],
+  texts: ReadonlyMap<string, StoredText>,
+) => Promise<ReadonlyMap<string, number> | null>;
+
+/** @returns null if it was erased or the judge cannot grade a document @throws DeferralError */
 async function scoreEpisode(
   context: Context,
   plan: JudgingPlan,
   judge: Judge,
   id: string,
   signal: AbortSignal,
-): Promise<EpisodeScores | null | Deferral> {
+): Promise<EpisodeScores | null> {
   const found = await context.db.judging.episodes.retrievals(plan.pipeline, id);
   const own = splitByPause(found, plan.episodeIdleMs).find((part) => part.some((one) => one.id === id)) ?? [];
   const steps = episodeSteps(own);
   const need = steps.find(({ originalText }) => originalText !== null)?.originalText ?? null;
   const [first] = steps;
   if (first === undefined || need === null) return null;
-  const grader = createGrader(context, plan, judge, id, need, signal);
+  const gradeAll: Grader = async (ids, texts) => {
+    const grades = new Map<string, number>();
+    for (const document of ids) {
+      const text = texts.get(document);
+      const grade = text === undefined ? 0 : await gradePooled(context, plan, judge, { id, text: need }, text, signal);
+      if (grade === null) return null;
+      grades.set(document, grade);
+    }
+    return grades;
+  };
   let isHit = false;
   for (const step of steps) {
-    const graded = await gradeReturned(context, plan, step, grader, signal);
-    if (graded === null || typeof graded === 'string') return graded;
-    isHit ||= graded.some((grade) => grade >= RELEVANT_GRADE);
+    const graded = await gradeReturned(context, plan, step, gradeAll, signal);
+    if (graded === null) return null;
+    isHit ||= [...graded.values()].some((grade) => grade >= RELEVANT_GRADE);
   }
   if (first.text === null || first.text === need) return { isHit, rewriting: null };
-  const rewritten = await gradeNow(context, plan, first.text, first.segments, grader, signal);
-  if (rewritten === null || typeof rewritten === 'string') return rewritten;
-  const original = await gradeNow(context, plan, need, first.segments, grader, signal);
-  if (original === null || typeof original === 'string') return original;
+  const rewritten = await gradeNow(context, plan, first.text, first.segments, gradeAll, signal);
+  const original = rewritten && (await gradeNow(context, plan, need, first.segments, gradeAll, signal));
+  if (rewritten === null || original === null) return null;
   const grades = new Map([...rewritten, ...original]);
   const rewriting = rewritingScores(
     [...rewritten.keys()],
@@ -123,98 +113,35 @@ async function scoreEpisode(
   return { isHit, rewriting };
 }
 
-type Grader = (document: StoredText) => Promise<number | null | Deferral>;
-
-/** Grades documents against the user's original text; null if the judge cannot grade one of them. */
-function createGrader(
-  context: Context,
-  plan: JudgingPlan,
-  judge: Judge,
-  id: string,
-  text: string,
-  signal: AbortSignal,
-): Grader {
-  const by = { textHash: textHash(text, context.hashKey), fingerprint: judge.fingerprint };
-  return async (document) => {
-    const graded = await gradeText(context, plan, judge, text, document, by, signal);
-    if (graded === 'over_budget' || graded === 'unreachable') return graded;
-    const { grade, isFlagged } = graded;
-    if (grade === null) return null;
-    const stored = { contentHash: document.hash, grade, isFlagged };
-    await context.db.judging.judged.recordPoolJudgment(plan.pipeline, id, stored, by, context.clock.now());
-    return grade;
-  };
-}
-
-/** Returns the grades of the first documents that the user got; a deleted document has grade 0. */
 async function gradeReturned(
   context: Context,
   plan: JudgingPlan,
-  step: EpisodeStep<JudgedRetrieval>,
-  grader: Grader,
+  { text, segments, embedding, outcome, documentIds }: EpisodeStep<JudgedRetrieval>,
+  gradeAll: Grader,
   signal: AbortSignal,
-): Promise<readonly number[] | null | Deferral> {
-  const { text, segments } = step;
-  const documentIds = [...new Set(step.documentIds)].slice(0, plan.depth);
-  if (step.outcome !== 'ok' || documentIds.length === 0) return [];
+): ReturnType<Grader> {
+  const ids = [...new Set(documentIds)].slice(0, plan.depth);
+  if (outcome !== 'ok' || ids.length === 0) return new Map();
   if (text === null) return null;
-  const found = await documentTexts(plan, text, vectorOf(step), segments, documentIds, signal);
-  if (found.kind === 'unreachable') return unreachable(context, plan.pipeline, found.message);
-  const grades = await gradeAll(
-    documentIds.map((id) => [id, found.texts.get(id) ?? null]),
-    grader,
-  );
-  return grades === null || typeof grades === 'string' ? grades : [...grades.values()];
+  return gradeAll(ids, await documentTexts(context, plan, text, embedding, segments, ids, signal));
 }
 
-/**
- * Sends a text to the retriever, and returns the grades of the first returned documents by id, best-ranked document
- * first.
- */
+/** Sends a text to the retriever now, and grades the first returned documents, best-ranked first. */
 async function gradeNow(
   context: Context,
   plan: JudgingPlan,
   text: string,
   segments: Readonly<Record<string, string>>,
-  grader: Grader,
+  gradeAll: Grader,
   signal: AbortSignal,
-): Promise<ReadonlyMap<string, number> | null | Deferral> {
+): ReturnType<Grader> {
   const answer = await plan.retriever.retrieve({ text, k: plan.depth, tags: segments, withText: true }, signal);
-  if (answer.kind !== 'documents') return unreachable(context, plan.pipeline, answer.message);
-  const contents = new Map(answer.documents.map(({ id, text: content }) => [id, content ?? null]));
-  const documentIds = [...contents.keys()].slice(0, plan.depth);
-  const isComplete = documentIds.every((id) => (contents.get(id) ?? '').trim() !== '');
-  const stored = isComplete
-    ? new Map(documentIds.map((id) => [id, storedText(contents.get(id) ?? '')]))
-    : await textsFromStore(plan, text, segments, documentIds, signal);
-  if (typeof stored === 'string') return unreachable(context, plan.pipeline, stored);
-  return gradeAll(
-    documentIds.map((id) => [id, stored.get(id) ?? null]),
-    grader,
-  );
-}
-
-/** Reads texts that the retriever does not return. Returns the error message if the store is unreachable. */
-async function textsFromStore(
-  plan: JudgingPlan,
-  text: string,
-  segments: Readonly<Record<string, string>>,
-  documentIds: readonly string[],
-  signal: AbortSignal,
-): Promise<ReadonlyMap<string, StoredText> | string> {
-  const found = await documentTexts(plan, text, null, segments, documentIds, signal);
-  return found.kind === 'unreachable' ? found.message : found.texts;
-}
-
-async function gradeAll(
-  documents: readonly (readonly [id: string, document: StoredText | null])[],
-  grader: Grader,
-): Promise<ReadonlyMap<string, number> | null | Deferral> {
-  const grades = new Map<string, number>();
-  for (const [id, document] of documents) {
-    const grade = document === null ? 0 : await grader(document);
-    if (grade === null || typeof grade === 'string') return grade;
-    grades.set(id, grade);
-  }
-  return grades;
+  if (answer.kind !== 'documents') throw unreachable(context, plan.pipeline, answer.message);
+  const contents = new Map(answer.documents.map(({ id, text: content }) => [id, content ?? '']));
+  const ids = [...contents.keys()].slice(0, plan.depth);
+  const isComplete = ids.every((id) => contents.get(id)?.trim() !== '');
+  const texts = isComplete
+    ? new Map([...contents].map(([id, content]) => [id, storedText(content)]))
+    : await documentTexts(context, plan, text, null, segments, ids, signal);
+  return gradeAll(ids, texts);
 }

@@ -1,11 +1,8 @@
-/**
- * Grades selected queries with the model, within the daily budget. For some queries, the model also grades a pool: the
- * stored chunks nearest to the query.
- */
+/** Grades selected queries and judgment pools with the model, within the daily budget. */
 
 import { hash } from 'node:crypto';
 import type { Context } from '../core/context.ts';
-import { type Clock, HOUR_MS, MINUTE_MS } from '../core/time.ts';
+import { HOUR_MS, MINUTE_MS } from '../core/time.ts';
 import { textHash } from '../live/privacy/rules/redactor.ts';
 import { wellFormed } from '../platform/postgres/values.ts';
 import type { Judge, JudgeAnswer, JudgeRequest } from './judge.ts';
@@ -15,26 +12,33 @@ import type { JudgingPlan } from './plan.ts';
 import { MAX_DOCUMENT_CHARACTERS, type StoredText } from './rules/judge-prompt.ts';
 import { poolScores } from './rules/judged-measures.ts';
 
-/** Number of nearest chunks among which recalld looks for the texts of returned documents. */
 const NEIGHBOURS = 100;
 
-type DocumentTexts =
-  | { readonly kind: 'texts'; readonly texts: ReadonlyMap<string, StoredText> }
-  /** The retriever or the store did not respond, so recalld retries later. */
-  | { readonly kind: 'unreachable'; readonly message: string };
+/** Thrown if work must wait for the next round. */
+export class DeferralError extends Error {
+  readonly reason: 'unreachable' | 'over_budget';
+
+  constructor(reason: DeferralError['reason']) {
+    super(reason);
+    this.reason = reason;
+  }
+}
 
 /**
  * Reads document texts: sends the query to the retriever again, then looks for documents that it did not return among
- * the nearest stored chunks. Documents found in neither place have no text. Rejects only with the reason of `signal`.
+ * the nearest stored chunks. Documents found in neither place have no text.
+ *
+ * @throws DeferralError if the retriever or the store did not respond; the reason of `signal`
  */
 export async function documentTexts(
+  context: Context,
   plan: JudgingPlan,
   text: string,
   embedding: Float32Array | null,
   segments: Readonly<Record<string, string>>,
   documentIds: readonly string[],
   signal: AbortSignal,
-): Promise<DocumentTexts> {
+): Promise<ReadonlyMap<string, StoredText>> {
   const texts = new Map<string, StoredText>();
   const wanted = new Set(documentIds);
   const keep = (id: string, content: string | null | undefined): void => {
@@ -43,17 +47,15 @@ export async function documentTexts(
   };
   const answer = await plan.retriever.retrieve({ text, k: documentIds.length, tags: segments, withText: true }, signal);
   if (answer.kind === 'documents') for (const { id, text: content } of answer.documents) keep(id, content);
-  if (wanted.size === 0) return { kind: 'texts', texts };
+  if (wanted.size === 0) return texts;
   const found = await nearestChunks(plan, text, embedding, NEIGHBOURS, signal);
   for (const { id, content } of found.chunks) keep(id, content);
   const problem = answer.kind === 'documents' ? found.problem : answer.message;
-  if (texts.size === 0 && problem !== null) return { kind: 'unreachable', message: problem };
-  return { kind: 'texts', texts };
+  if (texts.size === 0 && problem !== null) throw unreachable(context, plan.pipeline, problem);
+  return texts;
 }
 
-/**
- * Returns no chunks if the pipeline has no store or the query has no vector. Rejects only with the reason of `signal`.
- */
+/** No chunks without a store or a vector. Rejects only with the reason of `signal`. */
 async function nearestChunks(
   { store, embedder }: JudgingPlan,
   text: string,
@@ -61,7 +63,7 @@ async function nearestChunks(
   k: number,
   signal: AbortSignal,
 ): Promise<{
-  /** Chunks, best first. A document id occurs once for each of its chunks. */
+  /** Best first. A document id occurs once for each of its chunks. */
   readonly chunks: readonly { readonly id: string; readonly content: string | null }[];
   /** Error message, if the store or the embedder did not respond. */
   readonly problem: string | null;
@@ -87,106 +89,105 @@ export function storedText(text: string): StoredText {
   return { content, hash: hash('sha256', content, 'hex') };
 }
 
-/** Why work was deferred. */
-export type Deferral = 'unreachable' | 'over_budget';
-
-/** Reserves the cost before the call and records the actual cost after it. Rejects only with the reason of `signal`. */
+/** Reserves the cost before the call. @throws DeferralError, and the reason of `signal` */
 export async function askJudge(
   context: Context,
   { pipeline, maxCostPerDay }: JudgingPlan,
   judge: Judge,
   request: JudgeRequest,
   signal: AbortSignal,
-): Promise<Exclude<JudgeAnswer, { kind: 'unreachable' }> | Deferral> {
-  const { db, clock, meter } = context;
+): Promise<Exclude<JudgeAnswer, { kind: 'unreachable' }>> {
+  const { clock, meter } = context;
+  const { spending } = context.db.judging;
   const maxCost = judge.maxCost(request);
   const at = clock.now();
-  if (maxCost > 0 && !(await db.judging.spending.reserve(pipeline, maxCost, maxCostPerDay, at))) return 'over_budget';
+  if (maxCost > 0 && !(await spending.reserve(pipeline, maxCost, maxCostPerDay, at)))
+    throw new DeferralError('over_budget');
   const answer = await judge.grade(request, signal);
   const cost = answer.kind === 'unreachable' ? 0 : answer.cost;
-  if (maxCost > 0) await db.judging.spending.recordCost(pipeline, maxCost, cost, at);
-  if (answer.kind === 'unreachable') return unreachable(context, pipeline, answer.message);
+  if (maxCost > 0) await spending.recordCost(pipeline, maxCost, cost, at);
+  if (answer.kind === 'unreachable') throw unreachable(context, pipeline, answer.message);
   meter.increment('recalld_judge_cost_dollars_total', { pipeline }, cost);
   if (answer.kind === 'failed') meter.increment('recalld_judge_failures_total', { pipeline, reason: answer.problem });
   return answer;
 }
 
-/** Counts and logs a deferral. */
-export function unreachable({ meter, logger }: Context, pipeline: string, reason: string): Deferral {
+/** Counts and logs a deferral, and returns its error. */
+export function unreachable({ meter, logger }: Context, pipeline: string, reason: string): DeferralError {
   meter.increment('recalld_judge_failures_total', { pipeline, reason: 'unreachable' });
   logger.warn('grading deferred: the judge, retriever or store is unreachable', { pipeline, reason });
-  return 'unreachable';
+  return new DeferralError('unreachable');
 }
 
 const LEASE_MS = 10 * MINUTE_MS;
-/** Age at which an ungraded query expires and is counted as a failure. */
+/** Age at which ungraded work expires and is counted as a failure. */
 const EXPIRY_MS = 24 * HOUR_MS;
-/** Number of consecutive queries for which a service was unreachable, after which the round ends. */
+/** Number of consecutive items for which a service was unreachable, after which the round ends. */
 const MAX_FAILURES = 3;
 
-/** Expires work that could not be graded within a day, and counts and logs it. */
-export async function expire(
-  { clock, meter, logger }: Context,
-  pipeline: string,
-  message: string,
-  expireBefore: (before: Date) => Promise<number>,
-): Promise<void> {
-  const expired = await expireBefore(new Date(clock.now().getTime() - EXPIRY_MS));
-  if (expired === 0) return;
-  meter.increment('recalld_judge_failures_total', { pipeline, reason: 'expired' }, expired);
-  logger.warn(message, { pipeline, expired });
+/** Queries, pools or episodes that wait for grades. */
+interface WorkQueue<Item> {
+  expire(pipeline: string, before: Date): Promise<number>;
+  claim(pipeline: string, due: Date, leaseUntil: Date): Promise<Item | null>;
+  release(pipeline: string, id: string, dueAt: Date): Promise<void>;
 }
 
 /**
- * Grades open queries one by one, starting with queries selected for people. If a service is unreachable, the query
- * waits for the next round; it expires after a day. A document that the judge cannot grade counts as failed, with grade
- * 0, so that the estimate does not omit it silently. Each grade is stored at once, so that a killed worker loses only
- * the grade of its current call; the cost of the call still counts.
+ * Expires work that could not be graded within a day. Then processes items one by one until none is waiting, the budget
+ * is spent or a service is unreachable. The remaining items wait for the next round. Each grade is stored at once, so
+ * that no grade is paid for twice.
  *
+ * @param work null to only expire
  * @throws the reason of `signal` when it aborts, and RecalldError database_unreachable
  */
-export async function gradeQueries(context: Context, plan: JudgingPlan, signal: AbortSignal): Promise<void> {
-  const { clock } = context;
-  const { judged } = context.db.judging;
-  const { pipeline } = plan;
-  const message = 'selected live queries expired: they could not be graded within a day';
-  await expire(context, pipeline, message, (before) => judged.expire(pipeline, before));
-  await processQueue(
-    clock,
-    signal,
-    (due, leaseUntil) => judged.claim(pipeline, due, leaseUntil),
-    (query) => gradeQuery(context, plan, query, signal),
-    (id, dueAt) => judged.release(pipeline, id, dueAt),
-  );
+export async function processQueue<Item extends { readonly id: string }>(
+  { clock, meter, logger }: Context,
+  pipeline: string,
+  queue: WorkQueue<Item>,
+  expiryMessage: string,
+  work: ((item: Item) => Promise<void>) | null,
+  signal: AbortSignal,
+): Promise<void> {
+  const started = clock.now();
+  const expired = await queue.expire(pipeline, new Date(started.getTime() - EXPIRY_MS));
+  if (expired > 0) {
+    meter.increment('recalld_judge_failures_total', { pipeline, reason: 'expired' }, expired);
+    logger.warn(expiryMessage, { pipeline, expired });
+  }
+  for (let failures = 0; work !== null && failures < MAX_FAILURES; ) {
+    signal.throwIfAborted();
+    const now = clock.now();
+    // Items deferred in this round are retried in the next.
+    const item = await queue.claim(pipeline, started, new Date(now.getTime() + LEASE_MS));
+    if (item === null) return;
+    try {
+      await work(item);
+      failures = 0;
+    } catch (error) {
+      if (!(error instanceof DeferralError)) throw error;
+      await queue.release(pipeline, item.id, new Date(now.getTime() + 1));
+      if (error.reason === 'over_budget') return;
+      failures++;
+    }
+  }
 }
 
 /**
- * Processes queries one by one until none is waiting, the budget is spent or a service is unreachable. The remaining
- * queries wait for the next round.
+ * Grades open queries, starting with queries selected for people. A document that the judge cannot grade counts as
+ * failed, with grade 0, so that the estimate does not omit it silently. A killed worker loses only the grade of its
+ * current call; the cost of the call still counts.
+ *
+ * @throws the errors of processQueue
  */
-export async function processQueue<Query extends { readonly id: string }>(
-  clock: Clock,
-  signal: AbortSignal,
-  claim: (due: Date, leaseUntil: Date) => Promise<Query | null>,
-  work: (query: Query) => Promise<Deferral | null>,
-  release: (id: string, dueAt: Date) => Promise<void>,
-): Promise<void> {
-  const started = clock.now();
-  for (let failures = 0; failures < MAX_FAILURES; ) {
-    signal.throwIfAborted();
-    const now = clock.now();
-    // Queries deferred in this round are retried in the next.
-    const query = await claim(started, new Date(now.getTime() + LEASE_MS));
-    if (query === null) return;
-    const deferral = await work(query);
-    if (deferral === null) {
-      failures = 0;
-      continue;
-    }
-    await release(query.id, new Date(now.getTime() + 1));
-    if (deferral === 'over_budget') return;
-    failures++;
-  }
+export async function gradeQueries(context: Context, plan: JudgingPlan, signal: AbortSignal): Promise<void> {
+  await processQueue(
+    context,
+    plan.pipeline,
+    context.db.judging.judged,
+    'selected live queries expired: they could not be graded within a day',
+    (query) => gradeQuery(context, plan, query, signal),
+    signal,
+  );
 }
 
 async function gradeQuery(
@@ -194,38 +195,32 @@ async function gradeQuery(
   plan: JudgingPlan,
   { id, text, embedding, segments, documentIds }: OpenQuery,
   signal: AbortSignal,
-): Promise<Deferral | null> {
-  const { db, clock, meter, hashKey } = context;
+): Promise<void> {
+  const { clock, meter, hashKey } = context;
+  const { judged } = context.db.judging;
   const { pipeline, judge } = plan;
-  const closeWithoutText = async (): Promise<null> => {
+  const texts =
+    text === null ? null : await documentTexts(context, plan, text, embedding, segments, documentIds, signal);
+  if (text === null || texts === null || texts.size === 0) {
     meter.increment('recalld_judge_failures_total', { pipeline, reason: 'without_text' });
-    await db.judging.judged.close(pipeline, id, judge === null ? 'graded' : 'without_text');
-    return null;
-  };
-  if (text === null) return closeWithoutText();
-  const found = await documentTexts(plan, text, embedding, segments, documentIds, signal);
-  if (found.kind === 'unreachable') return unreachable(context, pipeline, found.message);
-  const { texts } = found;
-  if (texts.size === 0) return closeWithoutText();
-  await db.judging.judged.recordTexts(pipeline, id, texts, clock.now());
+    return judged.close(pipeline, id, judge === null ? 'graded' : 'without_text');
+  }
+  await judged.recordTexts(pipeline, id, texts, clock.now());
   if (judge !== null) {
-    const done = await db.judging.judged.gradedDocuments(pipeline, id);
+    const done = await judged.gradedDocuments(pipeline, id);
     const by = { textHash: textHash(text, hashKey), fingerprint: judge.fingerprint };
     for (const documentId of documentIds) {
       const document = texts.get(documentId);
       if (done.has(documentId) || document === undefined) continue;
       const graded = await gradeText(context, plan, judge, text, document, by, signal);
-      if (graded === 'over_budget' || graded === 'unreachable') return graded;
-      const grade = { documentId, ...graded, contentHash: document.hash };
-      await db.judging.judged.recordGrade(pipeline, id, grade, by, clock.now());
+      await judged.recordGrade(pipeline, id, { documentId, ...graded, contentHash: document.hash }, by, clock.now());
     }
   }
-  await db.judging.judged.close(pipeline, id, 'graded');
-  return null;
+  await judged.close(pipeline, id, 'graded');
 }
 
-/** If the same judge has already graded the same texts, returns that grade at no cost; otherwise calls the judge. */
-export async function gradeText(
+/** Reuses, at no cost, the grade that the same judge gave to the same texts. @throws DeferralError */
+async function gradeText(
   context: Context,
   plan: JudgingPlan,
   judge: Judge,
@@ -237,7 +232,6 @@ export async function gradeText(
   const before = await context.db.judging.judged.gradedBefore({ ...by, contentHash: document.hash });
   if (before !== null) return { ...before, problem: null };
   const answer = await askJudge(context, plan, judge, { query: text, document: document.content }, signal);
-  if (answer === 'over_budget' || answer === 'unreachable') return answer;
   const { isFlagged } = answer;
   if (isFlagged) context.meter.increment('recalld_judge_flagged_total', { pipeline: plan.pipeline });
   return answer.kind === 'failed'
@@ -246,12 +240,29 @@ export async function gradeText(
 }
 
 /**
- * Grades judgment pools. Runs after `gradeQueries`, so that queries have priority when the budget is short. If a
- * service is unreachable, the pool waits for the next round; it expires after a day. Each grade is stored at once, so
- * that no grade is paid for twice.
+ * Grades a document that users did not get for a selected query, and stores the grade.
  *
- * @throws the reason of `signal` when it aborts, and RecalldError database_unreachable
+ * @param text the text that the document is graded against
+ * @returns null if the judge cannot grade the document
+ * @throws DeferralError
  */
+export async function gradePooled(
+  context: Context,
+  plan: JudgingPlan,
+  judge: Judge,
+  { id, text }: { readonly id: string; readonly text: string },
+  document: StoredText,
+  signal: AbortSignal,
+): Promise<number | null> {
+  const by = { textHash: textHash(text, context.hashKey), fingerprint: judge.fingerprint };
+  const { grade, isFlagged } = await gradeText(context, plan, judge, text, document, by, signal);
+  if (grade === null) return null;
+  const stored = { contentHash: document.hash, grade, isFlagged };
+  await context.db.judging.judged.recordPoolJudgment(plan.pipeline, id, stored, by, context.clock.now());
+  return grade;
+}
+
+/** Runs after `gradeQueries`, which has priority when the budget is short. @throws the errors of processQueue */
 export async function gradePools(
   context: Context,
   plan: JudgingPlan,
@@ -260,21 +271,18 @@ export async function gradePools(
 ): Promise<void> {
   const { pools } = context.db.judging;
   const { pipeline, pooling, depth: k } = plan;
-  const message = 'judgment pools expired: they could not be searched or graded within a day';
-  await expire(context, pipeline, message, (before) => pools.expire(pipeline, before));
-  if (pooling === null) return;
-  const kind = { fingerprint: judge.fingerprint, k, searched: pooling.documents };
+  const { fingerprint } = judge;
+  const grade = async (query: PoolCandidate, searched: number): Promise<void> => {
+    const scores = await searchPool(context, plan, query, judge, searched, signal);
+    await pools.close(pipeline, query.id, scores && { ...scores, fingerprint, k, searched });
+  };
   await processQueue(
-    context.clock,
+    context,
+    pipeline,
+    { ...pools, claim: (of, due, leaseUntil) => pools.claim(of, fingerprint, due, leaseUntil) },
+    'judgment pools expired: they could not be searched or graded within a day',
+    pooling && ((query) => grade(query, pooling.documents)),
     signal,
-    (due, leaseUntil) => pools.claim(pipeline, judge.fingerprint, due, leaseUntil),
-    async (query) => {
-      const found = await searchPool(context, plan, query, judge, pooling.documents, signal);
-      if (typeof found === 'string') return found;
-      await pools.close(pipeline, query.id, found === null ? null : { ...found, ...kind });
-      return null;
-    },
-    (id, dueAt) => pools.release(pipeline, id, dueAt),
   );
 }
 
@@ -286,21 +294,16 @@ async function searchPool(
   judge: Judge,
   k: number,
   signal: AbortSignal,
-): Promise<ReturnType<typeof poolScores> | null | Deferral> {
+): Promise<ReturnType<typeof poolScores> | null> {
   if (text === null || shown.some(({ hash, grade }) => hash !== null && grade === null)) return null;
   const { chunks, problem } = await nearestChunks(plan, text, embedding, k, signal);
-  if (problem !== null) return unreachable(context, plan.pipeline, problem);
-  const by = { textHash: textHash(text, context.hashKey), fingerprint: judge.fingerprint };
+  if (problem !== null) throw unreachable(context, plan.pipeline, problem);
   const texts = pooledTexts(shown, chunks);
   if (texts === null) return null;
   const grades: number[] = [];
   for (const document of texts) {
-    const graded = await gradeText(context, plan, judge, text, document, by, signal);
-    if (graded === 'over_budget' || graded === 'unreachable') return graded;
-    const { grade, isFlagged } = graded;
+    const grade = await gradePooled(context, plan, judge, { id, text }, document, signal);
     if (grade === null) return null;
-    const stored = { contentHash: document.hash, grade, isFlagged };
-    await context.db.judging.judged.recordPoolJudgment(plan.pipeline, id, stored, by, context.clock.now());
     grades.push(grade);
   }
   return poolScores(
@@ -310,9 +313,7 @@ async function searchPool(
   );
 }
 
-/**
- * Returns the chunk texts that users did not get, without repeated ids or contents; null if the store returned no text.
- */
+/** Distinct chunk texts that users did not get; null if the store returned no text. */
 function pooledTexts(
   shown: PoolCandidate['shown'],
   chunks: Awaited<ReturnType<typeof nearestChunks>>['chunks'],

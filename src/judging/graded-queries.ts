@@ -2,12 +2,13 @@
 import type { Pool } from 'pg';
 import type { LiveWindow } from '../live/sql/live-windows.ts';
 import { queryRows } from '../platform/postgres/rows.ts';
+import { countStates } from './judgment-pools.ts';
 import type { EvaluatedQuery } from './rules/evaluation-events.ts';
 import type { GradedQuery } from './rules/judged-measures.ts';
 
 export type GradedWindow = Awaited<ReturnType<typeof readGraded>>;
 
-/** A document of a selected query, as returned by `documentsSql`. */
+/** As returned by `documentsSql`. */
 interface StoredDocument {
   readonly hasText: boolean;
   readonly model: number | null;
@@ -45,15 +46,13 @@ export async function readGraded(pool: Pool, { pipeline, from, until }: LiveWind
       order by j.received_at, j.query_id`,
     [pipeline, from, until],
   );
-  const states: Record<string, number> = {};
-  for (const { state } of rows) states[state] = (states[state] ?? 0) + 1;
   const finished = rows.filter(({ state, documents }) =>
     state === 'expired' ? documents.some(({ person }) => person !== null) : state === 'graded' || state === 'known',
   );
   return {
     queries: finished.map(toGraded),
     /** Number of selected queries by state. */
-    states,
+    states: countStates(rows),
   };
 }
 
@@ -70,10 +69,7 @@ function toGraded({ state, documents, ...query }: StoredQuery): GradedQuery {
   };
 }
 
-/**
- * Returns texts of the graded queries with the worst results, those whose best document has the lowest grade; latest
- * first. Queries without text are skipped.
- */
+/** Queries whose best document has the lowest grade; latest first. Skips queries without text. */
 export async function readWorstGraded(
   pool: Pool,
   { pipeline, from, until }: LiveWindow,

@@ -12,7 +12,6 @@ export interface HumanJudgment {
 }
 
 export interface Grader {
-  /** Name of the person in the audit log. */
   readonly by: string;
   /** Id of the person, by which reviewers are distinguished. */
   readonly person: string;

@@ -1,11 +1,8 @@
-/**
- * Lets the judge grade fixed query-document pairs again every day, to detect that its model changed under an unchanged
- * name.
- */
+/** Grades fixed pairs again every day, to detect that the model changed under an unchanged name. */
 import type { Context } from '../core/context.ts';
 import { ALL_SEGMENT } from '../core/model.ts';
 import { DAY_MS, MINUTE_MS } from '../core/time.ts';
-import { askJudge } from './grade-queries.ts';
+import { askJudge, DeferralError } from './grade-queries.ts';
 import type { Judge } from './judge.ts';
 import type { JudgePanel } from './judge-panel-table.ts';
 import type { JudgingPlan } from './plan.ts';
@@ -15,7 +12,7 @@ export const JUDGE_DRIFT = 'judge_drift';
 
 const LEASE_MS = 5 * MINUTE_MS;
 
-/** The current judge, and the time since which no change of its grades has been detected. */
+/** `since`: no change of the grades has been detected since then. */
 export interface CurrentJudge {
   /** The judge, whose fingerprint changes with each detected change. */
   readonly judge: Judge;
@@ -76,7 +73,7 @@ async function recordJudgeDeployment(
     logger.warn('the judge has changed: recorded a deployment', { pipeline, changes: deployment.changes });
 }
 
-/** @returns true when all pairs due today are graded */
+/** @returns true once all pairs due today are graded */
 async function regradePanel(context: Context, plan: JudgingPlan, judge: Judge, signal: AbortSignal): Promise<boolean> {
   const { db, clock } = context;
   for (;;) {
@@ -84,11 +81,15 @@ async function regradePanel(context: Context, plan: JudgingPlan, judge: Judge, s
     const now = clock.now();
     const pair = await db.judging.panels.claim(plan.pipeline, now, new Date(now.getTime() + LEASE_MS));
     if (pair === null) return (await db.judging.panels.gradedToday(plan.pipeline, clock.now())) !== null;
-    const answer = await askJudge(context, plan, judge, pair, signal);
-    const isDeferred = answer === 'over_budget' || answer === 'unreachable';
-    const grade = isDeferred ? null : answer.kind === 'grade' ? answer.grade : 0;
+    let grade: number | null = null;
+    try {
+      const answer = await askJudge(context, plan, judge, pair, signal);
+      grade = answer.kind === 'grade' ? answer.grade : 0;
+    } catch (error) {
+      if (!(error instanceof DeferralError)) throw error;
+    }
     await db.judging.panels.record(plan.pipeline, pair, grade, clock.now());
-    if (isDeferred) return false;
+    if (grade === null) return false;
   }
 }
 

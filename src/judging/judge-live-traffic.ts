@@ -1,8 +1,3 @@
-/**
- * Judges the live traffic of every pipeline with `judged`: selects queries, grades documents, measures, and sends
- * scores.
- */
-
 import type { Context } from '../core/context.ts';
 import type { QueryOutcome } from '../core/model.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../core/time.ts';
@@ -18,13 +13,7 @@ import type { JudgingPlan } from './plan.ts';
 import { drawingProbabilities, judgeDraw } from './rules/drawing.ts';
 import { evaluationsOf } from './rules/evaluation-events.ts';
 
-/**
- * Runs one round for every pipeline. If a round is repeated, it selects no query twice and grades no document twice; it
- * only measures again. If the judge, retriever or store is unreachable, this is counted
- * (`recalld_judge_failures_total`), and the queries wait for the next round.
- *
- * @throws the errors of forEachPipeline
- */
+/** A repeated round selects and grades nothing twice; it measures again. @throws the errors of forEachPipeline */
 export function judgeLiveTraffic(context: Context, plans: readonly JudgingPlan[], signal: AbortSignal): Promise<void> {
   return forEachPipeline(plans, signal, (plan) => judgePipeline(context, plan, signal, MIN_ROUND_MS));
 }
@@ -62,22 +51,13 @@ export async function judgePipeline(
   return drawn;
 }
 
-/**
- * Delay before a query can be selected, so that users can give feedback first and the sampling rate of its minute is
- * final.
- */
+/** So that users can give feedback first, and the sampling rate of the minute is final. */
 const FEEDBACK_DELAY_MS = 30 * MINUTE_MS;
-/**
- * Minimum time between rounds. It is shorter than the hourly schedule, because a job that starts on time may follow one
- * that started late.
- */
+/** Shorter than the hourly schedule: a job that starts on time may follow one that started late. */
 const MIN_ROUND_MS = 50 * MINUTE_MS;
 /** Maximum number of queries per round that failed or returned no results. Their scores are 0 without any grade. */
 const KNOWN_PER_ROUND = 200;
-/**
- * Number of empty queries compared with shadows, per query with documents. Such queries are expensive: each document
- * that a shadow returns must be graded, because users got none of them.
- */
+/** Empty queries compared with shadows, per query with documents. All documents of a shadow must be graded for them. */
 const SHADOWED_EMPTY_SHARE = 0.2;
 
 /**
@@ -94,28 +74,24 @@ async function drawQueries(
   plan: JudgingPlan,
   minRoundMs: number,
 ): Promise<number | null> {
-  const { pipeline, depth, episodeIdleMs, judge, maxCostPerDay } = plan;
+  const { pipeline, judge, maxCostPerDay } = plan;
   const now = clock.now();
   const until = new Date(now.getTime() - FEEDBACK_DELAY_MS);
   const { today, perQuery } = await db.judging.spending.spent(pipeline, now);
   const costOfQuery = perQuery ?? (judge === null ? 0 : gradesPerQuery(plan) * assumedCost(judge));
   let lost = 0;
-  const drawn = await db.judging.judged.drawRound(
-    { pipeline, until, depth, episodeIdleMs, minRoundMs },
-    (sampled, from) => {
-      const roundMs = Math.min(DAY_MS, until.getTime() - from.getTime());
-      const wanted = (plan.queriesPerDay * roundMs) / DAY_MS;
-      const expected = Math.min(wanted, affordable(maxCostPerDay - today, costOfQuery, roundMs, now));
-      const gradable = sampled.filter(({ outcome, hasText }) => outcome === 'ok' && (hasText || judge === null));
-      lost = Math.max(0, Math.min(wanted, gradable.length) - expected);
-      return { drawn: drawFrom(plan, sampled, gradable, expected), unaffordable: lost };
-    },
-  );
+  const drawn = await db.judging.judged.drawRound(plan, until, minRoundMs, (sampled, from) => {
+    const roundMs = Math.min(DAY_MS, until.getTime() - from.getTime());
+    const wanted = (plan.queriesPerDay * roundMs) / DAY_MS;
+    const expected = Math.min(wanted, affordable(maxCostPerDay - today, costOfQuery, roundMs, now));
+    const gradable = sampled.filter(({ outcome, hasText }) => outcome === 'ok' && (hasText || judge === null));
+    lost = Math.max(0, Math.min(wanted, gradable.length) - expected);
+    return { drawn: drawFrom(plan, sampled, gradable, expected), unaffordable: lost };
+  });
   if (lost > 0) meter.increment('recalld_judge_unaffordable_queries_total', { pipeline }, lost);
   return drawn;
 }
 
-/** Returns the number of queries that can be graded with the round's share of the remaining daily budget. */
 function affordable(budget: number, costOfQuery: number, roundMs: number, now: Date): number {
   if (costOfQuery === 0) return Number.POSITIVE_INFINITY;
   const dayLeftMs = Math.max(HOUR_MS, DAY_MS - (now.getTime() % DAY_MS));
@@ -178,10 +154,7 @@ function drawSome(
 
 /** Number of queries per request; each query has four events. */
 const QUERIES_PER_REQUEST = 250;
-/**
- * Maximum age of a query whose scores are sent. Its grades arrive within a day or never; scores that could not be sent
- * are dropped one day later.
- */
+/** Grades arrive within a day or never; scores that could not be sent are dropped one day later. */
 const MAX_DELAY_MS = 2 * DAY_MS;
 
 /**

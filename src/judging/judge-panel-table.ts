@@ -15,7 +15,6 @@ export interface JudgePanel {
   readonly isCompared: boolean;
 }
 
-/** A pair that must be graded again. */
 export interface DuePair extends JudgeRequest {
   readonly queryId: string;
   readonly documentId: string;
@@ -54,10 +53,7 @@ export function createJudgePanelTable(pool: Pool) {
         return begun;
       }),
 
-    /**
-     * Deletes pairs whose texts were deleted, and fills the panel with pairs graded in the last day: one per query
-     * text, selected independently of the grade.
-     */
+    /** Deletes pairs without texts, and adds pairs of the last day: one per query text, regardless of the grade. */
     async fill(pipeline: string, identity: string, gradesPerDay: number, now: Date): Promise<void> {
       const { pairs, newPairs } = judgePanelSize(gradesPerDay);
       await inTransaction(pool, async (client) => {

@@ -1,7 +1,4 @@
-/**
- * Daily cost of model grades in PostgreSQL. Cost is reserved before each call, so that the daily limit is never
- * exceeded.
- */
+/** Daily cost of grades. It is reserved before each call, so that the daily limit is never exceeded. */
 import type { Pool } from 'pg';
 
 export function createJudgeSpending(pool: Pool) {
@@ -24,7 +21,6 @@ export function createJudgeSpending(pool: Pool) {
       return rowCount === 1;
     },
 
-    /** Replaces a reservation with the actual cost. */
     async recordCost(pipeline: string, reserved: number, spent: number, at: Date): Promise<void> {
       await pool.query(
         `update judge_spending set dollars = greatest(0, dollars - $3::double precision + $4::double precision)
@@ -33,10 +29,7 @@ export function createJudgeSpending(pool: Pool) {
       );
     },
 
-    /**
-     * Returns the cost of the day (UTC), and the mean cost of a graded query over the last 7 days (null if there is
-     * none), in US dollars.
-     */
+    /** Cost of the day (UTC), and mean cost of a graded query over 7 days (null if there is none), in US dollars. */
     async spent(pipeline: string, now: Date): Promise<{ today: number; perQuery: number | null }> {
       const { rows } = await pool.query<{ today: number; week: number; graded: number }>(
         `select coalesce(sum(dollars) filter (where day = ($2::timestamptz at time zone 'utc')::date), 0) as today,

@@ -1,4 +1,3 @@
-/** Judges that grade a document for a query: a chat model or a cross-encoder. */
 import { hash } from 'node:crypto';
 import type { ChatAnswer, ChatModel, ChatRequest } from '../connectors/models/chat-model.ts';
 import type { Reranker } from '../connectors/models/reranker.ts';
@@ -19,10 +18,7 @@ export interface JudgeRequest {
   readonly document: string;
 }
 
-/**
- * Cost of a call in US dollars. The grade is flagged if the query or the document may contain a prompt injection, so that
- * a person must review it.
- */
+/** `cost` in US dollars. Flagged: the texts may contain a prompt injection, so a person must review the grade. */
 interface CallResult {
   readonly cost: number;
   readonly isFlagged: boolean;
@@ -42,7 +38,6 @@ export interface Judge {
   maxCost(request: JudgeRequest): number;
   /** Cost in US dollars of a call whose first answer is a valid grade. */
   typicalCost(request: JudgeRequest): number;
-  /** Closes the judge's connections; absent if it has none. */
   close?(): void;
   /** Rejects only with the reason of `signal`. */
   grade(request: JudgeRequest, signal: AbortSignal): Promise<JudgeAnswer>;
@@ -63,10 +58,7 @@ function requestFor({ query, document }: JudgeRequest): ChatRequest {
   };
 }
 
-/**
- * Creates a judge with a chat model and the rubric, at temperature 0. If the answer is invalid, asks for a valid one
- * once.
- */
+/** Asks once more if the answer is invalid. */
 export function createChatJudge(model: ChatModel, address: string, prices: TokenPrices): Judge {
   return {
     name: model.model,
@@ -111,11 +103,7 @@ function tokensOf(request: ChatRequest, answer: Exclude<ChatAnswer, { kind: 'fai
   return { input, output: answer.kind === 'text' ? estimateTokens([answer.text]) : 0 };
 }
 
-/**
- * Creates a judge with a cross-encoder.
- *
- * @param limits minimum scores of the grades 1, 2 and 3, ascending
- */
+/** @param limits minimum scores of the grades 1, 2 and 3, ascending */
 export function createRerankerJudge(reranker: Reranker, identity: string, limits: readonly number[]): Judge {
   return {
     name: 'reranker',

@@ -7,11 +7,11 @@ import type { EpisodeRetrieval } from '../live/rules/episodes.ts';
 import type { LiveWindow } from '../live/sql/live-windows.ts';
 import { queryRow, queryRows } from '../platform/postgres/rows.ts';
 import { vectorOfBytes } from '../platform/postgres/values.ts';
+import { countStates, releaseIn } from './judgment-pools.ts';
 import type { EpisodeScores, ScoredEpisode } from './rules/episode-scores.ts';
 
-/** A retrieval of a selected episode, with the fields that grading requires. */
 export interface JudgedRetrieval extends EpisodeRetrieval {
-  readonly embedding: Buffer | null;
+  readonly embedding: Float32Array | null;
   readonly segments: Readonly<Record<string, string>>;
 }
 
@@ -23,7 +23,7 @@ export interface EpisodeGrading {
 
 export function createJudgedEpisodes(pool: Pool) {
   return {
-    /** Leases the next episode; another worker may take it when the lease ends. Null if none is waiting. */
+    /** Null if none is waiting. */
     claim: (pipeline: string, now: Date, leaseUntil: Date): Promise<{ readonly id: string } | null> =>
       queryRow(
         pool,
@@ -38,7 +38,12 @@ export function createJudgedEpisodes(pool: Pool) {
 
     /** Returns the stored retrievals with the episode id of a selected query; none if it was erased. */
     async retrievals(pipeline: string, id: string): Promise<readonly JudgedRetrieval[]> {
-      const rows = await queryRows<Omit<JudgedRetrieval, 'startedAtMs'> & { readonly occurredAt: Date }>(
+      const rows = await queryRows<
+        Omit<JudgedRetrieval, 'startedAtMs' | 'embedding'> & {
+          readonly occurredAt: Date;
+          readonly embedding: Buffer | null;
+        }
+      >(
         pool,
         `select q.id, q.text, q.original_text, q.embedding, q.segments, q.outcome, q.occurred_at, q.episode_step as step,
                 array(select e.document ->> 0 from jsonb_array_elements(q.results) with ordinality e (document, rank)
@@ -50,16 +55,14 @@ export function createJudgedEpisodes(pool: Pool) {
           where j.pipeline = $1::text and j.query_id = $2::text`,
         [pipeline, id],
       );
-      return rows.map(({ occurredAt, ...row }) => ({ ...row, startedAtMs: occurredAt.getTime() }));
+      return rows.map(({ occurredAt, embedding, ...row }) => ({
+        ...row,
+        startedAtMs: occurredAt.getTime(),
+        embedding: embedding && vectorOfBytes(embedding),
+      }));
     },
 
-    /** Returns an episode to the queue, due at `dueAt`. */
-    async release(pipeline: string, id: string, dueAt: Date): Promise<void> {
-      await pool.query(
-        `update judged_episodes set due_at = $3::timestamptz where pipeline = $1::text and query_id = $2::text and state = 'open'`,
-        [pipeline, id, dueAt],
-      );
-    },
+    release: releaseIn(pool, 'judged_episodes'),
 
     /** Finishes an episode: as graded if it has scores, as ungraded for null. */
     async close(pipeline: string, id: string, scores: EpisodeScores | null, by: EpisodeGrading): Promise<void> {
@@ -112,8 +115,6 @@ export function createJudgedEpisodes(pool: Pool) {
           order by j.received_at, e.query_id`,
         [pipeline, from, until, fingerprint, k],
       );
-      const states: Record<string, number> = {};
-      for (const { state } of rows) states[state] = (states[state] ?? 0) + 1;
       const episodes = rows
         .filter(({ isOfKind }) => isOfKind)
         .map(({ cluster, tags, probability, isHit, rewritten, original }) => ({
@@ -123,11 +124,7 @@ export function createJudgedEpisodes(pool: Pool) {
           isHit,
           rewriting: original === null ? null : { rewritten, original },
         }));
-      return { episodes, states };
+      return { episodes, states: countStates(rows) };
     },
   };
-}
-
-export function vectorOf({ embedding }: JudgedRetrieval): Float32Array | null {
-  return embedding === null ? null : vectorOfBytes(embedding);
 }

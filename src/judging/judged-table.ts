@@ -8,7 +8,8 @@ import { inTransaction, lockInTransaction } from '../platform/postgres/transacti
 import { vectorOfBytes } from '../platform/postgres/values.ts';
 import { type GradedWindow, readGraded, readWorstGraded } from './graded-queries.ts';
 import { type Grader, type HumanJudgment, recordHumanJudgments } from './human-judgments.ts';
-import { insertSelected } from './judgment-pools.ts';
+import { insertSelected, releaseIn } from './judgment-pools.ts';
+import type { JudgingPlan } from './plan.ts';
 import type { StoredText } from './rules/judge-prompt.ts';
 
 /** A sampled live query that may be selected for judging. */
@@ -21,7 +22,6 @@ export interface SampledQuery {
   readonly sessionHash: string;
   readonly outcome: QueryOutcome;
   readonly segments: Readonly<Record<string, string>>;
-  /** Inclusion probability. */
   readonly probability: number;
   readonly hasText: boolean;
   /** True if the query has negative feedback or is unlike the content of the store. */
@@ -44,11 +44,9 @@ export interface DrawnQuery
   readonly episodeProbability: number | null;
   readonly humanDraw: number;
   readonly needsHuman: boolean;
-  /** True if a second person also grades the query. */
   readonly needsSecondHuman: boolean;
 }
 
-/** A selected query whose document texts must still be read and graded. */
 export interface OpenQuery {
   readonly id: string;
   readonly receivedAt: Date;
@@ -73,10 +71,7 @@ export interface GradedBy {
   readonly fingerprint: string;
 }
 
-/**
- * Share of the queries in a round that are treated as unlike the content of the store: those with the lowest
- * similarity.
- */
+/** Share of a round's queries, those with the lowest similarity, that count as unlike the store. */
 const NOVEL_SHARE = 0.1;
 
 const samplesSql = `
@@ -133,13 +128,9 @@ export function createJudgedTable(pool: Pool) {
      * @returns the number of selected queries; null if no round is due
      */
     drawRound: (
-      {
-        pipeline,
-        until,
-        depth,
-        episodeIdleMs,
-        minRoundMs,
-      }: { pipeline: string; until: Date; depth: number; episodeIdleMs: number; minRoundMs: number },
+      { pipeline, depth, episodeIdleMs }: Pick<JudgingPlan, 'pipeline' | 'depth' | 'episodeIdleMs'>,
+      until: Date,
+      minRoundMs: number,
       draw: (sampled: readonly SampledQuery[], from: Date) => { drawn: readonly DrawnQuery[]; unaffordable: number },
     ): Promise<number | null> =>
       inTransaction(pool, async (client) => {
@@ -185,7 +176,7 @@ export function createJudgedTable(pool: Pool) {
         return drawn.length;
       }),
 
-    /** Leases the next open query; another worker may take it when the lease ends; null if no query is waiting. */
+    /** Null if no query is waiting. Another worker may take the query when the lease ends. */
     async claim(pipeline: string, now: Date, leaseUntil: Date): Promise<OpenQuery | null> {
       const row = await queryRow<Omit<OpenQuery, 'embedding'> & { readonly embedding: Buffer | null }>(
         pool,
@@ -206,7 +197,6 @@ export function createJudgedTable(pool: Pool) {
       return row && { ...row, embedding: row.embedding && vectorOfBytes(row.embedding) };
     },
 
-    /** Stores the texts of the documents. */
     recordTexts: (pipeline: string, id: string, texts: ReadonlyMap<string, StoredText>, now: Date): Promise<void> =>
       inTransaction(pool, async (client) => {
         const hashes = [...texts.values()];
@@ -242,7 +232,6 @@ export function createJudgedTable(pool: Pool) {
         [by.textHash, by.contentHash, by.fingerprint],
       ),
 
-    /** Returns the ids of the documents that a model has already graded for a query. */
     async gradedDocuments(pipeline: string, id: string): Promise<ReadonlySet<string>> {
       const { rows } = await pool.query<{ document_id: string }>(
         `select document_id from judgments where pipeline = $1::text and query_id = $2::text and judge = 'model'`,
@@ -305,15 +294,8 @@ export function createJudgedTable(pool: Pool) {
       );
     },
 
-    /** Returns a query to the queue, due at `dueAt`. */
-    async release(pipeline: string, id: string, dueAt: Date): Promise<void> {
-      await pool.query(
-        `update judged_queries set due_at = $3::timestamptz where pipeline = $1::text and query_id = $2::text and state = 'open'`,
-        [pipeline, id, dueAt],
-      );
-    },
+    release: releaseIn(pool, 'judged_queries'),
 
-    /** Expires open queries received before `before`. */
     async expire(pipeline: string, before: Date): Promise<number> {
       const { rowCount } = await pool.query(
         `update judged_queries set state = 'expired'
@@ -323,20 +305,16 @@ export function createJudgedTable(pool: Pool) {
       return rowCount ?? 0;
     },
 
-    /** The state of the selection rounds; null before the first round. */
+    /** Null before the first round. */
     round: (pipeline: string): Promise<{ startedAt: Date; drawnUntil: Date; unaffordable: number } | null> =>
       queryRow(pool, `select started_at, drawn_until, unaffordable from judging_rounds where pipeline = $1::text`, [
         pipeline,
       ]),
 
-    /** Reads the finished queries in a window, and the number of selected queries by state. */
     graded: (window: LiveWindow): Promise<GradedWindow> => readGraded(pool, window),
     worstGraded: (window: LiveWindow, limit: number) => readWorstGraded(pool, window, limit),
 
-    /**
-     * Deletes selected queries received before `before`, document texts last seen before then, and grades of pooled
-     * documents from before then.
-     */
+    /** Deletes queries received, document texts last seen, and pooled grades given before `before`. */
     async prune(pipeline: string, before: Date): Promise<void> {
       await pool.query(`delete from judged_queries where pipeline = $1::text and received_at < $2::timestamptz`, [
         pipeline,

@@ -1,4 +1,3 @@
-/** Job that judges live traffic. */
 import type { Context } from '../core/context.ts';
 import { defineCronJob, type JobDefinition } from '../platform/queue/job-queue.ts';
 import { judgeLiveTraffic } from './judge-live-traffic.ts';

@@ -1,7 +1,4 @@
-/**
- * Judgment pools in PostgreSQL: selected live queries for which recalld searches the store beyond the documents that
- * users got, and their scores.
- */
+/** Judgment pools: selected queries whose pool includes stored chunks that users did not get, and their scores. */
 import type { Pool, PoolClient } from 'pg';
 import type { LiveWindow } from '../live/sql/live-windows.ts';
 import { insertRows, queryRow, queryRows } from '../platform/postgres/rows.ts';
@@ -13,7 +10,7 @@ export interface PoolCandidate {
   readonly id: string;
   readonly text: string | null;
   readonly embedding: Float32Array | null;
-  /** Documents that users got, best first. */
+  /** Best first. */
   readonly shown: readonly ShownDocument[];
 }
 
@@ -29,14 +26,10 @@ export interface ShownDocument {
 export interface PoolKind {
   readonly fingerprint: string;
   readonly k: number;
-  /** Number of chunks requested from the store. */
   readonly searched: number;
 }
 
-/**
- * Inserts a row into the work table for each selected query whose probability is not null, in the transaction that
- * selects the queries.
- */
+/** Queues the selected queries with a probability, in the transaction that selects them. */
 export async function insertSelected(
   client: PoolClient,
   table: 'judgment_pools' | 'judged_episodes',
@@ -57,12 +50,25 @@ export async function insertSelected(
   await insertRows(client, table, columns, rows, 'on conflict do nothing');
 }
 
+/** Returns an item of a work table to the queue, due at `dueAt`. */
+export const releaseIn =
+  (pool: Pool, table: 'judged_queries' | 'judgment_pools' | 'judged_episodes') =>
+  async (pipeline: string, id: string, dueAt: Date): Promise<void> => {
+    await pool.query(
+      `update ${table} set due_at = $3::timestamptz where pipeline = $1::text and query_id = $2::text and state = 'open'`,
+      [pipeline, id, dueAt],
+    );
+  };
+
+export function countStates(rows: readonly { readonly state: string | null }[]): Readonly<Record<string, number>> {
+  const states: Record<string, number> = {};
+  for (const { state } of rows) if (state !== null) states[state] = (states[state] ?? 0) + 1;
+  return states;
+}
+
 export function createJudgmentPools(pool: Pool) {
   return {
-    /**
-     * Leases the next query whose returned documents are graded; another worker may take it when the lease ends; null
-     * if no query is waiting.
-     */
+    /** Leases the next query whose returned documents are graded; null if none is waiting. */
     async claim(pipeline: string, fingerprint: string, now: Date, leaseUntil: Date): Promise<PoolCandidate | null> {
       const row = await queryRow<Omit<PoolCandidate, 'embedding'> & { readonly embedding: Buffer | null }>(
         pool,
@@ -85,13 +91,7 @@ export function createJudgmentPools(pool: Pool) {
       return row && { ...row, embedding: row.embedding && vectorOfBytes(row.embedding) };
     },
 
-    /** Returns a query to the queue, due at `dueAt`. */
-    async release(pipeline: string, id: string, dueAt: Date): Promise<void> {
-      await pool.query(
-        `update judgment_pools set due_at = $3::timestamptz where pipeline = $1::text and query_id = $2::text and state = 'open'`,
-        [pipeline, id, dueAt],
-      );
-    },
+    release: releaseIn(pool, 'judgment_pools'),
 
     /** Finishes a query: as graded if it has scores, as ungraded for null. */
     async close(pipeline: string, id: string, found: (ReturnType<typeof poolScores> & PoolKind) | null): Promise<void> {
@@ -112,11 +112,7 @@ export function createJudgmentPools(pool: Pool) {
       );
     },
 
-    /**
-     * Expires pools of queries received before `before`.
-     *
-     * @returns the number of expired pools whose returned documents had been graded
-     */
+    /** @returns the number of expired pools whose returned documents had been graded */
     async expire(pipeline: string, before: Date): Promise<number> {
       const { rows } = await pool.query<{ graded: number }>(
         `with gone as (
@@ -130,10 +126,7 @@ export function createJudgmentPools(pool: Pool) {
       return rows[0]?.graded ?? 0;
     },
 
-    /**
-     * Reads the scores of the finished pools of this kind in a window, together with failed and empty queries, and
-     * counts all pools by state.
-     */
+    /** Pools of this kind and failed or empty queries in a window, and the number of all pools by state. */
     async searched(
       { pipeline, from, until }: LiveWindow,
       { fingerprint, k, searched }: PoolKind,
@@ -149,9 +142,7 @@ export function createJudgmentPools(pool: Pool) {
           order by j.received_at, j.query_id`,
         [pipeline, from, until, fingerprint, k, searched],
       );
-      const states: Record<string, number> = {};
-      for (const { state } of rows) if (state !== null) states[state] = (states[state] ?? 0) + 1;
-      return { queries: rows.filter(({ isOfKind }) => isOfKind), states };
+      return { queries: rows.filter(({ isOfKind }) => isOfKind), states: countStates(rows) };
     },
   };
 }

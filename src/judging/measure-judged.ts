@@ -1,11 +1,9 @@
-/**
- * Computes measurements of all live traffic from graded queries: scores for the trailing window, and the drop of nDCG
- * in recent days below the preceding weeks.
- */
+/** Measures all live traffic from graded queries: scores of the trailing window, and drops of nDCG. */
 
 import type { Context } from '../core/context.ts';
 import { ALL_SEGMENT } from '../core/model.ts';
 import { DAY_MS, MINUTE_MS } from '../core/time.ts';
+import type { Bounds } from '../math/stats/intervals.ts';
 import type { LatestMeasurement } from '../measures/measurements.ts';
 import type { MeasurementOutcome } from '../measures/rules/measurement.ts';
 import { type CurrentJudge, JUDGE_DRIFT } from './judge-drift.ts';
@@ -32,103 +30,83 @@ export const EPISODE_HIT_RATE = 'episode_hit_rate';
 export const REWRITE_GAIN = 'rewrite_gain';
 
 /** Measures the queries selected in the trailing window, or in the retention period if it is shorter. */
-export async function measureJudged(
-  { db, clock }: Context,
-  plan: JudgingPlan,
-  current: CurrentJudge | null,
-): Promise<void> {
-  const { pipeline, depth, pooling, windowMs, segmentKeys, maxSegments, retentionDays } = plan;
+export async function measureJudged(context: Context, plan: JudgingPlan, current: CurrentJudge | null): Promise<void> {
+  const { db, clock } = context;
+  const { pipeline, depth, pooling, windowMs, retentionDays } = plan;
   const now = clock.now();
   const round = await db.judging.judged.round(pipeline);
   // The first round selects no queries.
   if (round === null || round.drawnUntil <= round.startedAt) return;
+  const until = round.drawnUntil;
   const lengthMs = Math.min(windowMs, retentionDays * DAY_MS);
-  const from = new Date(Math.max(round.startedAt.getTime(), round.drawnUntil.getTime() - lengthMs));
-  const window = { pipeline, from, until: round.drawnUntil };
-  const { queries, states } = await db.judging.judged.graded(window);
-  const arrivals = await db.live.windows.arrivals(window);
-  const counted = Object.fromEntries(Object.entries(arrivals).map(([outcome, { counted: of }]) => [outcome, of]));
-  const frame = { pipeline, windowStart: from, windowEnd: round.drawnUntil, measuredAt: now };
-  const whole = { ...frame, segment: ALL_SEGMENT };
+  const from = new Date(Math.max(round.startedAt.getTime(), until.getTime() - lengthMs));
   const judge = current?.judge.fingerprint ?? null;
+  const { queries, states, window } = await readWindow(context, plan, from, until, judge);
+  const frame = { pipeline, windowStart: from, windowEnd: until, measuredAt: now };
+  const whole = { ...frame, segment: ALL_SEGMENT };
   const grader = current === null ? {} : { judge, judge_since: current.since };
   const details = { k: depth, ...grader };
-  const outcomes: MeasurementOutcome[] = judgedMeasures(queries, {
-    depth,
-    counted,
-    segmentKeys,
-    maxSegments,
-    judge,
-  }).map((outcome) =>
-    outcome.kind === 'value'
-      ? { ...frame, ...outcome, ciMethod: 'jackknife', details: { ...outcome.details, ...details } }
-      : { ...frame, ...outcome, details },
-  );
-  const agreed = (
-    measure: typeof JUDGE_AGREEMENT | typeof HUMAN_AGREEMENT,
-    agreement: Agreement | null,
+  const framed = (
+    outcome: ReturnType<typeof judgedMeasures | typeof judgedEpisodeMeasures>[number],
+    more: Readonly<Record<string, number>> = {},
   ): MeasurementOutcome =>
-    agreement === null
-      ? { ...whole, measure, kind: 'no_data', reason: 'too_few_judgments', details: {} }
-      : {
-          ...whole,
-          measure,
-          kind: 'value',
-          value: agreement.kappa,
-          ciLow: agreement.low,
-          ciHigh: agreement.high,
-          ciMethod: 'jackknife',
-          n: agreement.pairs,
-          details: { sessions: agreement.sessions },
-        };
+    outcome.kind === 'value'
+      ? { ...frame, ...outcome, ciMethod: 'jackknife', details: { ...outcome.details, ...more, ...details } }
+      : { ...frame, ...outcome, details: { ...more, ...details } };
+  const gap = (measure: string, reason: string, about: MeasurementOutcome['details'] = {}): MeasurementOutcome => ({
+    ...whole,
+    measure,
+    kind: 'no_data',
+    reason,
+    details: about,
+  });
+  const estimate = (
+    measure: string,
+    { value, low, high, n }: Bounds & { readonly value: number; readonly n: number },
+    about: MeasurementOutcome['details'],
+  ): MeasurementOutcome => ({
+    ...whole,
+    measure,
+    kind: 'value',
+    value,
+    ciLow: low,
+    ciHigh: high,
+    ciMethod: 'jackknife',
+    n,
+    details: about,
+  });
+  const agreed = (measure: string, agreement: Agreement | null): MeasurementOutcome => {
+    if (agreement === null) return gap(measure, 'too_few_judgments');
+    const { kappa: value, pairs: n, sessions, ...bounds } = agreement;
+    return estimate(measure, { value, n, ...bounds }, { sessions });
+  };
+  const outcomes = judgedMeasures(queries, window).map((outcome) => framed(outcome));
   outcomes.push(
-    plan.judge === null
-      ? { ...whole, measure: JUDGE_AGREEMENT, kind: 'no_data', reason: 'no_judge', details: {} }
-      : agreed(JUDGE_AGREEMENT, judgeAgreement(queries, judge)),
+    plan.judge === null ? gap(JUDGE_AGREEMENT, 'no_judge') : agreed(JUDGE_AGREEMENT, judgeAgreement(queries, judge)),
     agreed(HUMAN_AGREEMENT, humanAgreement(queries)),
   );
+  const at = { pipeline, from, until };
   if (pooling !== null && judge !== null) {
-    const kind = { fingerprint: judge, k: depth, searched: pooling.documents };
-    const pools = await db.judging.pools.searched(window, kind);
-    const gap = poolGap(pools.queries, counted);
-    const about = {
-      ...whole,
-      measure: POOL_GAP,
-      details: { ...pools.states, ...details, searched: pooling.documents },
-    };
-    outcomes.push(
-      gap === null
-        ? { ...about, kind: 'no_data', reason: 'too_few_queries' }
-        : {
-            ...about,
-            kind: 'value',
-            value: gap.value,
-            ciLow: gap.low,
-            ciHigh: gap.high,
-            ciMethod: 'jackknife',
-            n: gap.n,
-          },
-    );
+    const { documents: searched } = pooling;
+    const pools = await db.judging.pools.searched(at, { fingerprint: judge, k: depth, searched });
+    const found = poolGap(pools.queries, window.counted);
+    const about = { ...pools.states, ...details, searched };
+    outcomes.push(found === null ? gap(POOL_GAP, 'too_few_queries', about) : estimate(POOL_GAP, found, about));
   }
   if (judge !== null && plan.episodeShare > 0) {
-    const graded = await db.judging.episodes.graded(window, { fingerprint: judge, k: depth });
+    const graded = await db.judging.episodes.graded(at, { fingerprint: judge, k: depth });
     // Most pipelines have no episodes, so their absence is not recorded as a gap.
     const measured = Object.keys(graded.states).length === 0 ? [] : judgedEpisodeMeasures(graded.episodes, plan);
-    outcomes.push(
-      ...measured.map(
-        (outcome): MeasurementOutcome =>
-          outcome.kind === 'value'
-            ? { ...frame, ...outcome, ciMethod: 'jackknife', details: { ...graded.states, ...details } }
-            : { ...frame, ...outcome, details: { ...graded.states, ...details } },
-      ),
-    );
+    outcomes.push(...measured.map((outcome) => framed(outcome, graded.states)));
   }
-  const counts = { model: 0, person: 0, second: 0, human_sessions: humanSessions(queries) };
-  for (const { documents } of queries) {
-    if (documents.some(({ model }) => model !== null)) counts.model++;
-    if (documents.some(({ person }) => person !== null)) counts.person++;
-    if (documents.some(({ second }) => second !== null)) counts.second++;
-  }
+  const count = (judge: 'model' | 'person' | 'second'): number =>
+    queries.filter(({ documents }) => documents.some((document) => document[judge] !== null)).length;
+  const counts = {
+    model: count('model'),
+    person: count('person'),
+    second: count('second'),
+    human_sessions: humanSessions(queries),
+  };
   outcomes.push({
     ...whole,
     kind: 'value',
@@ -164,9 +142,9 @@ function sameMinute(outcome: MeasurementOutcome): MeasurementOutcome {
 const JUDGED_DAY = 'judged_day';
 export const LIVE_DROP = 'live_ndcg_drop';
 
-/** Number of days that are measured again each time, because grades may have arrived late. */
+/** Days that are measured again each time, because grades may have arrived late. */
 const LATE_DAYS = 2;
-/** Number of days read for the baseline: more than a baseline uses, because days may be missing. */
+/** More than a baseline uses, because days may be missing. */
 const BASELINE_DAYS = 70;
 
 /**
@@ -251,10 +229,7 @@ async function measureDay(
   ]);
 }
 
-/**
- * Compares human judgments from before and after the drop. Uses queries graded by any judge, because human judgments
- * correct each judge.
- */
+/** Uses queries graded by any judge, because human judgments correct each judge. */
 async function readHumanDrop(context: Context, plan: JudgingPlan, { since }: RelevanceDrop, today: Date) {
   const [before, after] = await Promise.all([
     readWindow(context, plan, daysBefore(today, plan.retentionDays), since, null),
@@ -268,14 +243,14 @@ async function readHumanDrop(context: Context, plan: JudgingPlan, { since }: Rel
 
 async function readWindow(
   { db }: Context,
-  { pipeline, depth }: JudgingPlan,
+  { pipeline, depth, segmentKeys, maxSegments }: JudgingPlan,
   from: Date,
   until: Date,
   judge: string | null,
 ) {
   const at = { pipeline, from, until };
-  const [{ queries }, arrivals] = await Promise.all([db.judging.judged.graded(at), db.live.windows.arrivals(at)]);
+  const [graded, arrivals] = await Promise.all([db.judging.judged.graded(at), db.live.windows.arrivals(at)]);
   const counted = Object.fromEntries(Object.entries(arrivals).map(([outcome, { counted: of }]) => [outcome, of]));
-  const window: JudgedWindow = { depth, counted, segmentKeys: [], maxSegments: 0, judge };
-  return { queries, window };
+  const window: JudgedWindow = { depth, counted, segmentKeys, maxSegments, judge };
+  return { ...graded, window };
 }

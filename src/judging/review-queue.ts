@@ -1,4 +1,4 @@
-/** Queries that people should grade, with their documents but without model grades. */
+/** Queries that people should grade, without model grades. */
 import { hash } from 'node:crypto';
 import type { Pool } from 'pg';
 import { DAY_MS } from '../core/time.ts';
@@ -11,13 +11,10 @@ export interface ReviewedDocument {
   readonly id: string;
   /** Text of the document; null if it was deleted or its text is unknown. */
   readonly text: string | null;
-  /**
-   * Grade that someone gave before; if the query needs two people, only this person's own grade. Null if there is none.
-   */
+  /** An earlier grade; if the query needs two people, only this person's own. */
   readonly grade: number | null;
-  /** True if this person should grade the document. */
   readonly isOpen: boolean;
-  /** True if the query or the document may contain a prompt injection: text that addresses the grading model. */
+  /** The texts may contain a prompt injection: they address the grading model. */
   readonly isFlagged: boolean;
 }
 
@@ -25,7 +22,7 @@ export interface ReviewedQuery {
   readonly id: string;
   readonly askedAt: Date;
   readonly text: string;
-  /** Documents in a fixed order that does not reveal their ranks. */
+  /** In a fixed order that does not reveal their ranks. */
   readonly documents: readonly ReviewedDocument[];
 }
 
@@ -54,15 +51,11 @@ const readable = `
  where j.pipeline = $1::text and j.needs_human and j.outcome = 'ok' and j.received_at >= $3::timestamptz
    and exists (select from jsonb_array_elements(j.documents) d where d ->> 1 is not null)`;
 
-/** Grades of a document `d` by a first and a second person. */
 const grades = `
   left join judgments p on (p.pipeline, p.query_id, p.document_id, p.judge) = (j.pipeline, j.query_id, d ->> 0, 'person')
   left join judgments s on (s.pipeline, s.query_id, s.document_id, s.judge) = (j.pipeline, j.query_id, d ->> 0, 'second')`;
 
-/**
- * True if person $2 is the one who gives the second judgment and must not see the first. If $2 is null, the person is
- * unknown.
- */
+/** True if person $2 (null if unknown) gives the second judgment and must not see the first. */
 const isSecond = `(j.needs_second_human and p.graded_by <> $2::text)`;
 
 const isAsked = `(d ->> 1 is not null and (p.grade is null or (${isSecond} and s.grade is null)))`;
@@ -139,12 +132,11 @@ export function createReviewQueue(pool: Pool) {
         drawn,
         /** Those of these queries that have no document left for this person to grade. */
         graded: drawn - open,
-        /** Queries that people graded in the last 24 hours. */
+        /** In the last 24 hours. */
         lately,
       };
     },
 
-    /** Counts model grades since `since`, and the flagged ones among them. */
     async flagged(pipeline: string, since: Date): Promise<FlaggedGrades> {
       const rows = await queryRows<FlaggedGrades>(
         pool,
@@ -155,10 +147,7 @@ export function createReviewQueue(pool: Pool) {
       return rows[0] ?? { graded: 0, flagged: 0 };
     },
 
-    /**
-     * Returns judgments of a pipeline, newest first, starting at `offset`; only judgments of flagged texts if
-     * `isFlaggedOnly`.
-     */
+    /** Newest first, starting at `offset`; only judgments of flagged texts if `isFlaggedOnly`. */
     list: (pipeline: string, limit: number, offset: number, isFlaggedOnly = false): Promise<ListedJudgment[]> =>
       queryRows(
         pool,

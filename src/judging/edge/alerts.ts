@@ -1,7 +1,3 @@
-/**
- * Alerts on judges (unreachable, failing, changed, no longer measured, or disagreeing with people) and on drops of
- * judged relevance.
- */
 import {
   type AlertRule,
   ifSeries,

@@ -1,10 +1,8 @@
-/** The Grafana dashboards of judged live relevance, and of the judge. */
-
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Dashboard, Panel } from '@grafana/grafana-foundation-sdk/dashboard';
 import { type MeasurePanel, measureGraphs } from '../../measures/edge/panels.ts';
 import { frame, onePipeline, segmentOf } from '../../platform/dashboards/frame.ts';
-import { graph, metricTable } from '../../platform/dashboards/panels.ts';
+import { ageGraph, graph, metricTable } from '../../platform/dashboards/panels.ts';
 import { type DashboardSettings, increaseBy, maxBy } from '../../platform/dashboards/promql.ts';
 import { dashboardUids } from '../../platform/metrics/alert-rules.ts';
 import { metricCatalogue } from '../../platform/metrics/catalogue.ts';
@@ -65,13 +63,11 @@ const agreement: readonly MeasurePanel[] = [
 ];
 
 function sinceMeasured(): Builder<Panel> {
-  return graph({
+  return ageGraph({
     title: 'Time since the last measurement',
     description: 'Values older than 3 hours are withheld.',
-    unit: 's',
-    min: 0,
     width: 6,
-    queries: [{ expr: `time() - ${maxBy([], 'recalld_live_judged_last_success_timestamp_seconds')}`, legend: 'age' }],
+    metric: 'recalld_live_judged_last_success_timestamp_seconds',
   });
 }
 
@@ -125,13 +121,11 @@ function work(): Builder<Panel>[] {
       queries: [{ expr: maxBy(['pipeline', 'fingerprint'], 'recalld_judge_info') }],
       show: { pipeline: 'Pipeline', fingerprint: 'Fingerprint' },
     }),
-    graph({
+    ageGraph({
       title: 'Time since the judge changed',
       description: metricCatalogue.recalld_judge_changed_timestamp_seconds.help,
-      unit: 's',
-      min: 0,
       width: 6,
-      queries: [{ expr: `time() - ${maxBy([], 'recalld_judge_changed_timestamp_seconds')}`, legend: 'age' }],
+      metric: 'recalld_judge_changed_timestamp_seconds',
     }),
     graph({
       title: 'Judge cost',

@@ -1,5 +1,3 @@
-/** Command `recalld judge`: shows judged live relevance, runs a round now, and exports and imports human judgments. */
-
 import { type Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import { z } from 'zod';
 import {

@@ -1,4 +1,3 @@
-/** The console page *Judge*: its data, its content and its forms. */
 import type { Context } from '../../core/context.ts';
 import { RecalldError } from '../../core/errors.ts';
 import { decimal, dollars, interval, plural } from '../../core/format.ts';
@@ -97,11 +96,9 @@ export function judgePage(data: JudgePageData): PageContent {
   };
 }
 
-/** Scores that are shown as charts. */
 const judgeCharts = ['live_hit_rate', 'live_ndcg'] as const;
 const CHART_MS = 7 * DAY_MS;
 
-/** The main score, the agreement between the judge and people, the cost, and the review queue. */
 function statusFacts({ status, progress, maxCostPerDay }: JudgePageData): Content {
   const { scores, agreement, costToday } = status;
   const open = progress.drawn - progress.graded;
@@ -211,7 +208,7 @@ function gradeForm(
 
 type Fields = Readonly<Record<string, string | undefined>>;
 
-/** Maximum number of skipped queries in the URL, because some servers refuse long URLs. */
+/** Some servers refuse long URLs. */
 const MAX_SKIPPED = 50;
 
 function skippedOf(text = ''): string[] {
@@ -246,14 +243,12 @@ export async function readJudgePage(
   return {
     pipeline,
     isJudged,
-    /** The query to grade; null if there is none. */
     query: next,
     progress: status.people,
     status,
     trends,
     from,
     until: now,
-    /** The model judge; null if there is none. */
     maxCostPerDay: plan === undefined || plan.judge === null ? null : plan.maxCostPerDay,
     skipped,
     /** The last grade, which the reviewer can undo. */

@@ -1,4 +1,4 @@
-/** Judging status for the page, the command and its JSON: scores, agreement, judge drift, cost and review queue. */
+/** Judging status for the page, the command and its JSON. */
 import type { Context } from '../../core/context.ts';
 import { dollars, minute } from '../../core/format.ts';
 import { DAY_MS } from '../../core/time.ts';
@@ -36,19 +36,18 @@ export async function readJudgeStatus({ db, clock }: Context, pipeline: string, 
     }),
     /** Agreement between the judge and people; null if there is too little data. */
     agreement: recordedAgreement(latest, pipeline, JUDGE_AGREEMENT),
-    /** Agreement between two people. */
     humanAgreement: recordedAgreement(latest, pipeline, HUMAN_AGREEMENT),
     drift: newestOf(JUDGE_DRIFT),
     counts,
     judge: judgeOf(counts),
     people,
-    /** Cost of the judge today (UTC), in US dollars. */
+    /** Since midnight UTC, in US dollars. */
     costToday: today,
     flagged,
   };
 }
 
-/** Returns the current judge and when it started grading; null if there is no model judge. */
+/** Null if there is no model judge. */
 function judgeOf({ judge, judge_since: since }: Readonly<Record<string, unknown>>) {
   return typeof judge === 'string' && typeof since === 'string' ? { fingerprint: judge, since } : null;
 }
@@ -85,7 +84,6 @@ function agreementJson(agreement: Agreement | null) {
   return { kappa: agreement.kappa, ci_low: agreement.low, ci_high: agreement.high, n: agreement.pairs };
 }
 
-/** The scores, the judge and the agreement between people. */
 export function judgeScores(status: JudgeStatus): Content {
   const { pipeline, scores, humanAgreement, drift, counts, judge, flagged } = status;
   return [

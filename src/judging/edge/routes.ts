@@ -1,5 +1,3 @@
-/** Routes of `/v1/judgments`: model and human judgments of live queries. */
-
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { RecalldError } from '../../core/errors.ts';

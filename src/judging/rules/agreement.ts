@@ -1,7 +1,4 @@
-/**
- * Agreement between two graders (a model and people, or two people), and drift of a judge on the pairs that it grades
- * again every day.
- */
+/** Agreement between two graders, and drift of a judge on the pairs that it grades again every day. */
 
 import { decimal, interval } from '../../core/format.ts';
 import { meanInterval } from '../../math/stats/descriptive.ts';
@@ -16,7 +13,6 @@ export interface GradedPair {
   readonly cluster: string | number;
   /** Inverse of the probability that both graders grade it; may be scaled by any positive factor. */
   readonly weight: number;
-  /** Grades from 0 to 3. */
   readonly first: number;
   readonly second: number;
 }
@@ -24,7 +20,7 @@ export interface GradedPair {
 export interface Agreement {
   /** 1 for identical grades, 0 for agreement by chance, negative for less agreement than by chance. */
   readonly kappa: number;
-  /** 95 % confidence interval. */
+  /** 95 % CI. */
   readonly low: number;
   readonly high: number;
   readonly sessions: number;
@@ -84,7 +80,7 @@ export function agreementOf(pairs: readonly GradedPair[]): Agreement | null {
   };
 }
 
-/** Formats an agreement: `0.62 (95 % CI 0.41-0.77, 45 sessions)`. */
+/** `0.62 (95 % CI 0.41-0.77, 45 sessions)` */
 export function formatAgreement({ kappa, low, high, sessions }: Agreement): string {
   return `${decimal(kappa)} (${interval(low, high)}, ${sessions} sessions)`;
 }
@@ -154,10 +150,7 @@ function zOf(moments: Moments): number {
   return Math.atanh(Math.min(EDGE, Math.max(-EDGE, kappaOf(moments) ?? 1)));
 }
 
-/**
- * Grades of one pair, 0 to 3, where each pair is from a different query; 0 if the judge gave no grade, as in the
- * scores.
- */
+/** Grades from 0 to 3, of pairs from different queries; 0 if the judge gave none. */
 export interface PanelPair {
   readonly first: number;
   /** Grade when the pair was first graded again; null if it has not been graded again before. */
@@ -172,18 +165,13 @@ const TESTS = 2;
 const ALPHA = FALSE_CHANGES_PER_YEAR / 365 / TESTS;
 const SUSPICION_LEVEL = 0.02;
 const CONFIDENCE = 0.95;
-/** Minimum number of pairs for a test. */
 const MIN_PANEL_PAIRS = 20;
 const MAX_PANEL_PAIRS = 150;
-/** Size of the panel as a share of the daily grades. */
+/** Share of the daily grades. */
 const PANEL_SHARE = 0.15;
-/**
- * Number of pairs that may join the panel per day, as a share of its size, so that pairs do not all expire on the same
- * day.
- */
+/** Share of the panel that may join per day, so that pairs do not all expire on the same day. */
 const FILL_SHARE = 1 / 5;
 
-/** Returns the panel size for a judge with this many grades per day, and the number of pairs that may join per day. */
 export function judgePanelSize(gradesPerDay: number): { readonly pairs: number; readonly newPairs: number } {
   const pairs = Math.round(Math.min(MAX_PANEL_PAIRS, Math.max(MIN_PANEL_PAIRS, PANEL_SHARE * gradesPerDay)));
   return { pairs, newPairs: Math.ceil(FILL_SHARE * pairs) };
@@ -217,7 +205,6 @@ export function judgeDrift(pairs: readonly PanelPair[]) {
     low: Math.max(-MAX_GRADE, meanInterval([...shifts, -1], CONFIDENCE).low),
     high: Math.min(MAX_GRADE, meanInterval([...shifts, 1], CONFIDENCE).high),
     pairs: pairs.length,
-    /** Share of pairs whose current grade differs from the first. */
     differing: shifts.filter((one) => one !== 0).length / pairs.length,
     /** `changed`: the judge has changed; `suspected`: the difference would rarely occur by chance. */
     verdict: p < ALPHA ? ('changed' as const) : p < SUSPICION_LEVEL ? ('suspected' as const) : ('steady' as const),

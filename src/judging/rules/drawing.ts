@@ -1,17 +1,15 @@
 /** Selects sampled live queries for judging, with known probabilities. */
 import { uniformHash } from '../../live/rules/sampling/decision.ts';
 
-/** A sampled live query with something to grade. */
 export interface Drawable {
   /** Number of live queries that it represents: 1 / its inclusion probability. */
   readonly represents: number;
-  /** Segment of the query. Small segments are oversampled. */
+  /** Small segments are oversampled. */
   readonly segment: string;
   /** True if a cheap signal, such as negative feedback, suggests bad results. Suspect queries are oversampled. */
   readonly isSuspect: boolean;
 }
 
-/** Oversampling factor of suspect queries. */
 const SUSPECT = 2;
 const MAX_ROUNDS = 50;
 

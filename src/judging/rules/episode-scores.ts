@@ -2,10 +2,10 @@
 import { ALL_SEGMENT } from '../../core/model.ts';
 import { groupBySegment } from '../../golden/rules/golden-set.ts';
 import { evaluateRanking } from '../../math/ir/evaluate.ts';
-import { judgedMean, scoreBounds } from './judged-mean.ts';
+import { weightedMean } from './judged-mean.ts';
 import { RELEVANT_GRADE } from './judged-scores.ts';
 
-/** Scores of one episode. All documents are graded against the user's original text. */
+/** All documents are graded against the user's original text. */
 export interface EpisodeScores {
   /** True if a retrieval returned a document of grade 2 or 3 among its first k. */
   readonly isHit: boolean;
@@ -38,9 +38,6 @@ export function rewritingScores(
     evaluateRanking(ranking, judgments, [{ measure: 'ndcg', k }], RELEVANT_GRADE)[0] ?? 0;
   return { rewritten: ndcg(rewritten), original: ndcg(original) };
 }
-
-/** Minimum number of sampled units for a mean, because a single unit has no spread. */
-const MIN_CLUSTERS = 2;
 
 /**
  * Means over all episodes, and over each segment, weighted by inverse probabilities, with the jackknife over sessions
@@ -75,7 +72,7 @@ export function judgedEpisodeMeasures(
       {
         segment,
         measure: 'rewrite_gain',
-        // `scoreBounds` needs scores in [0, 1].
+        // `weightedMean` needs scores in [0, 1].
         ...meanOf(
           rewritings.map(({ rewriting: { rewritten, original }, ...episode }) => ({
             ...episode,
@@ -92,19 +89,9 @@ function meanOf(
   scored: readonly (Omit<ScoredEpisode, 'rewriting'> & { readonly score: number })[],
   toValue: (score: number) => number,
 ) {
-  const gap = { kind: 'no_data', reason: 'too_few_episodes' } as const;
-  if (new Set(scored.map(({ cluster }) => cluster)).size < MIN_CLUSTERS) return gap;
-  const mean = judgedMean(
-    scored.map(({ cluster, probability, score }) => ({
-      cluster,
-      modelProbability: probability,
-      humanProbability: probability,
-      people: score,
-      model: null,
-    })),
-  );
-  if (mean === null) return gap;
-  const { low, high } = scoreBounds(mean);
+  const mean = weightedMean(scored);
+  if (mean === null) return { kind: 'no_data', reason: 'too_few_episodes' } as const;
+  const { low, high } = mean;
   const value = toValue(Math.min(1, Math.max(0, mean.value)));
   return { kind: 'value', value, ciLow: toValue(low), ciHigh: toValue(high), n: scored.length, details: {} } as const;
 }

@@ -19,7 +19,6 @@ export interface EvaluatedQuery {
   readonly outcome: QueryOutcome;
   /** Fingerprint of the judge; null if nothing needed grading. */
   readonly judge: string | null;
-  /** Time of the last grade. */
   readonly at: Date;
   /** Documents, best first; empty for a query that failed or had no results. */
   readonly documents: readonly Pick<GradedDocument, 'model'>[];

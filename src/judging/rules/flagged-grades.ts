@@ -1,4 +1,3 @@
-/** Reports how many model grades are flagged because the query or the document addresses the model. */
 import { DAY_MS } from '../../core/time.ts';
 
 /** Number of model grades, and number of those flagged because the query or the document addresses the model. */
@@ -10,7 +9,6 @@ export interface FlaggedGrades {
 /** Period that the console page and the command cover. */
 export const FLAGGED_MS = 7 * DAY_MS;
 
-/** Reports how many model grades are flagged, and how to list them. */
 export function flaggedSentence(pipeline: string, { graded, flagged }: FlaggedGrades): string {
   const counted = `${flagged} of ${graded} model ${graded === 1 ? 'grade' : 'grades'} of the last 7 days`;
   return flagged === 0

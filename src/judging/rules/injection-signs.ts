@@ -165,9 +165,7 @@ function hasSign(text: string): boolean {
   return demandsGrade(text);
 }
 
-/**
- * Converts a text to lower case without accents, invisible characters and confusables. Japanese voicing marks are kept.
- */
+/** Lower case without accents, invisible characters and confusables; keeps Japanese voicing marks. */
 function normalized(text: string): string {
   return text
     .normalize('NFKD')

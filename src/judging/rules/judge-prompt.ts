@@ -4,10 +4,7 @@ import { type PromptMessage, promptData } from '../../core/text/prompt-data.ts';
 import { addressesModel } from './injection-signs.ts';
 import { MAX_GRADE } from './judged-scores.ts';
 
-/**
- * Maximum length of a document text. Text beyond this length rarely changes a grade, but would double the cost of a
- * call.
- */
+/** Text beyond this length rarely changes a grade, but would double the cost of a call. */
 export const MAX_DOCUMENT_CHARACTERS = 6000;
 const MAX_QUERY_CHARACTERS = 2000;
 
@@ -23,7 +20,7 @@ export const gradeSchema = {
   },
 } as const;
 
-/** Meaning of each grade, for models and people alike. */
+/** For models and people alike. */
 export const gradeMeanings: readonly string[] = [
   'has nothing to do with the question',
   'is on the subject but holds no answer',
@@ -80,18 +77,12 @@ export function repairMessages(asked: readonly PromptMessage[], answer: string):
   ];
 }
 
-/**
- * Returns everything that is the same in all calls. If any of it changes, the fingerprint changes: it is a different
- * judge.
- */
+/** What is the same in all calls. If any of it changes, it is a different judge. */
 export function promptIdentity(): string {
   return JSON.stringify([instructions, gradeSchema, MAX_DOCUMENT_CHARACTERS]);
 }
 
-/**
- * Reads the grade from an answer, even inside a code fence or after other text; null if there is no grade. Never
- * throws.
- */
+/** Also inside a code fence or after other text; null if there is no grade. Never throws. */
 export function readGrade(text: string): number | null {
   const [from, to] = [text.indexOf('{'), text.lastIndexOf('}')];
   if (from === -1 || to < from) return null;

@@ -6,7 +6,6 @@ import { normalQuantile, studentTQuantile } from '../../math/stats/distributions
 import { effectiveNumber, jackknifeVariance } from '../../math/stats/effective-number.ts';
 import { type Bounds, wilsonInterval } from '../../math/stats/intervals.ts';
 
-/** A selected query with its scores. */
 export interface JudgedQuery {
   /** Identifies the session, which is the sampling cluster. */
   readonly cluster: string | number;
@@ -84,17 +83,33 @@ export function judgedMean(queries: readonly JudgedQuery[]): JudgedMean | null {
 }
 
 /**
- * Returns the 95 % confidence interval of an approximately normal estimate: the value plus or minus t standard errors.
+ * Weighted mean of scores in [0, 1] that need no correction, with its 95 % confidence interval.
+ *
+ * @param scores null for a query without a score
+ * @returns null for fewer than 2 sessions with a score
  */
+export function weightedMean(
+  scores: readonly { readonly cluster: string | number; readonly probability: number; readonly score: number | null }[],
+): (JudgedMean & Bounds) | null {
+  const mean = judgedMean(
+    scores.map(({ cluster, probability, score }) => ({
+      cluster,
+      modelProbability: probability,
+      humanProbability: probability,
+      people: score,
+      model: null,
+    })),
+  );
+  return mean && { ...mean, ...scoreBounds(mean) };
+}
+
+/** 95 % confidence interval of an approximately normal estimate. */
 export function studentBounds({ value, standardError, degreesOfFreedom }: JudgedMean): Bounds {
   const reach = studentTQuantile(1 - TAIL, degreesOfFreedom) * standardError;
   return { low: value - reach, high: value + reach };
 }
 
-/**
- * A standard error up to this value is due to rounding or to equal scores. The interval then depends only on the number
- * of human-graded sessions.
- */
+/** Up to this standard error, the interval depends only on the number of human-graded sessions. */
 const NO_SPREAD = 1e-9;
 /** Skewness below which Hall's transformation is the identity up to rounding. */
 const NO_SKEW = 1e-6;
@@ -146,7 +161,7 @@ type SessionSums = [
 
 const SUMS = 6;
 
-/** Sums queries by session. Sessions keep the order of their first query. */
+/** Sessions keep the order of their first query. */
 function sumBySession(queries: readonly JudgedQuery[]): SessionSums[] {
   const sessions = new Map<string | number, SessionSums>();
   for (const { cluster, modelProbability, humanProbability, model, people } of queries) {
@@ -220,7 +235,7 @@ function form(a: readonly number[], products: Float64Array, b: readonly number[]
   return sum;
 }
 
-/** Splits sessions in order into groups of nearly equal size, larger ones first. */
+/** Groups in order and of nearly equal size, larger ones first. */
 function partsOf<Session>(sessions: readonly Session[]): Session[][] {
   const count = Math.min(MAX_PARTS, sessions.length);
   const parts: Session[][] = [];
@@ -242,10 +257,8 @@ function thirdMoment(values: readonly number[]): number {
 /** Mean of model grades for the live queries of one day (UTC). */
 export interface JudgedDay {
   readonly start: Date;
-  /** Mean nDCG. */
   readonly value: number;
   readonly standardError: number;
-  /** Number of queries. */
   readonly n: number;
 }
 
@@ -254,11 +267,8 @@ export interface RelevanceDrop {
   readonly drop: number;
   readonly low: number;
   readonly high: number;
-  /** Start of the first recent day. */
   readonly since: Date;
-  /** Number of recent days. */
   readonly days: number;
-  /** Number of queries in the recent days. */
   readonly n: number;
 }
 
@@ -271,7 +281,6 @@ export const dropStates = ['none', 'detected', 'confirmed', 'rejected'] as const
 export type DropState = (typeof dropStates)[number];
 
 const FALSE_DROPS_PER_YEAR = 0.5;
-/** Numbers of recent days that are compared with the days before. */
 const spans = [1, 2, 3, 5, 7, 10, 14] as const;
 /** Significance level of each test; there is one test per day and span. */
 const ALPHA = FALSE_DROPS_PER_YEAR / 365 / spans.length;
@@ -340,7 +349,6 @@ export function humanDrop(before: readonly JudgedQuery[], after: readonly Judged
     drop,
     low: Math.max(-1, drop - Math.hypot(was.value - boundsBefore.low, boundsAfter.high - is.value)),
     high: Math.min(1, drop + Math.hypot(boundsBefore.high - was.value, is.value - boundsAfter.low)),
-    /** Human-graded sessions since the drop. */
     sessions: is.humanSessions,
   };
 }

@@ -9,21 +9,18 @@ import { groupBySegment } from '../../golden/rules/golden-set.ts';
 import { evaluateRanking } from '../../math/ir/evaluate.ts';
 import type { Bounds } from '../../math/stats/intervals.ts';
 import { type Agreement, agreementOf, type GradedPair } from './agreement.ts';
-import { type JudgedMean, type JudgedQuery, judgedMean, scoreBounds } from './judged-mean.ts';
+import { type JudgedMean, type JudgedQuery, judgedMean, scoreBounds, weightedMean } from './judged-mean.ts';
 import { judgedScores, RELEVANT_GRADE, type ScoredMeasure, scoredMeasures } from './judged-scores.ts';
 
 /** A document of a selected query. */
 export interface GradedDocument {
-  /** True if the text of the document was found. */
   readonly hasText: boolean;
   /** `failed` if the judge gave no grade; null if the judge was not called. */
   readonly model: number | 'failed' | null;
   readonly person: number | null;
-  /** Independent judgment of another person. */
   readonly second: number | null;
 }
 
-/** A selected query whose judging is finished. */
 export interface GradedQuery {
   /** Identifies the session of the query. */
   readonly cluster: number;
@@ -31,19 +28,17 @@ export interface GradedQuery {
   readonly tags: Readonly<Record<string, string>>;
   /** Probability that the query is sampled and selected. */
   readonly probability: number;
-  /**
-   * True if the query was selected for people. Human judgments of other queries are not a random sample of the traffic.
-   */
+  /** False if it was not selected for people: its human judgments are then no random sample. */
   readonly needsHuman: boolean;
   /** Judges that graded the documents of the query. There are several if the judge changed during grading. */
   readonly judges: readonly string[];
-  /** Documents, best first; empty for a failed or empty query. */
+  /** Best first; empty for a failed or empty query. */
   readonly documents: readonly GradedDocument[];
 }
 
 export interface JudgedWindow {
   readonly depth: number;
-  /** Live queries in the window by outcome, whether sampled or not. */
+  /** By outcome, whether sampled or not. */
   readonly counted: Readonly<Partial<Record<QueryOutcome, number>>>;
   readonly segmentKeys: readonly string[];
   readonly maxSegments: number;
@@ -52,15 +47,7 @@ export interface JudgedWindow {
 }
 
 type JudgedOutcome = { readonly segment: string; readonly measure: JudgedMeasureKey } & (
-  | {
-      readonly kind: 'value';
-      readonly value: number;
-      readonly ciLow: number;
-      readonly ciHigh: number;
-      /** Number of graded queries. */
-      readonly n: number;
-      readonly details: Readonly<Record<string, number>>;
-    }
+  | ReturnType<typeof valueOf>
   | { readonly kind: 'no_data'; readonly reason: 'too_few_judgments' | 'too_few_queries' | 'judge_failing' }
 );
 
@@ -74,15 +61,9 @@ export const measuresOfScore = {
 
 type JudgedMeasureKey = (typeof measuresOfScore)[ScoredMeasure][number];
 
-/**
- * Minimum number of human-graded sessions for a corrected score. With fewer sessions, the model's score is exported as
- * uncorrected.
- */
+/** With fewer sessions, the model's score is exported as uncorrected. */
 const MIN_HUMAN_SESSIONS = 8;
-/**
- * Maximum share of queries on which the judge failed; above it, the model's mean reflects the judge more than the
- * retriever.
- */
+/** Above it, the model's mean reflects the judge more than the retriever. */
 const MAX_FAILED_SHARE = 0.2;
 
 /** Returns all selected queries with their weights and their scores from the model and from people. */
@@ -96,7 +77,7 @@ export function judgedQueriesOf(
   return scored.map((query) => judgedQuery(query, measure, weigh));
 }
 
-/** Mean score from the current judge alone; null if it has graded too little or failed too often. */
+/** Null if the current judge has graded too little or failed too often. */
 export function modelMean(
   queries: readonly GradedQuery[],
   window: JudgedWindow,
@@ -107,8 +88,8 @@ export function modelMean(
   const failed = own.filter(({ hasFailed }) => hasFailed).length;
   if (own.length === 0 || failed > MAX_FAILED_SHARE * own.length) return null;
   const weigh = weightsOf(scored, window);
-  const mean = judgedMean(scored.map((query) => modelAsHuman(query, measure, weigh.now)));
-  return mean === null ? null : { ...mean, ...scoreBounds(mean), n: own.length };
+  const mean = weightedMean(scored.map((query) => currentScore(query, measure, weigh.now)));
+  return mean && { ...mean, n: own.length };
 }
 
 /** A query with its scores from the model and from people, each null if some documents have no such grade. */
@@ -117,7 +98,6 @@ interface ScoredQuery extends GradedQuery {
   readonly people: Readonly<Record<ScoredMeasure, number>> | null;
   /** Model scores, if the current judge graded every document. */
   readonly now: Readonly<Record<ScoredMeasure, number>> | null;
-  /** True if the judge failed on one of the query's documents. */
   readonly hasFailed: boolean;
 }
 
@@ -218,44 +198,37 @@ function measureSegment(segment: string, queries: readonly ScoredQuery[], weigh:
     const corrected = { segment, measure: correctedMeasure };
     if (isCorrected) {
       const mean = judgedMean(judged);
-      if (mean !== null) return [{ ...corrected, ...valueOf(mean, n, { ...counts, lambda: mean.lambda }) }];
+      if (mean !== null) {
+        const details = { ...counts, lambda: mean.lambda };
+        return [{ ...corrected, ...valueOf({ ...mean, ...scoreBounds(mean) }, n, details) }];
+      }
     }
     const gap = { ...corrected, kind: 'no_data', reason: 'too_few_judgments' } as const;
     if (byModel.length === 0) return [gap];
     const uncorrected = { segment, measure: uncorrectedMeasure };
     if (failed > MAX_FAILED_SHARE * byCurrent.length)
       return [gap, { ...uncorrected, kind: 'no_data', reason: 'judge_failing' }];
-    const own = queries.map((query) => modelAsHuman(query, measure, weigh.now));
-    const mean = byCurrent.length === 0 ? null : judgedMean(own);
+    const own = queries.map((query) => currentScore(query, measure, weigh.now));
+    const mean = byCurrent.length === 0 ? null : weightedMean(own);
     if (mean === null) return [gap, { ...uncorrected, kind: 'no_data', reason: 'too_few_queries' }];
     return [gap, { ...uncorrected, ...valueOf(mean, byCurrent.length, counts) }];
   });
 }
 
-/** Passes the model's score as a human score, so that `judgedMean` estimates the mean of model scores. */
-function modelAsHuman(
-  { cluster, outcome, probability, now }: ScoredQuery,
-  measure: ScoredMeasure,
-  weigh: Factors,
-): JudgedQuery {
-  const chance = probability / (weigh[outcome] ?? 1);
-  return { cluster, modelProbability: chance, humanProbability: chance, people: now?.[measure] ?? null, model: null };
+function currentScore({ cluster, outcome, probability, now }: ScoredQuery, measure: ScoredMeasure, weigh: Factors) {
+  return { cluster, probability: probability / (weigh[outcome] ?? 1), score: now?.[measure] ?? null };
 }
 
-function valueOf(mean: JudgedMean, n: number, details: Readonly<Record<string, number>>) {
-  const { low, high } = scoreBounds(mean);
-  return { kind: 'value', value: Math.min(1, Math.max(0, mean.value)), ciLow: low, ciHigh: high, n, details } as const;
+function valueOf({ value, low, high }: JudgedMean & Bounds, n: number, details: Readonly<Record<string, number>>) {
+  return { kind: 'value', value: Math.min(1, Math.max(0, value)), ciLow: low, ciHigh: high, n, details } as const;
 }
 
-/** Number of sessions with a human-graded query that was selected for people. */
 export function humanSessions(queries: readonly GradedQuery[]): number {
   const graded = queries.filter((query) => query.outcome === 'ok' && scoredQuery(query, 1, null).people !== null);
   return new Set(graded.map(({ cluster }) => cluster)).size;
 }
 
-/**
- * Agreement between the current judge and people over the documents that both graded; null if there is too little data.
- */
+/** Over the documents that both graded; null if there is too little data. */
 export function judgeAgreement(queries: readonly GradedQuery[], judge: string | null): Agreement | null {
   const own = queries.filter(({ judges }) => judges.every((one) => one === judge));
   return agreementOf(pairsOf(own, ({ model, person }) => (typeof model === 'number' ? [model, person] : [null, null])));
@@ -268,7 +241,7 @@ export function humanAgreement(queries: readonly GradedQuery[]): Agreement | nul
 
 type Grades = readonly [first: number | null, second: number | null];
 
-/** Pairs the two grades of each document that belongs to a query selected for people. */
+/** Only queries selected for people are a random sample. */
 function pairsOf(queries: readonly GradedQuery[], gradesOf: (document: GradedDocument) => Grades): GradedPair[] {
   return queries.flatMap(({ cluster, probability, needsHuman, documents }) =>
     documents.flatMap((document): GradedPair[] => {
@@ -302,10 +275,7 @@ export interface PooledQuery {
   /** Identifies the session of the query. */
   readonly cluster: number;
   readonly outcome: QueryOutcome;
-  /**
-   * Probability that the query is sampled, selected and pooled; for a failed or empty query, that it is sampled and
-   * selected.
-   */
+  /** That the query is sampled, selected and (unless it failed or was empty) pooled. */
   readonly probability: number;
   /** nDCG without the pool minus nDCG with it; 0 for a failed or empty query. */
   readonly gap: number;
@@ -325,11 +295,12 @@ export function poolGap(
   const searched = queries.filter(({ outcome }) => outcome === 'ok');
   if (new Set(searched.map(({ cluster }) => cluster)).size < 2) return null;
   const factors = factorsOf(queries, counted);
-  const mean = judgedMean(
-    queries.map(({ cluster, outcome, probability, gap }) => {
-      const chance = probability / (factors[outcome] ?? 1);
-      return { cluster, modelProbability: chance, humanProbability: chance, people: gap, model: null };
-    }),
+  const mean = weightedMean(
+    queries.map(({ cluster, outcome, probability, gap }) => ({
+      cluster,
+      probability: probability / (factors[outcome] ?? 1),
+      score: gap,
+    })),
   );
-  return mean === null ? null : { ...mean, ...scoreBounds(mean), n: searched.length };
+  return mean && { ...mean, n: searched.length };
 }

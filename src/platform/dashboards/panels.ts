@@ -137,6 +137,20 @@ export interface Step {
   readonly color: 'green' | 'yellow' | 'orange' | 'red' | 'blue' | 'text';
 }
 
+/** Time since the timestamp in a gauge. */
+export function ageGraph({
+  metric,
+  by = [],
+  legend = 'age',
+  ...common
+}: Common & {
+  readonly metric: Parameters<typeof maxBy>[1];
+  readonly by?: Parameters<typeof maxBy>[0];
+  readonly legend?: string;
+}): Builder<Panel> {
+  return graph({ ...common, unit: 's', min: 0, queries: [{ expr: `time() - ${maxBy(by, metric)}`, legend }] });
+}
+
 /** Values over time, with bounds as a band and thresholds as dashed lines. */
 export function graph(
   spec: Measured & {
