@@ -2,7 +2,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Worker } from 'node:worker_threads';
 import { createComputePool } from '../../src/app/compute.ts';
-import { createDensityCompute } from '../../src/density/compute.ts';
 import { type Daemon, startScript, withDaemon } from './child.ts';
 import { costlyTraces } from './costly-traces.ts';
 import { windowOf } from './drift-pass.ts';
@@ -136,18 +135,17 @@ async function longestWaitMs({ url }: Daemon): Promise<number> {
 
 async function densityWaits(quick: boolean): Promise<number[]> {
   const pool = createComputePool({ threads: 1, maxWaiting: 1 });
-  const compute = createDensityCompute(pool);
   const { scored, vectors, baseline } = windowOf(quick ? 200 : 10_000, 768);
   const shared = new Float32Array(new SharedArrayBuffer(vectors.data.byteLength));
   shared.set(vectors.data);
   const traffic = { queries: scored, vectors: { ...vectors, data: shared } };
   const never = new AbortController().signal;
-  await compute.measureWindow(traffic, baseline, never);
+  await pool.run('measureWindow', { traffic, baseline }, never);
   const waits: number[] = [];
   for (let round = 0; round < 3; round++) {
     const delay = monitorEventLoopDelay({ resolution: 10 });
     delay.enable();
-    await timed(() => compute.measureWindow(traffic, baseline, never));
+    await timed(() => pool.run('measureWindow', { traffic, baseline }, never));
     await pause(20);
     delay.disable();
     waits.push(delay.max / 1e6);

@@ -6,7 +6,6 @@ import type { Context } from '../core/context.ts';
 import type { Logger } from '../core/logger.ts';
 import { systemClock } from '../core/system-clock.ts';
 import type { Clock } from '../core/time.ts';
-import { createDensityCompute } from '../density/compute.ts';
 import { createGoldenStatistics } from '../golden/golden-statistics.ts';
 import { newRunId } from '../golden/runs/run-golden-set.ts';
 import { createExplainBudget } from '../incidents/explain/explain-budget.ts';
@@ -54,7 +53,7 @@ function openCompute(logger: Logger, cleanups: CleanupStack) {
       }),
   });
   cleanups.defer('compute threads', () => pool.close());
-  return { compute: createDensityCompute(pool), statistics: createGoldenStatistics(pool) };
+  return { compute: pool, statistics: createGoldenStatistics(pool) };
 }
 
 declare module '../core/context.ts' {

@@ -2,7 +2,7 @@
 
 import type { Pool, PoolClient } from 'pg';
 import { matrixOf } from '../math/vector/matrix.ts';
-import { insertRows, queryRows } from '../platform/postgres/rows.ts';
+import { insertRows, queryRow, queryRows } from '../platform/postgres/rows.ts';
 import { inTransaction, lockInTransaction } from '../platform/postgres/transaction.ts';
 import { bytesOfNumbers, bytesOfVector, numbersOfBytes, vectorOfBytes } from '../platform/postgres/values.ts';
 import type { FrozenBaseline } from './rules/baseline.ts';
@@ -12,25 +12,18 @@ import type { BaselineScores } from './rules/query-score.ts';
 
 export interface StoredBaseline {
   readonly pipeline: string;
-  /** Version number, starting at 1 for each pipeline. */
+  /** Starts at 1 for each pipeline. */
   readonly version: number;
   readonly createdAt: Date;
   /** Why the baseline was built, as shown to users. */
   readonly reason: string;
   readonly baseline: FrozenBaseline;
-  /**
-   * Mean direction of the chunks; empty if unknown. It determines a query's mean cosine to the store, half of which is
-   * subtracted from the query's score.
-   */
+  /** Mean direction of the chunks, see `coverageScore`; empty if unknown. */
   readonly storeMean: Float64Array;
-  /**
-   * Number of sessions that the retained tail represents. It is lower than the total if only a share of the tail is
-   * retained.
-   */
+  /** Number of sessions that the retained tail represents: fewer than all if only a share is retained. */
   readonly tailSessions: number;
 }
 
-/** A baseline query with its vector. */
 export interface RetainedQuery {
   readonly id: string;
   readonly userHash: string | null;
@@ -45,13 +38,9 @@ export interface RetainedQuery {
 
 export type RetainedQueries = ReturnType<typeof retainedOf>;
 
-/**
- * `tail`: the worst-covered 10 % of the baseline queries, used to search for uncovered topics. `sample`: a random
- * sample of all baseline queries.
- */
+/** `tail`: the worst-covered 10 %, searched for uncovered topics. `sample`: random among all baseline queries. */
 type RetainedRole = 'tail' | 'sample';
 
-/** A baseline without its long arrays. */
 interface Summary extends Omit<FrozenBaseline, 'regions' | 'scores' | 'period'> {
   readonly period: { readonly from: string; readonly until: string };
   readonly shape: ArrayShape;
@@ -83,16 +72,15 @@ export function baselinesTable(pool: Pool) {
       }),
 
     async find(pipeline: string, version: number): Promise<StoredBaseline | null> {
-      const rows = await queryRows<BaselineRow>(
+      const row = await queryRow<BaselineRow>(
         pool,
         `select pipeline, version, created_at, reason, summary, arrays from density_baselines
           where pipeline = $1::text and version = $2::integer`,
         [pipeline, version],
       );
-      return rows[0] === undefined ? null : toStored(rows[0]);
+      return row && toStored(row);
     },
 
-    /** Returns the retained queries that have not been erased. */
     async retained(pipeline: string, version: number, role: RetainedRole): Promise<RetainedQueries> {
       const rows = await queryRows<RetainedRow>(
         pool,
@@ -103,9 +91,7 @@ export function baselinesTable(pool: Pool) {
       return retainedOf(rows);
     },
 
-    /**
-     * Returns the cosine of each sample query to its nearest chunk, in ascending order; -1 for a query without a chunk.
-     */
+    /** Cosines of the sample queries to their nearest chunks, ascending; -1 for a query without a chunk. */
     async similarities(pipeline: string, version: number): Promise<Float64Array> {
       const rows = await queryRows<{ similarity: number }>(
         pool,
@@ -116,9 +102,7 @@ export function baselinesTable(pool: Pool) {
       return Float64Array.from(rows, ({ similarity }) => similarity);
     },
 
-    /**
-     * Returns the sample queries that have not been replayed since `since`; those that have waited longest come first.
-     */
+    /** Sample queries not replayed since `since`; those that have waited longest come first. */
     async dueForReplay(pipeline: string, version: number, since: Date, limit: number): Promise<RetainedQueries> {
       const rows = await queryRows<RetainedRow>(
         pool,
@@ -131,10 +115,7 @@ export function baselinesTable(pool: Pool) {
       return retainedOf(rows);
     },
 
-    /**
-     * Records the new scores of replayed queries; null for a query that can no longer be measured. Ignores erased
-     * queries.
-     */
+    /** Null for a query that can no longer be measured. Ignores erased queries. */
     async recordReplays(
       pipeline: string,
       version: number,
@@ -149,20 +130,16 @@ export function baselinesTable(pool: Pool) {
       );
     },
 
-    /**
-     * Returns two scores of each sample query replayed after `since`: its score in the baseline, and in its latest
-     * replay.
-     */
-    async replayed(pipeline: string, version: number, since: Date): Promise<readonly ScorePair[]> {
-      return queryRows<ScorePair>(
+    /** Scores of each sample query replayed after `since`: in the baseline, and in its latest replay. */
+    replayed: (pipeline: string, version: number, since: Date): Promise<readonly ScorePair[]> =>
+      queryRows(
         pool,
         `select score as before, replayed_score as now from density_baseline_queries
           where pipeline = $1::text and version = $2::integer and role = 'sample'
             and replayed_at > $3::timestamptz and replayed_score is not null
           order by id`,
         [pipeline, version, since],
-      );
-    },
+      ),
 
     /** Deletes the queries of earlier baseline versions; their statistics remain. */
     async releaseBefore(pipeline: string, version: number): Promise<void> {
@@ -176,11 +153,7 @@ export function baselinesTable(pool: Pool) {
 
 function retainedOf(rows: readonly RetainedRow[]) {
   return {
-    queries: rows.map((row) => {
-      const { vector: _, ...query } = row;
-      return query;
-    }),
-    /** One row per query, in the same order. */
+    queries: rows.map(({ vector: _, ...query }) => query),
     vectors: matrixOf(rows.map(({ vector }) => vectorOfBytes(vector))),
   };
 }
@@ -198,7 +171,7 @@ async function insertBaseline(
   };
   // If two workers build a baseline at the same time, they create two versions, and only one of them is used.
   await lockInTransaction(client, 'density baseline', pipeline);
-  const rows = await queryRows<{ version: number }>(
+  const row = await queryRow<{ version: number }>(
     client,
     `insert into density_baselines (pipeline, version, created_at, reason, grade, summary, arrays)
      select $1::text, coalesce(max(version), 0) + 1, $2::timestamptz, $3::text, $4::text, $5::jsonb, $6::bytea
@@ -213,9 +186,8 @@ async function insertBaseline(
       bytesOfArrays({ regions, scores, storeMean }),
     ],
   );
-  const version = rows[0]?.version;
-  if (version === undefined) throw new Error('The database returned no density baseline.');
-  return version;
+  if (row === null) throw new Error('The database returned no density baseline.');
+  return row.version;
 }
 
 async function insertRetained(
@@ -264,7 +236,6 @@ type BaselineArrays = {
   readonly storeMean: Float64Array;
 };
 
-/** Number of elements of each array in the concatenated bytes. */
 type ArrayShape = ReturnType<typeof arrayShape>;
 
 function arrayShape({ regions, scores, storeMean }: BaselineArrays) {

@@ -1,4 +1,3 @@
-/** Config section `pipelines[].density`. */
 import { z } from 'zod';
 import { durationSchema } from '../platform/config/times.ts';
 

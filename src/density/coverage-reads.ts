@@ -1,4 +1,3 @@
-/** Reads the coverage of live queries in a period. */
 import type { Pool } from 'pg';
 import { firstDayOf } from '../live/sql/live-windows.ts';
 import { namingOutage } from '../platform/postgres/outage.ts';
@@ -14,7 +13,6 @@ export interface CoveragePeriod {
   readonly scoredSince: Date | null;
 }
 
-/** A measured query. */
 export interface CoveredQuery {
   readonly id: string;
   readonly occurredAt: Date;
@@ -75,7 +73,7 @@ export async function tallyPeriod(pool: Pool, period: CoveragePeriod) {
     chances: measured.flatMap(({ chance, queries, sessions }) =>
       chance === null ? [] : [{ chance, queries, sessions }],
     ),
-    /** Queries that could not be measured, by reason. */
+    /** By reason. */
     notMeasurable: Object.fromEntries(
       rows.flatMap(({ reason, queries }) => (reason === null ? [] : [[reason, queries]])),
     ),

@@ -5,9 +5,8 @@ import { namingOutage } from '../platform/postgres/outage.ts';
 import { queryRow, queryRows } from '../platform/postgres/rows.ts';
 import { inTransaction } from '../platform/postgres/transaction.ts';
 import { bytesOfVector, vectorOfBytes } from '../platform/postgres/values.ts';
-import { type CoveragePeriod, type CoveredQuery, type PeriodTally, readPeriod, tallyPeriod } from './coverage-reads.ts';
+import { type CoveragePeriod, type CoveredQuery, readPeriod, tallyPeriod } from './coverage-reads.ts';
 
-/** A live query to search in the store. */
 export interface ClaimedQuery {
   /** Day of receipt (UTC), YYYY-MM-DD. */
   readonly receivedOn: string;
@@ -22,10 +21,8 @@ export interface ClaimedQuery {
   readonly attempts: number;
 }
 
-/** Identifies a query among those of a pipeline. */
 export type QueryKey = Pick<ClaimedQuery, 'receivedOn' | 'id'>;
 
-/** Result of the search for one query. */
 export type CoverageOutcome = QueryKey &
   (
     | {
@@ -42,7 +39,7 @@ export type CoverageOutcome = QueryKey &
     | { readonly kind: 'later'; readonly reason: string; readonly dueAt: Date }
   );
 
-export interface ClaimRequest {
+interface ClaimRequest {
   readonly pipeline: string;
   /** Period of receipt: `from` inclusive, `until` exclusive. */
   readonly from: Date;
@@ -53,24 +50,17 @@ export interface ClaimRequest {
   readonly leaseUntil: Date;
 }
 
-/** Number of queries received in a period and not measured yet. */
-export type CoverageBacklog = Awaited<ReturnType<typeof readBacklog>>;
-
-export interface AdmissionRequest {
+interface AdmissionRequest {
   readonly pipeline: string;
   /** Period of receipt: `from` inclusive, `until` exclusive. */
   readonly from: Date;
   readonly until: Date;
   readonly now: Date;
   readonly admission: Admission;
-  /**
-   * `decided.until` of the backlog that the decision is based on. The decision has no effect if another decision was
-   * made in the meantime.
-   */
+  /** `decided.until` of the backlog: the decision has no effect if another one was made since. */
   readonly decidedUntil: Date | null;
 }
 
-/** Admitted share of a pipeline's live queries. */
 export interface CoverageAdmission {
   readonly pipeline: string;
   readonly level: number;
@@ -95,13 +85,11 @@ const withoutRow = `
 
 type ClaimedRow = Omit<ClaimedQuery, 'vector'> & { readonly embedding: Buffer | null; readonly fromText: boolean };
 
-/**
- * Coverage of sampled live queries, one row each. Every call rejects with RecalldError database_unreachable if the
- * database does not respond.
- */
+/** Every call rejects with RecalldError database_unreachable if the database does not respond. */
 export function coverageTable(pool: Pool) {
   return {
-    backlog: (pipeline: string, from: Date, until: Date): Promise<CoverageBacklog> =>
+    /** Number of queries received in a period and not measured yet. */
+    backlog: (pipeline: string, from: Date, until: Date) =>
       namingOutage(pool, () => readBacklog(pool, pipeline, from, until)),
 
     /**
@@ -122,10 +110,7 @@ export function coverageTable(pool: Pool) {
         ),
       ),
 
-    /**
-     * Leases queries, oldest first. Each query has exactly one row, and the queries of a crashed worker become
-     * available when its lease ends.
-     */
+    /** Leases queries, oldest first. The queries of a crashed worker become available when its lease ends. */
     claim: (request: ClaimRequest): Promise<readonly ClaimedQuery[]> =>
       namingOutage(pool, async () => {
         const retaken = await retake(pool, request);
@@ -133,27 +118,20 @@ export function coverageTable(pool: Pool) {
         return [...retaken, ...fresh].map(toClaimed);
       }),
 
-    /** Records the results of claimed queries. Ignores erased queries. */
+    /** Ignores erased queries. */
     record: (
       pipeline: string,
       outcomes: readonly CoverageOutcome[],
       { fingerprint, now }: { readonly fingerprint: string; readonly now: Date },
     ): Promise<void> => namingOutage(pool, () => recordOutcomes(pool, pipeline, outcomes, fingerprint, now)),
 
-    tally: (period: CoveragePeriod): Promise<PeriodTally> => namingOutage(pool, () => tallyPeriod(pool, period)),
+    tally: (period: CoveragePeriod) => namingOutage(pool, () => tallyPeriod(pool, period)),
 
-    /**
-     * Returns the measured queries of sessions whose random number is below `chance`, in batches, ordered by day and
-     * id.
-     */
+    /** Measured queries of sessions whose random number is below `chance`, ordered by day and id. */
     read: (period: CoveragePeriod, chance: number): AsyncIterable<readonly CoveredQuery[]> =>
       readPeriod(pool, period, chance),
 
-    /**
-     * Reopens measured queries, so that they are searched again.
-     *
-     * @returns the number of reopened queries
-     */
+    /** Measured queries are searched again. @returns their number */
     reopen: (
       { pipeline, from, until }: CoveragePeriod,
       { chance, fromText, now }: { readonly chance: number; readonly fromText: boolean; readonly now: Date },
@@ -173,12 +151,7 @@ export function coverageTable(pool: Pool) {
   };
 }
 
-export type CoverageTable = ReturnType<typeof coverageTable>;
-
-/**
- * Claims queries that were claimed before and then deferred or abandoned. There are usually none, and checking for them
- * first is faster than the full statement.
- */
+/** There are usually none, and checking for them first is faster than the full statement. */
 async function retake(pool: Pool, { pipeline, limit, now, leaseUntil }: ClaimRequest): Promise<ClaimedRow[]> {
   const due = `query_coverage where pipeline = $1::text and status = 'open' and due_at <= $2::timestamptz`;
   const waiting = await pool.query(`select 1 from ${due} limit 1`, [pipeline, now]);
@@ -294,15 +267,11 @@ async function readBacklog(pool: Pool, pipeline: string, from: Date, until: Date
     arrived: arrived?.n ?? 0,
     /** Number of queries admitted but never claimed. */
     admitted: admitted?.n ?? 0,
-    /** When the oldest of these queries was received. */
     oldest: times.length === 0 ? null : new Date(Math.min(...times)),
   };
 }
 
-/**
- * At level 0, every query is admitted: only the decision is written, and workers create the rows when they claim
- * queries.
- */
+/** At level 0, only the decision is written, and workers create the rows when they claim queries. */
 async function admit(
   client: PoolClient,
   { pipeline, from, until, now, admission, decidedUntil }: AdmissionRequest,

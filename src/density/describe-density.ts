@@ -1,5 +1,3 @@
-/** Query density status of a pipeline, for the API. */
-
 import type { Context } from '../core/context.ts';
 import { ALL_SEGMENT } from '../core/model.ts';
 import { DAY_MS, type TimeSpan } from '../core/time.ts';
@@ -66,10 +64,7 @@ export async function describeDensity(
 
 const pointOf = (one: Measurement) => ({ ...one, sessions: one.n });
 
-/**
- * Returns true if coverage has been so far above its baseline for two weeks that losing the gain would go unnoticed.
- * Uses the last density of each full day (UTC).
- */
+/** Uses the last density of each full day (UTC), see `outgrewBaseline`. */
 async function hasOutgrown(
   { measurements }: Context['db'],
   phase: DensityPhase | null,

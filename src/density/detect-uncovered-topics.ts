@@ -1,7 +1,4 @@
-/**
- * Searches for uncovered topics: topics that users ask about and the store does not cover. Runs every hour, and
- * immediately when an alert fires.
- */
+/** Searches for topics that users ask about and the store does not cover: every hour, and when an alert fires. */
 
 import type { Context } from '../core/context.ts';
 import { DAY_MS, HOUR_MS } from '../core/time.ts';
@@ -25,7 +22,6 @@ import { findLostChunks } from './search-store.ts';
 import type { TopicSearch } from './topics-table.ts';
 import { readTraffic, sessionsOf, type Traffic, timeOf } from './traffic.ts';
 
-/** A topic that has not been found for this long is closed. */
 const CLOSE_AFTER_MS = DAY_MS;
 const MAX_QUERIES = 20_000;
 /** Maximum number of query texts from the topic, and of other query texts, from which its label is derived. */
@@ -68,7 +64,8 @@ async function detectIn(context: Context, plan: DensityPlan, latest: Date | null
     (['tail', 'sample'] as const).map((role) => db.density.baselines.retained(pipeline, phase.baselineVersion, role)),
   );
   if (tail === undefined || sample === undefined) return;
-  const found = await context.compute.findTopics(traffic, topicBaseline(baseline, tail, sample), signal);
+  const input = { traffic, baseline: topicBaseline(baseline, tail, sample) };
+  const found = await context.compute.run('findTopics', input, signal);
   const search: TopicSearch = {
     ...period,
     baselineVersion: phase.baselineVersion,
@@ -116,7 +113,7 @@ function topicBaseline({ baseline, tailSessions }: StoredBaseline, tail: Retaine
 
 type NamedTopic = Awaited<ReturnType<typeof nameTopics>>[number];
 
-/** Labels topics. Drops a topic if neither its vectors nor its words show that its queries share one subject. */
+/** Drops a topic if neither its vectors nor its words show that its queries share one subject. */
 async function nameTopics({ db }: Context, pipeline: string, found: readonly LocatedTopic[], traffic: Traffic) {
   if (found.length === 0) return [];
   const own = new Set(found.flatMap(({ members }) => members));
@@ -132,7 +129,6 @@ async function nameTopics({ db }: Context, pipeline: string, found: readonly Loc
   return named;
 }
 
-/** Describes each found topic, under its earlier id or a new id. */
 async function describe(
   context: Context,
   plan: DensityPlan,
@@ -150,20 +146,13 @@ async function describe(
     const lost = one.cause === 'lost_content' ? await findLostChunks(context, plan, before, signal) : null;
     const share = wilsonInterval(Math.min(1, one.trafficShare), one.current / one.trafficShare, CONFIDENCE);
     described.push({
+      ...one,
       id: known ?? context.newTopicId(),
       pipeline,
-      label: one.label,
-      centroid: one.centroid,
-      cause: one.cause,
       windowEnd: search.until,
       sessions: one.current,
-      trafficShare: one.trafficShare,
       shareLow: share.low,
       shareHigh: share.high,
-      excessPoints: one.excessPoints,
-      density: one.density,
-      adjustedP: one.adjustedP,
-      dominantRegion: one.dominantRegion,
       examples: distinctExamples(one.examples, one.members, one.texts),
       nearest: nearestChunks(members.map(({ nearest }) => nearest)),
       segments: concernedSegments(
@@ -178,10 +167,7 @@ async function describe(
   return described;
 }
 
-/**
- * Possible lengths of the search period. They are whole days, so that queries typical of a time of day are not mistaken
- * for a topic.
- */
+/** Whole days, so that queries typical of a time of day are not mistaken for a topic. */
 const LENGTHS_DAYS = [1, 2, 4, 7] as const;
 /** Minimum number of sessions: enough to find a topic with 5 % of the traffic. */
 const MIN_SESSIONS = 500;
@@ -219,10 +205,7 @@ async function topicPeriod(
   }
 }
 
-/**
- * Returns when the drop started according to the firing alert; if two alerts are firing, the later of their times; null
- * if no alert is firing.
- */
+/** The later time if two alerts are firing; null if none is. */
 async function dropStart({ db }: Context, pipeline: string, { alerts }: WatchingPhase): Promise<number | null> {
   const raised = Object.values(alerts).flatMap(({ incident }) => incident?.raisedMs ?? []);
   if (raised.length === 0) return null;

@@ -1,14 +1,10 @@
-/**
- * Advances the density monitor of each pipeline: observes what happened since the last step, and stores the effects.
- */
-
 import type { Context } from '../core/context.ts';
 import { ALL_SEGMENT } from '../core/model.ts';
 import { DAY_MS, MINUTE_MS } from '../core/time.ts';
 import { matrixOf, rowOf } from '../math/vector/matrix.ts';
 import { forEachPipeline } from '../platform/queue/for-each-pipeline.ts';
 import type { RetainedQueries, StoredBaseline } from './baselines-table.ts';
-import type { DensityCompute } from './compute.ts';
+import type { densityTasks } from './compute.ts';
 import type { CoveragePeriod } from './coverage-reads.ts';
 import { observeBaselineTraffic, observeReplay } from './learn-baseline.ts';
 import { currentFingerprint, hasGoldenDropped, observeChange, probeConnectors } from './observe-change.ts';
@@ -26,7 +22,6 @@ import type {
   ClosedWindow,
   DensityState,
   NewDensityEvent,
-  WatchEffect,
   WatchingPhase,
   WatchObservation,
   WatchStep,
@@ -35,7 +30,6 @@ import { findLostChunks } from './search-store.ts';
 import { readTraffic, type Traffic, timeOf } from './traffic.ts';
 import type { StoredDensityState } from './watch-table.ts';
 
-/** Maximum number of live queries, and of baseline queries, that are compared with each other. */
 const MAX_COMPARED_QUERIES = 1_000;
 
 /**
@@ -93,10 +87,7 @@ function uncoveredOf(windows: readonly ClosedWindow[], { baseline }: StoredBasel
   return uncoveredShareOf(share, Math.max(1, sessions), UNCOVERED_PERCENTILE, baseline.global.sessions);
 }
 
-/**
- * A session with queries in several regions counts in each of them, so its share is relative to the sum of sessions
- * over all regions.
- */
+/** A session counts in each of its regions, so shares are relative to the sum of sessions over all regions. */
 function regionsOf(windows: readonly ClosedWindow[], { baseline }: StoredBaseline): readonly RegionRow[] {
   const sums = new Map<number, { sessions: number; sumX: number }>();
   let all = 0;
@@ -113,14 +104,14 @@ function regionsOf(windows: readonly ClosedWindow[], { baseline }: StoredBaselin
   return regionTable(regions, baseline.regionShares);
 }
 
-/** Compares one query per session since the drop with the baseline queries; null if there are none. */
+/** Compares one query per session with the baseline queries; null if there are none. */
 async function compareQueries(
   context: Context,
   { storeMean }: StoredBaseline,
   sample: RetainedQueries,
   period: CoveragePeriod,
   signal: AbortSignal,
-): ReturnType<DensityCompute['compareWithBaseline']> {
+): Promise<ReturnType<typeof densityTasks.compareWithBaseline>> {
   const traffic = await readTraffic(context, period, 2 * MAX_COMPARED_QUERIES, storeMean, signal);
   const seen = new Set<string>();
   const rows = traffic.queries.flatMap(({ id, session, row }) => {
@@ -131,23 +122,17 @@ async function compareQueries(
   });
   const queries = matrixOf(rows.slice(0, MAX_COMPARED_QUERIES).map((row) => rowOf(traffic.vectors, row)));
   if (queries.rows === 0) return null;
-  return context.compute.compareWithBaseline(queries, sample.vectors, signal);
+  return context.compute.run('compareWithBaseline', { queries, baseline: sample.vectors }, signal);
 }
 
-/** Maximum number of queries measured per window; a sample of this size is accurate enough. */
+/** A sample of this size is accurate enough. */
 const MAX_QUERIES = 20_000;
-/**
- * Maximum age of a window that is measured again. Exported densities cover at most a day, and samples of older windows
- * may be deleted.
- */
+/** Exported densities cover at most a day, and samples of older windows may be deleted. */
 const LATE_SAMPLES_MS = DAY_MS;
 /** Maximum time from scoring a query until other transactions can read the score. */
 const WRITING_MS = MINUTE_MS;
 
-/**
- * Measures the next window that is due to close. Returns null if no window is due, or if the queries of the window are
- * still being measured. Writes nothing; equal samples produce equal measurements.
- */
+/** Null if no window is due, or if its queries are still being measured. Writes nothing, and is repeatable. */
 async function observeWindow(
   context: Context,
   plan: DensityPlan,
@@ -179,7 +164,6 @@ async function observeWindow(
   };
 }
 
-/** True if queries of the window are not measured yet and the monitor still waits for them. */
 async function isAwaited(
   { db }: Context,
   { pipeline, graceMs }: DensityPlan,
@@ -192,9 +176,7 @@ async function isAwaited(
   return open + untouched > 0;
 }
 
-/**
- * @param scoredSince excludes queries measured before this time, whose scores are not comparable; null excludes none
- */
+/** @param scoredSince excludes queries measured before this time, whose scores are not comparable */
 async function measureWindow(
   context: Context,
   plan: DensityPlan,
@@ -209,7 +191,11 @@ async function measureWindow(
   const { regions, scores } = baseline;
   const traffic = await readTraffic(context, period, MAX_QUERIES, storeMean, signal);
   const { queries, vectors } = traffic;
-  const measurement = await context.compute.measureWindow({ queries, vectors }, { regions, scores }, signal);
+  const measurement = await context.compute.run(
+    'measureWindow',
+    { traffic: { queries, vectors }, baseline: { regions, scores } },
+    signal,
+  );
   const totals = windowTotals({ startMs, endMs }, measurement.means);
   const segmentsOf = new Map(traffic.covered.map(({ id, segments }) => [id, segments]));
   const segments = segmentTotals(measurement, segmentsOf, plan);
@@ -251,7 +237,6 @@ async function measureLateSamples(
   return remeasured;
 }
 
-/** Number of queries in the window without a score, by reason. */
 function notMeasurable({ tally, otherDimension }: Traffic, { dropped }: WindowMeasurement) {
   const late = tally.open + tally.untouched;
   return {
@@ -263,7 +248,7 @@ function notMeasurable({ tally, otherDimension }: Traffic, { dropped }: WindowMe
   };
 }
 
-/** Maximum number of steps per pipeline and run. After a long downtime, the run of the next minute continues. */
+/** After a long downtime, the run of the next minute continues. */
 const MAX_STEPS = 48;
 
 /**
@@ -300,7 +285,6 @@ async function firstState(context: Context, plan: DensityPlan): Promise<StoredDe
   return { state: learningState(fields, null), revision: 0, updatedAt: context.clock.now() };
 }
 
-/** Returns the next observation for the monitor; null if no step is due. */
 async function observe(
   context: Context,
   plan: DensityPlan,
@@ -325,43 +309,28 @@ async function observe(
   }
 }
 
-/**
- * Writes measurements before the state: they are the same for every worker, so writing them twice does no harm.
- *
- * @returns false if another worker was faster
- */
+/** Writes measurements first: they are the same for every worker. @returns false if another worker was faster */
 async function store(
   context: Context,
   plan: DensityPlan,
   { revision }: StoredDensityState,
-  { state, effects }: WatchStep,
+  { state, measurements = [], windows = [], events: found = [], releaseBefore }: WatchStep,
   signal: AbortSignal,
 ): Promise<boolean> {
   const { pipeline } = plan;
+  const { db, clock, logger } = context;
+  if (measurements.length > 0) await db.measurements.record(measurements);
   const events: NewDensityEvent[] = [];
-  for (const effect of effects) {
-    if (effect.kind === 'record_measurements') await context.db.measurements.record(effect.outcomes);
-    if (effect.kind === 'record_event') events.push(effect.event);
-    if (effect.kind === 'investigate_alert') {
-      events.push(await investigateAlert(context, plan, effect.alert, state.sinceMs, signal));
-    }
+  for (const event of found) {
+    events.push('raised' in event ? await investigateAlert(context, plan, event, state.sinceMs, signal) : event);
   }
-  const windows = effects.flatMap((effect) => (effect.kind === 'store_windows' ? effect.windows : []));
-  const at = context.clock.now();
-  if (!(await context.db.density.watch.advance({ pipeline, revision, state, windows, events, at }))) return false;
-  await releaseBaselines(context, pipeline, effects);
+  const at = clock.now();
+  if (!(await db.density.watch.advance({ pipeline, revision, state, windows, events, at }))) return false;
+  if (releaseBefore !== undefined) await db.density.baselines.releaseBefore(pipeline, releaseBefore);
   for (const { kind, sentence } of events) {
     const fields = { pipeline, event: kind };
-    if (kind === 'page') context.logger.error(sentence, fields);
-    else context.logger.info(sentence, fields);
+    if (kind === 'page') logger.error(sentence, fields);
+    else logger.info(sentence, fields);
   }
   return true;
-}
-
-async function releaseBaselines({ db }: Context, pipeline: string, effects: readonly WatchEffect[]): Promise<void> {
-  for (const effect of effects) {
-    if (effect.kind === 'release_baselines_before') {
-      await db.density.baselines.releaseBefore(pipeline, effect.version);
-    }
-  }
 }

@@ -9,7 +9,7 @@ import { vectorOfBytes } from '../platform/postgres/values.ts';
 import type { RatedQuery } from './rules/complaint-topics.ts';
 import { distinctExamples, isOneByLabel, labelTopic } from './rules/topic-description.ts';
 
-/** Maximum number of queries with negative feedback, and of queries without it. */
+/** For queries with negative feedback, and for those without it. */
 const MAX_QUERIES = 2000;
 const MAX_DOCUMENTS = 3;
 
@@ -22,10 +22,8 @@ export async function findComplaints({ reads, compute }: Context, pipeline: stri
   const dimensions = read[0]?.vector.length ?? 0;
   const usable = read.filter(({ vector }) => vector.length === dimensions);
   const queries = usable.map(({ id, session, day, isNegative }) => ({ id, session, day, isNegative }));
-  const found = await compute.findComplaints(
-    { queries, vectors: matrixOf(usable.map(({ vector }) => vector)) },
-    signal,
-  );
+  const vectors = matrixOf(usable.map(({ vector }) => vector));
+  const found = await compute.run('findComplaints', { queries, vectors }, signal);
   if (found.kind === 'insufficient_data') return found;
   const ids = queries.map(({ id }) => id);
   const known = await table.queries(pipeline, since, found.topics.length === 0 ? [] : ids);
@@ -50,7 +48,6 @@ export async function findComplaints({ reads, compute }: Context, pipeline: stri
       /** Distinctive words; empty if texts are not stored. */
       label,
       shown: distinctExamples(topic.examples, topic.members, textsById).flatMap((id) => known.get(id) ?? []),
-      /** Number of failed queries and of queries with empty results. */
       failed: members.filter(({ outcome }) => outcome === 'error' || outcome === 'timeout').length,
       empty: members.filter(({ outcome }) => outcome === 'empty').length,
       /** Documents that users with similar queries clicked or rated positively, most often liked first. */
@@ -60,7 +57,6 @@ export async function findComplaints({ reads, compute }: Context, pipeline: stri
   return { ...found, topics };
 }
 
-/** A live query in a topic, for display and explanation. */
 export interface ComplaintQuery {
   readonly id: string;
   /** Query text; null if texts are not stored. */
@@ -74,17 +70,13 @@ export interface ComplaintQuery {
   readonly documentIds: readonly string[];
 }
 
-/**
- * Condition on the day of receipt, repeated for each table in a join: otherwise PostgreSQL considers every partition of
- * the second table.
- */
+/** Repeated for each table in a join: otherwise PostgreSQL considers every partition of the second table. */
 const receivedSince = (since: `$${number}`): string => `(${since}::timestamptz at time zone 'utc')::date`;
 const coverageOfQuery = `c.received_on = q.received_on and c.pipeline = q.pipeline and c.id = q.id
               and c.received_on >= ${receivedSince('$2')}`;
 
 const vectorSql = 'case when c.from_text then c.embedding else coalesce(q.embedding, c.embedding) end';
 
-/** Reads queries received since a time. */
 export function complaintsTable(pool: Pool) {
   return {
     /**
@@ -125,7 +117,6 @@ export function complaintsTable(pool: Pool) {
       return rows.map(({ vector, ...query }) => ({ ...query, vector: vectorOfBytes(vector) }));
     },
 
-    /** Returns queries by id; omits deleted queries. */
     async queries(pipeline: string, since: Date, ids: readonly string[]): Promise<ReadonlyMap<string, ComplaintQuery>> {
       const rows = await queryRows<ComplaintQuery>(
         pool,
@@ -139,10 +130,7 @@ export function complaintsTable(pool: Pool) {
       return new Map(rows.map((row) => [row.id, row]));
     },
 
-    /**
-     * Returns the documents that users clicked or rated positively in the results of these queries, most often liked
-     * first.
-     */
+    /** Documents clicked or rated positively in the results of these queries, most often liked first. */
     async liked(pipeline: string, since: Date, ids: readonly string[], most: number): Promise<readonly string[]> {
       const rows = await queryRows<{ readonly documentId: string }>(
         pool,

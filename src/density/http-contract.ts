@@ -1,5 +1,3 @@
-/** Schemas for `/v1/density` and `/v1/uncovered-topics`. */
-
 import { z } from 'zod';
 import { verdictField } from '../golden/run-summary-schema.ts';
 import { identifier, idField, pageOf, pageQueryShape, shortText, timestamp } from '../platform/http/fields.ts';
@@ -12,6 +10,7 @@ import {
   topicStates,
   type UncoveredTopic,
 } from './rules/uncovered-topic.ts';
+import type { TopicsTable } from './topics-table.ts';
 
 export const densityQuery = z.strictObject({
   pipeline: identifier.describe('Configured pipeline.'),
@@ -170,6 +169,11 @@ export function topicJson(
     judged: judgedRelevance(topic),
     windows,
   });
+}
+
+/** The JSON of a topic with the stored texts of its examples. */
+export async function describedTopic(topics: Pick<TopicsTable, 'texts'>, topic: UncoveredTopic) {
+  return topicJson(topic, await topics.texts(topic.pipeline, topic.examples));
 }
 
 export const densityEndpoints: readonly Endpoint[] = [

@@ -1,5 +1,3 @@
-/** Query density jobs. */
-
 import { z } from 'zod';
 import type { Context } from '../core/context.ts';
 import { attemptEach, forEachPipeline } from '../platform/queue/for-each-pipeline.ts';

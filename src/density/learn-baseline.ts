@@ -1,7 +1,4 @@
-/**
- * Builds baselines from traffic: a provisional baseline as soon as possible, a page-grade baseline once there is enough
- * traffic, and a new baseline after a change.
- */
+/** Builds baselines from traffic: provisional at first, for pages with enough traffic, and after a change. */
 
 import type { Context } from '../core/context.ts';
 import { DAY_MS } from '../core/time.ts';
@@ -11,10 +8,10 @@ import { rowOf } from '../math/vector/matrix.ts';
 import type { RetainedQuery } from './baselines-table.ts';
 import type { CoveragePeriod } from './coverage-reads.ts';
 import type { DensityPlan } from './plan.ts';
-import { type Baseline, type BaselineGrade, baselineGrade, daysWithTraffic } from './rules/baseline.ts';
+import { type Baseline, baselineGrade, daysWithTraffic } from './rules/baseline.ts';
 import { densityOf } from './rules/query-density.ts';
 import { NO_REGION, surpriseOf, tiedRanks } from './rules/query-score.ts';
-import { lastClosable, startOver } from './rules/watch.ts';
+import { lastClosable, NO_TRAFFIC, startOver } from './rules/watch.ts';
 import type {
   BaselineProgress,
   DensityState,
@@ -27,18 +24,13 @@ import { readTraffic, sessionsOf, type Traffic, timeOf } from './traffic.ts';
 
 /** Number of times that the period may be doubled to reach the required number of sessions. */
 const DOUBLINGS = 2;
-/**
- * Maximum number of queries in a baseline. More queries would not improve percentiles, and their vectors would not fit
- * into the memory of a small machine.
- */
+/** More would not improve percentiles, and their vectors would not fit into the memory of a small machine. */
 const MAX_QUERIES = 20_000;
 const MAX_TAIL = 2_000;
 const SAMPLE = 1_000;
 const SEED = 1;
-/** Maximum duration of a replay; queries that have not been replayed by then are skipped. */
+/** Queries that have not been replayed by then are skipped. */
 const MAX_REPLAY_MS = DAY_MS;
-
-const NOTHING: BaselineProgress = { days: 0, sessions: 0 };
 
 /**
  * Builds a baseline from the queries measured so far, for a period of at least the configured number of days. The first
@@ -58,9 +50,15 @@ export async function observeBaselineTraffic(
   const insufficient = (progress: BaselineProgress): WatchObservation =>
     isUpgrade ? { kind: 'upgrade_insufficient' } : { kind: 'traffic_insufficient', progress, untilMs };
   const fromMs = await startOfTraffic(context, plan, sinceMs, untilMs);
-  if (fromMs === null) return insufficient(NOTHING);
+  if (fromMs === null) return insufficient(NO_TRAFFIC);
   const period = { from: new Date(fromMs), until: new Date(untilMs), scoredSince: timeOf(sinceMs) };
-  const { grade, ...progress } = await progressOf(context, plan, period);
+  const tally = await context.db.density.coverage.tally({ pipeline: plan.pipeline, ...period });
+  const { first, last } = tally;
+  const progress = {
+    days: first === null || last === null ? 0 : daysWithTraffic(period, [first, last]),
+    sessions: sessionsOf(tally),
+  };
+  const grade = baselineGrade(progress.days, progress.sessions, plan.needs);
   if (grade !== 'page' && (isUpgrade || grade !== 'provisional')) return insufficient(progress);
   const reason = isUpgrade ? 'enough traffic for pages' : 'enough traffic';
   const built = await buildBaseline(context, plan, period, reason, signal);
@@ -70,10 +68,7 @@ export async function observeBaselineTraffic(
   return { kind: 'baseline_built', baseline, version, reason, closedMs: untilMs, details: {} };
 }
 
-/**
- * Returns the start of the baseline period. The period has the configured number of days; it is doubled up to twice if
- * it contains too few sessions.
- */
+/** The period has the configured number of days; it is doubled up to twice if it has too few sessions. */
 async function startOfTraffic(
   { db }: Context,
   { pipeline, needs }: DensityPlan,
@@ -92,24 +87,7 @@ async function startOfTraffic(
   return fromMs;
 }
 
-async function progressOf(
-  { db }: Context,
-  { pipeline, needs }: DensityPlan,
-  period: Omit<CoveragePeriod, 'pipeline'>,
-): Promise<BaselineProgress & { readonly grade: BaselineGrade }> {
-  const tally = await db.density.coverage.tally({ pipeline, ...period });
-  const { first, last } = tally;
-  const days = first === null || last === null ? 0 : daysWithTraffic(period, [first, last]);
-  const sessions = sessionsOf(tally);
-  return { grade: baselineGrade(days, sessions, needs), days, sessions };
-}
-
-/**
- * Completes a replay: builds a new baseline from the replayed queries, and measures how the change affected their
- * scores.
- *
- * @returns null while queries remain to be searched, or if the store does not respond
- */
+/** @returns null while queries remain to be replayed, or if the store does not respond */
 export async function observeReplay(
   context: Context,
   plan: DensityPlan,
@@ -131,10 +109,7 @@ export async function observeReplay(
   return { kind: 'baseline_built', baseline, version, reason: `after ${reason}`, closedMs, details };
 }
 
-/**
- * Computes the density of the retained queries before and after the change, in both cases with the percentiles of the
- * old baseline.
- */
+/** Both densities use the percentiles of the old baseline. */
 async function effectOfChange(
   { db }: Context,
   { pipeline }: DensityPlan,
@@ -162,17 +137,8 @@ async function effectOfChange(
   };
 }
 
-type BuiltBaseline =
-  | {
-      readonly kind: 'built';
-      readonly version: number;
-      readonly baseline: Baseline;
-      readonly storeMean: Float64Array;
-      readonly traffic: Traffic;
-    }
-  | { readonly kind: 'insufficient'; readonly progress: BaselineProgress }
-  /** The store did not respond. */
-  | { readonly kind: 'unknown' };
+/** `unknown`: the store did not respond. */
+type BuiltBaseline = Awaited<ReturnType<typeof buildBaseline>>;
 
 /**
  * Builds and stores a baseline from the queries measured in the period. Does not store a baseline of insufficient
@@ -186,16 +152,16 @@ async function buildBaseline(
   { scoredSince, ...period }: Omit<CoveragePeriod, 'pipeline'>,
   reason: string,
   signal: AbortSignal,
-): Promise<BuiltBaseline> {
+) {
   const { pipeline, windowMs, needs } = plan;
   const within = { pipeline, ...period, scoredSince };
   const storeMean = await sampleStoreMean(context, plan, signal);
-  if (storeMean === null) return { kind: 'unknown' };
+  if (storeMean === null) return { kind: 'unknown' as const };
   const traffic = await readTraffic(context, within, MAX_QUERIES, storeMean, signal);
   const sessions = sessionsOf(traffic.tally);
-  if (traffic.queries.length === 0) return tooLittle({ ...NOTHING, sessions });
+  if (traffic.queries.length === 0) return tooLittle({ ...NO_TRAFFIC, sessions });
   const settings = { period, windowMs, seed: SEED, pageNeeds: needs };
-  const built = await context.compute.buildBaseline(traffic, settings, signal);
+  const built = await context.compute.run('buildBaseline', { traffic, settings }, signal);
   if ('kind' in built) return tooLittle({ days: built.have, sessions });
   if (built.grade === 'insufficient') return tooLittle({ days: built.days, sessions: built.sessions });
   const { tail, ...frozen } = built;
@@ -211,21 +177,15 @@ async function buildBaseline(
     },
     { tail: retained.queries, sample: retainedSample(built, traffic) },
   );
-  return { kind: 'built', version, baseline: built, storeMean, traffic };
+  return { kind: 'built' as const, version, baseline: built, storeMean, traffic };
 }
 
-function tooLittle(progress: BaselineProgress): BuiltBaseline {
-  return { kind: 'insufficient', progress };
+function tooLittle(progress: BaselineProgress) {
+  return { kind: 'insufficient' as const, progress };
 }
 
-/**
- * Retains the worst-covered query of each session in the tail; if there are more than `MAX_TAIL`, a random sample of
- * them.
- */
-function retainedTail(
-  { tail }: Baseline,
-  traffic: Traffic,
-): { readonly queries: readonly RetainedQuery[]; readonly share: number } {
+/** Retains the worst-covered query of each session; if there are more than `MAX_TAIL`, a random sample. */
+function retainedTail({ tail }: Baseline, traffic: Traffic) {
   const worst = new Map<string, Baseline['tail'][number]>();
   for (const query of tail) {
     const other = worst.get(query.session);
@@ -233,7 +193,7 @@ function retainedTail(
   }
   const votes = [...worst.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1));
   const chosen = drawn(votes, MAX_TAIL, SEED);
-  const places = placesById(traffic);
+  const places = new Map(traffic.queries.map(({ id }, place) => [id, place]));
   return {
     share: votes.length === 0 ? 0 : chosen.length / votes.length,
     queries: chosen.flatMap(({ id, session, surprise }) => {
@@ -243,7 +203,7 @@ function retainedTail(
   };
 }
 
-/** Retains one random query per session. */
+/** One random query per session. */
 function retainedSample({ scores }: Baseline, traffic: Traffic): readonly RetainedQuery[] {
   const order = drawn([...traffic.queries.keys()], traffic.queries.length, SEED);
   const seen = new Set<string>();
@@ -274,17 +234,10 @@ function retainedQuery(
   return [{ id, userHash, session, score: query.score, surprise, nearest, vector }];
 }
 
-function placesById({ queries }: Traffic): ReadonlyMap<string, number> {
-  return new Map(queries.map(({ id }, place) => [id, place]));
-}
-
 /** `unwatched`: the pipeline has never been evaluated, so there is no baseline to replace. */
 export type RebaselineAnswer = 'requested' | 'unwatched';
 
-/**
- * Discards the baseline and open alerts. The next run of the job builds a new baseline as soon as there is enough
- * traffic.
- */
+/** Discards the baseline and open alerts. The next run of the job builds a new baseline. */
 export async function requestRebaseline(
   { db, clock }: Context,
   { pipeline, by, ...request }: { readonly pipeline: string; readonly by: string } & Omit<RebaselineRequest, 'at'>,
@@ -293,8 +246,7 @@ export async function requestRebaseline(
     const stored = await db.density.watch.find(pipeline);
     if (stored === null) return 'unwatched';
     const at = clock.now();
-    const { state, effects } = startOver(pipeline, stored.state, { ...request, at });
-    const events = effects.flatMap((effect) => (effect.kind === 'record_event' ? [effect.event] : []));
+    const { state, events } = startOver(pipeline, stored.state, { ...request, at });
     const { revision } = stored;
     const after = { since: request.since?.toISOString() ?? null };
     const acts = [{ at, by, act: 'rebaseline' as const, pipeline, subject: 'density baseline', before: null, after }];

@@ -1,5 +1,3 @@
-/** Admits sampled live queries and measures how well the store covers each query, within a search budget. */
-
 import type { Context } from '../core/context.ts';
 import { HOUR_MS, MINUTE_MS } from '../core/time.ts';
 import { type Admission, admissionChance, nextAdmission, openAdmission } from '../live/rules/sampling/admission.ts';
@@ -92,7 +90,6 @@ async function measurePipeline(
   }
 }
 
-/** Identifies a query among those of a pipeline. */
 function keyOf({ receivedOn, id }: QueryKey): string {
   return `${receivedOn} ${id}`;
 }
@@ -129,7 +126,6 @@ async function measureBatch(
 ): Promise<void> {
   const claimed = queries.map((query) => asAsked(query, plan));
   const embedded = await embedMissing(context, plan, claimed, signal);
-  /** Error messages of failed searches. */
   const failures: string[] = [];
   const remaining = claimed.values();
   const work = async (): Promise<void> => {
@@ -148,12 +144,10 @@ async function measureBatch(
   }
 }
 
-/** Waits for the search rate limit. */
 type Turn = ReturnType<typeof searchRateLimit>;
 
-type Embedded =
-  | { readonly kind: 'vectors'; readonly byId: ReadonlyMap<string, Float32Array> }
-  | { readonly kind: 'failed' };
+/** Vectors by key of the queries that have only a text; null if the embedder failed. */
+type Embedded = ReadonlyMap<string, Float32Array> | null;
 
 async function embedMissing(
   { logger }: Context,
@@ -164,22 +158,21 @@ async function embedMissing(
   const missing = claimed.flatMap((query) =>
     query.vector === null && query.text !== null ? [{ key: keyOf(query), text: query.text }] : [],
   );
-  if (embedder === null || missing.length === 0) return { kind: 'vectors', byId: new Map() };
+  if (embedder === null || missing.length === 0) return new Map();
   const answer = await embedder.embed(
     missing.map(({ text }) => text),
     signal,
   );
   if (answer.kind === 'failed') {
     logger.warn('embedding live queries failed', { pipeline, reason: answer.message });
-    return { kind: 'failed' };
+    return null;
   }
-  const byId = new Map(
+  return new Map(
     missing.flatMap(({ key }, i) => {
       const vector = answer.vectors[i];
       return vector === undefined ? [] : [[key, vector] as const];
     }),
   );
-  return { kind: 'vectors', byId };
 }
 
 async function measureOne(
@@ -198,8 +191,8 @@ async function measureOne(
     return { receivedOn, id, kind: 'later', reason, dueAt };
   };
   const isToEmbed = query.vector === null && query.text !== null && embedder !== null;
-  if (isToEmbed && embedded.kind === 'failed') return later('embedder_failed');
-  const embedding = embedded.kind === 'vectors' ? (embedded.byId.get(keyOf(query)) ?? null) : null;
+  if (isToEmbed && embedded === null) return later('embedder_failed');
+  const embedding = embedded?.get(keyOf(query)) ?? null;
   const vector = query.vector ?? embedding;
   if (vector === null) return { receivedOn, id, kind: 'not_measurable', reason: 'no_vector' };
   await turn(signal);
@@ -215,16 +208,11 @@ async function measureOne(
 
 /** Delay before queries are admitted: during this time, sampling may still drop queries of the same minute. */
 const SAMPLING_DELAY_MS = 4 * MINUTE_MS;
-/** Maximum time that a query waits; after this time, it is not measured any more. */
+/** After this time, a query is not measured any more. */
 const MAX_WAIT_MS = 6 * HOUR_MS;
-/**
- * Maximum length of the queue, as the time to work it off. While the queue is longer, some sessions are not admitted.
- */
+/** The time to work off the queue. While it is longer, some sessions are not admitted. */
 const MAX_QUEUE_MS = 5 * MINUTE_MS;
-/**
- * Maximum waiting time of the oldest query. A longer wait shows that the workers search fewer queries than the budget
- * allows.
- */
+/** A longer wait shows that the workers search fewer queries than the budget allows. */
 const PATIENCE_MS = 2 * MAX_QUEUE_MS;
 
 /**

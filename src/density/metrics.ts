@@ -1,4 +1,3 @@
-/** Metrics of query density. */
 import { storedGauge } from '../platform/metrics/definition.ts';
 
 const labels = ['pipeline', 'segment'] as const;

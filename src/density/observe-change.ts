@@ -1,6 +1,4 @@
-/**
- * Detects changes of the store, index or embedder. A change leads to an annotated new baseline, never to a drift alert.
- */
+/** A change of the store, index or embedder leads to an annotated new baseline, never to a drift alert. */
 
 import type { Context } from '../core/context.ts';
 import { DAY_MS } from '../core/time.ts';
@@ -29,11 +27,9 @@ import { KEPT_CHUNKS, searchCoverage, searchRateLimit } from './search-store.ts'
 /** Fingerprint fields whose change makes earlier query vectors unusable. */
 const OF_EMBEDDING: ReadonlySet<FingerprintField> = new Set(['embeddingModel', 'embeddingRevision', 'dimension']);
 
-/**
- * Number of retained baseline queries that are searched in a new index: enough to detect a mean score change of 0.01.
- */
+/** Enough to detect a mean score change of 0.01. */
 const REPEATED_SEARCHES = 300;
-/** Number of baseline queries replayed for a new baseline; more would hardly improve percentiles. */
+/** More would hardly improve percentiles. */
 const MAX_REPLAYED = 5_000;
 const SEED = 1;
 

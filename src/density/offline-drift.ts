@@ -24,9 +24,7 @@ import { readSessions, readVectors } from './vector-files.ts';
 
 export type OfflineDrift = Awaited<ReturnType<typeof compareVectorFiles>>;
 
-/**
- * `top-1-less-mean` is the score that the daemon uses; `mean-top-k` is the query's mean cosine to its k nearest chunks.
- */
+/** `top-1-less-mean`: the daemon's score. `mean-top-k`: mean cosine to the k nearest chunks. */
 export const scoreNames = ['top-1-less-mean', 'mean-top-k'] as const;
 
 export type ScoreChoice =
@@ -38,13 +36,10 @@ export interface OfflineDriftRequest {
   readonly storePath: string;
   readonly referencePath: string;
   readonly currentPath: string;
-  /** File with the session of each row in the current file; null if each row is its own session. */
+  /** Session of each row in the current file; null if each row is its own session. */
   readonly sessionsPath: string | null;
   readonly score: ScoreChoice;
-  /**
-   * Number of regions within which scores are ranked; 0 or 1 for a single region, null to derive the number from the
-   * number of reference queries.
-   */
+  /** 0 or 1 for a single region; null to derive the number from the number of reference queries. */
   readonly regions: number | null;
   /** Significance level, in (0, 0.5]. */
   readonly alpha: number;
@@ -55,7 +50,7 @@ export interface OfflineDriftRequest {
 
 const PSI_BINS = 10;
 
-/** Number of multiplications between two checks of the abort signal, about half a second of work. */
+/** Multiplications between two checks of the abort signal: about half a second of work. */
 const STEPS_PER_SLICE = 1e9;
 
 /**
@@ -79,17 +74,14 @@ export async function compareVectorFiles(request: OfflineDriftRequest) {
   await pause(request.signal);
   return {
     counts: { store: store.rows, reference: reference.rows, current: current.rows },
-    /** Number of distinct chunks in the store. */
     distinctChunks: distinct.length,
     ...coverage,
-    /** Distribution of current scores compared with the reference. */
     score: {
       mannWhitneyA: mannWhitney(scores, referenceScores).a,
       wasserstein: wassersteinDistance(scores, referenceScores),
       kolmogorovSmirnov: kolmogorovSmirnov(scores, referenceScores),
       psi: populationStabilityIndex(referenceScores, scores, PSI_BINS).psi,
     },
-    /** Comparison of the vectors, scaled to length 1. */
     embedding,
   };
 }
@@ -103,10 +95,6 @@ type CoverageRequest = Pick<OfflineDriftRequest, 'score' | 'regions' | 'alpha' |
   readonly sessions: Uint32Array;
 };
 
-/**
- * Density of the current queries relative to the reference queries, and the verdict whether the store covers them
- * worse.
- */
 export async function compareCoverage(request: CoverageRequest) {
   const { chunks, reference, current, sessions, alpha, seed, signal } = request;
   const scoring = scoreFor(chunks, request.score);
@@ -139,7 +127,6 @@ export async function compareCoverage(request: CoverageRequest) {
     ...whole,
     /** `worse_covered` if either upper limit is below the threshold. Each limit uses half of alpha. */
     verdict: matched.upperLimit < DENSITY_THRESHOLD ? ('worse_covered' as const) : whole.verdict,
-    /** Comparison of each query with the most similar reference queries. */
     matched,
   };
   return { regions, density, coverage, scores, referenceScores };
@@ -173,7 +160,6 @@ async function readInputs(request: OfflineDriftRequest) {
   return { store, reference, current, sessions };
 }
 
-/** Returns the function that scores a query by its nearest chunks, and the number of chunks that it requires. */
 function scoreFor(chunks: Matrix, choice: ScoreChoice) {
   const isMean = choice.name === 'mean-top-k';
   const storeMean = isMean ? new Float64Array(0) : meanDirection(chunks);
@@ -199,7 +185,7 @@ async function scoreQueries(
   return scores;
 }
 
-/** Searches for the neighbors of all queries in slices, so that the search can be interrupted. */
+/** In slices, so that the search can be interrupted. */
 async function searchInSlices(
   rows: Matrix,
   queries: Matrix,
@@ -262,7 +248,7 @@ function partOf({ vectors, surprises }: SurprisedQueries, rows: readonly number[
   };
 }
 
-/** Region of each query; NO_REGION if there is only one region. */
+/** NO_REGION if there is only one region. */
 function locate(
   reference: Matrix,
   current: Matrix,

@@ -13,11 +13,10 @@ import type { WatchSettings } from './rules/watch-state.ts';
 export interface DensityPlan extends WatchSettings {
   readonly store: VectorStore;
   readonly embedder: Embedder | null;
-  /** Maximum searches per second. */
   readonly maxPerSecond: number;
   readonly segmentKeys: readonly string[];
   readonly maxSegments: number;
-  /** Severity of the check `density_drift`; null if the check is not configured. */
+  /** Null if the check `density_drift` is not configured. */
   readonly severity: Severity | null;
   readonly checkName: string;
 }

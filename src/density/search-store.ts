@@ -1,43 +1,21 @@
-/**
- * Store access for density monitoring: nearest chunks, replays of baseline queries, the mean direction, and lost
- * chunks.
- */
+/** Store access: nearest chunks, replays of baseline queries, the mean direction, and lost chunks. */
 
 import type { Neighbour, VectorStore } from '../connectors/stores/vector-store.ts';
 import { createSharedRate } from '../connectors/throttle/shared-rate.ts';
 import type { Context } from '../core/context.ts';
-import type { Logger } from '../core/logger.ts';
 import { HOUR_MS, MINUTE_MS } from '../core/time.ts';
-import { gapNow, valueNow } from '../index/probes/probes.ts';
+import { gapNow, noValueOf, valueNow } from '../index/probes/probes.ts';
 import { lengthOf, meanDirection, rowOf } from '../math/vector/matrix.ts';
 import type { RetainedQuery } from './baselines-table.ts';
 import type { DensityPlan } from './plan.ts';
 import { repeatDensity } from './rules/query-density.ts';
 import { coverageScore, nearestSimilarity } from './rules/query-score.ts';
 import type { LostChunks } from './rules/watch-sentences.ts';
-import type { WatchTable } from './watch-table.ts';
 
-type SearchedCoverage =
-  | {
-      readonly kind: 'measured';
-      /** Cosine to the nearest chunk; -1 if there is none. */
-      readonly similarity: number;
-      readonly reason: 'short' | null;
-      readonly nearest: readonly (readonly [string, number])[];
-    }
-  | { readonly kind: 'not_measurable'; readonly reason: string }
-  /** The store did not respond, so recalld retries later. */
-  | { readonly kind: 'failed'; readonly message: string };
-
-/**
- * Number of distinct chunks stored per search. Only the nearest chunk counts; the others show what a query is about.
- */
+/** Distinct chunks stored per search. Only the nearest counts; the others show what a query is about. */
 export const KEPT_CHUNKS = 5;
 
-/**
- * Number of chunks requested in the first search, higher than the number of stored chunks because some may be
- * duplicates.
- */
+/** More than are stored, because some may be duplicates. */
 const FIRST_SEARCH = 4 * KEPT_CHUNKS;
 const SECOND_SEARCH = 16 * KEPT_CHUNKS;
 
@@ -45,49 +23,43 @@ const SECOND_SEARCH = 16 * KEPT_CHUNKS;
  * Searches the store with its own index, before any rerank or fusion, for five distinct chunks. Requests four times as
  * many chunks, or sixteen times as many if too many of the results are duplicates. Chunks are equal if their texts are
  * equal or, without texts, if their similarities are equal to the last digit.
+ *
+ * @returns `failed` if the store did not respond, so that recalld retries later
  */
-export async function searchCoverage(
-  store: VectorStore,
-  vector: Float32Array,
-  signal: AbortSignal,
-): Promise<SearchedCoverage> {
+export async function searchCoverage(store: VectorStore, vector: Float32Array, signal: AbortSignal) {
   const length = lengthOf(vector);
-  if (length === 0) return { kind: 'not_measurable', reason: 'zero_vector' };
-  if (!Number.isFinite(length)) return { kind: 'not_measurable', reason: 'not_finite_vector' };
+  if (length === 0) return notMeasurable('zero_vector');
+  if (!Number.isFinite(length)) return notMeasurable('not_finite_vector');
   let distinct: Neighbour[] = [];
   for (const k of [FIRST_SEARCH, SECOND_SEARCH]) {
     const request = { vector, k, filter: {}, exact: false, withContent: 'digest' } as const;
     const answer = await store.nearest(request, signal);
-    if (answer.kind === 'unsupported') return { kind: 'not_measurable', reason: 'unsupported' };
+    if (answer.kind === 'unsupported') return notMeasurable('unsupported');
     if (answer.kind === 'failed') {
-      if (answer.code === 'dimension_mismatch') return { kind: 'not_measurable', reason: answer.code };
-      return { kind: 'failed', message: answer.message };
+      if (answer.code === 'dimension_mismatch') return notMeasurable(answer.code);
+      return { kind: 'failed' as const, message: answer.message };
     }
     const { neighbours, isShort } = answer.value;
     distinct = distinctChunks(neighbours);
     if (distinct.length >= KEPT_CHUNKS || isShort) break;
   }
   const similarity = nearestSimilarity(distinct);
-  if (similarity === null) return { kind: 'not_measurable', reason: 'not_a_cosine' };
+  if (similarity === null) return notMeasurable('not_a_cosine');
   return {
-    kind: 'measured',
+    kind: 'measured' as const,
+    /** Cosine to the nearest chunk; -1 if there is none. */
     similarity,
-    reason: distinct.length < KEPT_CHUNKS ? 'short' : null,
+    reason: distinct.length < KEPT_CHUNKS ? ('short' as const) : null,
     nearest: distinct.slice(0, KEPT_CHUNKS).map((chunk) => [chunk.id, chunk.similarity] as const),
   };
 }
 
-/** Sample size for the mean direction, independent of the size of the store. */
 const SAMPLED_VECTORS = 2000;
 const SAMPLE_SEED = 1;
 
-/**
- * Mean direction of a uniform sample of the store.
- *
- * @returns empty if the store is empty or cannot be sampled; null if it did not respond
- */
+/** @returns empty if the store is empty or cannot be sampled; null if it did not respond */
 export async function sampleStoreMean(
-  { logger }: { readonly logger: Logger },
+  { logger }: Pick<Context, 'logger'>,
   { pipeline, store }: DensityPlan,
   signal: AbortSignal,
 ): Promise<Float64Array | null> {
@@ -112,16 +84,16 @@ function contentOf({ content, similarity }: Neighbour): string {
   return content === null ? `similarity ${similarity}` : `text ${content}`;
 }
 
+function notMeasurable(reason: string) {
+  return { kind: 'not_measurable' as const, reason };
+}
+
 const MAX_PROBED = 2_000;
 const MAX_NAMED = 20;
 
-/**
- * Looks up chunks that baseline queries found.
- *
- * @returns null if there is nothing to look up, or if the store did not respond
- */
+/** @returns null if there is nothing to look up, or if the store did not respond */
 export async function findLostChunks(
-  { logger }: { readonly logger: Logger },
+  { logger }: Pick<Context, 'logger'>,
   { pipeline, store }: DensityPlan,
   queries: readonly { readonly nearest: RetainedQuery['nearest'] }[],
   signal: AbortSignal,
@@ -130,7 +102,7 @@ export async function findLostChunks(
   if (ids.length === 0) return null;
   const answer = await store.existing(ids, signal);
   if (answer.kind !== 'ok') {
-    const reason = answer.kind === 'failed' ? answer.message : answer.reason;
+    const reason = noValueOf(answer).message;
     logger.warn('looking up lost chunks in the vector store failed', { pipeline, reason });
     return null;
   }
@@ -152,9 +124,7 @@ const MEASURE = 'repeat_density';
 /** Interval between replay rounds. All rounds of an hour together replay about a hundred queries. */
 const ROUND_MS = 5 * MINUTE_MS;
 const PER_ROUND = 9;
-/**
- * Tolerance for the interval: if a run started late and the next starts on time, the interval between them is shorter.
- */
+/** If a run started late and the next starts on time, the interval between them is shorter. */
 const LATE_MS = MINUTE_MS / 2;
 
 /**
@@ -165,8 +135,9 @@ const LATE_MS = MINUTE_MS / 2;
 export async function replayBaselineQueries(context: Context, plan: DensityPlan, signal: AbortSignal): Promise<void> {
   const { db, clock, logger } = context;
   const { pipeline } = plan;
-  const version = watchedBaseline(await db.density.watch.find(pipeline));
-  if (version === null) return;
+  const phase = (await db.density.watch.find(pipeline))?.state.phase;
+  if (phase?.kind !== 'watching') return;
+  const version = phase.baselineVersion;
   const now = clock.now();
   const anHourAgo = new Date(now.getTime() - HOUR_MS);
   const lastRound = new Date(now.getTime() - ROUND_MS + LATE_MS);
@@ -196,9 +167,4 @@ export async function replayBaselineQueries(context: Context, plan: DensityPlan,
   if (pairs.length === 0) return;
   const { density: value, queries: n, dropped, ...bounds } = repeatDensity(pairs, stored.baseline.scores);
   await db.measurements.record([valueNow(pipeline, MEASURE, now, { value, n, ...bounds, details: { dropped } })]);
-}
-
-/** Version of the current baseline; null if there is none or if a new one is being built. */
-function watchedBaseline(stored: Awaited<ReturnType<WatchTable['find']>>): number | null {
-  return stored?.state.phase.kind === 'watching' ? stored.state.phase.baselineVersion : null;
 }

@@ -1,9 +1,7 @@
-/** Uncovered topics in PostgreSQL. */
-
 import type { Pool, PoolClient } from 'pg';
 import type { Scope } from '../core/context.ts';
 import { recordActs } from '../platform/access/audit-log.ts';
-import { queryRows } from '../platform/postgres/rows.ts';
+import { queryRow, queryRows } from '../platform/postgres/rows.ts';
 import { inTransaction } from '../platform/postgres/transaction.ts';
 import { bytesOfNumbers, numbersOfBytes } from '../platform/postgres/values.ts';
 import { visible } from '../platform/postgres/visible.ts';
@@ -16,7 +14,6 @@ import {
   type UncoveredTopic,
 } from './rules/uncovered-topic.ts';
 
-/** A search for uncovered topics in the live queries of a pipeline. */
 export interface TopicSearch {
   readonly pipeline: string;
   /** Period of the live queries: `from` inclusive, `until` exclusive. */
@@ -24,7 +21,7 @@ export interface TopicSearch {
   readonly until: Date;
   readonly baselineVersion: number;
   readonly sessions: number;
-  /** Why topics could not be searched for; null if they could. */
+  /** Null if topics could be searched for. */
   readonly lacking: 'window_tail' | 'baseline_tail' | 'baseline_sample' | null;
 }
 
@@ -36,10 +33,7 @@ const topicColumns = `id, pipeline, state, label, centroid, cause, first_seen, l
   dominant_region, examples, nearest, segments, lost_chunks,
   judged_queries, relevant_share`;
 
-/**
- * True if a closed topic appears again. A topic that a user closed stays closed while the search period still includes
- * queries from before it was closed.
- */
+/** A topic that a user closed stays closed while the search period includes queries from before it was closed. */
 const isBack = `known.state = 'closed' and least(known.changed_at, known.last_seen) <= $21::timestamptz`;
 
 const upsert = `
@@ -66,7 +60,7 @@ const upsert = `
 export function topicsTable(pool: Pool, scope: Scope = null) {
   const seen = scope?.pipelines ?? null;
   return {
-    /** Returns all topics of a pipeline that are not part of another topic, for matching. */
+    /** Topics that are not part of another topic, for matching. */
     async known(pipeline: string): Promise<readonly KnownTopic[]> {
       const rows = await queryRows<{ id: string; centroid: Buffer }>(
         pool,
@@ -77,8 +71,8 @@ export function topicsTable(pool: Pool, scope: Scope = null) {
     },
 
     /** Returns the latest search of every pipeline, with the number of topics that are not closed. */
-    async latestSearches() {
-      return queryRows<TopicSearch & { readonly unclosed: number }>(
+    latestSearches: () =>
+      queryRows<TopicSearch & { readonly unclosed: number }>(
         pool,
         `select l.pipeline, l.window_start as "from", l.window_end as until, l.baseline_version,
                 l.sessions, l.lacking,
@@ -86,8 +80,7 @@ export function topicsTable(pool: Pool, scope: Scope = null) {
                   where t.pipeline = l.pipeline and t.state <> 'closed')::integer as unclosed
            from uncovered_topic_searches l where ${visible('l.pipeline', 1)} order by l.pipeline`,
         [seen],
-      );
-    },
+      ),
 
     /**
      * Stores a search and its topics atomically. A closed topic reopens if it is found in a period that starts after it
@@ -103,11 +96,7 @@ export function topicsTable(pool: Pool, scope: Scope = null) {
       after: Date | null,
     ): Promise<boolean> => inTransaction(pool, (client) => record(client, search, seen, parts, after)),
 
-    /**
-     * Closes open and acknowledged topics that were last seen before `before`.
-     *
-     * @returns the number of closed topics
-     */
+    /** @returns the number of closed topics */
     async closeUnseen(pipeline: string, before: Date, now: Date): Promise<number> {
       const { rowCount } = await pool.query(
         `update uncovered_topics set state = 'closed', changed_at = $3::timestamptz, note = 'No longer seen.'
@@ -117,12 +106,8 @@ export function topicsTable(pool: Pool, scope: Scope = null) {
       return rowCount ?? 0;
     },
 
-    /** Returns topics, largest excess first. */
-    async list({
-      pipeline,
-      states,
-      limit,
-    }: {
+    /** Largest excess first. */
+    async list(wanted: {
       readonly pipeline?: string | undefined;
       readonly states: readonly TopicState[];
       readonly limit: number;
@@ -133,21 +118,21 @@ export function topicsTable(pool: Pool, scope: Scope = null) {
           where ($1::text is null or pipeline = $1::text) and state = any($2::text[])
             and ${visible('pipeline', 4)}
           order by excess_points desc, id limit $3::integer`,
-        [pipeline ?? null, [...states], limit, seen],
+        [wanted.pipeline ?? null, [...wanted.states], wanted.limit, seen],
       );
       return rows.map(toTopic);
     },
 
     async find(id: string): Promise<UncoveredTopic | null> {
-      const rows = await queryRows<TopicRow>(
+      const row = await queryRow<TopicRow>(
         pool,
         `select ${topicColumns} from uncovered_topics where id = $1::text and ${visible('pipeline', 2)}`,
         [id, seen],
       );
-      return rows[0] === undefined ? null : toTopic(rows[0]);
+      return row && toTopic(row);
     },
 
-    /** Returns the current names of topics (see `topicName`), by topic id. */
+    /** Current names (see `topicName`), by topic id. */
     async names(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
       if (ids.length === 0) return new Map();
       const rows = await queryRows<{ id: string; label: readonly string[] }>(
@@ -158,12 +143,9 @@ export function topicsTable(pool: Pool, scope: Scope = null) {
       return new Map(rows.map((row) => [row.id, topicName(row)]));
     },
 
-    /**
-     * Returns the number of judged queries among these, and the share of their documents with grade 2 or 3. Uses human
-     * judgments or, if there are none, model judgments; failed judgments count as 0.
-     */
+    /** Human judgments or, if there are none, those of the model; failed ones count as 0. Relevant: grade 2 or 3. */
     async judged(pipeline: string, ids: readonly string[]) {
-      const rows = await queryRows<{ judgedQueries: number; relevantShare: number | null }>(
+      const row = await queryRow<{ judgedQueries: number; relevantShare: number | null }>(
         pool,
         `select count(*)::integer as "judgedQueries", sum(relevant / probability) / sum(1 / probability) as "relevantShare"
            from (select j.query_id, j.probability, avg((coalesce(p.grade, m.grade, 0) >= 2)::integer)::double precision as relevant
@@ -175,45 +157,34 @@ export function topicsTable(pool: Pool, scope: Scope = null) {
                   group by j.query_id, j.probability) as queries`,
         [pipeline, ids],
       );
-      return rows[0] ?? { judgedQueries: 0, relevantShare: null };
+      return row ?? { judgedQueries: 0, relevantShare: null };
     },
 
-    /** Returns the windows of a topic, oldest first. */
-    async windows(id: string): Promise<readonly TopicWindow[]> {
-      return queryRows<TopicWindow>(
+    /** Oldest first. */
+    windows: (id: string): Promise<readonly TopicWindow[]> =>
+      queryRows(
         pool,
         `select window_end, sessions, traffic_share, excess_points, density
            from uncovered_topic_windows where topic_id = $1::text order by window_end`,
         [id],
-      );
-    },
+      ),
 
     /** Returns false if the topic does not exist. */
     setState: (id: string, state: TopicState, note: string | null, by: string, now: Date): Promise<boolean> =>
       inTransaction(pool, async (client) => {
-        const rows = await queryRows<{ pipeline: string; state: TopicState }>(
+        const known = await queryRow<{ pipeline: string; state: TopicState }>(
           client,
           `select pipeline, state from uncovered_topics where id = $1::text and ${visible('pipeline', 2)} for update`,
           [id, seen],
         );
-        const [known] = rows;
-        if (known === undefined) return false;
+        if (known === null) return false;
         await client.query(
           `update uncovered_topics set state = $2::text, note = $3::text, changed_at = $4::timestamptz where id = $1::text`,
           [id, state, note, now],
         );
         const { pipeline, ...before } = known;
-        await recordActs(client, [
-          {
-            at: now,
-            by,
-            act: 'change_topic',
-            pipeline,
-            subject: id,
-            before,
-            after: { state },
-          },
-        ]);
+        const act = 'change_topic' as const;
+        await recordActs(client, [{ at: now, by, act, pipeline, subject: id, before, after: { state } }]);
         return true;
       }),
 
@@ -260,9 +231,7 @@ async function record(
   return true;
 }
 
-/**
- * The row of the search is written first. A second worker waits for this row, then sees that another search was stored.
- */
+/** The search is written first: a second worker waits for its row, then sees that another search was stored. */
 async function isTaken(client: PoolClient, search: TopicSearch, after: Date | null): Promise<boolean> {
   const { rowCount } = await client.query(
     `insert into uncovered_topic_searches as latest

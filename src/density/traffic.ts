@@ -1,4 +1,4 @@
-/** Reads the measured queries of a period with equal inclusion probability, as input for computations over vectors. */
+/** Reads measured queries with equal inclusion probability, as input for computations over vectors. */
 
 import type { Context } from '../core/context.ts';
 import { userIdHmac } from '../live/privacy/rules/redactor.ts';
@@ -56,18 +56,14 @@ export async function readTraffic(
   return {
     queries,
     vectors,
-    /** Details of each query, without its vector, in the order of the queries. */
+    /** In the order of the queries. */
     covered: usable.map(({ vector: _vector, ...query }) => query),
     tally,
-    /**
-     * Number of queries skipped because of the dimension of their vectors, which must be that of the store or, if it is
-     * unknown, of the first query vector.
-     */
+    /** Skipped queries, whose vectors have another dimension than the store or, if unknown, the first query. */
     otherDimension: read.length - usable.length,
   };
 }
 
-/** Number of measured sessions. */
 export function sessionsOf({ chances }: PeriodTally): number {
   return chances.reduce((sum, { sessions }) => sum + sessions, 0);
 }
@@ -76,7 +72,7 @@ export function timeOf(ms: number | null): Date | null {
   return ms === null ? null : new Date(ms);
 }
 
-/** Creates a matrix in shared memory, so that it need not be copied for worker threads. */
+/** In shared memory, so that it need not be copied for worker threads. */
 function sharedMatrix(rows: readonly Float32Array[], columns: number): Matrix {
   const data = new Float32Array(new SharedArrayBuffer(rows.length * columns * Float32Array.BYTES_PER_ELEMENT));
   for (const [index, vector] of rows.entries()) data.set(vector, index * columns);

@@ -139,7 +139,7 @@ async function readNpy(file: FileHandle, path: string): Promise<Matrix> {
   return matrix;
 }
 
-/** Converts float16 bits (IEEE 754 binary16) to a number. */
+/** IEEE 754 binary16. */
 function halfToNumber(bits: number): number {
   const sign = bits >= 0x8000 ? -1 : 1;
   const exponent = (bits >> 10) & 0x1f;
@@ -172,7 +172,7 @@ async function readHeader(file: FileHandle, path: string) {
   return { header, dataStart: place.end };
 }
 
-/** Reads `length` bytes, or up to the end of the file, and returns the number read. */
+/** @returns the number of bytes read: fewer than `length` at the end of the file */
 async function readFully(file: FileHandle, target: Buffer, length: number, from: number): Promise<number> {
   let filled = 0;
   while (filled < length) {
@@ -187,7 +187,7 @@ function refused(path: string, problem: string): RecalldError {
   return new RecalldError('file_malformed', `${path} ${problem}.`);
 }
 
-/** Maximum number of values in a file: 4 GiB of float32. */
+/** 4 GiB of float32. */
 const MAX_NUMBERS: number = 2 ** 30;
 
 type BadRow = NonNullable<ReturnType<typeof firstBadRow>>;
@@ -315,7 +315,6 @@ function isVector(value: unknown): value is readonly number[] {
   return Array.isArray(value) && value.length > 0 && value.every((entry) => typeof entry === 'number');
 }
 
-/** The first key whose value is a vector. */
 function keyOfVector(value: unknown): string | null {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
   return Object.entries(value).find(([, own]) => isVector(own))?.[0] ?? null;

@@ -1,5 +1,3 @@
-/** State of density monitoring in PostgreSQL. */
-
 import type { Pool, PoolClient } from 'pg';
 import { DAY_MS } from '../core/time.ts';
 import { type Act, recordActs } from '../platform/access/audit-log.ts';
@@ -9,7 +7,7 @@ import type { ClosedWindow, DensityState, NewDensityEvent } from './rules/watch-
 
 export interface StoredDensityState {
   readonly state: DensityState;
-  /** Revision of the state; 0 if it is not stored yet. */
+  /** 0 if the state is not stored yet. */
   readonly revision: number;
   readonly updatedAt: Date;
 }
@@ -27,7 +25,6 @@ export interface NextState {
   /** The closing window, preceded by earlier windows that received late samples; empty if no window closes. */
   readonly windows: readonly ClosedWindow[];
   readonly events: readonly NewDensityEvent[];
-  /** Audit log entries for a user's action. */
   readonly acts?: readonly Act[];
   readonly at: Date;
 }
@@ -45,19 +42,14 @@ export function watchTable(pool: Pool) {
     return new Map(rows.map(({ pipeline: name, ...stored }) => [name, stored]));
   };
   return {
-    /** Returns the states of all pipelines. */
     all: (): Promise<ReadonlyMap<string, StoredDensityState>> => read(null),
 
     find: async (pipeline: string): Promise<StoredDensityState | null> => (await read(pipeline)).get(pipeline) ?? null,
 
-    /**
-     * Stores one step atomically: state, windows and events.
-     *
-     * @returns false, without storing anything, if another worker advanced the same revision
-     */
+    /** Atomic. @returns false, without storing anything, if another worker advanced the same revision */
     advance: (step: NextState): Promise<boolean> => inTransaction(pool, (client) => advance(client, step)),
 
-    /** Returns the closed windows that started at `from` or later, in order. */
+    /** Windows that started at `from` or later, in order. */
     async windows(pipeline: string, from: Date): Promise<readonly ClosedWindow[]> {
       const rows = await queryRows<{ totals: ClosedWindow }>(
         pool,
@@ -68,30 +60,20 @@ export function watchTable(pool: Pool) {
       return rows.map(({ totals }) => totals);
     },
 
-    /** Returns the latest events of a pipeline, newest first. */
-    async events({
-      pipeline,
-      limit,
-    }: {
-      readonly pipeline: string;
-      readonly limit: number;
-    }): Promise<readonly DensityEvent[]> {
-      return queryRows<DensityEvent>(
+    /** Newest first. */
+    events: ({ pipeline, limit }: { readonly pipeline: string; readonly limit: number }) =>
+      queryRows<DensityEvent>(
         pool,
         `select id, pipeline, kind, occurred_at, sentence, details from density_events
           where pipeline = $1::text order by occurred_at desc, id desc limit $2::integer`,
         [pipeline, limit],
-      );
-    },
+      ),
   };
 }
 
 export type WatchTable = ReturnType<typeof watchTable>;
 
-/**
- * The state row is written first. A second worker waits for the lock on this row and then sees that the revision has
- * advanced.
- */
+/** The state row is written first: a second worker waits for its lock, and then sees that the revision has advanced. */
 async function advance(client: PoolClient, step: NextState): Promise<boolean> {
   const { pipeline, revision, state, windows, events, acts = [], at } = step;
   const { rowCount } = await client.query(

@@ -4,7 +4,6 @@ import type { Pool } from 'pg';
 import { createComputePool } from '../../src/app/compute.ts';
 import { createDb } from '../../src/app/database.ts';
 import type { Context } from '../../src/core/context.ts';
-import { createDensityCompute } from '../../src/density/compute.ts';
 import { detectUncoveredTopics } from '../../src/density/detect-uncovered-topics.ts';
 import { evaluateDensity } from '../../src/density/evaluate-density.ts';
 import { admitLiveQueries, measureCoverage } from '../../src/density/measure-coverage.ts';
@@ -97,7 +96,7 @@ export class WatchedStream {
       reads: db,
       meter: new MemoryMeter(),
       newTopicId: () => `topic ${++this.#named}`,
-      compute: createDensityCompute(this.#threads),
+      compute: this.#threads,
       hooks: { evaluateChecks: async () => undefined },
       hashKey: 'a key of hashes for the tests',
       clock,

@@ -1,10 +1,9 @@
-/** The Grafana dashboards of the coverage of live queries, and of the store, the index and the embedder. */
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Dashboard, Panel } from '@grafana/grafana-foundation-sdk/dashboard';
 import { indexPanels } from '../../index/truth/edge/panels.ts';
 import { type MeasurePanel, measureGraphs } from '../../measures/edge/panels.ts';
 import { frame, onePipeline, segmentOf } from '../../platform/dashboards/frame.ts';
-import { graph, metricTable } from '../../platform/dashboards/panels.ts';
+import { ageGraph, graph, metricTable } from '../../platform/dashboards/panels.ts';
 import { type DashboardSettings, maxBy, orNone, rateBy } from '../../platform/dashboards/promql.ts';
 import { dashboardUids } from '../../platform/metrics/alert-rules.ts';
 import { metricCatalogue } from '../../platform/metrics/catalogue.ts';
@@ -76,18 +75,11 @@ const store: readonly MeasurePanel[] = [
 ];
 
 function sinceWindow(): Builder<Panel> {
-  return graph({
+  return ageGraph({
     title: 'Time since the latest window',
     description: metricCatalogue.recalld_density_window_end_timestamp_seconds.help,
-    unit: 's',
-    min: 0,
     width: 8,
-    queries: [
-      {
-        expr: `time() - ${maxBy([], 'recalld_density_window_end_timestamp_seconds')}`,
-        legend: 'age',
-      },
-    ],
+    metric: 'recalld_density_window_end_timestamp_seconds',
   });
 }
 
@@ -116,18 +108,13 @@ function probes(): Builder<Panel>[] {
   return [
     fingerprints('recalld_index_info', 'Store fingerprint'),
     fingerprints('recalld_embedder_info', 'Embedder fingerprint'),
-    graph({
+    ageGraph({
       title: 'Time since the last successful probe',
       description: metricCatalogue.recalld_probe_last_success_timestamp_seconds.help,
-      unit: 's',
-      min: 0,
       width: 12,
-      queries: [
-        {
-          expr: `time() - ${maxBy(['measure'], 'recalld_probe_last_success_timestamp_seconds')}`,
-          legend: '{{measure}}',
-        },
-      ],
+      metric: 'recalld_probe_last_success_timestamp_seconds',
+      by: ['measure'],
+      legend: '{{measure}}',
     }),
     graph({
       title: 'Probes without data',

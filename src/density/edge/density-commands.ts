@@ -1,11 +1,5 @@
-/**
- * Commands `recalld density` (coverage of live queries) and `recalld topics` (uncovered topics and topics with negative
- * feedback).
- */
-
 import type { Command, CommandUnknownOpts } from '@commander-js/extra-typings';
 import {
-  type CommandSettings,
   type CommandStore,
   commandSettings,
   withCommandStore,
@@ -13,14 +7,7 @@ import {
 } from '../../app/commands/command-store.ts';
 import { assertConfiguredPipeline } from '../../app/pipelines.ts';
 import { readDensityVerdict } from '../../checks/check-store.ts';
-import {
-  type ConfiguredOptions,
-  configuredCommand,
-  parseCount,
-  parseTime,
-  printJson,
-  printLine,
-} from '../../cli/output.ts';
+import { configuredCommand, parseCount, parseTime, printJson, printLine } from '../../cli/output.ts';
 import { RecalldError } from '../../core/errors.ts';
 import { systemClock } from '../../core/system-clock.ts';
 import { DAY_MS } from '../../core/time.ts';
@@ -29,18 +16,13 @@ import type { Column } from '../../report/model/content.ts';
 import { paragraph, table, time, value } from '../../report/model/show.ts';
 import { terminalText } from '../../report/terminal.ts';
 import { describeDensity } from '../describe-density.ts';
-import { type DensityAnswer, topicJson } from '../http-contract.ts';
-import { type RebaselineAnswer, requestRebaseline } from '../learn-baseline.ts';
-import { type TopicState, topicName, type UncoveredTopic } from '../rules/uncovered-topic.ts';
-import { complaintsJson, readComplaints } from './complaints-reads.ts';
+import { describedTopic, topicJson } from '../http-contract.ts';
+import { requestRebaseline } from '../learn-baseline.ts';
+import { topicName, topicStates, type UncoveredTopic } from '../rules/uncovered-topic.ts';
+import { readComplaints } from './complaints-reads.ts';
 import { densityContent } from './density-page.ts';
+import { complaintsJson } from './routes.ts';
 import { complaintsSection, topicContent } from './sections.ts';
-
-interface ComplaintOptions extends ConfiguredOptions {
-  readonly pipeline: string;
-  readonly days: number;
-  readonly why: boolean;
-}
 
 function complaintsCommand(signal: AbortSignal): CommandUnknownOpts {
   return configuredCommand(
@@ -55,23 +37,19 @@ function complaintsCommand(signal: AbortSignal): CommandUnknownOpts {
       'explain why queries of a topic did not return documents that users with similar queries liked',
       false,
     )
-    .action((options: ComplaintOptions) => complaints(commandSettings(options.config, signal), options));
+    .action(async ({ pipeline: name, days, why, json, config }) => {
+      const settings = commandSettings(config, signal);
+      await withPipeline(settings, name, (pipeline) =>
+        withCommandStore(settings, async (store) => {
+          const report = await readComplaints(store, pipeline, days, why, signal);
+          if (json === true) printJson(complaintsJson(report));
+          else printLine(terminalText(complaintsSection(report, true), systemClock.now()));
+        }),
+      );
+    });
 }
 
-async function complaints(
-  settings: CommandSettings,
-  { pipeline: name, days, why, json }: ComplaintOptions,
-): Promise<void> {
-  await withPipeline(settings, name, (pipeline) =>
-    withCommandStore(settings, async (store) => {
-      const report = await readComplaints(store, pipeline, days, why, settings.signal);
-      if (json === true) printJson(complaintsJson(report));
-      else printLine(terminalText(complaintsSection(report, true), systemClock.now()));
-    }),
-  );
-}
-
-type RebaselineRequest = Omit<Parameters<typeof requestRebaseline>[1], 'by'>;
+const WEEK_MS = 7 * DAY_MS;
 
 export function densityCommand(command: Command, signal: AbortSignal): CommandUnknownOpts {
   command.addCommand(
@@ -82,13 +60,17 @@ export function densityCommand(command: Command, signal: AbortSignal): CommandUn
     )
       .requiredOption('--pipeline <name>', 'configured pipeline')
       .option('--segment <segment>', '`all`, or a segment as key=value', 'all')
-      .action(
-        async ({ pipeline, segment, config, json }: ConfiguredOptions & Record<'pipeline' | 'segment', string>) => {
-          const found = await showDensity(commandSettings(config, signal), pipeline, segment);
+      .action(async ({ pipeline, segment, config, json }) => {
+        const settings = commandSettings(config, signal);
+        assertConfiguredPipeline(settings.config, pipeline);
+        await withCommandStore(settings, async (store) => {
+          const until = store.clock.now();
+          const request = { pipeline, segment, from: new Date(until.getTime() - WEEK_MS), until };
+          const found = await describeDensity(store, request, await readDensityVerdict(store, pipeline));
           if (json === true) printJson(found);
           else printLine(terminalText(densityContent(found), systemClock.now()));
-        },
-      ),
+        });
+      }),
   );
   command.addCommand(
     configuredCommand(
@@ -99,9 +81,11 @@ export function densityCommand(command: Command, signal: AbortSignal): CommandUn
       .requiredOption('--pipeline <name>', 'configured pipeline')
       .option('--reason <text>', 'reason for the new baseline, shown with its event')
       .option('--since <time>', 'ignore traffic from before this time (default: use the latest traffic)', parseTime)
-      .action(async ({ config, json, ...options }: ConfiguredOptions & Partial<RebaselineRequest>) => {
-        const { pipeline = '', reason = null, since = null } = options;
-        const status = await rebaselineDensity(commandSettings(config, signal), { pipeline, reason, since });
+      .action(async ({ config, json, pipeline, reason = null, since = null }) => {
+        const settings = commandSettings(config, signal);
+        assertConfiguredPipeline(settings.config, pipeline);
+        const request = { pipeline, reason, since, by: commandUser() };
+        const status = await withCommandStore(settings, (store) => requestRebaseline(store, request));
         if (json === true) printJson({ status });
         else if (status === 'unwatched')
           printLine(`${pipeline} has not been measured yet. Its first baseline is learned automatically.`);
@@ -114,46 +98,38 @@ export function densityCommand(command: Command, signal: AbortSignal): CommandUn
   return command;
 }
 
-const WEEK_MS = 7 * DAY_MS;
-
-/** @throws RecalldError pipeline_unknown, and the errors of withCommandStore */
-async function showDensity(settings: CommandSettings, pipeline: string, segment: string): Promise<DensityAnswer> {
-  assertConfiguredPipeline(settings.config, pipeline);
-  return withCommandStore(settings, async (store) => {
-    const until = store.clock.now();
-    const request = { pipeline, segment, from: new Date(until.getTime() - WEEK_MS), until };
-    return describeDensity(store, request, await readDensityVerdict(store, pipeline));
-  });
-}
-
-/** @throws RecalldError pipeline_unknown, and the errors of withCommandStore */
-async function rebaselineDensity(settings: CommandSettings, request: RebaselineRequest): Promise<RebaselineAnswer> {
-  assertConfiguredPipeline(settings.config, request.pipeline);
-  return withCommandStore(settings, (store) => requestRebaseline(store, { ...request, by: commandUser() }));
-}
-
-interface ListOptions extends ConfiguredOptions {
-  readonly pipeline?: string;
-  readonly all?: boolean;
-  readonly limit: number;
-}
-
-interface ChangeOptions extends ConfiguredOptions {
-  readonly note?: string;
-}
-
 export function topicsCommand(command: Command, signal: AbortSignal): CommandUnknownOpts {
   command.addCommand(
     configuredCommand('list', 'List uncovered topics, largest first.', 'recalld topics list --pipeline support-docs')
       .option('--pipeline <name>', 'only topics of this pipeline')
       .option('--all', 'include closed topics')
       .option('--limit <n>', 'maximum number of topics', parseCount, 20)
-      .action((options: ListOptions) => list(commandSettings(options.config, signal), options)),
+      .action(async ({ pipeline, all, limit, json, config }) => {
+        const states = all === true ? topicStates : (['open', 'acknowledged'] as const);
+        await withCommandStore(commandSettings(config, signal), async ({ db }) => {
+          const { topics } = db.density;
+          const found = await topics.list({ states, limit, pipeline });
+          if (json === true) printJson(await Promise.all(found.map((topic) => describedTopic(topics, topic))));
+          else if (found.length === 0) printLine('No uncovered topics.');
+          else printLine(terminalText(table('Uncovered topics', found, topicColumns), systemClock.now()));
+        });
+      }),
   );
   command.addCommand(
     configuredCommand('show', 'Show one topic with example queries.', 'recalld topics show t-3f9a1c2b')
       .argument('<id>', 'id of the topic')
-      .action((id: string, options: ConfiguredOptions) => show(commandSettings(options.config, signal), id, options)),
+      .action(async (id, { json, config }) => {
+        await withCommandStore(commandSettings(config, signal), async (store) => {
+          const topic = await findTopic(store, id);
+          const [texts, windows] = await Promise.all([
+            store.db.density.topics.texts(topic.pipeline, topic.examples),
+            store.db.density.topics.windows(id),
+          ]);
+          if (json === true) return printJson(topicJson(topic, texts, windows));
+          const place = paragraph(`${topic.id} on ${topic.pipeline}`);
+          printLine(terminalText([topicContent({ topic, windows, texts }, true), place], systemClock.now()));
+        });
+      }),
   );
   for (const [name, state, what] of [
     ['acknowledge', 'acknowledged', 'Mark a topic as being worked on.'],
@@ -163,29 +139,17 @@ export function topicsCommand(command: Command, signal: AbortSignal): CommandUnk
       configuredCommand(name, what, `recalld topics ${name} t-3f9a1c2b --note "page is being written"`)
         .argument('<id>', 'id of the topic')
         .option('--note <text>', 'reason, or planned action')
-        .action((id: string, options: ChangeOptions) =>
-          change(commandSettings(options.config, signal), id, state, options),
-        ),
+        .action(async (id, { note = null, json, config }) => {
+          await withCommandStore(commandSettings(config, signal), async (store) => {
+            await store.db.density.topics.setState(id, state, note, commandUser(), new Date());
+            const topic = await findTopic(store, id);
+            if (json === true) printJson(topicJson(topic, new Map()));
+            else printLine(`${topicName(topic)} (${id}) is ${state}.`);
+          });
+        }),
     );
   }
   return command.addCommand(complaintsCommand(signal));
-}
-
-async function list(settings: CommandSettings, { pipeline, all, limit, json }: ListOptions): Promise<void> {
-  const states: readonly TopicState[] = all === true ? ['open', 'acknowledged', 'closed'] : ['open', 'acknowledged'];
-  await withCommandStore(settings, async ({ db }) => {
-    const found = await db.density.topics.list({ states, limit, pipeline });
-    if (json === true) {
-      printJson(
-        await Promise.all(
-          found.map(async (topic) => topicJson(topic, await db.density.topics.texts(topic.pipeline, topic.examples))),
-        ),
-      );
-    } else if (found.length === 0) printLine('No uncovered topics.');
-    else {
-      printLine(terminalText(table('Uncovered topics', found, topicColumns), systemClock.now()));
-    }
-  });
 }
 
 const topicColumns: readonly Column<UncoveredTopic>[] = [
@@ -202,34 +166,6 @@ const topicColumns: readonly Column<UncoveredTopic>[] = [
   ['Excess', ({ excessPoints }) => value(excessPoints / 100, 'points'), 'number'],
   ['Density', ({ density }) => value(density, 'ratio'), 'number'],
 ];
-
-async function show(settings: CommandSettings, id: string, { json }: ConfiguredOptions): Promise<void> {
-  await withCommandStore(settings, async (store) => {
-    const topic = await findTopic(store, id);
-    const [texts, windows] = await Promise.all([
-      store.db.density.topics.texts(topic.pipeline, topic.examples),
-      store.db.density.topics.windows(id),
-    ]);
-    if (json === true) return printJson(topicJson(topic, texts, windows));
-    const shown = { topic, windows, texts };
-    const place = paragraph(`${topic.id} on ${topic.pipeline}`);
-    printLine(terminalText([topicContent(shown, true), place], systemClock.now()));
-  });
-}
-
-async function change(
-  settings: CommandSettings,
-  id: string,
-  state: TopicState,
-  { note, json }: ChangeOptions,
-): Promise<void> {
-  await withCommandStore(settings, async (store) => {
-    await store.db.density.topics.setState(id, state, note ?? null, commandUser(), new Date());
-    const topic = await findTopic(store, id);
-    if (json === true) printJson(topicJson(topic, new Map()));
-    else printLine(`${topicName(topic)} (${id}) is ${state}.`);
-  });
-}
 
 /** @throws RecalldError topic_unknown */
 async function findTopic({ db }: CommandStore, id: string): Promise<UncoveredTopic> {

@@ -1,4 +1,3 @@
-/** Console page *Density*: share of poorly covered traffic, uncovered topics, and the statistics behind them. */
 import { count, plural } from '../../core/format.ts';
 import { diagnosisPanel } from '../../incidents/diagnosis/edge/pages/diagnosis.ts';
 import { deploymentMark } from '../../live/deployments/edge/deployments-page.ts';
@@ -70,7 +69,6 @@ export function densityPage(data: Awaited<ReturnType<typeof readDensityPage>>): 
 
 type DensityPageData = Awaited<ReturnType<typeof readDensityPage>>;
 
-/** Returns null if there is no value. */
 function titleOf({ measures }: DensityAnswer): string | null {
   const { latest = null, no_data: gap = null } = measures['query_uncovered_ratio'] ?? {};
   if (latest === null || gap !== null) return null;
@@ -116,7 +114,6 @@ function coverageChart(
   });
 }
 
-/** Statistics for experts: the statistic that determines whether alerts fire, and descriptive statistics. */
 function details(data: DensityPageData): Content {
   const { density, distributions, currentQueries } = data;
   return [
@@ -140,7 +137,7 @@ function details(data: DensityPageData): Content {
   ];
 }
 
-/** The report of `recalld density show`: state, latest values and events. */
+/** The report of `recalld density show`. */
 export function densityContent(density: DensityAnswer): Content {
   const { pipeline, phase, check, outgrew_baseline: outgrown, measures } = density;
   return section(

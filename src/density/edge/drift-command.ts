@@ -14,19 +14,6 @@ import {
 } from '../offline-drift.ts';
 import { DENSITY_THRESHOLD, MIN_SESSIONS } from '../rules/query-density.ts';
 
-interface DriftOptions {
-  readonly store: string;
-  readonly reference: string;
-  readonly current: string;
-  readonly sessions?: string;
-  readonly score: ScoreChoice['name'];
-  readonly k?: string;
-  readonly regions?: string;
-  readonly alpha: string;
-  readonly seed: string;
-  readonly json?: boolean;
-}
-
 /**
  * Command `recalld drift`: compares three vector files without a database. Reports whether the store covers current
  * queries worse than reference queries, and sets exit code 1 if so.
@@ -67,10 +54,10 @@ export function driftCommand(
     .option('--seed <number>', 'random seed for regions, subsamples and permutations', '1')
     .option('--json', 'print one JSON document')
     .addHelpText('after', HELP)
-    .action(async (options: DriftOptions) => {
+    .action(async (options) => {
       const progress = createProgressBar('Searching');
       const request: OfflineDriftRequest = {
-        score: scoreOf(options),
+        score: scoreOf(options.score, options.k),
         alpha: level(options.alpha),
         seed: wholeNumber('--seed', options.seed, 0),
         storePath: options.store,
@@ -123,7 +110,7 @@ Example:
   recalld drift --store chunks.npy --reference last-month.npy --current today.npy --json
 `;
 
-function scoreOf({ score: name, k }: DriftOptions): ScoreChoice {
+function scoreOf(name: ScoreChoice['name'], k: string | undefined): ScoreChoice {
   const neighbours = wholeNumber('--k', k ?? '5', 1);
   if (name === 'mean-top-k') return { name, k: neighbours };
   if (k !== undefined)

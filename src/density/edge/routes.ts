@@ -1,5 +1,3 @@
-/** Routes `/v1/density`, `/v1/uncovered-topics` and `/v1/complaint-topics`. */
-
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { readDensityVerdict } from '../../checks/check-store.ts';
@@ -11,10 +9,11 @@ import { keyHolder, personOf } from '../../platform/access/audit-log.ts';
 import { type AuthenticationSettings, assertCallerMay, requireScope } from '../../platform/access/authentication.ts';
 import type { ContextOf } from '../../platform/access/pipeline-access.ts';
 import { identifier, parseRequest } from '../../platform/http/fields.ts';
-import type { Endpoint } from '../../platform/http/wire.ts';
+import { type Endpoint, toWire } from '../../platform/http/wire.ts';
 import { describeDensity } from '../describe-density.ts';
 import {
   densityQuery,
+  describedTopic,
   rebaselineSchema,
   topicChangeSchema,
   topicJson,
@@ -24,7 +23,7 @@ import {
 import { requestRebaseline } from '../learn-baseline.ts';
 import type { UncoveredTopic } from '../rules/uncovered-topic.ts';
 import type { TopicsTable } from '../topics-table.ts';
-import { complaintsJson, MAX_COMPLAINTS_EXPLAINED, readComplaintsInTime } from './complaints-reads.ts';
+import { type ComplaintsReport, MAX_COMPLAINTS_EXPLAINED, readComplaintsInTime } from './complaints-reads.ts';
 
 const WEEK_MS = 7 * DAY_MS;
 
@@ -33,12 +32,10 @@ export function addDensityRoutes(
   contextOf: ContextOf,
   authentication: AuthenticationSettings,
 ): void {
-  addDensity(app, contextOf, authentication);
-  addUncoveredTopics(app, contextOf, authentication);
-}
+  const readers = { preParsing: requireScope('read', authentication) };
+  const admins = { preParsing: requireScope('admin', authentication) };
 
-function addDensity(app: FastifyInstance, contextOf: ContextOf, authentication: AuthenticationSettings): void {
-  app.get('/v1/density', { preParsing: requireScope('read', authentication) }, async (request) => {
+  app.get('/v1/density', readers, async (request) => {
     const { pipeline, segment, from, until } = parseRequest(request.query, densityQuery, 'query');
     const context = contextOf(request);
     findPipeline(context.pipelines, pipeline);
@@ -48,7 +45,7 @@ function addDensity(app: FastifyInstance, contextOf: ContextOf, authentication: 
     return describeDensity(context, { pipeline, segment, from: start, until: end }, verdict);
   });
 
-  app.post('/v1/density/rebaseline', { preParsing: requireScope('admin', authentication) }, async (request, reply) => {
+  app.post('/v1/density/rebaseline', admins, async (request, reply) => {
     const body = parseRequest(request.body, rebaselineSchema, 'body');
     const context = contextOf(request);
     findPipeline(context.pipelines, body.pipeline);
@@ -60,20 +57,13 @@ function addDensity(app: FastifyInstance, contextOf: ContextOf, authentication: 
     });
     return reply.code(202).send({ status });
   });
-}
-
-function addUncoveredTopics(app: FastifyInstance, contextOf: ContextOf, authentication: AuthenticationSettings): void {
-  const readers = { preParsing: requireScope('read', authentication) };
 
   app.get('/v1/uncovered-topics', readers, async (request) => {
     const { pipeline, state, limit } = parseRequest(request.query, topicListQuery, 'query');
     const states = state === undefined ? (['open', 'acknowledged'] as const) : [state];
     const { topics } = contextOf(request).db.density;
     const found = await topics.list({ states, limit, pipeline });
-    const items = await Promise.all(
-      found.map(async (topic) => topicJson(topic, await topics.texts(topic.pipeline, topic.examples))),
-    );
-    return { items, next_cursor: null };
+    return { items: await Promise.all(found.map((topic) => describedTopic(topics, topic))), next_cursor: null };
   });
 
   app.get('/v1/uncovered-topics/:id', readers, async (request) => {
@@ -87,14 +77,13 @@ function addUncoveredTopics(app: FastifyInstance, contextOf: ContextOf, authenti
     return topicJson(topic, texts, windows);
   });
 
-  app.post('/v1/uncovered-topics/:id', { preParsing: requireScope('admin', authentication) }, async (request) => {
+  app.post('/v1/uncovered-topics/:id', admins, async (request) => {
     const { id } = parseRequest(request.params, topicParams, 'path');
     const { state, note = null } = parseRequest(request.body, topicChangeSchema, 'body');
     const { db, clock } = contextOf(request);
     const { topics } = db.density;
     await topics.setState(id, state, note, keyHolder(request), clock.now());
-    const topic = await findTopic(topics, id);
-    return topicJson(topic, await topics.texts(topic.pipeline, topic.examples));
+    return describedTopic(topics, await findTopic(topics, id));
   });
 }
 
@@ -165,6 +154,25 @@ const reportSchema = z.object({
     }),
   ),
 });
+
+export function complaintsJson({ found, topics, ...report }: ComplaintsReport): z.infer<typeof reportSchema> {
+  const known = found.kind === 'topics' ? found : null;
+  return toWire(reportSchema, {
+    ...report,
+    negativeSessions: known?.negative ?? null,
+    otherSessions: known?.others ?? null,
+    lacking: found.kind === 'topics' ? null : found,
+    topics: topics.map(({ topic, why }) => ({
+      ...topic,
+      share: topic.share.value,
+      shareLow: topic.share.low,
+      shareHigh: topic.share.high,
+      examples: topic.shown,
+      likedDocuments: topic.liked,
+      why: why && why.map((one) => ({ ...one, query: one.question.text })),
+    })),
+  });
+}
 
 export const complaintEndpoints: readonly Endpoint[] = [
   {

@@ -1,4 +1,3 @@
-/** Report sections: uncovered topics with suggested content, and topics with negative feedback. */
 import { compact, count, percentage, plural } from '../../core/format.ts';
 import { countsOf, verdictWords } from '../../incidents/explain/answers.ts';
 import { measuredPoints, type TrendLevel, type TrendMark } from '../../report/model/charts.ts';
@@ -28,7 +27,7 @@ import {
 import { type ReportedTopic, reportedMeasures, type WeeklyReport } from '../../report/status/weekly-report.ts';
 import { describeJudgedRelevance, topicAdvice, type UncoveredTopic } from '../rules/uncovered-topic.ts';
 import type { DensityEventKind, NewDensityEvent } from '../rules/watch-state.ts';
-import { type ComplaintsReport, type ExplainedComplaint, lackingSentence } from './complaints-reads.ts';
+import type { ComplaintsReport, ExplainedComplaint } from './complaints-reads.ts';
 
 export function topicsSection(
   topics: readonly ReportedTopic[],
@@ -137,7 +136,6 @@ function part(title: string, items: readonly Content[], none = ''): ContentNode 
 
 const asInBaseline = (at: number): TrendLevel => ({ value: at, text: 'as in the baseline', isThreshold: false });
 
-/** Charted density measures with their reference levels. */
 export const densityLevels: Readonly<Record<string, readonly TrendLevel[]>> = {
   query_density: [asInBaseline(1)],
   query_uncovered_ratio: [asInBaseline(0.05)],
@@ -162,7 +160,6 @@ export function eventTable(caption: string, events: readonly NewDensityEvent[]):
 
 const MAX_EVENTS = 30;
 
-/** Section on query density in the weekly report. */
 export function densityPart({ density }: WeeklyReport, marks: readonly TrendMark[]): Section {
   const { series, events, isWatched } = density;
   if (!isWatched && events.length === 0 && series.query_density.length === 0) {
@@ -213,7 +210,12 @@ export function complaintsSection(report: ComplaintsReport | null, showsText: bo
 
 function found(report: ComplaintsReport, showsText: boolean): Content {
   const { found: compared, topics, days } = report;
-  if (compared.kind === 'insufficient_data') return empty(lackingSentence(report) ?? '');
+  if (compared.kind === 'insufficient_data') {
+    const whose = compared.of === 'negative' ? 'with negative feedback' : 'without negative feedback';
+    return empty(
+      `Not enough data: ${compared.have} sessions ${whose} and a query vector in ${days} days; at least ${compared.need} are required.`,
+    );
+  }
   const sessions = `${plural(compared.negative, 'session')} with negative feedback and ${count(compared.others)} without, in the last ${days} days`;
   if (topics.length === 0)
     return empty(`${sessions}: no topic is significantly more frequent in sessions with negative feedback.`);

@@ -1,5 +1,3 @@
-/** The two levels of the density alert and their thresholds. */
-
 import { DAY_MS, HOUR_MS } from '../../core/time.ts';
 import type { BaselineGrade } from './baseline.ts';
 import {
@@ -35,7 +33,6 @@ export function alertThreshold(budget: FalsePageBudget, windowMs: number, monito
   return (budget.periodMs / windowMs / budget.count) * monitors;
 }
 
-/** Alert levels that a baseline of this grade supports. */
 export function alertLevels(grade: BaselineGrade): readonly AlertLevel[] {
   if (grade === 'page') return ['page', 'ticket'];
   return grade === 'provisional' ? ['ticket'] : [];
@@ -43,11 +40,7 @@ export function alertLevels(grade: BaselineGrade): readonly AlertLevel[] {
 
 export type AlertPolicy = ReturnType<typeof alertPolicy>;
 
-/**
- * Policy of an alert level.
- *
- * @param threshold minimum e-value of an alert (see `alertThreshold`)
- */
+/** @param threshold see `alertThreshold` */
 export function alertPolicy(baseline: Parameters<typeof detectorsOf>[0], level: AlertLevel, threshold: number) {
   const floors = DENSITY_THRESHOLDS[level];
   return { detectors: detectorsOf(baseline, floors), floors, threshold };
@@ -56,7 +49,7 @@ export function alertPolicy(baseline: Parameters<typeof detectorsOf>[0], level: 
 // The density alert of one level as a state machine. A step maps a closed window and a state to an event and the next
 // state. A step reads no clock; its time is the end of the window. To freeze an alert, the caller omits its steps.
 
-/** State of the alert, stored as JSON. */
+/** Stored as JSON. */
 export interface AlertState {
   readonly detectors: CombinedState;
   /** End of the last closed window. */
@@ -75,7 +68,6 @@ export interface AlertState {
 interface AlertIncident {
   readonly scope: Scope;
   readonly openedMs: number;
-  /** When the alert last fired. */
   readonly raisedMs: number;
   /** Upper bound of the 95 % CI of the density when the alert fired. */
   readonly raisedHigh: number;
@@ -127,12 +119,8 @@ const MIN_RESOLVE_MS = DAY_MS;
 /** An early resolution needs at least this much time and this many sessions. */
 const MIN_EARLY_MS = 2 * HOUR_MS;
 const MIN_EARLY_SESSIONS = 100;
-/**
- * Confidence level of the intervals that can resolve an alert early. It is high because there is one interval for each
- * window and each start of a period.
- */
+/** High, because there is one interval for each window and each start of a period. */
 const EARLY_CONFIDENCE = 0.999;
-/** An alert that fires again within this time after its resolution counts as returned. */
 const RETURN_MS = 2 * DAY_MS;
 /** Maximum logarithm; e^700 is near the largest double. */
 const MAX_LOG = 700;
@@ -272,10 +260,7 @@ function resolution(
   if (incident === null) return null;
   const { scope, raisedHigh, hasReturned } = incident;
   const floor = floorOf(policy, scope);
-  /**
-   * Densities of the periods that end now, started after the alert and are `minMs` to `maxMs` long; shortest period
-   * first.
-   */
+  /** Of the periods that end now, started after the alert and are `minMs` to `maxMs` long; shortest first. */
   function* sizes(minMs: number, maxMs: number, confidence: number): Generator<PooledDensity> {
     for (const { startMs } of history.toReversed()) {
       if (startMs < Math.max(incident?.raisedMs ?? 0, nowMs - maxMs)) return;

@@ -10,7 +10,6 @@ import { BASELINE_MEAN_X, type QueryDensity } from './query-density.ts';
 import { MAX_SURPRISE } from './query-score.ts';
 import type { SessionMeans } from './sessions.ts';
 
-/** Baseline statistics that a detector needs. */
 export type BaselineSpread = ReturnType<typeof globalSpread>;
 
 const MIN_FOR_DETECTOR = 200;
@@ -112,9 +111,7 @@ export interface Regions {
 const MAX_REGIONS = 32;
 /** Minimum number of baseline queries per region. With fewer queries, the region would have no tail. */
 const QUERIES_PER_REGION = 300;
-/**
- * Maximum number of rows to which centroids are fitted; more rows would change little and take proportionally longer.
- */
+/** More rows would change little and take proportionally longer. */
 const MAX_FITTED_ROWS = 20_000;
 const ITERATIONS = 20;
 const STARTS = 2;
@@ -182,10 +179,7 @@ export function regionTable(regions: QueryDensity['regions'], baselineShares: re
         baselineShare,
         /** Density of the region; null if the window has no query in it. */
         density,
-        /**
-         * share * -ln D: contribution of the region to -ln D of all traffic. 0 without queries; negative if coverage of
-         * the region improved.
-         */
+        /** share * -ln D: part of -ln D of all traffic. 0 without queries; negative if coverage improved. */
         explained: density === null ? 0 : share * -Math.log(density),
       };
     })

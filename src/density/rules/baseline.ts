@@ -20,12 +20,10 @@ import { numberSessions, sessionMeans, sessionWeights } from './sessions.ts';
 
 export type Baseline = Exclude<ReturnType<typeof buildBaseline>, { readonly kind: string }>;
 
-/** A baseline without its queries. */
 export type FrozenBaseline = Omit<Baseline, 'tail'>;
 
 export interface BaselineSettings {
   readonly period: TimeSpan;
-  /** Length of the windows in which sessions are counted. */
   readonly windowMs: number;
   readonly seed: number;
   /** Days and sessions that both alert levels require; 14 and 2,000 by default. */
@@ -35,10 +33,7 @@ export interface BaselineSettings {
 /** Queries at or below this percentile form the tail, which is searched for uncovered topics. */
 const TAIL_PERCENTILE = 0.1;
 
-/**
- * True if a query is in the tail. If its tied ranks span the percentile limit, it is in the tail if at least half of
- * them are below the limit.
- */
+/** If the tied ranks span the percentile limit, at least half of them must be below it. */
 export function isInTail(ranks: TiedRanks): boolean {
   return tailShare(ranks, TAIL_PERCENTILE) >= 0.5;
 }
@@ -85,11 +80,10 @@ export function buildBaseline(queries: readonly ScoredQuery[], vectors: Matrix, 
       regions.count,
     ),
     global: globalSpread(means),
-    /** Regions with enough sessions for a separate detector. */
     monitored: regionSpreads(means, regions.count),
     /** Share of the session weights by region. */
     regionShares: regionShares(windows, labels, regions.count),
-    /** The worst-covered 10 % of the baseline queries (cross-fitted scores), used to search for uncovered topics. */
+    /** The worst-covered 10 % by cross-fitted scores, searched for uncovered topics. */
     tail: windows.flatMap(({ startMs, indices, sessions }) =>
       indices.flatMap((index, i) => {
         const query = measured[index];
@@ -113,9 +107,7 @@ function regionsOf(queries: readonly MeasuredQuery[], vectors: Matrix, seed: num
   return findRegions(selectRows(vectors, rows), seed);
 }
 
-/**
- * Alert levels that a baseline supports. `page`: both alert levels. `provisional`: only tickets. `insufficient`: none.
- */
+/** `page`: supports both alert levels. `provisional`: only tickets. `insufficient`: none. */
 export type BaselineGrade = 'page' | 'provisional' | 'insufficient';
 
 export interface BaselineNeeds {
@@ -129,19 +121,13 @@ const PROVISIONAL_NEEDS: BaselineNeeds = { days: 3, sessions: 500 };
 
 const WEEK_MS = 7 * DAY_MS;
 
-/**
- * The last whole weeks of a period of at least two weeks; a shorter period is unchanged. An incomplete week would give
- * more weight to some weekdays.
- */
+/** From two weeks on, only whole weeks: an incomplete week would give more weight to some weekdays. */
 export function wholeWeeks({ from, until }: TimeSpan): TimeSpan {
   const weeks = Math.floor((until.getTime() - from.getTime()) / WEEK_MS);
   return weeks < 2 ? { from, until } : { from: new Date(until.getTime() - weeks * WEEK_MS), until };
 }
 
-/**
- * Number of 24-hour days between the first and the last query, counted back from the end of the period, including days
- * without queries.
- */
+/** 24-hour days from the first to the last query, counted back from the end of the period. */
 export function daysWithTraffic({ until }: TimeSpan, times: readonly Date[]): number {
   let first = Number.NEGATIVE_INFINITY;
   let last = Number.POSITIVE_INFINITY;
@@ -237,10 +223,7 @@ function sessionCount(windows: ReturnType<typeof baselineWindows>): number {
   return sessions.size;
 }
 
-/**
- * Share of the session weights by region. The total includes queries without a region, so the shares may sum to less
- * than 1.
- */
+/** May sum to less than 1, because the total includes queries without a region. */
 function regionShares(windows: ReturnType<typeof baselineWindows>, regions: Int32Array, regionCount: number): number[] {
   const sums = Array.from({ length: regionCount }, () => 0);
   let total = 0;

@@ -12,9 +12,7 @@ import type { CanaryVerdict } from './measurement-change.ts';
  */
 export type CoverageCause = 'embedding_changed' | 'content_gap' | 'lost_content' | 'topic_mix' | 'steady';
 
-/**
- * `high`: all signs agree. `medium`: most signs agree. `low`: the decisive signs are unknown or contradict each other.
- */
+/** `high`: all signs agree. `medium`: most do. `low`: the decisive signs are unknown or contradictory. */
 type ReadingConfidence = 'high' | 'medium' | 'low';
 
 export interface CauseReading {
@@ -82,7 +80,6 @@ export function topicCause(familiarity: readonly number[], novelBelow: number): 
   return novel > familiarity.length / 2 ? 'new_demand' : 'lost_content';
 }
 
-/** Number of nearest baseline queries with which a query is compared. */
 const NEIGHBOURS = 10;
 /** Minimum number of baseline queries to compare with each other. */
 export const MIN_SAMPLED = NEIGHBOURS + 2;
@@ -94,11 +91,7 @@ export function familiarity(queries: Matrix, baseline: Matrix): Float64Array {
   return meanSimilarities(nearestNeighbours(baseline, queries, NEIGHBOURS), queries.rows);
 }
 
-/**
- * The 5 % quantile of familiarity among the baseline queries; a query below it is novel.
- *
- * @returns null if there are fewer than 12 queries
- */
+/** The 5 % quantile of familiarity among the baseline queries; null if there are fewer than 12. */
 export function novelBelow(baseline: Matrix): number | null {
   if (baseline.rows < MIN_SAMPLED) return null;
   const { k, indices, similarities } = nearestNeighbours(baseline, baseline, NEIGHBOURS + 1);

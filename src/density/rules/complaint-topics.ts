@@ -1,28 +1,19 @@
-/**
- * Finds topics with negative feedback: groups of queries that are more frequent among queries with negative feedback
- * than among others.
- */
 import { wilsonInterval } from '../../math/stats/intervals.ts';
 import { dotProduct, inverseLengths, type Matrix, rowOf, selectRows } from '../../math/vector/matrix.ts';
 import { subjectsOf } from './find-topics.ts';
 import { type TailClusters, type TailQuery, type TailSide, tailClusters } from './tail-clusters.ts';
 
-/** A live query with a vector. */
 export interface RatedQuery {
   readonly id: string;
-  /** Identifies the session. */
   readonly session: string;
   /** Day of the query: YYYY-MM-DD, UTC. */
   readonly day: string;
-  /** True if the query has negative feedback. */
   readonly isNegative: boolean;
 }
 
 const CONFIDENCE = 0.95;
 const SIGNIFICANCE = 0.01;
-/**
- * Tested numbers of clusters. With too many clusters, frequent topics are split; with too few, rare topics are hidden.
- */
+/** Too many clusters split frequent topics; too few hide rare ones. */
 const granularities = [16, 8, 4] as const;
 
 /**
@@ -79,10 +70,7 @@ export function complaintTopics(queries: readonly RatedQuery[], vectors: Matrix,
         othersShare: cluster.baselineShare,
         /** p-value, adjusted for all tested clusters. */
         adjustedP: Math.min(1, granularities.length * cluster.adjustedP),
-        /**
-         * For each day with negative feedback: the number of sessions with negative feedback, in total and in the
-         * topic.
-         */
+        /** Sessions with negative feedback by day, in total and in the topic. */
         days: daysOf(negative, members),
       },
     ];

@@ -1,5 +1,3 @@
-/** The check `density drift`: fails if the coverage of live queries is lower than in the baseline. */
-
 import { type CheckOutcome, isBreach, NO_VALUE } from '../../checks/rules/threshold.ts';
 import { minute, percentage } from '../../core/format.ts';
 import type { Severity } from '../../core/model.ts';
@@ -8,7 +6,6 @@ import type { BaselineNeeds } from './baseline.ts';
 import { MEASURING_PATIENCE_MS } from './watch.ts';
 import type { BaselineProgress, DensityState, WatchingPhase } from './watch-state.ts';
 
-/** Default name of the check. */
 export const DENSITY_CHECK_NAME = 'density drift';
 
 /** Threshold of the check: the ratio between the e-value and its alert threshold, which is 1 when an alert fires. */
@@ -19,17 +16,14 @@ const WINDOWS_TO_TRUST = 3;
 
 type WindowTiming = Readonly<Record<'windowMs' | 'graceMs', number>>;
 
-/** Time until which the results of a window are current. */
 export function trustedUntil({ windowMs, graceMs }: WindowTiming, windowEndMs: number): Date {
   return new Date(windowEndMs + WINDOWS_TO_TRUST * windowMs + graceMs + MEASURING_PATIENCE_MS);
 }
 
-/** True if a window that ended at this time is stale. */
 export function isStale(plan: WindowTiming, windowEndMs: number, now: Date): boolean {
   return now > trustedUntil(plan, windowEndMs);
 }
 
-/** Explains why a density check has no data when windows no longer close. */
 export function staleSentence(windowEndMs: number): string {
   return `No window of live queries has closed since ${minute(new Date(windowEndMs))} UTC. Check the jobs measure-query-coverage and evaluate-density.`;
 }

@@ -76,7 +76,6 @@ export function twoBandwidthTest(distances: PairTable, gamma: number, assignment
   return {
     /** Unbiased squared discrepancy of the two samples. */
     observed,
-    /** Discrepancy in each permutation. */
     permuted,
     /** (1 + #{permuted >= observed}) / (permutations + 1): a valid p value, never 0. */
     p: (1 + reached) / (permuted.length + 1),
@@ -189,7 +188,6 @@ export function compareEmbeddings(
     energyDistance: energyDistance(distances).u,
     /** Shift of the centroid, computed from all rows. */
     centroid: centroidShift(reference, current),
-    /** Number of rows of each sample in the statistics over all pairs. */
     sampled: { reference: x.rows, current: y.rows },
   };
 }
@@ -213,7 +211,6 @@ export function centroidShift(x: Vectors, y: Vectors) {
     cosineDistance: lengthX === 0 || lengthY === 0 ? 1 : 1 - dotProduct(a, b) / (lengthX * lengthY),
     /** Mean resultant length of x, from 0 (no common direction) to 1 (all rows have the same direction). */
     resultantLengthX: lengthX,
-    /** Mean resultant length of y. */
     resultantLengthY: lengthY,
   };
 }

@@ -1,5 +1,3 @@
-/** Measures one window of live queries against the baseline. */
-
 import { ALL_SEGMENT } from '../../core/model.ts';
 import { OTHER_SEGMENT } from '../../golden/rules/golden-set.ts';
 import { type Matrix, rowLengths } from '../../math/vector/matrix.ts';
@@ -42,7 +40,7 @@ export function measureWindow(
   const density = queryDensity(ranks, surprises, regions, sessions);
   const means = sessionMeans(surprises, regions, sessions);
   return {
-    /** Measured queries, ordered by id. */
+    /** Ordered by id. */
     queries: measured.map((query, i) => ({
       ...query,
       ranks: ranks[i] as TiedRanks,
@@ -58,16 +56,11 @@ export function measureWindow(
     /** Set if the window has too few sessions for a density. The drift test nevertheless uses the window. */
     insufficient: tooFewSessions(density?.sessions ?? 0),
     means,
-    /** Session scores for the detectors. */
     scores: detectorScores(means),
   };
 }
 
-/**
- * Region of each query; `NO_REGION` if the query has no vector or there are no regions.
- *
- * @param lengths Euclidean norms of the vectors
- */
+/** `NO_REGION` for a query without a vector, or if there are no regions. */
 export function regionsOfQueries(
   queries: readonly MeasuredQuery[],
   vectors: Matrix,
@@ -79,11 +72,7 @@ export function regionsOfQueries(
   return Int32Array.from(queries, ({ row }) => (row === null ? NO_REGION : (labels[row] ?? NO_REGION)));
 }
 
-/**
- * Totals for all traffic, for the most frequent segment values, and for all other values combined.
- *
- * @param segmentsOf tags of each query
- */
+/** For all traffic, for the most frequent segment values, and for all other values combined. */
 export function segmentTotals(
   { queries, density }: WindowMeasurement,
   segmentsOf: ReadonlyMap<string, Readonly<Record<string, string>>>,

@@ -29,7 +29,6 @@ export function embeddingCanary(
   const middle = median(cosines);
   const least = Math.min(...cosines);
   return {
-    /** Cosine of each pair. */
     cosines,
     median: middle,
     least,
@@ -37,7 +36,6 @@ export function embeddingCanary(
   };
 }
 
-/** Classifies the cosines of repeated embeddings by their median and minimum. */
 export function embeddingCanaryVerdict(median: number, least: number): CanaryVerdict {
   if (median < CHANGED_MEDIAN || least < CHANGED_MINIMUM) return 'changed';
   return median < NOISY_MEDIAN ? 'noisy' : 'same';
@@ -79,7 +77,6 @@ export function searchCanary(
     meanOverlap: mean(overlaps),
     /** Mean over the queries of the score after the change minus the score before it. */
     meanScoreChange: mean(changes),
-    /** Share of queries whose score dropped. */
     shareWorse: worse / changes.length,
     /** One-sided sign test of the null hypothesis "no change": P(Bin(changed, 1/2) >= dropped). */
     signTestP: binomialUpperTail(worse, changed, 0.5),
@@ -118,10 +115,7 @@ export type MeasurementFingerprint = Readonly<ReturnType<typeof measurementFinge
 
 export type FingerprintField = keyof MeasurementFingerprint;
 
-/**
- * If one of these fields changes, vectors or scores are no longer comparable, and a replay cannot keep the baseline
- * valid.
- */
+/** If one of them changes, scores are not comparable, and a replay cannot keep the baseline valid. */
 const INCOMPARABLE: ReadonlySet<FingerprintField> = new Set([
   'embeddingModel',
   'embeddingRevision',
@@ -211,9 +205,7 @@ export function measurementFingerprint({ index, embedder }: Readonly<Record<'ind
   };
 }
 
-/**
- * Returns the fields that changed from one known value to another. An unknown value that becomes known is not a change.
- */
+/** An unknown value that becomes known is not a change. */
 export function knownDifferences(
   before: MeasurementFingerprint,
   after: MeasurementFingerprint,

@@ -101,12 +101,10 @@ export function pooledDensity(
     endMs: Math.max(...pooled.map(({ endMs }) => endMs)),
     sessions,
     density,
-    /** Confidence interval of the density. */
     ...densityInterval(density, surpriseVariance(phi), sessions, Number.POSITIVE_INFINITY, confidence),
   };
 }
 
-/** Longest period over which small windows are pooled. */
 const MAX_POOL_MS = DAY_MS;
 
 /** Stored coverage totals of one window: sums over its sessions, each of which counts once with its mean. */

@@ -127,9 +127,7 @@ export function densityInterval(
   return { low: density * Math.exp(-reach), high: density * Math.exp(reach) };
 }
 
-/**
- * Weighted share of queries with a percentile <= `threshold` (ties count in part), and its excess over the baseline.
- */
+/** Weighted share of queries with a percentile <= `threshold`; ties count in part. */
 function uncoveredShare(ranks: readonly TiedRanks[], weights: Float64Array, sessions: number, threshold: number) {
   let total = 0;
   let uncovered = 0;
@@ -161,10 +159,7 @@ export function uncoveredShareOf(share: number, sessions: number, threshold: num
     share,
     ciLow: low,
     ciHigh: high,
-    /**
-     * Excess over the baseline; at least this share of traffic lost its coverage: max(0, (share - threshold) / (1 -
-     * threshold)).
-     */
+    /** At least this share of traffic lost its coverage: max(0, (share - threshold) / (1 - threshold)). */
     excess: excessOf(share),
     excessLow: excessOf(low),
     excessHigh: excessOf(high),
@@ -227,7 +222,6 @@ function meanSurprise(size: number): number {
   return surpriseOf({ first: 1, last: size + 1, of: size + 1 });
 }
 
-/** Score of one query in the baseline and now. */
 export interface ScorePair {
   readonly before: number;
   readonly now: number;
@@ -263,7 +257,6 @@ export function repeatDensity(pairs: readonly ScorePair[], scores: BaselineScore
     ciHigh: Math.exp(-(isFew ? Math.min(bounds.low, -most(rose)) : bounds.low)),
     ciMethod: isFew ? ('wilson' as const) : bounds.method,
     queries: n,
-    /** Number of queries whose coverage is lower than in the baseline. */
     dropped,
   };
 }

@@ -1,9 +1,7 @@
-/** Coverage score of a query, computed from its nearest chunk. */
 import { firstWhere } from '../../math/stats/distributions.ts';
 import { dotProduct, lengthOf, type Matrix, rowOf } from '../../math/vector/matrix.ts';
 import type { Neighbours } from '../../math/vector/nearest-neighbours.ts';
 
-/** Similarity if the store returned nothing. */
 const NOTHING_FOUND = -1;
 
 /** Tolerance for float32 rounding of a cosine. */
@@ -58,9 +56,7 @@ export interface ScoredQuery {
   readonly occurredAt: Date;
 }
 
-/**
- * Queries and the matrix of their vectors. Worker threads share the matrix, so it must not change during a computation.
- */
+/** Worker threads share the matrix, so it must not change during a computation. */
 export interface VectorisedQueries {
   readonly queries: readonly ScoredQuery[];
   readonly vectors: Matrix;
@@ -97,10 +93,7 @@ export function measuredQueries(queries: readonly ScoredQuery[], lengths: Float6
 /** Region number of a query without a vector. */
 export const NO_REGION = -1;
 
-/**
- * Minimum size of a region. Smaller regions have too few tail queries, so their queries are ranked in the whole
- * baseline.
- */
+/** Smaller regions have too few tail queries, so their queries are ranked in the whole baseline. */
 export const MIN_IN_REGION = 50;
 
 /** Maximum surprise: -ln 0.01. All queries in the worst 1 % count equally. */
@@ -168,10 +161,7 @@ export function surpriseOf({ first, last, of }: TiedRanks): number {
   return sum / (last - first + 1) + 0;
 }
 
-/**
- * Surprise of each query. Computes the surprise once for ranks that several queries share, such as those of repeated
- * queries.
- */
+/** Computes the surprise once for ranks that several queries share, such as repeated queries. */
 export function surprisesOf(ranks: readonly TiedRanks[]): Float64Array {
   const known = new Map<string, number>();
   return Float64Array.from(ranks, (tied) => {

@@ -11,7 +11,7 @@ const MIN_REPEAT_COSINE = 0.995;
 /** Squared distance of two unit vectors with that cosine: |a - b|^2 = 2 - 2 cos. */
 const MAX_REPEAT_SQUARED_DISTANCE = 2 - 2 * MIN_REPEAT_COSINE;
 
-/** Number of coordinates that are summed before the distance is compared with the limit again. */
+/** Coordinates summed before the distance is compared with the limit again. */
 const STRIDE = 16;
 
 /** @param sessions session number of each query in one window */
@@ -133,17 +133,13 @@ export function sessionMeans(surprises: Float64Array, regions: ArrayLike<number>
   };
 }
 
-/** Session scores y = mean of x / ln 100 in one window. */
 export type SessionScores = ReturnType<typeof detectorScores>;
 
 /** Detector input: y = x / ln 100 of each session, in [0, 1]. */
 export function detectorScores({ all, regions }: SessionMeans) {
   return {
     all: scoresOf(all),
-    /**
-     * Session scores by region. A session counts in each region in which it has queries, with the mean over these
-     * queries.
-     */
+    /** A session counts in each region in which it has queries, with the mean over these queries. */
     regions: new Map([...regions].map(([region, means]) => [region, scoresOf(means)])),
   };
 }
@@ -159,7 +155,6 @@ export function surpriseTotal(means: Float64Array) {
   return { sessions: means.length, sumX: means.toSorted().reduce((sum, x) => sum + x, 0) };
 }
 
-/** Number and sum of the surprises of each session. */
 type SessionSums = Map<number, { count: number; sum: number }>;
 
 function add(sums: SessionSums, session: number, x: number): void {

@@ -1,7 +1,4 @@
-/**
- * Describes the content of a vector store from a uniform sample: clusters, centroid, and shifts since the last
- * snapshot.
- */
+/** Content of a vector store, from a uniform sample: clusters, centroid, and shifts since the last snapshot. */
 import {
   dotProduct,
   lengthOf,
@@ -45,9 +42,8 @@ export function takeStoreSnapshot(sample: Matrix, seed: number) {
     meanLength: kept.reduce((sum, row) => sum + lengthOf(rowOf(sample, row)), 0) / kept.length,
     /** Row-major directions of the clusters. */
     clusters,
-    /** Share of the sample in each cluster, 0 to 1. */
     shares,
-    /** Row of the most typical sample of each cluster; null for an empty cluster. */
+    /** Rows of the most typical samples; null for an empty cluster. */
     medoids: medoids(clustering).map((index) => (index === null ? null : (kept[index] ?? null))),
   };
 }
@@ -112,18 +108,12 @@ export function compareStoreWithTraffic(
           /** Share of the store and weighted share of the traffic, 0 to 1. */
           chunkShare,
           queryShare,
-          /**
-           * Share of the traffic divided by the share of the store: 0 without queries; null for a cluster without
-           * chunks.
-           */
+          /** 0 without queries; null for a cluster without chunks. */
           densityRatio: chunkShare === 0 ? null : queryShare / chunkShare,
         };
       })
       .toSorted((a, b) => (b.densityRatio ?? -1) - (a.densityRatio ?? -1) || a.cluster - b.cluster),
-    /**
-     * Jensen-Shannon divergence between query shares and chunk shares, 0 to 1 bit. Not 0 even for a well-used store,
-     * because queries and chunks differ in kind.
-     */
+    /** Jensen-Shannon divergence, 0 to 1 bit; not 0 even for a well-used store: queries and chunks differ in kind. */
     divergenceBits: shareDivergence(queryWeights, shares).jensenShannonBits,
     /** Share of sampled queries outside the neighborhoods of all sampled chunks. */
     queriesApart: 1 - coverage.precision,

@@ -1,6 +1,4 @@
-/**
- * Finds uncovered topics: groups of poorly covered queries that are more frequent in the window than in the baseline.
- */
+/** Uncovered topics: groups of poorly covered queries that are more frequent in the window than in the baseline. */
 
 import { median } from '../../math/stats/descriptive.ts';
 import { hypergeometricUpperTail } from '../../math/stats/distributions.ts';
@@ -15,10 +13,8 @@ export interface TailQuery {
   readonly id: string;
   /** Index of the query's row in the vectors of its side. */
   readonly row: number;
-  /** Identifies the session. */
   readonly session: string;
   readonly surprise: number;
-  /** Region of the query in the baseline. */
   readonly region: number;
 }
 
@@ -109,7 +105,6 @@ export function tailClusters(
   });
   return {
     kind: 'clusters' as const,
-    /** Number of tested clusters. */
     tested: k,
     /** Uncovered topics, largest excess first. */
     uncovered: uncovered.toSorted((a, b) => b.excessPoints - a.excessPoints || a.p - b.p),
@@ -163,7 +158,6 @@ function membersOf(typical: readonly TailQuery[], seed: number) {
     members,
     /** The most typical query, its four nearest queries, and two random queries of the topic. */
     examples: [...nearest, ...drawn(rest, RANDOM_EXAMPLES, seed)],
-    /** Density of the topic's queries. */
     density: densityOf(meanX),
     dominantRegion: dominant?.[0] ?? 0,
   };
@@ -193,9 +187,7 @@ function merged(
 }
 
 interface ClusterCounts {
-  /** Members from the window. */
   readonly current: number;
-  /** Members from the baseline. */
   readonly baseline: number;
 }
 
@@ -220,16 +212,13 @@ export function clusterExcess(clusters: readonly ClusterCounts[], sessions: Clus
     return {
       current,
       baseline,
-      /**
-       * Probability of at least as many members from the window if all members were assigned to the sides at random.
-       */
+      /** Probability of as many members from the window if all were assigned to the sides at random. */
       p: p[i] ?? 1,
       holm: stepDown[i] ?? 1,
       benjaminiHochberg: stepUp[i] ?? 1,
       /** Members divided by all sessions, covered or not; 0 to 1. */
       trafficShare,
       baselineShare,
-      /** Difference of the shares, in percentage points. */
       excessPoints: 100 * (trafficShare - baselineShare),
     };
   });
@@ -272,7 +261,6 @@ export function mergeSimilar(rows: Matrix, clustering: Clustering, chosen: reado
       /** Direction of the sum of its rows' directions. */
       centroid: unit,
       rows: members,
-      /** Cosine of each row to the centroid. */
       cosines: members.map((row) => dotProduct(rowOf(rows, row), unit) * (scales[row] ?? 0)),
     };
   });

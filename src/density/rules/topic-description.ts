@@ -1,4 +1,3 @@
-/** Describes an uncovered topic: its nearest chunks, examples, segments and label. */
 import { wilsonInterval } from '../../math/stats/intervals.ts';
 
 const MAX_CHUNKS = 5;
@@ -89,16 +88,14 @@ function countSegments(queries: readonly Tags[], keys: readonly string[]): Map<s
   return counts;
 }
 
-/** Maximum number of terms in a label. */
 const MAX_TERMS = 3;
-/** Minimum number of the topic's queries that contain a term; a rarer term may occur by chance. */
+/** A rarer term may occur by chance. */
 const MIN_QUERIES = 2;
-/** Weight of the prior, as a number of queries. */
+/** As a number of queries. */
 const PRIOR_QUERIES = 10;
 /** Minimum z-score of a term that is specific to the topic. */
 const MIN_Z = 1;
 
-/** Stop words of common query languages. */
 const stopWords = new Set(
   `a about after all also an and any are as at be because been before being between but by can could did do does doing
   for from get had has have having he her his how i if in into is it its just like make many me more most much my no
@@ -140,10 +137,7 @@ export function labelTopic(topic: readonly string[], background: readonly string
     .map(({ term }) => term);
 }
 
-/**
- * Minimum share of the queries that contain a term of the label; otherwise the label describes only a part of the
- * queries.
- */
+/** Otherwise the label describes only a part of the queries. */
 const MIN_COVERED = 1 / 3;
 
 /**

@@ -9,19 +9,16 @@ export const topicStates = ['open', 'acknowledged', 'closed'] as const;
 
 export type TopicState = (typeof topicStates)[number];
 
-/** Size of a topic in one window. */
 export interface TopicWindow {
   readonly windowEnd: Date;
-  /** Number of sessions in the topic. */
   readonly sessions: number;
-  /** Share of the traffic, 0 to 1. */
+  /** 0 to 1. */
   readonly trafficShare: number;
   /** Percentage points of traffic above the baseline. */
   readonly excessPoints: number;
   readonly density: number;
 }
 
-/** A topic found in the latest window. */
 export interface SeenTopic extends TopicWindow {
   /** Id of the known topic that matches, or a new id. */
   readonly id: string;
@@ -29,23 +26,19 @@ export interface SeenTopic extends TopicWindow {
   readonly label: readonly string[];
   readonly centroid: Float64Array;
   readonly cause: TopicCause;
-  /** 95 % confidence interval of `trafficShare`. */
+  /** 95 % CI of `trafficShare`. */
   readonly shareLow: number;
   readonly shareHigh: number;
   readonly adjustedP: number;
   readonly dominantRegion: number;
   /** Ids of live queries, most typical first. */
   readonly examples: readonly string[];
-  /** Ids and cosines of the nearest chunks. */
   readonly nearest: readonly (readonly [string, number])[];
   /** Overrepresented segments, with their share of the topic, largest first. */
   readonly segments: readonly (readonly [string, number])[];
   /** Ids of chunks that similar baseline queries found and that are now missing from the store. */
   readonly lostChunks: readonly string[];
-  /**
-   * Number of judged queries in the topic, and the share of relevant documents in their results; null if no query is
-   * judged.
-   */
+  /** Number of judged queries, and share of relevant documents in their results; null if no query is judged. */
   readonly judgedQueries: number;
   readonly relevantShare: number | null;
 }
@@ -53,7 +46,7 @@ export interface SeenTopic extends TopicWindow {
 export interface UncoveredTopic extends SeenTopic {
   readonly state: TopicState;
   readonly firstSeen: Date;
-  /** When the topic was acknowledged or closed, by a user or automatically; null if it was not. */
+  /** When a user or recalld acknowledged or closed the topic; null if neither did. */
   readonly changedAt: Date | null;
   readonly note: string | null;
 }
@@ -63,10 +56,7 @@ export function topicName({ label, id }: { readonly label: readonly string[]; re
   return label.length === 0 ? id : label.join(' ');
 }
 
-/**
- * Share of relevant documents in the results of the topic's judged queries, with Wilson's interval; null if no query is
- * judged.
- */
+/** With Wilson's interval; null if no query is judged. */
 export function judgedRelevance({ judgedQueries, relevantShare }: SeenTopic) {
   if (relevantShare === null || judgedQueries === 0) return null;
   const share = Math.min(1, relevantShare);
@@ -74,7 +64,6 @@ export function judgedRelevance({ judgedQueries, relevantShare }: SeenTopic) {
   return { relevantShare: share, ciLow, ciHigh, n: judgedQueries };
 }
 
-/** Describes the judged relevance of a topic; null if no query is judged. */
 export function describeJudgedRelevance(topic: SeenTopic): string | null {
   const judged = judgedRelevance(topic);
   if (judged === null) return null;
@@ -82,10 +71,6 @@ export function describeJudgedRelevance(topic: SeenTopic): string | null {
   return `${percentage(judged.relevantShare)} of the documents in judged results are relevant (${bounds}, n = ${judged.n}).`;
 }
 
-/**
- * Recommends an action: to restore documents if chunks are known to be missing, otherwise to add documents or check the
- * index.
- */
 export function topicAdvice({ cause, lostChunks }: SeenTopic): string {
   if (cause === 'new_demand')
     return 'Add documents that answer these queries. The nearest chunks below show what the store has instead.';
@@ -111,16 +96,12 @@ interface FoundTopic {
 
 export interface TopicMatch<Found extends FoundTopic> {
   readonly found: Found;
-  /** The matching known topic; null for a new topic. */
+  /** Null for a new topic. */
   readonly known: string | null;
-  /** Cosine to the known topic; null for a new topic. */
   readonly similarity: number | null;
 }
 
-/**
- * Minimum cosine between two centroids of the same topic, found in different searches. Two samples of one topic differ
- * somewhat, but two topics in one store are rarely this similar.
- */
+/** Two samples of one topic differ somewhat, but two topics in one store are rarely this similar. */
 const SAME_TOPIC = 0.8;
 
 /**

@@ -1,5 +1,3 @@
-/** Event texts of density monitoring. */
-
 import { decimal, interval, minute, percentage } from '../../core/format.ts';
 import type { AlertEvent, AlertLevel } from './alert.ts';
 import type { RegionRow } from './baseline-spread.ts';
@@ -18,19 +16,13 @@ import type {
 export interface LostChunks {
   readonly probed: number;
   readonly missing: number;
-  /** Ids of some of the missing chunks. */
+  /** Some of the missing chunks. */
   readonly ids: readonly string[];
 }
 
 const MAX_REGIONS = 3;
 
-/**
- * Event of a new alert, with its findings.
- *
- * @param uncovered over all traffic in the period of the alert
- * @param regions largest contribution to the drop first
- * @param lost chunks that baseline queries found and that are missing from the store; null if unknown
- */
+/** @param regions largest contribution to the drop first @param lost null if unknown */
 export function raisedEvent(
   pipeline: string,
   alert: AlertToInvestigate,
@@ -97,7 +89,6 @@ function sizeDetails({ density, low, high, sessions, startMs }: PooledDensity) {
   };
 }
 
-/** Event of a new baseline. */
 export function baselineEvent(
   pipeline: string,
   { baseline, version, reason, closedMs, details }: BuiltBaseline,
@@ -120,7 +111,6 @@ export function baselineEvent(
   };
 }
 
-/** Event of a manually requested baseline. */
 export function requestEvent(pipeline: string, { at, reason, since }: RebaselineRequest): NewDensityEvent {
   return {
     kind: 'reset',
@@ -132,7 +122,6 @@ export function requestEvent(pipeline: string, { at, reason, since }: Rebaseline
 
 type MeasurementChanged = Extract<WatchObservation, { kind: 'measurement_changed' }>;
 
-/** Event for a change of the index or embedder, with its consequence for the baseline. */
 export function changeEvent(
   pipeline: string,
   isLearning: boolean,
@@ -146,7 +135,6 @@ export function changeEvent(
   };
 }
 
-/** Reason for a baseline that is built after a change, as shown to users. */
 export function changeReason(changed: readonly FingerprintField[]): string {
   return `a change of ${namesOf(changed)}`;
 }
@@ -191,7 +179,7 @@ const causeSentences: Readonly<Record<CoverageCause, string>> = {
   steady: 'No other change was found.',
 };
 
-/** @param region the region that explains most of the drop; null if there is none */
+/** @param region explains most of the drop; null if there is none */
 export function raisedSentence(
   pipeline: string,
   level: AlertLevel,

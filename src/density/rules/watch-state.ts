@@ -7,7 +7,6 @@ import type { FingerprintField, MeasurementFingerprint, Replay } from './measure
 import type { CoverageTotals, WindowSpan, WindowTotals } from './pooled-density.ts';
 import type { SessionScores } from './sessions.ts';
 
-/** Monitoring settings of one pipeline. */
 export interface WatchSettings {
   readonly pipeline: string;
   readonly windowMs: number;
@@ -31,7 +30,6 @@ export type DensityPhase =
 export interface ReplayingPhase {
   readonly kind: 'replaying';
   readonly baselineVersion: number;
-  /** Period of the queries, in epoch milliseconds. */
   readonly fromMs: number;
   readonly untilMs: number;
   readonly startedMs: number;
@@ -42,28 +40,22 @@ export interface WatchingPhase {
   readonly kind: 'watching';
   readonly baselineVersion: number;
   readonly grade: 'page' | 'provisional';
-  /** Number of days and of sessions in the baseline. */
   readonly days: number;
   readonly sessions: number;
   /** Density of the baseline queries, cross-fitted: near 1, and above 1 if few queries repeat. */
   readonly density: number;
-  /** End of the baseline period. */
   readonly untilMs: number;
-  /**
-   * Next time at which recalld tries to replace a provisional baseline with a longer one; null for a baseline of page
-   * grade.
-   */
+  /** When recalld next tries to replace a provisional baseline with a longer one; null for page grade. */
   readonly upgradeMs: number | null;
   readonly alerts: Readonly<Partial<Record<AlertLevel, AlertState>>>;
 }
 
-/** Progress towards a baseline. */
 export interface BaselineProgress {
   readonly days: number;
   readonly sessions: number;
 }
 
-/** State of the alert, stored as JSON. */
+/** Stored as JSON. */
 export interface DensityState {
   readonly phase: DensityPhase;
   /** End of the last closed window, in epoch milliseconds. */
@@ -76,7 +68,6 @@ export interface DensityState {
 export interface ClosedWindow extends WindowSpan {
   /** When the window was measured; queries scored later count as late. */
   readonly measuredMs: number;
-  /** Baseline with which the window was compared. */
   readonly baselineVersion: number;
   readonly totals: WindowTotals;
   /** Measurements by segment, including `all`. */
@@ -89,15 +80,13 @@ export interface MeasuredWindow {
   readonly history: readonly ClosedWindow[];
   /** Windows of the history that received late samples. */
   readonly remeasured: readonly ClosedWindow[];
-  /** Detector input for the closing window. */
   readonly scores: SessionScores;
-  /** Number of queries in the window that were not measurable, by reason. */
+  /** By reason. */
   readonly notMeasurable: Readonly<Record<string, number>>;
 }
 
 export type DensityEventKind = 'page' | 'ticket' | 'resolve' | 'reset' | 'rebaseline';
 
-/** An event as shown to users. */
 export interface NewDensityEvent {
   readonly kind: DensityEventKind;
   readonly occurredAt: Date;
@@ -114,7 +103,6 @@ export interface BuiltBaseline {
   readonly reason: string;
   /** Windows that end after this time are monitored. */
   readonly closedMs: number;
-  /** Further event details. */
   readonly details: Readonly<Record<string, unknown>>;
 }
 
@@ -127,7 +115,6 @@ export type WatchObservation =
       readonly fingerprint: MeasurementFingerprint;
       readonly changed: readonly FingerprintField[];
       readonly at: Date;
-      /** Consequence for the baseline. */
       readonly consequence:
         | { readonly kind: 'keep'; readonly searched: Replay }
         | {
@@ -148,7 +135,6 @@ export type WatchObservation =
   | { readonly kind: 'upgrade_insufficient' | 'replay_insufficient' }
   | ({ readonly kind: 'window_measured' } & MeasuredWindow);
 
-/** Manual request for a new baseline. */
 export interface RebaselineRequest {
   readonly at: Date;
   /** Reason that is shown to users and stored with the event. */
@@ -156,16 +142,6 @@ export interface RebaselineRequest {
   /** Ignores traffic before this time; null uses the latest traffic. */
   readonly since: Date | null;
 }
-
-/** Effects to apply when the next state is stored. */
-export type WatchEffect =
-  | { readonly kind: 'record_measurements'; readonly outcomes: readonly MeasurementOutcome[] }
-  | { readonly kind: 'store_windows'; readonly windows: readonly ClosedWindow[] }
-  | { readonly kind: 'record_event'; readonly event: NewDensityEvent }
-  /** Investigate the alert, and record an event with the findings. */
-  | { readonly kind: 'investigate_alert'; readonly alert: AlertToInvestigate }
-  /** Delete the queries of unused baselines, which are personal data. Their statistics remain. */
-  | { readonly kind: 'release_baselines_before'; readonly version: number };
 
 export interface AlertToInvestigate {
   readonly level: AlertLevel;
@@ -176,7 +152,13 @@ export interface AlertToInvestigate {
   readonly history: readonly ClosedWindow[];
 }
 
+/** The next state, and what to store with it. */
 export interface WatchStep {
   readonly state: DensityState;
-  readonly effects: readonly WatchEffect[];
+  readonly measurements?: readonly MeasurementOutcome[];
+  readonly windows?: readonly ClosedWindow[];
+  /** An alert is investigated first, and stored as an event with the findings. */
+  readonly events?: readonly (NewDensityEvent | AlertToInvestigate)[];
+  /** The queries of earlier baselines, which are personal data, are deleted; their statistics remain. */
+  readonly releaseBefore?: number;
 }

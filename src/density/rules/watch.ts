@@ -1,6 +1,6 @@
 /**
- * Density monitoring of one pipeline as a state machine: a transition maps an observation to the next state and its
- * effects. The caller loads the state, observes, and stores the result atomically.
+ * Density monitoring of one pipeline as a state machine. The caller loads the state, observes, and stores the result of
+ * the transition atomically.
  *
  * learning   --baseline_built-->          watching      enough traffic
  * watching   --window_measured-->         watching      drift test, alerts, measurements
@@ -38,7 +38,6 @@ import type {
   MeasuredWindow,
   RebaselineRequest,
   ReplayingPhase,
-  WatchEffect,
   WatchingPhase,
   WatchObservation,
   WatchSettings,
@@ -56,11 +55,7 @@ export const densityMeasures = [
 
 export type DensityMeasure = (typeof densityMeasures)[number];
 
-/**
- * Measurements of the closing window, which is the last window of the history.
- *
- * @param version of the baseline
- */
+/** Measurements of the closing window, the last of the history. */
 function windowMeasurements(
   pipeline: string,
   version: number,
@@ -117,29 +112,17 @@ function segmentOutcomes(
   const pooled = pooledCoverage(windows, baseline.global);
   if (pooled.kind === 'insufficient_data') {
     const details = { have: pooled.have, need: pooled.need };
-    const gaps = coverageMeasures.map(
-      (measure): MeasurementOutcome => ({
-        kind: 'no_data',
-        ...frame,
-        measure,
-        reason: 'too_few_sessions',
-        details,
-      }),
-    );
-    return [...gaps, counted];
+    const gap = { kind: 'no_data', ...frame, reason: 'too_few_sessions', details } as const;
+    return [...coverageMeasures.map((measure) => ({ ...gap, measure })), counted];
   }
-  const start = { windowStart: new Date(pooled.startMs) };
-  const values = coverageValues(pooled).map(
-    (value): MeasurementOutcome => ({
-      kind: 'value',
-      ...frame,
-      ...start,
-      ...value,
-      n: pooled.sessions,
-      details: { baseline: version, queries: pooled.queries },
-    }),
-  );
-  return [...values, counted];
+  const shared = {
+    kind: 'value',
+    ...frame,
+    windowStart: new Date(pooled.startMs),
+    n: pooled.sessions,
+    details: { baseline: version, queries: pooled.queries },
+  } as const;
+  return [...coverageValues(pooled).map((value) => ({ ...shared, ...value })), counted];
 }
 
 const coverageMeasures = ['query_density', 'query_uncovered_ratio', 'query_uncovered_excess_ratio'] as const;
@@ -159,7 +142,7 @@ function coverageValues({ density, low, high, uncovered }: PooledCoverage) {
   ] as const;
 }
 
-const NO_TRAFFIC: BaselineProgress = { days: 0, sessions: 0 };
+export const NO_TRAFFIC: BaselineProgress = { days: 0, sessions: 0 };
 /** How long a window waits for unmeasured queries after its grace period. */
 export const MEASURING_PATIENCE_MS = HOUR_MS;
 
@@ -185,43 +168,39 @@ export function hasIncident(phase: DensityPhase): boolean {
   return phase.kind === 'watching' && Object.values(phase.alerts).some(({ incident }) => incident !== null);
 }
 
-/**
- * Returns the next state and its effects.
- *
- * @throws Error for a window that closes without a baseline
- */
+/** @throws Error for a window that closes without a baseline */
 export function transition(settings: WatchSettings, state: DensityState, observed: WatchObservation): WatchStep {
   switch (observed.kind) {
     case 'measurement_identified':
-      return { state: { ...state, fingerprint: observed.fingerprint }, effects: [] };
+      return { state: { ...state, fingerprint: observed.fingerprint } };
     case 'measurement_changed':
       return afterChange(settings, state, observed);
     case 'traffic_insufficient': {
       const phase: DensityPhase = { kind: 'learning', progress: observed.progress };
-      return { state: { ...state, phase, closedMs: observed.untilMs }, effects: [] };
+      return { state: { ...state, phase, closedMs: observed.untilMs } };
     }
     case 'baseline_built':
       return startWatching(settings, state, observed);
     case 'upgrade_insufficient': {
       const phase = watchingPhase(state);
       const upgradeMs = phase.upgradeMs === null ? null : phase.upgradeMs + DAY_MS;
-      return { state: { ...state, phase: { ...phase, upgradeMs } }, effects: [] };
+      return { state: { ...state, phase: { ...phase, upgradeMs } } };
     }
     case 'replay_insufficient':
-      return { state: learningState(state.fingerprint, state.sinceMs), effects: [] };
+      return { state: learningState(state.fingerprint, state.sinceMs) };
     case 'window_measured':
       return closeWindow(settings, state, observed);
   }
 }
 
-/** Handles a manual request for a new baseline: in any phase, discards the old baseline and its open alerts. */
-export function startOver(pipeline: string, state: DensityState, request: RebaselineRequest): WatchStep {
+/** Discards the old baseline and its open alerts, in any phase. */
+export function startOver(pipeline: string, state: DensityState, request: RebaselineRequest) {
   const { since } = request;
   const from = since === null ? state.sinceMs : Math.max(since.getTime(), state.sinceMs ?? 0);
   return {
     // Lets recalld check at once whether there is enough traffic, not only at the end of the next window.
     state: { ...learningState(state.fingerprint, from), closedMs: 0 },
-    effects: [{ kind: 'record_event', event: requestEvent(pipeline, request) }],
+    events: [requestEvent(pipeline, request)],
   };
 }
 
@@ -231,14 +210,13 @@ function afterChange(
   observed: Extract<WatchObservation, { kind: 'measurement_changed' }>,
 ): WatchStep {
   const { fingerprint, changed, at, consequence } = observed;
-  const event = changeEvent(pipeline, state.phase.kind === 'learning', observed);
-  const effects: readonly WatchEffect[] = [{ kind: 'record_event', event }];
+  const events = [changeEvent(pipeline, state.phase.kind === 'learning', observed)];
   const startedMs = at.getTime();
   switch (consequence.kind) {
     case 'keep':
-      return { state: { ...state, fingerprint }, effects };
+      return { state: { ...state, fingerprint }, events };
     case 'learn':
-      return { state: learningState(fingerprint, startedMs), effects };
+      return { state: learningState(fingerprint, startedMs), events };
     case 'replay': {
       const phase: ReplayingPhase = {
         kind: 'replaying',
@@ -248,12 +226,11 @@ function afterChange(
         startedMs,
         reason: changeReason(changed),
       };
-      return { state: { phase, closedMs: startedMs, sinceMs: startedMs, fingerprint }, effects };
+      return { state: { phase, closedMs: startedMs, sinceMs: startedMs, fingerprint }, events };
     }
   }
 }
 
-/** E-value at which the alerts of a pipeline fire. */
 function thresholdOf({ budget, windowMs, monitors }: WatchSettings): number {
   return alertThreshold(budget, windowMs, monitors);
 }
@@ -278,14 +255,11 @@ function startWatching(settings: WatchSettings, state: DensityState, built: Buil
   };
   return {
     state: { ...state, phase, closedMs },
-    effects: [
-      { kind: 'record_event', event: baselineEvent(settings.pipeline, built) },
-      { kind: 'release_baselines_before', version },
-    ],
+    events: [baselineEvent(settings.pipeline, built)],
+    releaseBefore: version,
   };
 }
 
-/** Processes one more window: tests each alert level and records the measurements. */
 function closeWindow(settings: WatchSettings, state: DensityState, measured: MeasuredWindow): WatchStep {
   const phase = watchingPhase(state);
   const { baseline, history, remeasured, scores } = measured;
@@ -299,24 +273,15 @@ function closeWindow(settings: WatchSettings, state: DensityState, measured: Mea
     return [{ level, step: stepAlert(alertPolicy(baseline, level, threshold), alert, scores, totals) }];
   });
   const alerts = Object.fromEntries(steps.map(({ level, step }) => [level, step.state]));
-  const outcomes = windowMeasurements(settings.pipeline, phase.baselineVersion, measured, steps);
-  const eventEffects = steps.flatMap(({ level, step: { event, evidenceRatio } }): WatchEffect[] => {
-    if (event === null) return [];
-    if (event.kind === 'resolved') {
-      const at = new Date(closed.endMs);
-      return [{ kind: 'record_event', event: resolvedEvent(settings.pipeline, level, event, at) }];
-    }
-    const { baselineVersion } = phase;
-    const alert = { level, raised: event, evidenceRatio, baselineVersion, history };
-    return [{ kind: 'investigate_alert', alert }];
-  });
   return {
     state: { ...state, closedMs: closed.endMs, phase: { ...phase, alerts } },
-    effects: [
-      { kind: 'record_measurements', outcomes },
-      { kind: 'store_windows', windows: [...remeasured, closed] },
-      ...eventEffects,
-    ],
+    measurements: windowMeasurements(settings.pipeline, phase.baselineVersion, measured, steps),
+    windows: [...remeasured, closed],
+    events: steps.flatMap(({ level, step: { event, evidenceRatio } }): NonNullable<WatchStep['events']> => {
+      if (event === null) return [];
+      if (event.kind === 'resolved') return [resolvedEvent(settings.pipeline, level, event, new Date(closed.endMs))];
+      return [{ level, raised: event, evidenceRatio, baselineVersion: phase.baselineVersion, history }];
+    }),
   };
 }
 

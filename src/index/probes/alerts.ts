@@ -4,14 +4,11 @@ import { type AlertRule, increaseBy, maxBy, type RuleGroup } from '../../platfor
 const pipeline = ['pipeline'] as const;
 const name = '{{ $labels.pipeline }}';
 
-/**
- * Measures that are rarely taken, because they need a store sample (every six hours), a density baseline, or a golden
- * run (possibly only daily).
- */
+/** Measures taken every six hours or less often: from a store sample, a density baseline, or a golden run. */
 const rareMeasures =
   'store_(sample_vectors|centroid_shift|query_divergence|agreement|.+_ratio)|missed_foreign_ratio|repeat_density';
 
-/** An alert fires if the index returns less than this share of the exact nearest neighbors. */
+/** Minimum share of the exact nearest neighbors that the index must return. */
 export const MIN_ANN_RECALL = 0.9;
 
 /** The density threshold of a page. */

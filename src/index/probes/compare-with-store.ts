@@ -1,14 +1,21 @@
 /**
- * Compares golden results with the documents that the store finds without the retriever, to distinguish a fault in the
- * store from a fault in the retriever.
+ * Compares golden results with a direct search of the store, to tell a fault in the store from one in the retriever.
  */
 import { createHash } from 'node:crypto';
-import type { StoreOutcome, VectorStore } from '../../connectors/stores/vector-store.ts';
+import type { VectorStore } from '../../connectors/stores/vector-store.ts';
 import type { Context } from '../../core/context.ts';
 import { mean, summarize } from '../../math/stats/descriptive.ts';
 import { wilsonInterval } from '../../math/stats/intervals.ts';
 import type { MeasurementOutcome } from '../../measures/rules/measurement.ts';
-import { gapNow, type ProbedPipeline, valueNow } from './probes.ts';
+import {
+  gapNow,
+  type MeasuredValue,
+  NoValueError,
+  type ProbedPipeline,
+  valueNow,
+  valueOf,
+  vectorsOf,
+} from './probes.ts';
 
 export interface AnsweredQuery {
   readonly id: string;
@@ -25,26 +32,16 @@ export interface AnsweredRun {
   readonly answered: readonly AnsweredQuery[];
 }
 
-/**
- * Maximum number of golden queries with which the store is searched. Each comparison uses the same queries, as long as
- * the golden set contains them.
- */
+/** Maximum number of golden queries. Each comparison uses the same ones, as long as the golden set contains them. */
 const MAX_QUERIES = 32;
 const MIN_QUERIES = 5;
-/**
- * Number of chunks requested from the store, as a multiple of the number of documents that the retriever returned. The
- * additional chunks show whether documents that only the retriever returned rank just below the nearest chunks or far
- * below them.
- */
+/** Number of chunks per returned document: shows whether documents that only the retriever returned rank just below. */
 const DEEPER = 4;
 const MAX_MISSED = 16;
 /** A search for the text of a document must return the document among this many chunks. */
 const FOUND_AMONG = 10;
-/** Default minimum cosine between a stored vector and the vector of its text. */
 const MIN_COSINE = 0.98;
 const PATIENCE_MS = 30_000;
-
-type Compared = { readonly reason: string; readonly message: string } | Parameters<typeof valueNow>[3];
 
 /**
  * Measures `store_agreement`: the mean share of returned documents that are also among the nearest chunks (as many
@@ -60,31 +57,21 @@ export async function compareWithStore(
 ): Promise<void> {
   if (store === null || embedder === null) return;
   const bounded = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]);
-  const embed = async (texts: readonly string[]): Promise<readonly Float32Array[]> => {
-    const answer = await embedder.embed(texts, bounded);
-    if (answer.kind === 'failed') throw new NoValue('embedder_failed', answer.message);
-    return answer.vectors;
-  };
-  const measured = async (measure: string, work: () => Promise<Compared>): Promise<MeasurementOutcome> => {
-    const gap = (reason: string, message: string): MeasurementOutcome => ({
-      ...gapNow(name, measure, context.clock.now(), reason, { message, run_id: run.id }),
-      windowStart: run.finishedAt,
-      windowEnd: run.finishedAt,
-    });
+  const measured = async (measure: string, work: () => Promise<MeasuredValue>): Promise<MeasurementOutcome> => {
+    const about = { measure, windowStart: run.finishedAt, windowEnd: run.finishedAt };
     try {
       const found = await work();
-      if ('reason' in found) return gap(found.reason, found.message);
       const details = { ...found.details, run_id: run.id };
-      const own = valueNow(name, measure, context.clock.now(), { ...found, details });
-      return { ...own, windowStart: run.finishedAt, windowEnd: run.finishedAt };
+      return { ...valueNow(name, measure, context.clock.now(), { ...found, details }), ...about };
     } catch (error) {
       signal.throwIfAborted();
-      if (error instanceof NoValue) return gap(error.reason, error.message);
-      if (bounded.aborted) return gap('timeout', `The store or the embedder took more than ${PATIENCE_MS / 1000} s.`);
-      throw error;
+      if (!(error instanceof NoValueError || bounded.aborted)) throw error;
+      const { reason, message } = error instanceof NoValueError ? error : timedOut;
+      return { ...gapNow(name, measure, context.clock.now(), reason, { message, run_id: run.id }), ...about };
     }
   };
   const plan = context.indexPlans.find(({ pipeline }) => pipeline === name);
+  const embed = (texts: readonly string[]) => vectorsOf(embedder, texts, bounded);
   const reader = { store, embed, signal: bounded };
   await context.db.measurements.record([
     await measured('store_agreement', () => agreementWith(reader, run.answered)),
@@ -94,45 +81,43 @@ export async function compareWithStore(
   ]);
 }
 
-/** Thrown if a comparison has no value, with the reason. */
-class NoValue extends Error {
-  readonly reason: string;
-
-  constructor(reason: string, message: string) {
-    super(message);
-    this.reason = reason;
-  }
-}
+const timedOut = {
+  reason: 'timeout',
+  message: `The store or the embedder took more than ${PATIENCE_MS / 1000} s.`,
+} as const;
 
 interface Reader {
   readonly store: VectorStore;
-  /** @throws NoValue */
+  /** @throws NoValueError */
   readonly embed: (texts: readonly string[]) => Promise<readonly Float32Array[]>;
   readonly signal: AbortSignal;
 }
 
-async function agreementWith(reader: Reader, answered: readonly AnsweredQuery[]): Promise<Compared> {
+/** @throws NoValueError */
+async function agreementWith(reader: Reader, answered: readonly AnsweredQuery[]): Promise<MeasuredValue> {
   const queries = inFixedOrder(answered.filter(({ documents }) => documents.length > 0)).slice(0, MAX_QUERIES);
   if (queries.length < MIN_QUERIES)
-    return { reason: 'too_few_answers', message: `Fewer than ${MIN_QUERIES} golden queries returned documents.` };
+    throw new NoValueError('too_few_answers', `Fewer than ${MIN_QUERIES} golden queries returned documents.`);
   const vectors = await reader.embed(queries.map(({ text }) => text));
   const near: number[] = [];
   const deep: number[] = [];
   for (const [place, { documents }] of queries.entries()) {
-    const ids = await nearestIds(reader, vectors[place], DEEPER * documents.length);
+    const chunks = await nearestChunks(reader, vectors[place], DEEPER * documents.length);
+    const ids = [...new Set(chunks.map(({ id }) => id))];
     near.push(shareIn(documents, ids.slice(0, documents.length)));
     deep.push(shareIn(documents, ids));
   }
-  const { mean: value, ciLow, ciHigh, ciMethod, n } = summarize(near, 'recall');
-  return { value, n, ciLow, ciHigh, ciMethod, details: { deep: mean(deep) } };
+  const { mean: value, ...bounds } = summarize(near, 'recall');
+  return { value, ...bounds, details: { deep: mean(deep) } };
 }
 
+/** @throws NoValueError */
 async function foreignAmongMissed(
   reader: Reader,
   answered: readonly AnsweredQuery[],
   prefix: string,
   minCosine: number,
-): Promise<Compared> {
+): Promise<MeasuredValue> {
   const missed = [...new Set(inFixedOrder(answered).flatMap((query) => query.missed))].slice(0, MAX_MISSED);
   const chunks = missed.length === 0 ? [] : valueOf(await reader.store.chunks(missed, reader.signal));
   const texts = missed.flatMap((id) => {
@@ -140,47 +125,23 @@ async function foreignAmongMissed(
     return content === null ? [] : [{ id, text: `${prefix}${content}` }];
   });
   if (texts.length === 0)
-    return { reason: 'none_missed', message: 'The run missed no relevant document whose text is in the store.' };
+    throw new NoValueError('none_missed', 'The run missed no relevant document whose text is in the store.');
   const vectors = await reader.embed(texts.map(({ text }) => text));
   let foreign = 0;
-  for (const [place, { id }] of texts.entries())
-    if (!(await isFoundBy(reader, vectors[place], id, minCosine))) foreign += 1;
+  for (const [place, { id }] of texts.entries()) {
+    const found = await nearestChunks(reader, vectors[place], FOUND_AMONG);
+    if (!found.some((one) => one.id === id && one.similarity >= minCosine)) foreign += 1;
+  }
   const value = foreign / texts.length;
   const { low, high } = wilsonInterval(value, texts.length, 0.95);
-  return { value, n: texts.length, ciLow: low, ciHigh: high, ciMethod: 'wilson', details: {} };
+  return { value, n: texts.length, ciLow: low, ciHigh: high, ciMethod: 'wilson' };
 }
 
-async function isFoundBy(
-  { store, signal }: Reader,
-  vector: Float32Array | undefined,
-  id: string,
-  minCosine: number,
-): Promise<boolean> {
-  if (vector === undefined) throw new NoValue('embedder_failed', 'The embedder returned too few vectors.');
-  const request = { vector, k: FOUND_AMONG, filter: {}, exact: false, withContent: false } as const;
-  const { neighbours } = valueOf(await store.nearest(request, signal));
-  return neighbours.some((one) => one.id === id && one.similarity >= minCosine);
-}
-
-/** Returns the distinct document ids of the nearest chunks, best first. */
-async function nearestIds(
-  { store, signal }: Reader,
-  vector: Float32Array | undefined,
-  k: number,
-): Promise<readonly string[]> {
-  if (vector === undefined) throw new NoValue('embedder_failed', 'The embedder returned too few vectors.');
-  const { neighbours } = valueOf(
-    await store.nearest({ vector, k, filter: {}, exact: false, withContent: false }, signal),
-  );
-  return [...new Set(neighbours.map(({ id }) => id))];
-}
-
-/** @throws NoValue */
-function valueOf<Value>(outcome: StoreOutcome<Value>): Value {
-  if (outcome.kind === 'ok') return outcome.value;
-  throw outcome.kind === 'unsupported'
-    ? new NoValue('unsupported', outcome.reason)
-    : new NoValue('store_failed', outcome.message);
+/** @throws NoValueError */
+async function nearestChunks({ store, signal }: Reader, vector: Float32Array | undefined, k: number) {
+  if (vector === undefined) throw new NoValueError('embedder_failed', 'The embedder returned too few vectors.');
+  const request = { vector, k, filter: {}, exact: false, withContent: false } as const;
+  return valueOf(await store.nearest(request, signal)).neighbours;
 }
 
 function shareIn(documents: readonly string[], ids: readonly string[]): number {

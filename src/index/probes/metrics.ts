@@ -1,4 +1,3 @@
-/** Metrics of store and embedder probes. */
 import { type MetricDefinition, storedGauge } from '../../platform/metrics/definition.ts';
 
 const searched = ['pipeline', 'k'] as const;

@@ -10,7 +10,7 @@ import type { DrawnSample } from '../../live/sql/live-samples.ts';
 import { summarize } from '../../math/stats/descriptive.ts';
 import { neighbourRecall } from '../../math/vector/nearest-neighbours.ts';
 import { steadySizeClass } from '../../math/vector/size-class.ts';
-import { gapNow, type ProbedPipeline, valueNow } from './probes.ts';
+import { gapNow, NoValueError, noValueOf, outcomesOrGap, type ProbedPipeline, valueNow, valueOf } from './probes.ts';
 
 const MEASURE = 'ann_recall';
 
@@ -19,68 +19,46 @@ const MEASURE = 'ann_recall';
  * random live queries of the last day. The confidence interval accounts for the choice of queries.
  */
 export async function measureAnnRecall(context: Context, pipeline: ProbedPipeline, signal: AbortSignal): Promise<void> {
-  const { store, name, annRecall: settings } = pipeline;
-  if (store === null || settings.queries === 0) return;
+  const { store, name, annRecall } = pipeline;
+  if (store === null || annRecall.queries === 0) return;
   const now = context.clock.now();
-  const gap = (reason: string, message: string): Promise<void> =>
-    context.db.measurements.record([gapNow(name, MEASURE, now, reason, { message })]);
-  const since = new Date(now.getTime() - DAY_MS);
-  const drawn = await context.db.live.samples.draw({ pipeline: name, since, limit: settings.queries });
-  const { vectors, problem } = await vectorsOf(drawn, pipeline, signal);
-  if (vectors.length === 0 && problem !== null) return gap('embedder_failed', problem);
-  if (vectors.length === 0) return gap('no_vectors', 'no live query of the last day has a vector');
-
-  const recalls: number[] = [];
-  for (const vector of vectors) {
-    const outcome = await compareSearches(store, vector, settings.k, signal);
-    if (outcome.kind === 'unsupported') return gap('unsupported', outcome.reason);
-    if (outcome.kind === 'failed') return gap('store_failed', outcome.message);
-    if (outcome.recall !== null) recalls.push(outcome.recall);
-  }
-  if (recalls.length === 0) return gap('store_empty', 'the store has no vectors');
-  const { mean, ciLow, ciHigh, ciMethod, n } = summarize(recalls, 'recall');
-  await context.db.measurements.record([
-    valueNow(name, MEASURE, now, { value: mean, n, ciLow, ciHigh, ciMethod, details: { k: settings.k } }),
-  ]);
+  const outcomes = await outcomesOrGap(name, MEASURE, now, async () => {
+    const since = new Date(now.getTime() - DAY_MS);
+    const drawn = await context.db.live.samples.draw({ pipeline: name, since, limit: annRecall.queries });
+    const recalls: number[] = [];
+    for (const vector of await queryVectors(drawn, pipeline, signal)) {
+      const request = { vector, k: annRecall.k, filter: {}, withContent: false };
+      const exact = valueOf(await store.nearest({ ...request, exact: true }, signal));
+      const approximate = valueOf(await store.nearest({ ...request, exact: false }, signal));
+      const recall = neighbourRecall(approximate.neighbours, exact.neighbours);
+      if (recall !== null) recalls.push(recall);
+    }
+    if (recalls.length === 0) throw new NoValueError('store_empty', 'the store has no vectors');
+    const { mean: value, ...bounds } = summarize(recalls, 'recall');
+    return [valueNow(name, MEASURE, now, { value, ...bounds, details: { k: annRecall.k } })];
+  });
+  await context.db.measurements.record(outcomes);
 }
 
 /**
  * Returns the vectors that were sent with the queries, and vectors from the embedder for the texts of the other
- * queries; if the embedder failed, also the reason.
+ * queries. If the embedder fails, the sent vectors suffice.
+ *
+ * @throws NoValueError without a vector
  */
-async function vectorsOf(
+async function queryVectors(
   samples: readonly DrawnSample[],
   { embedder }: ProbedPipeline,
   signal: AbortSignal,
-): Promise<{ readonly vectors: readonly Float32Array[]; readonly problem: string | null }> {
+): Promise<readonly Float32Array[]> {
   const sent = samples.flatMap(({ embedding }) => (embedding === null ? [] : [embedding]));
   const texts = samples.flatMap(({ embedding, text }) => (embedding === null && text !== null ? [text] : []));
-  if (embedder === null || texts.length === 0) return { vectors: sent, problem: null };
-  const answer = await embedder.embed(texts, signal);
-  if (answer.kind === 'failed') return { vectors: sent, problem: answer.message };
-  return { vectors: [...sent, ...answer.vectors], problem: null };
-}
-
-type Comparison =
-  | { readonly kind: 'recall'; readonly recall: number | null }
-  | { readonly kind: 'unsupported'; readonly reason: string }
-  | { readonly kind: 'failed'; readonly message: string };
-
-async function compareSearches(
-  store: VectorStore,
-  vector: Float32Array,
-  k: number,
-  signal: AbortSignal,
-): Promise<Comparison> {
-  const request = { vector, k, filter: {}, withContent: false };
-  const exact = await store.nearest({ ...request, exact: true }, signal);
-  if (exact.kind !== 'ok') return exact;
-  const approximate = await store.nearest({ ...request, exact: false }, signal);
-  if (approximate.kind !== 'ok') return approximate;
-  return {
-    kind: 'recall',
-    recall: neighbourRecall(approximate.value.neighbours, exact.value.neighbours),
-  };
+  const answer = embedder === null || texts.length === 0 ? null : await embedder.embed(texts, signal);
+  const vectors = answer?.kind === 'vectors' ? [...sent, ...answer.vectors] : sent;
+  if (vectors.length > 0) return vectors;
+  throw answer?.kind === 'failed'
+    ? new NoValueError('embedder_failed', answer.message)
+    : new NoValueError('no_vectors', 'no live query of the last day has a vector');
 }
 
 /**
@@ -111,24 +89,20 @@ export async function probeEmbedder(
   }
   const stored = (await context.db.index.canaries.find(pipeline, identity)) ?? answer.vectors;
   const canary = embeddingCanary(
-    stored.map((vector, index) => ({
-      stored: vector,
-      recomputed: answer.vectors[index] ?? new Float32Array(),
-    })),
+    stored.map((vector, index) => ({ stored: vector, recomputed: answer.vectors[index] ?? new Float32Array() })),
   );
   const traits = {
     identity,
     dimensions: String(answer.vectors[0]?.length ?? 0),
     canary: canary.verdict === 'changed' ? 'moved' : 'steady',
   };
-  const observation = {
+  const deployment = await context.db.live.deployments.observe({
     pipeline,
     component: 'embedder',
     traits,
     fingerprint: fingerprintOf(traits),
     at: now,
-  } as const;
-  const deployment = await context.db.live.deployments.observe(observation);
+  });
   if (deployment !== null) {
     context.logger.warn('the embedding model has changed', { pipeline, changes: deployment.changes });
   }
@@ -152,8 +126,7 @@ export async function probeStore(
   const now = context.clock.now();
   const described = await store.describe(signal);
   if (described.kind !== 'ok') {
-    const [reason, message] =
-      described.kind === 'failed' ? ['store_failed', described.message] : ['unsupported', described.reason];
+    const { reason, message } = noValueOf(described);
     context.logger.warn('the vector store could not be probed', { pipeline, reason: message });
     await context.db.measurements.record([gapNow(pipeline, 'store_vectors', now, reason, { message })]);
     return;
@@ -180,10 +153,7 @@ export async function probeStore(
   await context.db.measurements.record([valueNow(pipeline, 'store_vectors', now, { value: count, n: 1, details })]);
 }
 
-/**
- * Returns the size class of the store, which remains the previous one while the count is near a class boundary; empty
- * for a store without a size class.
- */
+/** Keeps the previous size class while the count is near a class boundary; empty for a store without one. */
 async function steadySize(
   { db }: Context,
   pipeline: string,

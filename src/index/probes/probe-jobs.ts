@@ -1,7 +1,4 @@
-/**
- * Jobs that probe stores and embedders and take snapshots of stores: clusters, centroid and duplicates, compared with
- * live queries.
- */
+/** Jobs that probe stores and embedders, and compare samples of stores with live queries. */
 
 import type { SampledVectors, VectorStore } from '../../connectors/stores/vector-store.ts';
 import type { Context } from '../../core/context.ts';
@@ -13,18 +10,13 @@ import type { MeasurementOutcome } from '../../measures/rules/measurement.ts';
 import { forEachPipeline } from '../../platform/queue/for-each-pipeline.ts';
 import { defineCronJob, type JobDefinition } from '../../platform/queue/job-queue.ts';
 import { measureAnnRecall, probeEmbedder, probeStore } from './probe-connectors.ts';
-import { gapNow, type ProbedPipeline, valueNow } from './probes.ts';
+import { NoValueError, outcomesOrGap, type ProbedPipeline, valueNow, valueOf } from './probes.ts';
 
-/** Sample size, independent of the size of the store. */
 const SAMPLED_VECTORS = 2000;
 const SAMPLED_QUERIES = 1000;
-/** Number of sampled vectors for which the store is searched for duplicates. */
 const DUPLICATE_CHECKS = 100;
 const DUPLICATE_SIMILARITY = 1 - 1e-6;
-/**
- * Number of neighbors requested in a search for duplicates. If only two were requested, an approximate search might
- * miss one of two equal vectors.
- */
+/** With only two neighbors, an approximate search might miss one of two equal vectors. */
 const DUPLICATE_NEIGHBOURS = 10;
 
 /**
@@ -39,21 +31,32 @@ export async function snapshotStore(
   signal: AbortSignal,
 ): Promise<void> {
   const now = context.clock.now();
-  const gap = (reason: string, message: string): Promise<void> =>
-    context.db.measurements.record([gapNow(pipeline, 'store_sample_vectors', now, reason, { message })]);
+  const outcomes = await outcomesOrGap(pipeline, 'store_sample_vectors', now, () =>
+    describeStore(context, pipeline, store, now, signal),
+  );
+  await context.db.measurements.record(outcomes);
+}
+
+/** @throws NoValueError */
+async function describeStore(
+  context: Context,
+  pipeline: string,
+  store: VectorStore,
+  now: Date,
+  signal: AbortSignal,
+): Promise<readonly MeasurementOutcome[]> {
   // Uses a new seed each time, so that the samples differ.
   const seed = Math.floor(now.getTime() / 1000);
-  const sampled = await store.sample({ n: SAMPLED_VECTORS, seed, withContent: false }, signal);
-  if (sampled.kind === 'unsupported') return gap('unsupported', sampled.reason);
-  if (sampled.kind === 'failed') return gap('store_failed', sampled.message);
-  const { value: sample } = sampled;
-  const { vectors: queries, weights } = await drawQueries(context, pipeline, sample.vectors.columns, now);
-  const described = await context.compute.describeStore(sample.vectors, { queries, weights }, signal);
-  if (described === null) return gap('store_empty', 'the store has no vectors with a direction');
+  const sample = valueOf(await store.sample({ n: SAMPLED_VECTORS, seed, withContent: false }, signal));
+  const drawn = await drawQueries(context, pipeline, sample.vectors.columns, now);
+  const described = await context.compute.run('describeStore', { sample: sample.vectors, ...drawn }, signal);
+  if (described === null) throw new NoValueError('store_empty', 'the store has no vectors with a direction');
   const { snapshot, traffic } = described;
   const before = await context.db.index.snapshots.latest(pipeline);
   const shift = before === null ? null : storeShift(before, snapshot);
-  const duplicates = await countDuplicates(store, sample, signal);
+  const duplicates = await outcomesOrGap(pipeline, DUPLICATES, now, () =>
+    measureDuplicates(store, sample, pipeline, now, signal),
+  );
   await context.db.index.snapshots.save({
     ...snapshot,
     pipeline,
@@ -64,7 +67,7 @@ export async function snapshotStore(
   });
   const value = (measure: string, of: number, n: number): MeasurementOutcome =>
     valueNow(pipeline, measure, now, { value: of, n });
-  await context.db.measurements.record([
+  return [
     value('store_sample_vectors', snapshot.rows, snapshot.rows),
     ...(shift === null
       ? []
@@ -75,28 +78,27 @@ export async function snapshotStore(
     ...(traffic === null
       ? []
       : [
-          value('store_query_divergence', traffic.divergenceBits, queries.rows),
-          value('store_queries_apart_ratio', traffic.queriesApart, queries.rows),
+          value('store_query_divergence', traffic.divergenceBits, drawn.queries.rows),
+          value('store_queries_apart_ratio', traffic.queriesApart, drawn.queries.rows),
           value('store_chunks_unqueried_ratio', traffic.chunksUnqueried, snapshot.rows),
         ]),
-    ...(duplicates === null ? [] : [duplicatesMeasured(pipeline, now, duplicates)]),
-  ]);
+    ...duplicates,
+  ];
 }
 
-/** Returns vectors of random live queries of the last day that have the dimension of the store, with their weights. */
 async function drawQueries(
   { db }: Context,
   pipeline: string,
   dimensions: number,
   now: Date,
-): Promise<{ readonly vectors: Matrix; readonly weights: Float64Array }> {
+): Promise<{ readonly queries: Matrix; readonly weights: Float64Array }> {
   const since = new Date(now.getTime() - DAY_MS);
   const drawn = await db.live.samples.draw({ pipeline, since, limit: SAMPLED_QUERIES });
   const usable = drawn.flatMap(({ embedding, probability }) =>
     embedding?.length === dimensions ? [{ embedding, weight: 1 / probability }] : [],
   );
   return {
-    vectors: matrixOf(usable.map(({ embedding }) => embedding)),
+    queries: matrixOf(usable.map(({ embedding }) => embedding)),
     weights: Float64Array.from(usable, ({ weight }) => weight),
   };
 }
@@ -107,100 +109,80 @@ function queryShares({ clusters }: StoreTraffic): Float64Array {
   return shares;
 }
 
-/**
- * Counts the sampled vectors that have a duplicate in the store, or returns why the count is unknown; null if the
- * sample is empty.
- */
-async function countDuplicates(
+const DUPLICATES = 'store_duplicates_ratio';
+
+/** @throws NoValueError */
+async function measureDuplicates(
   store: VectorStore,
   { ids, vectors }: SampledVectors,
+  pipeline: string,
+  now: Date,
   signal: AbortSignal,
-): Promise<Duplicates | null> {
-  const tried = Math.min(ids.length, DUPLICATE_CHECKS);
+): Promise<readonly MeasurementOutcome[]> {
+  const n = Math.min(ids.length, DUPLICATE_CHECKS);
+  if (n === 0) return [];
   let duplicates = 0;
-  for (let row = 0; row < tried; row += 1) {
+  for (let row = 0; row < n; row += 1) {
     const vector = vectors.data.slice(row * vectors.columns, (row + 1) * vectors.columns);
     if (vector.every((number) => number === 0)) continue;
     const request = { vector, k: DUPLICATE_NEIGHBOURS, filter: {}, exact: false, withContent: false };
-    const found = await store.nearest(request, signal);
-    if (found.kind === 'unsupported') return { reason: 'unsupported', message: found.reason };
-    if (found.kind === 'failed') return { reason: 'store_failed', message: found.message };
-    if (found.value.neighbours.filter(({ similarity }) => similarity >= DUPLICATE_SIMILARITY).length > 1)
-      duplicates += 1;
+    const { neighbours } = valueOf(await store.nearest(request, signal));
+    if (neighbours.filter(({ similarity }) => similarity >= DUPLICATE_SIMILARITY).length > 1) duplicates += 1;
   }
-  return tried === 0 ? null : { tried, duplicates };
+  const value = duplicates / n;
+  const { low, high } = wilsonInterval(value, n, 0.95);
+  return [valueNow(pipeline, DUPLICATES, now, { value, n, ciLow: low, ciHigh: high, ciMethod: 'wilson' })];
 }
 
-type Duplicates =
-  | { readonly tried: number; readonly duplicates: number }
-  | { readonly reason: 'unsupported' | 'store_failed'; readonly message: string };
-
-function duplicatesMeasured(pipeline: string, now: Date, counted: Duplicates): MeasurementOutcome {
-  const measure = 'store_duplicates_ratio';
-  if ('reason' in counted) return gapNow(pipeline, measure, now, counted.reason, { message: counted.message });
-  const { tried, duplicates } = counted;
-  const { low, high } = wilsonInterval(duplicates / tried, tried, 0.95);
-  return valueNow(pipeline, measure, now, {
-    value: duplicates / tried,
-    n: tried,
-    ciLow: low,
-    ciHigh: high,
-    ciMethod: 'wilson',
+/** Defines a job that runs a probe for each pipeline with a store, or with an embedder. */
+function probeJob<Part extends 'store' | 'embedder'>(
+  part: Part,
+  probe: (
+    context: Context,
+    pipeline: string,
+    connector: NonNullable<ProbedPipeline[Part]>,
+    signal: AbortSignal,
+  ) => Promise<void>,
+  job: Omit<Parameters<typeof defineCronJob<Context>>[0], 'handle'>,
+): JobDefinition<Context> {
+  return defineCronJob<Context>({
+    ...job,
+    handle: (context, signal) => {
+      const probed = context.pipelines.flatMap(({ name, [part]: connector }) =>
+        connector === null ? [] : [{ name, connector }],
+      );
+      return forEachPipeline(probed, signal, ({ name, connector }) => probe(context, name, connector, signal));
+    },
   });
 }
 
-const withStore = (pipelines: readonly ProbedPipeline[]) =>
-  pipelines.flatMap(({ name, store }) => (store === null ? [] : [{ name, store }]));
-const withEmbedder = (pipelines: readonly ProbedPipeline[]) =>
-  pipelines.flatMap(({ name, embedder }) => (embedder === null ? [] : [{ name, embedder }]));
-
-const probeStoresJob = defineCronJob({
-  name: 'probe-stores',
-  does: 'Counts the vectors in each store, and records a deployment if the fingerprint of a store has changed.',
-  cron: '*/5 * * * *',
-  timeoutMs: 240_000,
-  handle: (context: Context, signal) =>
-    forEachPipeline(withStore(context.pipelines), signal, ({ name, store }) =>
-      probeStore(context, name, store, signal),
-    ),
-});
-
-const probeEmbeddersJob = defineCronJob({
-  name: 'probe-embedders',
-  does: 'Embeds the canary texts again, and records a deployment if their vectors have changed.',
-  cron: '4-59/10 * * * *',
-  timeoutMs: 540_000,
-  handle: (context: Context, signal) =>
-    forEachPipeline(withEmbedder(context.pipelines), signal, ({ name, embedder }) =>
-      probeEmbedder(context, name, embedder, signal),
-    ),
-});
-
-const measureAnnRecallJob = defineCronJob({
-  name: 'measure-ann-recall',
-  does: 'Compares the index of each store with an exact search, using live queries.',
-  cron: '37 * * * *',
-  timeoutMs: 3_000_000,
-  retainSeconds: 3600,
-  handle: (context: Context, signal) =>
-    forEachPipeline(context.pipelines, signal, (pipeline) => measureAnnRecall(context, pipeline, signal)),
-});
-
-const snapshotStoresJob = defineCronJob({
-  name: 'snapshot-stores',
-  does: 'Takes a uniform sample of each store and compares its content with live queries.',
-  cron: '11 */6 * * *',
-  timeoutMs: 3_000_000,
-  retainSeconds: 3600,
-  handle: (context: Context, signal) =>
-    forEachPipeline(withStore(context.pipelines), signal, ({ name, store }) =>
-      snapshotStore(context, name, store, signal),
-    ),
-});
-
 export const probeJobs: readonly JobDefinition<Context>[] = [
-  probeStoresJob,
-  probeEmbeddersJob,
-  measureAnnRecallJob,
-  snapshotStoresJob,
+  probeJob('store', probeStore, {
+    name: 'probe-stores',
+    does: 'Counts the vectors in each store, and records a deployment if the fingerprint of a store has changed.',
+    cron: '*/5 * * * *',
+    timeoutMs: 240_000,
+  }),
+  probeJob('embedder', probeEmbedder, {
+    name: 'probe-embedders',
+    does: 'Embeds the canary texts again, and records a deployment if their vectors have changed.',
+    cron: '4-59/10 * * * *',
+    timeoutMs: 540_000,
+  }),
+  defineCronJob<Context>({
+    name: 'measure-ann-recall',
+    does: 'Compares the index of each store with an exact search, using live queries.',
+    cron: '37 * * * *',
+    timeoutMs: 3_000_000,
+    retainSeconds: 3600,
+    handle: (context, signal) =>
+      forEachPipeline(context.pipelines, signal, (pipeline) => measureAnnRecall(context, pipeline, signal)),
+  }),
+  probeJob('store', snapshotStore, {
+    name: 'snapshot-stores',
+    does: 'Takes a uniform sample of each store and compares its content with live queries.',
+    cron: '11 */6 * * *',
+    timeoutMs: 3_000_000,
+    retainSeconds: 3600,
+  }),
 ];

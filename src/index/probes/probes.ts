@@ -2,7 +2,7 @@
 
 import type { Pool } from 'pg';
 import type { Embedder } from '../../connectors/embedders/embedder.ts';
-import type { VectorStore } from '../../connectors/stores/vector-store.ts';
+import type { StoreOutcome, VectorStore } from '../../connectors/stores/vector-store.ts';
 import type { Context } from '../../core/context.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
 import type { StoreSnapshot } from '../../density/rules/store-snapshot.ts';
@@ -15,7 +15,7 @@ import {
   probeTrustSeconds,
 } from '../../measures/rules/measurement.ts';
 import { type GaugeSample, type GaugesAt, sample } from '../../platform/metrics/meter.ts';
-import { queryRows } from '../../platform/postgres/rows.ts';
+import { queryRow, queryRows } from '../../platform/postgres/rows.ts';
 import { bytesOfNumbers, bytesOfVector, numbersOfBytes, vectorOfBytes } from '../../platform/postgres/values.ts';
 
 /** Canary vectors: the vectors that an embedder returned for fixed texts in its first probe. */
@@ -31,7 +31,6 @@ export function canariesTable(pool: Pool) {
       return rows.length === 0 ? null : rows.map(({ vector }) => vectorOfBytes(vector));
     },
 
-    /** Stores the vectors if none are stored yet. */
     async save(pipeline: string, embedder: string, vectors: readonly Float32Array[], now: Date): Promise<void> {
       await pool.query(
         `insert into embedding_canaries (pipeline, embedder, position, vector, stored_at)
@@ -53,7 +52,6 @@ export function canariesTable(pool: Pool) {
 export interface StoredSnapshot extends Pick<StoreSnapshot, 'centroid' | 'meanLength' | 'clusters' | 'shares'> {
   readonly pipeline: string;
   readonly takenAt: Date;
-  /** Number of sampled vectors with a direction. */
   readonly vectors: number;
   /** Share of the traffic in each cluster; null if there are no live queries. */
   readonly queryShares: Float64Array | null;
@@ -63,27 +61,15 @@ export interface StoredSnapshot extends Pick<StoreSnapshot, 'centroid' | 'meanLe
 
 const MAX_SNAPSHOTS = 30;
 
-type SnapshotRow = Pick<StoredSnapshot, 'pipeline' | 'takenAt' | 'vectors' | 'meanLength' | 'medoids'> & {
-  readonly dimensions: number;
-  readonly centroid: Buffer;
-  readonly clusters: Buffer;
-  readonly chunkShares: readonly number[];
-  readonly queryShares: readonly number[] | null;
-};
-
-const columns =
-  'pipeline, taken_at, vectors, dimensions, centroid, mean_length, clusters, chunk_shares, query_shares, medoids';
-
-/** Snapshots of store contents. */
 export function snapshotsTable(pool: Pool) {
   return {
-    async latest(pipeline: string): Promise<StoredSnapshot | null> {
-      const rows = await queryRows<SnapshotRow>(
+    async latest(pipeline: string): Promise<Pick<StoreSnapshot, 'centroid' | 'meanLength'> | null> {
+      const row = await queryRow<{ centroid: Buffer; meanLength: number }>(
         pool,
-        `select ${columns} from store_snapshots where pipeline = $1::text order by taken_at desc limit 1`,
+        `select centroid, mean_length from store_snapshots where pipeline = $1::text order by taken_at desc limit 1`,
         [pipeline],
       );
-      return rows[0] === undefined ? null : toSnapshot(rows[0]);
+      return row && { ...row, centroid: numbersOfBytes(row.centroid) };
     },
 
     /** Stores a snapshot, and deletes all but the newest 30 snapshots of the pipeline. */
@@ -94,7 +80,8 @@ export function snapshotsTable(pool: Pool) {
          ), forgotten as (
            delete from store_snapshots where pipeline = $1::text and taken_at not in (select taken_at from newest)
          )
-         insert into store_snapshots (${columns})
+         insert into store_snapshots (pipeline, taken_at, vectors, dimensions, centroid, mean_length, clusters,
+                                      chunk_shares, query_shares, medoids)
          values ($1::text, $2::timestamptz, $3::integer, $4::integer, $5::bytea, $6::double precision, $7::bytea,
                  $8::double precision[], $9::double precision[], $10::text[])
          on conflict do nothing`,
@@ -115,19 +102,8 @@ export function snapshotsTable(pool: Pool) {
   };
 }
 
-function toSnapshot({ dimensions, chunkShares, queryShares, ...row }: SnapshotRow): StoredSnapshot {
-  return {
-    ...row,
-    centroid: numbersOfBytes(row.centroid),
-    clusters: { rows: chunkShares.length, columns: dimensions, data: vectorOfBytes(row.clusters) },
-    shares: Float64Array.from(chunkShares),
-    queryShares: queryShares && Float64Array.from(queryShares),
-  };
-}
-
 const infoOf = { index: 'recalld_index_info', embedder: 'recalld_embedder_info', judge: 'recalld_judge_info' } as const;
 
-/** Returns the probe gauges. Stale values are withheld. */
 export async function readProbeGauges({ db, pipelines }: Context, { measurements }: MeasuredRows): Promise<GaugesAt> {
   const watched = new Set(pipelines.map(({ name }) => name));
   const own = measurements.filter(({ pipeline }) => watched.has(pipeline));
@@ -159,13 +135,9 @@ function probeSamples({ pipeline, measure, newest, gap }: LatestMeasurement, now
   return [...samples, ...own];
 }
 
-/** Number of ids per store call. */
 const BATCH = 500;
 
-/**
- * Looks up documents in the store. If the store does not respond, returns that the result is unknown, with the reason.
- * Rejects only with the reason of `signal`.
- */
+/** `unknown` if the store does not respond. Rejects only with the reason of `signal`. */
 export async function existingDocuments(
   ids: readonly string[],
   store: VectorStore | null,
@@ -183,40 +155,78 @@ export async function existingDocuments(
   const existing = new Set<string>();
   for (let start = 0; start < ids.length; start += BATCH) {
     const answer = await store.existing(ids.slice(start, start + BATCH), signal);
-    if (answer.kind === 'unsupported') return { kind: 'unknown', reason: answer.reason };
-    if (answer.kind === 'failed') return { kind: 'unknown', reason: answer.message };
+    if (answer.kind !== 'ok') return { kind: 'unknown', reason: noValueOf(answer).message };
     for (const id of answer.value) existing.add(id);
   }
   return { kind: 'probed', existing };
 }
 
-/** A pipeline with the connectors that recalld can probe. */
+/** A pipeline with the connectors that recalld can probe; null if they are not configured. */
 export interface ProbedPipeline {
   readonly name: string;
-  /** The store behind the retriever; null if none is configured. */
   readonly store: VectorStore | null;
-  /** The embedder; null if none is configured. */
   readonly embedder: Embedder | null;
-  /**
-   * Maximum number of live queries per recall probe, each of which needs an expensive exact search; 0 disables the
-   * probe.
-   */
+  /** Maximum number of live queries per recall probe, each of which needs an exact search; 0 disables the probe. */
   readonly annRecall: { readonly queries: number; readonly k: number };
 }
 
-/** Builds a measurement with the current time. */
-export function valueNow(
+/** Thrown if a measure has no value. */
+export class NoValueError extends Error {
+  readonly reason: string;
+
+  constructor(reason: string, message: string) {
+    super(message);
+    this.reason = reason;
+  }
+}
+
+export function noValueOf(outcome: Exclude<StoreOutcome<unknown>, { kind: 'ok' }>): NoValueError {
+  return outcome.kind === 'unsupported'
+    ? new NoValueError('unsupported', outcome.reason)
+    : new NoValueError('store_failed', outcome.message);
+}
+
+/** @throws NoValueError */
+export function valueOf<Value>(outcome: StoreOutcome<Value>): Value {
+  if (outcome.kind === 'ok') return outcome.value;
+  throw noValueOf(outcome);
+}
+
+/** @throws NoValueError */
+export async function vectorsOf(
+  embedder: Embedder,
+  texts: readonly string[],
+  signal: AbortSignal,
+): Promise<readonly Float32Array[]> {
+  const answer = await embedder.embed(texts, signal);
+  if (answer.kind === 'failed') throw new NoValueError('embedder_failed', answer.message);
+  return answer.vectors;
+}
+
+/** Returns the outcomes of `work`; if it throws NoValueError, a gap of the measure. */
+export async function outcomesOrGap(
   pipeline: string,
   measure: string,
   now: Date,
-  value: Partial<Measurement> & { readonly value: number; readonly n: number },
-): MeasurementOutcome {
+  work: () => Promise<readonly MeasurementOutcome[]>,
+): Promise<readonly MeasurementOutcome[]> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof NoValueError)) throw error;
+    return [gapNow(pipeline, measure, now, error.reason, { message: error.message })];
+  }
+}
+
+export type MeasuredValue = Partial<Measurement> & Pick<Measurement, 'value' | 'n'>;
+
+/** Builds a measurement with the current time. */
+export function valueNow(pipeline: string, measure: string, now: Date, value: MeasuredValue): MeasurementOutcome {
   const when = { windowStart: now, windowEnd: now, measuredAt: now };
   const unknown = { ciLow: null, ciHigh: null, ciMethod: null, details: {} };
   return { kind: 'value', pipeline, measure, segment: ALL_SEGMENT, ...when, ...unknown, ...value };
 }
 
-/** Builds a gap with the current time and a reason. */
 export function gapNow(
   pipeline: string,
   measure: string,

@@ -1,26 +1,21 @@
-/**
- * Runs one round over the index of a pipeline. Reads the manifest into the database with bounded memory; reading can
- * resume after a crash. Then compares the store with the manifest, and stored vectors with new embeddings of the stored
- * texts.
- */
+/** Compares the store with the manifest, and stored vectors with new embeddings, in rounds that can be resumed. */
 
 import { z } from 'zod';
 import type { Embedder } from '../../connectors/embedders/embedder.ts';
 import type { StoredChunk } from '../../connectors/stores/vector-store.ts';
 import type { Context } from '../../core/context.ts';
 import { RecalldError } from '../../core/errors.ts';
-import { ALL_SEGMENT } from '../../core/model.ts';
 import { HOUR_MS, MINUTE_MS } from '../../core/time.ts';
 import { rowOf } from '../../math/vector/matrix.ts';
 import type { MeasurementOutcome } from '../../measures/rules/measurement.ts';
 import { defineJob, type JobDefinition } from '../../platform/queue/job-queue.ts';
+import { gapNow, NoValueError, vectorsOf } from '../probes/probes.ts';
 import type { WaitingChange } from './documents-table.ts';
 import { measureIndex, measuresOfPhase } from './measure-index.ts';
 import type { IndexPlan } from './plan.ts';
 import {
   confirmOrphans,
   createThrottledStore,
-  DeferredError,
   findOrphans,
   inStore,
   type PhaseRun,
@@ -32,10 +27,7 @@ import { hasVersion, isOfOtherModel } from './rules/findings.ts';
 import { readManifestLine } from './rules/manifest-line.ts';
 import { SECOND_STAGE, twoStageSample } from './rules/probe-estimates.ts';
 
-/**
- * Compares the vectors of a few chunks, at most once an hour: embedding is expensive, and sampling may read the whole
- * store.
- */
+/** At most once an hour, because embedding is expensive, and sampling may read the whole store. */
 async function compareModels(run: PhaseRun): Promise<void> {
   const { context, plan, round, save } = run;
   const { embedder, embed, pipeline } = plan;
@@ -49,13 +41,12 @@ async function compareModels(run: PhaseRun): Promise<void> {
     const chunks = await drawChunks(run, n, seed);
     seed += 1;
     const foreign = await confirmForeign(run, embedder, chunks);
-    const segments = await context.db.index.documents.segmentsOf(
+    const segmentOf = await context.db.index.documents.segmentsOf(
       pipeline,
       chunks.map(({ id }) => id),
     );
-    const isWrong = (chunk: DrawnChunk): boolean => foreign.includes(chunk);
     documents.push(
-      ...chunks.map((chunk) => ({ id: chunk.id, segment: segments.get(chunk.id) ?? null, isWrong: isWrong(chunk) })),
+      ...chunks.map((chunk) => ({ id: chunk.id, segment: segmentOf(chunk.id), isWrong: foreign.includes(chunk) })),
     );
     return { tally: { n: chunks.length, found: foreign.length } };
   };
@@ -76,14 +67,11 @@ async function drawChunks({ plan, throttled, signal }: PhaseRun, n: number, seed
     return [{ id, text: `${plan.embedPrefix}${content}`, stored: rowOf(sample.vectors, row) }];
   });
   if (drawn.length === 0)
-    throw new DeferredError('unsupported', 'The store returns no chunk texts; set vector_store.content.');
+    throw new NoValueError('unsupported', 'The store returns no chunk texts; set vector_store.content.');
   return drawn;
 }
 
-/**
- * Returns chunks whose vectors differ from two separate embeddings of their texts: a single difference may be due to a
- * non-deterministic embedder.
- */
+/** Embeds differing chunks twice: a single difference may be due to a non-deterministic embedder. */
 async function confirmForeign(
   run: PhaseRun,
   embedder: Embedder,
@@ -100,11 +88,7 @@ async function findForeign(
 ): Promise<readonly DrawnChunk[]> {
   const texts = chunks.map(({ text }) => text);
   const [again = [], repeated = []] = await Promise.all(
-    [texts, texts].map(async (some) => {
-      const answer = await embedder.embed(some, signal);
-      if (answer.kind === 'failed') throw new DeferredError('embedder_failed', answer.message);
-      return answer.vectors;
-    }),
+    [texts, texts].map((some) => vectorsOf(embedder, some, signal)),
   );
   return chunks.filter(({ stored }, place) => {
     const [one, other] = [again[place], repeated[place]];
@@ -113,33 +97,23 @@ async function findForeign(
   });
 }
 
-/** Progress of reading the manifest, stored as the position of a round. */
+/** The stored position of the phase `manifest`. */
 interface ReadPosition {
   readonly since: string;
   readonly next: string | null;
-  readonly lines: number;
 }
 
-/** Maximum number of changes tracked per manifest reading. */
 const MAX_ARRIVALS = 200;
 
-/**
- * @param keep stores the progress
- * @throws the errors of ManifestSource, and RecalldError manifest_unreadable if the manifest has no documents
- */
-async function readManifest(
-  { db, clock, logger }: Context,
-  { pipeline, manifest, hasVersions }: IndexPlan,
-  round: Round,
-  keep: (position: unknown) => Promise<void>,
-  signal: AbortSignal,
-): Promise<void> {
+/** @throws the errors of ManifestSource, and RecalldError manifest_unreadable if the manifest has no documents */
+async function readManifest({ context, plan, round, save, signal }: PhaseRun): Promise<void> {
+  const { db, clock, logger } = context;
+  const { pipeline, manifest, hasVersions } = plan;
   const before = round.position as ReadPosition | null;
   // If the database crashed, the stored lines are gone and must be read again.
   const isResumed = before !== null && before.next !== null && (await db.index.documents.countLines(pipeline)) > 0;
   if (!isResumed) await db.index.documents.deleteLines(pipeline);
   const read = isResumed ? new Date(before.since) : clock.now();
-  let lines = isResumed ? before.lines : 0;
   try {
     for await (const part of manifest(isResumed ? before.next : null, signal)) {
       signal.throwIfAborted();
@@ -147,25 +121,21 @@ async function readManifest(
         pipeline,
         part.lines.filter(({ text }) => text.trim() !== '').map(readManifestLine),
       );
-      lines += part.lines.length;
-      await keep({ since: read.toISOString(), next: part.next, lines } satisfies ReadPosition);
+      const position: ReadPosition = { since: read.toISOString(), next: part.next };
+      await save({ position });
     }
   } catch (error) {
     // After an error, the next attempt starts over.
-    if (!signal.aborted) await keep(null);
+    if (!signal.aborted) await save({ position: null });
     throw error;
   }
   if ((await db.index.documents.countLines(pipeline)) === 0) {
-    await keep(null);
+    await save({ position: null });
     const problem = 'Find out why it is empty.';
     throw new RecalldError('manifest_unreadable', `The manifest of ${pipeline} is empty. ${problem}`);
   }
-  const change = await db.index.documents.accept(pipeline, {
-    read,
-    before: round.readAt,
-    maxArrivals: MAX_ARRIVALS,
-    hasVersions,
-  });
+  const options = { maxArrivals: MAX_ARRIVALS, hasVersions };
+  const change = await db.index.documents.accept(pipeline, read, round.readAt, options);
   await db.index.rounds.recordManifest(pipeline, read, change.documents);
   logger.info('read an index manifest', { pipeline, ...change });
 }
@@ -174,7 +144,6 @@ async function readManifest(
 interface RoundPosition {
   /** True if the store lists its ids, so that all documents are checked. */
   readonly all: boolean;
-  /** Position within the phase. */
   readonly at: unknown;
 }
 
@@ -193,7 +162,7 @@ export async function checkIndex(
   plan: IndexPlan,
   signal: AbortSignal,
 ): Promise<'done' | 'deferred' | 'busy'> {
-  const { db, clock, logger } = context;
+  const { db, clock } = context;
   const { pipeline } = plan;
   const now = clock.now();
   const leased = await db.index.rounds.lease(pipeline, now, new Date(now.getTime() + LEASE_MS));
@@ -215,14 +184,10 @@ export async function checkIndex(
           save(context, round, phase, { ...step, position: { all, at: step.position } satisfies RoundPosition }),
       };
       const outcome = await runPhase(run, phase, all);
-      if (outcome.kind === 'deferred') {
-        await context.db.measurements.record(gapsOf(run, phase, outcome.why));
-        logger.warn('index check deferred', { pipeline, phase, reason: outcome.why.message });
-        return 'deferred';
-      }
+      if (outcome === 'deferred') return outcome;
       const next = phases[phases.indexOf(phase) + 1];
       if (next === undefined) break;
-      const position: RoundPosition = { all: outcome.all, at: null };
+      const position: RoundPosition = { all: outcome, at: null };
       await save(context, round, next, { position });
       const readAt = phase === 'manifest' ? await db.index.rounds.lastRead(pipeline) : round.readAt;
       round = { ...round, phase: next, position, readAt };
@@ -231,11 +196,10 @@ export async function checkIndex(
     return 'done';
   } catch (error) {
     if (error instanceof RecalldError && !signal.aborted) {
-      const reason = error.code === 'manifest_unreadable' || error.kind === 'input' ? 'manifest_unreadable' : null;
-      if (reason !== null)
-        await context.db.measurements.record(
-          phases.flatMap((phase) => gaps(context, plan, phase, reason, error.message)),
-        );
+      if (error.code === 'manifest_unreadable' || error.kind === 'input') {
+        const problem = { reason: 'manifest_unreadable', message: error.message };
+        await db.measurements.record(phases.flatMap((phase) => gapsOf(context, plan, phase, problem)));
+      }
     }
     throw error;
   } finally {
@@ -248,84 +212,57 @@ function save(context: Context, round: Round, phase: Phase, step: Parameters<Pha
   return context.db.index.rounds.save(round, phase, step, now, new Date(now.getTime() + LEASE_MS));
 }
 
-type PhaseOutcome =
-  | { readonly kind: 'done'; readonly all: boolean }
-  | { readonly kind: 'deferred'; readonly why: DeferredError };
+const phaseWork: Readonly<Record<Phase, (run: PhaseRun, all: boolean) => Promise<unknown>>> = {
+  async suspects(run) {
+    if (run.round.readAt !== null) return findOrphans(run);
+    // Before a manifest has been read, every stored document would look like an orphan.
+    await readManifest(run);
+    return findOrphans({ ...run, round: { ...run.round, position: null } });
+  },
+  async manifest(run) {
+    await readManifest(run);
+    await run.context.db.index.rounds.deleteObsoleteFindings(run.plan.pipeline);
+  },
+  orphaned: confirmOrphans,
+  missing: probeMissing,
+  chunks: probeChunks,
+  arrivals: checkArrivals,
+  models: compareModels,
+  measures: ({ context, plan, round }, all) => measureIndex(context, plan, round, all),
+};
 
-/** Runs a phase. Skips it if the store does not support it, and defers the round if the phase cannot continue now. */
-async function runPhase(run: PhaseRun, phase: Phase, all: boolean): Promise<PhaseOutcome> {
+/** Skips or defers a phase that cannot run. @returns true if all ids in the store are checked in this round */
+async function runPhase(run: PhaseRun, phase: Phase, all: boolean): Promise<boolean | 'deferred'> {
+  const { context, plan } = run;
   try {
-    return { kind: 'done', all: await doPhase(run, phase, all) };
+    const done = await phaseWork[phase](run, all);
+    return phase === 'suspects' ? done === true : all;
   } catch (error) {
-    if (!(error instanceof DeferredError)) throw error;
-    if (error.reason === 'store_failed' || error.reason === 'store_slow') return { kind: 'deferred', why: error };
-    await run.context.db.measurements.record(gapsOf(run, phase, error));
-    return { kind: 'done', all };
+    if (!(error instanceof NoValueError)) throw error;
+    await context.db.measurements.record(gapsOf(context, plan, phase, error));
+    if (error.reason !== 'store_failed' && error.reason !== 'store_slow') return all;
+    context.logger.warn('index check deferred', { pipeline: plan.pipeline, phase, reason: error.message });
+    return 'deferred';
   }
 }
 
-/** @returns true if all ids in the store are checked in this round */
-async function doPhase(run: PhaseRun, phase: Phase, all: boolean): Promise<boolean> {
-  const { context, plan, round, signal } = run;
-  const keep = (position: unknown): Promise<void> => run.save({ position });
-  switch (phase) {
-    case 'suspects': {
-      if (round.readAt !== null) return findOrphans(run);
-      // Before a manifest has been read, every stored document would look like an orphan.
-      await readManifest(context, plan, round, keep, signal);
-      return findOrphans({ ...run, round: { ...round, position: null } });
-    }
-    case 'manifest':
-      await readManifest(context, plan, round, keep, signal);
-      await context.db.index.rounds.deleteObsoleteFindings(plan.pipeline);
-      return all;
-    case 'orphaned':
-      await confirmOrphans(run);
-      return all;
-    case 'missing':
-      await probeMissing(run, all);
-      return all;
-    case 'chunks':
-      await probeChunks(run);
-      return all;
-    case 'arrivals':
-      await checkArrivals(run);
-      return all;
-    case 'models':
-      await compareModels(run);
-      return all;
-    case 'measures':
-      await measureIndex(context, plan, round, all);
-      return all;
-  }
-}
-
-function gapsOf({ context, plan }: PhaseRun, phase: Phase, { reason, message }: DeferredError): MeasurementOutcome[] {
-  return gaps(context, plan, phase, reason, message);
-}
-
-function gaps(context: Context, plan: IndexPlan, phase: Phase, reason: string, message: string): MeasurementOutcome[] {
-  const now = context.clock.now();
+function gapsOf(
+  { clock }: Context,
+  { pipeline, intervalMs }: IndexPlan,
+  phase: Phase,
+  { reason, message }: Pick<NoValueError, 'reason' | 'message'>,
+): MeasurementOutcome[] {
+  const now = clock.now();
+  const windowStart = new Date(now.getTime() - intervalMs);
   return (measuresOfPhase[phase] ?? []).map((measure) => ({
-    kind: 'no_data',
-    pipeline: plan.pipeline,
-    measure,
-    segment: ALL_SEGMENT,
-    windowStart: new Date(now.getTime() - plan.intervalMs),
-    windowEnd: now,
-    measuredAt: now,
-    reason,
-    details: { message },
+    ...gapNow(pipeline, measure, now, reason, { message }),
+    windowStart,
   }));
 }
 
-/** Maximum number of waiting changes checked per round, least recently checked first. */
 const MAX_WAITING = 1000;
 const DOCUMENTS_PER_CALL = 20;
-/**
- * Maximum number of documents per round whose chunks are read to find their versions; each call reads only a few
- * documents.
- */
+/** Limited, because each call reads only a few documents. */
 const MAX_VERSIONS = 200;
 
 async function checkArrivals(run: PhaseRun): Promise<void> {

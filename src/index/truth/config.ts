@@ -1,6 +1,3 @@
-/**
- * Config section `pipelines[].index`: the manifest of the store, and how often and how thoroughly the store is checked.
- */
 import { z } from 'zod';
 import { httpServiceShape, programShape } from '../../platform/config/connection.ts';
 import { cronSchema, durationSchema } from '../../platform/config/times.ts';
@@ -99,7 +96,6 @@ export const indexSchema = z
     'Index truth: compares the store with a manifest of the documents that should be in it (docs/explanation/index-truth.md). Without this section, recalld does not check the index.',
   );
 
-/** Rejects `index` for a pipeline without a vector store. */
 export function refuseIndexWithoutStore(
   { index, vector_store: store }: { readonly index?: unknown; readonly vector_store?: unknown },
   context: z.core.$RefinementCtx,

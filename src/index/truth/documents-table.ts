@@ -1,17 +1,13 @@
-/**
- * The manifest of a pipeline in PostgreSQL: documents that should be in the store, and changes that have not reached it
- * yet.
- */
+/** The manifests in PostgreSQL: expected documents, and changes that have not reached the store yet. */
 
 import type { Pool } from 'pg';
-import { queryRows } from '../../platform/postgres/rows.ts';
+import { queryRow, queryRows } from '../../platform/postgres/rows.ts';
 import { inTransaction } from '../../platform/postgres/transaction.ts';
 import { binaryArray, columnsOf } from '../../platform/postgres/values.ts';
 import type { NamedDocument } from './rounds-table.ts';
 import type { ManifestDocument } from './rules/manifest-line.ts';
-import type { Arrival } from './rules/probe-estimates.ts';
+import { type Arrival, FIRST_PLACE, randomPlace } from './rules/probe-estimates.ts';
 
-/** A document that should be in the store. */
 export interface ExpectedDocument {
   readonly id: string;
   /** Position in the random order of all documents. */
@@ -26,11 +22,29 @@ const contentOf = (table: string, ...more: readonly string[]): string =>
 const versionOf = (table: string): string =>
   ['updated_at', 'hash', 'deleted'].map((column) => `${table}.${column}`).join(', ');
 
-export type DocumentsTable = ReturnType<typeof createDocumentsTable>;
+/** Restricts documents to those that have not changed since `until`, or to a segment. */
+interface Expectation {
+  readonly until?: Date;
+  readonly segment?: string;
+}
 
 export function createDocumentsTable(pool: Pool) {
+  /** Returns documents that should be in the store, after a position in the random order. */
+  const after = (
+    pipeline: string,
+    { place, id }: typeof FIRST_PLACE,
+    { until, segment }: Expectation,
+    limit: number,
+  ): Promise<readonly ExpectedDocument[]> =>
+    queryRows<ExpectedDocument>(
+      pool,
+      `select d.id, d.place::text, d.chunks, d.segment from index_documents d
+        where d.pipeline = $1::text and not d.deleted and (d.place, d.id) > ($2::bigint, $3::text)
+          and ($4::timestamptz is null or d.since <= $4::timestamptz) and ($5::text is null or d.segment = $5::text)
+        order by d.place, d.id limit $6::integer`,
+      [pipeline, place, id, until ?? null, segment ?? null, limit],
+    );
   return {
-    /** Deletes the lines read so far. */
     async deleteLines(pipeline: string): Promise<void> {
       await pool.query('delete from index_manifest_lines where pipeline = $1::text', [pipeline]);
     },
@@ -38,6 +52,11 @@ export function createDocumentsTable(pool: Pool) {
     /** Stores manifest lines. If an id is repeated, the last line applies. */
     async storeLines(pipeline: string, documents: readonly ManifestDocument[]): Promise<void> {
       const last = [...new Map(documents.map((document) => [document.id, document])).values()];
+      const column = (type: Parameters<typeof binaryArray>[0], key: Exclude<keyof ManifestDocument, 'isDeleted'>) =>
+        binaryArray(
+          type,
+          last.map((document) => document[key]),
+        );
       await pool.query(
         `insert into index_manifest_lines (pipeline, ${columns}, is_new, is_other, is_changed)
          select $1::text, ${contentOf('l', 'id')}, d.id is null or d.deleted,
@@ -49,39 +68,19 @@ export function createDocumentsTable(pool: Pool) {
            = (${contentOf('excluded')}, excluded.is_new, excluded.is_other, excluded.is_changed)`,
         [
           pipeline,
-          binaryArray(
-            'text',
-            last.map(({ id }) => id),
-          ),
-          binaryArray(
-            'timestamptz',
-            last.map(({ updatedAt }) => updatedAt),
-          ),
-          binaryArray(
-            'text',
-            last.map(({ hash }) => hash),
-          ),
+          column('text', 'id'),
+          column('timestamptz', 'updatedAt'),
+          column('text', 'hash'),
           last.map(({ isDeleted }) => isDeleted),
-          binaryArray(
-            'integer',
-            last.map(({ chunks }) => chunks),
-          ),
-          binaryArray(
-            'text',
-            last.map(({ segment }) => segment),
-          ),
+          column('integer', 'chunks'),
+          column('text', 'segment'),
         ],
       );
     },
 
-    /** Number of stored lines; 0 after a database crash. */
     async countLines(pipeline: string): Promise<number> {
-      const rows = await queryRows<{ count: string }>(
-        pool,
-        'select count(*) from index_manifest_lines where pipeline = $1::text',
-        [pipeline],
-      );
-      return Number(rows[0]?.count ?? 0);
+      const sql = 'select count(*)::integer from index_manifest_lines where pipeline = $1::text';
+      return (await queryRow<{ count: number }>(pool, sql, [pipeline]))?.count ?? 0;
     },
 
     /**
@@ -93,19 +92,11 @@ export function createDocumentsTable(pool: Pool) {
      *   new
      * @param hasVersions true if the store returns document versions; otherwise only new documents are tracked
      */
-    async accept(
+    accept(
       pipeline: string,
-      {
-        read,
-        before,
-        maxArrivals,
-        hasVersions,
-      }: {
-        readonly read: Date;
-        readonly before: Date | null;
-        readonly maxArrivals: number;
-        readonly hasVersions: boolean;
-      },
+      read: Date,
+      before: Date | null,
+      { maxArrivals, hasVersions }: { readonly maxArrivals: number; readonly hasVersions: boolean },
     ) {
       return inTransaction(pool, async (client) => {
         const { rowCount: written } = await client.query(
@@ -159,33 +150,21 @@ export function createDocumentsTable(pool: Pool) {
           `delete from index_arrivals where pipeline = $1::text and updated_at < $2::timestamptz - interval '2 days'`,
           [pipeline, read],
         );
-        const rows = await queryRows<{ count: string }>(
-          client,
-          'select count(*) from index_documents where pipeline = $1::text and not deleted',
-          [pipeline],
-        );
-        return { documents: Number(rows[0]?.count ?? 0), written: written ?? 0, gone: gone ?? 0 };
+        const sql = 'select count(*)::integer from index_documents where pipeline = $1::text and not deleted';
+        const documents = (await queryRow<{ count: number }>(client, sql, [pipeline]))?.count ?? 0;
+        return { documents, written: written ?? 0, gone: gone ?? 0 };
       });
     },
 
-    /**
-     * Returns documents after a position in the random order. They have not changed since `until`, so they should be in
-     * the store.
-     */
-    async after(
-      pipeline: string,
-      { place, id }: { readonly place: string; readonly id: string },
-      until: Date,
-      limit: number,
-    ): Promise<readonly ExpectedDocument[]> {
-      return queryRows<ExpectedDocument>(
-        pool,
-        `select d.id, d.place::text, d.chunks, d.segment from index_documents d
-          where d.pipeline = $1::text and not d.deleted and (d.place, d.id) > ($2::bigint, $3::text)
-            and d.since <= $4::timestamptz
-          order by d.place, d.id limit $5::integer`,
-        [pipeline, place, id, until, limit],
-      );
+    after,
+
+    /** Selects expected documents uniformly. */
+    async draw(pipeline: string, among: Expectation, n: number): Promise<readonly ExpectedDocument[]> {
+      const documents = await after(pipeline, { place: randomPlace(Math.random()), id: '' }, among, n);
+      if (documents.length === n) return documents;
+      // The random order is circular.
+      const more = await after(pipeline, FIRST_PLACE, among, n - documents.length);
+      return [...new Map([...documents, ...more].map((document) => [document.id, document])).values()];
     },
 
     /** Returns which of the ids should be in the store, or were deleted only after `since`. */
@@ -199,7 +178,6 @@ export function createDocumentsTable(pool: Pool) {
       return new Set(rows.map(({ id }) => id));
     },
 
-    /** Returns the number of chunks that each document has according to the manifest. */
     async chunkCounts(pipeline: string, ids: readonly string[]): Promise<ReadonlyMap<string, number | null>> {
       const rows = await queryRows<{ id: string; chunks: number | null }>(
         pool,
@@ -209,16 +187,18 @@ export function createDocumentsTable(pool: Pool) {
       return new Map(rows.map(({ id, chunks }) => [id, chunks]));
     },
 
-    async segmentsOf(pipeline: string, ids: readonly string[]): Promise<ReadonlyMap<string, string | null>> {
+    /** Returns a function that returns the segment of each document in the last manifest. */
+    async segmentsOf(pipeline: string, ids: readonly string[]): Promise<(id: string) => string | null> {
       const rows = await queryRows<{ id: string; segment: string | null }>(
         pool,
         'select id, segment from index_documents where pipeline = $1::text and id = any($2::text[])',
         [pipeline, ids],
       );
-      return new Map(rows.map(({ id, segment }) => [id, segment]));
+      const segments = new Map(rows.map(({ id, segment }) => [id, segment]));
+      return (id) => segments.get(id) ?? null;
     },
 
-    /** Returns the segments of documents that should be in the store, largest first. */
+    /** Largest first. */
     async segments(pipeline: string): Promise<readonly string[]> {
       const rows = await queryRows<{ segment: string }>(
         pool,
@@ -229,26 +209,7 @@ export function createDocumentsTable(pool: Pool) {
       return rows.map(({ segment }) => segment);
     },
 
-    /** Returns documents of a segment that should be in the store, after a position in the random order. */
-    async afterInSegment(
-      pipeline: string,
-      segment: string,
-      { place, id }: { readonly place: string; readonly id: string },
-      limit: number,
-    ): Promise<readonly ExpectedDocument[]> {
-      return queryRows<ExpectedDocument>(
-        pool,
-        `select id, place::text, chunks, segment from index_documents
-          where pipeline = $1::text and segment = $2::text and not deleted and (place, id) > ($3::bigint, $4::text)
-          order by place, id limit $5::integer`,
-        [pipeline, segment, place, id, limit],
-      );
-    },
-
-    /**
-     * Returns the smallest and the largest id of a segment in byte order, the number of ids, and up to `limit` of them.
-     * Includes deleted ids.
-     */
+    /** Smallest and largest id in byte order, number of ids, and up to `limit` of them; includes deleted ids. */
     async idsOf(pipeline: string, segment: string, limit: number) {
       const rows = await queryRows<{ first: string; last: string; count: number; some: readonly string[] }>(
         pool,
@@ -261,7 +222,6 @@ export function createDocumentsTable(pool: Pool) {
       return rows[0] ?? { first: '', last: '', count: 0, some: [] };
     },
 
-    /** True if no id outside the segment starts with the prefix. */
     async isUniquePrefix(pipeline: string, segment: string, prefix: string): Promise<boolean> {
       const rows = await queryRows<{ own: boolean }>(
         pool,
@@ -272,7 +232,7 @@ export function createDocumentsTable(pool: Pool) {
       return rows[0]?.own ?? false;
     },
 
-    /** Returns the changes that have not arrived yet, least recently checked first. */
+    /** Least recently checked first. */
     async waiting(pipeline: string, limit: number): Promise<readonly WaitingChange[]> {
       return queryRows<WaitingChange>(
         pool,
@@ -282,19 +242,16 @@ export function createDocumentsTable(pool: Pool) {
       );
     },
 
-    /**
-     * Returns documents whose tracked change has been waiting since `until` or longer, oldest first, and their number.
-     */
+    /** Documents whose change has been waiting since `until` or longer, oldest first, and their number. */
     async late(pipeline: string, until: Date, limit: number) {
-      const rows = await queryRows<NamedDocument & { count: string }>(
+      const rows = await queryRows<NamedDocument & { count: number }>(
         pool,
-        `select id, segment, updated_at as "foundAt", count(*) over () as count from index_arrivals
+        `select id, segment, updated_at as "foundAt", (count(*) over ())::integer as count from index_arrivals
           where pipeline = $1::text and not is_closed and updated_at <= $2::timestamptz
           order by updated_at, id limit $3::integer`,
         [pipeline, until, limit],
       );
-      const documents = rows.map(({ id, segment, foundAt }) => ({ id, segment, foundAt }));
-      return { count: Number(rows[0]?.count ?? 0), documents };
+      return { count: rows[0]?.count ?? 0, documents: rows.map(({ count: _, ...document }) => document) };
     },
 
     async recordChecks(

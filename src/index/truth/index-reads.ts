@@ -1,7 +1,4 @@
-/**
- * Index status of a pipeline for commands and pages, with hub documents (retrieved for far more queries than their
- * share) and chunks that are never retrieved.
- */
+/** Index status of a pipeline, hub documents and dead chunks, for commands and pages. */
 import type pg from 'pg';
 import type { VectorStore } from '../../connectors/stores/vector-store.ts';
 import type { Context } from '../../core/context.ts';
@@ -22,10 +19,7 @@ export type HubsReport = Awaited<ReturnType<typeof readHubs>>;
 const OTHER_IDS =
   'None of the chunks sampled from the store was ever retrieved. The ids that the retriever returns probably differ from those in the store.';
 
-/**
- * @param chunks number of chunks to sample from the store to find dead chunks; 0 for none
- * @throws RecalldError store_unreachable
- */
+/** @param chunks number of chunks to sample; 0 for none @throws RecalldError store_unreachable */
 export async function readHubs(
   returned: ReturnedReads,
   store: VectorStore | null,
@@ -42,10 +36,7 @@ export async function readHubs(
     documents: found.documents,
     /** Hub documents; null if too few queries returned documents. */
     hubs,
-    /**
-     * Chunks that are never retrieved; null if no chunks were sampled, if the store cannot be sampled, or if its ids
-     * differ from the ids in results. `why` states the reason.
-     */
+    /** Chunks that are never retrieved; null if unknown, for the reason in `why`. */
     dead,
     why,
   };
@@ -68,13 +59,12 @@ async function drawIds(
 export interface ReturnedWindow {
   readonly pipeline: string;
   readonly since: Date;
-  /** Number of top results that count. */
   readonly k: number;
   /** Maximum number of live queries, newest first. */
   readonly limit: number;
 }
 
-/** Maximum number of documents read, most retrieved first; documents that are retrieved less often cannot be hubs. */
+/** Documents that are retrieved less often than these cannot be hubs. */
 const MAX_DOCUMENTS = 200;
 const EXAMPLES = 3;
 
@@ -144,7 +134,7 @@ export async function readIndexStatus({ db, reads, indexPlans }: Context, pipeli
   const { rounds, documents: documentsTable } = db.index;
   const status = (await rounds.statuses()).find((one) => one.pipeline === pipeline);
   const counts = await rounds.countFindings(pipeline);
-  /** Documents with findings by kind, oldest finding first. */
+  /** Oldest finding first. */
   const found: { readonly kind: NamedKind; readonly count: number; readonly documents: readonly NamedDocument[] }[] =
     [];
   for (const kind of findingKinds) {
@@ -160,7 +150,6 @@ export async function readIndexStatus({ db, reads, indexPlans }: Context, pipeli
   return {
     /** When the last complete round ended. */
     checkedAt: status?.endedAt ?? null,
-    /** Documents in the manifest. */
     documents: status?.documents ?? null,
     measures: latest
       .filter((one) => one.pipeline === pipeline && placeOf(one) >= 0)
@@ -173,11 +162,10 @@ export type IndexPageData = Awaited<ReturnType<typeof readIndexPage>>;
 
 const LISTED_DOCUMENTS = 50;
 const LISTED_DEPLOYMENTS = 5;
-/** Time range of the hub section on the page, shorter than that of the command because the page is opened often. */
+/** Shorter than that of the command, because the page is opened often. */
 const HUBS_MS = 7 * DAY_MS;
 const hubsWindow = { k: 10, limit: 5000 };
 const DRAWN_CHUNKS = 1000;
-/** Timeout for sampling chunks while a page is built. */
 const DRAW_LIMIT_MS = 30_000;
 
 export async function readIndexPage(context: Context, pipeline: string, isIndexed: boolean, isDrawn: boolean) {
@@ -195,26 +183,19 @@ export async function readIndexPage(context: Context, pipeline: string, isIndexe
   return {
     ...status,
     pipeline,
-    /** True if the pipeline has a configured `index`. */
     isIndexed,
     /** Forbidden documents returned in the latest golden runs and sentinel runs. */
     leaks: await readLeaks(db.golden.runs, pipeline),
-    /** Hub documents of the last 7 days. */
     returned: await readHubs(reads.index.returned, store, window, AbortSignal.timeout(DRAW_LIMIT_MS)),
-    /** True if chunks were sampled from the store to find dead chunks. */
     isDrawn,
     deployments: latest,
     now,
   };
 }
 
-/** Number of recent runs among which the latest run of each golden set is looked for. */
 const SEARCHED_RUNS = 50;
 
-/**
- * Reads the forbidden documents that the latest run of each golden set returned. Sentinel runs count too, because they
- * send every query that has forbidden documents.
- */
+/** Sentinel runs count too, because they send every query that has forbidden documents. */
 async function readLeaks(runs: GoldenRuns, pipeline: string) {
   const recent = await Promise.all(
     (['full', 'sentinel'] as const).map((purpose) => runs.list({ pipeline, purpose, limit: SEARCHED_RUNS })),
@@ -234,11 +215,7 @@ async function readLeaks(runs: GoldenRuns, pipeline: string) {
   return leaks;
 }
 
-/**
- * Returns the forbidden documents that the latest run returned twice.
- *
- * @param ended runs of one golden set, latest first
- */
+/** @param ended runs of one golden set, latest first */
 async function leaksOf(runs: GoldenRuns, ended: readonly GoldenRun[]) {
   // `since`: end of the first run in the current streak of runs that returned the document.
   let leaks: (ForbiddenResult & Readonly<Record<'goldenSet' | 'runId', string>> & { readonly since: Date })[] = [];

@@ -1,7 +1,3 @@
-/**
- * Reads the manifest of an index from a JSON Lines file, a program's output, a paged endpoint, or a PostgreSQL query.
- */
-
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { stat } from 'node:fs/promises';
@@ -68,10 +64,7 @@ export async function* readFile(path: string, from: string | null): AsyncGenerat
 
 type CommandConfig = Extract<ManifestConfig, { readonly kind: 'command' }>;
 
-/**
- * While recalld stores lines, it reads no further output, so the program waits once the pipe is full. The program's
- * standard error is ignored.
- */
+/** While lines are stored, the program waits, because its pipe is full. Its standard error is ignored. */
 export async function* readCommand(
   { command: [program = '', ...args], directory, environment, timeout_ms: timeoutMs }: CommandConfig,
   configField: string,
@@ -167,10 +160,7 @@ type SqlConfig = Extract<ManifestConfig, { readonly kind: 'sql' }>;
 
 const ROWS = 5000;
 
-/**
- * Reads through a cursor in a read-only transaction. Errors omit the message of the database, because it may contain
- * row data.
- */
+/** Errors omit the message of the database, because it may contain row data. */
 export async function* readQuery(
   { url, query, timeout_ms: timeoutMs }: SqlConfig,
   configField: string,

@@ -1,7 +1,4 @@
-/**
- * Converts the tallies of a round to measurements, in total and by segment, and the measurements to gauges. Stale
- * values are withheld.
- */
+/** Converts tallies to measurements, and measurements to gauges. Stale values are withheld. */
 
 import type { Context } from '../../core/context.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
@@ -9,6 +6,7 @@ import { DAY_MS, HOUR_MS } from '../../core/time.ts';
 import { type LatestMeasurement, type MeasuredRows, valueSamples } from '../../measures/measurements.ts';
 import { ageSeconds, type MeasurementOutcome, measurementTrustSeconds } from '../../measures/rules/measurement.ts';
 import { type GaugeSample, type GaugesAt, sample } from '../../platform/metrics/meter.ts';
+import { gapNow } from '../probes/probes.ts';
 import type { FollowedChange } from './documents-table.ts';
 import type { IndexPlan } from './plan.ts';
 import type { Phase, Round } from './rounds-table.ts';
@@ -29,7 +27,7 @@ const shareOfKind: Readonly<Record<FindingKind, { readonly measure: string; read
 
 const { missing, unretrievable, orphaned, superseded, other_model: otherModel } = shareOfKind;
 
-/** Kinds in display order. */
+/** In display order. */
 export const indexMeasureNames: readonly string[] = [
   ...findingKinds.map((kind) => shareOfKind[kind].measure),
   INDEX_LAG_MEDIAN,
@@ -53,7 +51,6 @@ export const measuresOfPhase: Partial<Readonly<Record<Phase, readonly string[]>>
   models: [otherModel.measure],
 };
 
-/** Minimum number of changes in a day from which the 95th percentile of the lag is computed. */
 const MIN_ARRIVALS = 20;
 
 /** @param all true if every document was checked */
@@ -92,10 +89,7 @@ export async function measureIndex({ db, clock }: Context, plan: IndexPlan, roun
   await db.measurements.record(outcomes);
 }
 
-/**
- * Returns the start of the period whose rounds are pooled: a day ago or, if the share changed since then, the first
- * round after the change.
- */
+/** A day ago or, if the share changed since then, the first round after the change. */
 async function pooledSince(db: Context['db'], pipeline: string, kind: FindingKind, dayAgo: Date): Promise<Date> {
   const rounds = await db.index.rounds.talliesByRound(pipeline, kind, dayAgo);
   return roundsSinceChange(rounds)[0]?.round ?? dayAgo;
@@ -103,7 +97,6 @@ async function pooledSince(db: Context['db'], pipeline: string, kind: FindingKin
 
 type Frame = Pick<MeasurementOutcome, 'pipeline' | 'windowStart' | 'windowEnd' | 'measuredAt'>;
 
-/** Computes the lags in total and by segment, if there are enough changes. */
 function lagsOf(
   arrivals: readonly FollowedChange[],
   maxSegments: number,
@@ -126,14 +119,10 @@ function lagsOf(
   });
 }
 
-function tooFew(frame: Frame): MeasurementOutcome[] {
+function tooFew({ pipeline, measuredAt, windowStart }: Frame): MeasurementOutcome[] {
   return [INDEX_LAG, INDEX_LAG_MEDIAN].map((measure) => ({
-    kind: 'no_data',
-    ...frame,
-    measure,
-    segment: ALL_SEGMENT,
-    reason: 'too_few_changes',
-    details: {},
+    ...gapNow(pipeline, measure, measuredAt, 'too_few_changes'),
+    windowStart,
   }));
 }
 
@@ -172,7 +161,6 @@ export function isTooOld({ newest, gap, measure }: LatestMeasurement, now: Date)
   return ageSeconds(last.measuredAt, now) > measurementTrustSeconds({ ...last, measure }, 0);
 }
 
-/** Returns the latest shares over all documents that are not stale. */
 export function wrongShares(latest: readonly LatestMeasurement[], now: Date): WrongShare[] {
   return findingKinds.flatMap((kind) => {
     const newest = ofAllDocuments(latest, shareOfKind[kind].measure, now);
@@ -182,7 +170,6 @@ export function wrongShares(latest: readonly LatestMeasurement[], now: Date): Wr
   });
 }
 
-/** Returns the latest lag over all documents; null if there is none or if it is stale. */
 export function arrivalLag(latest: readonly LatestMeasurement[], now: Date): ArrivalLag | null {
   const newest = ofAllDocuments(latest, INDEX_LAG, now);
   if (newest === null) return null;

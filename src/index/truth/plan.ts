@@ -1,5 +1,3 @@
-/** Settings and connectors for comparing the index of a pipeline with its manifest. */
-
 import type { Config } from '../../app/config/schema.ts';
 import type { Embedder } from '../../connectors/embedders/embedder.ts';
 import type { Retriever } from '../../connectors/retrievers/retriever.ts';
@@ -30,11 +28,7 @@ export interface IndexPlan {
   readonly maxSegments: number;
 }
 
-/**
- * Creates a plan for each pipeline with `index`.
- *
- * @throws RecalldError config_invalid, see createManifestSource
- */
+/** @throws RecalldError config_invalid, see createManifestSource */
 export function createIndexPlans(config: Config, pipelines: readonly WatchedPipeline[], now: Date): IndexPlan[] {
   return config.pipelines.flatMap(({ name, index, vector_store: store, segments }, place) => {
     const parts = pipelines.find((one) => one.name === name);

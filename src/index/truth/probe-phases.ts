@@ -1,32 +1,16 @@
-/**
- * Phases of a round: finds manifest documents that are missing from the store, store documents that are missing from
- * the manifest, and outdated chunks. All store calls are throttled.
- */
+/** Phases of a round that look up documents, ids and chunks in the store. */
 
 import type { StoredChunk, StoreOutcome } from '../../connectors/stores/vector-store.ts';
 import { createSharedRate } from '../../connectors/throttle/shared-rate.ts';
 import type { Context } from '../../core/context.ts';
 import { HOUR_MS } from '../../core/time.ts';
+import { NoValueError, noValueOf } from '../probes/probes.ts';
 import type { ExpectedDocument } from './documents-table.ts';
 import type { IndexPlan } from './plan.ts';
 import { type ProbedDocument, type Round, type Step, tallyBySegment } from './rounds-table.ts';
 import { isSuperseded, queryTextOf, segmentTags } from './rules/findings.ts';
-import { FIRST_PLACE, hasSlowedDown, randomPlace, twoStageSample } from './rules/probe-estimates.ts';
+import { FIRST_PLACE, hasSlowedDown, twoStageSample } from './rules/probe-estimates.ts';
 
-/** Thrown if a phase cannot continue now, or cannot run at all because the store lacks a capability. */
-export class DeferredError extends Error {
-  readonly reason: 'unsupported' | 'store_failed' | 'store_slow' | 'retriever_failed' | 'embedder_failed';
-  /** Error code if the store failed. */
-  readonly code: string;
-
-  constructor(reason: DeferredError['reason'], message: string, code = '') {
-    super(message);
-    this.reason = reason;
-    this.code = code;
-  }
-}
-
-/** Maximum number of latencies kept per kind of call. */
 const KEPT_LATENCIES = 1000;
 
 export function createThrottledStore(context: Context, { pipeline, callsPerSecond }: IndexPlan, signal: AbortSignal) {
@@ -34,27 +18,23 @@ export function createThrottledStore(context: Context, { pipeline, callsPerSecon
   const rateLimit = createSharedRate(context, `${pipeline} index`, () => callsPerSecond);
   const latencies = new Map<string, number[]>();
   return {
-    /**
-     * Waits for the rate limit before a call to another service, such as the retriever, that in turn queries the store.
-     */
+    /** For a call to another service, such as the retriever, that in turn queries the store. */
     waitTurn: () => rateLimit(signal),
-    /** @throws DeferredError, and the reason of `signal` */
+    /** @throws NoValueError, and the reason of `signal` */
     async call<Value>(what: string, request: () => Promise<StoreOutcome<Value>>): Promise<Value> {
       await rateLimit(signal);
       const outcome = await request();
-      if (outcome.kind === 'unsupported') throw new DeferredError('unsupported', outcome.reason);
-      if (outcome.kind === 'failed') throw new DeferredError('store_failed', outcome.message, outcome.code);
+      if (outcome.kind !== 'ok') throw noValueOf(outcome);
       const known = latencies.get(what) ?? [];
       latencies.set(what, known);
       known.push(outcome.latencyMs);
       if (known.length > KEPT_LATENCIES) known.splice(KEPT_LATENCIES / 2, 1);
-      if (hasSlowedDown(known)) throw new DeferredError('store_slow', `The store has become much slower (${what}).`);
+      if (hasSlowedDown(known)) throw new NoValueError('store_slow', `The store has become much slower (${what}).`);
       return outcome.value;
     },
   };
 }
 
-/** The context of a running phase. */
 export interface PhaseRun {
   readonly context: Context;
   readonly plan: IndexPlan;
@@ -65,13 +45,10 @@ export interface PhaseRun {
   readonly save: (step: Step) => Promise<void>;
 }
 
-/** Number of ids per store call. */
 const IDS_PER_CALL = 1000;
 
-/** Number of earlier findings per kind that are checked again. */
 const RECHECKED_FINDINGS = 500;
 
-/** Returns the ids that the store contains. */
 export async function inStore(
   { plan, throttled, signal }: PhaseRun,
   ids: readonly string[],
@@ -90,16 +67,16 @@ function dueBefore({ context, plan }: PhaseRun): Date {
 }
 
 /** @param all true to look up every document in random order; false to look up a random sample */
-export async function probeMissing(run: PhaseRun, all: boolean): Promise<void> {
-  if (all) await probeAll(run);
-  else await probeSample(run);
+export function probeMissing(run: PhaseRun, all: boolean): Promise<void> {
+  return all ? probeAll(run) : probeSample(run);
 }
 
 async function probeAll(run: PhaseRun): Promise<void> {
   const { context, plan, round, save } = run;
   let at = (round.position as typeof FIRST_PLACE | null) ?? FIRST_PLACE;
   for (;;) {
-    const documents = await context.db.index.documents.after(plan.pipeline, at, dueBefore(run), IDS_PER_CALL);
+    const among = { until: dueBefore(run) };
+    const documents = await context.db.index.documents.after(plan.pipeline, at, among, IDS_PER_CALL);
     const last = documents.at(-1);
     if (last === undefined) return;
     at = { place: last.place, id: last.id };
@@ -125,16 +102,8 @@ function isWrong(document: { readonly isWrong: boolean }): boolean {
   return document.isWrong;
 }
 
-/** Selects documents that should be in the store, uniformly. */
-async function drawDocuments(run: PhaseRun, n: number): Promise<readonly ExpectedDocument[]> {
-  const { context, plan } = run;
-  const until = dueBefore(run);
-  const start = { place: randomPlace(Math.random()), id: '' };
-  const documents = await context.db.index.documents.after(plan.pipeline, start, until, n);
-  if (documents.length === n) return documents;
-  // The random order is circular.
-  const more = await context.db.index.documents.after(plan.pipeline, FIRST_PLACE, until, n - documents.length);
-  return [...new Map([...documents, ...more].map((document) => [document.id, document])).values()];
+function drawDocuments(run: PhaseRun, n: number): Promise<readonly ExpectedDocument[]> {
+  return run.context.db.index.documents.draw(run.plan.pipeline, { until: dueBefore(run) }, n);
 }
 
 async function probeDocuments(
@@ -151,21 +120,16 @@ async function probeDocuments(
   };
 }
 
-/** Minimum time between samples, because sampling may read the whole store. */
+/** Sampling may read the whole store. */
 const SAMPLE_MS = HOUR_MS;
 
-/**
- * Finds ids that are not in the manifest: among all ids if the store can list them; otherwise in a uniform sample, at
- * most once an hour.
- *
- * @returns true if all ids were checked
- */
+/** Checks all ids if the store can list them (returns true); otherwise a uniform sample, at most once an hour. */
 export async function findOrphans(run: PhaseRun): Promise<boolean> {
   try {
     await listSuspects(run);
     return true;
   } catch (error) {
-    if (!(error instanceof DeferredError) || error.reason !== 'unsupported') throw error;
+    if (!(error instanceof NoValueError) || error.reason !== 'unsupported') throw error;
   }
   await sampleSuspects(run);
   return false;
@@ -179,7 +143,7 @@ async function listSuspects(run: PhaseRun): Promise<void> {
       .call('ID listing', () => plan.store.list(from, signal))
       .catch(async (error: unknown) => {
         // The cursor has expired in the store: start over.
-        if (from !== null && error instanceof DeferredError && error.reason === 'store_failed') {
+        if (from !== null && error instanceof NoValueError && error.reason === 'store_failed') {
           await context.db.index.rounds.deleteTallies(round, 'orphaned');
           await context.db.index.rounds.deleteSuspects(plan.pipeline);
           await save({ position: null });
@@ -221,15 +185,12 @@ async function sampleSuspects(run: PhaseRun): Promise<void> {
   });
 }
 
-/** Counts listed ids by their segment in the last manifest. Ids that were never in a manifest have no segment. */
-async function tallyListed(
-  { context, plan }: PhaseRun,
-  ids: readonly string[],
-): Promise<ReturnType<typeof tallyBySegment>> {
-  const segments = await context.db.index.documents.segmentsOf(plan.pipeline, ids);
+/** Ids that were never in a manifest have no segment. */
+async function tallyListed({ context, plan }: PhaseRun, ids: readonly string[]) {
+  const segmentOf = await context.db.index.documents.segmentsOf(plan.pipeline, ids);
   return tallyBySegment(
     'orphaned',
-    ids.map((id) => ({ segment: segments.get(id) ?? null, n: 1, found: 0 })),
+    ids.map((id) => ({ segment: segmentOf(id), n: 1, found: 0 })),
   );
 }
 
@@ -254,10 +215,10 @@ export async function confirmOrphans(run: PhaseRun): Promise<void> {
     if (suspects.length === 0) return;
     const ids = suspects.map(({ id }) => id);
     const orphans = await orphansAmong(run, ids);
-    const segments = await context.db.index.documents.segmentsOf(plan.pipeline, ids);
-    const named = ids.map((id) => ({ id, segment: segments.get(id) ?? null, isWrong: orphans.has(id) }));
+    const segmentOf = await context.db.index.documents.segmentsOf(plan.pipeline, ids);
+    const named = ids.map((id) => ({ id, segment: segmentOf(id), isWrong: orphans.has(id) }));
     const found = suspects.map(({ id, times }) => ({
-      segment: segments.get(id) ?? null,
+      segment: segmentOf(id),
       n: 0,
       found: orphans.has(id) ? times : 0,
     }));
@@ -274,14 +235,12 @@ async function orphansAmong(run: PhaseRun, ids: readonly string[]): Promise<Read
   return inStore(run, await unexpectedAmong(run, ids));
 }
 
-/** Number of documents per call for chunks. */
 const DOCUMENTS_PER_CALL = 20;
 /** A search for the text of a document must return the document among this many results. */
 const K = 10;
 
 type Chunks = ReadonlyMap<string, readonly StoredChunk[]>;
 
-/** Checks the chunks of a random sample of documents, and of earlier findings. */
 export async function probeChunks(run: PhaseRun): Promise<void> {
   const { context, plan, save } = run;
   const found = await context.db.index.rounds.findings(plan.pipeline, 'superseded', RECHECKED_FINDINGS);
@@ -324,7 +283,7 @@ async function chunksOf(
   return found;
 }
 
-/** Checks the versions of documents that are in the store. Omits documents whose chunks do not tell their version. */
+/** Omits documents whose chunks do not tell their version. */
 function superseded(
   documents: readonly Pick<ExpectedDocument, 'id' | 'chunks' | 'segment'>[],
   chunks: Chunks,
@@ -347,7 +306,7 @@ async function probeRetrieval(run: PhaseRun, documents: readonly ExpectedDocumen
     await throttled.waitTurn();
     const request = { text, k: K, tags: segmentTags(one.segment) };
     const answer = await plan.retriever.retrieve(request, signal);
-    if (answer.kind !== 'documents') throw new DeferredError('retriever_failed', answer.message);
+    if (answer.kind !== 'documents') throw new NoValueError('retriever_failed', answer.message);
     const isWrong = !answer.documents.slice(0, K).some(({ id }) => id === one.id);
     return [{ id: one.id, segment: one.segment, isWrong }];
   };

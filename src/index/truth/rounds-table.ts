@@ -1,7 +1,7 @@
 /** Rounds of index checks in PostgreSQL: progress, tallies and findings. */
 
 import type { Pool, PoolClient } from 'pg';
-import { queryRows } from '../../platform/postgres/rows.ts';
+import { queryRow, queryRows } from '../../platform/postgres/rows.ts';
 import { inTransaction } from '../../platform/postgres/transaction.ts';
 import { columnsOf } from '../../platform/postgres/values.ts';
 import type { FindingKind } from './rules/findings.ts';
@@ -25,9 +25,7 @@ export interface Round {
   readonly pipeline: string;
   readonly startedAt: Date;
   readonly phase: Phase;
-  /** Position within the phase; null at its start. */
   readonly position: unknown;
-  /** Time when the manifest was last read completely. */
   readonly readAt: Date | null;
 }
 
@@ -52,9 +50,7 @@ export function tallyBySegment(kind: FindingKind, counts: readonly (Tally & { re
 
 /** Result of a step of a round, stored atomically. */
 export interface Step {
-  /**
-   * Checked documents by kind; `uncounted` if they were not selected at random and therefore do not count in the share.
-   */
+  /** `uncounted`: not selected at random, so they do not count in the share. */
   readonly checked?: readonly {
     readonly kind: FindingKind;
     readonly documents: readonly ProbedDocument[];
@@ -62,7 +58,7 @@ export interface Step {
   }[];
   /** Additional tallies, for checks whose affected documents are identified later or not at all. */
   readonly counted?: readonly SegmentTally[];
-  /** Ids in the store that are not in the manifest, and how often each occurred. */
+  /** Ids that are not in the manifest, and how often each occurred. */
   readonly suspects?: ReadonlyMap<string, number>;
   readonly cleared?: readonly string[];
   /** Where the round continues: in this phase, or at the start of the next phase. */
@@ -73,13 +69,9 @@ const roundColumns = 'pipeline, started_at, phase, position, read_at';
 
 export function createRoundsTable(pool: Pool) {
   return {
-    /**
-     * Leases the open round, or starts a new one; null if another worker is running it.
-     *
-     * @param until end of the lease
-     */
+    /** Leases the open round until `until`, or starts a new one; null if another worker is running it. */
     async lease(pipeline: string, now: Date, until: Date): Promise<Round | null> {
-      const rows = await queryRows<Round>(
+      return queryRow<Round>(
         pool,
         `insert into index_rounds as r (pipeline, started_at, phase, leased_until)
          values ($1::text, $2::timestamptz, $4::text, $3::timestamptz)
@@ -91,11 +83,8 @@ export function createRoundsTable(pool: Pool) {
          returning ${roundColumns}`,
         [pipeline, now, until, phases[0]],
       );
-      const [row] = rows;
-      return row ?? null;
     },
 
-    /** Ends the lease. */
     async release(pipeline: string): Promise<void> {
       await pool.query(`update index_rounds set leased_until = '-infinity' where pipeline = $1::text`, [pipeline]);
     },
@@ -128,7 +117,6 @@ export function createRoundsTable(pool: Pool) {
       });
     },
 
-    /** Records that the manifest was read completely. */
     async recordManifest(pipeline: string, readAt: Date, documents: number): Promise<void> {
       await pool.query(
         'update index_rounds set read_at = $2::timestamptz, documents = $3::bigint where pipeline = $1::text',
@@ -136,26 +124,16 @@ export function createRoundsTable(pool: Pool) {
       );
     },
 
-    /**
-     * Returns for each pipeline when the last round ended, when the manifest was last read, and how many documents it
-     * contains.
-     */
     async statuses(): Promise<readonly RoundStatus[]> {
-      const rows = await queryRows<Omit<RoundStatus, 'documents'> & { documents: string | null }>(
+      return queryRows<RoundStatus>(
         pool,
-        'select pipeline, last_end as "endedAt", read_at, documents from index_rounds',
+        'select pipeline, last_end as "endedAt", read_at, documents::double precision from index_rounds',
       );
-      return rows.map(({ documents, ...status }) => ({
-        ...status,
-        documents: documents === null ? null : Number(documents),
-      }));
     },
 
     async lastRead(pipeline: string): Promise<Date | null> {
-      const rows = await queryRows<Round>(pool, `select ${roundColumns} from index_rounds where pipeline = $1::text`, [
-        pipeline,
-      ]);
-      return rows[0]?.readAt ?? null;
+      const sql = 'select read_at from index_rounds where pipeline = $1::text';
+      return (await queryRow<Pick<Round, 'readAt'>>(pool, sql, [pipeline]))?.readAt ?? null;
     },
 
     async end(pipeline: string, now: Date): Promise<void> {
@@ -169,37 +147,32 @@ export function createRoundsTable(pool: Pool) {
       );
     },
 
-    async suspects(
-      pipeline: string,
-      limit: number,
-    ): Promise<readonly { readonly id: string; readonly times: number }[]> {
-      return queryRows<{ id: string; times: number }>(
+    suspects: (pipeline: string, limit: number) =>
+      queryRows<{ id: string; times: number }>(
         pool,
         'select id, times from index_orphan_suspects where pipeline = $1::text order by id limit $2::integer',
         [pipeline, limit],
-      );
-    },
+      ),
 
-    /** Returns the tallies of all rounds since `from`, by segment. */
+    /** By segment. */
     async tallies(pipeline: string, kind: FindingKind, from: Date): Promise<ReadonlyMap<string, Tally>> {
-      const rows = await queryRows<{ segment: string; n: string; found: string }>(
+      const rows = await queryRows<Tally & { segment: string }>(
         pool,
-        `select segment, sum(n) as n, sum(found) as found from index_tallies
+        `select segment, sum(n)::double precision as n, sum(found)::double precision as found from index_tallies
           where pipeline = $1::text and measure = $2::text and round >= $3::timestamptz group by segment`,
         [pipeline, kind, from],
       );
-      return new Map(rows.map(({ segment, n, found }) => [segment, { n: Number(n), found: Number(found) }]));
+      return new Map(rows.map(({ segment, ...tally }) => [segment, tally]));
     },
 
-    /** Returns the tallies of each round since `from` over all segments, oldest first. */
+    /** Over all segments, oldest first. */
     async talliesByRound(pipeline: string, kind: FindingKind, from: Date): Promise<readonly RoundTally[]> {
-      const rows = await queryRows<{ round: Date; n: string; found: string }>(
+      return queryRows<RoundTally>(
         pool,
-        `select round, sum(n) as n, sum(found) as found from index_tallies
+        `select round, sum(n)::double precision as n, sum(found)::double precision as found from index_tallies
           where pipeline = $1::text and measure = $2::text and round >= $3::timestamptz group by round order by round`,
         [pipeline, kind, from],
       );
-      return rows.map(({ round, n, found }) => ({ round, n: Number(n), found: Number(found) }));
     },
 
     async deleteSuspects(pipeline: string): Promise<void> {
@@ -213,17 +186,11 @@ export function createRoundsTable(pool: Pool) {
       );
     },
 
-    /** Returns when the last round with a tally of this kind started. */
     async lastTally(pipeline: string, kind: FindingKind): Promise<Date | null> {
-      const rows = await queryRows<{ round: Date | null }>(
-        pool,
-        'select max(round) as round from index_tallies where pipeline = $1::text and measure = $2::text',
-        [pipeline, kind],
-      );
-      return rows[0]?.round ?? null;
+      const sql = 'select max(round) as round from index_tallies where pipeline = $1::text and measure = $2::text';
+      return (await queryRow<{ round: Date | null }>(pool, sql, [pipeline, kind]))?.round ?? null;
     },
 
-    /** Deletes findings last seen before `before`. */
     async deleteUnseen(pipeline: string, kind: FindingKind, before: Date): Promise<void> {
       await pool.query(
         'delete from index_findings where pipeline = $1::text and kind = $2::text and seen_at < $3::timestamptz',
@@ -231,7 +198,7 @@ export function createRoundsTable(pool: Pool) {
       );
     },
 
-    /** Returns the findings of a kind, oldest first. */
+    /** Oldest first. */
     async findings(pipeline: string, kind: FindingKind, limit: number): Promise<readonly NamedDocument[]> {
       return queryRows<NamedDocument>(
         pool,
@@ -244,12 +211,12 @@ export function createRoundsTable(pool: Pool) {
     async countFindings(
       pipeline: string,
     ): Promise<ReadonlyMap<string, { readonly count: number; readonly since: Date }>> {
-      const rows = await queryRows<{ kind: string; count: string; since: Date }>(
+      const rows = await queryRows<{ kind: string; count: number; since: Date }>(
         pool,
-        `select kind, count(*) as count, min(found_at) as since from index_findings where pipeline = $1::text group by kind`,
+        `select kind, count(*)::integer as count, min(found_at) as since from index_findings where pipeline = $1::text group by kind`,
         [pipeline],
       );
-      return new Map(rows.map(({ kind, count, since }) => [kind, { count: Number(count), since }]));
+      return new Map(rows.map(({ kind, ...known }) => [kind, known]));
     },
 
     /** Deletes findings of documents that are no longer in the manifest. */

@@ -6,7 +6,7 @@ import { erase } from '../../../src/app/erasure/erase.ts';
 import type { Context } from '../../../src/core/context.ts';
 import { baselinesTable } from '../../../src/density/baselines-table.ts';
 import type { CoveredQuery } from '../../../src/density/coverage-reads.ts';
-import { type CoverageTable, coverageTable } from '../../../src/density/coverage-table.ts';
+import { coverageTable } from '../../../src/density/coverage-table.ts';
 import { admitLiveQueries, measureCoverage } from '../../../src/density/measure-coverage.ts';
 import type { DensityPlan } from '../../../src/density/plan.ts';
 import { createTrafficReads } from '../../../src/live/sql/live-samples.ts';
@@ -30,7 +30,7 @@ const DAY = 24 * HOUR;
 const after = (ms: number) => new Date(NOON.getTime() + ms);
 
 let traffic: LiveTraffic;
-let coverage: CoverageTable;
+let coverage: ReturnType<typeof coverageTable>;
 let clock: HandClock;
 let store: MemoryVectorStore;
 

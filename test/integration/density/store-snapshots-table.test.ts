@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { type StoredSnapshot, snapshotsTable } from '../../../src/index/probes/probes.ts';
+import { vectorOfBytes } from '../../../src/platform/postgres/values.ts';
 import { useDatabase } from '../../support/database.ts';
 import { hours } from '../../support/measurements.ts';
 
@@ -20,14 +21,26 @@ function aSnapshot(parts: Partial<StoredSnapshot> = {}): StoredSnapshot {
   };
 }
 
-it('the latest snapshot of a pipeline is read exactly as it was stored', async () => {
+it('stores a snapshot, and reads the centroid of the latest one of a pipeline exactly', async () => {
   const snapshots = snapshotsTable(database.pool);
   expect(await snapshots.latest('docs')).toBeNull();
-  await snapshots.save(aSnapshot({ takenAt: hours(-6), queryShares: null }));
-  expect((await snapshots.latest('docs'))?.queryShares).toBeNull();
+  await snapshots.save(aSnapshot({ takenAt: hours(-6), meanLength: 2, queryShares: null }));
   await snapshots.save(aSnapshot());
-  expect(await snapshots.latest('docs')).toEqual(aSnapshot());
+  const { centroid, meanLength } = aSnapshot();
+  expect(await snapshots.latest('docs')).toEqual({ centroid, meanLength });
   expect(await snapshots.latest('faq')).toBeNull();
+  const { rows } = await database.pool.query<{ clusters: Buffer }>(
+    "select taken_at, vectors, dimensions, clusters, chunk_shares, query_shares, medoids from store_snapshots where pipeline = 'docs' order by taken_at",
+  );
+  const stored = { vectors: 2000, dimensions: 3, chunk_shares: [0.75, 0.25], medoids: ['chunk-7', null] };
+  expect(rows).toMatchObject([
+    { ...stored, taken_at: hours(-6), query_shares: null },
+    { ...stored, taken_at: hours(0), query_shares: [0, 1] },
+  ]);
+  expect(rows.map(({ clusters }) => vectorOfBytes(clusters))).toEqual([
+    aSnapshot().clusters.data,
+    aSnapshot().clusters.data,
+  ]);
 });
 
 it('only the newest thirty snapshots of each pipeline are stored', async () => {

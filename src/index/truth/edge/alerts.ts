@@ -1,4 +1,3 @@
-/** Alerts on differences between a vector store and its manifest. */
 import { type AlertRule, maxBy, type RuleGroup } from '../../../platform/metrics/alert-rules.ts';
 import { MIN_WRONG_SHARE } from '../rules/findings.ts';
 

@@ -1,17 +1,13 @@
-/**
- * Commands `recalld index check` (compares the store of a pipeline with its manifest) and `recalld index hubs` (lists
- * hub documents and dead chunks).
- */
-
 import type { Command, CommandUnknownOpts } from '@commander-js/extra-typings';
 import {
+  type CommandSettings,
   type CommandStore,
   commandSettings,
   withCommandStore,
   withPipeline,
 } from '../../../app/commands/command-store.ts';
 import { assertConfiguredPipeline } from '../../../app/pipelines.ts';
-import { type ConfiguredOptions, configuredCommand, parseCount, printJson, printLine } from '../../../cli/output.ts';
+import { configuredCommand, parseCount, printJson, printLine } from '../../../cli/output.ts';
 import { RecalldError } from '../../../core/errors.ts';
 import { systemClock } from '../../../core/system-clock.ts';
 import { DAY_MS } from '../../../core/time.ts';
@@ -22,13 +18,6 @@ import { createIndexPlans } from '../plan.ts';
 import { MIN_QUERIES } from '../rules/hubs.ts';
 import { deadChunks, hubsSection, statusContent } from './index-page.ts';
 import { indexStatusJson } from './index-routes.ts';
-
-interface HubsOptions extends ConfiguredOptions {
-  readonly pipeline: string;
-  readonly days: number;
-  readonly k: number;
-  readonly chunks: number;
-}
 
 function hubsCommand(signal: AbortSignal): CommandUnknownOpts {
   return configuredCommand(
@@ -45,34 +34,31 @@ function hubsCommand(signal: AbortSignal): CommandUnknownOpts {
       parseCount,
       1000,
     )
-    .action((options: HubsOptions) => hubs(options, signal));
+    .action(async ({ pipeline, days, k, chunks, config, json }) => {
+      const settings = commandSettings(config, signal);
+      assertConfiguredPipeline(settings.config, pipeline);
+      const report = await withCommandStore(settings, ({ db }) =>
+        withPipeline(settings, pipeline, async ({ store }) => {
+          const since = new Date(systemClock.now().getTime() - days * DAY_MS);
+          const window = { pipeline, since, k, limit: MAX_QUERIES, chunks };
+          const { hubs, ...found } = await readHubs(db.index.returned, store, window, signal);
+          if (hubs === null) throw new RecalldError('usage', tooFew(found.queries, days));
+          return { ...found, hubs };
+        }),
+      );
+      if (json === true) printJson(hubsJson(report, pipeline, k));
+      else printLine(terminalText(hubsSection(report, { k, days }, deadChunks(report)), systemClock.now()));
+    });
 }
 
-async function hubs(options: HubsOptions, signal: AbortSignal): Promise<void> {
-  const settings = commandSettings(options.config, signal);
-  assertConfiguredPipeline(settings.config, options.pipeline);
-  const { pipeline, days, k } = options;
-  const report = await withCommandStore(settings, ({ db }) =>
-    withPipeline(settings, pipeline, async ({ store }) => {
-      const since = new Date(systemClock.now().getTime() - days * DAY_MS);
-      const window = { pipeline, since, k, limit: MAX_QUERIES, chunks: options.chunks };
-      const { hubs: certain, ...found } = await readHubs(db.index.returned, store, window, signal);
-      if (certain === null) throw new RecalldError('usage', tooFew(found.queries, days));
-      return { ...found, hubs: certain };
-    }),
-  );
-  if (options.json === true) printJson(hubsJson(report, options));
-  else printLine(terminalText(hubsSection(report, options, deadChunks(report)), systemClock.now()));
-}
-
-/** Maximum number of live queries. If the service receives more in `--days`, only the newest queries count. */
+/** If the service receives more in `--days`, only the newest queries count. */
 const MAX_QUERIES = 20_000;
 
 function tooFew(queries: number, days: number): string {
   return `Only ${queries} distinct queries returned documents in ${days} days; at least ${MIN_QUERIES} are required. Increase --days, or run a golden set.`;
 }
 
-function hubsJson({ queries, documents, hubs: found, dead, why }: HubsReport, { pipeline, k }: HubsOptions) {
+function hubsJson({ queries, documents, hubs: found, dead, why }: HubsReport, pipeline: string, k: number) {
   return {
     pipeline,
     k,
@@ -94,12 +80,6 @@ function hubsJson({ queries, documents, hubs: found, dead, why }: HubsReport, { 
   };
 }
 
-interface CheckOptions extends ConfiguredOptions {
-  readonly pipeline: string;
-  readonly stored: boolean;
-  readonly documents: number;
-}
-
 export function indexCommand(command: Command, signal: AbortSignal): CommandUnknownOpts {
   command.addCommand(
     configuredCommand(
@@ -110,42 +90,37 @@ export function indexCommand(command: Command, signal: AbortSignal): CommandUnkn
       .requiredOption('--pipeline <name>', 'pipeline with a configured `index`')
       .option('--stored', 'show the result of the last round without starting a new check', false)
       .option('--documents <n>', 'maximum number of listed documents per kind', parseCount, 20)
-      .action((options: CheckOptions) => check(options, signal)),
+      .action(async ({ pipeline, stored, documents, config, json }) => {
+        const settings = commandSettings(config, signal);
+        assertConfiguredPipeline(settings.config, pipeline);
+        if (settings.config.pipelines.find(({ name }) => name === pipeline)?.index === undefined) {
+          throw new RecalldError(
+            'config_invalid',
+            `No manifest is configured for "${pipeline}". Add \`index: {manifest: {kind: file, path: ...}}\` to the pipeline.`,
+          );
+        }
+        await withCommandStore(settings, async (store) => {
+          if (!stored) await checkNow(settings, store, pipeline);
+          const now = systemClock.now();
+          // Reads from the primary, because the replica may not have the round that just ended yet.
+          const status = await readIndexStatus({ ...store, reads: store.db }, pipeline, now, documents);
+          if (json === true) printJson(indexStatusJson(pipeline, status, now));
+          else printLine(terminalText(statusContent({ ...status, isIndexed: true, now }), now));
+        });
+      }),
   );
   return command.addCommand(hubsCommand(signal));
 }
 
-async function check(options: CheckOptions, signal: AbortSignal): Promise<void> {
-  const settings = commandSettings(options.config, signal);
-  const { config } = settings;
-  assertConfiguredPipeline(config, options.pipeline);
-  if (config.pipelines.find(({ name }) => name === options.pipeline)?.index === undefined) {
-    throw new RecalldError(
-      'config_invalid',
-      `No manifest is configured for "${options.pipeline}". Add \`index: {manifest: {kind: file, path: ...}}\` to the pipeline.`,
-    );
-  }
-  await withCommandStore(settings, async (store) => {
-    if (!options.stored) {
-      const outcome = await withPipeline(settings, options.pipeline, async (pipeline) => {
-        const [plan] = createIndexPlans(config, [pipeline], systemClock.now());
-        return plan === undefined ? null : checkIndex(store, plan, signal);
-      });
-      if (outcome === 'busy') throw new RecalldError('store_unreachable', BUSY);
-      if (outcome === 'deferred') throw new RecalldError('store_unreachable', DEFERRED);
-    }
-    await show(store, options);
+async function checkNow(settings: CommandSettings, store: CommandStore, name: string): Promise<void> {
+  const outcome = await withPipeline(settings, name, async (pipeline) => {
+    const [plan] = createIndexPlans(settings.config, [pipeline], systemClock.now());
+    return plan === undefined ? null : checkIndex(store, plan, settings.signal);
   });
+  if (outcome === 'busy') throw new RecalldError('store_unreachable', BUSY);
+  if (outcome === 'deferred') throw new RecalldError('store_unreachable', DEFERRED);
 }
 
 const BUSY = 'Another process is checking this index. Use --stored to show its last result.';
 const DEFERRED =
   'The check was deferred because the store failed or slowed down. Use --stored to show the results so far.';
-
-async function show(store: CommandStore, { pipeline, documents: limit, json }: CheckOptions): Promise<void> {
-  const now = systemClock.now();
-  // Reads from the primary, because the replica may not have the round that just ended yet.
-  const status = await readIndexStatus({ ...store, reads: store.db }, pipeline, now, limit);
-  if (json === true) printJson(indexStatusJson(pipeline, status, now));
-  else printLine(terminalText(statusContent({ ...status, isIndexed: true, now }), now));
-}

@@ -46,7 +46,6 @@ const headings: Readonly<Record<NamedKind, { readonly title: string; readonly le
   late: { title: 'Late', lead: 'Documents with a change that has not reached the store within late_after.' },
 };
 
-/** Measures of the index that are shown as charts once they have values. */
 export const indexCharts = [
   'store_vectors',
   'ann_recall',
@@ -56,7 +55,6 @@ export const indexCharts = [
   'index_lag_seconds',
 ] as const;
 
-/** @param trends points by measure within the time range of the page */
 export function indexPage(data: IndexPageData, trends: ReadonlyMap<string, readonly TrendPoint[]>): PageContent {
   const { pipeline, found, leaks, deployments, returned, isDrawn } = data;
   const charted = indexCharts.filter((measure) => (trends.get(measure)?.length ?? 0) > 0);
@@ -111,7 +109,6 @@ export function indexPage(data: IndexPageData, trends: ReadonlyMap<string, reado
 
 type PageStatus = IndexStatus & { readonly isIndexed: boolean; readonly now: Date };
 
-/** Result of the last round, as shown by the command. */
 export function statusContent(of: PageStatus): Content {
   return [status(of), foundSections(of.found)];
 }
@@ -188,7 +185,6 @@ function ids(documents: readonly string[], summary = 'Ids to copy'): ContentNode
   return more(summary, { kind: 'lines', text: documents.join('\n') });
 }
 
-/** Maximum number of listed leaks; more would hide the latest changes. */
 const MAX_LEAKS = 50;
 
 function leaked(leaks: IndexPageData['leaks']): Section {

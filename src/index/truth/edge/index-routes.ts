@@ -1,5 +1,3 @@
-/** Route `/v1/index`: the store of a pipeline compared with its manifest. */
-
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { findPipeline } from '../../../golden/watched-pipeline.ts';

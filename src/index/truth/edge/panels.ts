@@ -1,9 +1,7 @@
-/** Panels of index truth on the dashboard of the store. */
-
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Panel } from '@grafana/grafana-foundation-sdk/dashboard';
 import { type MeasurePanel, measureGraphs } from '../../../measures/edge/panels.ts';
-import { graph } from '../../../platform/dashboards/panels.ts';
+import { ageGraph, graph } from '../../../platform/dashboards/panels.ts';
 import { maxBy } from '../../../platform/dashboards/promql.ts';
 
 const measures: readonly MeasurePanel[] = [
@@ -30,13 +28,11 @@ export function indexPanels(): Builder<Panel>[] {
       width: 12,
       queries: [{ expr: maxBy(['kind'], 'recalld_index_findings'), legend: '{{kind}}' }],
     }),
-    graph({
+    ageGraph({
       title: 'Time since the last complete check',
       description: 'Stale values are withheld.',
-      unit: 's',
-      min: 0,
       width: 12,
-      queries: [{ expr: `time() - ${maxBy([], 'recalld_index_check_last_success_timestamp_seconds')}`, legend: 'age' }],
+      metric: 'recalld_index_check_last_success_timestamp_seconds',
     }),
   ];
 }

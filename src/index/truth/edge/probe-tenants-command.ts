@@ -1,12 +1,7 @@
-/**
- * Command `recalld golden probe-tenants`: adds golden queries that are sent with the tags of one segment and must not
- * return documents of another segment.
- */
-
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { commandSettings, withCommandStore, withPipeline } from '../../../app/commands/command-store.ts';
 import { assertConfiguredPipeline } from '../../../app/pipelines.ts';
-import { type ConfiguredOptions, configuredCommand, parseCount, printJson, printLine } from '../../../cli/output.ts';
+import { configuredCommand, parseCount, printJson, printLine } from '../../../cli/output.ts';
 import type { VectorStore } from '../../../connectors/stores/vector-store.ts';
 import type { Context } from '../../../core/context.ts';
 import { RecalldError } from '../../../core/errors.ts';
@@ -16,9 +11,7 @@ import { parseSetName } from '../../../golden/edge/commands/sets.ts';
 import { goldenSetVersionJson } from '../../../golden/golden-set-schema.ts';
 import { goldenLimits } from '../../../golden/rules/golden-set.ts';
 import { sha256 } from '../../../golden/sets/import-golden-set.ts';
-import type { DocumentsTable, ExpectedDocument } from '../documents-table.ts';
 import { queryTextOf, segmentTags, sharedPrefix, tenantProbe } from '../rules/findings.ts';
-import { FIRST_PLACE, randomPlace } from '../rules/probe-estimates.ts';
 
 export interface ProbeTenantsOptions {
   readonly pipeline: string;
@@ -26,7 +19,7 @@ export interface ProbeTenantsOptions {
   /** Segment as which the queries are sent. */
   readonly segment: string;
   /** Segments whose documents must not be returned; default: all other segments with the same key. */
-  readonly forbid?: readonly string[];
+  readonly forbid?: readonly string[] | undefined;
   /** Number of queries per forbidden segment. */
   readonly questions: number;
 }
@@ -112,11 +105,9 @@ function refusal(problem: string): RecalldError {
   return new RecalldError('config_invalid', problem);
 }
 
-/** Maximum number of segments listed in an error message. */
 const SEGMENTS_NAMED = 10;
-/** Number of documents selected per query; more than one, because some have no text or are no longer in the store. */
+/** More than one, because some have no text or are no longer in the store. */
 const DRAWN_FOR_EACH = 3;
-/** Number of documents per call that reads chunks. */
 const DOCUMENTS_PER_CALL = 20;
 
 async function probesOf(
@@ -130,7 +121,7 @@ async function probesOf(
   const shared = sharedPrefix(range.first, range.last);
   const isOwn = shared !== null && (await index.documents.isUniquePrefix(pipeline, segment, shared));
   const prefix = isOwn ? shared : null;
-  const drawn = await drawDocuments(index.documents, pipeline, segment, questions * DRAWN_FOR_EACH);
+  const drawn = await index.documents.draw(pipeline, { segment }, questions * DRAWN_FOR_EACH);
   const queries: GoldenQuery[] = [];
   for (let start = 0; start < drawn.length && queries.length < questions; start += DOCUMENTS_PER_CALL) {
     const ids = drawn.slice(start, start + DOCUMENTS_PER_CALL).map(({ id }) => id);
@@ -149,20 +140,6 @@ async function probesOf(
   return { segment, queries, prefix, ids: prefix === null ? Math.min(range.some.length + 1, range.count) : 0 };
 }
 
-/** Selects documents that should be in the store, uniformly. */
-async function drawDocuments(
-  table: DocumentsTable,
-  pipeline: string,
-  segment: string,
-  n: number,
-): Promise<readonly ExpectedDocument[]> {
-  const start = { place: randomPlace(Math.random()), id: '' };
-  const documents = await table.afterInSegment(pipeline, segment, start, n);
-  if (documents.length === n) return documents;
-  const more = await table.afterInSegment(pipeline, segment, FIRST_PLACE, n - documents.length);
-  return [...new Map([...documents, ...more].map((document) => [document.id, document])).values()];
-}
-
 export function probeTenantsCommand(signal: AbortSignal): CommandUnknownOpts {
   return configuredCommand(
     'probe-tenants',
@@ -177,24 +154,22 @@ export function probeTenantsCommand(signal: AbortSignal): CommandUnknownOpts {
       'segments whose documents must not be returned (default: all others with the same key)',
     )
     .option('--questions <n>', 'number of queries per forbidden segment', parseCount, 10)
-    .action((options: ConfiguredOptions & ProbeTenantsOptions) => probe(options, signal));
-}
-
-async function probe(options: ConfiguredOptions & ProbeTenantsOptions, signal: AbortSignal): Promise<void> {
-  const settings = commandSettings(options.config, signal);
-  assertConfiguredPipeline(settings.config, options.pipeline);
-  const { set, created, probed } = await withCommandStore(settings, (commandStore) =>
-    withPipeline(settings, options.pipeline, ({ store }) => {
-      if (store === null) {
-        const message = `The pipeline "${options.pipeline}" has no vector_store to read document texts from. Add one.`;
-        throw new RecalldError('config_invalid', message);
-      }
-      return probeTenants(commandStore, store, options, signal);
-    }),
-  );
-  if (options.json === true) return printJson({ ...goldenSetVersionJson(set), created, probed });
-  for (const one of probed) printLine(probedLine(one, options.segment));
-  printLine(`${set.name} version ${set.version}: ${set.queries} queries.`);
+    .action(async ({ config, json, ...options }) => {
+      const settings = commandSettings(config, signal);
+      assertConfiguredPipeline(settings.config, options.pipeline);
+      const { set, created, probed } = await withCommandStore(settings, (commandStore) =>
+        withPipeline(settings, options.pipeline, ({ store }) => {
+          if (store === null) {
+            const message = `The pipeline "${options.pipeline}" has no vector_store to read document texts from. Add one.`;
+            throw new RecalldError('config_invalid', message);
+          }
+          return probeTenants(commandStore, store, options, signal);
+        }),
+      );
+      if (json === true) return printJson({ ...goldenSetVersionJson(set), created, probed });
+      for (const one of probed) printLine(probedLine(one, options.segment));
+      printLine(`${set.name} version ${set.version}: ${set.queries} queries.`);
+    });
 }
 
 type ProbedSegment = Awaited<ReturnType<typeof probeTenants>>['probed'][number];

@@ -14,7 +14,6 @@ export const namedKinds = [...findingKinds, 'late'] as const;
 
 export type NamedKind = (typeof namedKinds)[number];
 
-/** Labels for headings and tables. */
 export const findingLabels: Readonly<Record<NamedKind, string>> = {
   missing: 'missing',
   unretrievable: 'not retrieved',
@@ -29,7 +28,6 @@ export interface WrongShare {
   readonly value: number;
   readonly ciLow: number;
   readonly n: number;
-  /** Number of documents for which this finding is stored. */
   readonly known: number;
 }
 
@@ -48,10 +46,7 @@ const whatIs: Readonly<Record<FindingKind, string>> = {
   other_model: 'have vectors from another model',
 };
 
-/**
- * `412 documents in the manifest are missing from the store (2.1 % of 20 000 checked; lower bound of the 95 % CI 1.9
- * %).`
- */
+/** `412 documents in the manifest are missing from the store (2.1 % of 20 000 checked; ...).` */
 export function describeFinding({ kind, value, ciLow, n, known }: WrongShare): string {
   const documents = `${known} ${known === 1 ? 'document' : 'documents'}`;
   return `${documents} ${whatIs[kind]} (${percentage(value)} of ${count(n)} checked; lower bound of the 95 % CI ${percentage(ciLow)}).`;
@@ -62,7 +57,6 @@ export interface ArrivalLag {
   readonly seconds: number;
   /** Lower bound of the lag's 95 % CI. */
   readonly atLeast: number;
-  /** Configured `late_after`. */
   readonly allowed: number;
   /** Number of changes; of these, the number still waiting, and the number overdue. */
   readonly n: number;
@@ -81,20 +75,15 @@ export function describeLag({ atLeast, allowed, n, waiting }: ArrivalLag): strin
   return `5 % of changes take at least ${duration(atLeast)} to reach the store (n = ${n}${missing}); the limit is ${duration(allowed)}.`;
 }
 
-/** A chunk of one document. */
 interface Chunk {
   readonly version: string | null;
   readonly content: string | null;
 }
 
-/** Number of words per shingle. */
 const SHINGLE_WORDS = 5;
-/** Minimum number of words of a compared text; shorter texts, such as headings, may occur twice in a document. */
+/** Shorter texts, such as headings, may occur twice in a document. */
 const MIN_WORDS = 20;
-/**
- * Minimum resemblance at which two chunks count as versions of one chunk. Neighboring chunks that overlap share only
- * about a third of their shingles.
- */
+/** Neighboring chunks that overlap share only about a third of their shingles. */
 const MIN_RESEMBLANCE = 0.7;
 
 /**
@@ -133,11 +122,7 @@ function resemblance(one: ReadonlySet<string>, other: ReadonlySet<string>): numb
   return shared / (one.size + other.size - shared);
 }
 
-/**
- * Returns true if a chunk has this version: the same hash, or the same time to the second.
- *
- * @param version as written in the manifest
- */
+/** @param version as written in the manifest: the same hash, or the same time to the second */
 export function hasVersion(chunks: readonly Pick<Chunk, 'version'>[], version: string): boolean {
   const time = Date.parse(version);
   return chunks.some(({ version: stored }) => {
@@ -148,10 +133,7 @@ export function hasVersion(chunks: readonly Pick<Chunk, 'version'>[], version: s
   });
 }
 
-/**
- * Tolerated cosine distance between the stored vector and a new embedding, as a multiple of the distance between two
- * new embeddings.
- */
+/** Tolerated cosine distance, as a multiple of the distance between two new embeddings. */
 const TIMES_NOISE = 4;
 
 /**
@@ -167,10 +149,9 @@ export function isOfOtherModel(
   return 1 - cosineSimilarity(stored, again) > Math.max(1 - minCosine, TIMES_NOISE * noise);
 }
 
-/** Maximum length of a query text, in characters. */
 const QUESTION_CHARACTERS = 300;
 
-/** Returns the beginning of the first non-empty text, to be used as a query; null if there is none. */
+/** Beginning of the first non-empty text; null if there is none. */
 export function queryTextOf(contents: readonly (string | null)[]): string | null {
   const text = contents.find((content) => content !== null && content.trim() !== '');
   return text?.trim().slice(0, QUESTION_CHARACTERS).trim() ?? null;
@@ -202,7 +183,6 @@ export function tenantProbe(
   return { id, text, tags: segmentTags(segment), judgments: [], forbidden };
 }
 
-/** Converts a segment of the manifest to query tags. */
 export function segmentTags(segment: string | null): Readonly<Record<string, string>> {
   const [, key, value] = /^([^=]+)=(.*)$/s.exec(segment ?? '') ?? [];
   return key === undefined || value === undefined ? {} : { [key]: value };

@@ -8,17 +8,13 @@ import { wilsonInterval } from '../../../math/stats/intervals.ts';
 export interface ReturnedDocuments {
   /** Number of distinct queries that returned documents. */
   readonly queries: number;
-  /** Number of distinct documents among their first k results. */
   readonly documents: number;
-  /** Number of results, summed over all queries. */
   readonly results: number;
-  /** Most retrieved documents first. */
   readonly top: readonly ReturnedDocument[];
 }
 
 export interface ReturnedDocument {
   readonly id: string;
-  /** Number of queries with the document among the first k results. */
   readonly queries: number;
   /** Texts of some of these queries, or their ids if texts are not stored. */
   readonly examples: readonly string[];
@@ -26,12 +22,8 @@ export interface ReturnedDocument {
 
 export type Hub = NonNullable<ReturnType<typeof findHubs>>[number];
 
-/** Minimum number of queries for a search for hubs. */
 export const MIN_QUERIES = 100;
-/**
- * Minimum ratio between the number of queries for which a hub is retrieved and the mean of this number over all
- * retrieved documents.
- */
+/** Minimum ratio to the mean number of queries over all retrieved documents. */
 const MIN_RATIO = 10;
 /** A hub is also retrieved for at least this share of the queries. */
 const MIN_SHARE = 0.02;

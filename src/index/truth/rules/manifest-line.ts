@@ -1,4 +1,3 @@
-/** Reads a manifest line: a document that should, or should no longer, be in the store. */
 import { malformed, parseJson, type SourceLine } from '../../../core/text/source-line.ts';
 
 export type ManifestDocument = ReturnType<typeof readManifestLine>;
@@ -42,7 +41,7 @@ export function readManifestLine(line: SourceLine) {
   };
 }
 
-/** Reads a text field; numbers are converted to text. */
+/** Numbers are converted to text. */
 function textIn(line: SourceLine, key: string, value: unknown): string | null {
   if (value === undefined || value === null || value === '') return null;
   if (typeof value !== 'string' && typeof value !== 'number')

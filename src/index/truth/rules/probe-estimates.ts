@@ -4,13 +4,12 @@ import { median, survivalQuantile } from '../../../math/stats/descriptive.ts';
 import { hypergeometricUpperTail } from '../../../math/stats/distributions.ts';
 import { clopperPearsonInterval } from '../../../math/stats/intervals.ts';
 
-/** Number of documents checked, and number of documents with a problem. */
 export interface Tally {
   readonly n: number;
   readonly found: number;
 }
 
-/** Size of the second-stage sample relative to the first. */
+/** Relative to the first. */
 export const SECOND_STAGE = 5;
 
 /**
@@ -28,10 +27,7 @@ export async function twoStageSample<Seen extends { readonly tally: Tally }>(
   return seen.tally.found === 0 ? seen : check(SECOND_STAGE * first);
 }
 
-/**
- * Share of documents with a problem, with a 95 % confidence interval. The share is exact if all documents were checked;
- * null if no document was checked.
- */
+/** With a 95 % CI; exact if all documents were checked; null if none was. */
 export function estimateShare({ n, found }: Tally, isComplete: boolean) {
   if (n === 0) return null;
   const value = Math.min(found, n) / n;
@@ -40,7 +36,6 @@ export function estimateShare({ n, found }: Tally, isComplete: boolean) {
   return { value, n, ciLow: Math.min(low, value), ciHigh: Math.max(high, value), ciMethod: 'clopper-pearson' };
 }
 
-/** Tally of one round over all segments. */
 export interface RoundTally extends Tally {
   readonly round: Date;
 }
@@ -104,13 +99,11 @@ function sumOf(tallies: readonly Tally[]): Tally {
 /** Position that sorts before every other document. */
 export const FIRST_PLACE = { place: '-9223372036854775808', id: '' };
 
-/** @param uniform in [0, 1) */
 export function randomPlace(uniform: number): string {
   const high = BigInt(Math.floor(uniform * 2 ** 32));
   return String((high << 32n) - 2n ** 63n);
 }
 
-/** A change that was tracked from round to round. */
 export interface Arrival {
   /** Sampling weight: the number of changes that this tracked change represents. */
   readonly weight: number;
@@ -151,14 +144,9 @@ export function estimateLag(arrivals: readonly Arrival[], share: number) {
 const FIRST = 5;
 const LATEST = 5;
 const TIMES_SLOWER = 5;
-/** Latencies below this value are never slow. */
 const MIN_MS = 250;
 
-/**
- * Returns true if the median of the latest five calls is more than five times the median of the first five.
- *
- * @param latencies of calls of one kind, in order, in milliseconds
- */
+/** @param latencies of calls of one kind, in order, in milliseconds */
 export function hasSlowedDown(latencies: readonly number[]): boolean {
   if (latencies.length < FIRST + LATEST) return false;
   const latest = median(latencies.slice(-LATEST));

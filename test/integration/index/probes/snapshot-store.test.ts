@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { compareStoreWithTraffic, takeStoreSnapshot } from '../../../../src/density/rules/store-snapshot.ts';
+import { computeOfCommands } from '../../../../src/density/compute.ts';
 import { snapshotStore } from '../../../../src/index/probes/probe-jobs.ts';
 import { canariesTable, snapshotsTable } from '../../../../src/index/probes/probes.ts';
 import { createDeployments } from '../../../../src/live/deployments/deployments.ts';
@@ -49,19 +49,7 @@ async function setUp(questions: readonly Float32Array[], script: Partial<Script>
       measurements,
       index: { canaries: canariesTable(pool), snapshots },
     },
-    compute: {
-      async describeStore(
-        sample: Parameters<typeof takeStoreSnapshot>[0],
-        traffic: { queries: typeof sample; weights: Float64Array },
-      ) {
-        const snapshot = takeStoreSnapshot(sample, 1);
-        if (snapshot === null) return null;
-        return {
-          snapshot,
-          traffic: compareStoreWithTraffic(sample, snapshot, traffic.queries, traffic.weights),
-        };
-      },
-    },
+    compute: computeOfCommands,
   });
   const store = scriptedStore({
     sample: () =>
@@ -81,7 +69,14 @@ async function setUp(questions: readonly Float32Array[], script: Partial<Script>
     clock,
     value,
     look: () => snapshotStore(deps, pipeline, store, never),
-    kept: () => snapshots.latest(pipeline),
+    async kept() {
+      const sql = 'select chunk_shares, query_shares, medoids from store_snapshots where pipeline = $1';
+      const { rows } = await pool.query<Record<'chunk_shares' | 'query_shares', number[]> & { medoids: string[] }>(
+        sql,
+        [pipeline],
+      );
+      return rows[0] ?? null;
+    },
   };
 }
 
@@ -90,9 +85,9 @@ describe('a store snapshot', () => {
     const { look, kept, value } = await setUp(around(1, 60));
     await look();
     const snapshot = await kept();
-    expect(snapshot?.shares.reduce((sum, share) => sum + share, 0)).toBeCloseTo(1, 12);
-    expect(snapshot?.queryShares?.reduce((sum, share) => sum + share, 0)).toBeCloseTo(1, 12);
-    expect(snapshot?.medoids.every((id) => id?.startsWith('c'))).toBe(true);
+    expect(snapshot?.chunk_shares.reduce((sum, share) => sum + share, 0)).toBeCloseTo(1, 12);
+    expect(snapshot?.query_shares.reduce((sum, share) => sum + share, 0)).toBeCloseTo(1, 12);
+    expect(snapshot?.medoids.every((id) => id.startsWith('c'))).toBe(true);
     expect((await value('store_query_divergence'))?.newest?.value).toBeGreaterThan(0.3);
     expect((await value('store_chunks_unqueried_ratio'))?.newest?.value).toBeGreaterThan(0.5);
     expect((await value('store_duplicates_ratio'))?.newest).toMatchObject({ value: 1, n: 100 });

@@ -93,9 +93,13 @@ function aWindow(sessions: number, y: number): WatchObservation {
   };
 }
 
-const kinds = ({ effects }: WatchStep): string[] => effects.map(({ kind }) => kind);
-const sentences = ({ effects }: WatchStep): string[] =>
-  effects.flatMap((effect) => (effect.kind === 'record_event' ? [effect.event.sentence] : []));
+/** What a step stores besides the state, in order. */
+const stored = ({ state: _, events = [], ...rest }: WatchStep): string[] => [
+  ...Object.keys(rest),
+  ...events.map((event) => ('raised' in event ? `raised ${event.level}` : 'event')),
+];
+const sentences = ({ events = [] }: WatchStep): string[] =>
+  events.flatMap((event) => ('raised' in event ? [] : [event.sentence]));
 
 describe('the density monitor', () => {
   it.each<[string, DensityState, WatchObservation, DensityState['phase']['kind'], string[]]>([
@@ -111,18 +115,18 @@ describe('the density monitor', () => {
       learning,
       built('page'),
       'watching',
-      ['record_event', 'release_baselines_before'],
+      ['releaseBefore', 'event'],
     ],
-    ['closes a window', watching, aWindow(20, 0.2), 'watching', ['record_measurements', 'store_windows']],
+    ['closes a window', watching, aWindow(20, 0.2), 'watching', ['measurements', 'windows']],
     [
       'has the alarms of both levels investigated',
       watching,
       aWindow(400, 0.9),
       'watching',
-      ['record_measurements', 'store_windows', 'investigate_alert', 'investigate_alert'],
+      ['measurements', 'windows', 'raised page', 'raised ticket'],
     ],
-    ['rests while the baseline is searched anew', watching, changedTo(replay), 'replaying', ['record_event']],
-    ['learns anew when none of it is kept', watching, changedTo({ kind: 'learn' }), 'learning', ['record_event']],
+    ['rests while the baseline is searched anew', watching, changedTo(replay), 'replaying', ['event']],
+    ['learns anew when none of it is kept', watching, changedTo({ kind: 'learn' }), 'learning', ['event']],
     [
       'stays when the baseline finds the same',
       watching,
@@ -131,16 +135,10 @@ describe('the density monitor', () => {
         searched: { queries: 30, overlaps: [], meanOverlap: 1, meanScoreChange: 0, shareWorse: 0, signTestP: 1 },
       }),
       'watching',
-      ['record_event'],
+      ['event'],
     ],
     ['learns when the replay came to nothing', replaying, { kind: 'replay_insufficient' }, 'learning', []],
-    [
-      'goes on with the baseline of the replay',
-      replaying,
-      built('page', 2),
-      'watching',
-      ['record_event', 'release_baselines_before'],
-    ],
+    ['goes on with the baseline of the replay', replaying, built('page', 2), 'watching', ['releaseBefore', 'event']],
     [
       'stays as it is when more is known of what it measures with',
       watching,
@@ -148,10 +146,10 @@ describe('the density monitor', () => {
       'watching',
       [],
     ],
-  ])('%s', (_, state, observed, phase, effects) => {
+  ])('%s', (_, state, observed, phase, expected) => {
     const step = transition(settings, state, observed);
     expect(step.state.phase.kind).toBe(phase);
-    expect(kinds(step)).toEqual(effects);
+    expect(stored(step)).toEqual(expected);
   });
 
   it('does not compare measurements before a change with later ones', () => {
@@ -162,16 +160,14 @@ describe('the density monitor', () => {
   });
 
   it('counts a window once, as evidence for both levels', () => {
-    const { state, effects } = transition(settings, watching, aWindow(400, 0.9));
+    const { state, events = [] } = transition(settings, watching, aWindow(400, 0.9));
     expect(state.closedMs).toBe(NOW + HOUR);
-    const raised = effects.flatMap((effect) => (effect.kind === 'investigate_alert' ? [effect.alert] : []));
-    expect(raised.map(({ level }) => level)).toEqual(['page', 'ticket']);
+    expect(events).toMatchObject([{ level: 'page' }, { level: 'ticket' }]);
     expect(() => transition(settings, state, aWindow(400, 0.9))).toThrow('Each window must be tested exactly once');
   });
 
   it('measures the density, sessions and evidence of a closing window', () => {
-    const { effects } = transition(settings, watching, aWindow(400, 0.2));
-    const outcomes = effects.flatMap((effect) => (effect.kind === 'record_measurements' ? effect.outcomes : []));
+    const { measurements: outcomes = [] } = transition(settings, watching, aWindow(400, 0.2));
     expect(outcomes.map(({ measure }) => measure)).toEqual([
       'query_density',
       'query_uncovered_ratio',
