@@ -141,7 +141,7 @@ export function baselinesTable(pool: Pool) {
         [pipeline, version, since],
       ),
 
-    /** Deletes the queries of earlier baseline versions; their statistics remain. */
+    /** Their statistics remain. */
     async releaseBefore(pipeline: string, version: number): Promise<void> {
       await pool.query(`delete from density_baseline_queries where pipeline = $1::text and version < $2::integer`, [
         pipeline,

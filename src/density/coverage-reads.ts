@@ -30,7 +30,7 @@ export type PeriodTally = Awaited<ReturnType<typeof tallyPeriod>>;
 
 type CoveredRow = Omit<CoveredQuery, 'vector'> & { readonly receivedOn: string; readonly vector: Buffer | null };
 
-/** Number of rows per batch. A vector of 1,536 numbers takes 6 kB. */
+/** A vector of 1,536 numbers takes 6 kB. */
 const BATCH_ROWS = 1_000;
 
 /** Condition on the first day of receipt, repeated for both tables because each has its own partitions. */
@@ -81,7 +81,7 @@ export async function tallyPeriod(pool: Pool, period: CoveragePeriod) {
     open: queriesOf('open'),
     /** Never claimed. */
     untouched: queriesOf('untouched'),
-    /** Times of the first and the last measured query. */
+    /** Of measured queries. */
     first: measured.reduce<Date | null>((least, { first }) => (least === null || first < least ? first : least), null),
     last: measured.reduce<Date | null>((most, { last }) => (most === null || last > most ? last : most), null),
   };

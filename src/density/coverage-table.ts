@@ -88,7 +88,7 @@ type ClaimedRow = Omit<ClaimedQuery, 'vector'> & { readonly embedding: Buffer | 
 /** Every call rejects with RecalldError database_unreachable if the database does not respond. */
 export function coverageTable(pool: Pool) {
   return {
-    /** Number of queries received in a period and not measured yet. */
+    /** Queries received in a period and not measured yet. */
     backlog: (pipeline: string, from: Date, until: Date) =>
       namingOutage(pool, () => readBacklog(pool, pipeline, from, until)),
 
@@ -265,7 +265,7 @@ async function readBacklog(pool: Pool, pipeline: string, from: Date, until: Date
     decided: stored && decisionOf(stored),
     /** Number of queries that no admission decision covers yet; they have no coverage row. */
     arrived: arrived?.n ?? 0,
-    /** Number of queries admitted but never claimed. */
+    /** Never claimed. */
     admitted: admitted?.n ?? 0,
     oldest: times.length === 0 ? null : new Date(Math.min(...times)),
   };

@@ -9,7 +9,7 @@ import { densityMeasures } from './rules/watch.ts';
 import type { DensityPhase } from './rules/watch-state.ts';
 
 const MAX_EVENTS = 50;
-/** Maximum length of a series: two weeks of hourly windows. */
+/** Two weeks of hourly windows. */
 const MAX_SERIES = 336;
 
 export async function describeDensity(

@@ -24,7 +24,7 @@ import { readTraffic, sessionsOf, type Traffic, timeOf } from './traffic.ts';
 
 const CLOSE_AFTER_MS = DAY_MS;
 const MAX_QUERIES = 20_000;
-/** Maximum number of query texts from the topic, and of other query texts, from which its label is derived. */
+/** Texts of the topic, and other texts, from which its label is derived. */
 const MAX_TEXTS = 500;
 const CONFIDENCE = 0.95;
 const SEED = 1;
@@ -169,9 +169,9 @@ async function describe(
 
 /** Whole days, so that queries typical of a time of day are not mistaken for a topic. */
 const LENGTHS_DAYS = [1, 2, 4, 7] as const;
-/** Minimum number of sessions: enough to find a topic with 5 % of the traffic. */
+/** Enough to find a topic with 5 % of the traffic. */
 const MIN_SESSIONS = 500;
-/** Minimum number of sessions while an alert is firing: enough to measure the size of a drop. */
+/** While an alert is firing: enough to measure the size of a drop. */
 const MIN_SESSIONS_FIRING = 200;
 const MAX_EVENTS = 20;
 

@@ -129,7 +129,7 @@ async function compareQueries(
 const MAX_QUERIES = 20_000;
 /** Exported densities cover at most a day, and samples of older windows may be deleted. */
 const LATE_SAMPLES_MS = DAY_MS;
-/** Maximum time from scoring a query until other transactions can read the score. */
+/** Until other transactions can read a score. */
 const WRITING_MS = MINUTE_MS;
 
 /** Null if no window is due, or if its queries are still being measured. Writes nothing, and is repeatable. */
@@ -252,11 +252,8 @@ function notMeasurable({ tally, otherDimension }: Traffic, { dropped }: WindowMe
 const MAX_STEPS = 48;
 
 /**
- * Takes all due steps of every pipeline, then evaluates the check of the pipeline. Several workers may run this
- * concurrently: each step starts from a revision of the state, and if two steps start from the same revision, only one
- * is stored.
- *
- * @throws the errors of forEachPipeline
+ * Takes all due steps, then evaluates the check. Of two steps of concurrent workers, only one is stored. @throws the
+ * errors of forEachPipeline
  */
 export async function evaluateDensity(context: Context, signal: AbortSignal): Promise<void> {
   await forEachPipeline(context.densityPlans, signal, async (plan) => {

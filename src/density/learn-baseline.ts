@@ -22,7 +22,7 @@ import type {
 import { sampleStoreMean } from './search-store.ts';
 import { readTraffic, sessionsOf, type Traffic, timeOf } from './traffic.ts';
 
-/** Number of times that the period may be doubled to reach the required number of sessions. */
+/** The period may be doubled to reach the required number of sessions. */
 const DOUBLINGS = 2;
 /** More would not improve percentiles, and their vectors would not fit into the memory of a small machine. */
 const MAX_QUERIES = 20_000;

@@ -120,17 +120,38 @@ async function measureBatch(
   context: Context,
   plan: DensityPlan,
   queries: readonly ClaimedQuery[],
-  turn: Turn,
+  turn: ReturnType<typeof searchRateLimit>,
   outcomes: CoverageOutcome[],
   signal: AbortSignal,
 ): Promise<void> {
   const claimed = queries.map((query) => asAsked(query, plan));
   const embedded = await embedMissing(context, plan, claimed, signal);
   const failures: string[] = [];
+  const measureOne = async (query: ClaimedQuery): Promise<CoverageOutcome> => {
+    const { receivedOn, id } = query;
+    const later = (reason: string): CoverageOutcome => {
+      if (query.attempts + 1 >= MAX_ATTEMPTS) return { receivedOn, id, kind: 'not_measurable', reason };
+      const dueAt = new Date(context.clock.now().getTime() + Math.min(MAX_RETRY_MS, RETRY_MS * 2 ** query.attempts));
+      return { receivedOn, id, kind: 'later', reason, dueAt };
+    };
+    const isToEmbed = query.vector === null && query.text !== null && plan.embedder !== null;
+    if (isToEmbed && embedded === null) return later('embedder_failed');
+    const embedding = embedded?.get(keyOf(query)) ?? null;
+    const vector = query.vector ?? embedding;
+    if (vector === null) return { receivedOn, id, kind: 'not_measurable', reason: 'no_vector' };
+    await turn(signal);
+    const found = await searchCoverage(plan.store, vector, signal);
+    if (found.kind === 'measured') {
+      const { kind, reason, nearest } = found;
+      return { receivedOn, id, kind, reason, nearest, embedding };
+    }
+    if (found.kind === 'not_measurable') return { receivedOn, id, ...found };
+    failures.push(found.message);
+    return later('store_failed');
+  };
   const remaining = claimed.values();
   const work = async (): Promise<void> => {
-    for (const query of remaining)
-      outcomes.push(await measureOne(context, plan, embedded, turn, failures, query, signal));
+    for (const query of remaining) outcomes.push(await measureOne(query));
   };
   // Waits until all searches in progress have ended, so that their results are recorded too.
   const ended = await Promise.allSettled(Array.from({ length: CONCURRENCY }, work));
@@ -144,17 +165,13 @@ async function measureBatch(
   }
 }
 
-type Turn = ReturnType<typeof searchRateLimit>;
-
 /** Vectors by key of the queries that have only a text; null if the embedder failed. */
-type Embedded = ReadonlyMap<string, Float32Array> | null;
-
 async function embedMissing(
   { logger }: Context,
   { pipeline, embedder }: DensityPlan,
   claimed: readonly ClaimedQuery[],
   signal: AbortSignal,
-): Promise<Embedded> {
+): Promise<ReadonlyMap<string, Float32Array> | null> {
   const missing = claimed.flatMap((query) =>
     query.vector === null && query.text !== null ? [{ key: keyOf(query), text: query.text }] : [],
   );
@@ -173,37 +190,6 @@ async function embedMissing(
       return vector === undefined ? [] : [[key, vector] as const];
     }),
   );
-}
-
-async function measureOne(
-  { clock }: Context,
-  { store, embedder }: DensityPlan,
-  embedded: Embedded,
-  turn: Turn,
-  failures: string[],
-  query: ClaimedQuery,
-  signal: AbortSignal,
-): Promise<CoverageOutcome> {
-  const { receivedOn, id } = query;
-  const later = (reason: string): CoverageOutcome => {
-    if (query.attempts + 1 >= MAX_ATTEMPTS) return { receivedOn, id, kind: 'not_measurable', reason };
-    const dueAt = new Date(clock.now().getTime() + Math.min(MAX_RETRY_MS, RETRY_MS * 2 ** query.attempts));
-    return { receivedOn, id, kind: 'later', reason, dueAt };
-  };
-  const isToEmbed = query.vector === null && query.text !== null && embedder !== null;
-  if (isToEmbed && embedded === null) return later('embedder_failed');
-  const embedding = embedded?.get(keyOf(query)) ?? null;
-  const vector = query.vector ?? embedding;
-  if (vector === null) return { receivedOn, id, kind: 'not_measurable', reason: 'no_vector' };
-  await turn(signal);
-  const found = await searchCoverage(store, vector, signal);
-  if (found.kind === 'measured') {
-    const { kind, reason, nearest } = found;
-    return { receivedOn, id, kind, reason, nearest, embedding };
-  }
-  if (found.kind === 'not_measurable') return { receivedOn, id, ...found };
-  failures.push(found.message);
-  return later('store_failed');
 }
 
 /** Delay before queries are admitted: during this time, sampling may still drop queries of the same minute. */

@@ -70,7 +70,7 @@ export function topicsTable(pool: Pool, scope: Scope = null) {
       return rows.map(({ id, centroid }) => ({ id, centroid: numbersOfBytes(centroid) }));
     },
 
-    /** Returns the latest search of every pipeline, with the number of topics that are not closed. */
+    /** With the number of topics that are not closed. */
     latestSearches: () =>
       queryRows<TopicSearch & { readonly unclosed: number }>(
         pool,
@@ -188,7 +188,7 @@ export function topicsTable(pool: Pool, scope: Scope = null) {
         return true;
       }),
 
-    /** Returns the stored texts of live queries, by id: the original text if known, otherwise the query. */
+    /** By id: the original text if known, otherwise the query. */
     async texts(pipeline: string, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
       const rows = await queryRows<{ id: string; text: string }>(
         pool,

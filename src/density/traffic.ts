@@ -9,13 +9,7 @@ import { equalChance } from './rules/sessions.ts';
 
 export type Traffic = Awaited<ReturnType<typeof readTraffic>>;
 
-/**
- * Reads the traffic of a period. Equal rows produce equal traffic.
- *
- * @param most maximum expected number of queries
- * @param storeMean mean direction of the chunks; empty if unknown. It determines a query's mean cosine to the store,
- * half of which is subtracted from the query's score.
- */
+/** Equal rows produce equal traffic. @param most expected number of queries @param storeMean see `coverageScore` */
 export async function readTraffic(
   context: Context,
   period: CoveragePeriod,

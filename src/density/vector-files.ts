@@ -1,4 +1,3 @@
-/** Reads vector files for `recalld drift`: NumPy arrays and JSON lines. */
 import { type FileHandle, open } from 'node:fs/promises';
 import { RecalldError } from '../core/errors.ts';
 import { SIGNATURE_BYTES, signatureProblem } from '../core/text/file-signature.ts';
@@ -9,7 +8,7 @@ import { sourceLines, unreadable } from '../platform/files/text-file.ts';
 /** The first bytes of every .npy file; the two-byte format version follows. */
 const NPY_MAGIC: Buffer = Buffer.from('\x93NUMPY', 'latin1');
 
-/** Length of the magic bytes, the version, and the longer form of the header length. */
+/** Magic bytes, version, and the longer form of the header length. */
 const NPY_PREAMBLE_BYTES: number = NPY_MAGIC.length + 2 + 4;
 
 const MAX_HEADER_BYTES = 1024 * 1024;
@@ -218,7 +217,7 @@ export async function readVectors(path: string): Promise<Matrix> {
   return fromNpy ?? (await readVectorLines(path));
 }
 
-/** Returns null if the file is not a .npy file. Reads nothing from a pipe, because a pipe cannot be read twice. */
+/** Null for another file. Reads nothing from a pipe, because a pipe cannot be read twice. */
 async function readIfNpy(path: string): Promise<Matrix | null> {
   try {
     const file = await open(path);

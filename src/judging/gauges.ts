@@ -13,19 +13,9 @@ import {
   REWRITE_GAIN,
 } from './measure-judged.ts';
 import type { JudgingPlan } from './plan.ts';
+import { listedJudges } from './review-queue.ts';
 import { dropStates } from './rules/judged-mean.ts';
 import { measuresOfScore } from './rules/judged-measures.ts';
-
-const scores: ReadonlySet<string> = new Set([
-  ...Object.values(measuresOfScore).flat(),
-  POOL_GAP,
-  EPISODE_HIT_RATE,
-  REWRITE_GAIN,
-  LIVE_DROP,
-  JUDGE_AGREEMENT,
-  HUMAN_AGREEMENT,
-  JUDGE_DRIFT,
-]);
 
 /** @param plans one for each pipeline with `judged`; measurements of other pipelines are ignored */
 export function judgingGauges(plans: readonly JudgingPlan[], { measurements }: MeasuredRows): GaugesAt {
@@ -33,10 +23,11 @@ export function judgingGauges(plans: readonly JudgingPlan[], { measurements }: M
   const own = measurements.filter(({ pipeline }) => minAgreement.has(pipeline));
   return (now) =>
     own.flatMap((one) => {
-      if (one.measure === JUDGED_QUERIES) return countSamples(one, now);
-      if (!scores.has(one.measure) || !isTrusted(one, now) || isCorrected(one, own)) return [];
+      const { measure, newest } = one;
+      if (measure === JUDGED_QUERIES) return countSamples(one, now);
+      if (!scores.has(measure) || newest === null || !isTrusted(one, now) || isCorrected(one, own)) return [];
       const limit = minAgreement.get(one.pipeline) ?? 0;
-      return [...valueSamples(one), ...(extraSamples[one.measure]?.(one, limit) ?? [])];
+      return [...valueSamples(one), ...(extraSamples[measure]?.(one, newest, limit) ?? [])];
     });
 }
 
@@ -66,46 +57,41 @@ function isTrusted({ newest, gap, measure }: LatestMeasurement, now: Date): bool
 }
 
 /** Samples exported together with the value of a measure. */
-const extraSamples: Readonly<Record<string, (one: LatestMeasurement, minAgreement: number) => GaugeSample[]>> = {
-  [JUDGE_AGREEMENT]: agreementSamples,
-  [HUMAN_AGREEMENT]: ({ pipeline, newest }) => [
-    sample('recalld_human_agreement_sessions', { pipeline }, Number(newest?.details['sessions'] ?? 0)),
+const extraSamples: Readonly<
+  Record<
+    string,
+    (
+      series: Pick<LatestMeasurement, 'pipeline' | 'segment'>,
+      newest: NonNullable<LatestMeasurement['newest']>,
+      minAgreement: number,
+    ) => GaugeSample[]
+  >
+> = {
+  [JUDGE_AGREEMENT]: ({ pipeline }, { details }, minAgreement) => [
+    sample('recalld_judge_agreement_sessions', { pipeline }, Number(details['sessions'] ?? 0)),
+    sample('recalld_judge_min_agreement', { pipeline }, minAgreement),
   ],
-  [JUDGE_DRIFT]: panelSamples,
-  [LIVE_DROP]: dropSamples,
-  [EPISODE_HIT_RATE]: ({ pipeline, segment, newest }) => [
-    sample('recalld_episode_judged', { pipeline, segment }, newest?.n ?? 0),
+  [HUMAN_AGREEMENT]: ({ pipeline }, { details }) => [
+    sample('recalld_human_agreement_sessions', { pipeline }, Number(details['sessions'] ?? 0)),
   ],
-  [REWRITE_GAIN]: ({ pipeline, segment, newest }) => [
-    sample('recalld_rewrite_judged', { pipeline, segment }, newest?.n ?? 0),
+  [JUDGE_DRIFT]: ({ pipeline }, { n, details }) => {
+    const pairs = sample('recalld_judge_panel_pairs', { pipeline }, n);
+    const changedAt = details['changed_at'];
+    if (typeof changedAt !== 'string') return [pairs];
+    return [pairs, sample('recalld_judge_changed_timestamp_seconds', { pipeline }, Date.parse(changedAt) / 1000)];
+  },
+  [LIVE_DROP]: ({ pipeline }, { n, details }) => [
+    sample('recalld_live_ndcg_drop_queries', { pipeline }, n),
+    ...dropStates.map((state) =>
+      sample('recalld_live_drop_state', { pipeline, state }, details['state'] === state ? 1 : 0),
+    ),
   ],
-  [POOL_GAP]: ({ pipeline, newest }) => [sample('recalld_live_ndcg_pool_gap_queries', { pipeline }, newest?.n ?? 0)],
+  [EPISODE_HIT_RATE]: ({ pipeline, segment }, { n }) => [sample('recalld_episode_judged', { pipeline, segment }, n)],
+  [REWRITE_GAIN]: ({ pipeline, segment }, { n }) => [sample('recalld_rewrite_judged', { pipeline, segment }, n)],
+  [POOL_GAP]: ({ pipeline }, { n }) => [sample('recalld_live_ndcg_pool_gap_queries', { pipeline }, n)],
 };
 
-function agreementSamples({ pipeline, newest }: LatestMeasurement, minAgreement: number): GaugeSample[] {
-  const sessions = Number(newest?.details['sessions'] ?? 0);
-  return [
-    sample('recalld_judge_agreement_sessions', { pipeline }, sessions),
-    sample('recalld_judge_min_agreement', { pipeline }, minAgreement),
-  ];
-}
-
-function dropSamples({ pipeline, newest }: LatestMeasurement): GaugeSample[] {
-  if (newest === null) return [];
-  const states = dropStates.map((state) =>
-    sample('recalld_live_drop_state', { pipeline, state }, newest.details['state'] === state ? 1 : 0),
-  );
-  return [sample('recalld_live_ndcg_drop_queries', { pipeline }, newest.n), ...states];
-}
-
-function panelSamples({ pipeline, newest }: LatestMeasurement): GaugeSample[] {
-  if (newest === null) return [];
-  const changedAt = newest.details['changed_at'];
-  const pairs = sample('recalld_judge_panel_pairs', { pipeline }, newest.n);
-  if (typeof changedAt !== 'string') return [pairs];
-  const at = Date.parse(changedAt) / 1000;
-  return [pairs, sample('recalld_judge_changed_timestamp_seconds', { pipeline }, at)];
-}
+const scores = new Set<string>([...Object.values(measuresOfScore).flat(), ...Object.keys(extraSamples)]);
 
 function countSamples(one: LatestMeasurement, now: Date): GaugeSample[] {
   const { pipeline, newest } = one;
@@ -116,9 +102,7 @@ function countSamples(one: LatestMeasurement, now: Date): GaugeSample[] {
   const count = (key: string): number => Number(newest.details[key] ?? 0);
   return [
     last,
-    sample('recalld_live_judged_queries', { pipeline, judge: 'model' }, count('model')),
-    sample('recalld_live_judged_queries', { pipeline, judge: 'person' }, count('person')),
-    sample('recalld_live_judged_queries', { pipeline, judge: 'second' }, count('second')),
+    ...listedJudges.map((judge) => sample('recalld_live_judged_queries', { pipeline, judge }, count(judge))),
     sample('recalld_live_judged_open_queries', { pipeline }, count('open')),
     sample('recalld_live_judged_human_sessions', { pipeline }, count('human_sessions')),
   ];

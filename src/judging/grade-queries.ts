@@ -239,13 +239,7 @@ async function gradeText(
     : { grade: answer.grade, problem: null, isFlagged };
 }
 
-/**
- * Grades a document that users did not get for a selected query, and stores the grade.
- *
- * @param text the text that the document is graded against
- * @returns null if the judge cannot grade the document
- * @throws DeferralError
- */
+/** Grades a document that users did not get against `text`; null if the judge cannot grade it. @throws DeferralError */
 export async function gradePooled(
   context: Context,
   plan: JudgingPlan,
@@ -286,7 +280,7 @@ export async function gradePools(
   );
 }
 
-/** Returns null if the store cannot be searched or a document of the pool has no grade. */
+/** Null if the store cannot be searched or a document of the pool has no grade. */
 async function searchPool(
   context: Context,
   plan: JudgingPlan,

@@ -4,19 +4,13 @@ import type { LiveWindow } from '../live/sql/live-windows.ts';
 import { queryRows } from '../platform/postgres/rows.ts';
 import { countStates } from './judgment-pools.ts';
 import type { EvaluatedQuery } from './rules/evaluation-events.ts';
-import type { GradedQuery } from './rules/judged-measures.ts';
+import type { GradedDocument, GradedQuery } from './rules/judged-measures.ts';
 
 export type GradedWindow = Awaited<ReturnType<typeof readGraded>>;
 
 /** As returned by `documentsSql`. */
-interface StoredDocument {
-  readonly hasText: boolean;
-  readonly model: number | null;
-  readonly problem: string | null;
-  readonly judge: string | null;
-  readonly person: number | null;
-  readonly second: number | null;
-}
+type StoredDocument = Omit<GradedDocument, 'model'> &
+  Readonly<Record<'problem' | 'judge', string | null>> & { readonly model: number | null };
 
 type StoredQuery = Omit<GradedQuery, 'documents' | 'judges'> & {
   readonly state: string;
@@ -51,7 +45,6 @@ export async function readGraded(pool: Pool, { pipeline, from, until }: LiveWind
   );
   return {
     queries: finished.map(toGraded),
-    /** Number of selected queries by state. */
     states: countStates(rows),
   };
 }
@@ -91,12 +84,7 @@ export async function readWorstGraded(
 
 export function createEvaluationTable(pool: Pool) {
   return {
-    /**
-     * Returns queries with a trace id whose scores were not sent yet and that the model has graded (or that had nothing
-     * to grade). Oldest first.
-     *
-     * @param since earliest time of receipt
-     */
+    /** Unsent queries with a trace id that the model has graded, or that had nothing to grade; oldest first. */
     async unsent(pipeline: string, since: Date, limit: number): Promise<EvaluatedQuery[]> {
       const rows = await queryRows<Omit<EvaluatedQuery, 'judge' | 'documents'> & Pick<StoredQuery, 'documents'>>(
         pool,

@@ -14,7 +14,6 @@ const LEASE_MS = 5 * MINUTE_MS;
 
 /** `since`: no change of the grades has been detected since then. */
 export interface CurrentJudge {
-  /** The judge, whose fingerprint changes with each detected change. */
   readonly judge: Judge;
   readonly since: Date;
 }

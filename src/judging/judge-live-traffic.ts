@@ -55,7 +55,7 @@ export async function judgePipeline(
 const FEEDBACK_DELAY_MS = 30 * MINUTE_MS;
 /** Shorter than the hourly schedule: a job that starts on time may follow one that started late. */
 const MIN_ROUND_MS = 50 * MINUTE_MS;
-/** Maximum number of queries per round that failed or returned no results. Their scores are 0 without any grade. */
+/** Failed and empty queries per round. Their scores are 0 without any grade. */
 const KNOWN_PER_ROUND = 200;
 /** Empty queries compared with shadows, per query with documents. All documents of a shadow must be graded for them. */
 const SHADOWED_EMPTY_SHARE = 0.2;
@@ -152,7 +152,7 @@ function drawSome(
   });
 }
 
-/** Number of queries per request; each query has four events. */
+/** Each query has four events. */
 const QUERIES_PER_REQUEST = 250;
 /** Grades arrive within a day or never; scores that could not be sent are dropped one day later. */
 const MAX_DELAY_MS = 2 * DAY_MS;

@@ -9,7 +9,6 @@ export interface JudgePanel {
   /** Fingerprint of the judge with the number of changes that were detected under this fingerprint. */
   readonly identity: string;
   readonly since: Date;
-  /** Time of the last detected change; null if there was none. */
   readonly changedAt: Date | null;
   /** True once today's grades have been compared with the first grades. */
   readonly isCompared: boolean;
@@ -22,7 +21,6 @@ export interface DuePair extends JudgeRequest {
 
 const columns = `fingerprint || case when changes = 0 then '' else '.' || changes end as identity, changed_at, since, judged_on is not distinct from ($3::timestamptz at time zone 'utc')::date as is_compared`;
 
-/** True if the texts of a pair `p` are still stored. */
 const readable = `
   exists (select from judged_queries j join live_queries q on q.received_on = j.received_on and q.pipeline = j.pipeline and q.id = j.query_id
            where j.pipeline = p.pipeline and j.query_id = p.query_id and q.text is not null)
@@ -30,7 +28,7 @@ const readable = `
 
 export function createJudgePanelTable(pool: Pool) {
   return {
-    /** Returns today's panel (UTC). A judge with a new fingerprint starts with an empty panel. */
+    /** Today's panel (UTC). A judge with a new fingerprint starts with an empty panel. */
     current: (pipeline: string, fingerprint: string, now: Date): Promise<JudgePanel> =>
       inTransaction(pool, async (client) => {
         await lockInTransaction(client, 'judging', pipeline);
@@ -116,7 +114,7 @@ export function createJudgePanelTable(pool: Pool) {
       );
     },
 
-    /** Returns the pairs with today's grades; null while a grade is missing. */
+    /** Null while a grade is missing. */
     async gradedToday(pipeline: string, now: Date): Promise<PanelPair[] | null> {
       const rows = await queryRows<PanelPair & { readonly isOpen: boolean }>(
         pool,

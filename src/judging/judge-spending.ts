@@ -3,12 +3,7 @@ import type { Pool } from 'pg';
 
 export function createJudgeSpending(pool: Pool) {
   return {
-    /**
-     * Reserves `dollars` of the day's budget before a call.
-     *
-     * @returns false if the day's total would exceed `maxPerDay`. If the process dies before it records the actual
-     *   cost, the reserved amount remains spent.
-     */
+    /** @returns false if the day's total would exceed `maxPerDay`. If the process dies, the amount remains spent. */
     async reserve(pipeline: string, dollars: number, maxPerDay: number, now: Date): Promise<boolean> {
       if (dollars > maxPerDay) return false;
       const { rowCount } = await pool.query(

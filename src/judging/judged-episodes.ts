@@ -36,7 +36,7 @@ export function createJudgedEpisodes(pool: Pool) {
         [pipeline, now, leaseUntil],
       ),
 
-    /** Returns the stored retrievals with the episode id of a selected query; none if it was erased. */
+    /** None if the query was erased. */
     async retrievals(pipeline: string, id: string): Promise<readonly JudgedRetrieval[]> {
       const rows = await queryRows<
         Omit<JudgedRetrieval, 'startedAtMs' | 'embedding'> & {
@@ -94,7 +94,6 @@ export function createJudgedEpisodes(pool: Pool) {
       return rowCount ?? 0;
     },
 
-    /** Reads the graded episodes in a window, and counts all selected episodes by state. */
     async graded(
       { pipeline, from, until }: LiveWindow,
       { fingerprint, k }: EpisodeGrading,

@@ -216,7 +216,7 @@ export function createJudgedTable(pool: Pool) {
         );
       }),
 
-    /** Returns the grade that the same judge has already given to the same texts; null if there is none. */
+    /** Null if this judge has not graded these texts. */
     gradedBefore: (
       by: GradedBy & { readonly contentHash: string },
     ): Promise<{ grade: number; isFlagged: boolean } | null> =>

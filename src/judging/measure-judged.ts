@@ -121,7 +121,7 @@ export async function measureJudged(context: Context, plan: JudgingPlan, current
   await db.measurements.record(outcomes.map(sameMinute));
 }
 
-/** Returns the last recorded agreement; null if the latest window has no value. */
+/** Null if the latest window has no value. */
 export function recordedAgreement(
   latest: readonly LatestMeasurement[],
   pipeline: string,

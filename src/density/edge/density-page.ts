@@ -137,7 +137,6 @@ function details(data: DensityPageData): Content {
   ];
 }
 
-/** The report of `recalld density show`. */
 export function densityContent(density: DensityAnswer): Content {
   const { pipeline, phase, check, outgrew_baseline: outgrown, measures } = density;
   return section(

@@ -19,7 +19,7 @@ export const DENSITY_THRESHOLDS: Readonly<Record<AlertLevel, { readonly global: 
   ticket: { global: 0.97, region: 0.5 },
 };
 
-/** Number of false pages that are accepted per period. */
+/** Accepted false pages per period. */
 export interface FalsePageBudget {
   readonly count: number;
   readonly periodMs: number;
@@ -122,7 +122,7 @@ const MIN_EARLY_SESSIONS = 100;
 /** High, because there is one interval for each window and each start of a period. */
 const EARLY_CONFIDENCE = 0.999;
 const RETURN_MS = 2 * DAY_MS;
-/** Maximum logarithm; e^700 is near the largest double. */
+/** e^700 is near the largest double. */
 const MAX_LOG = 700;
 
 /** @param nowMs end of the last window before the first tested window */

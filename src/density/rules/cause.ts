@@ -36,7 +36,6 @@ export interface CauseReading {
 export function readCause(signs: {
   /** True if the upper bound of the density is below the density threshold. */
   readonly densityDropped: boolean;
-  /** True if a test between baseline and live queries shows that the queries changed. */
   readonly trafficChanged: boolean;
   /** True if golden queries score worse than before; null if there are none. */
   readonly goldenDropped: boolean | null;
@@ -81,7 +80,6 @@ export function topicCause(familiarity: readonly number[], novelBelow: number): 
 }
 
 const NEIGHBOURS = 10;
-/** Minimum number of baseline queries to compare with each other. */
 export const MIN_SAMPLED = NEIGHBOURS + 2;
 const NOVEL_SHARE = 0.05;
 const CONFIDENCE = 0.95;

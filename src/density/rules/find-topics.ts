@@ -70,7 +70,6 @@ function partsOf(members: Matrix, seed: number) {
       const own = selectRows(members, rows);
       const distinct = selectRows(own, distinctRows(own));
       return {
-        /** Share of all queries. */
         share: rows.length / members.rows,
         /** Number of distinct vectors: repeated queries do not make a part tighter. */
         rows: distinct.rows,

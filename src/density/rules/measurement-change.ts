@@ -125,7 +125,7 @@ const INCOMPARABLE: ReadonlySet<FingerprintField> = new Set([
   'scoreField',
 ]);
 
-/** Returns the names of the fields that differ. Changed content is not a difference. */
+/** Changed content is not a difference. */
 export function fingerprintDifferences(
   before: MeasurementFingerprint,
   after: MeasurementFingerprint,

@@ -121,7 +121,6 @@ export function medianSquaredDistance({ n, m, values }: PairTable, pairs: 'x' | 
   return medianInPlace(pairs === 'x' ? valuesWithin({ n, m, values }) : values.slice());
 }
 
-/** The values of the pairs within x. */
 function valuesWithin({ n, m, values }: PairTable): Float64Array {
   const within = new Float64Array((n * (n - 1)) / 2);
   let filled = 0;

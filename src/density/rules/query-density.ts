@@ -166,7 +166,7 @@ export function uncoveredShareOf(share: number, sessions: number, threshold: num
   };
 }
 
-/** Returns null if there are enough sessions for a density, otherwise the required number. */
+/** Null if there are enough sessions for a density. */
 export function tooFewSessions(have: number) {
   return have >= MIN_SESSIONS
     ? null
@@ -227,7 +227,7 @@ export interface ScorePair {
   readonly now: number;
 }
 
-/** Minimum number of changed queries; with fewer changes, the spread of the values is not meaningful. */
+/** With fewer changes, the spread of the values is not meaningful. */
 const MIN_CHANGES = 5;
 
 /**

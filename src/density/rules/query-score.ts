@@ -34,7 +34,7 @@ export function coverageScore(similarity: number, vector: ArrayLike<number>, sto
   return length === 0 ? similarity : similarity - (MEAN_WEIGHT * dotProduct(vector, storeMean)) / length;
 }
 
-/** Returns the scores of queries from the similarities of their nearest chunks; -1 if the store is empty. */
+/** Scores from the similarities of the nearest chunks; -1 if the store is empty. */
 export function coverageScores(
   { k, similarities }: Neighbours,
   queries: Matrix,

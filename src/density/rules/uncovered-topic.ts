@@ -20,7 +20,7 @@ export interface TopicWindow {
 }
 
 export interface SeenTopic extends TopicWindow {
-  /** Id of the known topic that matches, or a new id. */
+  /** Of the matching known topic, or new. */
   readonly id: string;
   readonly pipeline: string;
   readonly label: readonly string[];

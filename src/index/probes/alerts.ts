@@ -8,7 +8,6 @@ const name = '{{ $labels.pipeline }}';
 const rareMeasures =
   'store_(sample_vectors|centroid_shift|query_divergence|agreement|.+_ratio)|missed_foreign_ratio|repeat_density';
 
-/** Minimum share of the exact nearest neighbors that the index must return. */
 export const MIN_ANN_RECALL = 0.9;
 
 /** The density threshold of a page. */

@@ -22,7 +22,7 @@ export interface AnsweredQuery {
   readonly text: string;
   /** Ids of the returned documents, best first; at most as many as a user would get. */
   readonly documents: readonly string[];
-  /** Ids of the relevant documents that were not returned. */
+  /** Relevant documents that were not returned. */
   readonly missed: readonly string[];
 }
 

@@ -41,10 +41,8 @@ export async function measureAnnRecall(context: Context, pipeline: ProbedPipelin
 }
 
 /**
- * Returns the vectors that were sent with the queries, and vectors from the embedder for the texts of the other
- * queries. If the embedder fails, the sent vectors suffice.
- *
- * @throws NoValueError without a vector
+ * Sent vectors, and vectors from the embedder for the other texts. If it fails, the sent ones suffice. @throws
+ * NoValueError
  */
 async function queryVectors(
   samples: readonly DrawnSample[],

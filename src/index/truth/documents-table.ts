@@ -167,7 +167,7 @@ export function createDocumentsTable(pool: Pool) {
       return [...new Map([...documents, ...more].map((document) => [document.id, document])).values()];
     },
 
-    /** Returns which of the ids should be in the store, or were deleted only after `since`. */
+    /** Ids that should be in the store, or were deleted only after `since`. */
     async expected(pipeline: string, ids: readonly string[], since: Date): Promise<ReadonlySet<string>> {
       const rows = await queryRows<{ id: string }>(
         pool,
@@ -187,7 +187,7 @@ export function createDocumentsTable(pool: Pool) {
       return new Map(rows.map(({ id, chunks }) => [id, chunks]));
     },
 
-    /** Returns a function that returns the segment of each document in the last manifest. */
+    /** The segment of a document in the last manifest. */
     async segmentsOf(pipeline: string, ids: readonly string[]): Promise<(id: string) => string | null> {
       const rows = await queryRows<{ id: string; segment: string | null }>(
         pool,
@@ -268,7 +268,7 @@ export function createDocumentsTable(pool: Pool) {
       );
     },
 
-    /** Returns the arrival times of changes tracked since `from`, including changes that are still waiting. */
+    /** Changes tracked since `from`, including those that are still waiting. */
     async arrivals(pipeline: string, from: Date): Promise<readonly FollowedChange[]> {
       return queryRows<FollowedChange>(
         pool,

@@ -60,7 +60,7 @@ export interface ReturnedWindow {
   readonly pipeline: string;
   readonly since: Date;
   readonly k: number;
-  /** Maximum number of live queries, newest first. */
+  /** Newest first. */
   readonly limit: number;
 }
 

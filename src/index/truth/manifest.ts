@@ -116,6 +116,10 @@ export async function* readCommand(
   }
 }
 
+function numbered(configField: string, first: number, texts: readonly string[]): SourceLine[] {
+  return texts.map((text, place) => ({ file: `the manifest of ${configField}`, line: first + place, text }));
+}
+
 const manifestAt = (configField: string) => ({ service: 'The manifest', configField });
 
 /** Follows `next_cursor`, which is sent as the parameter `cursor`, until it is null or absent. */
@@ -136,12 +140,11 @@ export async function* readPages(
         const fix = `${configField}.url must return {"items": [...], "next_cursor": ...}`;
         throw new RecalldError('manifest_unreadable', `The manifest page has no array "items"; ${fix}.`);
       }
-      const first = line;
-      const lines = items.map((item, place) => ({
-        file: `the manifest of ${configField}`,
-        line: first + place,
-        text: JSON.stringify(item),
-      }));
+      const lines = numbered(
+        configField,
+        line,
+        items.map((item) => JSON.stringify(item)),
+      );
       line += lines.length;
       const next = textOf(at(answer.json, 'next_cursor'));
       if (next !== null && next === cursor) {
@@ -198,9 +201,8 @@ export async function* readQuery(
     for (let line = 1; ; ) {
       const { rows } = await run(client.query<{ line: string }>(`fetch ${ROWS} from manifest`));
       if (rows.length === 0) return;
-      const first = line;
-      const file = `the manifest of ${configField}`;
-      yield { lines: rows.map((row, place) => ({ file, line: first + place, text: row.line })), next: null };
+      const texts = rows.map((row) => row.line);
+      yield { lines: numbered(configField, line, texts), next: null };
       line += rows.length;
     }
   } finally {

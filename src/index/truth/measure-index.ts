@@ -154,7 +154,6 @@ function lag(
   };
 }
 
-/** True if the latest value or gap of a measure is stale. */
 export function isTooOld({ newest, gap, measure }: LatestMeasurement, now: Date): boolean {
   const last = gap ?? newest;
   if (last === null) return true;

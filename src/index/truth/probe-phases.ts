@@ -61,7 +61,7 @@ export async function inStore(
   return there;
 }
 
-/** Returns the time before which changes must have reached the store; later changes may still be on their way. */
+/** Changes before this time must have reached the store; later ones may still be on their way. */
 function dueBefore({ context, plan }: PhaseRun): Date {
   return new Date(context.clock.now().getTime() - plan.lateAfterMs);
 }

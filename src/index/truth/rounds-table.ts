@@ -219,7 +219,6 @@ export function createRoundsTable(pool: Pool) {
       return new Map(rows.map(({ kind, ...known }) => [kind, known]));
     },
 
-    /** Deletes findings of documents that are no longer in the manifest. */
     async deleteObsoleteFindings(pipeline: string): Promise<void> {
       await pool.query(
         `delete from index_findings f where pipeline = $1::text and kind <> 'orphaned'

@@ -251,7 +251,6 @@ export async function readJudgePage(
     until: now,
     maxCostPerDay: plan === undefined || plan.judge === null ? null : plan.maxCostPerDay,
     skipped,
-    /** The last grade, which the reviewer can undo. */
     last: queryId === undefined || documentId === undefined ? null : { queryId, documentId },
   };
 }

@@ -1,6 +1,6 @@
 import { DAY_MS } from '../../core/time.ts';
 
-/** Number of model grades, and number of those flagged because the query or the document addresses the model. */
+/** Flagged: the query or the document addresses the model. */
 export interface FlaggedGrades {
   readonly graded: number;
   readonly flagged: number;

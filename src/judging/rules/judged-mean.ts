@@ -33,7 +33,6 @@ export interface JudgedMean {
   readonly skewness: number;
   /** Weight of the model difference F1 - F2 in the estimate: 0 uses human judgments alone, 1 the full difference. */
   readonly lambda: number;
-  /** Number of sessions with human judgments. */
   readonly humanSessions: number;
   /** Means from human judgments alone and from model grades alone; `modelOnly` is null without model grades. */
   readonly humanOnly: number;
@@ -43,7 +42,7 @@ export interface JudgedMean {
 const TAIL = 0.025;
 /** Maximum number of jackknife groups for the sessions that only the model graded. */
 const MAX_PARTS = 30;
-/** Minimum number of sessions, because a single session has no spread. */
+/** A single session has no spread. */
 const MIN_SESSIONS = 2;
 
 /**
@@ -284,14 +283,14 @@ const FALSE_DROPS_PER_YEAR = 0.5;
 const spans = [1, 2, 3, 5, 7, 10, 14] as const;
 /** Significance level of each test; there is one test per day and span. */
 const ALPHA = FALSE_DROPS_PER_YEAR / 365 / spans.length;
-/** Minimum number of baseline days: two weeks, so that every weekday is included. */
+/** Two weeks, so that every weekday is included. */
 const MIN_BASELINE_DAYS = 14;
 const MAX_BASELINE_DAYS = 42;
-/** Minimum drop; a smaller drop is not reported, even if it is certain. */
+/** A smaller drop is not reported, even if it is certain. */
 const MIN_DROP = 0.02;
 /** Number of days after which a drop is rejected if human judgments exclude a drop of the detected size. */
 const MAX_UNDECIDED_DAYS = 10;
-/** Minimum number of human-graded sessions before the drop, and since the drop. */
+/** Human-graded sessions before the drop, and since the drop. */
 const MIN_DROP_SESSIONS = 8;
 /** Minimum number of sessions since the drop; with fewer sessions, the interval is too narrow to reject the drop. */
 const MIN_SESSIONS_TO_REJECT = 40;

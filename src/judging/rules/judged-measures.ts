@@ -66,7 +66,6 @@ const MIN_HUMAN_SESSIONS = 8;
 /** Above it, the model's mean reflects the judge more than the retriever. */
 const MAX_FAILED_SHARE = 0.2;
 
-/** Returns all selected queries with their weights and their scores from the model and from people. */
 export function judgedQueriesOf(
   queries: readonly GradedQuery[],
   window: JudgedWindow,

@@ -4,7 +4,7 @@ import { deploymentMark, deploymentTable } from '../../../live/deployments/edge/
 import { measureRow } from '../../../measures/rules/measure-table.ts';
 import { runPath, runQuery } from '../../../report/console/links.ts';
 import type { TrendPoint } from '../../../report/model/charts.ts';
-import type { Content, ContentNode, PageContent, Section, Table } from '../../../report/model/content.ts';
+import type { Content, ContentNode, PageContent, Section } from '../../../report/model/content.ts';
 import { latestAge, latestSize, latestValue, measureChart, segmentColumn } from '../../../report/model/measures.ts';
 import {
   age,
@@ -122,24 +122,19 @@ function status({ isIndexed, checkedAt, documents, measures, now }: PageStatus):
       fact('Documents in the manifest', documents ?? 'unknown'),
       fact('Last check', age(checkedAt), time(checkedAt)),
     ),
-    measuresTable(measures, now),
+    table(
+      'Measures of the index',
+      measures.map((latest) => ({ latest, isTooOld: isTooOld(latest, now) })),
+      [
+        ['Measure', ({ latest }) => measureRow(latest.measure).title],
+        segmentColumn,
+        ['Value (95 % CI)', latestValue, 'number'],
+        ['n', latestSize, 'number'],
+        ['Measured', latestAge, 'number'],
+      ],
+      'compact',
+    ),
   ];
-}
-
-function measuresTable(measures: IndexStatus['measures'], now: Date): Table {
-  const rows = measures.map((latest) => ({ latest, isTooOld: isTooOld(latest, now) }));
-  return table(
-    'Measures of the index',
-    rows,
-    [
-      ['Measure', ({ latest }) => measureRow(latest.measure).title],
-      segmentColumn,
-      ['Value (95 % CI)', latestValue, 'number'],
-      ['n', latestSize, 'number'],
-      ['Measured', latestAge, 'number'],
-    ],
-    'compact',
-  );
 }
 
 const EXAMPLES = 3;

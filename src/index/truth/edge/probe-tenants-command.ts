@@ -20,7 +20,7 @@ export interface ProbeTenantsOptions {
   readonly segment: string;
   /** Segments whose documents must not be returned; default: all other segments with the same key. */
   readonly forbid?: readonly string[] | undefined;
-  /** Number of queries per forbidden segment. */
+  /** Per forbidden segment. */
   readonly questions: number;
 }
 

@@ -6,7 +6,6 @@ import { wilsonInterval } from '../../../math/stats/intervals.ts';
 
 /** Documents that queries returned; each distinct query counts once. */
 export interface ReturnedDocuments {
-  /** Number of distinct queries that returned documents. */
   readonly queries: number;
   readonly documents: number;
   readonly results: number;
@@ -47,11 +46,8 @@ export function findHubs({ queries, documents, results, top }: ReturnedDocuments
 }
 
 /**
- * Returns the share of chunks that are never retrieved. Null if none of the sampled chunks was ever retrieved: the ids
- * that the retriever returns then probably differ from those in the store.
- *
- * @param sampled ids sampled uniformly from the store
- * @param retrieved the sampled ids that any query retrieved
+ * Null if no sampled chunk was ever retrieved: the ids that the retriever returns then probably differ from the
+ * store's.
  */
 export function deadChunks(sampled: readonly string[], retrieved: ReadonlySet<string>) {
   const ids = sampled.filter((id) => !retrieved.has(id));

@@ -41,7 +41,6 @@ export function readManifestLine(line: SourceLine) {
   };
 }
 
-/** Numbers are converted to text. */
 function textIn(line: SourceLine, key: string, value: unknown): string | null {
   if (value === undefined || value === null || value === '') return null;
   if (typeof value !== 'string' && typeof value !== 'number')
