@@ -198,6 +198,13 @@ export interface Rejection {
   readonly message: string;
 }
 
+/** Returns the code of a system, driver or library error, such as `ENOENT` or `3D000`; an empty text if it has none. */
+export function codeOf(error: unknown): string {
+  // For a host with two addresses, one error contains both errors.
+  if (error instanceof AggregateError) return codeOf(error.errors[0]);
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+}
+
 /** For an AggregateError, as when no address of a host responds, returns the distinct messages in it. */
 export function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);

@@ -1,5 +1,6 @@
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { codeOf } from '../../core/errors.ts';
 
 /**
  * Creates a folder and its missing parents. Node's recursive `mkdir` never returns for a path such as /proc/x/y, where a
@@ -11,8 +12,7 @@ export async function makeFolder(path: string, mode?: number): Promise<void> {
   try {
     await mkdirOnce(path, mode);
   } catch (error) {
-    const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
-    if (!isMissing) throw error;
+    if (codeOf(error) !== 'ENOENT') throw error;
     // Tries again even if the parent exists now, because another caller may have created it in the meantime.
     if (!(await isFolder(dirname(path)))) await makeFolder(dirname(path), mode);
     await mkdirOnce(path, mode);

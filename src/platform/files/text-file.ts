@@ -18,7 +18,7 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { RecalldError } from '../../core/errors.ts';
+import { codeOf, RecalldError } from '../../core/errors.ts';
 import { signatureProblem } from '../../core/text/file-signature.ts';
 import { malformed, type SourceLine } from '../../core/text/source-line.ts';
 import { makeFolder } from './folder.ts';
@@ -37,13 +37,11 @@ const writeReasons: Readonly<Record<string, string>> = {
   ENOSPC: 'could not be written because the disk is full; free some space',
 };
 
-/** Returns the error for an unreadable file. */
 export function unreadable(path: string, cause: unknown): RecalldError {
   const reason = reasonOf(cause, readReasons, (code) => `could not be read (${code}); check the path`);
   return new RecalldError('file_unreadable', `${path} ${reason}.`, { cause });
 }
 
-/** Returns the error for an unwritable file. */
 export function unwritable(path: string, cause: unknown): RecalldError {
   const reason = reasonOf(cause, writeReasons, (code) => `could not be written (${code}); use another path`);
   return new RecalldError('file_unwritable', `${path} ${reason}.`, { cause });
@@ -54,7 +52,7 @@ function reasonOf(
   reasons: Readonly<Record<string, string>>,
   otherwise: (code: string) => string,
 ): string {
-  const code = String(cause instanceof Error && 'code' in cause ? cause.code : cause);
+  const code = codeOf(cause) || String(cause);
   return reasons[code] ?? otherwise(code);
 }
 
@@ -123,8 +121,7 @@ export async function writeTexts(
 /** Renames a file to its final name unless that name exists. Uses a link, or a copy if links are not supported. */
 async function place(part: string, target: string): Promise<void> {
   await link(part, target).catch((error: unknown) => {
-    const code = error instanceof Error && 'code' in error ? error.code : null;
-    if (code === 'EEXIST' || code === 'ENOENT') throw error;
+    if (['EEXIST', 'ENOENT'].includes(codeOf(error))) throw error;
     return copyFile(part, target, constants.COPYFILE_EXCL);
   });
 }
@@ -228,7 +225,7 @@ export function createStateFile(path: string) {
     /** Returns the stored values, without an incomplete last line; null if there is no file. */
     async read(): Promise<unknown[] | null> {
       const text = await readFile(path, 'utf8').catch((cause: unknown) => {
-        if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return null;
+        if (codeOf(cause) === 'ENOENT') return null;
         throw unreadable(path, cause);
       });
       return text === null ? null : text.split('\n').flatMap(parsed);

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import * as tls from 'node:tls';
 import { Client, type PoolConfig } from 'pg';
-import { messageOf, RecalldError } from '../../core/errors.ts';
+import { codeOf, messageOf, RecalldError } from '../../core/errors.ts';
 
 const sslModes = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'] as const;
 type SslMode = (typeof sslModes)[number];
@@ -131,7 +131,7 @@ function tlsOf(mode: SslMode, query: URLSearchParams, field: string): tls.Connec
     try {
       return readFileSync(file, 'utf8');
     } catch (cause) {
-      const reason = (cause as NodeJS.ErrnoException).code ?? messageOf(cause);
+      const reason = codeOf(cause) || messageOf(cause);
       throw new RecalldError('config_invalid', `${field}: the ${name} file could not be read (${reason}).`);
     }
   };
@@ -181,9 +181,6 @@ export function mayFallBack(error: unknown): boolean {
   return !codes.some((code) => UNANSWERED.has(code)) && !messageOf(error).startsWith('timeout ');
 }
 
-const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '');
-
-/** Timeout of one attempt. */
 const TIMEOUT_MS = 5000;
 
 /**

@@ -8,7 +8,7 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 import Postgrator from 'postgrator';
-import { RecalldError } from '../../core/errors.ts';
+import { codeOf, RecalldError } from '../../core/errors.ts';
 import { HOUR_MS } from '../../core/time.ts';
 import { inTransaction } from './transaction.ts';
 
@@ -28,7 +28,7 @@ export async function grantRights(pool: pg.Pool): Promise<void> {
   try {
     await inTransaction(pool, (client) => client.query(sql));
   } catch (cause) {
-    if ((cause as { code?: unknown }).code !== UNDEFINED_OBJECT) throw cause;
+    if (codeOf(cause) !== UNDEFINED_OBJECT) throw cause;
     throw new RecalldError(
       'database_denied',
       'The role recalld_app does not exist on the server; run deploy/postgres/roles.sql first (docs/how-to/security.md).',
@@ -62,7 +62,7 @@ export async function migrate(pool: pg.Pool, patience: MigrationPatience = patie
     try {
       return await inTransaction(pool, (client) => migrateOnce(client, patience));
     } catch (cause) {
-      if ((cause as { code?: unknown }).code !== LOCK_NOT_AVAILABLE) throw cause;
+      if (codeOf(cause) !== LOCK_NOT_AVAILABLE) throw cause;
       if (attempt >= patience.attempts) throw tableBusy(attempt, cause);
       // The pause lets the sessions continue that were waiting behind this migration.
       await delay(patience.pauseMs * attempt);
@@ -87,8 +87,7 @@ const LOCK_NOT_AVAILABLE = '55P03';
 const MAX_STATEMENT_MS = 12 * HOUR_MS;
 
 async function migrateOnce(client: pg.PoolClient, { lockMs }: MigrationPatience): Promise<MigrationReport> {
-  const query = (text: string): Promise<{ rows: unknown[] }> =>
-    client.query({ text, query_timeout: MAX_STATEMENT_MS } as pg.QueryConfig);
+  const query: RunSql = (text) => client.query({ text, query_timeout: MAX_STATEMENT_MS } as pg.QueryConfig);
   await query(`set local statement_timeout = ${MAX_STATEMENT_MS}`);
   await query(`select pg_advisory_xact_lock(${ADVISORY_LOCK}::bigint)`);
   // A waiting lock request blocks all later requests, so waiting for a long query would block a busy table.
@@ -106,7 +105,7 @@ function tableBusy(attempts: number, cause: unknown): RecalldError {
 
 /** @throws RecalldError schema_too_new if a newer recalld applied a breaking migration */
 export async function compareSchema(pool: pg.Pool) {
-  const query = (sql: string): Promise<{ rows: unknown[] }> => pool.query(sql);
+  const query: RunSql = (sql) => pool.query(sql);
   const { current, newest, newer } = await versions(createMigrations(query), query);
   return {
     /** Number of migrations missing from the database. */
@@ -116,7 +115,9 @@ export async function compareSchema(pool: pg.Pool) {
   };
 }
 
-function createMigrations(execQuery: (sql: string) => Promise<{ rows: unknown[] }>): Postgrator {
+type RunSql = (sql: string) => Promise<{ rows: unknown[] }>;
+
+function createMigrations(execQuery: RunSql): Postgrator {
   return new Postgrator({
     migrationPattern: path.join(migrationsFolder, '*.sql'),
     driver: 'pg',
@@ -124,8 +125,6 @@ function createMigrations(execQuery: (sql: string) => Promise<{ rows: unknown[] 
     execQuery,
   });
 }
-
-type RunSql = (sql: string) => Promise<{ rows: unknown[] }>;
 
 async function versions(migrations: Postgrator, query: RunSql) {
   const newest = await migrations.getMaxVersion();
@@ -149,7 +148,7 @@ function nameOf({ version, name }: { readonly version: number; readonly name: st
   return `${String(version).padStart(4, '0')}.${name ?? ''}`;
 }
 
-async function applyMissing(query: (sql: string) => Promise<{ rows: unknown[] }>): Promise<MigrationReport> {
+async function applyMissing(query: RunSql): Promise<MigrationReport> {
   const migrations = createMigrations(query);
   const { current, newest } = await versions(migrations, query);
   // Postgrator would otherwise migrate the schema backwards.

@@ -1,6 +1,6 @@
 /** Error messages for a database that does not respond, or that cannot run a statement at the moment. */
 import { Client, type Pool, type PoolConfig } from 'pg';
-import { messageOf, RecalldError } from '../../core/errors.ts';
+import { codeOf, messageOf, RecalldError } from '../../core/errors.ts';
 
 type UrlField = 'storage.url' | 'storage.read_url';
 
@@ -74,74 +74,69 @@ const UNTRUSTED = /SELF_SIGNED_CERT|UNABLE_TO_(VERIFY|GET_ISSUER)|CERT_(UNTRUSTE
 
 function causeOf(code: string, reason: string, field: UrlField): Cause | null {
   const inUrl = (what: string): string => `correct ${what} in ${field}`;
-  if (UNTRUSTED.test(code)) {
-    return {
-      problem: 'has an untrusted certificate',
-      advice: `set sslrootcert in ${field} (or NODE_EXTRA_CA_CERTS) to the PEM file of its authority, or use sslmode=require, which encrypts without checking the certificate`,
-    };
-  }
-  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
-    return {
-      problem: 'has a certificate for a different host name',
-      advice: `use the host name in the certificate in ${field}, or use sslmode=verify-ca, which does not check the name`,
-    };
-  }
-  if (code.startsWith('CERT_')) {
-    return {
-      problem: 'has a certificate that is expired or not yet valid',
-      advice: 'renew the certificate, or correct the clock of this machine',
-    };
-  }
-  if (reason.includes('does not support SSL')) {
-    return {
-      problem: 'does not support TLS',
-      advice: `turn on ssl on the server, or use sslmode=prefer or sslmode=disable in ${field}`,
-    };
-  }
-  if (/^(ERR_SSL|ERR_TLS|EPROTO)/.test(code) || /establishing an SSL connection|secure TLS connection/.test(reason)) {
-    return {
-      problem: 'refused the TLS handshake',
-      advice: `${inUrl('sslmode, sslcert and sslkey')} (sslnegotiation=direct requires PostgreSQL 17)`,
-    };
-  }
-  if (reason.includes('no encryption')) {
-    return {
-      problem: 'requires TLS or refuses this user',
-      advice: `use sslmode=require in ${field}, or add a line to pg_hba.conf`,
-    };
-  }
-  if (/^(28|SASL)/.test(code) || /^SASL|client password must be/.test(reason)) {
-    return { problem: 'refused the login', advice: `${inUrl('user and password')}, or pg_hba.conf on the server` };
-  }
-  if (code === '3D000') return { problem: 'does not have this database', advice: `create it, or ${inUrl('its name')}` };
-  if (code.startsWith('53')) {
-    return {
-      problem: 'has no free connection',
-      advice: 'lower storage.pool_size, or raise max_connections on the server',
-    };
-  }
-  if (code.startsWith('57P')) return { problem: 'is starting or stopping', advice: 'wait until it is running' };
-  if (reason.includes('query_wait_timeout')) {
-    return { problem: 'is a pooler without a free session', advice: 'raise its default_pool_size' };
-  }
-  if (reason.includes('unsupported startup parameter')) {
-    return {
-      problem: 'is a pooler that refused a parameter',
-      advice: `remove it from ${field}, or add it to ignore_startup_parameters of the pooler`,
-    };
-  }
-  if (code === '08P01')
-    return { problem: 'is a pooler that ended the connection', advice: `check its log, and ${inUrl('the names')}` };
-  if (code === 'ECONNREFUSED' || code === 'ENOENT') {
-    return {
-      problem: 'does not respond',
-      advice: `no server listens there: start it, or ${inUrl('host and port')}`,
-    };
-  }
-  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
-    return { problem: 'could not be resolved', advice: `${inUrl('the host')}, or check DNS on this machine` };
-  }
-  return null;
+  const causes: readonly (readonly [boolean, problem: string, advice: string])[] = [
+    [
+      UNTRUSTED.test(code),
+      'has an untrusted certificate',
+      `set sslrootcert in ${field} (or NODE_EXTRA_CA_CERTS) to the PEM file of its authority, or use sslmode=require, which encrypts without checking the certificate`,
+    ],
+    [
+      code === 'ERR_TLS_CERT_ALTNAME_INVALID',
+      'has a certificate for a different host name',
+      `use the host name in the certificate in ${field}, or use sslmode=verify-ca, which does not check the name`,
+    ],
+    [
+      code.startsWith('CERT_'),
+      'has a certificate that is expired or not yet valid',
+      'renew the certificate, or correct the clock of this machine',
+    ],
+    [
+      reason.includes('does not support SSL'),
+      'does not support TLS',
+      `turn on ssl on the server, or use sslmode=prefer or sslmode=disable in ${field}`,
+    ],
+    [
+      /^(ERR_SSL|ERR_TLS|EPROTO)/.test(code) || /establishing an SSL connection|secure TLS connection/.test(reason),
+      'refused the TLS handshake',
+      `${inUrl('sslmode, sslcert and sslkey')} (sslnegotiation=direct requires PostgreSQL 17)`,
+    ],
+    [
+      reason.includes('no encryption'),
+      'requires TLS or refuses this user',
+      `use sslmode=require in ${field}, or add a line to pg_hba.conf`,
+    ],
+    [
+      /^(28|SASL)/.test(code) || /^SASL|client password must be/.test(reason),
+      'refused the login',
+      `${inUrl('user and password')}, or pg_hba.conf on the server`,
+    ],
+    [code === '3D000', 'does not have this database', `create it, or ${inUrl('its name')}`],
+    [
+      code.startsWith('53'),
+      'has no free connection',
+      'lower storage.pool_size, or raise max_connections on the server',
+    ],
+    [code.startsWith('57P'), 'is starting or stopping', 'wait until it is running'],
+    [reason.includes('query_wait_timeout'), 'is a pooler without a free session', 'raise its default_pool_size'],
+    [
+      reason.includes('unsupported startup parameter'),
+      'is a pooler that refused a parameter',
+      `remove it from ${field}, or add it to ignore_startup_parameters of the pooler`,
+    ],
+    [code === '08P01', 'is a pooler that ended the connection', `check its log, and ${inUrl('the names')}`],
+    [
+      code === 'ECONNREFUSED' || code === 'ENOENT',
+      'does not respond',
+      `no server listens there: start it, or ${inUrl('host and port')}`,
+    ],
+    [
+      code === 'ENOTFOUND' || code === 'EAI_AGAIN',
+      'could not be resolved',
+      `${inUrl('the host')}, or check DNS on this machine`,
+    ],
+  ];
+  const cause = causes.find(([isIt]) => isIt);
+  return cause === undefined ? null : { problem: cause[1], advice: cause[2] };
 }
 
 function withoutCause(error: unknown, field: UrlField): Cause {
@@ -153,15 +148,6 @@ function withoutCause(error: unknown, field: UrlField): Cause {
     problem: 'does not respond',
     advice: `check whether the server is down behind a proxy, overloaded, or blocked by a firewall, or correct host and port in ${field}`,
   };
-}
-
-/**
- * Returns an error's code. If there are several errors, as for a host with two addresses, returns the code of the
- * first.
- */
-function codeOf(error: unknown): string {
-  if (error instanceof AggregateError) return codeOf(error.errors[0]);
-  return error instanceof Error && 'code' in error ? String(error.code) : '';
 }
 
 /**

@@ -4,7 +4,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { Pool, type PoolClient, type PoolConfig, type QueryConfig } from 'pg';
-import { messageOf, type RecalldError } from '../../core/errors.ts';
+import { codeOf, messageOf, type RecalldError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Clock } from '../../core/time.ts';
 import type { ClockLook } from '../../math/schedule/clock-skew.ts';
@@ -40,9 +40,7 @@ interface PoolSettings {
   readonly logger: Logger;
   /** Application name in `pg_stat_activity`. */
   readonly name?: string;
-  /** Statement timeout. */
   readonly queryLimitMs?: number;
-  /** Timeout for an idle transaction. */
   readonly idleLimitMs?: number;
 }
 
@@ -181,7 +179,7 @@ export function openReplica(replica: Pool, primary: Pool, logger: Logger) {
     try {
       return await askReplica(...asked);
     } catch (error) {
-      if (NOT_RETRIED.has(String((error as { code?: unknown }).code))) throw error;
+      if (NOT_RETRIED.has(codeOf(error))) throw error;
       if (isOutage(error)) learn(unreachable(replica.options, error, 'storage.read_url'));
       else logger.warn('the replica failed a read; the primary answered it', { reason: messageOf(error) });
       return askPrimary(...asked);

@@ -32,7 +32,6 @@ export async function queryRow<Row extends object>(
   return (await queryRows<Row>(db, text, values))[0] ?? null;
 }
 
-/** Value types by column type. */
 interface ValueTypes {
   text: string | null;
   smallint: number | null;

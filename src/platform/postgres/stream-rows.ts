@@ -1,5 +1,6 @@
 /** Streams the rows of a statement, so that a long history never has to fit in memory. */
 import type { Pool, PoolClient, QueryResultRow } from 'pg';
+import { orAborted } from '../threads/wait.ts';
 import { namingOutage } from './outage.ts';
 
 const ROWS_AT_A_TIME = 500;
@@ -40,14 +41,4 @@ export async function* streamRows<Row extends QueryResultRow>(
 async function release(client: PoolClient, isOpen: boolean): Promise<void> {
   const isIdle = isOpen && (await client.query('rollback').then(Boolean, () => false));
   client.release(!isIdle);
-}
-
-function orAborted<T>(query: Promise<T>, signal: AbortSignal): Promise<T> {
-  query.catch(() => undefined);
-  return new Promise((resolve, reject) => {
-    const abort = (): void => reject(signal.reason as Error);
-    signal.addEventListener('abort', abort, { once: true });
-    query.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-    if (signal.aborted) abort();
-  });
 }

@@ -1,7 +1,7 @@
 /** Transactions, locks between processes, and the error for a missing privilege. */
 import type pg from 'pg';
 import type { PoolClient } from 'pg';
-import { RecalldError } from '../../core/errors.ts';
+import { codeOf, messageOf, RecalldError } from '../../core/errors.ts';
 
 /**
  * Runs `work` in one transaction, which is rolled back if `work` throws.
@@ -21,7 +21,7 @@ export async function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClie
     return result;
   } catch (error) {
     // After a failover, the connection may still lead to the former primary.
-    broken = (error as { code?: unknown }).code === READ_ONLY;
+    broken = codeOf(error) === READ_ONLY;
     await client.query('rollback').catch(() => {
       broken = true;
     });
@@ -52,10 +52,10 @@ const INSUFFICIENT_PRIVILEGE = '42501';
 
 /** Returns the error for a missing privilege; null for any other error. */
 function deniedOf(error: unknown): RecalldError | null {
-  if (!(error instanceof Error) || !('code' in error) || error.code !== INSUFFICIENT_PRIVILEGE) return null;
+  if (codeOf(error) !== INSUFFICIENT_PRIVILEGE) return null;
   return new RecalldError(
     'database_denied',
-    `The role in storage.url lacks a privilege in the database (${error.message}); run deploy/postgres/roles.sql and \`recalld migrate --grant\` (docs/how-to/security.md).`,
+    `The role in storage.url lacks a privilege in the database (${messageOf(error)}); run deploy/postgres/roles.sql and \`recalld migrate --grant\` (docs/how-to/security.md).`,
     { cause: error },
   );
 }

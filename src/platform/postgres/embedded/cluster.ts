@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { chown, lstat, mkdir, mkdtemp, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { RecalldError } from '../../../core/errors.ts';
-import { type Account, errorCode, handOver } from './account.ts';
+import { codeOf, RecalldError } from '../../../core/errors.ts';
+import { type Account, handOver } from './account.ts';
 import { majorVersion, type PostgresBinaries } from './binaries.ts';
 import { clusterOf, openServerLog, unusable } from './data-dir.ts';
 import { pathFromInside, runGuarded } from './guardian.ts';
@@ -35,7 +35,7 @@ export async function ensureCluster(setup: ClusterSetup): Promise<void> {
     if (name.startsWith(stagingPrefix)) await removeTree(join(dataDir, name));
   }
   const entries = await readdir(cluster).catch((error: unknown): string[] => {
-    if (errorCode(error) === 'ENOENT') return [];
+    if (codeOf(error) === 'ENOENT') return [];
     throw error;
   });
   if (entries.length === 0) return createCluster(setup);

@@ -1,9 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { access, constants, link, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { RecalldError } from '../../../core/errors.ts';
+import { codeOf, RecalldError } from '../../../core/errors.ts';
 import { makeFolder } from '../../files/folder.ts';
-import { errorCode, isRoot } from './account.ts';
+import { isRoot } from './account.ts';
 import { isRunning, processState } from './guardian.ts';
 
 // A running process owns a data folder if owner.json contains its claim. A claim is linked into place with its content,
@@ -87,7 +87,7 @@ async function linkInto(file: string, content: string): Promise<boolean> {
     await link(next, file);
     return true;
   } catch (error) {
-    const code = errorCode(error);
+    const code = codeOf(error);
     // ENOENT: the new owner removed the temporary file before it was linked.
     if (code === 'EEXIST' || code === 'ENOENT') return false;
     throw error;
@@ -118,7 +118,7 @@ async function read(file: string): Promise<string | null> {
   try {
     return await readFile(file, 'utf8');
   } catch (error) {
-    if (errorCode(error) === 'ENOENT') return null;
+    if (codeOf(error) === 'ENOENT') return null;
     throw error;
   }
 }
@@ -187,7 +187,7 @@ const reasons: Readonly<Record<string, string>> = {
 
 /** Converts a file system error into a data folder error; returns any other error unchanged. */
 export function explained(dataDir: string, error: unknown): unknown {
-  const reason = reasons[errorCode(error) ?? ''];
+  const reason = reasons[codeOf(error)];
   return reason === undefined ? error : unusable(dataDir, reason, error);
 }
 

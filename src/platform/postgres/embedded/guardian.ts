@@ -4,14 +4,14 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { promisify } from 'node:util';
-import { messageOf, RecalldError } from '../../../core/errors.ts';
-import { type Account, errorCode } from './account.ts';
+import { codeOf, messageOf, RecalldError } from '../../../core/errors.ts';
+import { endsWithin } from '../../threads/wait.ts';
+import type { Account } from './account.ts';
 
 // Runs a PostgreSQL program so that it cannot outlive this process. A small shell holds one end of a pipe and this
 // process holds the other. When this process ends for any reason, the operating system closes this process's end of the
 // pipe, and the shell asks the program to stop.
 
-/** A program and its guardian. */
 export type GuardedProcess = Awaited<ReturnType<typeof startGuarded>>;
 
 export interface GuardedProgram {
@@ -141,25 +141,11 @@ function setReferenced(child: ChildProcess, referenced: boolean): void {
   else child.stdin.unref();
 }
 
-/** Returns true if the promise resolves or rejects within the given time. */
-async function endsWithin(promise: Promise<unknown>, ms: number): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), ms);
-  });
-  try {
-    return await Promise.race([promise.then(() => true), late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
 // Process ids are reused after a crash or a reboot. Combined with its start time, a process id is unique.
 
 /** `startTime` is opaque and can be compared for equality; null if it is unknown. */
 type ProcessState = { readonly running: false } | { readonly running: true; readonly startTime: string | null };
 
-/** Returns the state of the process with that id. A zombie counts as not running. */
 export async function processState(pid: number): Promise<ProcessState> {
   if (!Number.isSafeInteger(pid) || pid <= 0 || !hasProcess(pid)) return { running: false };
   if (process.platform !== 'linux') return { running: true, startTime: await startTimeByPs(pid) };
@@ -167,6 +153,7 @@ export async function processState(pid: number): Promise<ProcessState> {
     const text = await readFile(`/proc/${pid}/stat`, 'utf8');
     // The second field is the program name in parentheses, with any characters; other fields contain no spaces.
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+    // A zombie counts as not running.
     if (fields[0] === 'Z' || fields[0] === 'X') return { running: false };
     // The start time is counted in ticks from boot, so it could repeat after a reboot. Adding the boot id prevents
     // this.
@@ -218,6 +205,6 @@ function hasProcess(pid: number): boolean {
     return true;
   } catch (error) {
     // EPERM: the process exists and belongs to another user.
-    return errorCode(error) === 'EPERM';
+    return codeOf(error) === 'EPERM';
   }
 }

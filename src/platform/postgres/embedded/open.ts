@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
-import { messageOf, RecalldError } from '../../../core/errors.ts';
+import { codeOf, messageOf, RecalldError } from '../../../core/errors.ts';
 import type { Logger } from '../../../core/logger.ts';
-import { databaseAccount, errorCode } from './account.ts';
+import { databaseAccount } from './account.ts';
 import { locateBinaries, reachableBinaries } from './binaries.ts';
 import { ensureCluster, readPassword, role } from './cluster.ts';
 import {
@@ -16,38 +16,17 @@ import {
 } from './data-dir.ts';
 import { endPostmaster, host, runningPostmaster, startServer } from './server.ts';
 
-/** Connection options for `pg`. Never log the password. */
-export interface Connection {
-  readonly host: string;
-  readonly port: number;
-  readonly user: string;
-  readonly password: string;
-  readonly database: string;
-  /** The server listens only on loopback and has no certificate, regardless of PGSSLMODE. */
-  readonly ssl: false;
-}
-
 /** Name of the database in every cluster. */
 const database = 'recalld';
 
 const invalidCatalogName = '3D000';
-
-/** Returns true if the database responds now. */
-async function probe(connection: Connection): Promise<boolean> {
-  try {
-    await query(connection, 'select 1');
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 /** Creates the database if it does not exist. */
 async function ensureDatabase(connection: Connection, signal?: AbortSignal): Promise<void> {
   try {
     await query(connection, 'select 1');
   } catch (error) {
-    if (errorCode(error) !== invalidCatalogName) throw error;
+    if (codeOf(error) !== invalidCatalogName) throw error;
     signal?.throwIfAborted();
     await query({ ...connection, database: 'postgres' }, `create database ${database} template template0`);
   }
@@ -222,7 +201,11 @@ async function endOrphan(dataDir: string, logger: Logger, signal: AbortSignal | 
 async function useDatabaseOf(daemon: Owner, dataDir: string): Promise<EmbeddedPostgres | null> {
   if (daemon.port === null) return null;
   const connection = connectionTo(daemon.port, await readPassword(dataDir));
-  if (!(await probe(connection))) return null;
+  const responds = await query(connection, 'select 1').then(
+    () => true,
+    () => false,
+  );
+  if (!responds) return null;
   return {
     connection,
     startedHere: false,
@@ -232,8 +215,12 @@ async function useDatabaseOf(daemon: Owner, dataDir: string): Promise<EmbeddedPo
   };
 }
 
-function connectionTo(port: number, password: string): Connection {
-  return { host, port, user: role, password, database, ssl: false };
+/** Connection options for `pg`. Never log the password. */
+export type Connection = ReturnType<typeof connectionTo>;
+
+function connectionTo(port: number, password: string) {
+  // The server listens only on loopback and has no certificate, regardless of PGSSLMODE.
+  return { host, port, user: role, password, database, ssl: false as const };
 }
 
 function inUse(dataDir: string, { pid, purpose }: Owner): RecalldError {

@@ -5,8 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { RecalldError } from '../../../core/errors.ts';
 import type { Logger } from '../../../core/logger.ts';
-import type { Account } from './account.ts';
-import type { PostgresBinaries } from './binaries.ts';
+import type { ClusterSetup } from './cluster.ts';
 import { clusterOf, openServerLog, type ServerLog, unusable } from './data-dir.ts';
 import {
   commandLine,
@@ -43,22 +42,12 @@ export async function freePort(): Promise<number> {
 // Starts and stops the PostgreSQL server of a cluster.
 
 /** A server that accepts connections. */
-export interface RunningServer {
-  readonly port: number;
-  /** Resolves with the last log line if the server ends without `stop`. */
-  readonly died: Promise<string>;
-  /** Stops the server. Resolves when all processes of the server have ended. May be called again. */
-  stop(): Promise<void>;
-}
+type RunningServer = ReturnType<typeof serverOf>;
 
-export interface ServerSetup {
-  readonly dataDir: string;
-  readonly binaries: PostgresBinaries;
-  readonly account: Account | null;
+interface ServerSetup extends ClusterSetup {
   readonly logger: Logger;
   /** Port to listen on; default: any free port. */
   readonly port?: number;
-  readonly signal?: AbortSignal | undefined;
 }
 
 const stopLimits = { fastMs: 10_000, immediateMs: 5_000 };
@@ -202,7 +191,7 @@ async function becomesReady(
   return false;
 }
 
-function serverOf(postgres: GuardedProcess, port: number, log: ServerLog, cluster: string): RunningServer {
+function serverOf(postgres: GuardedProcess, port: number, log: ServerLog, cluster: string) {
   let stopping: Promise<void> | undefined;
   const died = postgres.exited.then(async () =>
     stopping === undefined ? log.lastLine() : new Promise<never>(() => {}),
@@ -215,8 +204,10 @@ function serverOf(postgres: GuardedProcess, port: number, log: ServerLog, cluste
   };
   return {
     port,
+    /** Resolves with the last log line if the server ends without `stop`. */
     died,
-    stop() {
+    /** Stops the server. Resolves when all processes of the server have ended. May be called again. */
+    stop(): Promise<void> {
       stopping ??= stop();
       return stopping;
     },
@@ -235,7 +226,6 @@ async function startError(dataDir: string, log: ServerLog): Promise<RecalldError
 
 // Reads postmaster.pid, which PostgreSQL stores in its cluster, and stops a server whose owner has died.
 
-/** Reads the file; null if it does not exist. */
 async function readPostmasterFile(cluster: string) {
   const text = await readFile(join(cluster, 'postmaster.pid'), 'utf8').catch(() => null);
   if (text === null) return null;
