@@ -1,6 +1,7 @@
 /** `pipelines[].embedder`: the embedding model for query texts. */
 import { z } from 'zod';
-import { httpServiceShape, keySchema } from '../../platform/config/connection.ts';
+import { httpServiceShape, keySchema, textSchema } from '../../platform/config/connection.ts';
+import type { FailedCall } from '../../platform/outbound/json-api.ts';
 
 /**
  * Result of a call to an embedding model. A failure is returned and never thrown. `code` is short and stable; `message`
@@ -13,12 +14,7 @@ export type EmbedderAnswer =
       readonly vectors: readonly Float32Array[];
       readonly latencyMs: number;
     }
-  | {
-      readonly kind: 'failed';
-      readonly code: string;
-      readonly message: string;
-      readonly latencyMs: number;
-    };
+  | FailedCall;
 
 /** Converts texts into vectors of equal length. */
 export interface Embedder {
@@ -62,7 +58,7 @@ export async function embedTexts(
 
 const { url: _url, ...service } = httpServiceShape;
 
-const base = z.string().min(1).meta({ secret: 'url' });
+const base = textSchema.meta({ secret: 'url' });
 
 const batch = z.int().min(1).max(2048).default(64).describe('Maximum number of texts in one request.');
 
@@ -71,7 +67,7 @@ const openai = z.strictObject({
   base_url: base.describe('Base URL of the API, up to `/v1`.'),
   ...service,
   api_key: keySchema,
-  model: z.string().min(1).describe('Name of the model.'),
+  model: textSchema.describe('Name of the model.'),
   dimensions: z.int().min(1).optional().describe('Number of dimensions, if the model supports several.'),
   batch_size: batch,
 });
@@ -81,7 +77,7 @@ const tei = z.strictObject({
   base_url: base.describe('Base URL of the service.'),
   ...service,
   api_key: keySchema,
-  prompt_name: z.string().min(1).optional().describe('Name of the model prompt to prepend to each query.'),
+  prompt_name: textSchema.optional().describe('Name of the model prompt to prepend to each query.'),
   batch_size: batch.default(32),
 });
 

@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { RecalldError } from '../../core/errors.ts';
 import type { PromptMessage } from '../../core/text/prompt-data.ts';
-import { httpServiceShape, keySchema } from '../../platform/config/connection.ts';
+import { httpServiceShape, keySchema, textSchema } from '../../platform/config/connection.ts';
 import { at, bearer, createJsonApi, type JsonAnswer } from '../../platform/outbound/json-api.ts';
 
 const { url: _url, ...service } = httpServiceShape;
@@ -12,16 +12,14 @@ const price = z.number().min(0).max(1_000_000);
 
 export const llmSchema = z
   .strictObject({
-    base_url: z
-      .string()
-      .min(1)
+    base_url: textSchema
       .describe('Base URL of the API, up to `/v1`: OpenAI, Azure, vLLM, Ollama and other OpenAI-compatible services.')
       .meta({ secret: 'url' }),
     ...service,
     timeout_ms: service.timeout_ms.default(60_000),
     max_per_second: service.max_per_second.default(5),
     api_key: keySchema,
-    model: z.string().min(1).describe('Name of the model.'),
+    model: textSchema.describe('Name of the model.'),
     price_per_million_tokens: z
       .strictObject({
         input: price.describe('Price of input tokens.'),

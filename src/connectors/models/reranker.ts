@@ -1,46 +1,5 @@
-import { at, bearer, createJsonApi, type JsonApi } from '../../platform/outbound/json-api.ts';
+import { at, bearer, createJsonApi, type FailedCall } from '../../platform/outbound/json-api.ts';
 import type { RerankerConfig } from '../retrievers/config.ts';
-
-type RerankerOf<Kind extends RerankerConfig['kind']> = Extract<RerankerConfig, { kind: Kind }>;
-
-/** Default batch size of the service, which its option `--max-client-batch-size` can change. */
-const BATCH_SIZE = 32;
-
-/**
- * The reranker in Hugging Face Text Embeddings Inference.
- *
- * `POST {base}{path} {query, texts, truncate: true}` returns `[{index, score}]`. A cross-encoder scores each pair
- * independently, so candidates that exceed one batch are scored in several sequential calls.
- */
-function createTeiReranker({ path }: RerankerOf<'tei'>, api: JsonApi): Reranker {
-  return {
-    async rerank({ text, candidates }, signal) {
-      const scores: CandidateScore[] = [];
-      let latencyMs = 0;
-      for (let start = 0; start < candidates.length; start += BATCH_SIZE) {
-        const batch = candidates.slice(start, start + BATCH_SIZE);
-        const body = { query: text, texts: batch.map((candidate) => candidate.text), truncate: true };
-        const answer = await api.call({ method: 'POST', path, body, purpose: 'reranking' }, signal);
-        latencyMs += answer.latencyMs;
-        if (answer.kind === 'failed') {
-          return { kind: 'failed', code: answer.code, message: answer.message, latencyMs };
-        }
-        const reading = readScores(answer.json, 'score', batch.length);
-        if (reading.kind === 'broken') {
-          return {
-            kind: 'failed',
-            code: reading.code,
-            message: `The reranker ${reading.problem}.`,
-            latencyMs,
-          };
-        }
-        scores.push(...reading.scores.map(({ index, score }) => ({ index: start + index, score })));
-      }
-      return rankCandidates(candidates, scores, latencyMs);
-    },
-    close: async () => api.close(),
-  };
-}
 
 export interface RerankCandidate {
   readonly id: string;
@@ -55,7 +14,7 @@ export type RerankerAnswer =
       readonly documents: readonly { readonly id: string; readonly score: number }[];
       readonly latencyMs: number;
     }
-  | { readonly kind: 'failed'; readonly code: string; readonly message: string; readonly latencyMs: number };
+  | FailedCall;
 
 /** Orders candidate texts by their relevance to a query. */
 export interface Reranker {
@@ -67,88 +26,10 @@ export interface Reranker {
   close?(): Promise<void>;
 }
 
-interface CandidateScore {
-  /** Index in the candidate list, from 0. */
-  readonly index: number;
-  readonly score: number;
-}
-
-type ScoreReading =
-  | { readonly kind: 'scores'; readonly scores: readonly CandidateScore[] }
-  | { readonly kind: 'broken'; readonly code: string; readonly problem: string };
-
 /**
- * Each result must name a different candidate by `index` and have a finite number in `scoreKey`. Codes:
- * `no_result_list`, `missing_index`, `missing_score`.
- */
-function readScores(results: unknown, scoreKey: string, count: number): ScoreReading {
-  if (!Array.isArray(results)) {
-    const problem = 'returned no list of results; check retriever.reranker.url and path';
-    return { kind: 'broken', code: 'no_result_list', problem };
-  }
-  const scores = new Map<number, CandidateScore>();
-  for (const [place, result] of (results as unknown[]).entries()) {
-    const [index, score] = [at(result, 'index'), at(result, scoreKey)];
-    if (typeof index !== 'number' || !Number.isInteger(index) || index < 0 || index >= count) {
-      const problem = `returned result ${place} without a valid index (${count} texts were sent)`;
-      return { kind: 'broken', code: 'missing_index', problem };
-    }
-    if (scores.has(index)) {
-      return { kind: 'broken', code: 'missing_index', problem: `scored text ${index} twice` };
-    }
-    if (typeof score !== 'number' || !Number.isFinite(score)) {
-      return { kind: 'broken', code: 'missing_score', problem: `returned result ${place} without ${scoreKey}` };
-    }
-    scores.set(index, { index, score });
-  }
-  return { kind: 'scores', scores: [...scores.values()] };
-}
-
-/** Sorts the candidates by score, best first; candidates with equal scores keep the order of the first stage. */
-function rankCandidates(
-  candidates: readonly RerankCandidate[],
-  scores: readonly CandidateScore[],
-  latencyMs: number,
-): RerankerAnswer {
-  const documents = scores
-    .toSorted((a, b) => b.score - a.score || a.index - b.index)
-    .flatMap(({ index, score }) => {
-      const candidate = candidates[index];
-      return candidate === undefined ? [] : [{ id: candidate.id, score }];
-    });
-  return { kind: 'ranking', documents, latencyMs };
-}
-
-/**
- * Cohere-compatible rerankers: Cohere, Jina, vLLM.
+ * Candidates that exceed one batch are scored in several sequential calls. Candidates with equal scores keep the order
+ * of the first stage.
  *
- * `POST {base}{path} {model, query, documents, top_n}` returns `{results: [{index, relevance_score}]}`.
- */
-function createCohereReranker({ path, model }: RerankerOf<'cohere'>, api: JsonApi): Reranker {
-  return {
-    async rerank({ text, candidates, k }, signal) {
-      const body = {
-        model,
-        query: text,
-        documents: candidates.map((candidate) => candidate.text),
-        top_n: Math.min(k, candidates.length),
-      };
-      const answer = await api.call({ method: 'POST', path, body, purpose: 'reranking' }, signal);
-      const { latencyMs } = answer;
-      if (answer.kind === 'failed') {
-        return { kind: 'failed', code: answer.code, message: answer.message, latencyMs };
-      }
-      const reading = readScores(at(answer.json, 'results'), 'relevance_score', candidates.length);
-      if (reading.kind === 'broken') {
-        return { kind: 'failed', code: reading.code, message: `The reranker ${reading.problem}.`, latencyMs };
-      }
-      return rankCandidates(candidates, reading.scores, latencyMs);
-    },
-    close: async () => api.close(),
-  };
-}
-
-/**
  * @param configField path of its config section
  * @throws RecalldError config_invalid for an invalid address, header or TLS file
  */
@@ -159,10 +40,102 @@ export function createReranker(config: RerankerConfig, configField: string): Rer
     credentials: bearer(config.api_key),
     credentialsKey: 'api_key',
   });
+  const { batchSize, bodyOf, resultsIn, scoreKey } = protocolOf(config);
+  return {
+    async rerank({ text, candidates, k }, signal) {
+      const scored: { readonly id: string; readonly score: number }[] = [];
+      let latencyMs = 0;
+      for (let start = 0; start < candidates.length; start += batchSize) {
+        const batch = candidates.slice(start, start + batchSize);
+        const body = bodyOf(
+          text,
+          batch.map((candidate) => candidate.text),
+          k,
+        );
+        const answer = await api.call({ method: 'POST', path: config.path, body, purpose: 'reranking' }, signal);
+        latencyMs += answer.latencyMs;
+        if (answer.kind === 'failed') {
+          return { kind: 'failed', code: answer.code, message: answer.message, latencyMs };
+        }
+        const reading = readScores(resultsIn(answer.json), scoreKey, batch.length);
+        if (reading.kind === 'broken') {
+          return { kind: 'failed', code: reading.code, message: `The reranker ${reading.problem}.`, latencyMs };
+        }
+        scored.push(
+          ...batch.flatMap(({ id }, index) => {
+            const score = reading.scores.get(index);
+            return score === undefined ? [] : [{ id, score }];
+          }),
+        );
+      }
+      return { kind: 'ranking', documents: scored.toSorted((a, b) => b.score - a.score), latencyMs };
+    },
+    close: async () => api.close(),
+  };
+}
+
+/** The differences between the APIs. */
+interface Protocol {
+  /** Maximum number of texts per call. */
+  readonly batchSize: number;
+  bodyOf(query: string, texts: readonly string[], k: number): object;
+  resultsIn(json: unknown): unknown;
+  /** Key of the score in a result, which also has an `index`. */
+  readonly scoreKey: string;
+}
+
+function protocolOf(config: RerankerConfig): Protocol {
   switch (config.kind) {
+    // The reranker in Hugging Face Text Embeddings Inference returns `[{index, score}]`.
     case 'tei':
-      return createTeiReranker(config, api);
+      return {
+        // Default of the service, which its option `--max-client-batch-size` can change. A cross-encoder scores each
+        // pair independently.
+        batchSize: 32,
+        bodyOf: (query, texts) => ({ query, texts, truncate: true }),
+        resultsIn: (json) => json,
+        scoreKey: 'score',
+      };
+    // Cohere, Jina and vLLM return `{results: [{index, relevance_score}]}`.
     case 'cohere':
-      return createCohereReranker(config, api);
+      return {
+        batchSize: Number.POSITIVE_INFINITY,
+        bodyOf: (query, documents, k) => ({
+          model: config.model,
+          query,
+          documents,
+          top_n: Math.min(k, documents.length),
+        }),
+        resultsIn: (json) => at(json, 'results'),
+        scoreKey: 'relevance_score',
+      };
   }
+}
+
+type ScoreReading =
+  | { readonly kind: 'scores'; readonly scores: ReadonlyMap<number, number> }
+  | { readonly kind: 'broken'; readonly code: string; readonly problem: string };
+
+/**
+ * Returns the scores by the index of the text. Each result must name a different text by `index` and have a finite
+ * number in `scoreKey`. Codes: `no_result_list`, `missing_index`, `missing_score`.
+ */
+function readScores(results: unknown, scoreKey: string, count: number): ScoreReading {
+  const broken = (code: string, problem: string): ScoreReading => ({ kind: 'broken', code, problem });
+  if (!Array.isArray(results)) {
+    return broken('no_result_list', 'returned no list of results; check retriever.reranker.url and path');
+  }
+  const scores = new Map<number, number>();
+  for (const [place, result] of (results as unknown[]).entries()) {
+    const [index, score] = [at(result, 'index'), at(result, scoreKey)];
+    if (typeof index !== 'number' || !Number.isInteger(index) || index < 0 || index >= count) {
+      return broken('missing_index', `returned result ${place} without a valid index (${count} texts were sent)`);
+    }
+    if (scores.has(index)) return broken('missing_index', `scored text ${index} twice`);
+    if (typeof score !== 'number' || !Number.isFinite(score)) {
+      return broken('missing_score', `returned result ${place} without ${scoreKey}`);
+    }
+    scores.set(index, score);
+  }
+  return { kind: 'scores', scores };
 }

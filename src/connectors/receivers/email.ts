@@ -3,7 +3,8 @@ import { createHash } from 'node:crypto';
 import { createTransport } from 'nodemailer';
 import { z } from 'zod';
 import type { Message } from '../../core/notification.ts';
-import { linksOf, minSeverity, type Receiver, titleOf } from './receiver.ts';
+import { textSchema } from '../../platform/config/connection.ts';
+import { linksOf, minSeverity, type Receiver, receiverId, titleOf } from './receiver.ts';
 
 const address = z.email({ error: 'must be an e-mail address, such as oncall@example.org' });
 
@@ -19,14 +20,8 @@ export const emailSchema = z
       .refine((text) => URL.canParse(text), { error: 'is not a valid URL; check its host and port' })
       .describe('Address of the SMTP server: smtp://host:587 (STARTTLS) or smtps://host:465 (TLS).')
       .meta({ secret: 'url' }),
-    username: z
-      .string()
-      .min(1)
-      .optional()
-      .describe('User name for the SMTP server. By default, recalld does not sign in.'),
-    password: z
-      .string()
-      .min(1)
+    username: textSchema.optional().describe('User name for the SMTP server. By default, recalld does not sign in.'),
+    password: textSchema
       .optional()
       .describe('Password for the SMTP server; keep it in the environment as ${VAR}. recalld sends it only over TLS.')
       .meta({ secret: 'all' }),
@@ -60,10 +55,7 @@ export function createEmail(config: z.infer<typeof emailSchema>, field: string):
     disableUrlAccess: true,
   });
   return {
-    id: createHash('sha256')
-      .update(JSON.stringify([kind, url, to]))
-      .digest('hex')
-      .slice(0, 16),
+    id: receiverId(kind, url, to),
     kind,
     field,
     minSeverity: config.min_severity,

@@ -1,8 +1,8 @@
 /** The Events API v2 of PagerDuty. */
 import { z } from 'zod';
 import type { Message } from '../../core/notification.ts';
-import { createPostReceiver } from './post.ts';
-import { clipped, commonKeys, linksOf, type Receiver, urlSchema } from './receiver.ts';
+import { textSchema } from '../../platform/config/connection.ts';
+import { clipped, commonKeys, linksOf, urlSchema } from './receiver.ts';
 
 export const pagerdutySchema = z
   .strictObject({
@@ -11,25 +11,13 @@ export const pagerdutySchema = z
       .default('https://events.pagerduty.com/v2/enqueue')
       .describe('URL to which events are posted.')
       .meta({ secret: 'url' }),
-    routing_key: z
-      .string()
-      .min(1)
+    routing_key: textSchema
       .optional()
       .describe('Integration key of the service; keep it in the environment as ${VAR}. PagerDuty requires it.')
       .meta({ secret: 'all' }),
     ...commonKeys,
   })
   .describe('A PagerDuty service.');
-
-export function createPagerduty(config: z.infer<typeof pagerdutySchema>, field: string): Receiver {
-  return createPostReceiver(config, field, {
-    kind: config.kind,
-    name: 'PagerDuty',
-    takesUpdates: true,
-    key: config.routing_key,
-    bodyOf: (message) => pagerdutyBody(message, config.routing_key ?? null),
-  });
-}
 
 /** Length limits of the Events API v2, which rejects an event with a longer key. */
 const MAX_SUMMARY = 1024;

@@ -1,16 +1,15 @@
 /** Receivers that accept each message as one JSON POST request. */
-import { createHash } from 'node:crypto';
 import type { Message } from '../../core/notification.ts';
 import { parseBoundedJson } from '../../core/text/json.ts';
 import { createExchange, type ExchangeResult, proxyFor } from '../../platform/outbound/exchange.ts';
-import type { CommonConfig, Receiver } from './receiver.ts';
+import { type CommonConfig, type Receiver, receiverId } from './receiver.ts';
 
 /** Properties that differ between products. */
 interface Product {
-  readonly kind: string;
   /** Name of the product in error messages, such as `Slack`, to which the host is added. */
   readonly name: string;
-  readonly takesUpdates: boolean;
+  /** Default: false. */
+  readonly takesUpdates?: boolean;
   readonly headers?: Readonly<Record<string, string>>;
   /** Identifies the receiver, together with the URL, if one URL serves several receivers. */
   readonly key?: string | undefined;
@@ -21,9 +20,9 @@ const TIMEOUT_MS = 10_000;
 const MAX_ANSWER_BYTES = 64 * 1024;
 
 export function createPostReceiver(
-  { url: address, proxy, min_severity: minSeverity }: CommonConfig,
+  { kind, url: address, proxy, min_severity: minSeverity }: CommonConfig,
   field: string,
-  { kind, name, takesUpdates, headers = {}, key = '', bodyOf }: Product,
+  { name, takesUpdates = false, headers = {}, key = '', bodyOf }: Product,
 ): Receiver {
   const url = new URL(address);
   // Shows only the host, because the path of a webhook address is often a secret.
@@ -39,10 +38,7 @@ export function createPostReceiver(
     { maxResponseBytes: MAX_ANSWER_BYTES, proxy: proxyFor(proxy, url.origin) },
   );
   return {
-    id: createHash('sha256')
-      .update(JSON.stringify([kind, address, key]))
-      .digest('hex')
-      .slice(0, 16),
+    id: receiverId(kind, address, key),
     kind,
     field,
     minSeverity,

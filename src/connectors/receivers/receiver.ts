@@ -1,4 +1,5 @@
 /** Interface of a service that receives incident notifications. */
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { type Severity, severities } from '../../core/model.ts';
 import type { Message } from '../../core/notification.ts';
@@ -32,6 +33,7 @@ export const minSeverity = z
 export const commonKeys = { proxy: proxySchema, min_severity: minSeverity };
 
 export interface CommonConfig extends z.infer<z.ZodObject<typeof commonKeys>> {
+  readonly kind: string;
   readonly url: string;
 }
 
@@ -39,6 +41,10 @@ export const urlSchema = z
   .string()
   .regex(/^https?:\/\/\S+$/, { error: 'must be an http:// or https:// URL', abort: true })
   .refine((text) => URL.canParse(text), { error: 'is not a valid URL; check its host and port' });
+
+export function receiverId(...address: readonly unknown[]): string {
+  return createHash('sha256').update(JSON.stringify(address)).digest('hex').slice(0, 16);
+}
 
 /** The title of a message: the event followed by the summary, such as `Critical: docs: retriever down (HTTP 503)`. */
 export function titleOf({ event, severity, closedBecause, summary }: Message): string {

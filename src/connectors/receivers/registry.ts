@@ -3,11 +3,12 @@
  */
 import { z } from 'zod';
 import { createEmail, emailSchema } from './email.ts';
-import { createPagerduty, pagerdutySchema } from './pagerduty.ts';
+import { pagerdutyBody, pagerdutySchema } from './pagerduty.ts';
+import { createPostReceiver } from './post.ts';
 import type { Receiver } from './receiver.ts';
-import { createSlack, slackSchema } from './slack.ts';
-import { createTeams, teamsSchema } from './teams.ts';
-import { createWebhook, webhookSchema } from './webhook.ts';
+import { slackBody, slackSchema } from './slack.ts';
+import { teamsBody, teamsSchema } from './teams.ts';
+import { webhookBody, webhookSchema } from './webhook.ts';
 
 export const notifySchema = z
   .array(z.discriminatedUnion('kind', [webhookSchema, slackSchema, teamsSchema, pagerdutySchema, emailSchema]))
@@ -19,10 +20,17 @@ export type NotifyConfig = z.infer<typeof notifySchema>[number];
 const builders: {
   readonly [K in NotifyConfig['kind']]: (config: Extract<NotifyConfig, { kind: K }>, field: string) => Receiver;
 } = {
-  webhook: createWebhook,
-  slack: createSlack,
-  teams: createTeams,
-  pagerduty: createPagerduty,
+  webhook: (config, field) =>
+    createPostReceiver(config, field, { name: 'the webhook', headers: config.headers, bodyOf: webhookBody }),
+  slack: (config, field) => createPostReceiver(config, field, { name: 'Slack', bodyOf: slackBody }),
+  teams: (config, field) => createPostReceiver(config, field, { name: 'Microsoft Teams', bodyOf: teamsBody }),
+  pagerduty: (config, field) =>
+    createPostReceiver(config, field, {
+      name: 'PagerDuty',
+      takesUpdates: true,
+      key: config.routing_key,
+      bodyOf: (message) => pagerdutyBody(message, config.routing_key ?? null),
+    }),
   email: createEmail,
 };
 

@@ -1,8 +1,7 @@
 /** Slack, and services whose incoming webhooks have the same format. */
 import { z } from 'zod';
 import type { Message } from '../../core/notification.ts';
-import { createPostReceiver } from './post.ts';
-import { clipped, commonKeys, linksOf, type Receiver, titleOf, urlSchema } from './receiver.ts';
+import { clipped, commonKeys, linksOf, titleOf, urlSchema } from './receiver.ts';
 
 export const slackSchema = z
   .strictObject({
@@ -11,15 +10,6 @@ export const slackSchema = z
     ...commonKeys,
   })
   .describe('A Slack channel.');
-
-export function createSlack(config: z.infer<typeof slackSchema>, field: string): Receiver {
-  return createPostReceiver(config, field, {
-    kind: config.kind,
-    name: 'Slack',
-    takesUpdates: false,
-    bodyOf: slackBody,
-  });
-}
 
 /** Text limits of Slack, which rejects a message if one of its texts is longer. */
 const MAX_HEADER = 150;

@@ -1,8 +1,7 @@
 /** Microsoft Teams, through a webhook of the Workflows app. */
 import { z } from 'zod';
 import type { Message } from '../../core/notification.ts';
-import { createPostReceiver } from './post.ts';
-import { clipped, commonKeys, linksOf, type Receiver, titleOf, urlSchema } from './receiver.ts';
+import { clipped, commonKeys, linksOf, titleOf, urlSchema } from './receiver.ts';
 
 export const teamsSchema = z
   .strictObject({
@@ -13,15 +12,6 @@ export const teamsSchema = z
     ...commonKeys,
   })
   .describe('A Microsoft Teams channel.');
-
-export function createTeams(config: z.infer<typeof teamsSchema>, field: string): Receiver {
-  return createPostReceiver(config, field, {
-    kind: config.kind,
-    name: 'Microsoft Teams',
-    takesUpdates: false,
-    bodyOf: teamsBody,
-  });
-}
 
 /** Teams refuses messages of more than 28 kB. Texts of these lengths stay below this limit in any script. */
 const MAX_TEXT = 3000;

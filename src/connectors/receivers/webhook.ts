@@ -1,8 +1,7 @@
 /** A user's own service that accepts JSON messages. */
 import { z } from 'zod';
 import type { Message } from '../../core/notification.ts';
-import { createPostReceiver } from './post.ts';
-import { commonKeys, type Receiver, urlSchema } from './receiver.ts';
+import { commonKeys, urlSchema } from './receiver.ts';
 
 export const webhookSchema = z
   .strictObject({
@@ -15,16 +14,6 @@ export const webhookSchema = z
     ...commonKeys,
   })
   .describe('A webhook.');
-
-export function createWebhook(config: z.infer<typeof webhookSchema>, field: string): Receiver {
-  return createPostReceiver(config, field, {
-    kind: config.kind,
-    name: 'the webhook',
-    takesUpdates: false,
-    headers: config.headers,
-    bodyOf: webhookBody,
-  });
-}
 
 export function webhookBody(message: Message): object {
   const { event, key, pipeline, severity, openedAt, closedAt, summary, lines, diagnosis } = message;

@@ -1,28 +1,24 @@
 /** A retriever that is a program: it reads one JSON line per query and writes one JSON line per response. */
 import { setMaxListeners } from 'node:events';
+import { codeOf } from '../../core/errors.ts';
 import { JsonBeyondLimit, parseExactJson } from '../../core/text/json.ts';
-import { fieldsOf } from '../../platform/outbound/json-api.ts';
-import { wait } from '../../platform/outbound/send.ts';
+import { type Fields, fieldsOf } from '../../platform/outbound/json-api.ts';
+import { wait } from '../../platform/threads/wait.ts';
 import { type Program, startProgram } from './command-program.ts';
 import type { RetrieverConfigOf } from './config.ts';
 import { readId } from './results.ts';
 import {
   type FoundDocument,
   keptDepth,
+  type Reading,
   type Retriever,
   type RetrieverAnswer,
   type RetrieverParts,
   type RetrieverRequest,
 } from './retriever.ts';
 
-/** Result of one query, from the program's response. */
-type Outcome =
-  | { readonly kind: 'documents'; readonly documents: readonly FoundDocument[] }
-  /** `said` is the error message that the program wrote. */
-  | { readonly kind: 'error'; readonly code: string; readonly message: string; readonly said?: string };
-
 type AnswerLine =
-  | { readonly kind: 'answer'; readonly id: string; readonly outcome: Outcome }
+  | { readonly kind: 'answer'; readonly id: string; readonly fields: Fields }
   /** The line cannot be matched to a query. */
   | { readonly kind: 'broken'; readonly code: string; readonly problem: string };
 
@@ -33,11 +29,7 @@ function requestLine(id: string, { text, k, tags }: RetrieverRequest): string {
   return `${line.replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029')}\n`;
 }
 
-/**
- * Reads `{"id","documents":[{"id","score"?,"text"?}]}`, best first, or `{"id","error":{"code","message"}}`.
- *
- * If a document has no id, the result is the error `missing_id`, as with other retrievers.
- */
+/** Reads `{"id","documents":[{"id","score"?,"text"?}]}`, best first, or `{"id","error":{"code","message"}}`. */
 function readAnswerLine(line: string): AnswerLine {
   let json: unknown;
   try {
@@ -55,17 +47,25 @@ function readAnswerLine(line: string): AnswerLine {
     const problem = 'wrote a response without a query id; repeat the id from the request';
     return { kind: 'broken', code: 'unknown_id', problem };
   }
-  return { kind: 'answer', id, outcome: readOutcome(fields) };
+  return { kind: 'answer', id, fields };
 }
 
-function readOutcome(fields: Readonly<Record<string, unknown>>): Outcome {
+/**
+ * Reads the result of one query: with texts only if requested, and with a message that does not contain the query. If a
+ * document has no id, the result is the error `missing_id`, as with other retrievers.
+ */
+function readOutcome(
+  fields: Fields,
+  { text: queryText, k, withText = false }: RetrieverRequest,
+  repeatsAnswers: boolean,
+): Reading {
   if (fields['error'] !== undefined && fields['error'] !== null) {
     const { code, message } = fieldsOf(fields['error']);
+    const isShown = repeatsAnswers && typeof message === 'string' && message.trim() !== '';
     return {
       kind: 'error',
       code: typeof code === 'string' && /^[a-z0-9_]{1,40}$/.test(code) ? code : 'command_error',
-      message: 'The command reported an error.',
-      ...(typeof message === 'string' && message.trim() !== '' ? { said: message } : {}),
+      message: isShown ? shownMessage(message, queryText) : 'The command reported an error.',
     };
   }
   const list = fields['documents'];
@@ -75,19 +75,16 @@ function readOutcome(fields: Readonly<Record<string, unknown>>): Outcome {
   }
   const documents: FoundDocument[] = [];
   for (const [place, entry] of (list as unknown[]).entries()) {
-    const { id: rawId, score, text } = fieldsOf(entry);
+    const { id: rawId, score: rawScore, text } = fieldsOf(entry);
     const id = readId(rawId);
     if (id === null) {
       const message = `The command returned no valid id for the document at rank ${place + 1}.`;
       return { kind: 'error', code: 'missing_id', message };
     }
-    documents.push({
-      id,
-      score: typeof score === 'number' && Number.isFinite(score) ? score : null,
-      text: typeof text === 'string' ? text : null,
-    });
+    const score = typeof rawScore === 'number' && Number.isFinite(rawScore) ? rawScore : null;
+    documents.push(withText ? { id, score, text: typeof text === 'string' ? text : null } : { id, score });
   }
-  return { kind: 'documents', documents };
+  return { kind: 'documents', documents: documents.slice(0, keptDepth(k)) };
 }
 
 const MAX_MESSAGE = 300;
@@ -120,7 +117,7 @@ const SILENT_ROUNDS = 3;
 interface Question {
   readonly request: RetrieverRequest;
   /** Completes the query with its outcome. */
-  complete(outcome: Outcome | { readonly kind: 'timeout'; readonly message: string }): void;
+  complete(outcome: Reading | { readonly kind: 'timeout'; readonly message: string }): void;
 }
 
 /** One run of the program, and its pending queries. */
@@ -181,7 +178,7 @@ export function createCommandRetriever(
     const question = from.questions.get(answer.id);
     if (question !== undefined) {
       from.hasAnswered = true;
-      return question.complete(fitToShow(answer.outcome, question.request, repeatsAnswers));
+      return question.complete(readOutcome(answer.fields, question.request, repeatsAnswers));
     }
     // A response that arrives after the timeout does not violate the protocol.
     const wasAsked = /^[1-9]\d{0,15}$/.test(answer.id) && Number(answer.id) <= lastId;
@@ -264,7 +261,7 @@ export function createCommandRetriever(
       try {
         session ??= start();
       } catch (error) {
-        const reason = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+        const reason = codeOf(error) || 'unknown';
         const message = `The command ${name} cannot be started (${reason}); check retriever.command.`;
         return { kind: 'error', code: 'command_not_started', message, latencyMs: 0, attempts: 1 };
       }
@@ -278,23 +275,4 @@ export function createCommandRetriever(
       await Promise.all([open?.program.stop(), ...endings]);
     },
   };
-}
-
-/**
- * Converts the program's response to the port's type: with texts only if requested, and with a message that does not
- * contain the query.
- */
-function fitToShow(
-  outcome: Outcome,
-  { text: queryText, k, withText = false }: RetrieverRequest,
-  repeatsAnswers: boolean,
-): Outcome {
-  if (outcome.kind === 'error') {
-    const { kind, code, message, said } = outcome;
-    return { kind, code, message: said === undefined || !repeatsAnswers ? message : shownMessage(said, queryText) };
-  }
-  const documents = outcome.documents.slice(0, keptDepth(k));
-  return withText
-    ? { kind: 'documents', documents }
-    : { kind: 'documents', documents: documents.map(({ id, score }) => ({ id, score })) };
 }

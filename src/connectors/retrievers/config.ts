@@ -7,25 +7,23 @@ import {
   programShape,
   proxySchema,
   retriesSchema,
+  textSchema,
   timeoutSchema,
   tlsSchema,
 } from '../../platform/config/connection.ts';
+import { engineShape } from '../stores/config.ts';
 
 const templatedBody = z.json().meta({ secret: 'body' });
 
-const list = z.string().min(1).describe('JMESPath expression that returns the list of documents, best first.');
-const id = z.string().min(1).describe('JMESPath expression that returns the document id from a list element.');
-const score = z
-  .string()
-  .min(1)
+const list = textSchema.describe('JMESPath expression that returns the list of documents, best first.');
+const id = textSchema.describe('JMESPath expression that returns the document id from a list element.');
+const score = textSchema
   .nullable()
   .describe('JMESPath expression that returns the score from a list element; null if the response has no scores.');
 
 const http = z.strictObject({
   kind: z.literal('http').describe('Any HTTP service, described by a template and JMESPath.'),
-  url: z
-    .string()
-    .min(1)
+  url: textSchema
     .describe('URL to call; may contain the same placeholders as `body`, which are percent-encoded.')
     .meta({ secret: 'url' }),
   method: z.enum(['GET', 'POST', 'PUT']).default('POST').describe('HTTP method.'),
@@ -45,9 +43,7 @@ const http = z.strictObject({
           'JMESPath expression that returns the document id from a list element; null derives ids from the texts.',
         ),
       score: score.default('score'),
-      text: z
-        .string()
-        .min(1)
+      text: textSchema
         .optional()
         .describe(
           'JMESPath expression that returns the text from a list element; required for a reranker, and if `id` is null.',
@@ -61,9 +57,7 @@ const http = z.strictObject({
             list,
             id: id.default('id'),
             score: score.default('score'),
-            latency: z
-              .string()
-              .min(1)
+            latency: textSchema
               .optional()
               .describe(
                 'JMESPath expression that returns the duration of the stage in milliseconds. It is evaluated on the whole response.',
@@ -98,22 +92,18 @@ const vectorStore = z.strictObject({
  * Elasticsearch and OpenSearch have the same settings; the adapter handles the differences in their query languages.
  */
 const searchEngineShape = {
-  ...httpServiceShape,
-  username: z.string().min(1).optional().describe('User name for basic authentication.'),
-  password: keySchema.describe('Password for basic authentication. Reference it from the environment as ${VAR}.'),
-  api_key: keySchema,
-  index: z.string().min(1).describe('Index or alias.'),
+  ...engineShape,
   mode: z
     .enum(['bm25', 'knn', 'hybrid'])
     .default('bm25')
     .describe('Searches by keywords, by vectors, or by both, combined by reciprocal rank fusion.'),
-  fields: z.array(z.string().min(1)).min(1).default(['text']).describe('Fields for keyword search.'),
+  fields: z.array(textSchema).min(1).default(['text']).describe('Fields for keyword search.'),
   query: templatedBody
     .optional()
     .describe(
       "Query in the search engine's query language, used instead of a match on `fields`; may contain {{text}} and {{tags.NAME}}.",
     ),
-  embedding: z.string().min(1).default('embedding').describe('Name of the vector field.'),
+  embedding: textSchema.default('embedding').describe('Name of the vector field.'),
   num_candidates: z
     .int()
     .min(1)
@@ -121,8 +111,8 @@ const searchEngineShape = {
     .default(100)
     .describe('Number of vector candidates per shard. `hybrid` also combines this many results of each search.'),
   filter: z.record(z.string(), z.string()).default({}).describe('Field values that a document must have.'),
-  id: z.string().min(1).default('_id').describe('Field that contains the document id.'),
-  content: z.string().min(1).optional().describe('Field that contains the text; only a reranker needs it.'),
+  id: textSchema.default('_id').describe('Field that contains the document id.'),
+  content: textSchema.optional().describe('Field that contains the text; only a reranker needs it.'),
   rank_constant: z.int().min(1).default(60).describe('Rank constant of reciprocal rank fusion.'),
 };
 
@@ -164,7 +154,7 @@ const cohereReranker = z.strictObject({
   kind: z.literal('cohere').describe('Cohere, or a compatible service such as Jina or vLLM.'),
   ...rerankerShape,
   path: z.string().startsWith('/').default('/v2/rerank').describe('Path of the endpoint; for Jina, use /v1/rerank.'),
-  model: z.string().min(1).describe('Name of the model.'),
+  model: textSchema.describe('Name of the model.'),
 });
 
 export const rerankerSchema = z.discriminatedUnion('kind', [teiReranker, cohereReranker]);

@@ -5,6 +5,7 @@
 import { contentId } from '../../core/text/content-id.ts';
 import { parseExactJson } from '../../core/text/json.ts';
 import { type SeenExchange, watchExchanges } from '../../platform/outbound/exchange.ts';
+import { at } from '../../platform/outbound/json-api.ts';
 import type { RetrieverConfigOf } from './config.ts';
 import { createHttpRetriever } from './http.ts';
 import { readId } from './results.ts';
@@ -12,11 +13,7 @@ import type { RetrieverAnswer } from './retriever.ts';
 
 type Body = NonNullable<RetrieverConfigOf<'http'>['body']> | null;
 
-export interface FoundRequest {
-  readonly url: string;
-  readonly method: 'GET' | 'POST';
-  /** Request body with placeholders; null for GET. */
-  readonly body: Body;
+export interface FoundRequest extends Attempt {
   readonly results: FoundResults;
   /** True if the service returns fewer results when fewer are requested. */
   readonly knowsK: boolean;
@@ -58,6 +55,7 @@ const [FEW, MANY] = [2, 10];
 interface Attempt {
   readonly url: string;
   readonly method: 'GET' | 'POST';
+  /** Request body with placeholders; null for GET. */
   readonly body: Body;
 }
 
@@ -103,12 +101,13 @@ function attemptsFor(url: string): Attempt[] {
     (key): Attempt => ({ url, method: 'POST', body: { query: '{{text}}', [key]: '{{k}}' } }),
   );
   const messages = [{ role: 'user', content: '{{text}}' }];
-  const separator = url.includes('?') ? '&' : '?';
   const inUrl = ['q', 'query', 'question', 'text'].map(
-    (key): Attempt => ({ url: `${url}${separator}${key}={{text}}`, method: 'GET', body: null }),
+    (key): Attempt => ({ url: withParameter(url, `${key}={{text}}`), method: 'GET', body: null }),
   );
   return [...alone, ...counted, { url, method: 'POST', body: { messages } }, ...inUrl];
 }
+
+const withParameter = (url: string, parameter: string): string => `${url}${url.includes('?') ? '&' : '?'}${parameter}`;
 
 interface Found {
   readonly kind: 'found';
@@ -142,7 +141,7 @@ async function withCount(
 
 function withKey({ url, method, body }: Attempt, key: string): Attempt {
   return body === null
-    ? { url: `${url}${url.includes('?') ? '&' : '?'}${key}={{k}}`, method, body }
+    ? { url: withParameter(url, `${key}={{k}}`), method, body }
     : { url, method, body: { ...(body as Record<string, NonNullable<Body>>), [key]: '{{k}}' } };
 }
 
@@ -293,54 +292,36 @@ function readList(
   path: readonly string[],
   items: readonly unknown[],
 ): { readonly rank: number; readonly results: FoundResults } | null {
-  const list = path.length === 0 ? '@' : expressionOf(path);
-  const own = items.flatMap((item) => readId(item) ?? []);
-  if (own.length === items.length) {
-    const results = { list, ids: own, id: '@', score: null, text: null, isUnique: new Set(own).size === own.length };
-    return { rank: 1000, results };
-  }
-  const places = idNames.flatMap((name) => holders.map((holder) => placeOf(holder, name)));
-  const ids = places
-    .map((place, order) => ({ place, order, values: items.flatMap((item) => readId(at(item, place)) ?? []) }))
-    .filter(({ values }) => values.length === items.length)
-    .map((one) => ({ ...one, isUnique: new Set(one.values).size === items.length }));
-  const id = ids.find(({ isUnique }) => isUnique) ?? ids[0];
   const score = firstPlace(items, scoreNames, (value) => Number.isFinite(value));
   const text = firstPlace(items, textNames, (value) => typeof value === 'string' && contentId(value) !== null);
-  if (id === undefined) return text === null ? null : byTexts(list, items, text, score);
-  const lacks = (score === null ? 2 : 0) + (text === null ? 1 : 0);
-  return {
-    rank: 4 * id.order + lacks + (id.isUnique ? 0 : 500),
+  const found = (rank: number, id: string | null, ids: readonly string[]) => ({
+    rank,
     results: {
-      list,
-      ids: id.values,
-      id: expressionOf(id.place),
+      list: path.length === 0 ? '@' : expressionOf(path),
+      ids,
+      id,
       score: score === null ? null : expressionOf(score),
       text: text === null ? null : expressionOf(text),
-      isUnique: id.isUnique,
+      isUnique: isUnique(ids),
     },
-  };
+  });
+  const own = items.flatMap((item) => readId(item) ?? []);
+  if (own.length === items.length) return found(1000, '@', own);
+  const ids = placesOf(idNames)
+    .map((place, order) => ({ place, order, values: items.flatMap((item) => readId(at(item, ...place)) ?? []) }))
+    .filter(({ values }) => values.length === items.length);
+  const id = ids.find(({ values }) => isUnique(values)) ?? ids[0];
+  if (id === undefined) {
+    // An id, if there is one, is preferred over the text.
+    const texts = text === null ? [] : items.flatMap((item) => contentId(String(at(item, ...text))) ?? []);
+    return text === null ? null : found(900, null, texts);
+  }
+  const lacks = (score === null ? 2 : 0) + (text === null ? 1 : 0) + (isUnique(id.values) ? 0 : 500);
+  return found(4 * id.order + lacks, expressionOf(id.place), id.values);
 }
 
-/** Identifies results by their texts if they have no ids. An id, if there is one, is preferred over the text. */
-function byTexts(
-  list: string,
-  items: readonly unknown[],
-  text: readonly string[],
-  score: readonly string[] | null,
-): { readonly rank: number; readonly results: FoundResults } {
-  const ids = items.flatMap((item) => contentId(String(at(item, text))) ?? []);
-  return {
-    rank: 900,
-    results: {
-      list,
-      ids,
-      id: null,
-      score: score === null ? null : expressionOf(score),
-      text: expressionOf(text),
-      isUnique: new Set(ids).size === ids.length,
-    },
-  };
+function isUnique(ids: readonly string[]): boolean {
+  return new Set(ids).size === ids.length;
 }
 
 function firstPlace(
@@ -348,21 +329,11 @@ function firstPlace(
   names: readonly string[],
   isRight: (value: unknown) => boolean,
 ): readonly string[] | null {
-  const places = names.flatMap((name) => holders.map((holder) => placeOf(holder, name)));
-  return places.find((place) => items.every((item) => isRight(at(item, place)))) ?? null;
+  return placesOf(names).find((place) => items.every((item) => isRight(at(item, ...place)))) ?? null;
 }
 
-const placeOf = (holder: string, name: string): readonly string[] => (holder === '' ? [name] : [holder, name]);
-
-function at(value: unknown, path: readonly string[]): unknown {
-  return path.reduce<unknown>(
-    (inner, key) =>
-      typeof inner === 'object' && inner !== null && Object.hasOwn(inner, key)
-        ? (inner as Record<string, unknown>)[key]
-        : undefined,
-    value,
-  );
-}
+const placesOf = (names: readonly string[]): readonly (readonly string[])[] =>
+  names.flatMap((name) => holders.map((holder) => (holder === '' ? [name] : [holder, name])));
 
 /** JMESPath requires double quotes around anything but a plain name. */
 function expressionOf(path: readonly string[]): string {

@@ -5,7 +5,7 @@ import type { RetrieverConfig, RetrieverConfigOf } from './config.ts';
 import { createHttpRetriever } from './http.ts';
 import { createRerankRetriever } from './rerank.ts';
 import type { Retriever, RetrieverParts } from './retriever.ts';
-import { createElasticsearchRetriever, createOpenSearchRetriever } from './search-engine.ts';
+import { createSearchEngineRetriever } from './search-engine.ts';
 import { createVectorStoreRetriever } from './vector-store.ts';
 
 type Kind = RetrieverConfig['kind'];
@@ -14,8 +14,8 @@ type Build<K extends Kind> = (config: RetrieverConfigOf<K>, parts: RetrieverPart
 const builders: { readonly [K in Kind]: Build<K> } = {
   http: (config, { repeatsAnswers }, field) => createHttpRetriever(config, repeatsAnswers, field),
   vector_store: createVectorStoreRetriever,
-  elasticsearch: createElasticsearchRetriever,
-  opensearch: createOpenSearchRetriever,
+  elasticsearch: createSearchEngineRetriever,
+  opensearch: createSearchEngineRetriever,
   command: (config, parts) => createCommandRetriever(config, parts),
   rerank: (config, parts, field) =>
     createRerankRetriever(

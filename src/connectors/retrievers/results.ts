@@ -4,19 +4,10 @@ import { RecalldError } from '../../core/errors.ts';
 import { contentId } from '../../core/text/content-id.ts';
 import { JsonBeyondLimit, parseExactJson } from '../../core/text/json.ts';
 import type { RetrieverConfigOf } from './config.ts';
-import { type FoundDocument, keptDepth, type RetrieverStage } from './retriever.ts';
+import { type FoundDocument, keptDepth, type Reading, type RetrieverStage } from './retriever.ts';
 
 type ResultExpressions = RetrieverConfigOf<'http'>['results'];
 type StageExpressions = ResultExpressions['stages'][string];
-
-/** The documents in a response, or the reason why it has none. */
-export type Reading =
-  | {
-      readonly kind: 'documents';
-      readonly documents: readonly FoundDocument[];
-      readonly stages?: readonly RetrieverStage[];
-    }
-  | { readonly kind: 'error'; readonly code: string; readonly message: string };
 
 /** `label` names the service in messages; messages must not contain `queryText`. */
 interface AnswerBody {

@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { RecalldError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { RetrievedDocument } from '../../core/model.ts';
+import type { FailedCall } from '../../platform/outbound/json-api.ts';
 import type { Embedder } from '../embedders/embedder.ts';
 import type { VectorStore } from '../stores/vector-store.ts';
 
@@ -56,28 +57,20 @@ export interface RetrieverStage {
  * is short and stable (`http_500`, `connection_refused`, `not_json`, `no_result_list`, ...). `message` gives the
  * operator more details and never contains a secret.
  */
-export type RetrieverAnswer =
+export type RetrieverAnswer = (Reading | { readonly kind: 'timeout'; readonly message: string }) & {
+  readonly latencyMs: number;
+  readonly attempts: number;
+};
+
+/** The documents in a response, or the reason why it has none. */
+export type Reading =
   | {
       readonly kind: 'documents';
       readonly documents: readonly FoundDocument[];
       /** Stages before the last stage, in order; present only if they were requested and the retriever has stages. */
       readonly stages?: readonly RetrieverStage[];
-      readonly latencyMs: number;
-      readonly attempts: number;
     }
-  | {
-      readonly kind: 'error';
-      readonly code: string;
-      readonly message: string;
-      readonly latencyMs: number;
-      readonly attempts: number;
-    }
-  | {
-      readonly kind: 'timeout';
-      readonly message: string;
-      readonly latencyMs: number;
-      readonly attempts: number;
-    };
+  | { readonly kind: 'error'; readonly code: string; readonly message: string };
 
 /**
  * Returns ranked documents for a text, best first, in the order in which the service returned them.
@@ -125,10 +118,7 @@ export async function withinDeadline(
  *
  * @param earlierMs duration of the earlier stages
  */
-export function failureOf(
-  { code, message, latencyMs }: { readonly code: string; readonly message: string; readonly latencyMs: number },
-  earlierMs = 0,
-): RetrieverAnswer {
+export function failureOf({ code, message, latencyMs }: Omit<FailedCall, 'kind'>, earlierMs = 0): RetrieverAnswer {
   const common = { latencyMs: earlierMs + latencyMs, attempts: 1 };
   return code === 'timeout' ? { kind: 'timeout', message, ...common } : { kind: 'error', code, message, ...common };
 }

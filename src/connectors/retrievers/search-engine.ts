@@ -3,12 +3,14 @@
 import { reciprocalRankFusion } from '../../math/ir/ranking.ts';
 import { basic, createJsonApi, fieldAt, fieldsOf, keyHeader, loginKey } from '../../platform/outbound/json-api.ts';
 import type { Embedder } from '../embedders/embedder.ts';
+import { elasticsearchKnn, opensearchKnn } from '../stores/search-engine/dialects.ts';
 import type { RetrieverConfigOf } from './config.ts';
 import { readId } from './results.ts';
 import {
   type FoundDocument,
   failureOf,
   missingPart,
+  type Reading,
   type Retriever,
   type RetrieverAnswer,
   type RetrieverParts,
@@ -16,60 +18,17 @@ import {
 } from './retriever.ts';
 import { compileFilter, compileValue, type JsonValue, refuseWithoutText } from './template.ts';
 
-interface NearestQuery {
-  readonly field: string;
-  readonly vector: Float32Array;
-  /** Number of requested documents. */
-  readonly size: number;
-  /** Candidates per shard, at least `size`. */
-  readonly candidates: number;
-  /** Clauses that a document must match; an empty list for no filter. */
-  readonly filter: readonly JsonValue[];
-}
-
 /** The name of an engine, and the vector search part of a search body. */
-interface Dialect {
-  readonly name: 'Elasticsearch' | 'OpenSearch';
-  /** Elasticsearch expects an API key, and OpenSearch a bearer token. */
-  readonly keyScheme: 'ApiKey' | 'Bearer';
-  nearest(query: NearestQuery): Readonly<Record<string, JsonValue>>;
-}
-
-/** The top-level `knn` of the search API (8.4 and later), which filters during the search. */
-const elasticsearch: Dialect = {
-  name: 'Elasticsearch',
-  keyScheme: 'ApiKey',
-  nearest: ({ field, vector, size, candidates, filter }) => ({
-    knn: {
-      field,
-      query_vector: [...vector],
-      k: size,
-      num_candidates: candidates,
-      ...(filter.length === 0 ? {} : { filter }),
-    },
-  }),
-};
-
-/**
- * The `knn` query of the k-NN plugin. Its `k` is the number of results per graph and its `size` is the number of
- * returned results, so `k` corresponds to the candidates. The filter is inside the query, so it applies during the
- * search (Lucene engine since 2.4, Faiss since 2.9); applied afterwards, it could leave fewer than k results.
- */
-const opensearch: Dialect = {
-  name: 'OpenSearch',
-  keyScheme: 'Bearer',
-  nearest: ({ field, vector, candidates, filter }) => ({
-    query: {
-      knn: {
-        [field]: {
-          vector: [...vector],
-          k: candidates,
-          ...(filter.length === 0 ? {} : { filter: { bool: { filter } } }),
-        },
-      },
-    },
-  }),
-};
+const dialects = {
+  elasticsearch: { name: 'Elasticsearch', keyScheme: 'ApiKey', nearest: elasticsearchKnn<JsonValue> },
+  opensearch: {
+    name: 'OpenSearch',
+    keyScheme: 'Bearer',
+    // `size` is the number of returned results, so `k` corresponds to the candidates.
+    nearest: (field: string, vector: Float32Array, _size: number, candidates: number, filter: readonly JsonValue[]) =>
+      opensearchKnn(field, vector, candidates, filter),
+  },
+} as const;
 
 /** Maximum number of candidates; the engines reject larger numbers. */
 const MAX_CANDIDATES = 10_000;
@@ -83,12 +42,12 @@ const MAX_CANDIDATES = 10_000;
  *
  * @throws RecalldError `config_invalid` for an unknown placeholder
  */
-function createSearchEngineRetriever(
+export function createSearchEngineRetriever(
   config: RetrieverConfigOf<'elasticsearch' | 'opensearch'>,
   { embedder }: RetrieverParts,
   configField: string,
-  dialect: Dialect,
 ): Retriever {
+  const dialect = dialects[config.kind];
   const key = config.api_key === undefined ? undefined : `${dialect.keyScheme} ${config.api_key}`;
   const api = createJsonApi(config, {
     service: dialect.name,
@@ -138,13 +97,8 @@ function createSearchEngineRetriever(
     const embedded = await embedder.embed([request.text], signal);
     if (embedded.kind === 'failed') return failureOf(embedded);
     const [vector = new Float32Array()] = embedded.vectors;
-    const nearest = dialect.nearest({
-      field: config.embedding,
-      vector,
-      size,
-      candidates: Math.max(size, config.num_candidates),
-      filter: filterClauses(renderFilter(request)),
-    });
+    const candidates = Math.max(size, config.num_candidates);
+    const nearest = dialect.nearest(config.embedding, vector, size, candidates, filterClauses(renderFilter(request)));
     const found = await search({ size, ...nearest }, request, signal);
     return { ...found, latencyMs: embedded.latencyMs + found.latencyMs };
   };
@@ -188,25 +142,9 @@ function createSearchEngineRetriever(
   return { retrieve: retrieve(), close: async () => api.close() };
 }
 
-export const createElasticsearchRetriever = (
-  config: RetrieverConfigOf<'elasticsearch'>,
-  parts: RetrieverParts,
-  configField: string,
-): Retriever => createSearchEngineRetriever(config, parts, configField, elasticsearch);
-
-export const createOpenSearchRetriever = (
-  config: RetrieverConfigOf<'opensearch'>,
-  parts: RetrieverParts,
-  configField: string,
-): Retriever => createSearchEngineRetriever(config, parts, configField, opensearch);
-
 function filterClauses(filter: Readonly<Record<string, string>>): JsonValue[] {
   return Object.entries(filter).map(([field, value]) => ({ term: { [field]: value } }));
 }
-
-type HitReading =
-  | { readonly kind: 'documents'; readonly documents: readonly FoundDocument[] }
-  | { readonly kind: 'error'; readonly code: string; readonly message: string };
 
 /**
  * Returns the hits as documents. If a response covers only part of the index, returns an error instead of a ranking:
@@ -214,7 +152,7 @@ type HitReading =
  */
 function readHits(
   json: unknown,
-  engine: Dialect['name'],
+  engine: string,
   fields: {
     /** `_id`, or a field of `_source`. */
     readonly id: string;
@@ -222,8 +160,8 @@ function readHits(
     readonly content: string | null;
     readonly configField: string;
   },
-): HitReading {
-  const error = (code: string, problem: string): HitReading => ({
+): Reading {
+  const error = (code: string, problem: string): Reading => ({
     kind: 'error',
     code,
     message: `${engine} ${problem}.`,

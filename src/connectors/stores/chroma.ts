@@ -1,18 +1,11 @@
 /** Chroma, over version 2 of its HTTP API, as described in a server's `/openapi.json`. */
 
-import { createReservoir } from '../../math/stats/random.ts';
 import { at, fieldsOf, keyHeader, numberOf, textOf, vectorOf } from '../../platform/outbound/json-api.ts';
 import type { StoreConfigOf } from './config.ts';
-import {
-  createRemoteStore,
-  createStoreCalls,
-  type RememberedShape,
-  rememberShape,
-  type StoreCalls,
-  type StoreShape,
-} from './remote-store.ts';
+import { createRemoteStore, createStoreCalls, rememberShape, type StoreShape } from './remote-store.ts';
 import {
   type Attempt,
+  chooseKeys,
   type Entry,
   failureCode,
   type Hit,
@@ -22,16 +15,7 @@ import {
   toChunks,
   toSample,
 } from './store-rows.ts';
-import {
-  type ListedIds,
-  MAX_CHUNKS,
-  type NearestRequest,
-  type SampledVectors,
-  type SampleRequest,
-  type ScoredMetric,
-  type StoredChunk,
-  type VectorStore,
-} from './vector-store.ts';
+import { MAX_CHUNKS, type ScoredMetric } from './vector-store.ts';
 
 interface Collection extends StoreShape {
   readonly id: string;
@@ -121,9 +105,11 @@ function oneOrJoined(operator: '$and' | '$or', conditions: readonly Where[]): Wh
 }
 
 function readingsOf(value: string): (string | number | boolean)[] {
-  if (value === 'true' || value === 'false') return [value, value === 'true'];
-  const isNumber = value.trim() === value && value !== '' && Number.isFinite(Number(value));
-  return isNumber ? [value, Number(value)] : [value];
+  return value === 'true' || value === 'false' ? [value, value === 'true'] : [value, ...numberIn(value)];
+}
+
+function numberIn(value: string): number[] {
+  return value.trim() === value && value !== '' && Number.isFinite(Number(value)) ? [Number(value)] : [];
 }
 
 /** Maximum number of ids per request. The limit is high, because ids without vectors are short. */
@@ -135,79 +121,6 @@ const CLOUD_QUOTA = 300;
 /** Maximum number of values in one condition. */
 const VALUES_PER_REQUEST = 250;
 
-/** Names of the properties that a hit in a query response may lack. */
-const placeOf = { score: 'ids with distances', id: 'ids with distances', vector: 'embeddings' };
-
-/**
- * Opens a collection. Nothing is sent before the first call. The fields of a filter are metadata keys.
- *
- * @throws RecalldError config_invalid for an address that cannot be called
- */
-export function createChromaStore(config: ChromaConfig, configField: string): VectorStore {
-  const calls = createStoreCalls(config, {
-    service: 'Chroma',
-    configField,
-    credentials: keyHeader('x-chroma-token', config.api_key),
-    credentialsKey: 'api_key',
-  });
-  const shapes = rememberShape(calls.service, (attempt) => findCollection(config, calls, attempt));
-  const store: Chroma = { ...config, calls, shapes, maxPerRequest: IDS_PER_REQUEST };
-  return createRemoteStore({
-    kind: 'chroma',
-    shapes,
-    noExactSearch: 'Chroma has no search that bypasses its index.',
-    search: (shape, request, attempt) => search(store, shape, request, attempt),
-    placeOf,
-    unexpected: calls.unexpected,
-    sample: (request, attempt) => sample(store, request, attempt),
-    describe: (_, attempt) => describe(store, attempt),
-    existing: (ids, attempt) => existing(store, ids, attempt),
-    list: (from, attempt) => list(store, from, attempt),
-    chunks: (ids, attempt) => chunksOf(store, ids, attempt),
-    close: calls.close,
-  });
-}
-
-type Chroma = ChromaConfig & {
-  readonly calls: StoreCalls;
-  /** The description of the collection, looked up by its name. */
-  readonly shapes: RememberedShape<Collection>;
-  /** Reduced when the server rejects a request for this many records. */
-  maxPerRequest: number;
-};
-
-async function findCollection(config: ChromaConfig, calls: StoreCalls, attempt: Attempt): Promise<Collection> {
-  const { collection: name, database, tenant } = config;
-  const place = `${name} in the database ${database} of ${tenant}`;
-  const missing = `there is no collection ${place}; check ${calls.configField}.collection, .database, .tenant and .url`;
-  const path = `${collectionsPath(config)}/${encodeURIComponent(name)}`;
-  const collection = readCollection(
-    await calls.json({ method: 'GET', path, purpose: 'description', missing }, attempt),
-  );
-  if (collection === null) throw calls.unexpected('description', 'id of a collection');
-  return collection;
-}
-
-function collectionsPath({ tenant, database }: ChromaConfig): string {
-  return `/api/v2/tenants/${encodeURIComponent(tenant)}/databases/${encodeURIComponent(database)}/collections`;
-}
-
-/**
- * A collection that was recreated under the same name has another id, so a collection that is not found is looked up
- * again once.
- */
-async function ask(store: Chroma, path: string, purpose: string, body: unknown, attempt: Attempt): Promise<unknown> {
-  const method = body === undefined ? 'GET' : 'POST';
-  const send = ({ id }: Collection): Promise<unknown> =>
-    store.calls.json({ method, path: `${collectionsPath(store)}/${id}/${path}`, body, purpose }, attempt);
-  try {
-    return await send(await store.shapes.current(attempt));
-  } catch (error) {
-    if (failureCode(error) !== 'http_404') throw error;
-    return send(await store.shapes.fresh(attempt));
-  }
-}
-
 interface Page {
   readonly limit: number;
   readonly include: readonly string[];
@@ -216,153 +129,168 @@ interface Page {
   readonly where?: Where;
 }
 
-/** Returns null if the page was larger than the server allows; the next request is smaller. */
-async function getPage(
-  store: Chroma,
-  page: Page,
-  purpose: string,
-  attempt: Attempt,
-): Promise<readonly Stored[] | null> {
-  try {
-    const records = readRecords(await ask(store, 'get', purpose, page, attempt), store);
-    if (records === null) throw store.calls.unexpected(purpose, 'ids');
-    return records;
-  } catch (error) {
-    if (failureCode(error) !== 'http_422' || page.limit <= CLOUD_QUOTA) throw error;
-    store.maxPerRequest = CLOUD_QUOTA;
-    return null;
-  }
-}
-
-/** Passes the id of every record to `take`, page by page. */
-async function listKeys(store: Chroma, take: (key: string) => void, attempt: Attempt): Promise<void> {
-  for (let offset = 0; ; ) {
-    const page = await getPage(store, { include: [], limit: store.maxPerRequest, offset }, 'sample', attempt);
-    if (page?.length === 0) return;
-    for (const { key } of page ?? []) take(key);
-    offset += page?.length ?? 0;
-  }
-}
-
-async function list(store: Chroma, from: string | null, attempt: Attempt): Promise<ListedIds> {
-  const offset = Number(from ?? 0);
-  const include = store.id === undefined ? [] : ['metadatas'];
-  const ask = () => getPage(store, { include, limit: store.maxPerRequest, offset }, 'list of ids', attempt);
-  const page = (await ask()) ?? (await ask()) ?? [];
-  const next = page.length === 0 ? null : String(offset + page.length);
-  return { ids: page.flatMap(({ id }) => id ?? []), next };
-}
-
-async function existing(store: Chroma, ids: readonly string[], attempt: Attempt): Promise<ReadonlySet<string>> {
-  const { id: idKey } = store;
-  if (idKey === undefined) return new Set((await get(store, ids, [], attempt)).map(({ key }) => key));
-  const limit = Math.min(IDS_PER_REQUEST, store.maxPerRequest);
-  return knownIds(ids, Math.min(VALUES_PER_REQUEST, limit), limit, async (wanted) => {
-    const page = await withIds(store, idKey, wanted, { limit, include: ['metadatas'] }, attempt);
-    return page.flatMap(({ id }) => id ?? []);
-  });
-}
-
-async function chunksOf(store: Chroma, ids: readonly string[], attempt: Attempt): Promise<readonly StoredChunk[]> {
-  const { id: idKey } = store;
-  const include = ['documents', 'metadatas'];
-  if (idKey === undefined) return toChunks(await get(store, ids, include, attempt));
-  const limit = Math.min(MAX_CHUNKS, store.maxPerRequest);
-  const entries: Stored[] = [];
-  for (const portion of inPortions(ids, VALUES_PER_REQUEST)) {
-    if (entries.length < MAX_CHUNKS)
-      entries.push(...(await withIds(store, idKey, portion, { limit, include }, attempt)));
-  }
-  return toChunks(entries).slice(0, MAX_CHUNKS);
-}
-
-/** Returns the records of these documents, by a metadata key. */
-async function withIds(
-  store: Chroma,
-  idKey: string,
-  ids: readonly string[],
-  page: Page,
-  attempt: Attempt,
-): Promise<readonly Stored[]> {
-  const where = oneOrJoined(
-    '$or',
-    // As in a filter, an id that looks like a number may be stored as a number.
-    [ids, ids.flatMap((id) => (Number.isFinite(Number(id)) && id.trim() === id && id !== '' ? [Number(id)] : []))]
-      .filter((values) => values.length > 0)
-      .map((values) => ({ [idKey]: { $in: values } })),
-  );
-  const asked = { ...page, where };
-  const shorter = (): Page => ({ ...asked, limit: Math.min(page.limit, store.maxPerRequest) });
-  const purpose = 'look-up of ids';
-  return (await getPage(store, asked, purpose, attempt)) ?? (await getPage(store, shorter(), purpose, attempt)) ?? [];
-}
-
 /**
- * Returns the existing records with these ids, in the server's order, with the requested parts, such as `embeddings`.
+ * Opens a collection. Nothing is sent before the first call. The fields of a filter are metadata keys.
+ *
+ * @throws RecalldError config_invalid for an address that cannot be called
  */
-async function get(
-  store: Chroma,
-  ids: readonly string[],
-  include: readonly string[],
-  attempt: Attempt,
-): Promise<readonly Stored[]> {
-  const records: Stored[] = [];
-  const purpose = include.length === 0 ? 'check of ids' : 'sample';
-  const most = include.length === 0 ? IDS_PER_REQUEST : VECTORS_PER_REQUEST;
-  for (let start = 0; start < ids.length; ) {
-    const some = ids.slice(start, start + Math.min(most, store.maxPerRequest));
-    const page = await getPage(store, { ids: some, include, limit: some.length }, purpose, attempt);
-    records.push(...(page ?? []));
-    if (page !== null) start += some.length;
-  }
-  return records;
-}
+export function createChromaStore(config: ChromaConfig, configField: string) {
+  const { tenant, database, collection: name, id: idKey } = config;
+  const calls = createStoreCalls(config, {
+    service: 'Chroma',
+    configField,
+    credentials: keyHeader('x-chroma-token', config.api_key),
+    credentialsKey: 'api_key',
+  });
+  const collections = `/api/v2/tenants/${encodeURIComponent(tenant)}/databases/${encodeURIComponent(database)}/collections`;
+  const placeOf = { score: 'ids with distances', id: 'ids with distances', vector: 'embeddings' };
+  const metadata = idKey === undefined ? [] : ['metadatas'];
+  /** Reduced when the server rejects a request for this many records. */
+  let maxPerRequest = IDS_PER_REQUEST;
 
-async function search(
-  store: Chroma,
-  { scoreKind }: Collection,
-  request: NearestRequest,
-  attempt: Attempt,
-): Promise<Hit[]> {
-  const body = {
-    query_embeddings: [Array.from(request.vector)],
-    n_results: request.k,
-    include: [
-      'distances',
-      ...(request.withContent ? ['documents'] : []),
-      ...(store.id === undefined ? [] : ['metadatas']),
-      ...(needsVectors(scoreKind) ? ['embeddings'] : []),
-    ],
-    ...whereOf(request.filter),
+  const shapes = rememberShape(calls.service, async (attempt) => {
+    const place = `${name} in the database ${database} of ${tenant}`;
+    const missing = `there is no collection ${place}; check ${configField}.collection, .database, .tenant and .url`;
+    const path = `${collections}/${encodeURIComponent(name)}`;
+    const answer = await calls.json({ method: 'GET', path, purpose: 'description', missing }, attempt);
+    const collection = readCollection(answer);
+    if (collection === null) throw calls.unexpected('description', 'id of a collection');
+    return collection;
+  });
+
+  /**
+   * A collection that was recreated under the same name has another id, so a collection that is not found is looked up
+   * again once.
+   */
+  const ask = async (path: string, purpose: string, body: unknown, attempt: Attempt): Promise<unknown> => {
+    const method = body === undefined ? 'GET' : 'POST';
+    const send = ({ id }: Collection) =>
+      calls.json({ method, path: `${collections}/${id}/${path}`, body, purpose }, attempt);
+    try {
+      return await send(await shapes.current(attempt));
+    } catch (error) {
+      if (failureCode(error) !== 'http_404') throw error;
+      return send(await shapes.fresh(attempt));
+    }
   };
-  const hits = readHits(await ask(store, 'query', 'search', body, attempt), store);
-  if (hits === null) throw store.calls.unexpected('search', placeOf.id);
-  return hits;
-}
 
-/** Lists all ids, samples from them, and reads the vectors of the sampled ids. */
-async function sample(
-  store: Chroma,
-  { n, seed, withContent }: SampleRequest,
-  attempt: Attempt,
-): Promise<SampledVectors> {
-  const reservoir = createReservoir<string>(n, seed);
-  await listKeys(store, (key) => reservoir.offer(key), attempt);
-  // If a write occurs during the listing, an id may be returned twice.
-  const keys = [...new Set(reservoir.chosen())];
-  const named = store.id === undefined ? [] : ['metadatas'];
-  const parts = ['embeddings', ...named, ...(withContent ? ['documents'] : [])];
-  const found = new Map((await get(store, keys, parts, attempt)).map((record) => [record.key, record]));
-  // A record that was deleted since the listing is omitted.
-  const drawn = keys.flatMap((key) => found.get(key) ?? []);
-  return toSample(drawn, withContent, true);
-}
+  /** Returns null if the page was larger than the server allows; the next request is smaller. */
+  const tryPage = async (page: Page, purpose: string, attempt: Attempt): Promise<readonly Stored[] | null> => {
+    try {
+      const records = readRecords(await ask('get', purpose, page, attempt), config);
+      if (records === null) throw calls.unexpected(purpose, 'ids');
+      return records;
+    } catch (error) {
+      if (failureCode(error) !== 'http_422' || page.limit <= CLOUD_QUOTA) throw error;
+      maxPerRequest = CLOUD_QUOTA;
+      return null;
+    }
+  };
 
-async function describe(store: Chroma, attempt: Attempt) {
-  const { calls } = store;
-  const count = numberOf(await ask(store, 'count', 'count', undefined, attempt));
-  if (count === null) throw calls.unexpected('count', 'number of records');
-  const call = { method: 'GET', path: '/api/v2/version', purpose: 'version' } as const;
-  const traits = { chroma: textOf(await calls.json(call, attempt)) ?? 'unknown' };
-  return { count, isExactCount: true, traits };
+  const getPage = async (page: Page, purpose: string, attempt: Attempt): Promise<readonly Stored[]> => {
+    const shorter = (): Page => ({ ...page, limit: Math.min(page.limit, maxPerRequest) });
+    return (await tryPage(page, purpose, attempt)) ?? (await tryPage(shorter(), purpose, attempt)) ?? [];
+  };
+
+  const pageAt = async (from: string | null, include: readonly string[], purpose: string, attempt: Attempt) => {
+    const offset = Number(from ?? 0);
+    const records = await getPage({ include, limit: maxPerRequest, offset }, purpose, attempt);
+    return { records, next: records.length === 0 ? null : String(offset + records.length) };
+  };
+
+  /** Returns the records of these documents, by a metadata key. */
+  const withIds = (key: string, ids: readonly string[], page: Page, attempt: Attempt) => {
+    // As in a filter, an id that looks like a number may be stored as a number.
+    const alternatives = [ids, ids.flatMap(numberIn)].filter((values) => values.length > 0);
+    const conditions = alternatives.map((values) => ({ [key]: { $in: values } }));
+    return getPage({ ...page, where: oneOrJoined('$or', conditions) }, 'look-up of ids', attempt);
+  };
+
+  /**
+   * Returns the existing records with these ids, in the server's order, with the requested parts, such as `embeddings`.
+   */
+  const get = async (ids: readonly string[], include: readonly string[], attempt: Attempt): Promise<Stored[]> => {
+    const records: Stored[] = [];
+    const purpose = include.length === 0 ? 'check of ids' : 'sample';
+    const most = include.length === 0 ? IDS_PER_REQUEST : VECTORS_PER_REQUEST;
+    for (let start = 0; start < ids.length; ) {
+      const some = ids.slice(start, start + Math.min(most, maxPerRequest));
+      const page = await tryPage({ ids: some, include, limit: some.length }, purpose, attempt);
+      records.push(...(page ?? []));
+      if (page !== null) start += some.length;
+    }
+    return records;
+  };
+
+  return createRemoteStore({
+    kind: 'chroma',
+    shapes,
+    noExactSearch: 'Chroma has no search that bypasses its index.',
+    placeOf,
+    unexpected: calls.unexpected,
+    close: calls.close,
+
+    async search({ scoreKind }, request, attempt) {
+      const body = {
+        query_embeddings: [Array.from(request.vector)],
+        n_results: request.k,
+        include: [
+          'distances',
+          ...(request.withContent ? ['documents'] : []),
+          ...metadata,
+          ...(needsVectors(scoreKind) ? ['embeddings'] : []),
+        ],
+        ...whereOf(request.filter),
+      };
+      const hits = readHits(await ask('query', 'search', body, attempt), config);
+      if (hits === null) throw calls.unexpected('search', placeOf.id);
+      return hits;
+    },
+
+    async sample({ n, seed, withContent }, attempt) {
+      const chosen = await chooseKeys(n, seed, async (from: string | null) => {
+        const { records, next } = await pageAt(from, [], 'sample', attempt);
+        return { ids: records.map(({ key }) => key), next };
+      });
+      // If a write occurs during the listing, an id may be returned twice.
+      const keys = [...new Set(chosen)];
+      const parts = ['embeddings', ...metadata, ...(withContent ? ['documents'] : [])];
+      const found = new Map((await get(keys, parts, attempt)).map((record) => [record.key, record]));
+      // A record that was deleted since the listing is omitted.
+      const drawn = keys.flatMap((key) => found.get(key) ?? []);
+      return toSample(drawn, withContent, true);
+    },
+
+    async describe(_, attempt) {
+      const count = numberOf(await ask('count', 'count', undefined, attempt));
+      if (count === null) throw calls.unexpected('count', 'number of records');
+      const call = { method: 'GET', path: '/api/v2/version', purpose: 'version' } as const;
+      return { count, isExactCount: true, traits: { chroma: textOf(await calls.json(call, attempt)) ?? 'unknown' } };
+    },
+
+    async existing(ids, attempt) {
+      if (idKey === undefined) return new Set((await get(ids, [], attempt)).map(({ key }) => key));
+      const limit = Math.min(IDS_PER_REQUEST, maxPerRequest);
+      return knownIds(ids, Math.min(VALUES_PER_REQUEST, limit), limit, async (wanted) => {
+        const page = await withIds(idKey, wanted, { limit, include: ['metadatas'] }, attempt);
+        return page.flatMap(({ id }) => id ?? []);
+      });
+    },
+
+    async list(from, attempt) {
+      const { records, next } = await pageAt(from, metadata, 'list of ids', attempt);
+      return { ids: records.flatMap(({ id }) => id ?? []), next };
+    },
+
+    async chunks(ids, attempt) {
+      const include = ['documents', 'metadatas'];
+      if (idKey === undefined) return toChunks(await get(ids, include, attempt));
+      const limit = Math.min(MAX_CHUNKS, maxPerRequest);
+      const entries: Stored[] = [];
+      for (const portion of inPortions(ids, VALUES_PER_REQUEST)) {
+        if (entries.length < MAX_CHUNKS) entries.push(...(await withIds(idKey, portion, { limit, include }, attempt)));
+      }
+      return toChunks(entries).slice(0, MAX_CHUNKS);
+    },
+  });
 }

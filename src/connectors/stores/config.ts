@@ -1,26 +1,28 @@
 /** `pipelines[].vector_store`: the vector store of a pipeline, one schema per kind. */
 import { z } from 'zod';
-import { httpServiceShape, keySchema, timeoutSchema } from '../../platform/config/connection.ts';
+import { httpServiceShape, keySchema, textSchema, timeoutSchema } from '../../platform/config/connection.ts';
 
-const content = z.string().min(1).optional().describe("Field that contains a chunk's text, if it is stored.");
+const content = textSchema.optional().describe("Field that contains a chunk's text, if it is stored.");
 
-const version = z
-  .string()
-  .min(1)
+const version = textSchema
   .optional()
   .describe("Field that contains the version, hash or time of a chunk's document, if it is stored.");
 
-const basicAuth = {
-  username: z.string().min(1).optional().describe('User name for basic authentication.'),
+/** Config fields for a search engine and one of its indexes. */
+export const engineShape = {
+  ...httpServiceShape,
+  username: textSchema.optional().describe('User name for basic authentication.'),
   password: keySchema.describe('Password for basic authentication. Reference it from the environment as ${VAR}.'),
+  api_key: keySchema,
+  index: textSchema.describe('Index or alias.'),
 };
 
 const pgvector = z.strictObject({
   kind: z.literal('pgvector').describe('PostgreSQL with pgvector.'),
-  url: z.string().min(1).describe('postgres:// address.').meta({ secret: 'url' }),
-  table: z.string().min(1).describe('Table that contains the chunks, optionally with its schema.'),
-  id: z.string().min(1).default('id').describe('Column that contains the document id.'),
-  embedding: z.string().min(1).default('embedding').describe('Column that contains the vector.'),
+  url: textSchema.describe('postgres:// address.').meta({ secret: 'url' }),
+  table: textSchema.describe('Table that contains the chunks, optionally with its schema.'),
+  id: textSchema.default('id').describe('Column that contains the document id.'),
+  embedding: textSchema.default('embedding').describe('Column that contains the vector.'),
   content: content.describe("Column that contains a chunk's text, if it is stored."),
   version: version.describe("Column that contains the version, hash or time of a chunk's document."),
   metric: z.enum(['cosine', 'l2', 'dot']).default('cosine').describe('Distance metric of the index.'),
@@ -31,9 +33,9 @@ const qdrant = z.strictObject({
   kind: z.literal('qdrant').describe('Qdrant.'),
   ...httpServiceShape,
   api_key: keySchema,
-  collection: z.string().min(1).describe('Collection that contains the chunks.'),
-  vector_name: z.string().min(1).optional().describe('Named vector; default: the unnamed vector.'),
-  id: z.string().min(1).optional().describe('Payload key that contains the document id; default: the point id.'),
+  collection: textSchema.describe('Collection that contains the chunks.'),
+  vector_name: textSchema.optional().describe('Named vector; default: the unnamed vector.'),
+  id: textSchema.optional().describe('Payload key that contains the document id; default: the point id.'),
   content,
   version,
 });
@@ -42,20 +44,17 @@ const chroma = z.strictObject({
   kind: z.literal('chroma').describe('Chroma.'),
   ...httpServiceShape,
   api_key: keySchema,
-  tenant: z.string().min(1).default('default_tenant').describe('Tenant.'),
-  database: z.string().min(1).default('default_database').describe('Database.'),
-  collection: z.string().min(1).describe('Name of the collection.'),
-  id: z.string().min(1).optional().describe('Metadata key that contains the document id; default: the record id.'),
+  tenant: textSchema.default('default_tenant').describe('Tenant.'),
+  database: textSchema.default('default_database').describe('Database.'),
+  collection: textSchema.describe('Name of the collection.'),
+  id: textSchema.optional().describe('Metadata key that contains the document id; default: the record id.'),
   version,
 });
 
 const searchEngineShape = {
-  ...httpServiceShape,
-  ...basicAuth,
-  api_key: keySchema,
-  index: z.string().min(1).describe('Index or alias.'),
-  embedding: z.string().min(1).default('embedding').describe('Field that contains the vector.'),
-  id: z.string().min(1).default('_id').describe('Field that contains the document id.'),
+  ...engineShape,
+  embedding: textSchema.default('embedding').describe('Field that contains the vector.'),
+  id: textSchema.default('_id').describe('Field that contains the document id.'),
   content,
   version,
 };
@@ -82,10 +81,10 @@ const weaviate = z.strictObject({
   kind: z.literal('weaviate').describe('Weaviate.'),
   ...httpServiceShape,
   api_key: keySchema,
-  collection: z.string().min(1).describe('Collection that contains the chunks.'),
-  tenant: z.string().min(1).optional().describe('Tenant in a multi-tenant collection.'),
-  vector_name: z.string().min(1).optional().describe('Named vector; default: the only vector.'),
-  id: z.string().min(1).optional().describe('Property that contains the document id; default: the UUID of the object.'),
+  collection: textSchema.describe('Collection that contains the chunks.'),
+  tenant: textSchema.optional().describe('Tenant in a multi-tenant collection.'),
+  vector_name: textSchema.optional().describe('Named vector; default: the only vector.'),
+  id: textSchema.optional().describe('Property that contains the document id; default: the UUID of the object.'),
   content,
   version,
 });
@@ -94,10 +93,10 @@ const milvus = z.strictObject({
   kind: z.literal('milvus').describe('Milvus or Zilliz Cloud.'),
   ...httpServiceShape,
   token: keySchema,
-  database: z.string().min(1).optional().describe('Database; default: the default database.'),
-  collection: z.string().min(1).describe('Collection that contains the chunks.'),
-  embedding: z.string().min(1).default('embedding').describe('Field that contains the vector.'),
-  id: z.string().min(1).default('id').describe('Field that contains the document id.'),
+  database: textSchema.optional().describe('Database; default: the default database.'),
+  collection: textSchema.describe('Collection that contains the chunks.'),
+  embedding: textSchema.default('embedding').describe('Field that contains the vector.'),
+  id: textSchema.default('id').describe('Field that contains the document id.'),
   content,
   version,
 });
@@ -108,7 +107,7 @@ const pinecone = z.strictObject({
   url: httpServiceShape.url.describe('Host of the index, `https://NAME-PROJECT.svc.REGION.pinecone.io`.'),
   api_key: keySchema,
   namespace: z.string().default('').describe('Namespace.'),
-  id: z.string().min(1).optional().describe('Metadata key that contains the document id; default: the vector id.'),
+  id: textSchema.optional().describe('Metadata key that contains the document id; default: the vector id.'),
   content: content.describe("Metadata key that contains a chunk's text, if it is stored."),
   version,
 });
@@ -125,7 +124,7 @@ const redisShape = {
 const redisVectorSet = z.strictObject({
   kind: z.literal('redis_vector_set').describe('A vector set of Redis 8.'),
   ...redisShape,
-  key: z.string().min(1).describe('Key of the vector set.'),
+  key: textSchema.describe('Key of the vector set.'),
   content: content.describe("Attribute that contains a chunk's text, if it is stored."),
   version,
 });
@@ -133,20 +132,16 @@ const redisVectorSet = z.strictObject({
 const redisSearch = z.strictObject({
   kind: z.literal('redis_search').describe('A Redis query engine index.'),
   ...redisShape,
-  index: z.string().min(1).describe('Name of the index.'),
-  embedding: z.string().min(1).default('embedding').describe('Field that contains the vector.'),
-  id: z
-    .string()
-    .min(1)
-    .optional()
-    .describe('Field that contains the document id; default: the key without the prefix.'),
+  index: textSchema.describe('Name of the index.'),
+  embedding: textSchema.default('embedding').describe('Field that contains the vector.'),
+  id: textSchema.optional().describe('Field that contains the document id; default: the key without the prefix.'),
   content,
   version,
 });
 
 const lancedb = z.strictObject({
   kind: z.literal('lancedb').describe('LanceDB, which runs in this process; install its npm package next to recalld.'),
-  uri: z.string().min(1).describe('Folder of the database, or the s3://, gs:// or az:// address of a bucket.'),
+  uri: textSchema.describe('Folder of the database, or the s3://, gs:// or az:// address of a bucket.'),
   storage_options: z
     .record(z.string(), z.string())
     .default({})
@@ -154,9 +149,9 @@ const lancedb = z.strictObject({
       'Credentials and settings for the object store, such as `aws_region`. Reference them from the environment as ${VAR}.',
     )
     .meta({ secret: 'all' }),
-  table: z.string().min(1).describe('Table that contains the chunks.'),
-  id: z.string().min(1).default('id').describe('Column that contains the document id.'),
-  embedding: z.string().min(1).default('vector').describe('Column that contains the vector.'),
+  table: textSchema.describe('Table that contains the chunks.'),
+  id: textSchema.default('id').describe('Column that contains the document id.'),
+  embedding: textSchema.default('vector').describe('Column that contains the vector.'),
   content: content.describe("Column that contains a chunk's text, if it is stored."),
   version: version.describe("Column that contains the version, hash or time of a chunk's document."),
   metric: z

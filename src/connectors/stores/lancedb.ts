@@ -5,14 +5,15 @@
  * recalld, and it is loaded on the first call. Source: the types of `@lancedb/lancedb` 0.30.
  */
 import type { connect, Table } from '@lancedb/lancedb';
+import { codeOf } from '../../core/errors.ts';
 import { createRandom, drawn } from '../../math/stats/random.ts';
+import { orAborted } from '../../platform/threads/wait.ts';
 import type { StoreConfigOf } from './config.ts';
 import { createRemoteStore, rememberShape, type StoreShape } from './remote-store.ts';
 import {
   type Attempt,
   type Entry,
   failed,
-  type Hit,
   inPortions,
   knownIds,
   needsVectors,
@@ -21,17 +22,7 @@ import {
   toChunks,
   unsupported,
 } from './store-rows.ts';
-import {
-  type ListedIds,
-  MAX_CHUNKS,
-  type NearestRequest,
-  type SampledVectors,
-  type SampleRequest,
-  type ScoreKind,
-  type StoredChunk,
-  type VectorMetric,
-  type VectorStore,
-} from './vector-store.ts';
+import { MAX_CHUNKS, type ScoreKind, type StoredChunk, type VectorMetric } from './vector-store.ts';
 
 /** The functions of the package that the adapter uses. */
 export interface LanceDbPackage {
@@ -64,41 +55,153 @@ export function createLanceDbStore(
   config: StoreConfigOf<'lancedb'>,
   configField: string,
   load: () => Promise<LanceDbPackage> = () => import('@lancedb/lancedb'),
-): VectorStore {
-  const place = { ...config, configField };
+) {
+  const { id: idColumn, embedding, content, version, timeout_ms: timeoutMs } = config;
+
+  /**
+   * Ends a call that takes too long or was cancelled. LanceDB continues in the background, but its result is discarded.
+   */
+  const bounded = async <Value>(
+    { signal, stopwatch, patience }: Attempt,
+    purpose: string,
+    work: () => Promise<Value>,
+  ): Promise<Value> => {
+    signal.throwIfAborted();
+    const timeout = AbortSignal.timeout(timeoutMs * patience);
+    const started = performance.now();
+    try {
+      return await orAborted(work(), AbortSignal.any([signal, timeout]));
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof Refused) throw error;
+      if (timeout.aborted) {
+        const fix = `raise ${configField}.timeout_ms or check the load on the database's storage`;
+        throw failed('timeout', `LanceDB ${purpose} did not end within ${timeoutMs * patience} ms; ${fix}.`);
+      }
+      throw failed('request_refused', `LanceDB ${purpose} failed: ${reasonOf(error)}; check ${configField}.`);
+    } finally {
+      stopwatch.latencyMs += performance.now() - started;
+    }
+  };
+
   let open: Table | undefined;
   const shapes = rememberShape<TableShape>('LanceDB', async (attempt) => {
     open?.close();
-    open = await bounded(place, attempt, 'description', () => openTable(place, load));
-    return bounded(place, attempt, 'description', () => readShape(place, open as Table));
+    const table = await bounded(attempt, 'description', () => openTable(config, configField, load));
+    open = table;
+    return bounded(attempt, 'description', () => readShape(config, configField, table));
   });
-  const store: LanceDb = { ...place, shape: (attempt) => shapes.current(attempt) };
+
+  const countRows = (table: Table, attempt: Attempt): Promise<number> =>
+    bounded(attempt, 'count', () => table.countRows());
+
+  const rowsOf = async (query: { toArray(): Promise<unknown[]> }, purpose: string, attempt: Attempt) =>
+    (await bounded(attempt, purpose, () => query.toArray())) as readonly Row[];
+
+  const entryOf = (row: Row): Entry => {
+    const text = (name: string | undefined) => (name === undefined ? null : textIn(row[name]));
+    return {
+      id: text(idColumn),
+      vector: vectorIn(row[embedding]),
+      content: text(content),
+      version: text(version),
+    };
+  };
+
+  const idsIn = (rows: readonly Row[]): string[] => rows.flatMap((row) => textIn(row[idColumn]) ?? []);
+
   return createRemoteStore({
     kind: 'lancedb',
     shapes,
-    search: (shape, request, attempt) => search(store, shape, request, attempt),
-    placeOf: { score: '_distance', id: `the column ${config.id}`, vector: `the column ${config.embedding}` },
+    placeOf: { score: '_distance', id: `the column ${idColumn}`, vector: `the column ${embedding}` },
     unexpected: (purpose, lacking) =>
       failed('unexpected_answer', `LanceDB ${purpose} failed: a row has no ${lacking}.`),
-    sample: (request, attempt) => sample(store, request, attempt),
-    describe: async ({ table }, attempt) => ({ count: await countRows(store, table, attempt), isExactCount: true }),
-    existing: (ids, attempt) => existing(store, ids, attempt),
-    list: (from, attempt) => list(store, from, attempt),
-    chunks: (ids, attempt) => chunksOf(store, ids, attempt),
     close: () => open?.close(),
+
+    async search(shape, request, attempt) {
+      const columns = columnsOf(
+        idColumn,
+        '_distance',
+        request.withContent ? content : undefined,
+        needsVectors(shape.scoreKind) ? embedding : undefined,
+      );
+      const query = shape.table
+        .vectorSearch(request.vector)
+        .column(embedding)
+        .distanceType(shape.metric)
+        .limit(request.k)
+        .select(columns);
+      const conditions = Object.entries(request.filter).map(([name, value]) => equals(shape, name, [value]));
+      if (conditions.length > 0) query.where(conditions.join(' AND '));
+      if (request.exact) query.bypassVectorIndex();
+      const rows = await rowsOf(query, 'search', attempt);
+      return rows.map((row) => {
+        const distance = row['_distance'];
+        return { ...entryOf(row), score: typeof distance === 'number' ? distance : null };
+      });
+    },
+
+    async sample({ n, seed, withContent }, attempt) {
+      const { table } = await shapes.current(attempt);
+      const positions = drawnPositions(await countRows(table, attempt), n, seed);
+      const columns = columnsOf(idColumn, embedding, withContent ? content : undefined);
+      return readSample(positions, VECTORS_PER_CALL, withContent, true, async (some) => {
+        const rows = await rowsOf(table.takeOffsets([...some]).select(columns), 'sample', attempt);
+        return rows.map(entryOf);
+      });
+    },
+
+    describe: async ({ table }, attempt) => ({ count: await countRows(table, attempt), isExactCount: true }),
+
+    async existing(ids, attempt) {
+      const shape = await shapes.current(attempt);
+      const limit = 2 * IDS_PER_CALL;
+      return knownIds(ids, IDS_PER_CALL, limit, async (wanted) => {
+        const query = shape.table
+          .query()
+          .where(equals(shape, idColumn, wanted))
+          .select([idColumn])
+          .limit(limit);
+        return idsIn(await rowsOf(query, 'look-up of ids', attempt));
+      });
+    },
+
+    async list(from, attempt) {
+      const { table } = await shapes.current(attempt);
+      const first = Number(from ?? 0);
+      const end = Math.min(first + IDS_PER_CALL, await countRows(table, attempt));
+      if (end <= first) return { ids: [], next: null };
+      const places = Array.from({ length: end - first }, (_, place) => first + place);
+      const rows = await rowsOf(table.takeOffsets(places).select([idColumn]), 'list of ids', attempt);
+      return { ids: idsIn(rows), next: String(end) };
+    },
+
+    async chunks(ids, attempt) {
+      const shape = await shapes.current(attempt);
+      const columns = columnsOf(idColumn, content, version);
+      const chunks: StoredChunk[] = [];
+      for (const some of inPortions(ids, IDS_PER_CALL)) {
+        const remaining = MAX_CHUNKS - chunks.length;
+        if (remaining <= 0) break;
+        const query = shape.table
+          .query()
+          .where(equals(shape, idColumn, some))
+          .select(columns)
+          .limit(remaining);
+        chunks.push(...toChunks((await rowsOf(query, 'look-up of chunks', attempt)).map(entryOf)));
+      }
+      return chunks;
+    },
   });
 }
 
-type Place = StoreConfigOf<'lancedb'> & { readonly configField: string };
-
-type LanceDb = Place & { shape(attempt: Attempt): Promise<TableShape> };
-
 async function openTable(
-  { uri, storage_options: storageOptions, table, configField }: Place,
+  { uri, storage_options: storageOptions, table }: StoreConfigOf<'lancedb'>,
+  configField: string,
   load: () => Promise<LanceDbPackage>,
 ): Promise<Table> {
   const lancedb = await load().catch((cause: unknown) => {
-    if ((cause as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw cause;
+    if (codeOf(cause) !== 'ERR_MODULE_NOT_FOUND') throw cause;
     const fix = `run "npm install ${PACKAGE}@0.30.0" where recalld is installed`;
     throw failed('package_missing', `LanceDB needs the npm package ${PACKAGE}, which is not installed: ${fix}.`);
   });
@@ -112,7 +215,11 @@ async function openTable(
   }
 }
 
-async function readShape({ embedding, metric: configured, configField }: Place, table: Table): Promise<TableShape> {
+async function readShape(
+  { embedding, metric: configured }: StoreConfigOf<'lancedb'>,
+  configField: string,
+  table: Table,
+): Promise<TableShape> {
   const { fields } = await table.schema();
   const types = new Map(fields.map(({ name, type }) => [name, String(type)]));
   const [, length] = /^FixedSizeList\[(\d+)\]<Float(?:32|64)>$/.exec(types.get(embedding) ?? '') ?? [];
@@ -145,39 +252,6 @@ function metricOf(distance: string | undefined): VectorMetric | null {
   return distance === 'cosine' || distance === 'l2' || distance === 'dot' ? distance : null;
 }
 
-async function search(store: LanceDb, shape: TableShape, request: NearestRequest, attempt: Attempt): Promise<Hit[]> {
-  const { id, embedding, content } = store;
-  const { table, metric, scoreKind } = shape;
-  const columns = columnsOf(
-    id,
-    '_distance',
-    request.withContent ? content : undefined,
-    needsVectors(scoreKind) ? embedding : undefined,
-  );
-  const query = table
-    .vectorSearch(request.vector)
-    .column(embedding)
-    .distanceType(metric)
-    .limit(request.k)
-    .select(columns);
-  const conditions = Object.entries(request.filter).map(([name, value]) => equals(shape, name, [value]));
-  if (conditions.length > 0) query.where(conditions.join(' AND '));
-  if (request.exact) query.bypassVectorIndex();
-  const rows = await rowsOf(store, query, 'search', attempt);
-  return rows.map((row) => ({ ...entryOf(store, row), score: numberIn(row['_distance']) }));
-}
-
-async function sample(store: LanceDb, request: SampleRequest, attempt: Attempt): Promise<SampledVectors> {
-  const { n, seed, withContent } = request;
-  const { table } = await store.shape(attempt);
-  const positions = drawnPositions(await countRows(store, table, attempt), n, seed);
-  const columns = columnsOf(store.id, store.embedding, withContent ? store.content : undefined);
-  return readSample(positions, VECTORS_PER_CALL, withContent, true, async (some) => {
-    const rows = await rowsOf(store, table.takeOffsets([...some]).select(columns), 'sample', attempt);
-    return rows.map((row) => entryOf(store, row));
-  });
-}
-
 /** Returns min(n, count) of the positions below `count`. Every set of positions is equally likely. */
 function drawnPositions(count: number, n: number, seed: number): number[] {
   if (count <= 4 * n)
@@ -198,77 +272,16 @@ function drawnPositions(count: number, n: number, seed: number): number[] {
   return [...positions];
 }
 
-async function list(store: LanceDb, from: string | null, attempt: Attempt): Promise<ListedIds> {
-  const { table } = await store.shape(attempt);
-  const first = Number(from ?? 0);
-  const end = Math.min(first + IDS_PER_CALL, await countRows(store, table, attempt));
-  if (end <= first) return { ids: [], next: null };
-  const places = Array.from({ length: end - first }, (_, place) => first + place);
-  const rows = await rowsOf(store, table.takeOffsets(places).select([store.id]), 'list of ids', attempt);
-  return { ids: rows.flatMap((row) => textIn(row[store.id]) ?? []), next: String(end) };
-}
-
-async function existing(store: LanceDb, ids: readonly string[], attempt: Attempt): Promise<ReadonlySet<string>> {
-  const shape = await store.shape(attempt);
-  const limit = 2 * IDS_PER_CALL;
-  return knownIds(ids, IDS_PER_CALL, limit, async (wanted) => {
-    const query = shape.table
-      .query()
-      .where(equals(shape, store.id, wanted))
-      .select([store.id])
-      .limit(limit);
-    const rows = await rowsOf(store, query, 'look-up of ids', attempt);
-    return rows.flatMap((row) => textIn(row[store.id]) ?? []);
-  });
-}
-
-async function chunksOf(store: LanceDb, ids: readonly string[], attempt: Attempt): Promise<readonly StoredChunk[]> {
-  const shape = await store.shape(attempt);
-  const columns = columnsOf(store.id, store.content, store.version);
-  const chunks: StoredChunk[] = [];
-  for (const some of inPortions(ids, IDS_PER_CALL)) {
-    const remaining = MAX_CHUNKS - chunks.length;
-    if (remaining <= 0) break;
-    const query = shape.table
-      .query()
-      .where(equals(shape, store.id, some))
-      .select(columns)
-      .limit(remaining);
-    const rows = await rowsOf(store, query, 'look-up of chunks', attempt);
-    chunks.push(...toChunks(rows.map((row) => entryOf(store, row))));
-  }
-  return chunks;
-}
-
-const countRows = (store: LanceDb, table: Table, attempt: Attempt): Promise<number> =>
-  bounded(store, attempt, 'count', () => table.countRows());
-
 const columnsOf = (...names: readonly (string | undefined)[]): string[] => [
   ...new Set(names.filter((name) => name !== undefined)),
 ];
 
 type Row = Readonly<Record<string, unknown>>;
 
-async function rowsOf(
-  store: LanceDb,
-  query: { toArray(): Promise<unknown[]> },
-  purpose: string,
-  attempt: Attempt,
-): Promise<readonly Row[]> {
-  return (await bounded(store, attempt, purpose, () => query.toArray())) as readonly Row[];
-}
-
-function entryOf({ id, embedding, content, version }: LanceDb, row: Row): Entry {
-  const text = (name: string | undefined) => (name === undefined ? null : textIn(row[name]));
-  return { id: textIn(row[id]), vector: vectorIn(row[embedding]), content: text(content), version: text(version) };
-}
-
 function textIn(value: unknown): string | null {
   if (typeof value === 'string') return value;
   return typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean' ? String(value) : null;
 }
-
-const numberIn = (value: unknown): number | null => (typeof value === 'number' ? value : null);
 
 /** Reads an Arrow vector, which is a view of the fetched data. */
 function vectorIn(value: unknown): Float32Array | null {
@@ -289,45 +302,6 @@ function equals({ types }: TableShape, name: string, values: readonly string[]):
   }
   const texts = values.map((value) => `'${value.replaceAll("'", "''")}'`).join(', ');
   return `${/^(Large)?Utf8$/.test(type) ? column : `CAST(${column} AS STRING)`} IN (${texts})`;
-}
-
-/**
- * Ends a call that takes too long or was cancelled. LanceDB continues in the background, but its result is discarded.
- */
-async function bounded<Value>(
-  { timeout_ms: timeoutMs, configField }: Place,
-  { signal, stopwatch, patience }: Attempt,
-  purpose: string,
-  work: () => Promise<Value>,
-): Promise<Value> {
-  signal.throwIfAborted();
-  const timeout = AbortSignal.timeout(timeoutMs * patience);
-  const started = performance.now();
-  const either = AbortSignal.any([signal, timeout]);
-  const { ended, forget } = endOf(either);
-  try {
-    return await Promise.race([work(), ended]);
-  } catch (error) {
-    signal.throwIfAborted();
-    if (error instanceof Refused) throw error;
-    if (timeout.aborted) {
-      const fix = `raise ${configField}.timeout_ms or check the load on the database's storage`;
-      throw failed('timeout', `LanceDB ${purpose} did not end within ${timeoutMs * patience} ms; ${fix}.`);
-    }
-    throw failed('request_refused', `LanceDB ${purpose} failed: ${reasonOf(error)}; check ${configField}.`);
-  } finally {
-    forget();
-    stopwatch.latencyMs += performance.now() - started;
-  }
-}
-
-/** Rejects with the signal's reason when the signal aborts, unless `forget` was called first. */
-function endOf(signal: AbortSignal): { readonly ended: Promise<never>; readonly forget: () => void } {
-  const listening = new AbortController();
-  const ended = new Promise<never>((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason as Error), { signal: listening.signal });
-  });
-  return { ended, forget: () => listening.abort() };
 }
 
 /** Returns the error message without the source locations that LanceDB appends. */

@@ -5,7 +5,6 @@
  * github.com/milvus-io/web-content.
  */
 
-import { createReservoir } from '../../math/stats/random.ts';
 import {
   at,
   bearer,
@@ -13,25 +12,18 @@ import {
   fieldsOf,
   listOf,
   numberOf,
+  textAt,
   textOf,
   vectorOf,
 } from '../../platform/outbound/json-api.ts';
 import type { StoreConfigOf } from './config.ts';
-import {
-  createRemoteStore,
-  createStoreCalls,
-  type RememberedShape,
-  rememberShape,
-  type StoreCalls,
-  type StoreShape,
-  settingsHash,
-} from './remote-store.ts';
+import { createRemoteStore, createStoreCalls, rememberShape, type StoreShape, settingsHash } from './remote-store.ts';
 import {
   type Attempt,
+  chooseKeys,
   type Entry,
   failed,
   failureCode,
-  type Hit,
   knownIds,
   needsVectors,
   readSample,
@@ -39,15 +31,7 @@ import {
   unsupported,
   vectorsPerCall,
 } from './store-rows.ts';
-import {
-  MAX_CHUNKS,
-  type NearestRequest,
-  type SampledVectors,
-  type SampleRequest,
-  type ScoredMetric,
-  type StoredChunk,
-  type VectorStore,
-} from './vector-store.ts';
+import { MAX_CHUNKS, type SampleRequest, type ScoredMetric } from './vector-store.ts';
 
 /** Milvus returns fewer than 16,384 entities per query. */
 const WINDOW = 16_383;
@@ -71,164 +55,137 @@ const MAX_DRAW = 14_000;
  *
  * @throws RecalldError config_invalid for an address that cannot be called
  */
-export function createMilvusStore(config: MilvusConfig, configField: string): VectorStore {
-  const calls = createMilvusCalls(config, configField);
-  const shapes = rememberShape(calls.service, (attempt) =>
-    readMilvusCollection(calls, config.collection, config.embedding, attempt),
-  );
-  const store: Milvus = { ...config, calls, shapes };
+export function createMilvusStore(config: StoreConfigOf<'milvus'>, configField: string) {
+  const { collection: collectionName, embedding, id: idField, content, version } = config;
+  const data = createMilvusCall(config, configField);
+  const { calls } = data;
+  const shapes = rememberShape(calls.service, (attempt) => readMilvusCollection(config, data, attempt));
+
+  const query = async (
+    filter: string,
+    limit: number,
+    outputFields: readonly string[],
+    purpose: string,
+    attempt: Attempt,
+  ): Promise<Fields[]> => {
+    const body = { collectionName, filter, limit, outputFields };
+    return listOf(await data.ask('/entities/query', body, purpose, attempt)).map(fieldsOf);
+  };
+
+  const count = async (attempt: Attempt): Promise<number> => {
+    const body = { collectionName, filter: '', outputFields: ['count(*)'] };
+    const [row] = listOf(await data.ask('/entities/query', body, 'count', attempt));
+    const counted = numberOf(fieldsOf(row)['count(*)']);
+    if (counted === null) throw calls.unexpected('count', 'count(*)');
+    return counted;
+  };
+
+  const contentField = (withContent: boolean) => (withContent && content !== undefined ? [content] : []);
+
+  const entryOf = (row: Fields): Entry => ({
+    id: textOf(row[idField]),
+    vector: vectorOf(row[embedding]),
+    content: textAt(row, content),
+    version: textAt(row, version),
+  });
+
+  /** Returns the keys that match a filter. */
+  const keysOf = async (filter: string, key: string, attempt: Attempt): Promise<string[]> => {
+    const rows = await query(filter, WINDOW, [key], 'sample', attempt);
+    return rows.flatMap((row) => textOf(row[key]) ?? []);
+  };
+
+  const drawnKeys = async ({ n }: SampleRequest, key: string, total: number, attempt: Attempt) => {
+    const wanted = Math.ceil(1.25 * n) + 50;
+    if (wanted > MAX_DRAW) {
+      const most = Math.floor((MAX_DRAW - 50) / 1.25);
+      throw unsupported(`Milvus samples at most ${most} entities from a large collection.`);
+    }
+    const filter = `RANDOM_SAMPLE(${Math.min(0.99, wanted / total).toFixed(9)})`;
+    const keys = new Set<string>();
+    for (let draw = 0; draw < MAX_DRAWS && keys.size < n; draw += 1) {
+      for (const id of await orOlder(keysOf(filter, key, attempt))) keys.add(id);
+    }
+    return [...keys];
+  };
+
   return createRemoteStore({
     kind: 'milvus',
     shapes,
-    search: (shape, request, attempt) => search(store, shape, request, attempt),
     placeOf: {
       score: 'data[].distance',
-      id: `field ${config.id} of an entity`,
-      vector: `field ${config.embedding} of an entity`,
+      id: `field ${idField} of an entity`,
+      vector: `field ${embedding} of an entity`,
     },
     unexpected: calls.unexpected,
-    sample: (request, attempt) => sample(store, request, attempt),
-    describe: async (_, attempt) => ({ count: await count(store, attempt), isExactCount: true }),
-    existing: (ids, attempt) => existing(store, ids, attempt),
-    list: async () => {
+    close: calls.close,
+
+    async search(shape, request, attempt) {
+      if (request.exact && !shape.isFlat) {
+        throw unsupported(`The index of ${embedding} is approximate; only a FLAT index compares with all vectors.`);
+      }
+      const conditions = Object.entries(request.filter).map(([name, value]) => equality(shape.types, name, value));
+      if (conditions.includes(null)) return null;
+      const body = {
+        collectionName,
+        data: [[...request.vector]],
+        annsField: embedding,
+        limit: request.k,
+        ...(conditions.length === 0 ? {} : { filter: conditions.join(' and ') }),
+        outputFields: [
+          idField,
+          ...contentField(request.withContent !== false),
+          ...(needsVectors(shape.scoreKind) ? [embedding] : []),
+        ],
+      };
+      const rows = listOf(await data.ask('/entities/search', body, 'search', attempt)).map(fieldsOf);
+      return rows.map((row) => ({ ...entryOf(row), score: numberOf(row['distance']) }));
+    },
+
+    async sample(request, attempt) {
+      const { n, seed, withContent } = request;
+      const { dimensions, key, types } = await shapes.fresh(attempt);
+      const total = await count(attempt);
+      const isSmall = total <= WINDOW;
+      const keys = async () =>
+        isSmall ? (await keysOf('', key, attempt)).toSorted() : drawnKeys(request, key, total, attempt);
+      const chosen =
+        n < 1 || total === 0 ? [] : await chooseKeys(n, seed, async () => ({ ids: await keys(), next: null }));
+      const outputFields = [...new Set([key, idField, embedding, ...contentField(withContent)])];
+      const perCall = vectorsPerCall(dimensions, IDS_PER_CALL);
+      return readSample(chosen, perCall, withContent, isSmall, async (portion) => {
+        const filter = anyOf(types, key, portion) ?? '';
+        const rows = await query(filter, portion.length, outputFields, 'sample', attempt);
+        const byKey = new Map(rows.map((row) => [textOf(row[key]), row]));
+        return portion.map((entity) => entryOf(byKey.get(entity) ?? {}));
+      });
+    },
+
+    describe: async (_, attempt) => ({ count: await count(attempt), isExactCount: true }),
+
+    async existing(ids, attempt) {
+      if (ids.length === 0) return new Set<string>();
+      const { types } = await shapes.current(attempt);
+      return knownIds(ids, IDS_PER_CALL, WINDOW, async (wanted, limit) => {
+        const filter = anyOf(types, idField, wanted);
+        const rows = filter === null ? [] : await query(filter, limit, [idField], 'check of ids', attempt);
+        return rows.flatMap((row) => textOf(row[idField]) ?? []);
+      });
+    },
+
+    async list() {
       throw unsupported('Milvus cannot list ids over REST, which guarantees no order for paging.');
     },
-    chunks: (ids, attempt) => chunksOf(store, ids, attempt),
-    close: calls.close,
+
+    async chunks(ids, attempt) {
+      const { types } = await shapes.current(attempt);
+      const filter = anyOf(types, idField, ids);
+      if (filter === null) return [];
+      const outputFields = [idField, content, version].filter((name) => name !== undefined);
+      const rows = await query(filter, MAX_CHUNKS, outputFields, 'look-up of chunks', attempt);
+      return toChunks(rows.map(entryOf));
+    },
   });
-}
-
-type MilvusConfig = StoreConfigOf<'milvus'>;
-
-type Milvus = MilvusConfig & {
-  readonly calls: MilvusCalls;
-  readonly shapes: RememberedShape<MilvusShape>;
-};
-
-async function query(
-  { calls, collection: collectionName }: Milvus,
-  asked: { readonly filter: string; readonly limit: number; readonly outputFields: readonly string[] },
-  purpose: string,
-  attempt: Attempt,
-): Promise<Fields[]> {
-  const body = { collectionName, ...asked };
-  return listOf(await calls.data('/entities/query', body, purpose, attempt)).map(fieldsOf);
-}
-
-async function count({ calls, collection: collectionName }: Milvus, attempt: Attempt): Promise<number> {
-  const body = { collectionName, filter: '', outputFields: ['count(*)'] };
-  const [row] = listOf(await calls.data('/entities/query', body, 'count', attempt));
-  const counted = numberOf(fieldsOf(row)['count(*)']);
-  if (counted === null) throw calls.unexpected('count', 'count(*)');
-  return counted;
-}
-
-async function search(
-  store: Milvus,
-  shape: MilvusShape,
-  request: NearestRequest,
-  attempt: Attempt,
-): Promise<Hit[] | null> {
-  const { calls, collection: collectionName, embedding, id } = store;
-  if (request.exact && !shape.isFlat) {
-    throw unsupported(`The index of ${embedding} is approximate; only a FLAT index compares with all vectors.`);
-  }
-  const conditions = Object.entries(request.filter).map(([name, value]) => equality(shape.types, name, value));
-  if (conditions.includes(null)) return null;
-  const withVector = needsVectors(shape.scoreKind);
-  const body = {
-    collectionName,
-    data: [[...request.vector]],
-    annsField: embedding,
-    limit: request.k,
-    ...(conditions.length === 0 ? {} : { filter: conditions.join(' and ') }),
-    outputFields: [id, ...contentField(store, request.withContent !== false), ...(withVector ? [embedding] : [])],
-  };
-  const rows = listOf(await calls.data('/entities/search', body, 'search', attempt)).map(fieldsOf);
-  return rows.map((row) => ({ ...entryOf(store, row), score: numberOf(row['distance']) }));
-}
-
-async function sample(store: Milvus, request: SampleRequest, attempt: Attempt): Promise<SampledVectors> {
-  const { n, withContent } = request;
-  const { dimensions, key, types } = await store.shapes.fresh(attempt);
-  const total = await count(store, attempt);
-  const isSmall = total <= WINDOW;
-  const draw = () =>
-    isSmall ? allKeys(store, request, key, attempt) : drawnKeys(store, request, { key, total }, attempt);
-  const chosen = n < 1 || total === 0 ? [] : await draw();
-  const outputFields = [...new Set([key, store.id, store.embedding, ...contentField(store, withContent)])];
-  const perCall = vectorsPerCall(dimensions, IDS_PER_CALL);
-  return readSample(chosen, perCall, withContent, isSmall, async (portion) => {
-    const asked = { filter: anyOf(types, key, portion) ?? '', limit: portion.length, outputFields };
-    const rows = await query(store, asked, 'sample', attempt);
-    const byKey = new Map(rows.map((row) => [textOf(row[key]), row]));
-    return portion.map((entity) => entryOf(store, byKey.get(entity) ?? {}));
-  });
-}
-
-async function allKeys(store: Milvus, { n, seed }: SampleRequest, key: string, attempt: Attempt): Promise<string[]> {
-  const rows = await query(store, { filter: '', limit: WINDOW, outputFields: [key] }, 'sample', attempt);
-  const reservoir = createReservoir<string>(n, seed);
-  for (const id of rows.flatMap((row) => textOf(row[key]) ?? []).toSorted()) reservoir.offer(id);
-  return reservoir.chosen();
-}
-
-async function drawnKeys(
-  store: Milvus,
-  { n, seed }: SampleRequest,
-  { key, total }: { readonly key: string; readonly total: number },
-  attempt: Attempt,
-): Promise<string[]> {
-  const wanted = Math.ceil(1.25 * n) + 50;
-  if (wanted > MAX_DRAW) {
-    throw unsupported(`Milvus samples at most ${Math.floor((MAX_DRAW - 50) / 1.25)} entities from a large collection.`);
-  }
-  const filter = `RANDOM_SAMPLE(${Math.min(0.99, wanted / total).toFixed(9)})`;
-  const keys = new Set<string>();
-  for (let draw = 0; draw < MAX_DRAWS && keys.size < n; draw += 1) {
-    const rows = await orOlder(query(store, { filter, limit: WINDOW, outputFields: [key] }, 'sample', attempt));
-    for (const row of rows) {
-      const id = textOf(row[key]);
-      if (id !== null) keys.add(id);
-    }
-  }
-  const reservoir = createReservoir<string>(n, seed);
-  for (const id of keys) reservoir.offer(id);
-  return reservoir.chosen();
-}
-
-async function existing(store: Milvus, ids: readonly string[], attempt: Attempt): Promise<ReadonlySet<string>> {
-  if (ids.length === 0) return new Set<string>();
-  const { types } = await store.shapes.current(attempt);
-  return knownIds(ids, IDS_PER_CALL, WINDOW, async (wanted, limit) => {
-    const filter = anyOf(types, store.id, wanted);
-    if (filter === null) return [];
-    const rows = await query(store, { filter, limit, outputFields: [store.id] }, 'check of ids', attempt);
-    return rows.flatMap((row) => textOf(row[store.id]) ?? []);
-  });
-}
-
-async function chunksOf(store: Milvus, ids: readonly string[], attempt: Attempt): Promise<readonly StoredChunk[]> {
-  const { id, content, version } = store;
-  const { types } = await store.shapes.current(attempt);
-  const filter = anyOf(types, id, ids);
-  if (filter === null) return [];
-  const outputFields = [id, content, version].filter((name) => name !== undefined);
-  const rows = await query(store, { filter, limit: MAX_CHUNKS, outputFields }, 'look-up of chunks', attempt);
-  return toChunks(rows.map((row) => entryOf(store, row)));
-}
-
-function contentField({ content }: Milvus, withContent: boolean): readonly string[] {
-  return withContent && content !== undefined ? [content] : [];
-}
-
-function entryOf({ id, embedding, content, version }: Milvus, row: Fields): Entry {
-  return {
-    id: textOf(row[id]),
-    vector: vectorOf(row[embedding]),
-    content: content === undefined ? null : textOf(row[content]),
-    version: version === undefined ? null : textOf(row[version]),
-  };
 }
 
 /** Milvus versions before 2.6 do not support this filter. */
@@ -243,11 +200,6 @@ async function orOlder<Value>(call: Promise<Value>): Promise<Value> {
   }
 }
 
-interface MilvusCalls extends StoreCalls {
-  /** Returns the `data` field of the response. @throws Refused */
-  data(path: string, body: unknown, purpose: string, attempt: Attempt): Promise<unknown>;
-}
-
 /** Codes from pkg/util/merr in github.com/milvus-io/milvus, and 1800 from the REST interface. */
 const meanings: Readonly<Record<string, { code: string; problem: string; field: string }>> = {
   100: { code: 'collection_missing', problem: 'there is no such collection', field: 'collection' },
@@ -257,15 +209,15 @@ const meanings: Readonly<Record<string, { code: string; problem: string; field: 
 };
 
 /** Milvus answers every request with 200; `code` states whether it succeeded. */
-function createMilvusCalls(config: MilvusConfig, configField: string): MilvusCalls {
+function createMilvusCall(config: StoreConfigOf<'milvus'>, configField: string) {
   const { database, token } = config;
-  const identity = { service: 'Milvus', configField, credentials: bearer(token), credentialsKey: 'token' };
-  const calls = createStoreCalls(config, identity);
-  const { service } = identity;
+  const service = 'Milvus';
+  const calls = createStoreCalls(config, { service, configField, credentials: bearer(token), credentialsKey: 'token' });
   return {
-    ...calls,
-    async data(path, fields, purpose, attempt) {
-      const body = { ...(database === undefined ? {} : { dbName: database }), ...(fields as object) };
+    calls,
+    /** Returns the `data` field of the response. @throws Refused */
+    async ask(path: string, fields: object, purpose: string, attempt: Attempt): Promise<unknown> {
+      const body = { ...(database === undefined ? {} : { dbName: database }), ...fields };
       const answer = await calls.json({ method: 'POST', path: `/v2/vectordb${path}`, body, purpose }, attempt);
       const code = numberOf(at(answer, 'code'));
       // Before Milvus 2.4.5, the success code was 200.
@@ -304,13 +256,11 @@ const metrics: Readonly<Record<string, ScoredMetric>> = {
 
 /** Reads the collection and its vector index, with one call each. */
 async function readMilvusCollection(
-  calls: MilvusCalls,
-  collectionName: string,
-  embedding: string,
+  { collection: collectionName, embedding }: StoreConfigOf<'milvus'>,
+  { calls: { configField }, ask }: ReturnType<typeof createMilvusCall>,
   attempt: Attempt,
 ): Promise<MilvusShape> {
-  const { configField } = calls;
-  const collection = fieldsOf(await calls.data('/collections/describe', { collectionName }, 'description', attempt));
+  const collection = fieldsOf(await ask('/collections/describe', { collectionName }, 'description', attempt));
   const fields = listOf(collection['fields']).map(fieldsOf);
   const vector = fields.find(({ name }) => name === embedding);
   if (vector === undefined) {
@@ -328,7 +278,7 @@ async function readMilvusCollection(
     throw unsupported(`The Milvus field ${embedding} has no index with the metric COSINE, IP or L2.`);
   }
   const indexName = textOf(index['indexName']) ?? embedding;
-  const described = await calls.data('/indexes/describe', { collectionName, indexName }, 'description', attempt);
+  const described = await ask('/indexes/describe', { collectionName, indexName }, 'description', attempt);
   const details = fieldsOf(listOf(described)[0]);
   const dimensions = numberOf(parameter(vector, 'dim'));
   const key = fields.find(({ primaryKey }) => primaryKey === true);

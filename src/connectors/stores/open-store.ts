@@ -8,7 +8,7 @@ import { createPineconeStore } from './pinecone.ts';
 import { createQdrantStore } from './qdrant/store.ts';
 import { createRedisSearchStore } from './redis/search.ts';
 import { createRedisVectorSetStore } from './redis/vector-set.ts';
-import { createElasticsearchStore, createOpenSearchStore } from './search-engine/dialects.ts';
+import { createSearchEngineStore } from './search-engine/store.ts';
 import type { VectorStore } from './vector-store.ts';
 import { createWeaviateStore } from './weaviate/store.ts';
 
@@ -19,8 +19,8 @@ const builders: { readonly [K in Kind]: Build<K> } = {
   pgvector: createPgvectorStore,
   qdrant: createQdrantStore,
   chroma: createChromaStore,
-  elasticsearch: createElasticsearchStore,
-  opensearch: createOpenSearchStore,
+  elasticsearch: createSearchEngineStore,
+  opensearch: createSearchEngineStore,
   weaviate: createWeaviateStore,
   milvus: createMilvusStore,
   pinecone: createPineconeStore,

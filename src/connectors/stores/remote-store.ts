@@ -2,12 +2,8 @@
 
 import { createHash } from 'node:crypto';
 import { sizeClass } from '../../math/vector/size-class.ts';
-import {
-  createJsonApi,
-  type HttpServiceConfig,
-  type JsonCall,
-  type ServiceIdentity,
-} from '../../platform/outbound/json-api.ts';
+import type { HttpServiceConfig } from '../../platform/config/connection.ts';
+import { createJsonApi, type JsonCall, type ServiceIdentity } from '../../platform/outbound/json-api.ts';
 import {
   type Attempt,
   dimensionMismatch,
@@ -21,7 +17,6 @@ import {
 } from './store-rows.ts';
 import type {
   ListedIds,
-  Nearest,
   NearestRequest,
   SampledVectors,
   SampleRequest,
@@ -32,7 +27,9 @@ import type {
 } from './vector-store.ts';
 
 /** Properties of a store that every product reports. */
-export interface StoreShape extends Shape, ScoredMetric {
+export interface StoreShape extends ScoredMetric {
+  /** Vector length; null if the store does not report it. */
+  readonly dimensions: number | null;
   readonly traits: StoreDescription['traits'];
 }
 
@@ -68,9 +65,13 @@ export function createRemoteStore<S extends StoreShape>(operations: StoreOperati
     nearest: (request, signal) =>
       (request.exact ? outcomeOfScan : outcomeOf)(signal, async (attempt) => {
         if (request.exact && noExactSearch !== undefined) throw unsupported(noExactSearch);
-        return shapes.search(request.vector, attempt, (shape, inner) =>
-          searchNearest(operations, shape, request, inner),
-        );
+        return shapes.search(request.vector, attempt, async (shape) => {
+          const hits = await operations.search(shape, request, attempt);
+          if (hits === null) return { neighbours: [], isShort: true };
+          const nearest = toNearest(hits, shape.scoreKind, request);
+          if (typeof nearest !== 'string') return nearest;
+          throw operations.unexpected('search', operations.placeOf[nearest]);
+        });
       }),
     sample: (request, signal) => outcomeOfScan(signal, (attempt) => operations.sample(request, attempt)),
     describe: (signal) =>
@@ -97,46 +98,10 @@ export function createRemoteStore<S extends StoreShape>(operations: StoreOperati
   };
 }
 
-async function searchNearest<S extends StoreShape>(
-  operations: StoreOperations<S>,
-  shape: S,
-  request: NearestRequest,
-  attempt: Attempt,
-): Promise<Nearest> {
-  const hits = await operations.search(shape, request, attempt);
-  if (hits === null) return { neighbours: [], isShort: true };
-  const nearest = toNearest(hits, shape.scoreKind, request);
-  if (typeof nearest !== 'string') return nearest;
-  throw operations.unexpected('search', operations.placeOf[nearest]);
-}
-
-interface Shape {
-  /** Vector length; null if the store does not report it. */
-  readonly dimensions: number | null;
-}
-
-export interface RememberedShape<S extends Shape> {
-  /** Returns the shape, which is read only on the first call. */
-  current(attempt: Attempt): Promise<S>;
-  /** Reads the shape again. */
-  fresh(attempt: Attempt): Promise<S>;
-  /**
-   * Runs a search with the cached shape. If the query vector has another length than the store's vectors, reads the
-   * shape again, because the store may have been rebuilt, and rejects the vector if the lengths still differ. Also
-   * reads the shape again after the store rejected a search.
-   */
-  search<Value>(
-    vector: Float32Array,
-    attempt: Attempt,
-    run: (shape: S, attempt: Attempt) => Promise<Value>,
-  ): Promise<Value>;
-}
+type RememberedShape<S extends StoreShape> = ReturnType<typeof rememberShape<S>>;
 
 /** Caches the properties of a store that searches depend on. The properties are read on first use. */
-export function rememberShape<S extends Shape>(
-  service: string,
-  ask: (attempt: Attempt) => Promise<S>,
-): RememberedShape<S> {
+export function rememberShape<S extends StoreShape>(service: string, ask: (attempt: Attempt) => Promise<S>) {
   let remembered: S | undefined;
   const fresh = async (attempt: Attempt): Promise<S> => {
     remembered = undefined;
@@ -153,15 +118,22 @@ export function rememberShape<S extends Shape>(
   };
 
   return {
+    /** Returns the shape, which is read only on the first call. */
     current,
+    /** Reads the shape again. */
     fresh,
-    async search(vector, attempt, run) {
+    /**
+     * Runs a search with the cached shape. If the query vector has another length than the store's vectors, reads the
+     * shape again, because the store may have been rebuilt, and rejects the vector if the lengths still differ. Also
+     * reads the shape again after the store rejected a search.
+     */
+    async search<Value>(vector: Float32Array, attempt: Attempt, run: (shape: S) => Promise<Value>): Promise<Value> {
       const isKnown = remembered !== undefined;
       let shape = await current(aside(attempt));
       if (isKnown && shape.dimensions !== vector.length) shape = await fresh(aside(attempt));
       check(shape, vector);
       try {
-        return await run(shape, attempt);
+        return await run(shape);
       } catch (error) {
         if (isKnown && isAboutTheRequest(error)) {
           check(await fresh(aside(attempt)), vector);
@@ -203,11 +175,8 @@ export function createStoreCalls(config: HttpServiceConfig, identity: ServiceIde
   const { service, configField } = identity;
   const api = createJsonApi(config, identity);
   return {
-    /** Product name in messages, such as `Qdrant`. */
     service,
-    /** Path of its config section, such as `vector_store`. */
     configField,
-    /** Closes connections. */
     close: (): void => api.close(),
     /** Returns the JSON in the response. @throws Refused `failed` */
     async json({ missing, ...call }: StoreCall, { signal, stopwatch, patience }: Attempt): Promise<unknown> {

@@ -2,7 +2,9 @@
  * Converts a product's rows, which are requested in batches of bounded size, into the port's neighbors, samples and
  * known ids. Converts exceptions into the port's outcomes.
  */
+import { createReservoir } from '../../math/stats/random.ts';
 import { cosineOfScore, cosineSimilarity, matrixOf } from '../../math/vector/matrix.ts';
+import type { FailedCall } from '../../platform/outbound/json-api.ts';
 import type {
   Nearest,
   NearestRequest,
@@ -28,7 +30,9 @@ export interface Hit extends Entry {
 }
 
 /** True if hits must include their vectors because the score is not a cosine. */
-export function needsVectors(kind: ScoreKind): boolean {
+export function needsVectors(
+  kind: ScoreKind,
+): kind is Exclude<ScoreKind, 'cosine' | 'cosine_distance' | 'shifted_cosine'> {
   return kind !== 'cosine' && kind !== 'cosine_distance' && kind !== 'shifted_cosine';
 }
 
@@ -53,9 +57,7 @@ export function toNearest(
 }
 
 function similarityOf(score: number, vector: Float32Array | null, kind: ScoreKind, query: Float32Array): number | null {
-  if (kind === 'cosine' || kind === 'cosine_distance' || kind === 'shifted_cosine') {
-    return cosineOfScore(score, kind);
-  }
+  if (!needsVectors(kind)) return cosineOfScore(score, kind);
   return vector?.length === query.length ? cosineSimilarity(query, vector) : null;
 }
 
@@ -74,6 +76,26 @@ export function inPortions<Item>(items: readonly Item[], size: number): Item[][]
   const portions: Item[][] = [];
   for (let start = 0; start < items.length; start += size) portions.push(items.slice(start, start + size));
   return portions;
+}
+
+/**
+ * Reads all keys of a store, page by page, through a seeded reservoir. Returns n of them; each is equally likely.
+ *
+ * @param page returns the keys on the page at a position, null for the first, and the position of the next page
+ */
+export async function chooseKeys<Key, Place>(
+  n: number,
+  seed: number,
+  page: (from: Place | null) => Promise<{ readonly ids: readonly Key[]; readonly next: Place | null }>,
+): Promise<readonly Key[]> {
+  const reservoir = createReservoir<Key>(n, seed);
+  let from: Place | null = null;
+  do {
+    const { ids, next } = await page(from);
+    for (const id of ids) reservoir.offer(id);
+    from = next;
+  } while (from !== null);
+  return reservoir.chosen();
 }
 
 /** Reads the sampled rows in batches. */
@@ -134,9 +156,7 @@ export async function knownIds(
   return known;
 }
 
-type Refusal =
-  | { readonly kind: 'unsupported'; readonly reason: string }
-  | { readonly kind: 'failed'; readonly code: string; readonly message: string };
+type Refusal = { readonly kind: 'unsupported'; readonly reason: string } | Omit<FailedCall, 'latencyMs'>;
 
 /** Thrown to end a store method with an outcome other than `ok`. */
 export class Refused extends Error {

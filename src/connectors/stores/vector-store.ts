@@ -1,4 +1,5 @@
 import type { Matrix } from '../../math/vector/matrix.ts';
+import type { FailedCall } from '../../platform/outbound/json-api.ts';
 
 /** Distance metric of an index. */
 export type VectorMetric = 'cosine' | 'l2' | 'dot';
@@ -123,12 +124,7 @@ export interface StoreDescription {
 export type StoreOutcome<Value> =
   | { readonly kind: 'ok'; readonly value: Value; readonly latencyMs: number }
   | { readonly kind: 'unsupported'; readonly reason: string }
-  | {
-      readonly kind: 'failed';
-      readonly code: string;
-      readonly message: string;
-      readonly latencyMs: number;
-    };
+  | FailedCall;
 
 /**
  * A retriever's vector store, read-only: no call needs write permission.

@@ -51,7 +51,7 @@ function percentile95(values: readonly number[]): number {
 }
 
 /** Input for dividing the concurrency limit among the processes that call a retriever. */
-interface ShareClaim {
+export interface ShareClaim {
   /** Maximum number of queries in flight to the retriever. */
   readonly concurrency: number;
   /**

@@ -4,7 +4,7 @@
 import type { Pool } from 'pg';
 import { queryRows } from '../../platform/postgres/rows.ts';
 import { inTransaction, lockInTransaction } from '../../platform/postgres/transaction.ts';
-import { shareOf } from './backoff.ts';
+import { type ShareClaim, shareOf } from './backoff.ts';
 
 export type ThrottleLimits = ReturnType<typeof createThrottleLimits>;
 
@@ -25,17 +25,16 @@ export function createThrottleLimits(pool: Pool) {
     share(
       pipeline: string,
       holder: string,
-      state: {
-        /** Maximum number of queries in flight to the retriever, over all processes. */
-        readonly concurrency: number;
-        /** Concurrency that this process uses: the larger of its last share and its queries in flight. */
-        readonly using: number;
+      {
+        concurrency,
+        using,
+        failuresInARow,
+      }: Pick<ShareClaim, 'concurrency' | 'using'> & {
         /** Number of failures since the retriever's last response. */
         readonly failuresInARow: number;
       },
       leaseSeconds: number,
     ) {
-      const { concurrency, using, failuresInARow } = state;
       return inTransaction(pool, async (client) => {
         await lockInTransaction(client, 'retriever', pipeline);
         const rows = await queryRows<{ holder: string; slots: number; failuresInARow: number }>(

@@ -5,6 +5,7 @@
 
 import type { Context } from '../../core/context.ts';
 import { messageOf } from '../../core/errors.ts';
+import { orAborted } from '../../platform/threads/wait.ts';
 import { observeLatency, startBackoff } from './backoff.ts';
 import { createSharedRate } from './shared-rate.ts';
 
@@ -89,7 +90,7 @@ export async function openThrottle(
     async enter(signal) {
       while (inFlight >= mostInFlight()) {
         signal.throwIfAborted();
-        await untilWoken(waiting, signal);
+        await orAborted(new Promise<void>((resolve) => waiting.push(resolve)), signal);
       }
       inFlight += 1;
       try {
@@ -108,15 +109,4 @@ export async function openThrottle(
       await db.limits.leave(pipeline, holder).catch(() => undefined);
     },
   };
-}
-
-function untilWoken(waiting: (() => void)[], signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(signal.reason);
-    signal.addEventListener('abort', onAbort, { once: true });
-    waiting.push(() => {
-      signal.removeEventListener('abort', onAbort);
-      resolve();
-    });
-  });
 }

@@ -5,8 +5,9 @@ import process from 'node:process';
 import { Client } from 'pg';
 import { RecalldError } from '../../core/errors.ts';
 import type { SourceLine } from '../../core/text/source-line.ts';
+import type { HttpServiceConfig } from '../../platform/config/connection.ts';
 import { linesOf, sourceLines, unreadable } from '../../platform/files/text-file.ts';
-import { at, createJsonApi, type HttpServiceConfig, textOf } from '../../platform/outbound/json-api.ts';
+import { at, createJsonApi, textOf } from '../../platform/outbound/json-api.ts';
 import type { ManifestConfig } from './config.ts';
 
 /**

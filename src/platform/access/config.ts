@@ -1,8 +1,8 @@
 /** Config of sign-in to the console: an OpenID Connect provider, or a proxy that authenticates users. */
 import { z } from 'zod';
-import { proxySchema, timeoutSchema, tlsSchema } from '../config/connection.ts';
+import { proxySchema, textSchema, timeoutSchema, tlsSchema } from '../config/connection.ts';
 
-const groups = z.array(z.string().min(1).max(500)).max(100).default([]);
+const groups = z.array(textSchema.max(500)).max(100).default([]);
 
 const rolesSchema = z
   .strictObject({
@@ -35,10 +35,8 @@ export const oidcSchema = z
       .refine(isUsableIssuer, { error: 'must be an https:// URL without a query (http:// only on this machine)' })
       .describe('Issuer of the provider, exactly as in its discovery document.')
       .meta({ secret: 'url' }),
-    client_id: z.string().min(1).describe('Client id of recalld at the provider.'),
-    client_secret: z
-      .string()
-      .min(1)
+    client_id: textSchema.describe('Client id of recalld at the provider.'),
+    client_secret: textSchema
       .describe('Client secret. Reference it from the environment as ${VAR}.')
       .meta({ secret: 'all' }),
     scopes: z
@@ -48,9 +46,7 @@ export const oidcSchema = z
       .default(['openid', 'profile', 'email'])
       .refine((scopes) => scopes.includes('openid'), { error: 'must contain openid' })
       .describe('Requested scopes. Some providers send groups only with a scope such as `groups`.'),
-    groups_claim: z
-      .string()
-      .min(1)
+    groups_claim: textSchema
       .default('groups')
       .describe(
         "Claim that contains the user's groups, as a list or a single name. recalld reads it from the ID token, or from the userinfo endpoint if the token does not contain it. A path with dots reads a nested claim, such as `realm_access.roles`.",

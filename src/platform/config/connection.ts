@@ -6,6 +6,9 @@ export const nameSchema = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, 
   error: 'must be 1 to 100 letters, digits, dots, dashes or underscores',
 });
 
+/** A text that is not empty. */
+export const textSchema = z.string().min(1);
+
 export const headersSchema = z
   .record(z.string(), z.string().meta({ secret: 'all' }))
   .default({})
@@ -26,11 +29,11 @@ export const retriesSchema = z
   .describe('Retries after a connection error, 429 or 5xx.');
 
 export const tlsShape = {
-  ca_file: z.string().min(1).optional().describe('PEM file with the trusted certificate authorities.'),
+  ca_file: textSchema.optional().describe('PEM file with the trusted certificate authorities.'),
   client: z
     .strictObject({
-      cert_file: z.string().min(1).describe("PEM file with recalld's client certificate."),
-      key_file: z.string().min(1).describe('PEM file with the private key of the client certificate.'),
+      cert_file: textSchema.describe("PEM file with recalld's client certificate."),
+      key_file: textSchema.describe('PEM file with the private key of the client certificate.'),
     })
     .optional()
     .describe('Client certificate, for services that require one.'),
@@ -40,6 +43,8 @@ export const tlsSchema = z
   .strictObject(tlsShape)
   .optional()
   .describe('TLS settings. Certificate authorities that Node.js trusts remain trusted.');
+
+export type TlsConfig = z.infer<typeof tlsSchema>;
 
 export const proxySchema = z
   .string()
@@ -54,23 +59,21 @@ export const proxySchema = z
   .describe('URL of a proxy, or `environment` to use HTTP_PROXY, HTTPS_PROXY and NO_PROXY. Default: no proxy.')
   .meta({ secret: 'url' });
 
-export const keySchema = z
-  .string()
-  .min(1)
+export const keySchema = textSchema
   .optional()
   .describe('API key for the service. Reference it from the environment as ${VAR}.')
   .meta({ secret: 'all' });
 
-const address = z.string().min(1).meta({ secret: 'url' });
+const address = textSchema.meta({ secret: 'url' });
 
 /** Config fields for a program that recalld starts. */
 export const programShape = {
   command: z
-    .array(z.string().min(1))
+    .array(textSchema)
     .min(1)
     .describe('Program and its arguments, started without a shell.')
     .meta({ secret: 'command' }),
-  directory: z.string().min(1).optional().describe('Working directory of the program.'),
+  directory: textSchema.optional().describe('Working directory of the program.'),
   environment: z
     .record(z.string(), z.string().meta({ secret: 'all' }))
     .default({})
@@ -87,3 +90,8 @@ export const httpServiceShape = {
   retries: retriesSchema,
   max_per_second: z.number().positive().max(100_000).default(20).describe('Maximum calls per second.'),
 };
+
+type HttpService = z.infer<z.ZodObject<typeof httpServiceShape>>;
+
+/** Calls per second are unlimited without `max_per_second`. */
+export type HttpServiceConfig = Omit<HttpService, 'max_per_second'> & Partial<Pick<HttpService, 'max_per_second'>>;

@@ -3,7 +3,8 @@
  * the configured headers, timeouts and proxy.
  */
 import { hostname } from 'node:os';
-import { at, createJsonApi, type HttpServiceConfig, numberOf, textOf } from '../outbound/json-api.ts';
+import type { HttpServiceConfig } from '../config/connection.ts';
+import { at, createJsonApi, numberOf, textOf } from '../outbound/json-api.ts';
 import type { MetricReading } from './prometheus.ts';
 
 interface KeyValue {
@@ -140,7 +141,6 @@ export function createOtlpEndpoint(config: HttpServiceConfig, process: Omit<Repo
   const api = createJsonApi(config, identity);
   const longestMs = config.timeout_ms * (config.retries + 1);
   return {
-    /** Identity of this process in the data that it sends. */
     reporter: { ...process, instance: `${hostname()}:${globalThis.process.pid}` },
     /**
      * Sends one request, with the configured retries and timeout.

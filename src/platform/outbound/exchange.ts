@@ -18,7 +18,7 @@ import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { HttpProxyAgent } from 'http-proxy-agent';
 import { HttpsProxyAgent } from 'https-proxy-agent';
 import { getProxyForUrl } from 'proxy-from-env';
-import { RecalldError } from '../../core/errors.ts';
+import { codeOf, RecalldError } from '../../core/errors.ts';
 
 interface ConnectionFailure {
   /** Failure code; `timeout` if the network reported the timeout. */
@@ -67,7 +67,7 @@ const failures = new Map<string, ConnectionFailure>([
  * text may repeat the request.
  */
 export function classifyConnectionFailure(error: unknown): ConnectionFailure {
-  const code = errorCode(error);
+  const code = codeOf(error);
   const known = failures.get(code);
   if (known !== undefined) return known;
   if (/^(EPROTO|ERR_SSL)/.test(code)) {
@@ -92,20 +92,14 @@ export function classifyConnectionFailure(error: unknown): ConnectionFailure {
   return { code: 'connection_failed', problem: `is unreachable${detail}`, isRetryable: true };
 }
 
-function errorCode(error: unknown): string {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
-}
-
-/** The config value: an address, or `environment` for HTTP_PROXY, HTTPS_PROXY and NO_PROXY. */
-export type ProxySetting = string;
-
 /**
  * Returns the proxy for a service; null if no proxy applies.
  *
+ * @param setting an address, or `environment` for HTTP_PROXY, HTTPS_PROXY and NO_PROXY
  * @param url URL of the service: its scheme, host and port matter
  * @throws RecalldError config_invalid if the proxy is not a URL
  */
-export function proxyFor(setting: ProxySetting | undefined, url: string): URL | null {
+export function proxyFor(setting: string | undefined, url: string): URL | null {
   const address = setting === 'environment' ? getProxyForUrl(url) : (setting ?? '');
   if (address === '') return null;
   if (URL.canParse(address)) return new URL(address);

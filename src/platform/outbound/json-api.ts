@@ -4,25 +4,12 @@
  */
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
-import { RecalldError } from '../../core/errors.ts';
+import { codeOf, RecalldError } from '../../core/errors.ts';
 import { formatExactJson, JsonBeyondLimit, parseExactJson } from '../../core/text/json.ts';
-import { createExchange, type ExchangeTarget, type ProxySetting, proxyFor, type TlsMaterial } from './exchange.ts';
-import { sendWithRetries, wait } from './send.ts';
-
-/** Config fields that vector stores, embedders, retrievers and rerankers share. */
-export interface HttpServiceConfig {
-  /** Base URL. The path of each call is appended to its path, and its query parameters are sent with every call. */
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly tls?: TlsConfig | undefined;
-  readonly proxy?: ProxySetting | undefined;
-  /** Timeout of one attempt. */
-  readonly timeout_ms: number;
-  /** Retries after the first attempt. */
-  readonly retries: number;
-  /** Maximum calls per second; unlimited if omitted. */
-  readonly max_per_second?: number;
-}
+import type { HttpServiceConfig, TlsConfig } from '../config/connection.ts';
+import { wait } from '../threads/wait.ts';
+import { createExchange, type ExchangeTarget, proxyFor, type TlsMaterial } from './exchange.ts';
+import { sendWithRetries } from './send.ts';
 
 /** Identity of a service: its name in messages, its config section, and how its key is sent. */
 export interface ServiceIdentity {
@@ -60,21 +47,27 @@ export interface JsonCall {
  */
 export type JsonAnswer =
   | { readonly kind: 'answer'; readonly json: unknown; readonly latencyMs: number }
-  | {
-      readonly kind: 'failed';
-      readonly code: string;
-      readonly message: string;
-      /** HTTP status; null if there was no response. */
-      readonly status: number | null;
-      readonly latencyMs: number;
-    };
+  /** `status`: HTTP status; null if there was no response. */
+  | (FailedCall & { readonly status: number | null });
+
+/** A failure of a call to a service, which is returned and never thrown. */
+export interface FailedCall {
+  readonly kind: 'failed';
+  readonly code: string;
+  readonly message: string;
+  readonly latencyMs: number;
+}
 
 export type JsonApi = ReturnType<typeof createJsonApi>;
 
 /** 1,000 sampled vectors with 3,072 numbers each are about 60 MB of JSON text. */
 const DEFAULT_MAX_RESPONSE_BYTES = 128 * 1024 * 1024;
 
-/** @throws RecalldError config_invalid if an address, a header or a TLS file cannot be used */
+/**
+ * The path of each call is appended to the path of the configured URL, whose query parameters are sent with every call.
+ *
+ * @throws RecalldError config_invalid if an address, a header or a TLS file cannot be used
+ */
 export function createJsonApi(config: HttpServiceConfig, identity: ServiceIdentity) {
   const { service, configField, urlKey = 'url', credentialsKey = 'headers' } = identity;
   const { retries, max_per_second: perSecond } = config;
@@ -207,6 +200,11 @@ export function textOf(value: unknown): string | null {
   return Array.isArray(value) && value.length > 0 ? textOf(value[0]) : null;
 }
 
+/** Returns a field as text; null without a name. */
+export function textAt(value: unknown, name: string | undefined): string | null {
+  return name === undefined ? null : textOf(fieldAt(value, name));
+}
+
 /** Returns a finite number; accepts a number or its text. */
 export function numberOf(value: unknown): number | null {
   const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
@@ -223,11 +221,6 @@ export function vectorOf(value: unknown): Float32Array | null {
     vector[index] = read;
   }
   return vector;
-}
-
-interface TlsConfig {
-  readonly ca_file?: string | undefined;
-  readonly client?: { readonly cert_file: string; readonly key_file: string } | undefined;
 }
 
 /** Returns the headers for every call, with lower-case names. @throws RecalldError config_invalid */
@@ -260,7 +253,7 @@ export function keyHeader(name: string, key: string | undefined): Record<string,
 }
 
 /** Reads the files in `tls`. @throws RecalldError config_invalid if a file cannot be read or is not PEM */
-export function readTls(tls: TlsConfig | undefined, field: string): TlsMaterial | undefined {
+export function readTls(tls: TlsConfig, field: string): TlsMaterial | undefined {
   if (tls?.ca_file === undefined && tls?.client === undefined) return undefined;
   const material = {
     ...(tls.ca_file === undefined ? {} : { ca: readPem(tls.ca_file, `${field}.ca_file`) }),
@@ -285,7 +278,7 @@ function readPem(path: string, field: string): string {
   try {
     text = readFileSync(path, 'utf8');
   } catch (cause) {
-    const reason = (cause as NodeJS.ErrnoException).code === 'ENOENT' ? 'does not exist' : 'cannot be read';
+    const reason = codeOf(cause) === 'ENOENT' ? 'does not exist' : 'cannot be read';
     throw new RecalldError('config_invalid', `${field}: ${path} ${reason}; check the path.`, { cause });
   }
   if (text.includes('-----BEGIN ')) return text;
@@ -295,18 +288,24 @@ function readPem(path: string, field: string): string {
 function lowerCased(headers: Readonly<Record<string, string>>, configField: string): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => {
-      checkHeader(name, value, `${configField}.headers.${name}`);
+      const field = `${configField}.headers.${name}`;
+      checkHeaderName(name, field);
+      checkHeaderValue(value.trim(), field);
       return [name.toLowerCase(), value.trim()];
     }),
   );
 }
 
-function checkHeader(name: string, value: string, field: string): void {
+/** @throws RecalldError config_invalid for a name that HTTP does not allow */
+export function checkHeaderName(name: string, field: string): void {
   if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) {
     throw new RecalldError('config_invalid', `${field}: not a valid HTTP header name.`);
   }
-  // HTTP allows tab, printable ASCII and the rest of Latin-1.
-  if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value.trim())) {
+}
+
+/** @throws RecalldError config_invalid for anything but tab, printable ASCII and the rest of Latin-1 */
+export function checkHeaderValue(value: string, field: string): void {
+  if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) {
     const problem = 'the value contains a line break, a control character or a character outside Latin-1';
     throw new RecalldError('config_invalid', `${field}: ${problem}; remove it.`);
   }

@@ -1,6 +1,6 @@
 /** Sends a request with retries. */
 import { setMaxListeners } from 'node:events';
-import { setTimeout as delay } from 'node:timers/promises';
+import { wait } from '../threads/wait.ts';
 import type { Exchange, ExchangeRequest, ExchangeResult } from './exchange.ts';
 
 /** Maximum wait before a retry, whether from back-off or from Retry-After. */
@@ -72,15 +72,5 @@ export async function sendWithRetries(
       return { result: refused, latencyMs, attempts };
     }
     await wait(waitMs, signal);
-  }
-}
-
-/** Waits, or rejects with the reason of `signal` as soon as it aborts. */
-export async function wait(ms: number, signal: AbortSignal): Promise<void> {
-  try {
-    await delay(ms, undefined, { signal });
-  } catch (error) {
-    signal.throwIfAborted();
-    throw error;
   }
 }

@@ -14,17 +14,12 @@ import {
   type VectorMetric,
 } from '../vector-store.ts';
 import { CallFailure, type Query } from './session.ts';
-import { distanceOperators, quoted, type Table, type TableSettings } from './table.ts';
+import { distanceOperators, quoted, type Table } from './table.ts';
 
 const IDS_PER_QUERY = 10_000;
 
-export async function existingIds(
-  query: Query,
-  table: Table,
-  settings: TableSettings,
-  ids: readonly string[],
-): Promise<ReadonlySet<string>> {
-  const { column, idExpression, cast, couldBe } = idOf(table, settings);
+export async function existingIds(query: Query, table: Table, ids: readonly string[]): Promise<ReadonlySet<string>> {
+  const { column, idExpression, cast, couldBe } = idOf(table);
   const found = new Set<string>();
   for (const portion of inPortions(ids.filter(couldBe), IDS_PER_QUERY)) {
     const rows = await query<{ id: string }>(
@@ -37,18 +32,13 @@ export async function existingIds(
 }
 
 /** Lists ids in sorted order, so that PostgreSQL can use an index on the column. */
-export async function listIds(
-  query: Query,
-  table: Table,
-  settings: TableSettings,
-  from: string | null,
-): Promise<ListedIds> {
-  const { idExpression, cast } = idOf(table, settings);
+export async function listIds(query: Query, table: Table, from: string | null): Promise<ListedIds> {
+  const { idExpression, cast } = idOf(table);
   const rows = await query<{ id: string }>(
     `select id::text as id
      from (
        select distinct ${idExpression} as id from ${table.name}
-       where ${idExpression} is not null and ${quoted(settings.embedding)} is not null and ($1::text is null or ${idExpression} > $1::text${cast('')})
+       where ${idExpression} is not null and ${quoted(table.settings.embedding)} is not null and ($1::text is null or ${idExpression} > $1::text${cast('')})
        order by 1 limit $2::int
      ) as page
      order by page.id`,
@@ -58,13 +48,9 @@ export async function listIds(
   return { ids, next: ids.length < IDS_PER_QUERY ? null : (ids.at(-1) ?? null) };
 }
 
-export async function chunksOf(
-  query: Query,
-  table: Table,
-  settings: TableSettings,
-  ids: readonly string[],
-): Promise<readonly StoredChunk[]> {
-  const { column, idExpression, cast, couldBe } = idOf(table, settings);
+export async function chunksOf(query: Query, table: Table, ids: readonly string[]): Promise<readonly StoredChunk[]> {
+  const { settings } = table;
+  const { column, idExpression, cast, couldBe } = idOf(table);
   const content = settings.content === undefined ? 'null' : `${quoted(settings.content)}::text`;
   // Converts a timestamp to ISO 8601, regardless of the session's settings.
   const version = settings.version === undefined ? 'null' : `to_jsonb(${quoted(settings.version)}) #>> '{}'`;
@@ -76,9 +62,9 @@ export async function chunksOf(
 }
 
 /** Compares the id column in its own type, so that an index on the column can be used. */
-function idOf(table: Table, { id }: TableSettings) {
-  const { castTo, couldBe } = comparisons[table.idType] ?? asText;
-  const column = quoted(id);
+function idOf({ idType, settings }: Table) {
+  const { castTo, couldBe } = comparisons[idType] ?? asText;
+  const column = quoted(settings.id);
   const idExpression = castTo === null ? `${column}::text` : column;
   const cast = (list: '' | '[]'): string => (castTo === null ? '' : `::${castTo}${list}`);
   return { column, idExpression, cast, couldBe };
@@ -125,16 +111,11 @@ interface SampleRow {
  * position, because truncating in table order would favor the rows inserted first. If fewer than n rows were sampled,
  * because the row estimate was too high, samples again with a higher probability.
  */
-export async function sampleRows(
-  query: Query,
-  table: Table,
-  settings: TableSettings,
-  request: SampleRequest,
-): Promise<SampledVectors> {
+export async function sampleRows(query: Query, table: Table, request: SampleRequest): Promise<SampledVectors> {
   const seed = request.seed | 0;
   let percent = firstPercent(table, request.n);
   for (;;) {
-    const rows = await draw(query, table, settings, { ...request, seed, percent });
+    const rows = await draw(query, table, { ...request, seed, percent });
     if (rows.length >= request.n || percent >= 100) return sampleOf(rows);
     percent = Math.min(100, percent * 5);
   }
@@ -150,9 +131,9 @@ function firstPercent({ estimate, hasRowPlaces }: Table, n: number): number {
 async function draw(
   query: Query,
   table: Table,
-  settings: TableSettings,
   { n, seed, percent, withContent }: SampleRequest & { readonly percent: number },
 ): Promise<SampleRow[]> {
+  const { settings } = table;
   const [id, embedding] = [quoted(settings.id), quoted(settings.embedding)];
   const content = withContent && settings.content !== undefined ? quoted(settings.content) : 'null';
   const drawn = percent < 100 ? `tablesample bernoulli (${percent.toFixed(9)}) repeatable (${seed})` : '';
@@ -199,12 +180,8 @@ interface FoundRow {
   readonly vector?: string;
 }
 
-export async function searchNearest(
-  query: Query,
-  table: Table,
-  settings: TableSettings,
-  request: NearestRequest,
-): Promise<Nearest> {
+export async function searchNearest(query: Query, table: Table, request: NearestRequest): Promise<Nearest> {
+  const { settings } = table;
   const { metric } = settings;
   const { length } = request.vector;
   if (table.dimensions !== null && table.dimensions !== length) {

@@ -1,9 +1,10 @@
 /** Read-only transactions with a time limit, on a small pool of connections. */
-import { setMaxListeners } from 'node:events';
 import { Socket } from 'node:net';
 import { Pool, type PoolClient, type PoolConfig, type QueryResultRow } from 'pg';
+import { codeOf } from '../../../core/errors.ts';
 import { classifyConnectionFailure } from '../../../platform/outbound/exchange.ts';
 import { type DatabaseRoute, mayFallBack } from '../../../platform/postgres/database-url.ts';
+import { orAborted } from '../../../platform/threads/wait.ts';
 import { Refused } from '../store-rows.ts';
 
 interface Failure {
@@ -118,13 +119,13 @@ export function classifyFailure(error: unknown, place: Place): Failure {
     const problem = `${place.address} does not support TLS; remove sslmode from ${place.configField}.url.`;
     return { code: 'tls_error', problem };
   }
-  const { code, problem } = classifyConnectionFailure(innermost(error));
+  const { code, problem } = classifyConnectionFailure(error);
   return code === 'timeout' ? timeout(place) : { code, problem: `${place.address} ${problem}.` };
 }
 
 function stateOf(error: unknown): string | null {
-  const code = error instanceof Error && 'code' in error ? error.code : null;
-  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && 'severity' in (error as Error) ? code : null;
+  const code = codeOf(error);
+  return /^[0-9A-Z]{5}$/.test(code) && 'severity' in (error as Error) ? code : null;
 }
 
 /** The driver assigns no code to these errors. */
@@ -132,22 +133,7 @@ function isTimeout(error: unknown): boolean {
   return error instanceof TimeOver || (error instanceof Error && /^timeout |connection timeout$/.test(error.message));
 }
 
-/** For a host with two addresses, one error contains both errors. */
-function innermost(error: unknown): unknown {
-  return error instanceof AggregateError ? error.errors[0] : error;
-}
-
 export type Query = <Row extends QueryResultRow>(text: string, values?: readonly unknown[]) => Promise<Row[]>;
-
-export interface Session {
-  /**
-   * Runs `work` in one read-only transaction, for at most `limitMs` after a connection was acquired. Rejects with the
-   * reason of `signal` as soon as it aborts, or with the error from PostgreSQL or the connection.
-   */
-  run<Value>(work: (query: Query) => Promise<Value>, limitMs: number, signal: AbortSignal): Promise<Value>;
-  /** Closes connections, including a connection that is still being opened. May be called again. */
-  close(): Promise<void>;
-}
 
 const MAX_CONNECTIONS = 3;
 const IDLE_CONNECTION_MS = 60_000;
@@ -158,7 +144,7 @@ const IDLE_CONNECTION_MS = 60_000;
  * @param route the two ways to connect; if the first one fails and the second one succeeds, the second is used from
  * then on
  */
-export function createSession(route: DatabaseRoute, connectTimeoutMs: number): Session {
+export function createSession(route: DatabaseRoute, connectTimeoutMs: number) {
   const sockets = new Set<Socket>();
   let ended: Promise<void> | null = null;
   const open = (connection: PoolConfig): Pool => {
@@ -215,9 +201,12 @@ export function createSession(route: DatabaseRoute, connectTimeoutMs: number): S
   };
 
   return {
-    async run(work, limitMs, signal) {
+    /**
+     * Runs `work` in one read-only transaction, for at most `limitMs` after a connection was acquired. Rejects with the
+     * reason of `signal` as soon as it aborts, or with the error from PostgreSQL or the connection.
+     */
+    async run<Value>(work: (query: Query) => Promise<Value>, limitMs: number, signal: AbortSignal): Promise<Value> {
       signal.throwIfAborted();
-      setMaxListeners(0, signal);
       const client = await connect(signal);
       const transaction = inTransaction(client, work, limitMs);
       try {
@@ -230,7 +219,8 @@ export function createSession(route: DatabaseRoute, connectTimeoutMs: number): S
         throw error;
       }
     },
-    close() {
+    /** Closes connections, including a connection that is still being opened. May be called again. */
+    close(): Promise<void> {
       ended ??= pool.end();
       for (const socket of sockets) {
         if (socket.connecting) socket.destroy();
@@ -273,26 +263,17 @@ async function inTransaction<Value>(
 function within<Value>(pending: Promise<Value>, limitMs: number, signal: AbortSignal): Promise<Value> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new TimeOver()), limitMs);
-    const stop = () => reject(signal.reason as Error);
-    signal.addEventListener('abort', stop, { once: true });
-    if (signal.aborted) stop();
-    pending.then(resolve, reject).finally(() => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', stop);
-    });
+    orAborted(pending, signal)
+      .then(resolve, reject)
+      .finally(() => clearTimeout(timer));
   });
 }
 
 /** The driver cannot cancel waiting for a connection, so a connection that arrives too late is released unused. */
 async function checkOut(pool: Pool, signal: AbortSignal): Promise<PoolClient> {
   const pending = pool.connect();
-  const aborted = new Promise<never>((_, reject) => {
-    const stop = () => reject(signal.reason as Error);
-    signal.addEventListener('abort', stop, { once: true });
-    pending.finally(() => signal.removeEventListener('abort', stop)).catch(() => undefined);
-  });
   try {
-    return await Promise.race([pending, aborted]);
+    return await orAborted(pending, signal);
   } catch (error) {
     pending.then((client) => client.release()).catch(() => undefined);
     throw error;

@@ -20,7 +20,6 @@ type Work<Value> = (query: Query, table: Table) => Promise<Value>;
 export function createPgvectorStore(config: StoreConfigOf<'pgvector'>, configField: string): VectorStore {
   const place = placeOf(config, configField);
   const session = createSession(readDatabaseUrl(config.url, `${configField}.url`), config.timeout_ms);
-  const settings = { ...config, configField };
 
   const scanMs = SCAN_PATIENCE * config.timeout_ms;
   let known: Table | null = null;
@@ -36,7 +35,7 @@ export function createPgvectorStore(config: StoreConfigOf<'pgvector'>, configFie
       try {
         return await session.run(
           async (query) => {
-            const table = known ?? (await lookUpTable(query, settings));
+            const table = known ?? (await lookUpTable(query, { ...config, configField }));
             known = table;
             startedMs = performance.now();
             return work(query, table);
@@ -66,18 +65,17 @@ export function createPgvectorStore(config: StoreConfigOf<'pgvector'>, configFie
     nearest: (request, signal) =>
       call(
         'search',
-        (query, table) => searchNearest(query, table, settings, request),
+        (query, table) => searchNearest(query, table, request),
         request.exact ? scanMs : config.timeout_ms,
         signal,
       ),
-    sample: (request, signal) => scan('sample', (query, table) => sampleRows(query, table, settings, request), signal),
-    describe: (signal) => scan('description', (query, table) => describeTable(query, table, settings), signal),
+    sample: (request, signal) => scan('sample', (query, table) => sampleRows(query, table, request), signal),
+    describe: (signal) => scan('description', describeTable, signal),
     existing: (ids, signal) =>
-      call('look-up of ids', (query, table) => existingIds(query, table, settings, ids), config.timeout_ms, signal),
-    list: (from, signal) =>
-      call('list of ids', (query, table) => listIds(query, table, settings, from), scanMs, signal),
+      call('look-up of ids', (query, table) => existingIds(query, table, ids), config.timeout_ms, signal),
+    list: (from, signal) => call('list of ids', (query, table) => listIds(query, table, from), scanMs, signal),
     chunks: (ids, signal) =>
-      call('look-up of chunks', (query, table) => chunksOf(query, table, settings, ids), config.timeout_ms, signal),
+      call('look-up of chunks', (query, table) => chunksOf(query, table, ids), config.timeout_ms, signal),
     close: () => session.close(),
   };
 }

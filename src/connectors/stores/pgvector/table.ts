@@ -16,18 +16,18 @@ interface IndexRow {
   readonly files: string;
 }
 
-export async function describeTable(query: Query, table: Table, settings: TableSettings): Promise<StoreDescription> {
-  const { metric } = settings;
+export async function describeTable(query: Query, table: Table): Promise<StoreDescription> {
+  const { metric } = table.settings;
   const isExactCount = table.estimate === null || table.estimate < COUNTED_ROWS;
-  const count = isExactCount ? await countRows(query, table, settings) : Math.round(table.estimate ?? 0);
-  const dimensions = table.dimensions ?? (await lengthOfOne(query, table, settings));
-  const indexes = await vectorIndexes(query, table, settings);
+  const count = isExactCount ? await countRows(query, table) : Math.round(table.estimate ?? 0);
+  const dimensions = table.dimensions ?? (await lengthOfOne(query, table));
+  const indexes = await vectorIndexes(query, table);
   const traits = {
     pgvector: table.extensionVersion,
     table: await tableFile(query, table),
     column: dimensions === null ? table.vectorType : `${table.vectorType}(${dimensions})`,
     metric,
-    index: (await servingMethod(query, table, settings)) ?? 'none',
+    index: (await servingMethod(query, table)) ?? 'none',
     index_definition: indexes.map(({ definition }) => definition).join('; '),
     index_files: indexes.map(({ files }) => files).join(';'),
     ...(await searchSettings(query, table)),
@@ -51,8 +51,7 @@ interface PlanNode {
  */
 async function servingMethod(
   query: Query,
-  { name, vectorSchema: schema, vectorType, dimensions }: Table,
-  { embedding, metric }: TableSettings,
+  { name, vectorSchema: schema, vectorType, dimensions, settings: { embedding, metric } }: Table,
 ): Promise<string | null> {
   const column = quoted(embedding);
   const vector = `'${JSON.stringify(Array.from({ length: dimensions ?? 1 }, () => 1))}'::${schema}.${vectorType}`;
@@ -81,24 +80,22 @@ function orderingIndex(node: PlanNode): string | null {
   return null;
 }
 
-async function countRows(query: Query, table: Table, { embedding }: TableSettings): Promise<number> {
-  const [row] = await query<{ count: string }>(`select count(${quoted(embedding)}) as count from ${table.name}`);
+async function countRows(query: Query, { name, settings }: Table): Promise<number> {
+  const column = quoted(settings.embedding);
+  const [row] = await query<{ count: string }>(`select count(${column}) as count from ${name}`);
   return Number(row?.count ?? 0);
 }
 
-async function lengthOfOne(query: Query, table: Table, { embedding }: TableSettings): Promise<number | null> {
-  const column = quoted(embedding);
+async function lengthOfOne(query: Query, table: Table): Promise<number | null> {
+  const column = quoted(table.settings.embedding);
   const [row] = await query<{ length: number }>(
     `select ${table.vectorSchema}.vector_dims(${column}) as length from ${table.name} where ${column} is not null limit 1`,
   );
   return row?.length ?? null;
 }
 
-/**
- * Returns each approximate index on the column with its files: one, or one per partition. A rebuilt index has new files. A rebuilt index has a
- * different file.
- */
-function vectorIndexes(query: Query, table: Table, { embedding }: TableSettings): Promise<IndexRow[]> {
+/** Returns each approximate index on the column with its files, one per partition. A rebuilt index has new files. */
+function vectorIndexes(query: Query, { oid, settings }: Table): Promise<IndexRow[]> {
   return query<IndexRow>(
     `select pg_get_indexdef(i.indexrelid) as definition,
        coalesce(pg_relation_filenode(i.indexrelid)::text,
@@ -110,7 +107,7 @@ function vectorIndexes(query: Query, table: Table, { embedding }: TableSettings)
      where i.indrelid = $1::oid and m.amname in ('hnsw', 'ivfflat')
        and i.indkey[0] = (select attnum from pg_attribute where attrelid = $1::oid and attname = $2)
      order by definition`,
-    [table.oid, embedding],
+    [oid, settings.embedding],
   );
 }
 
@@ -137,9 +134,10 @@ async function searchSettings(query: Query, { vectorSchema }: Table): Promise<Re
 /** pgvector operators by distance. */
 export const distanceOperators: Readonly<Record<VectorMetric, string>> = { cosine: '<=>', l2: '<->', dot: '<#>' };
 
-export type TableSettings = StoreConfigOf<'pgvector'> & { readonly configField: string };
+type TableSettings = StoreConfigOf<'pgvector'> & { readonly configField: string };
 
 export interface Table {
+  readonly settings: TableSettings;
   readonly oid: number;
   /** Schema and table, quoted for SQL. */
   readonly name: string;
@@ -201,6 +199,7 @@ export async function lookUpTable(query: Query, settings: TableSettings): Promis
     "select extversion as version from pg_extension where extname = 'vector'",
   );
   return {
+    settings,
     oid: relation.oid,
     name: `${quoted(relation.schema)}.${quoted(relation.name)}`,
     hasRowPlaces: ['r', 'p', 'm'].includes(relation.kind),

@@ -3,7 +3,6 @@
  *
  * Source: Qdrant's OpenAPI description, docs/redoc/master/openapi.json in github.com/qdrant/qdrant.
  */
-import { createReservoir } from '../../../math/stats/random.ts';
 import {
   at,
   fieldAt,
@@ -11,21 +10,16 @@ import {
   keyHeader,
   listOf,
   numberOf,
+  textAt,
   textOf,
   vectorOf,
 } from '../../../platform/outbound/json-api.ts';
 import type { StoreConfigOf } from '../config.ts';
-import {
-  createRemoteStore,
-  createStoreCalls,
-  type RememberedShape,
-  rememberShape,
-  type StoreCalls,
-} from '../remote-store.ts';
+import { createRemoteStore, createStoreCalls, rememberShape } from '../remote-store.ts';
 import {
   type Attempt,
+  chooseKeys,
   type Entry,
-  type Hit,
   inPortions,
   knownIds,
   needsVectors,
@@ -34,16 +28,8 @@ import {
   unsupported,
   vectorsPerCall,
 } from '../store-rows.ts';
-import {
-  type ListedIds,
-  MAX_CHUNKS,
-  type NearestRequest,
-  type SampledVectors,
-  type SampleRequest,
-  type StoredChunk,
-  type VectorStore,
-} from '../vector-store.ts';
-import { type CollectionShape, readCollection } from './collection.ts';
+import { MAX_CHUNKS } from '../vector-store.ts';
+import { readCollection } from './collection.ts';
 import { equals, isAnyOf, mayBeIntegers, payloadPath } from './filter.ts';
 
 const IDS_PER_CALL = 1000;
@@ -60,214 +46,149 @@ const MAX_PAGES = 5000;
  *
  * @throws RecalldError config_invalid for an address that cannot be called
  */
-export function createQdrantStore(config: StoreConfigOf<'qdrant'>, configField: string): VectorStore {
+export function createQdrantStore(config: StoreConfigOf<'qdrant'>, configField: string) {
+  const { collection, id: idKey, content, version, vector_name: vectorName } = config;
   const calls = createStoreCalls(config, {
     service: 'Qdrant',
     configField,
     credentials: keyHeader('api-key', config.api_key),
     credentialsKey: 'api_key',
   });
-  const shapes = rememberShape(calls.service, (attempt) =>
-    readCollection(calls, config.collection, config.vector_name, attempt),
-  );
-  const store: Qdrant = { ...config, calls, shapes };
+  const shapes = rememberShape(calls.service, (attempt) => readCollection(calls, collection, vectorName, attempt));
+  const path = `/collections/${encodeURIComponent(collection)}/points`;
+  const missing = `there is no collection ${collection}; check ${configField}.collection`;
+  // The unnamed vector has an empty name. It is requested by name, because `true` would also return sparse vectors.
+  const withVector = [vectorName ?? ''];
+
+  const post = async (method: '' | '/query' | '/scroll', body: object, purpose: string, attempt: Attempt) =>
+    at(await calls.json({ method: 'POST', path: `${path}${method}`, body, purpose, missing }, attempt), 'result');
+
+  const scroll = async (from: string | null, payload: readonly string[] | false, purpose: string, attempt: Attempt) => {
+    const [offset] = pointId(from);
+    const start = offset === undefined ? {} : { offset };
+    const body = { limit: IDS_PER_CALL, ...start, with_payload: payload, with_vector: false };
+    const page = await post('/scroll', body, purpose, attempt);
+    const next = textOf(at(page, 'next_page_offset'));
+    return { points: listOf(at(page, 'points')), next: pointId(next).length === 0 ? null : next };
+  };
+
+  /** The filter for documents with these ids in the payload. */
+  const withIds = async (key: string, ids: readonly string[], attempt: Attempt) => {
+    const indexes = mayBeIntegers(ids) ? (await shapes.current(attempt)).indexes : new Map<string, string>();
+    return { must: [isAnyOf(key, ids, indexes)] };
+  };
+
+  /**
+   * The vector is null if the point does not have the named vector; such a point cannot be a neighbor. The unnamed
+   * vector is returned without its name.
+   */
+  const entryOf = (point: unknown): Entry => {
+    const { payload, vector } = fieldsOf(point);
+    return {
+      id: textOf(idKey === undefined ? at(point, 'id') : fieldAt(payload, idKey)),
+      vector: vectorOf(vectorName === undefined ? vector : at(vector, vectorName)),
+      content: textAt(payload, content),
+      version: textAt(payload, version),
+    };
+  };
+
   return createRemoteStore({
     kind: 'qdrant',
     shapes,
-    search: (shape, request, attempt) => search(store, shape, request, attempt),
     placeOf: {
       score: 'result.points[].score',
-      id: `payload key ${config.id ?? 'id'} of a point`,
+      id: `payload key ${idKey ?? 'id'} of a point`,
       vector: 'vectors',
     },
     unexpected: calls.unexpected,
-    sample: (request, attempt) => sample(store, request, attempt),
-    describe: async ({ count }) => ({ count, isExactCount: false }),
-    existing: (ids, attempt) =>
-      config.id === undefined ? existingPoints(store, ids, attempt) : existingKeys(store, config.id, ids, attempt),
-    list: (from, attempt) => list(store, from, attempt),
-    chunks: (ids, attempt) => chunksOf(store, ids, attempt),
     close: calls.close,
+
+    async search({ scoreKind, indexes }, request, attempt) {
+      const conditions = Object.entries(request.filter).map(([name, value]) => equals(name, value, indexes));
+      const body = {
+        query: [...request.vector],
+        ...(vectorName === undefined ? {} : { using: vectorName }),
+        ...(conditions.length === 0 ? {} : { filter: { must: conditions } }),
+        ...(request.exact ? { params: { exact: true } } : {}),
+        limit: request.k,
+        with_payload: pathsOf(idKey, request.withContent === false ? undefined : content),
+        with_vector: needsVectors(scoreKind) && withVector,
+      };
+      const points = listOf(at(await post('/query', body, 'search', attempt), 'points'));
+      return points.map((point) => ({ ...entryOf(point), score: numberOf(at(point, 'score')) }));
+    },
+
+    async sample({ n, seed, withContent }, attempt) {
+      const { dimensions, hasCustomShards, count } = await shapes.fresh(attempt);
+      if (hasCustomShards && count > MAX_PAGES * IDS_PER_CALL) {
+        throw unsupported(
+          `A uniform sample over custom Qdrant shards must read every id, and there are too many (${count}).`,
+        );
+      }
+      const idsIn = (points: readonly unknown[]) => points.flatMap((point) => pointId(textOf(at(point, 'id'))));
+      const randomIds = async () => {
+        const body = { query: { sample: 'random' }, limit: n, with_payload: false, with_vector: false };
+        return idsIn(listOf(at(await post('/query', body, 'sample', attempt), 'points')));
+      };
+      const walkedIds = () =>
+        chooseKeys(n, seed, async (from: string | null) => {
+          const { points, next } = await scroll(from, false, 'sample', attempt);
+          return { ids: idsIn(points), next };
+        });
+      const drawn = n < 1 ? [] : await (hasCustomShards ? walkedIds() : randomIds());
+      const perCall = vectorsPerCall(dimensions, IDS_PER_CALL);
+      return readSample(drawn, perCall, withContent, hasCustomShards, async (ids) => {
+        const payload = pathsOf(idKey, withContent ? content : undefined);
+        const points = await post('', { ids, with_payload: payload, with_vector: withVector }, 'sample', attempt);
+        return listOf(points).map(entryOf);
+      });
+    },
+
+    describe: async ({ count }) => ({ count, isExactCount: false }),
+
+    async existing(ids, attempt) {
+      if (idKey !== undefined) {
+        return knownIds(ids, 100, IDS_PER_CALL, async (wanted, limit) => {
+          const filter = await withIds(idKey, wanted, attempt);
+          const body = { filter, limit, with_payload: pathsOf(idKey), with_vector: false };
+          const page = await post('/scroll', body, 'check of ids', attempt);
+          return listOf(at(page, 'points')).flatMap((point) => entryOf(point).id ?? []);
+        });
+      }
+      const known = new Set<string>();
+      const possible = ids.filter((id) => pointId(id).length > 0);
+      for (const portion of inPortions(possible, IDS_PER_CALL)) {
+        const body = { ids: portion.flatMap(pointId), with_payload: false, with_vector: false };
+        const points = listOf(await post('', body, 'check of ids', attempt));
+        const found = new Set(points.map((point) => canonicalId(textOf(at(point, 'id')) ?? '')));
+        for (const id of portion) if (found.has(canonicalId(id))) known.add(id);
+      }
+      return known;
+    },
+
+    async list(from, attempt) {
+      const { points, next } = await scroll(from, pathsOf(idKey), 'list of ids', attempt);
+      return { ids: points.flatMap((point) => entryOf(point).id ?? []), next };
+    },
+
+    async chunks(ids, attempt) {
+      const shown = { with_payload: pathsOf(idKey, content, version), with_vector: false };
+      const purpose = 'look-up of chunks';
+      if (idKey === undefined) {
+        const body = { ids: ids.flatMap(pointId).slice(0, MAX_CHUNKS), ...shown };
+        const asked = new Map(ids.map((id) => [canonicalId(id), id]));
+        const found = toChunks(listOf(await post('', body, purpose, attempt)).map(entryOf));
+        return found.map((chunk) => ({ ...chunk, id: asked.get(canonicalId(chunk.id)) ?? chunk.id }));
+      }
+      const body = { filter: await withIds(idKey, ids, attempt), limit: MAX_CHUNKS, ...shown };
+      return toChunks(listOf(at(await post('/scroll', body, purpose, attempt), 'points')).map(entryOf));
+    },
   });
-}
-
-type Qdrant = StoreConfigOf<'qdrant'> & {
-  readonly calls: StoreCalls;
-  readonly shapes: RememberedShape<CollectionShape>;
-};
-
-/** Returns the points from a call on the collection. */
-async function post(
-  { calls, collection }: Qdrant,
-  call: { readonly path: string; readonly body: unknown; readonly purpose: string },
-  attempt: Attempt,
-): Promise<unknown> {
-  const missing = `there is no collection ${collection}; check ${calls.configField}.collection`;
-  const path = `/collections/${encodeURIComponent(collection)}/points${call.path}`;
-  return at(await calls.json({ ...call, method: 'POST', path, missing }, attempt), 'result');
-}
-
-async function search(
-  store: Qdrant,
-  { scoreKind, indexes }: CollectionShape,
-  request: NearestRequest,
-  attempt: Attempt,
-): Promise<Hit[]> {
-  const conditions = Object.entries(request.filter).map(([name, value]) => equals(name, value, indexes));
-  const body = {
-    query: [...request.vector],
-    ...(store.vector_name === undefined ? {} : { using: store.vector_name }),
-    ...(conditions.length === 0 ? {} : { filter: { must: conditions } }),
-    ...(request.exact ? { params: { exact: true } } : {}),
-    limit: request.k,
-    with_payload: payloadOf(store, request.withContent !== false),
-    with_vector: needsVectors(scoreKind) && withVector(store),
-  };
-  const result = await post(store, { path: '/query', body, purpose: 'search' }, attempt);
-  return listOf(at(result, 'points')).map((point) => ({
-    ...entryOf(store, point),
-    score: numberOf(at(point, 'score')),
-  }));
-}
-
-async function sample(store: Qdrant, request: SampleRequest, attempt: Attempt): Promise<SampledVectors> {
-  const { n, seed, withContent } = request;
-  const { dimensions, hasCustomShards, count } = await store.shapes.fresh(attempt);
-  if (hasCustomShards && count > MAX_PAGES * IDS_PER_CALL) {
-    throw unsupported(
-      `A uniform sample over custom Qdrant shards must read every id, and there are too many (${count}).`,
-    );
-  }
-  const draw = () => (hasCustomShards ? walkedIds(store, n, seed, attempt) : randomIds(store, n, attempt));
-  const perCall = vectorsPerCall(dimensions, IDS_PER_CALL);
-  return readSample(n < 1 ? [] : await draw(), perCall, withContent, hasCustomShards, async (ids) => {
-    const body = { ids, with_payload: payloadOf(store, withContent), with_vector: withVector(store) };
-    const result = await post(store, { path: '', body, purpose: 'sample' }, attempt);
-    return listOf(result).map((point) => entryOf(store, point));
-  });
-}
-
-async function randomIds(store: Qdrant, n: number, attempt: Attempt): Promise<PointId[]> {
-  const body = { query: { sample: 'random' }, limit: n, with_payload: false, with_vector: false };
-  const result = await post(store, { path: '/query', body, purpose: 'sample' }, attempt);
-  return listOf(at(result, 'points')).flatMap((point) => pointId(textOf(at(point, 'id'))));
-}
-
-async function walkedIds(store: Qdrant, n: number, seed: number, attempt: Attempt): Promise<readonly PointId[]> {
-  const reservoir = createReservoir<PointId>(n, seed);
-  let offset: PointId | undefined;
-  do {
-    const page = await scroll(store, { offset, with_payload: false, purpose: 'sample' }, attempt);
-    for (const point of page.points) for (const id of pointId(textOf(at(point, 'id')))) reservoir.offer(id);
-    [offset] = pointId(page.next);
-  } while (offset !== undefined);
-  return reservoir.chosen();
-}
-
-async function scroll(
-  store: Qdrant,
-  {
-    offset,
-    with_payload,
-    purpose,
-  }: {
-    readonly offset: PointId | undefined;
-    readonly with_payload: false | readonly string[];
-    readonly purpose: string;
-  },
-  attempt: Attempt,
-): Promise<{ readonly points: readonly unknown[]; readonly next: string | null }> {
-  const from = offset === undefined ? {} : { offset };
-  const body = { limit: IDS_PER_CALL, ...from, with_payload, with_vector: false };
-  const result = await post(store, { path: '/scroll', body, purpose }, attempt);
-  return { points: listOf(at(result, 'points')), next: textOf(at(result, 'next_page_offset')) };
-}
-
-async function list(store: Qdrant, from: string | null, attempt: Attempt): Promise<ListedIds> {
-  const [offset] = pointId(from);
-  const asked = { offset, with_payload: payloadOf(store, false), purpose: 'list of ids' };
-  const { points, next } = await scroll(store, asked, attempt);
-  return { ids: points.flatMap((point) => entryOf(store, point).id ?? []), next };
-}
-
-async function chunksOf(store: Qdrant, ids: readonly string[], attempt: Attempt): Promise<readonly StoredChunk[]> {
-  const { id: idKey, content, version } = store;
-  const shown = { with_payload: pathsOf(idKey, content, version), with_vector: false };
-  const purpose = 'look-up of chunks';
-  if (idKey === undefined) {
-    const body = { ids: ids.flatMap(pointId).slice(0, MAX_CHUNKS), ...shown };
-    const points = listOf(await post(store, { path: '', body, purpose }, attempt));
-    const asked = new Map(ids.map((id) => [canonicalId(id), id]));
-    return toChunks(points.map((point) => entryOf(store, point))).map((chunk) => ({
-      ...chunk,
-      id: asked.get(canonicalId(chunk.id)) ?? chunk.id,
-    }));
-  }
-  const body = { filter: await withIds(store, idKey, ids, attempt), limit: MAX_CHUNKS, ...shown };
-  const result = await post(store, { path: '/scroll', body, purpose }, attempt);
-  return toChunks(listOf(at(result, 'points')).map((point) => entryOf(store, point)));
-}
-
-/** The filter for documents with these ids in the payload. */
-async function withIds({ shapes }: Qdrant, idKey: string, ids: readonly string[], attempt: Attempt): Promise<unknown> {
-  const indexes = mayBeIntegers(ids) ? (await shapes.current(attempt)).indexes : new Map<string, string>();
-  return { must: [isAnyOf(idKey, ids, indexes)] };
-}
-
-/** Finds documents by a payload key. */
-function existingKeys(
-  store: Qdrant,
-  idKey: string,
-  ids: readonly string[],
-  attempt: Attempt,
-): Promise<ReadonlySet<string>> {
-  return knownIds(ids, 100, IDS_PER_CALL, async (wanted, limit) => {
-    const filter = await withIds(store, idKey, wanted, attempt);
-    const body = { filter, limit, with_payload: pathsOf(idKey), with_vector: false };
-    const result = await post(store, { path: '/scroll', body, purpose: 'check of ids' }, attempt);
-    return listOf(at(result, 'points')).flatMap((point) => entryOf(store, point).id ?? []);
-  });
-}
-
-/** Finds documents by their point ids. */
-async function existingPoints(store: Qdrant, ids: readonly string[], attempt: Attempt): Promise<ReadonlySet<string>> {
-  const known = new Set<string>();
-  const possible = ids.filter((id) => pointId(id).length > 0);
-  for (const portion of inPortions(possible, IDS_PER_CALL)) {
-    const body = { ids: portion.flatMap(pointId), with_payload: false, with_vector: false };
-    const result = await post(store, { path: '', body, purpose: 'check of ids' }, attempt);
-    const found = new Set(listOf(result).map((point) => canonicalId(textOf(at(point, 'id')) ?? '')));
-    for (const id of portion) if (found.has(canonicalId(id))) known.add(id);
-  }
-  return known;
-}
-
-function payloadOf({ id, content }: Qdrant, withContent: boolean): readonly string[] | false {
-  return pathsOf(id, withContent ? content : undefined);
 }
 
 function pathsOf(...names: readonly (string | undefined)[]): readonly string[] | false {
   const paths = names.flatMap((name) => (name === undefined ? [] : [payloadPath(name)]));
   return paths.length > 0 && paths;
-}
-
-/** The unnamed vector has an empty name. Requests it by name, because `true` would also return sparse vectors. */
-function withVector({ vector_name: vectorName = '' }: Qdrant): readonly string[] {
-  return [vectorName];
-}
-
-/**
- * The vector is null if the point does not have the named vector; such a point cannot be a neighbor. The unnamed vector
- * is returned without its name.
- */
-function entryOf({ id, content, version, vector_name: vectorName }: Qdrant, point: unknown): Entry {
-  const { payload, vector } = fieldsOf(point);
-  return {
-    id: textOf(id === undefined ? at(point, 'id') : fieldAt(payload, id)),
-    vector: vectorOf(vectorName === undefined ? vector : at(vector, vectorName)),
-    content: content === undefined ? null : textOf(fieldAt(payload, content)),
-    version: version === undefined ? null : textOf(fieldAt(payload, version)),
-  };
 }
 
 type PointId = string | number | bigint;

@@ -1,8 +1,8 @@
 /** A Redis connection that opens with the first command and reopens after it breaks. */
-import { setMaxListeners } from 'node:events';
 import { Command, Redis } from 'ioredis';
 import { RecalldError } from '../../../core/errors.ts';
 import { classifyConnectionFailure } from '../../../platform/outbound/exchange.ts';
+import { orAborted } from '../../../platform/threads/wait.ts';
 import type { StoreConfigOf } from '../config.ts';
 import { type Attempt, failed, failureCode, Refused, unsupported } from '../store-rows.ts';
 
@@ -62,14 +62,43 @@ export function createRedisConnection(
     });
     await opening;
   };
-  const refused = (error: unknown, purpose: string, { name, needs }: RedisCommand, limitMs: number): Refused => {
-    const place = { label, purpose, configField, command: name, needs };
+  const timedOut = (purpose: string, limitMs: number): Refused => {
+    const fix = `raise ${configField}.timeout_ms or check its load`;
+    return failed('timeout', `Redis ${purpose} failed: ${label} did not respond within ${limitMs} ms; ${fix}.`);
+  };
+  /** The text of the reply is never shown, because it may repeat an argument. */
+  const refusalOfReply = (reply: string, purpose: string, { name: command, needs }: RedisCommand): Refused => {
+    const start = `Redis ${purpose} failed: ${label}`;
+    if (/unknown command/i.test(reply)) {
+      return unsupported(`A ${purpose} requires ${needs}, but ${label} does not support ${command}.`);
+    }
+    if (/^(NOAUTH|WRONGPASS)|invalid password|without any password|DENIED/i.test(reply)) {
+      return failed('auth_failed', `${start} rejects the user or the password; check ${configField}.url.`);
+    }
+    if (reply.startsWith('NOPERM')) {
+      return failed('no_permission', `${start} does not let this user run ${command}; allow it, or +@read.`);
+    }
+    if (/unknown index|no such index|index not found/i.test(reply)) {
+      return failed('collection_missing', `${start} has no such index; check ${configField}.index.`);
+    }
+    if (/^WRONGTYPE|wrong (type|kind) of value/i.test(reply)) {
+      return failed('wrong_type', `${start} has another type of value at the key; check ${configField}.`);
+    }
+    if (/^(MOVED|ASK|CLUSTERDOWN|CROSSSLOT)/.test(reply)) {
+      return failed('cluster', `${start} is a cluster node without this key; set the address of the key's node.`);
+    }
+    if (/^(LOADING|BUSY|TRYAGAIN|OOM|MASTERDOWN)/.test(reply)) {
+      return failed('busy', `${start} is busy or loading its data; try again later.`);
+    }
+    return failed('request_refused', `${start} refused ${command}; check ${configField} and the fields in filters.`);
+  };
+  const refused = (error: unknown, purpose: string, command: RedisCommand, limitMs: number): Refused => {
     // After a failed connection attempt, only the `error` event contains the reason.
     const cause = isReplyError(error) || lastError === undefined ? error : lastError;
-    if (isReplyError(cause)) return refusalOfReply(cause.message, place);
-    if (error instanceof Error && error.message === 'Command timed out') return timedOut(place, limitMs);
+    if (isReplyError(cause)) return refusalOfReply(cause.message, purpose, command);
+    if (error instanceof Error && error.message === 'Command timed out') return timedOut(purpose, limitMs);
     const { code, problem } = classifyConnectionFailure(cause);
-    if (code === 'timeout') return timedOut(place, limitMs);
+    if (code === 'timeout') return timedOut(purpose, limitMs);
     const isBroken = code === 'connection_failed';
     return failed(
       isBroken ? 'connection_reset' : code,
@@ -90,21 +119,22 @@ export function createRedisConnection(
       if (closed) throw failed('connection_closed', `Redis ${purpose} failed: the store was closed.`);
       const limitMs = patience * timeoutMs;
       const startedMs = performance.now();
-      try {
-        return await orAborted(signal, async () => {
-          await open();
-          const pending = commands.map(({ name, args }) => {
-            const command = new Command(name, [...args], { replyEncoding: null });
-            // Replaces commandTimeout.
-            command.setTimeout(limitMs);
-            return redis.sendCommand(command) as Promise<Reply>;
-          });
-          const results = await Promise.allSettled(pending);
-          return results.map((result, place) => {
-            if (result.status === 'fulfilled') return result.value;
-            throw refused(result.reason, purpose, commands[place] ?? first, limitMs);
-          });
+      const sendAll = async () => {
+        await open();
+        const pending = commands.map(({ name, args }) => {
+          const command = new Command(name, [...args], { replyEncoding: null });
+          // Replaces commandTimeout.
+          command.setTimeout(limitMs);
+          return redis.sendCommand(command) as Promise<Reply>;
         });
+        const results = await Promise.allSettled(pending);
+        return results.map((result, place) => {
+          if (result.status === 'fulfilled') return result.value;
+          throw refused(result.reason, purpose, commands[place] ?? first, limitMs);
+        });
+      };
+      try {
+        return await orAborted(sendAll(), signal);
       } catch (error) {
         signal.throwIfAborted();
         const refusal = error instanceof Refused ? error : refused(error, purpose, first, timeoutMs);
@@ -132,23 +162,6 @@ async function connect(redis: Redis, forget: () => void): Promise<void> {
   await redis.connect();
 }
 
-function orAborted<Value>(signal: AbortSignal, work: () => Promise<Value>): Promise<Value> {
-  return new Promise((resolve, reject) => {
-    // Many commands listen to the same signal.
-    setMaxListeners(0, signal);
-    const stop = () => reject(signal.reason as Error);
-    signal.addEventListener('abort', stop, { once: true });
-    work()
-      .then(resolve, reject)
-      .finally(() => signal.removeEventListener('abort', stop));
-  });
-}
-
-function timedOut({ label, purpose, configField }: Record<string, string>, timeoutMs: number): Refused {
-  const fix = `raise ${configField}.timeout_ms or check its load`;
-  return failed('timeout', `Redis ${purpose} failed: ${label} did not respond within ${timeoutMs} ms; ${fix}.`);
-}
-
 function isReplyError(error: unknown): error is Error {
   return error instanceof Error && error.name === 'ReplyError';
 }
@@ -160,42 +173,6 @@ function labelOf(url: string, configField: string): string {
     throw new RecalldError('config_invalid', `${configField}.url: use a form such as redis://store.internal:6379.`);
   }
   return `${address.protocol}//${address.hostname}:${address.port || '6379'}`;
-}
-
-interface CommandPlace {
-  /** Scheme, host and port of the server, for messages. */
-  readonly label: string;
-  readonly purpose: string;
-  readonly configField: string;
-  readonly command: string;
-  readonly needs: string;
-}
-
-/** The text of the reply is never shown, because it may repeat an argument. */
-function refusalOfReply(reply: string, { label, purpose, configField, command, needs }: CommandPlace): Refused {
-  const start = `Redis ${purpose} failed: ${label}`;
-  if (/unknown command/i.test(reply)) {
-    return unsupported(`A ${purpose} requires ${needs}, but ${label} does not support ${command}.`);
-  }
-  if (/^(NOAUTH|WRONGPASS)|invalid password|without any password|DENIED/i.test(reply)) {
-    return failed('auth_failed', `${start} rejects the user or the password; check ${configField}.url.`);
-  }
-  if (reply.startsWith('NOPERM')) {
-    return failed('no_permission', `${start} does not let this user run ${command}; allow it, or +@read.`);
-  }
-  if (/unknown index|no such index|index not found/i.test(reply)) {
-    return failed('collection_missing', `${start} has no such index; check ${configField}.index.`);
-  }
-  if (/^WRONGTYPE|wrong (type|kind) of value/i.test(reply)) {
-    return failed('wrong_type', `${start} has another type of value at the key; check ${configField}.`);
-  }
-  if (/^(MOVED|ASK|CLUSTERDOWN|CROSSSLOT)/.test(reply)) {
-    return failed('cluster', `${start} is a cluster node without this key; set the address of the key's node.`);
-  }
-  if (/^(LOADING|BUSY|TRYAGAIN|OOM|MASTERDOWN)/.test(reply)) {
-    return failed('busy', `${start} is busy or loading its data; try again later.`);
-  }
-  return failed('request_refused', `${start} refused ${command}; check ${configField} and the fields in filters.`);
 }
 
 /** Reads RESP2 replies. */

@@ -6,25 +6,15 @@
  */
 
 import { parseBoundedJson } from '../../../core/text/json.ts';
-import { createReservoir } from '../../../math/stats/random.ts';
-import { fieldAt, textOf } from '../../../platform/outbound/json-api.ts';
+import { textAt } from '../../../platform/outbound/json-api.ts';
 import type { StoreConfigOf } from '../config.ts';
-import { createRemoteStore, type RememberedShape, rememberShape, type StoreShape } from '../remote-store.ts';
-import { type Attempt, failed, type Hit, inPortions, Refused, readSample, unsupported } from '../store-rows.ts';
-import {
-  type ListedIds,
-  MAX_CHUNKS,
-  type NearestRequest,
-  type SampledVectors,
-  type SampleRequest,
-  type StoredChunk,
-  type VectorStore,
-} from '../vector-store.ts';
+import { createRemoteStore, rememberShape, type StoreShape } from '../remote-store.ts';
+import { type Attempt, chooseKeys, failed, inPortions, Refused, readSample, unsupported } from '../store-rows.ts';
+import { MAX_CHUNKS, type NearestRequest } from '../vector-store.ts';
 import {
   createRedisConnection,
   float32Bytes,
   type RedisCommand,
-  type RedisConnection,
   type Reply,
   repliesOf,
   replyNumber,
@@ -43,6 +33,12 @@ const MAX_PAGES = 5000;
 const VECTORS_PER_CALL = 250;
 
 /**
+ * Maximum number of names per command, because a command blocks all other clients. Redis takes a few tens of
+ * milliseconds for a command with this many names.
+ */
+const MAX_AT_ONCE = 200_000;
+
+/**
  * Creates the store. Nothing is sent before the first call.
  *
  * A sample reads all element names with VRANGE, 1,000 per call and up to 5,000,000 (all at once and up to 200,000 in
@@ -53,182 +49,147 @@ const VECTORS_PER_CALL = 250;
  *
  * @throws RecalldError config_invalid for an address that cannot be called
  */
-export function createRedisVectorSetStore(config: StoreConfigOf<'redis_vector_set'>, configField: string): VectorStore {
+export function createRedisVectorSetStore(config: StoreConfigOf<'redis_vector_set'>, configField: string) {
+  const { key, content, version } = config;
   const redis = createRedisConnection(config, configField);
-  const shapes = rememberShape<SetShape>('Redis', async (attempt) => {
-    const [info] = await redis.send([command(config.key, 'VINFO', [])], 'description', attempt);
-    return readShape(config.key, repliesOf(info));
+
+  const command = (name: string, args: RedisCommand['args'], since = '8.0'): RedisCommand => ({
+    name,
+    args: [key, ...args],
+    needs: `Redis ${since} or later`,
   });
-  const store: VectorSet = { ...config, connection: redis, shapes };
+
+  const shapes = rememberShape<SetShape>('Redis', async (attempt) => {
+    const [info] = await redis.send([command('VINFO', [])], 'description', attempt);
+    return readShape(key, repliesOf(info));
+  });
+
+  const attributesOf = async (ids: readonly string[], attempt: Attempt): Promise<unknown[]> => {
+    const commands = ids.map((id) => command('VGETATTR', [id]));
+    const attributes = await redis.send(commands, 'look-up of texts', attempt);
+    return attributes.map((reply) => parsed(replyText(reply)));
+  };
+
+  const contentsOf = async (ids: readonly string[], attempt: Attempt): Promise<(string | null)[]> => {
+    if (content === undefined) return ids.map(() => null);
+    return (await attributesOf(ids, attempt)).map((attribute) => textAt(attribute, content));
+  };
+
+  const pageAfter = async (last: Buffer | null, purpose: string, attempt: Attempt) => {
+    const start = last === null ? '-' : Buffer.concat([Buffer.from('('), last]);
+    const asked = command('VRANGE', [start, '+', IDS_PER_CALL], '8.4');
+    try {
+      const names = repliesOf((await redis.send([asked], purpose, attempt))[0]);
+      const end = names.length < IDS_PER_CALL ? undefined : names.at(-1);
+      return { ids: textsOf(names), next: Buffer.isBuffer(end) ? end : null };
+    } catch (error) {
+      if (!(error instanceof Refused) || error.refusal.kind !== 'unsupported') throw error;
+      return { ids: textsOf(await allNames(purpose, attempt)), next: null };
+    }
+  };
+
+  /**
+   * Reads all names in versions without VRANGE. VRANDMEMBER does not walk the graph if more elements are requested than
+   * the set has; it then returns the whole set.
+   */
+  const allNames = async (purpose: string, attempt: Attempt): Promise<readonly Reply[]> => {
+    const [card] = await redis.send([command('VCARD', [])], purpose, attempt);
+    const count = replyNumber(card) ?? 0;
+    if (count === 0) return [];
+    if (count > MAX_AT_ONCE) {
+      throw unsupported(
+        `Redis before 8.4 can only return all names of a vector set at once, and there are too many (${count}); upgrade to 8.4, which has VRANGE.`,
+      );
+    }
+    // The set may grow in the meantime.
+    const [names] = await redis.send([command('VRANDMEMBER', [2 * count + 1000])], purpose, attempt);
+    // Redis returns the names in random order, but the same seed must select the same elements.
+    return repliesOf(names)
+      .filter((name): name is Buffer => Buffer.isBuffer(name))
+      .toSorted((a, b) => Buffer.compare(a, b));
+  };
+
+  const existing = async (ids: readonly string[], attempt: Attempt): Promise<ReadonlySet<string>> => {
+    const known = new Set<string>();
+    for (const portion of inPortions(ids, IDS_PER_CALL)) {
+      const commands = portion.map((id) => command('VISMEMBER', [id]));
+      const replies = await redis.send(commands, 'check of ids', attempt);
+      for (const [place, id] of portion.entries()) if (replyNumber(replies[place]) === 1) known.add(id);
+    }
+    return known;
+  };
+
   return createRemoteStore({
     kind: 'redis_vector_set',
     shapes,
-    search: (_, request, attempt) => search(store, request, attempt),
     placeOf: { score: 'score', id: 'element', vector: 'vector' },
     unexpected: (purpose) =>
       failed('unexpected_answer', `Redis ${purpose} failed: VSIM returned no pairs of element and score.`),
-    sample: (request, attempt) => sample(store, request, attempt),
-    describe: async ({ count }) => ({ count, isExactCount: true }),
-    existing: (ids, attempt) => existing(store, ids, attempt),
-    list: (from, attempt) => list(store, from, attempt),
-    chunks: (ids, attempt) => chunksOf(store, ids, attempt),
     close: redis.close,
+
+    async search(_, request, attempt) {
+      const filter = filterExpression(request.filter);
+      const args = ['FP32', float32Bytes(request.vector), 'WITHSCORES', 'COUNT', request.k];
+      const options = [...(filter === null ? [] : ['FILTER', filter]), ...(request.exact ? ['TRUTH'] : [])];
+      const [reply] = await redis.send([command('VSIM', [...args, ...options])], 'search', attempt);
+      const hits = inPortions(repliesOf(reply), 2).map(([id, score]) => ({
+        id: replyText(id),
+        score: replyNumber(score),
+        vector: null,
+        content: null,
+      }));
+      if (!request.withContent) return hits;
+      const ids = hits.map(({ id }) => id ?? '');
+      const contents = await contentsOf(ids, attempt);
+      return hits.map((hit, place) => ({ ...hit, content: contents[place] ?? null }));
+    },
+
+    async sample({ n, seed, withContent }, attempt) {
+      const { count, isProjected } = await shapes.fresh(attempt);
+      if (isProjected) throw unsupported('This vector set stores only projections of its vectors (REDUCE).');
+      if (count > MAX_PAGES * IDS_PER_CALL) {
+        throw unsupported(`A uniform sample of a vector set must read every name, and there are too many (${count}).`);
+      }
+      const walk = () => chooseKeys(n, seed, (from: Buffer | null) => pageAfter(from, 'sample', attempt));
+      const drawn = n < 1 || count === 0 ? [] : await walk();
+      return readSample(drawn, VECTORS_PER_CALL, withContent, true, async (ids) => {
+        const embeddings = ids.map((id) => command('VEMB', [id]));
+        const vectors = await redis.send(embeddings, 'sample', attempt);
+        const contents = withContent ? await contentsOf(ids, attempt) : [];
+        return ids.map((id, place) => {
+          const numbers = repliesOf(vectors[place]).map((reply) => replyNumber(reply) ?? 0);
+          // The element may have been removed between the two calls.
+          const vector = numbers.length === 0 ? null : Float32Array.from(numbers);
+          return { id, vector, content: contents[place] ?? null };
+        });
+      });
+    },
+
+    describe: async ({ count }) => ({ count, isExactCount: true }),
+
+    existing,
+
+    async list(from, attempt) {
+      const last = from === null ? null : Buffer.from(from, 'base64');
+      const { ids, next } = await pageAfter(last, 'list of ids', attempt);
+      return { ids, next: next?.toString('base64') ?? null };
+    },
+
+    /** Each element is one document. */
+    async chunks(ids, attempt) {
+      const there = await existing(ids.slice(0, MAX_CHUNKS), attempt);
+      const present = ids.filter((id) => there.has(id));
+      const attributes = present.length === 0 ? [] : await attributesOf(present, attempt);
+      return present.map((id, place) => {
+        const attribute = attributes[place];
+        return { id, content: textAt(attribute, content), version: textAt(attribute, version) };
+      });
+    },
   });
 }
 
-type VectorSet = StoreConfigOf<'redis_vector_set'> & {
-  readonly connection: RedisConnection;
-  readonly shapes: RememberedShape<SetShape>;
-};
-
-function command(key: string, name: string, args: RedisCommand['args'], version = '8.0'): RedisCommand {
-  return { name, args: [key, ...args], needs: `Redis ${version} or later` };
-}
-
-async function search(store: VectorSet, request: NearestRequest, attempt: Attempt): Promise<Hit[]> {
-  const filter = filterExpression(request.filter);
-  const args = ['FP32', float32Bytes(request.vector), 'WITHSCORES', 'COUNT', request.k];
-  const options = [...(filter === null ? [] : ['FILTER', filter]), ...(request.exact ? ['TRUTH'] : [])];
-  const asked = command(store.key, 'VSIM', [...args, ...options]);
-  const [reply] = await store.connection.send([asked], 'search', attempt);
-  const hits = inPortions(repliesOf(reply), 2).map(([id, score]) => ({
-    id: replyText(id),
-    score: replyNumber(score),
-    vector: null,
-    content: null,
-  }));
-  if (!request.withContent) return hits;
-  const ids = hits.map(({ id }) => id ?? '');
-  const contents = await contentsOf(store, ids, attempt);
-  return hits.map((hit, place) => ({ ...hit, content: contents[place] ?? null }));
-}
-
-async function contentsOf(store: VectorSet, ids: readonly string[], attempt: Attempt): Promise<(string | null)[]> {
-  const { content } = store;
-  if (content === undefined) return ids.map(() => null);
-  const attributes = await attributesOf(store, ids, attempt);
-  return attributes.map((attribute) => textOf(fieldAt(attribute, content)));
-}
-
-async function attributesOf(
-  { key, connection }: VectorSet,
-  ids: readonly string[],
-  attempt: Attempt,
-): Promise<unknown[]> {
-  const commands = ids.map((id) => command(key, 'VGETATTR', [id]));
-  const attributes = await connection.send(commands, 'look-up of texts', attempt);
-  return attributes.map((reply) => parsed(replyText(reply)));
-}
-
-/** Returns the chunks of documents; each element is one document. */
-async function chunksOf(store: VectorSet, ids: readonly string[], attempt: Attempt): Promise<readonly StoredChunk[]> {
-  const { content, version } = store;
-  const there = await existing(store, ids.slice(0, MAX_CHUNKS), attempt);
-  const present = ids.filter((id) => there.has(id));
-  const attributes = present.length === 0 ? [] : await attributesOf(store, present, attempt);
-  const field = (place: number, name: string | undefined): string | null =>
-    name === undefined ? null : textOf(fieldAt(attributes[place], name));
-  return present.map((id, place) => ({ id, content: field(place, content), version: field(place, version) }));
-}
-
-async function sample(store: VectorSet, request: SampleRequest, attempt: Attempt): Promise<SampledVectors> {
-  const { n, seed, withContent } = request;
-  const { count, isProjected } = await store.shapes.fresh(attempt);
-  if (isProjected) throw unsupported('This vector set stores only projections of its vectors (REDUCE).');
-  if (count > MAX_PAGES * IDS_PER_CALL) {
-    throw unsupported(`A uniform sample of a vector set must read every name, and there are too many (${count}).`);
-  }
-  const drawn = n < 1 || count === 0 ? [] : await walkedIds(store, n, seed, attempt);
-  return readSample(drawn, VECTORS_PER_CALL, withContent, true, async (ids) => {
-    const embeddings = ids.map((id) => command(store.key, 'VEMB', [id]));
-    const vectors = await store.connection.send(embeddings, 'sample', attempt);
-    const contents = withContent ? await contentsOf(store, ids, attempt) : [];
-    return ids.map((id, place) => {
-      const numbers = repliesOf(vectors[place]).map((reply) => replyNumber(reply) ?? 0);
-      // The element may have been removed between the two calls.
-      const vector = numbers.length === 0 ? null : Float32Array.from(numbers);
-      return { id, vector, content: contents[place] ?? null };
-    });
-  });
-}
-
-async function walkedIds(store: VectorSet, n: number, seed: number, attempt: Attempt): Promise<string[]> {
-  const reservoir = createReservoir<string>(n, seed);
-  let last: Buffer | null = null;
-  do {
-    const page: NamesPage = await pageAfter(store, last, 'sample', attempt);
-    for (const name of page.names) reservoir.offer(replyText(name) ?? '');
-    last = page.last;
-  } while (last !== null);
-  return reservoir.chosen();
-}
-
-interface NamesPage {
-  readonly names: readonly Reply[];
-  /** Position from which to continue; null after the last page. */
-  readonly last: Buffer | null;
-}
-
-async function pageAfter(store: VectorSet, last: Buffer | null, purpose: string, attempt: Attempt): Promise<NamesPage> {
-  const { key, connection } = store;
-  const start = last === null ? '-' : Buffer.concat([Buffer.from('('), last]);
-  const asked = command(key, 'VRANGE', [start, '+', IDS_PER_CALL], '8.4');
-  try {
-    const [reply] = await connection.send([asked], purpose, attempt);
-    const names = repliesOf(reply);
-    const end = names.length < IDS_PER_CALL ? undefined : names.at(-1);
-    return { names, last: Buffer.isBuffer(end) ? end : null };
-  } catch (error) {
-    if (!(error instanceof Refused) || error.refusal.kind !== 'unsupported') throw error;
-    return { names: await allNames(store, purpose, attempt), last: null };
-  }
-}
-
-/**
- * Maximum number of names per command, because a command blocks all other clients. Redis takes a few tens of
- * milliseconds for a command with this many names.
- */
-const MAX_AT_ONCE = 200_000;
-
-/**
- * Reads all names in versions without VRANGE. VRANDMEMBER does not walk the graph if more elements are requested than
- * the set has; it then returns the whole set.
- */
-async function allNames({ key, connection }: VectorSet, purpose: string, attempt: Attempt): Promise<readonly Reply[]> {
-  const [card] = await connection.send([command(key, 'VCARD', [])], purpose, attempt);
-  const count = replyNumber(card) ?? 0;
-  if (count === 0) return [];
-  if (count > MAX_AT_ONCE) {
-    throw unsupported(
-      `Redis before 8.4 can only return all names of a vector set at once, and there are too many (${count}); upgrade to 8.4, which has VRANGE.`,
-    );
-  }
-  // The set may grow in the meantime.
-  const [names] = await connection.send([command(key, 'VRANDMEMBER', [2 * count + 1000])], purpose, attempt);
-  // Redis returns the names in random order, but the same seed must select the same elements.
-  return repliesOf(names)
-    .filter((name): name is Buffer => Buffer.isBuffer(name))
-    .toSorted((a, b) => Buffer.compare(a, b));
-}
-
-async function list(store: VectorSet, from: string | null, attempt: Attempt): Promise<ListedIds> {
-  const last = from === null ? null : Buffer.from(from, 'base64');
-  const page = await pageAfter(store, last, 'list of ids', attempt);
-  return { ids: page.names.map((name) => replyText(name) ?? ''), next: page.last?.toString('base64') ?? null };
-}
-
-async function existing(
-  { key, connection }: VectorSet,
-  ids: readonly string[],
-  attempt: Attempt,
-): Promise<ReadonlySet<string>> {
-  const known = new Set<string>();
-  for (const portion of inPortions(ids, IDS_PER_CALL)) {
-    const commands = portion.map((id) => command(key, 'VISMEMBER', [id]));
-    const replies = await connection.send(commands, 'check of ids', attempt);
-    for (const [place, id] of portion.entries()) if (replyNumber(replies[place]) === 1) known.add(id);
-  }
-  return known;
+function textsOf(names: readonly Reply[]): string[] {
+  return names.map((name) => replyText(name) ?? '');
 }
 
 /** Omits `vset-uid` and `hnsw-max-node-uid`, because restarts and writes change them. */

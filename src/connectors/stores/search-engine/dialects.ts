@@ -1,9 +1,47 @@
-/** Differences between the query languages of Elasticsearch and OpenSearch. */
-import { at, fieldAt, fieldsOf, numberOf, textOf } from '../../../platform/outbound/json-api.ts';
+/**
+ * Differences between the query languages of Elasticsearch and OpenSearch.
+ *
+ * Source: github.com/elastic/elasticsearch-specification (specification/_types/Knn.ts, query_dsl/compound.ts,
+ * mapping/DenseVectorProperty.ts), the page "Dense vector field type" of www.elastic.co/docs/reference, and
+ * github.com/opensearch-project/documentation-website (_query-dsl/specialized/k-nn/index.md,
+ * _mappings/supported-field-types/knn-spaces.md, _vector-search/vector-search-techniques/painless-functions.md).
+ */
+import { at, type Fields, fieldAt, fieldsOf, numberOf, textOf } from '../../../platform/outbound/json-api.ts';
 import type { StoreConfigOf } from '../config.ts';
 import { unsupported } from '../store-rows.ts';
-import type { VectorStore } from '../vector-store.ts';
-import { createSearchEngineStore, type Dialect, type EngineMetric, type Scoring } from './store.ts';
+import type { NearestRequest, ScoredMetric, ScoreKind } from '../vector-store.ts';
+
+export type EngineConfig = StoreConfigOf<'elasticsearch' | 'opensearch'>;
+
+/** Meaning of `_score`. */
+export type Scoring = Extract<ScoreKind, 'shifted_cosine' | 'inverse_squared_l2' | 'shifted_dot'>;
+
+interface EngineMetric extends ScoredMetric {
+  readonly scoreKind: Scoring;
+}
+
+export interface VectorField extends EngineMetric {
+  readonly dimensions: number | null;
+  /** True if the field is indexed. Without an index, only a comparison with all vectors is possible. */
+  readonly isIndexed: boolean;
+}
+
+export interface Dialect {
+  readonly name: 'Elasticsearch' | 'OpenSearch';
+  /**
+   * Reads the mapping of a vector field. @throws Refused if the field does not contain vectors that recalld can compare
+   *
+   * @param settings flat index settings
+   */
+  readField(name: string, mapping: Fields, settings: Fields): VectorField;
+  /** Returns the body of an index search. */
+  approximate(field: string, request: NearestRequest, filters: readonly unknown[]): Fields;
+  /** Returns a script that computes the index's score for every document. */
+  script(field: string, vector: readonly number[], scoring: Scoring): Fields;
+  /** Returns the options that make a search return the `source` fields and, if requested, the vector. */
+  returning(field: string, source: readonly string[], withVector: boolean): Fields;
+  vectorIn(hit: unknown, field: string): unknown;
+}
 
 const MAX_CANDIDATES = 10_000;
 
@@ -15,26 +53,12 @@ const similarities: Readonly<Record<string, EngineMetric>> = {
   max_inner_product: { metric: 'dot', scoreKind: 'shifted_dot' },
 };
 
-/**
- * Creates a store in Elasticsearch 8 or 9 over REST. Nothing is sent before the first call.
- *
- * Source: github.com/elastic/elasticsearch-specification (specification/_types/Knn.ts, query_dsl/compound.ts,
- * mapping/DenseVectorProperty.ts) and the page "Dense vector field type" of www.elastic.co/docs/reference.
- *
- * A sample uses `random_score` over `_seq_no` with a seed. The sample is uniform over the documents that have a vector,
- * and does not change while no document is written. A sample takes one call for the ids, one call per batch of up to
- * 1,000 vectors, and two calls for the mapping. One sample has at most `max_result_window` documents, by default
- * 10,000.
- *
- * @throws RecalldError config_invalid for an address that cannot be called
- */
-export function createElasticsearchStore(config: StoreConfigOf<'elasticsearch'>, configField: string): VectorStore {
-  return createSearchEngineStore(config, configField, elasticsearch(config.num_candidates));
+export function dialectOf(config: EngineConfig): Dialect {
+  return config.kind === 'elasticsearch' ? elasticsearch(config.num_candidates) : opensearch;
 }
 
 function elasticsearch(numCandidates: number | undefined): Dialect {
   return {
-    kind: 'elasticsearch',
     name: 'Elasticsearch',
 
     readField(name, mapping) {
@@ -55,15 +79,7 @@ function elasticsearch(numCandidates: number | undefined): Dialect {
 
     approximate(field, { vector, k }, filters) {
       const candidates = Math.max(k, numCandidates ?? Math.max(100, 2 * k));
-      return {
-        knn: {
-          field,
-          query_vector: [...vector],
-          k,
-          num_candidates: Math.min(MAX_CANDIDATES, candidates),
-          ...(filters.length === 0 ? {} : { filter: filters }),
-        },
-      };
+      return elasticsearchKnn(field, vector, k, Math.min(MAX_CANDIDATES, candidates), filters);
     },
 
     script: (field, vector, scoring) => ({
@@ -79,6 +95,18 @@ function elasticsearch(numCandidates: number | undefined): Dialect {
 
     vectorIn: (hit, field) => fieldsOf(at(hit, 'fields'))[field],
   };
+}
+
+/** The top-level `knn` of the search API (8.4 and later), which filters during the search. */
+export function elasticsearchKnn<Clause>(
+  field: string,
+  vector: Float32Array,
+  k: number,
+  candidates: number,
+  filter: readonly Clause[],
+) {
+  const filtered = filter.length === 0 ? {} : { filter };
+  return { knn: { field, query_vector: [...vector], k, num_candidates: candidates, ...filtered } };
 }
 
 /** Painless functions require the field name as a constant. */
@@ -111,25 +139,7 @@ const sources: Readonly<Record<Scoring, string>> = {
     'double dot = innerProduct(params.query_value, doc[params.field]); return dot < 0 ? 1.0 / (1.0 - dot) : dot + 1.0;',
 };
 
-/**
- * Creates a store in OpenSearch 2 or 3 with its k-NN plugin, over REST. Nothing is sent before the first call.
- *
- * Source: github.com/opensearch-project/documentation-website (_query-dsl/specialized/k-nn/index.md,
- * _mappings/supported-field-types/knn-spaces.md, _vector-search/vector-search-techniques/painless-functions.md).
- *
- * A sample uses `random_score` over `_seq_no` with a seed. The sample is uniform over the documents that have a vector,
- * and does not change while no document is written. A sample takes one call for the ids, one call per batch of up to
- * 1,000 vectors, and two calls for the mapping. One sample has at most `max_result_window` documents, by default
- * 10,000.
- *
- * @throws RecalldError config_invalid for an address that cannot be called
- */
-export function createOpenSearchStore(config: StoreConfigOf<'opensearch'>, configField: string): VectorStore {
-  return createSearchEngineStore(config, configField, opensearch);
-}
-
 const opensearch: Dialect = {
-  kind: 'opensearch',
   name: 'OpenSearch',
 
   readField(name, mapping, settings) {
@@ -150,17 +160,7 @@ const opensearch: Dialect = {
     return { dimensions: numberOf(mapping['dimension']), ...kinds, isIndexed };
   },
 
-  approximate: (field, { vector, k }, filters) => ({
-    query: {
-      knn: {
-        [field]: {
-          vector: [...vector],
-          k,
-          ...(filters.length === 0 ? {} : { filter: { bool: { filter: filters } } }),
-        },
-      },
-    },
-  }),
+  approximate: (field, { vector, k }, filters) => opensearchKnn(field, vector, k, filters),
 
   script: (field, vector, scoring) => ({
     source: sources[scoring],
@@ -175,3 +175,13 @@ const opensearch: Dialect = {
 
   vectorIn: (hit, field) => fieldAt(at(hit, '_source'), field),
 };
+
+/**
+ * The `knn` query of the k-NN plugin. Its `k` is the number of results per graph. The filter is inside the query, so it
+ * applies during the search (Lucene engine since 2.4, Faiss since 2.9); applied afterwards, it could leave fewer than k
+ * results.
+ */
+export function opensearchKnn<Clause>(field: string, vector: Float32Array, k: number, filter: readonly Clause[]) {
+  const filtered = filter.length === 0 ? {} : { filter: { bool: { filter } } };
+  return { query: { knn: { [field]: { vector: [...vector], k, ...filtered } } } };
+}

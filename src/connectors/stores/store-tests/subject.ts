@@ -14,7 +14,6 @@ export interface KnownChunk {
 export interface StoreSubject {
   readonly store: VectorStore;
   readonly description: StoreDescription;
-  /** Chunks of the store. */
   readonly known: readonly KnownChunk[];
   /** The same chunks, grouped by document. */
   readonly byId: ReadonlyMap<string, readonly KnownChunk[]>;

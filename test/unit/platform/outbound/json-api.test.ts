@@ -1,10 +1,7 @@
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
-import {
-  createJsonApi,
-  type HttpServiceConfig,
-  type ServiceIdentity,
-} from '../../../../src/platform/outbound/json-api.ts';
+import type { HttpServiceConfig } from '../../../../src/platform/config/connection.ts';
+import { createJsonApi, type ServiceIdentity } from '../../../../src/platform/outbound/json-api.ts';
 import { MAX_RETRY_DELAY_MS, retryDelayMs } from '../../../../src/platform/outbound/send.ts';
 import {
   type FaultServer,

@@ -8,8 +8,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createProxy } from 'proxy';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import type { HttpServiceConfig } from '../../../../src/platform/config/connection.ts';
 import { proxyFor } from '../../../../src/platform/outbound/exchange.ts';
-import { createJsonApi, type HttpServiceConfig } from '../../../../src/platform/outbound/json-api.ts';
+import { createJsonApi } from '../../../../src/platform/outbound/json-api.ts';
 import { selfSigned } from '../../../support/redis-fleet.ts';
 
 const never = new AbortController().signal;
