@@ -21,7 +21,6 @@ import { judgingTables } from '../judging/context.ts';
 import { liveTables } from '../live/context.ts';
 import { createMeasurements } from '../measures/measurements.ts';
 import { platformTables } from '../platform/context.ts';
-import { readTls } from '../platform/outbound/json-api.ts';
 import { chooseConnection } from '../platform/postgres/database-url.ts';
 import { type EmbeddedPostgres, openEmbeddedPostgres } from '../platform/postgres/embedded/open.ts';
 import { compareSchema, migrate } from '../platform/postgres/migrate.ts';
@@ -29,8 +28,6 @@ import { assertReachable, nameOfServer } from '../platform/postgres/outage.ts';
 import { createPool, openReplica } from '../platform/postgres/pool.ts';
 import { assertSchemaPath, assertSessions, assertWritable } from '../platform/postgres/sessions.ts';
 import type { BackendSettings, QueueOwner } from '../platform/queue/backends.ts';
-import type { RedisQueueConfig } from '../platform/queue/config.ts';
-import type { RedisAddress, RedisSettings } from '../platform/queue/redis-connection.ts';
 import { exportTables } from '../report/export/context.ts';
 import type { Config } from './config/schema.ts';
 
@@ -210,44 +207,10 @@ async function assertMigrated(pool: pg.Pool, logger: Logger): Promise<void> {
   }
 }
 
-/** @throws RecalldError config_invalid if a file in `queue.tls` cannot be read or has no PEM content */
 export function queueBackend({ queue }: Config, { connection, name }: Storage): BackendSettings {
   return queue.backend === 'redis'
-    ? { kind: 'redis', ...redisSettings(queue) }
+    ? { kind: 'redis', ...queue }
     : { kind: 'postgres', connection, name: `${name} queue` };
-}
-
-/** @throws RecalldError config_invalid if a file in `queue.tls` cannot be read or has no PEM content */
-export function redisSettings({ url, prefix, tls, topology }: RedisQueueConfig): RedisSettings {
-  return {
-    url,
-    prefix,
-    ...(tls === undefined ? {} : { tls: tlsOf(tls) }),
-    ...(topology === undefined ? {} : { topology: topologyOf(topology) }),
-  };
-}
-
-function tlsOf(tls: NonNullable<RedisQueueConfig['tls']>): NonNullable<RedisSettings['tls']> {
-  const { servername } = tls;
-  return { ...readTls(tls, 'queue.tls'), ...(servername === undefined ? {} : { servername }) };
-}
-
-function topologyOf(topology: NonNullable<RedisQueueConfig['topology']>): NonNullable<RedisSettings['topology']> {
-  const others = topology.others.map(addressOf);
-  if (topology.kind === 'cluster') return { kind: 'cluster', others };
-  const { name, username, password } = topology;
-  return {
-    kind: 'sentinel',
-    name,
-    others,
-    ...(username === undefined ? {} : { username }),
-    ...(password === undefined ? {} : { password }),
-  };
-}
-
-function addressOf(text: string): RedisAddress {
-  const colon = text.lastIndexOf(':');
-  return { host: text.slice(0, colon).replace(/^\[|\]$/g, ''), port: Number(text.slice(colon + 1)) };
 }
 
 /** The deployment whose jobs are in a queue outside the database. */

@@ -13,11 +13,10 @@ import { assertUsablePrivacy } from '../live/privacy/personal-data.ts';
 import { signInProviderOf } from '../platform/access/sign-in-provider.ts';
 import { createOtlpEndpoint } from '../platform/metrics/otlp.ts';
 import { readDatabaseUrl } from '../platform/postgres/database-url.ts';
-import { assertRedisUrl } from '../platform/queue/redis-connection.ts';
+import { assertUsableRedis } from '../platform/queue/redis-connection.ts';
 import { createAlertRules } from './commands/alert-rules.ts';
 import { periodBudget } from './config/alerts.ts';
 import type { Config } from './config/schema.ts';
-import { redisSettings } from './database.ts';
 import { intervalsOf } from './jobs.ts';
 import { createLogger } from './logger.ts';
 import { closePipelines, createPipelines, naming } from './pipelines.ts';
@@ -61,7 +60,7 @@ function checkServices(config: Config): void {
   const { storage, queue, llm } = config;
   if (storage.url !== 'embedded') readDatabaseUrl(storage.url, 'storage.url');
   if (storage.read_url !== null) readDatabaseUrl(storage.read_url, 'storage.read_url');
-  if (queue.backend === 'redis') assertRedisUrl(redisSettings(queue));
+  if (queue.backend === 'redis') assertUsableRedis(queue);
   if (llm !== undefined) createChatModel(llm).close?.();
   signInProviderOf(config);
   for (const [index, { name, privacy }] of config.pipelines.entries())

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll } from 'vitest';
-import type { RedisTls } from '../../src/platform/queue/redis-connection.ts';
+import type { TlsMaterial } from '../../src/platform/outbound/exchange.ts';
 import { freePort } from './free-port.ts';
 import { waitFor } from './wait-for.ts';
 
@@ -22,7 +22,7 @@ export interface RedisProcess {
 /** How a test talks directly to a server. */
 export interface RedisAccess {
   readonly password?: string;
-  readonly tls?: RedisTls;
+  readonly tls?: TlsMaterial & { readonly servername: string };
 }
 
 export interface RedisProcesses {

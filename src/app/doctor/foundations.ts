@@ -12,7 +12,7 @@ import { openJobQueue } from '../../platform/queue/bullmq.ts';
 import { inspectRedis, problemOf, type RedisState } from '../../platform/queue/redis-connection.ts';
 import { COMMAND_NAME, type CommandSettings, type CommandStore, withCommandStore } from '../commands/command-store.ts';
 import type { Config } from '../config/schema.ts';
-import { queueBackend, queueOwner, redisSettings, type Storage } from '../database.ts';
+import { queueBackend, queueOwner, type Storage } from '../database.ts';
 import { jobCatalogue } from '../jobs.ts';
 
 /** Limits above which dead rows are reported. Autovacuum runs when about a sixth of the rows are dead. */
@@ -163,7 +163,7 @@ export async function examineQueue({ queue }: Config, report: Report): Promise<v
   }
   const startedMs = performance.now();
   try {
-    const servers = await inspectRedis(redisSettings(queue), TIMEOUT_MS);
+    const servers = await inspectRedis(queue, TIMEOUT_MS);
     const ms = performance.now() - startedMs;
     for (const server of servers) report({ service, ms, ...examineRedis(server, servers.length > 1) });
   } catch (error) {

@@ -18,6 +18,7 @@ import { Pool, type PoolClient, type PoolConfig } from 'pg';
 import { z } from 'zod';
 import { RecalldError } from '../../core/errors.ts';
 import { setForSession } from '../postgres/pool.ts';
+import { endsWithin } from '../threads/wait.ts';
 import {
   createRedisConnection,
   inspectServers,
@@ -349,14 +350,6 @@ function isConnecting({ status }: { readonly status: string }): boolean {
 
 /** Rejects if `work` takes longer than `ms`. */
 async function within(ms: number, work: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no response within ${ms / 1000} s`)), ms);
-  });
-  try {
-    await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-    work.catch(() => undefined);
-  }
+  work.catch(() => undefined);
+  if (!(await endsWithin(work, ms))) throw new Error(`no response within ${ms / 1000} s`);
 }

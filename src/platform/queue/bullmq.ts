@@ -2,6 +2,7 @@
 import { type Job, UnrecoverableError, WaitingError } from 'bullmq';
 import { RecalldError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
+import { endsWithin } from '../threads/wait.ts';
 import {
   type Backend,
   type BackendOptions,
@@ -17,7 +18,7 @@ import { nameOfRedis, ownerKey } from './redis-connection.ts';
 
 const states = ['waiting', 'active', 'delayed', 'failed'] as const;
 
-export interface QueueSettings {
+export interface QueueSettings extends Partial<Pick<BackendOptions, 'lostAfterMs' | 'answerLimitMs'>> {
   readonly backend: BackendSettings;
   readonly jobs: readonly JobSpec[];
   readonly logger: Logger;
@@ -26,10 +27,6 @@ export interface QueueSettings {
    * checked.
    */
   readonly owner?: QueueOwner;
-  /** If a worker has been lost for this long, its job is assigned to another worker. */
-  readonly lostAfterMs?: number;
-  /** Timeout for a store command. */
-  readonly answerLimitMs?: number;
 }
 
 /**
@@ -54,7 +51,7 @@ export async function openJobQueue(settings: QueueSettings): Promise<JobQueue> {
     settings.backend.kind === 'postgres'
       ? await openPostgresBackend(settings.backend, options)
       : await openRedisBackend(settings.backend, options);
-  const readOwner = createOwnerCheck(backend, settings.backend, owner);
+  const readOwner = () => claimStore(backend, settings.backend, owner);
   const taken = await readOwner().catch(async (cause: unknown) => {
     await backend.close();
     throw unreachable(cause);
@@ -127,21 +124,19 @@ export async function openJobQueue(settings: QueueSettings): Promise<JobQueue> {
 }
 
 /** Claims a store that has no owner. Returns a message if the store belongs to another deployment; otherwise null. */
-function createOwnerCheck(
+async function claimStore(
   backend: Backend,
   store: BackendSettings,
   owner: QueueOwner | undefined,
-): () => Promise<string | null> {
-  return async () => {
-    if (owner === undefined || store.kind !== 'redis') return null;
-    const stored = await backend.claim(owner).catch((error: Error) => {
-      if (isFull(error)) return owner;
-      throw error;
-    });
-    if (stored.id === owner.id) return null;
-    const { prefix = 'recalld' } = store;
-    return `The queue "${prefix}" in ${nameOfRedis(store)} belongs to the deployment with ${stored.name}, not to this one (${owner.name}). Each deployment would run the other's jobs. Set queue.prefix to another name. If the other deployment no longer exists, delete the key ${ownerKey(store)} in that Redis (docs/how-to/scaling.md).`;
-  };
+): Promise<string | null> {
+  if (owner === undefined || store.kind !== 'redis') return null;
+  const stored = await backend.claim(owner).catch((error: Error) => {
+    if (isFull(error)) return owner;
+    throw error;
+  });
+  if (stored.id === owner.id) return null;
+  const { prefix = 'recalld' } = store;
+  return `The queue "${prefix}" in ${nameOfRedis(store)} belongs to the deployment with ${stored.name}, not to this one (${owner.name}). Each deployment would run the other's jobs. Set queue.prefix to another name. If the other deployment no longer exists, delete the key ${ownerKey(store)} in that Redis (docs/how-to/scaling.md).`;
 }
 
 /** True if Redis refused a command because it reached its memory limit. */
@@ -231,14 +226,7 @@ function createWorkers(backend: Backend, { answerLimitMs, report }: BackendOptio
       // Workers report their results to the store before they close. If the store is unreachable, they would wait
       // forever.
       const limit = setTimeout(() => backend.abandon(), answerLimitMs);
-      let end: NodeJS.Timeout | undefined;
-      const givenUp = new Promise<void>((resolve) => {
-        end = setTimeout(resolve, GIVE_UP_AFTER * answerLimitMs);
-      });
-      await Promise.race([drained, givenUp]).finally(() => {
-        clearTimeout(limit);
-        clearTimeout(end);
-      });
+      await endsWithin(drained, GIVE_UP_AFTER * answerLimitMs).finally(() => clearTimeout(limit));
     },
   };
 }

@@ -1,15 +1,15 @@
 /** The config section `queue`: where jobs are stored. */
 import { z } from 'zod';
-import { tlsShape } from '../config/connection.ts';
+import { textSchema, tlsShape } from '../config/connection.ts';
 
 const node = z.string().regex(/^(\[[0-9A-Fa-f:]+\]|[^\s:/@]+):\d{1,5}$/, { error: 'must have the form host:port' });
 
 const sentinel = z.strictObject({
   kind: z.literal('sentinel').describe('Redis with Sentinel; `queue.url` is one of the sentinels.'),
-  name: z.string().min(1).describe('Name of the master, as configured in the sentinels.'),
+  name: textSchema.describe('Name of the master, as configured in the sentinels.'),
   others: z.array(node).default([]).describe('Addresses of further sentinels, each as host:port.'),
-  username: z.string().min(1).optional().describe('User name for the sentinels.'),
-  password: z.string().min(1).optional().describe('Password for the sentinels.').meta({ secret: 'all' }),
+  username: textSchema.optional().describe('User name for the sentinels.'),
+  password: textSchema.optional().describe('Password for the sentinels.').meta({ secret: 'all' }),
 });
 
 const cluster = z.strictObject({
@@ -38,9 +38,7 @@ const redis = z
     tls: z
       .strictObject({
         ...tlsShape,
-        servername: z
-          .string()
-          .min(1)
+        servername: textSchema
           .optional()
           .describe('Name in the server certificate, if it differs from the host in the URL.'),
       })

@@ -5,42 +5,11 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { RecalldError } from '../../core/errors.ts';
 import { bytes } from '../../core/format.ts';
+import { readTls } from '../outbound/json-api.ts';
+import type { RedisQueueConfig } from './config.ts';
 
-/** TLS files as PEM, and the name in the server certificate if it differs from the URL's host. */
-export interface RedisTls {
-  readonly ca?: string;
-  readonly cert?: string;
-  readonly key?: string;
-  readonly servername?: string;
-}
-
-export interface RedisAddress {
-  readonly host: string;
-  readonly port: number;
-}
-
-export interface RedisSettings {
-  /**
-   * URL of the server, a sentinel, or a cluster node. The user and password in the URL apply to the Redis servers, not
-   * to sentinels.
-   */
-  readonly url: string;
-  /** Prefix of all keys. */
-  readonly prefix?: string;
-  readonly tls?: RedisTls;
-  readonly topology?:
-    | {
-        readonly kind: 'sentinel';
-        /** Name of the master, as configured in the sentinels. */
-        readonly name: string;
-        /** Sentinels other than the sentinel in the URL. */
-        readonly others: readonly RedisAddress[];
-        readonly username?: string;
-        readonly password?: string;
-      }
-    /** `others`: nodes other than the node in the URL. These nodes report the rest of the cluster. */
-    | { readonly kind: 'cluster'; readonly others: readonly RedisAddress[] };
-}
+/** The config of a Redis, with an optional prefix of all keys. */
+export type RedisSettings = Pick<RedisQueueConfig, 'url' | 'tls' | 'topology'> & { readonly prefix?: string };
 
 export type RedisConnection = Redis | Cluster;
 
@@ -56,18 +25,18 @@ type RetryDelay = (attempt: number) => number | null;
 /** Retries forever and waits longer after each attempt, up to two seconds. */
 export const keepTrying: RetryDelay = (attempt) => Math.min(attempt * 50, 2000);
 
-/** Creates a connection without connecting it. @throws RecalldError config_invalid if the URL is invalid */
+/** Creates a connection without connecting it. @throws RecalldError config_invalid, like assertUsableRedis */
 export function createRedisConnection(
   settings: RedisSettings,
   manner: RetryPolicy,
   retryDelay: RetryDelay,
 ): RedisConnection {
   const { address, login, isSecure, db } = readUrl(settings.url);
-  const tls = isSecure || settings.tls !== undefined ? { tls: { ...settings.tls } } : {};
+  const tls = isSecure || settings.tls !== undefined ? { tls: tlsOf(settings) } : {};
   const common = { ...manner, ...login, ...tls, lazyConnect: true };
   const { topology } = settings;
   if (topology === undefined) return guarded(new Redis({ ...common, ...address, db, retryStrategy: retryDelay }));
-  const known = [address, ...topology.others];
+  const known = [address, ...topology.others.map(addressOf)];
   if (topology.kind === 'sentinel') {
     const { name, username, password } = topology;
     return guarded(
@@ -118,7 +87,7 @@ export function createSentinelConnection(settings: RedisSettings, manner: RetryP
       ...address,
       ...(username === undefined ? {} : { username }),
       ...(password === undefined ? {} : { password }),
-      ...(isSecure ? { tls: { ...settings.tls } } : {}),
+      ...(isSecure ? { tls: tlsOf(settings) } : {}),
       lazyConnect: true,
       retryStrategy: () => null,
     }),
@@ -166,9 +135,20 @@ export function ownerKey({ prefix = 'recalld' }: RedisSettings): string {
   return `{${prefix}}:owner`;
 }
 
-/** @throws RecalldError config_invalid for an invalid URL */
-export function assertRedisUrl({ url }: RedisSettings): void {
-  readUrl(url);
+/** @throws RecalldError config_invalid for an invalid URL, or a TLS file that cannot be read or has no PEM content */
+export function assertUsableRedis(settings: RedisSettings): void {
+  readUrl(settings.url);
+  tlsOf(settings);
+}
+
+function tlsOf({ tls }: RedisSettings) {
+  return { ...readTls(tls, 'queue.tls'), ...(tls?.servername === undefined ? {} : { servername: tls.servername }) };
+}
+
+/** @param text host:port, with brackets around an IPv6 address */
+function addressOf(text: string) {
+  const colon = text.lastIndexOf(':');
+  return { host: text.slice(0, colon).replace(/^\[|\]$/g, ''), port: Number(text.slice(colon + 1)) };
 }
 
 function readUrl(text: string) {

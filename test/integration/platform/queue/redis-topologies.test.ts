@@ -28,6 +28,22 @@ async function open(redis: RedisSettings, jobs: readonly JobSpec[] = []): Promis
   return queue;
 }
 
+const pem = (file: string): string => readFileSync(file, 'utf8');
+
+/** The config that trusts the server and names our certificate. */
+function filesOf(own: TlsFiles, client: TlsFiles) {
+  return {
+    ca_file: own.ca,
+    client: { cert_file: client.cert, key_file: client.key },
+    servername: 'redis.example',
+  };
+}
+
+/** The same for a direct connection. */
+function materialOf(own: TlsFiles, client: TlsFiles) {
+  return { ca: pem(own.ca), cert: pem(client.cert), key: pem(client.key), servername: 'redis.example' };
+}
+
 describeWithRedis('the job queue in a Redis cluster', () => {
   const processes = useRedisProcesses();
   let nodes: readonly RedisProcess[] = [];
@@ -37,8 +53,8 @@ describeWithRedis('the job queue in a Redis cluster', () => {
   });
 
   const cluster = (): RedisSettings => {
-    const [first, ...others] = nodes.map(({ port }) => ({ host: '127.0.0.1', port }));
-    return { url: `redis://127.0.0.1:${first?.port}`, topology: { kind: 'cluster', others } };
+    const [first, ...others] = nodes.map(({ port }) => `127.0.0.1:${port}`);
+    return { url: `redis://${first}`, topology: { kind: 'cluster', others } };
   };
   const backend = () => ({
     settings: { kind: 'redis', ...cluster() } as const,
@@ -113,7 +129,7 @@ describeWithRedis('the job queue in a Redis behind sentinels', () => {
 
   const behind = (parts: Partial<Extract<RedisSettings['topology'], { kind: 'sentinel' }>> = {}) => ({
     url: `redis://:of-redis@127.0.0.1:${sentinel.port}`,
-    topology: { kind: 'sentinel', name: 'jobs', others: [], password: 'of-sentinel', ...parts } as const,
+    topology: { kind: 'sentinel' as const, name: 'jobs', others: [], password: 'of-sentinel', ...parts },
   });
 
   it('cannot be opened with an unknown name, and the error states that within seconds', async () => {
@@ -148,19 +164,12 @@ describeWithRedis('the job queue in a Redis with TLS', () => {
   let server: RedisProcess;
   let own: TlsFiles;
   let client: TlsFiles;
-  const pem = (file: string): string => readFileSync(file, 'utf8');
 
   beforeAll(async () => {
     own = selfSigned(processes.folder, 'redis.example');
     client = selfSigned(processes.folder, 'recalld.example');
     const args = ['--tls-cert-file', own.cert, '--tls-key-file', own.key, '--tls-ca-cert-file', client.cert];
-    const tls = {
-      ca: pem(own.ca),
-      cert: pem(client.cert),
-      key: pem(client.key),
-      servername: 'redis.example',
-    };
-    server = await processes.start(args, { tls });
+    server = await processes.start(args, { tls: materialOf(own, client) });
   });
 
   const secured = (tls: RedisSettings['tls']): RedisSettings => ({
@@ -170,12 +179,7 @@ describeWithRedis('the job queue in a Redis with TLS', () => {
 
   it('works with the authority, the client certificate and the server name', async () => {
     const job = aJob();
-    const tls = {
-      ca: pem(own.ca),
-      cert: pem(client.cert),
-      key: pem(client.key),
-      servername: 'redis.example',
-    };
+    const tls = filesOf(own, client);
     const queue = await open(secured(tls), [job]);
     const handler = aHandler();
     await queue.work(handler.run);
@@ -187,8 +191,8 @@ describeWithRedis('the job queue in a Redis with TLS', () => {
   describe('is refused', () => {
     it.each<[string, () => RedisSettings['tls'], RegExp]>([
       ['without the authority', () => undefined, /self-signed/],
-      ['under another name', () => ({ ca: pem(own.ca) }), /altnames|IP: 127\.0\.0\.1/],
-      ['without our certificate', () => ({ ca: pem(own.ca), servername: 'redis.example' }), /does not respond/],
+      ['under another name', () => ({ ca_file: own.ca }), /altnames|IP: 127\.0\.0\.1/],
+      ['without our certificate', () => ({ ca_file: own.ca, servername: 'redis.example' }), /does not respond/],
     ])('%s, and the error explains it', async (_, tls, reason) => {
       await expect(open(secured(tls()))).rejects.toMatchObject({
         code: 'queue_unreachable',
@@ -204,14 +208,6 @@ describeWithRedis('the job queue in a Redis behind sentinels, all of them with T
   let master: RedisProcess;
   let own: TlsFiles;
   let client: TlsFiles;
-  const pem = (file: string): string => readFileSync(file, 'utf8');
-  const tls = () => ({
-    ca: pem(own.ca),
-    cert: pem(client.cert),
-    key: pem(client.key),
-    servername: 'redis.example',
-  });
-
   beforeAll(async () => {
     own = selfSigned(processes.folder, 'redis.example');
     client = selfSigned(processes.folder, 'recalld.example');
@@ -221,14 +217,14 @@ describeWithRedis('the job queue in a Redis behind sentinels, all of them with T
     const secured = ['--tls-cert-file', own.cert, '--tls-key-file', own.key, '--tls-ca-cert-file', trusted];
     const server = [...secured, '--tls-replication', 'yes'];
     const login = ['--requirepass', 'of-redis', '--masterauth', 'of-redis'];
-    master = await processes.start([...server, ...login], { password: 'of-redis', tls: tls() });
+    master = await processes.start([...server, ...login], { password: 'of-redis', tls: materialOf(own, client) });
     await processes.start([...server, ...login, '--replicaof', `127.0.0.1 ${master.port}`], {
       password: 'of-redis',
-      tls: tls(),
+      tls: materialOf(own, client),
     });
     sentinel = await processes.start(['--sentinel', '--requirepass', 'of-sentinel', ...server], {
       password: 'of-sentinel',
-      tls: tls(),
+      tls: materialOf(own, client),
     });
     await sentinel.call('SENTINEL', 'MONITOR', 'jobs', '127.0.0.1', master.port, 1);
     for (const [setting, value] of [
@@ -241,7 +237,7 @@ describeWithRedis('the job queue in a Redis behind sentinels, all of them with T
     await waitFor(async () => ((await sentinel.call('SENTINEL', 'REPLICAS', 'jobs')) as unknown[]).length === 1);
   });
 
-  const behind = (password = 'of-sentinel', files = tls()): RedisSettings => ({
+  const behind = (password = 'of-sentinel', files = filesOf(own, client)): RedisSettings => ({
     url: `rediss://:of-redis@127.0.0.1:${sentinel.port}`,
     tls: files,
     topology: { kind: 'sentinel', name: 'jobs', others: [], password },
@@ -270,7 +266,7 @@ describeWithRedis('the job queue in a Redis behind sentinels, all of them with T
     ['a wrong password of the sentinels', 'wrong', () => own.ca, 'WRONGPASS'],
     ['an authority that did not sign for them', 'of-sentinel', () => client.ca, 'DEPTH_ZERO_SELF_SIGNED_CERT'],
   ] as const)('is refused with %s, and the doctor explains it', async (_, password, ca, reason) => {
-    const settings = behind(password, { ...tls(), ca: pem(ca()) });
+    const settings = behind(password, { ...filesOf(own, client), ca_file: ca() });
     await expect(open(settings)).rejects.toMatchObject({ code: 'queue_unreachable' });
     await expect(inspectRedis(settings, 5000)).rejects.toMatchObject({
       code: 'queue_unreachable',
