@@ -10,7 +10,6 @@ export function acceptingKeys(scopes: readonly ApiScope[], logger: Logger) {
     sessions: {
       find: none,
       begin: async () => '',
-      beginForUser: async () => '',
       idTokenOf: none,
       end: async () => undefined,
       prune: async () => undefined,

@@ -11,6 +11,7 @@ import { namingOutage } from '../postgres/outage.ts';
 import { insertRows, queryRows } from '../postgres/rows.ts';
 import { visible } from '../postgres/visible.ts';
 import { addressOf } from './address.ts';
+import { validKeyOf } from './pipeline-access.ts';
 
 export const acts = [
   'import_golden_set',
@@ -107,15 +108,14 @@ export function createAuditLog(pool: Pool, scope: Scope = null) {
 
 /** Returns the API caller with its address, as recorded in the audit log. */
 export function keyHolder(request: FastifyRequest): string {
-  const { apiKey } = request;
-  const holder = apiKey === null || apiKey === 'unknown' ? LOCAL : `key ${apiKey.name} (${apiKey.id})`;
+  const key = validKeyOf(request);
+  const holder = key === null ? LOCAL : `key ${key.name} (${key.id})`;
   return `${holder}, ${addressOf(request)}`;
 }
 
 /** Returns the name of the signed-in user, or of the API key of the call or sign-in; null if keys are not required. */
-export function keyName({ apiKey, visitor }: Pick<FastifyRequest, 'apiKey' | 'visitor'>): string | null {
-  const name = visitor?.user?.name ?? visitor?.key?.name;
-  return name ?? (apiKey === null || apiKey === 'unknown' ? null : apiKey.name);
+export function keyName(caller: Pick<FastifyRequest, 'apiKey' | 'visitor'>): string | null {
+  return caller.visitor?.user?.name ?? caller.visitor?.key?.name ?? validKeyOf(caller)?.name ?? null;
 }
 
 /** Returns the sender of a console form with its address, as recorded in the audit log. */
@@ -132,10 +132,10 @@ function senderOf({ visitor }: FastifyRequest): string {
  * Returns the person to whom a judgment is attributed: the signed-in user, or the API key of the call or sign-in. Uses
  * the id, because names are not unique. No request field can override it.
  */
-export function personOf({ apiKey, visitor }: Pick<FastifyRequest, 'apiKey' | 'visitor'>): string {
-  if (visitor?.user != null) return `sign-in ${visitor.user.id}`;
-  const id = visitor?.key?.id ?? (apiKey === null || apiKey === 'unknown' ? null : apiKey?.id);
-  return id == null ? LOCAL : `key ${id}`;
+export function personOf(caller: Pick<FastifyRequest, 'apiKey' | 'visitor'>): string {
+  if (caller.visitor?.user != null) return `sign-in ${caller.visitor.user.id}`;
+  const id = caller.visitor?.key?.id ?? validKeyOf(caller)?.id;
+  return id === undefined ? LOCAL : `key ${id}`;
 }
 
 /** A daemon on loopback with an embedded database accepts calls without a key. */

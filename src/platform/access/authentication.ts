@@ -16,12 +16,11 @@ import {
   type ApiKeys,
   type ApiScope,
   allows,
-  type Check,
   type ConsoleSessions,
   createAttempts,
   createCheck,
-  type SignedIn,
 } from './credentials.ts';
+import { validKeyOf } from './pipeline-access.ts';
 import type { SignInProvider } from './sign-in-provider.ts';
 
 declare module 'fastify' {
@@ -39,21 +38,7 @@ const KEY_CACHE_MS = 10_000;
  */
 const MAX_COUNTED = 10_000;
 
-export interface AuthenticationSettings {
-  /** True if calls without a key have full access, which requires a daemon on loopback with an embedded database. */
-  readonly optional: boolean;
-  /** Looks up an API key by its text. A revoked key stays valid for a few seconds. */
-  readonly checkKey: Check<ApiKey>;
-  /** Looks up who started a console session. Results are not cached. */
-  readonly checkSession: Check<SignedIn>;
-  readonly sessions: ConsoleSessions;
-  /** Counts an attempt to sign in, as createAttempts describes. */
-  readonly beginAttempt: (address: string) => () => void;
-  /** OpenID Connect provider for the console; null if none is configured. */
-  readonly provider: SignInProvider | null;
-  /** Proxy that names the user in headers; null if none is configured. */
-  readonly authProxy: AuthProxy | null;
-}
+export type AuthenticationSettings = ReturnType<typeof createAuthentication>;
 
 export function createAuthentication(sources: {
   readonly findKey: ApiKeys['find'];
@@ -62,18 +47,24 @@ export function createAuthentication(sources: {
   readonly logger: Logger;
   readonly provider: SignInProvider | null;
   readonly authProxy: AuthProxy | null;
-}): AuthenticationSettings {
+}) {
   const { findKey, sessions, optional, logger, provider, authProxy } = sources;
   const attempts = createAttempts((address) =>
     logger.warn('an address sent too many wrong keys or sessions and is blocked for a minute', { address }),
   );
   return {
+    /** True if calls without a key have full access, which requires a daemon on loopback with an embedded database. */
     optional,
+    /** Looks up an API key by its text. A revoked key stays valid for a few seconds. */
     checkKey: createCheck(findKey, KEY_CACHE_MS, attempts),
+    /** Looks up who started a console session. Results are not cached. */
     checkSession: createCheck((token) => sessions.find(token), 0, attempts),
     sessions,
-    beginAttempt: (address) => attempts.begin(address),
+    /** Counts an attempt to sign in, as createAttempts describes. */
+    beginAttempt: (address: string) => attempts.begin(address),
+    /** OpenID Connect provider for the console; null if none is configured. */
     provider,
+    /** Proxy that names the user in headers; null if none is configured. */
     authProxy,
   };
 }
@@ -118,12 +109,12 @@ export async function identifyCallers(
       'x-ratelimit-reset': false,
     },
     keyGenerator: (request) => {
-      const key = goodKeyOf(request);
+      const key = validKeyOf(request);
       return key === null ? `address ${addressOf(request)}` : `key ${key.id}`;
     },
     allowList: (request) => operationPaths.has(routeOf(request)),
     errorResponseBuilder: (request) =>
-      optional || goodKeyOf(request) !== null
+      optional || validKeyOf(request) !== null
         ? new RecalldError(
             'rate_limited',
             `More than ${maxRequestsPerMinute} requests within a minute; send larger batches, or wait as long as Retry-After requires.`,
@@ -158,8 +149,9 @@ export function requireScope(scope: ApiScope, { optional }: AuthenticationSettin
  *
  * @throws RecalldError key_lacks_scope
  */
-export function assertCallerMay(scope: ApiScope, { apiKey }: FastifyRequest, needs: string): void {
-  if (apiKey !== null && apiKey !== 'unknown') assertAllows(apiKey, scope, needs);
+export function assertCallerMay(scope: ApiScope, request: FastifyRequest, needs: string): void {
+  const key = validKeyOf(request);
+  if (key !== null) assertAllows(key, scope, needs);
 }
 
 /** @throws RecalldError key_lacks_scope */
@@ -194,16 +186,6 @@ export async function limitOfMetrics(
   if (key === null) throw new RecalldError('key_invalid', 'The API key is unknown or revoked.');
   assertAllows(key, 'read', 'metrics need');
   return key.pipelines;
-}
-
-/** True if the request has a valid key; false if the request was accepted because no key is needed. */
-export function hasGoodKey(request: FastifyRequest): boolean {
-  // A server without the API has no API keys.
-  return typeof request.apiKey === 'object' && request.apiKey !== null;
-}
-
-function goodKeyOf({ apiKey }: FastifyRequest): ApiKey | null {
-  return apiKey === 'unknown' ? null : apiKey;
 }
 
 function bearerOf(request: FastifyRequest): string | null {

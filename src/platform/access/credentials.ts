@@ -7,7 +7,7 @@ import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } f
 import type { Pool } from 'pg';
 import { RecalldError } from '../../core/errors.ts';
 import { MINUTE_MS } from '../../core/time.ts';
-import { queryRows } from '../postgres/rows.ts';
+import { queryRow, queryRows } from '../postgres/rows.ts';
 import { inTransaction } from '../postgres/transaction.ts';
 import { recordActs } from './audit-log.ts';
 import type { User } from './roles.ts';
@@ -30,12 +30,11 @@ export function createApiKeys(pool: Pool) {
   return {
     /** Returns the API key with this text; null if it is unknown or revoked. */
     async find(text: string): Promise<ApiKey | null> {
-      const rows = await queryRows<ApiKey>(
+      return queryRow<ApiKey>(
         pool,
         `select ${keyColumns} from api_keys k where k.key_hash = $1::bytea and k.revoked_at is null`,
         [hashOfSecret(text)],
       );
-      return rows[0] ?? null;
     },
 
     /**
@@ -53,7 +52,7 @@ export function createApiKeys(pool: Pool) {
       const text = `${API_KEY_PREFIX}${randomBytes(32).toString('base64url')}`;
       const id = randomBytes(4).toString('hex');
       const row = await inTransaction(pool, async (client) => {
-        const rows = await queryRows<ApiKey>(
+        const created = await queryRow<ApiKey>(
           client,
           `insert into api_keys as k (id, name, key_hash, scopes, created_at, pipelines)
            values ($1::text, $2::text, $3::bytea, $4::text[], $5::timestamptz, $6::text[]) returning ${keyColumns}`,
@@ -63,33 +62,30 @@ export function createApiKeys(pool: Pool) {
         await recordActs(client, [
           { at: now, by, act: 'create_key', pipeline: null, subject: id, before: null, after },
         ]);
-        return rows[0];
+        return created;
       });
-      if (row === undefined) throw new Error('an insert returned no row');
+      if (row === null) throw new Error('an insert returned no row');
       return { key: row, text };
     },
 
-    async list(): Promise<readonly ListedApiKey[]> {
-      const rows = await queryRows<ListedApiKey>(
+    list: (): Promise<readonly ListedApiKey[]> =>
+      queryRows<ListedApiKey>(
         pool,
         `select ${keyColumns}, count(s.key_id)::integer as sessions, max(s.last_seen_at) as last_seen_at
            from api_keys k
            left join console_sessions s on s.key_id = k.id and s.expires_at > now()
           group by k.id order by k.created_at`,
-      );
-      return rows;
-    },
+      ),
 
     /** Revokes a key and ends its console sessions. Returns false if there is no such key. */
     revoke: (id: string, by: string, now: Date): Promise<boolean> =>
       inTransaction(pool, async (client) => {
-        const rows = await queryRows<ApiKey>(
+        const known = await queryRow<ApiKey>(
           client,
           `select ${keyColumns} from api_keys k where k.id = $1::text for update`,
           [id],
         );
-        const [known] = rows;
-        if (known === undefined) return false;
+        if (known === null) return false;
         await client.query('delete from console_sessions where key_id = $1::text', [id]);
         if (known.revokedAt !== null) return true;
         await client.query('update api_keys set revoked_at = $2::timestamptz where id = $1::text', [id, now]);
@@ -241,34 +237,34 @@ export type SignedIn =
 
 export function createConsoleSessions(pool: Pool) {
   return {
-    /** Starts a session for the key. The session token is returned and never stored. */
-    async begin(keyId: string, lifetimeSeconds: number): Promise<string> {
+    /**
+     * Starts a session for an API key, or for a user of a provider. The session token is returned and never stored.
+     */
+    async begin(
+      holder: { readonly keyId: string } | { readonly user: User; readonly idToken: string },
+      lifetimeSeconds: number,
+    ): Promise<string> {
       const token = randomBytes(32).toString('base64url');
+      const [keyId, user, idToken] =
+        'keyId' in holder ? [holder.keyId, null, null] : [null, holder.user, seal(token, holder.idToken)];
       await pool.query(
         `with ended as (
            delete from console_sessions where token_hash in (
-             select token_hash from console_sessions where key_id = $2::text
-              order by created_at desc offset ${MAX_SESSIONS - 1}))
-         insert into console_sessions (token_hash, key_id, created_at, expires_at, last_seen_at)
-         values ($1::bytea, $2::text, now(), now() + make_interval(secs => $3::double precision), now())`,
-        [hashOfSecret(token), keyId, lifetimeSeconds],
-      );
-      return token;
-    },
-
-    /** Starts a session for a user of a provider, as `begin` does for a key. */
-    async beginForUser({ id, name, groups }: User, idToken: string, lifetimeSeconds: number): Promise<string> {
-      const token = randomBytes(32).toString('base64url');
-      await pool.query(
-        `with ended as (
-           delete from console_sessions where token_hash in (
-             select token_hash from console_sessions where user_id = $2::text
+             select token_hash from console_sessions where key_id = $2::text or user_id = $3::text
               order by created_at desc offset ${MAX_SESSIONS - 1}))
          insert into console_sessions
-           (token_hash, user_id, user_name, user_groups, sealed_id_token, created_at, expires_at, last_seen_at)
-         values ($1::bytea, $2::text, $3::text, $4::text[], $5::bytea,
-                 now(), now() + make_interval(secs => $6::double precision), now())`,
-        [hashOfSecret(token), id, name, [...groups], seal(token, idToken), lifetimeSeconds],
+           (token_hash, key_id, user_id, user_name, user_groups, sealed_id_token, created_at, expires_at, last_seen_at)
+         values ($1::bytea, $2::text, $3::text, $4::text, $5::text[], $6::bytea,
+                 now(), now() + make_interval(secs => $7::double precision), now())`,
+        [
+          hashOfSecret(token),
+          keyId,
+          user?.id ?? null,
+          user?.name ?? null,
+          user?.groups ?? null,
+          idToken,
+          lifetimeSeconds,
+        ],
       );
       return token;
     },
@@ -276,7 +272,7 @@ export function createConsoleSessions(pool: Pool) {
     /** Returns who started the session with this token; null if the session has ended or the key is revoked. */
     async find(token: string): Promise<SignedIn | null> {
       // Updates at most once a minute, so that viewing pages rarely writes.
-      const rows = await queryRows<ApiKey & { userId: string | null; userName: string; userGroups: string[] }>(
+      const row = await queryRow<ApiKey & { userId: string | null; userName: string; userGroups: string[] }>(
         pool,
         `with seen as (
            update console_sessions set last_seen_at = now()
@@ -286,8 +282,7 @@ export function createConsoleSessions(pool: Pool) {
           where s.token_hash = $1::bytea and s.expires_at > now() and k.revoked_at is null`,
         [hashOfSecret(token)],
       );
-      const [row] = rows;
-      if (row === undefined) return null;
+      if (row === null) return null;
       const { userId, userName, userGroups, ...key } = row;
       return userId === null
         ? { key, user: null }
@@ -296,12 +291,12 @@ export function createConsoleSessions(pool: Pool) {
 
     /** Returns the ID token of a user's session, for sign-out at the provider; null if there is none. */
     async idTokenOf(token: string): Promise<string | null> {
-      const rows = await queryRows<{ sealedIdToken: Buffer | null }>(
+      const row = await queryRow<{ sealedIdToken: Buffer | null }>(
         pool,
         'select sealed_id_token from console_sessions where token_hash = $1::bytea',
         [hashOfSecret(token)],
       );
-      const sealed = rows[0]?.sealedIdToken ?? null;
+      const sealed = row?.sealedIdToken ?? null;
       return sealed === null ? null : unseal(token, sealed);
     },
 

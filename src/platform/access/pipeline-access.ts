@@ -21,9 +21,13 @@ export type PipelineAccess = keyof typeof pipelineAccess;
 /** Returns the context of a request: everything, or only what belongs to the pipelines of its API key. */
 export type ContextOf = (request: FastifyRequest) => Context;
 
+/** Returns the valid API key of a call; null without one. A server without the API has no API keys. */
+export function validKeyOf({ apiKey }: Pick<FastifyRequest, 'apiKey'>) {
+  return typeof apiKey === 'object' ? apiKey : null;
+}
+
 /** Returns the pipelines to which the API key of a call or of a console session is limited; null means all. */
-export function pipelinesOf({ apiKey, visitor }: FastifyRequest): readonly string[] | null {
+export function pipelinesOf(request: FastifyRequest): readonly string[] | null {
   // Console routes have a visitor and no key; API routes have a key and no visitor.
-  const key = typeof apiKey === 'object' && apiKey !== null ? apiKey : null;
-  return key?.pipelines ?? visitor?.key?.pipelines ?? null;
+  return validKeyOf(request)?.pipelines ?? request.visitor?.key?.pipelines ?? null;
 }

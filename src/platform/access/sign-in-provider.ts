@@ -25,18 +25,14 @@ export interface SignInAttempt {
   readonly verifier: string;
 }
 
-export type SignInProvider = ReturnType<typeof createSignInProvider>;
+export type SignInProvider = NonNullable<ReturnType<typeof signInProviderOf>>;
 
 /** Returns the configured provider. @throws RecalldError config_invalid if its TLS files or its proxy cannot be used */
-export function signInProviderOf({ server: { oidc: config }, alerts }: SignInConfig): SignInProvider | null {
-  return config === undefined ? null : createSignInProvider(config, alerts.console_base_url ?? '');
-}
-
-/** @param publicUrl URL at which browsers reach recalld */
-function createSignInProvider(config: OidcConfig, publicUrl: string) {
+export function signInProviderOf({ server: { oidc: config }, alerts }: SignInConfig) {
+  if (config === undefined) return null;
   const { roles, groups_claim: groupsClaim } = config;
   const issuer = new URL(config.issuer);
-  const base = publicUrl.replace(/\/+$/, '');
+  const base = (alerts.console_base_url ?? '').replace(/\/+$/, '');
   const redirectUri = `${base}/sign-in/callback`;
   const signedOutUri = `${base}/sign-in`;
   const fetch = createFetch(config);

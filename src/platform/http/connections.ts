@@ -5,7 +5,7 @@
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from '../../core/logger.ts';
-import { hasGoodKey } from '../access/authentication.ts';
+import { validKeyOf } from '../access/pipeline-access.ts';
 import { operationPaths, routeOf } from './operations.ts';
 import type { MemoryBudget } from './request-bodies.ts';
 import { problemOf, RETRY_AFTER_SECONDS, sendProblem } from './wire.ts';
@@ -93,7 +93,7 @@ export function limitConnections(app: FastifyInstance, budget: MemoryBudget, log
     const connection = connections.get(request.raw.socket);
     if (connection !== undefined) {
       connection.inWork = Math.max(0, connection.inWork - 1);
-      if (hasGoodKey(request)) stopCounting(connection);
+      if (validKeyOf(request) !== null) stopCounting(connection);
     }
     done();
   });

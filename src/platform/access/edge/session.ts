@@ -90,17 +90,17 @@ export async function addSessions(
       const key = await checkKey(text, addressOf(request));
       if (key === null) throw new RecalldError('key_invalid', 'The API key is unknown or revoked.');
       assertAllows(key, 'read', 'these pages need');
-      setCookie(request, reply, await sessions.begin(key.id, LIFETIME_SECONDS), LIFETIME_SECONDS);
+      setCookie(request, reply, await sessions.begin({ keyId: key.id }, LIFETIME_SECONDS), LIFETIME_SECONDS);
     },
 
     /** Signs in a user of the provider. */
     async signInUser(
-      { user, idToken }: { readonly user: User; readonly idToken: string },
+      signedIn: { readonly user: User; readonly idToken: string },
       lifetimeSeconds: number,
       request: FastifyRequest,
       reply: FastifyReply,
     ): Promise<void> {
-      setCookie(request, reply, await sessions.beginForUser(user, idToken, lifetimeSeconds), lifetimeSeconds);
+      setCookie(request, reply, await sessions.begin(signedIn, lifetimeSeconds), lifetimeSeconds);
     },
 
     /** Ends the session. Returns the URL that also ends it at the provider; null if there is none. */

@@ -15,7 +15,7 @@ const stored = async (keyId: string): Promise<number> =>
 describe('a console session', () => {
   it('is found by its token until it expires, and is then deleted', async () => {
     const key = await aKey();
-    const [long, short] = [await sessions().begin(key, 3600), await sessions().begin(key, 0)];
+    const [long, short] = [await sessions().begin({ keyId: key }, 3600), await sessions().begin({ keyId: key }, 0)];
     expect(await sessions().find(long)).toMatchObject({ key: { id: key, scopes: ['read'] }, user: null });
     expect(await sessions().find(short)).toBeNull();
     expect(await sessions().find('')).toBeNull();
@@ -27,7 +27,7 @@ describe('a console session', () => {
 
   it('ends alone at sign-out, and with all other sessions when the key is revoked', async () => {
     const key = await aKey();
-    const [one, two] = [await sessions().begin(key, 3600), await sessions().begin(key, 3600)];
+    const [one, two] = [await sessions().begin({ keyId: key }, 3600), await sessions().begin({ keyId: key }, 3600)];
     await sessions().end(one);
     expect(await sessions().find(one)).toBeNull();
     expect(await sessions().find(two)).toMatchObject({ key: { id: key } });
@@ -38,12 +38,12 @@ describe('a console session', () => {
   it('is not created for a key that is revoked at the same time', async () => {
     const key = await aKey();
     await keys().revoke(key, 'ann', new Date());
-    expect(await sessions().find(await sessions().begin(key, 3600))).toBeNull();
+    expect(await sessions().find(await sessions().begin({ keyId: key }, 3600))).toBeNull();
   });
 
   it('records to the minute when it was last used', async () => {
     const key = await aKey();
-    const token = await sessions().begin(key, 3600);
+    const token = await sessions().begin({ keyId: key }, 3600);
     const begun = (await listed(key))?.lastSeenAt;
     await sessions().find(token);
     expect((await listed(key))?.lastSeenAt).toEqual(begun);
@@ -57,9 +57,9 @@ describe('a console session', () => {
 
   it('ends the oldest session of its key above a hundred, which limits the table', async () => {
     const [key, other] = [await aKey(), await aKey()];
-    const kept = await sessions().begin(other, 3600);
+    const kept = await sessions().begin({ keyId: other }, 3600);
     const tokens: string[] = [];
-    for (let i = 0; i < 103; i += 1) tokens.push(await sessions().begin(key, 3600));
+    for (let i = 0; i < 103; i += 1) tokens.push(await sessions().begin({ keyId: key }, 3600));
     expect(await stored(key)).toBe(100);
     expect(await sessions().find(tokens[2] ?? '')).toBeNull();
     expect(await sessions().find(tokens[3] ?? '')).not.toBeNull();
@@ -70,20 +70,20 @@ describe('a console session', () => {
 
   it('of a user of a provider is found with the groups that granted a role, and ends alone', async () => {
     const [one, two] = [
-      await sessions().beginForUser(ann, 'header.payload.signature', 3600),
-      await sessions().beginForUser(ann, 'header.payload.signature', 3600),
+      await sessions().begin({ user: ann, idToken: 'header.payload.signature' }, 3600),
+      await sessions().begin({ user: ann, idToken: 'header.payload.signature' }, 3600),
     ];
     expect(await sessions().find(one)).toEqual({ key: null, user: ann });
     await sessions().end(one);
     expect([await sessions().find(one), await sessions().find(two)]).toEqual([null, { key: null, user: ann }]);
-    expect(await sessions().find(await sessions().beginForUser(ann, 'token', 0))).toBeNull();
+    expect(await sessions().find(await sessions().begin({ user: ann, idToken: 'token' }, 0))).toBeNull();
   });
 
   it('decrypts the ID token only with the cookie', async () => {
     const idToken = 'eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl';
-    const token = await sessions().beginForUser(ann, idToken, 3600);
+    const token = await sessions().begin({ user: ann, idToken }, 3600);
     expect(await sessions().idTokenOf(token)).toBe(idToken);
-    expect(await sessions().idTokenOf(await sessions().begin(await aKey(), 3600))).toBeNull();
+    expect(await sessions().idTokenOf(await sessions().begin({ keyId: await aKey() }, 3600))).toBeNull();
     const { rows } = await database.pool.query<{ row: string; sealed: Buffer }>(
       'select s::text as row, sealed_id_token as sealed from console_sessions s where user_id is not null',
     );
@@ -96,7 +96,7 @@ describe('a console session', () => {
   it('ends the oldest session of its user above a hundred', async () => {
     const bob: User = { ...ann, id: 'subject-2' };
     const tokens: string[] = [];
-    for (let i = 0; i < 102; i += 1) tokens.push(await sessions().beginForUser(bob, 'token', 3600));
+    for (let i = 0; i < 102; i += 1) tokens.push(await sessions().begin({ user: bob, idToken: 'token' }, 3600));
     expect([await sessions().find(tokens[1] ?? ''), await sessions().find(tokens[2] ?? '')]).toEqual([
       null,
       { key: null, user: bob },

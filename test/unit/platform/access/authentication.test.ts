@@ -33,7 +33,6 @@ it('counts every request that waited for the lookup of the same key', async () =
     sessions: {
       find: noSession,
       begin: noSession,
-      beginForUser: noSession,
       idTokenOf: noSession,
       end: noSession,
       prune: noSession,
