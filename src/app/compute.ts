@@ -9,5 +9,5 @@ export type ComputePool = ThreadPool<typeof tasks>;
 
 export function createComputePool(settings: Omit<ThreadPoolSettings, 'tasks' | 'refusal'>): ComputePool {
   const refusal = 'Too many computations are waiting; this one runs later.';
-  return createThreadPool({ ...settings, tasks: import.meta.url, refusal });
+  return createThreadPool<typeof tasks>({ ...settings, tasks: import.meta.url, refusal });
 }

@@ -112,7 +112,6 @@ export interface DashboardSpec {
 
 const TAG = 'recalld';
 
-/** Builds a dashboard for import into Grafana. */
 export function frame(spec: DashboardSpec, settings: DashboardSettings): Dashboard {
   const builder = new DashboardBuilder(spec.title)
     .uid(spec.uid)

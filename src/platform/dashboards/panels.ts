@@ -95,7 +95,6 @@ const bandStyle: readonly { readonly name: string; readonly properties: DynamicC
   },
 ];
 
-/** Matches the names of series that are limits of a normal range. */
 const NORMAL_NAMES = '/^normal /';
 
 const normalStyle: DynamicConfigValue[] = [
@@ -104,7 +103,6 @@ const normalStyle: DynamicConfigValue[] = [
   { id: 'color', value: { mode: 'fixed', fixedColor: 'green' } },
 ];
 
-/** Matches the names of threshold series. */
 const THRESHOLD_NAMES = '/^threshold/';
 
 const thresholdStyle: DynamicConfigValue[] = [
@@ -234,7 +232,6 @@ export function stateTimeline(spec: Measured & { readonly mappings: readonly Val
     .showValue(VisibilityMode.Auto);
 }
 
-/** Observations per bucket over time. */
 export function heatmap(spec: Common & { readonly unit: string; readonly expr: string }): Builder<Panel> {
   return new HeatmapBuilder()
     .title(spec.title)
@@ -272,7 +269,6 @@ export function metricTable(
     .transformations([...(spec.queries.length > 1 ? [merge] : []), organize(spec.show)]);
 }
 
-/** A table of rows from PostgreSQL. */
 export function sqlTable(spec: Rows & { readonly sql: string }): Builder<Panel> {
   return table(spec).datasource(postgresSource).withTarget(sql(spec.sql));
 }

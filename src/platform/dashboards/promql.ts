@@ -27,7 +27,6 @@ export function ranges(queries: readonly PromQuery[]): Builder<Dataquery>[] {
   return queries.map((query, index) => prometheusQuery(query, index).range());
 }
 
-/** Instant queries. */
 export function latest(queries: readonly PromQuery[]): Builder<Dataquery>[] {
   return queries.map((query, index) => prometheusQuery(query, index).instant());
 }

@@ -75,14 +75,17 @@ export const timestamp = z.iso.datetime({
 
 const [MAX_SEGMENTS, MAX_SEGMENT_KEY, MAX_SEGMENT_VALUE] = [16, 64, 256];
 
+function shortTexts(maxKeys: number, maxValue: number) {
+  return z
+    .record(bounded(MAX_SEGMENT_KEY, controlInId), bounded(maxValue, controlInId).nullable())
+    .refine((texts) => Object.keys(texts).length <= maxKeys, { error: `has more than ${maxKeys} keys` });
+}
+
 /** Up to 16 keys with short texts; a key with a null value is omitted. */
-export const segmentsSchema = z
-  .record(bounded(MAX_SEGMENT_KEY, controlInId), bounded(MAX_SEGMENT_VALUE, controlInId).nullable())
-  .refine((segments) => Object.keys(segments).length <= MAX_SEGMENTS, { error: `has more than ${MAX_SEGMENTS} keys` })
-  .transform(
-    (segments): Readonly<Record<string, string>> =>
-      Object.fromEntries(Object.entries(segments).flatMap(([key, value]) => (value === null ? [] : [[key, value]]))),
-  );
+export const segmentsSchema = shortTexts(MAX_SEGMENTS, MAX_SEGMENT_VALUE).transform(
+  (segments): Readonly<Record<string, string>> =>
+    Object.fromEntries(Object.entries(segments).flatMap(([key, value]) => (value === null ? [] : [[key, value]]))),
+);
 
 /**
  * Accepts nearly the same values as `segmentsSchema` at a fraction of the cost. Refuses null values and objects that
@@ -97,11 +100,7 @@ export const MAX_DOCUMENT_FIELDS = 8;
 export const MAX_FIELD_VALUE = 128;
 
 /** Up to 8 keys with short texts; a key whose value is null does not count as a field. */
-export const documentFieldsSchema = z
-  .record(bounded(MAX_SEGMENT_KEY, controlInId), bounded(MAX_FIELD_VALUE, controlInId).nullable())
-  .refine((fields) => Object.keys(fields).length <= MAX_DOCUMENT_FIELDS, {
-    error: `has more than ${MAX_DOCUMENT_FIELDS} keys`,
-  });
+export const documentFieldsSchema = shortTexts(MAX_DOCUMENT_FIELDS, MAX_FIELD_VALUE);
 
 /**
  * Accepts nearly the same values as `documentFieldsSchema` at a fraction of the cost. Refuses null values, which the

@@ -9,8 +9,8 @@ import { createGunzip, type Gunzip } from 'node:zlib';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { RecalldError } from '../../core/errors.ts';
 import { JsonBeyondLimit, parseBoundedJson } from '../../core/text/json.ts';
-import { findJsonFault, type JsonFault } from '../../core/text/loose-json.ts';
-import { hasGoodKey } from '../access/authentication.ts';
+import { findJsonFault } from '../../core/text/loose-json.ts';
+import { validKeyOf } from '../access/pipeline-access.ts';
 
 /** The memory budget shared by all callers, in bytes: running requests, and connections without a key. */
 export type MemoryBudget = ReturnType<typeof createMemoryBudget>;
@@ -88,7 +88,7 @@ export function addRequestBodies(app: FastifyInstance, budget: MemoryBudget): Re
   app.decorateRequest('heldBytes', null);
 
   const hold: RequestBodies['hold'] = (request, bytes) => {
-    const own = request.heldBytes ?? { bytes: 0, isKeyless: !hasGoodKey(request) };
+    const own = request.heldBytes ?? { bytes: 0, isKeyless: validKeyOf(request) === null };
     const outcome = budget.take(bytes, own.isKeyless);
     if (outcome !== 'taken') {
       const whose = outcome === 'exhausted' ? '' : ' without an API key';
@@ -314,10 +314,8 @@ export function parseJson(text: string): unknown {
 /** Returns a message with the position of the first JSON error in a body; null for valid JSON. */
 export function faultText(json: string): string | null {
   const fault = findJsonFault(json);
-  return fault === null ? null : notJson(fault);
-}
-
-function notJson({ line, column, path, problem }: JsonFault): string {
+  if (fault === null) return null;
+  const { line, column, path, problem } = fault;
   const place = path === '' ? '' : `, at ${path}`;
   return `The body is not valid JSON: line ${line}, column ${column}${place} has ${problem}.`;
 }

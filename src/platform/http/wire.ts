@@ -80,7 +80,6 @@ export interface Endpoint {
   /** How the endpoint treats an API key that is limited to pipelines. */
   readonly pipelines: PipelineAccess;
   readonly body: z.ZodType | null;
-  /** Query parameters. */
   readonly query?: z.ZodObject;
   /** Path parameters that do not accept every text. */
   readonly params?: z.ZodObject;

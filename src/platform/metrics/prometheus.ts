@@ -11,7 +11,6 @@ import type { GaugeSample, Meter, ReadStoredGauges, StoredGauges } from './meter
 /** Number of series that are serialized per turn of the event loop, which takes 1 to 2 ms. */
 const SERIES_PER_TURN = 2000;
 
-/** Serialized samples by metric. */
 interface Lines {
   readonly byName: ReadonlyMap<string, Buffer>;
   /** Metrics with samples that are omitted because they are not finite. */
@@ -88,24 +87,13 @@ const MAX_AGE_MS = 1000;
 /** Interval between reads while no requests arrive, so that a request always finds a snapshot. */
 const REFRESH_MS = 10_000;
 
-interface Snapshot<T> {
-  /** Latest snapshot; null before the first read. */
-  latest(): T | null;
-  /** Time since the cached rows were requested; before the first rows arrive, time since the start. */
-  ageMs(): number;
-  /** Resolves when a read has succeeded or failed: the running read, or a new one if none is running. */
-  refresh(): Promise<void>;
-  /** Stops reading snapshots. Does not wait for a running read. */
-  close(): void;
-}
-
 /**
  * Creates a snapshot and starts the first read immediately. Only one read of the database runs at a time. Does not keep
  * the process alive.
  *
  * @param onFailure called with the reason for a failed read; the previous snapshot is retained
  */
-function createSnapshot<T>(read: () => Promise<T>, clock: Clock, onFailure: (reason: string) => void): Snapshot<T> {
+function createSnapshot<T>(read: () => Promise<T>, clock: Clock, onFailure: (reason: string) => void) {
   let latest: { readonly value: T; readonly askedAtMs: number } | null = null;
   let closed = false;
   const startedAtMs = clock.monotonicMs();
@@ -130,13 +118,17 @@ function createSnapshot<T>(read: () => Promise<T>, clock: Clock, onFailure: (rea
   timer.unref();
   void refresh();
   return {
-    latest() {
+    /** Returns the latest snapshot; null before the first read. */
+    latest(): T | null {
       if (ageMs() > MAX_AGE_MS) void refresh();
       return latest === null ? null : latest.value;
     },
+    /** Time since the cached rows were requested; before the first rows arrive, time since the start. */
     ageMs,
+    /** Resolves when a read has succeeded or failed: the running read, or a new one if none is running. */
     refresh,
-    close() {
+    /** Stops reading snapshots. Does not wait for a running read. */
+    close(): void {
       closed = true;
       clearInterval(timer);
     },
@@ -158,20 +150,7 @@ export interface MetricReading {
   }[];
 }
 
-export interface Exporter {
-  readonly meter: Meter;
-  readonly contentType: string;
-  /**
-   * Returns the in-memory values in the Prometheus text format, in parts, as UTF-8. Never waits for the database:
-   * cached rows are exported with their age, without values that are too old to trust.
-   */
-  scrape(): Promise<readonly Buffer[]>;
-  /** Returns the same values for receivers of pushed metrics. */
-  read(): Promise<readonly MetricReading[]>;
-  /** Resolves when reading the rows for stored gauges has succeeded or failed. */
-  refresh(): Promise<void>;
-  close(): void;
-}
+export type Exporter = ReturnType<typeof createExporter>;
 
 export interface ExporterSettings {
   readonly readStoredGauges: ReadStoredGauges;
@@ -188,7 +167,7 @@ export interface ExporterSettings {
  */
 const misnamedGauges = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
-export function createExporter(settings: ExporterSettings): Exporter {
+export function createExporter(settings: ExporterSettings) {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   for (const name of misnamedGauges) registry.removeSingleMetric(name);
@@ -206,39 +185,47 @@ export function createExporter(settings: ExporterSettings): Exporter {
     counter('recalld_dropped_samples_total').inc();
     settings.logger.error('a sample is not a finite number and is not exported', { metric });
   });
-  const answer = async (): Promise<readonly Buffer[]> => {
-    const gaugesAt = snapshot.latest();
+  /** Null before the first read. */
+  const storedGauges = (): StoredGauges | null => {
     gauge('recalld_snapshot_age_seconds').set(snapshot.ageMs() / 1000);
-    const stored = gaugesAt === null ? [] : await write(gaugesAt(settings.clock.now()));
+    return snapshot.latest()?.(settings.clock.now()) ?? null;
+  };
+  const answer = async (): Promise<readonly Buffer[]> => {
+    const gauges = storedGauges();
+    const stored = gauges === null ? [] : await write(gauges);
     return [Buffer.from(withoutNotANumber(await registry.metrics())), ...stored];
   };
-
-  const read = async (): Promise<readonly MetricReading[]> => {
-    gauge('recalld_snapshot_age_seconds').set(snapshot.ageMs() / 1000);
-    const counted = (await registry.getMetricsAsJSON()) as unknown as readonly MetricReading[];
-    const gaugesAt = snapshot.latest();
-    return [
-      ...counted.map((metric) => ({ ...metric, isStored: false })),
-      ...(gaugesAt === null ? [] : readStored(gaugesAt(settings.clock.now()))),
-    ];
+  const meter: Meter = {
+    increment: (name, labels, by = 1) => counter(name).inc(labels, by),
+    set: (name, labels, value) => gauge(name).set(labels, value),
+    observe: (name, labels, value) => (metrics.get(name) as Histogram).observe(labels, value),
   };
 
   let running: Promise<readonly Buffer[]> | null = null;
   return {
-    meter: {
-      increment: (name, labels, by = 1) => (metrics.get(name) as Counter).inc(labels, by),
-      set: (name, labels, value) => gauge(name).set(labels, value),
-      observe: (name, labels, value) => (metrics.get(name) as Histogram).observe(labels, value),
-    },
+    meter,
     contentType: registry.contentType,
-    // Overlapping scrapes share one response, because building one takes milliseconds of CPU time.
-    scrape() {
+    /**
+     * Returns the in-memory values in the Prometheus text format, in parts, as UTF-8. Never waits for the database:
+     * cached rows are exported with their age, without values that are too old to trust. Overlapping scrapes share one
+     * response, because building one takes milliseconds of CPU time.
+     */
+    scrape(): Promise<readonly Buffer[]> {
       running ??= answer().finally(() => {
         running = null;
       });
       return running;
     },
-    read,
+    /** Returns the same values for receivers of pushed metrics. */
+    async read(): Promise<readonly MetricReading[]> {
+      const gauges = storedGauges();
+      const counted = (await registry.getMetricsAsJSON()) as unknown as readonly MetricReading[];
+      return [
+        ...counted.map((metric) => ({ ...metric, isStored: false })),
+        ...(gauges === null ? [] : readStored(gauges)),
+      ];
+    },
+    /** Resolves when reading the rows for stored gauges has succeeded or failed. */
     refresh: () => snapshot.refresh(),
     close: () => snapshot.close(),
   };
@@ -292,7 +279,6 @@ function registerCatalogue(
   );
 }
 
-/** Interval at which event loop delay is measured. */
 export const LAG_INTERVAL_MS = 100;
 
 /**

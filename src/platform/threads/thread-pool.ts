@@ -49,22 +49,7 @@ export interface TaskReport {
   readonly processBytes: number;
 }
 
-export interface ThreadPool<Table extends Tasks> {
-  /**
-   * Runs a task in a thread. If the signal of a running task aborts, its thread is terminated and replaced.
-   *
-   * @param moved input buffers that are transferred instead of copied; the caller must not use them afterwards
-   * @throws the reason of `signal`; RecalldError overloaded if too many tasks wait; RecalldError and RangeError as
-   * thrown by the task
-   */
-  readonly run: <Name extends keyof Table & string>(
-    task: Name,
-    input: TaskInput<Table, Name>,
-    signal: AbortSignal,
-    moved?: readonly ArrayBuffer[],
-  ) => Promise<TaskResult<Table, Name>>;
-  close(): Promise<void>;
-}
+export type ThreadPool<Table extends Tasks> = ReturnType<typeof createThreadPool<Table>>;
 
 interface Waiting {
   readonly task: string;
@@ -85,7 +70,7 @@ interface Thread {
 }
 
 /** Threads start on demand and do not keep the process alive. */
-export function createThreadPool<Table extends Tasks>(settings: ThreadPoolSettings): ThreadPool<Table> {
+export function createThreadPool<Table extends Tasks>(settings: ThreadPoolSettings) {
   const idle: Thread[] = [];
   const running = new Set<Thread>();
   const queue: Waiting[] = [];
@@ -165,12 +150,19 @@ export function createThreadPool<Table extends Tasks>(settings: ThreadPoolSettin
   };
 
   return {
-    run<Name extends keyof Table & string>(
+    /**
+     * Runs a task in a thread. If the signal of a running task aborts, its thread is terminated and replaced.
+     *
+     * @param moved input buffers that are transferred instead of copied; the caller must not use them afterwards
+     * @throws the reason of `signal`; RecalldError overloaded if too many tasks wait; RecalldError and RangeError as
+     * thrown by the task
+     */
+    run: <Name extends keyof Table & string>(
       task: Name,
       input: TaskInput<Table, Name>,
       signal: AbortSignal,
       moved: readonly ArrayBuffer[] = [],
-    ) {
+    ): Promise<TaskResult<Table, Name>> => {
       return new Promise<TaskResult<Table, Name>>((resolve, reject) => {
         if (signal.aborted) return reject(signal.reason);
         if (isClosed) return reject(new Error('the threads are closed'));
@@ -192,7 +184,7 @@ export function createThreadPool<Table extends Tasks>(settings: ThreadPoolSettin
         next();
       });
     },
-    async close() {
+    async close(): Promise<void> {
       isClosed = true;
       for (const waiting of queue.splice(0)) waiting.reject(new Error('the threads are closed'));
       await Promise.all([...idle, ...running].map(({ worker }) => worker.terminate()));
