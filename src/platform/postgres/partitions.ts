@@ -11,52 +11,33 @@ const DAYS_BEHIND = 1;
 
 /** Creates partitions for yesterday, today and the next few days. Replicas wait for each other. */
 export async function createPartitions(pool: Pool, now: Date): Promise<void> {
-  await inTransaction(pool, async (client) => {
-    const existing = await lockPartitions(client, daily);
-    for (let ahead = -DAYS_BEHIND; ahead <= DAYS_AHEAD; ahead++) {
-      const day = dayAfter(now, ahead);
-      for (const table of daily) {
-        if (existing.has(partitionName(table, day))) continue;
-        await createPartition(client, table, partitionName(table, day), day, dayAfter(now, ahead + 1));
-      }
-    }
+  const days = Array.from({ length: DAYS_BEHIND + 1 + DAYS_AHEAD }, (_, index) => {
+    const day = dayAfter(now, index - DAYS_BEHIND);
+    return { time: day, from: day, until: dayAfter(now, index - DAYS_BEHIND + 1) };
   });
+  await createMissing(pool, daily, days);
 }
 
 /** Drops the partitions for days before `day` (UTC, YYYY-MM-DD). @returns their names */
-export async function dropPartitionsBefore(pool: Pool, day: string): Promise<readonly string[]> {
-  return inTransaction(pool, async (client) => {
-    const old = [...(await lockPartitions(client, daily))].filter((name) => name.slice(-8) < day.replaceAll('-', ''));
-    for (const name of old) await client.query(`drop table ${name}`);
-    return old;
-  });
+export function dropPartitionsBefore(pool: Pool, day: string): Promise<readonly string[]> {
+  return dropBefore(pool, daily, day);
 }
 
 const monthly = ['measurements', 'measurement_hours'] as const;
 
 /** Creates the partitions for the months (UTC) of these dates. Replicas wait for each other. */
 export async function createMonths(pool: Pool, dates: readonly Date[]): Promise<void> {
-  const months = new Set(dates.map((date) => date.toISOString().slice(0, 7)));
-  await inTransaction(pool, async (client) => {
-    const existing = await lockPartitions(client, monthly);
-    for (const month of months) {
-      for (const table of monthly) {
-        const name = partitionName(table, month);
-        if (existing.has(name)) continue;
-        await createPartition(client, table, name, `${month}-01T00:00:00Z`, startOfNextMonth(month));
-      }
-    }
-  });
+  const months = [...new Set(dates.map(monthOf))].map((month) => ({
+    time: month,
+    from: `${month}-01T00:00:00Z`,
+    until: startOfNextMonth(month),
+  }));
+  await createMissing(pool, monthly, months);
 }
 
 /** Drops the partitions for months that ended before `date`. */
 export async function dropMonthsBefore(pool: Pool, date: Date): Promise<void> {
-  const month = date.toISOString().slice(0, 7).replaceAll('-', '');
-  await inTransaction(pool, async (client) => {
-    for (const name of await lockPartitions(client, monthly)) {
-      if (name.slice(-6) < month) await client.query(`drop table ${name}`);
-    }
-  });
+  await dropBefore(pool, monthly, monthOf(date));
 }
 
 /** Returns dates whose months need partitions now, for rows written today and in the next few days. */
@@ -74,18 +55,35 @@ function startOfNextMonth(month: string): string {
   return new Date(Date.UTC(year, number, 1)).toISOString();
 }
 
-function partitionName(table: string, time: string): string {
-  return `${table}_${time.replaceAll('-', '')}`;
+function monthOf(date: Date): string {
+  return date.toISOString().slice(0, 7);
 }
 
-async function createPartition(
-  client: PoolClient,
-  table: string,
-  name: string,
-  from: string,
-  until: string,
+async function createMissing(
+  pool: Pool,
+  tables: readonly string[],
+  spans: readonly { readonly time: string; readonly from: string; readonly until: string }[],
 ): Promise<void> {
-  await client.query(`create table ${name} partition of ${table} for values from ('${from}') to ('${until}')`);
+  await inTransaction(pool, async (client) => {
+    const existing = await lockPartitions(client, tables);
+    for (const { time, from, until } of spans) {
+      for (const table of tables) {
+        const name = `${table}_${time.replaceAll('-', '')}`;
+        if (existing.has(name)) continue;
+        await client.query(`create table ${name} partition of ${table} for values from ('${from}') to ('${until}')`);
+      }
+    }
+  });
+}
+
+/** @param time UTC day or month; the names of partitions end with their own */
+function dropBefore(pool: Pool, tables: readonly string[], time: string): Promise<readonly string[]> {
+  const end = time.replaceAll('-', '');
+  return inTransaction(pool, async (client) => {
+    const old = [...(await lockPartitions(client, tables))].filter((name) => name.slice(-end.length) < end);
+    for (const name of old) await client.query(`drop table ${name}`);
+    return old;
+  });
 }
 
 /**

@@ -16,20 +16,12 @@ interface IdleTransaction {
   readonly seconds: number;
 }
 
-export interface VacuumState {
-  readonly isAutovacuumOn: boolean;
-  /** Tables with autovacuum turned off. */
-  readonly excluded: readonly string[];
-  /** The table with the most dead rows; null if no table has dead rows. */
-  readonly worst: TableBloat | null;
-  /** Idle transactions in this database, longest first; other roles' transactions only if they are visible. */
-  readonly idle: readonly IdleTransaction[];
-}
+export type VacuumState = Awaited<ReturnType<typeof readVacuumState>>;
 
 /** Selects the tables of recalld and the job queue. */
 const OURS = `n.nspname in (current_schema(), 'bullmq') and c.relkind = 'r'`;
 
-export async function readVacuumState(pool: Pool): Promise<VacuumState> {
+export async function readVacuumState(pool: Pool) {
   const setting = await pool.query<{ on: boolean }>(`select current_setting('autovacuum') = 'on' as on`);
   const excluded = await pool.query<{ table: string }>(
     `select c.oid::regclass::text as table
@@ -60,8 +52,11 @@ export async function readVacuumState(pool: Pool): Promise<VacuumState> {
   );
   return {
     isAutovacuumOn: setting.rows[0]?.on ?? true,
+    /** Tables with autovacuum turned off. */
     excluded: excluded.rows.map(({ table }) => table),
+    /** The table with the most dead rows; null if no table has dead rows. */
     worst: worst.rows[0] ?? null,
+    /** Idle transactions in this database, longest first; other roles' transactions only if they are visible. */
     idle: idle.rows,
   };
 }
