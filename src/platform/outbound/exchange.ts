@@ -339,20 +339,15 @@ function describeStatus(status: number, { headers }: IncomingMessage, target: Ex
 }
 
 function describeFailure(error: unknown, target: ExchangeTarget, settings: ExchangeSettings): ExchangeResult {
+  const failure = (code: string, message: string, isRetryable: boolean): ExchangeResult => {
+    return { kind: 'failure', code, message, status: null, isRetryable, retryAfter: null };
+  };
   if (error instanceof BodyTooLarge) {
-    const message = `${target.label} returned more than ${settings.maxResponseBytes} bytes; request fewer or smaller results.`;
-    return {
-      kind: 'failure',
-      code: 'too_large',
-      message,
-      status: null,
-      isRetryable: false,
-      retryAfter: null,
-    };
+    const problem = `returned more than ${settings.maxResponseBytes} bytes; request fewer or smaller results`;
+    return failure('too_large', `${target.label} ${problem}.`, false);
   }
   const { code, problem, isRetryable } = classifyConnectionFailure(error);
   if (code === 'timeout') return { kind: 'timeout' };
   const way = settings.proxy == null ? '' : `, or its proxy ${settings.proxy.host},`;
-  const message = `${target.label}${way} ${problem}.`;
-  return { kind: 'failure', code, message, status: null, isRetryable, retryAfter: null };
+  return failure(code, `${target.label}${way} ${problem}.`, isRetryable);
 }

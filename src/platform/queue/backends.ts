@@ -232,15 +232,13 @@ export async function openRedisBackend(
   // The error event has the reason. The call fails only because the connection was closed.
   let trouble: Error | undefined;
   for (const connection of [producer, worker]) {
-    connection.on('error', (error: Error) => {
-      trouble = error;
-      report(error);
-    });
     // An error from one cluster node is reported too, although the cluster works without that node.
-    connection.on('node error', (error: Error) => {
-      trouble = error;
-      report(error);
-    });
+    for (const event of ['error', 'node error'] as const) {
+      connection.on(event, (error: Error) => {
+        trouble = error;
+        report(error);
+      });
+    }
   }
   const close = async (): Promise<void> => {
     producer.disconnect();

@@ -131,55 +131,43 @@ interface JobRunner<Deps> {
 }
 
 /** Returns the function that runs a job of any name. */
-export function createJobRunner<Deps>(deps: JobRunner<Deps>): RunJob {
-  const definitions = new Map(deps.jobs.map((job) => [job.name, job]));
-  return async (name, payload, id) => {
-    const job = definitions.get(name);
-    if (job === undefined) throw new Error(`there is no job ${name}`);
-    return runJob(job, payload, id, deps);
+export function createJobRunner<Deps>({ jobs, jobDeps, clock, logger, meter, shutdown }: JobRunner<Deps>): RunJob {
+  const definitions = new Map(jobs.map((job) => [job.name, job]));
+
+  const outcomeOfFailure = (task: string, id: string, error: unknown): JobOutcome => {
+    // Stopping the process is not a job failure: the job continues in another process, or after the next start.
+    if (shutdown.aborted) return 'deferred';
+    const reason = messageOf(error);
+    const outcome = error instanceof RecalldError && !error.retryable ? 'dead' : 'failed';
+    meter.increment('recalld_jobs_total', { task, outcome });
+    const pipelines = error instanceof PipelinesFailedError ? { pipelines: error.pipelines } : {};
+    logger.error('a job failed', { job: task, id, reason, ...pipelines, final: outcome === 'dead' });
+    return { kind: outcome === 'dead' ? 'dead' : 'retry', reason };
   };
-}
 
-async function runJob<Deps>(
-  job: JobDefinition<Deps>,
-  payload: unknown,
-  id: string,
-  deps: JobRunner<Deps>,
-): Promise<JobOutcome> {
-  const parsed = job.payload.safeParse(payload);
-  if (!parsed.success) {
-    // Names the field and its problem; the value is not logged.
-    const reason = parsed.error.issues
-      .map(({ path, message }) => `${path.join('.') || 'payload'}: ${message}`)
-      .join('; ');
-    deps.logger.error('a job has an invalid payload', { job: job.name, id, reason });
-    deps.meter.increment('recalld_jobs_total', { task: job.name, outcome: 'dead' });
-    return { kind: 'dead', reason };
-  }
-  const startedAt = deps.clock.monotonicMs();
-  const signal = AbortSignal.any([deps.shutdown, AbortSignal.timeout(job.timeoutMs)]);
-  try {
-    await job.handle(deps.jobDeps, parsed.data, signal);
-    deps.meter.increment('recalld_jobs_total', { task: job.name, outcome: 'completed' });
-    return 'done';
-  } catch (error) {
-    return outcomeOfFailure(job.name, id, error, deps);
-  } finally {
-    deps.meter.observe(
-      'recalld_job_duration_seconds',
-      { task: job.name },
-      (deps.clock.monotonicMs() - startedAt) / 1000,
-    );
-  }
-}
-
-function outcomeOfFailure<Deps>(task: string, id: string, error: unknown, deps: JobRunner<Deps>): JobOutcome {
-  // Stopping the process is not a job failure: the job continues in another process, or after the next start.
-  if (deps.shutdown.aborted) return 'deferred';
-  const reason = messageOf(error);
-  const outcome = error instanceof RecalldError && !error.retryable ? 'dead' : 'failed';
-  deps.meter.increment('recalld_jobs_total', { task, outcome });
-  const pipelines = error instanceof PipelinesFailedError ? { pipelines: error.pipelines } : {};
-  deps.logger.error('a job failed', { job: task, id, reason, ...pipelines, final: outcome === 'dead' });
-  return { kind: outcome === 'dead' ? 'dead' : 'retry', reason };
+  return async (task, payload, id) => {
+    const job = definitions.get(task);
+    if (job === undefined) throw new Error(`there is no job ${task}`);
+    const parsed = job.payload.safeParse(payload);
+    if (!parsed.success) {
+      // Names the field and its problem; the value is not logged.
+      const reason = parsed.error.issues
+        .map(({ path, message }) => `${path.join('.') || 'payload'}: ${message}`)
+        .join('; ');
+      logger.error('a job has an invalid payload', { job: task, id, reason });
+      meter.increment('recalld_jobs_total', { task, outcome: 'dead' });
+      return { kind: 'dead', reason };
+    }
+    const startedAt = clock.monotonicMs();
+    const signal = AbortSignal.any([shutdown, AbortSignal.timeout(job.timeoutMs)]);
+    try {
+      await job.handle(jobDeps, parsed.data, signal);
+      meter.increment('recalld_jobs_total', { task, outcome: 'completed' });
+      return 'done';
+    } catch (error) {
+      return outcomeOfFailure(task, id, error);
+    } finally {
+      meter.observe('recalld_job_duration_seconds', { task }, (clock.monotonicMs() - startedAt) / 1000);
+    }
+  };
 }
