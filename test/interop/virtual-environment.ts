@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
+import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -17,8 +17,25 @@ export async function virtualEnvironment(names: readonly string[]): Promise<stri
   const distributions = [...new Set(names)].toSorted();
   const folder = path.join(workshop, createHash('sha256').update(distributions.join(' ')).digest('hex').slice(0, 12));
   const python = path.join(folder, 'bin/python');
-  await mkdir(workshop, { recursive: true });
-  if (!existsSync(path.join(folder, 'bin/pip'))) await run('python3', ['-m', 'venv', folder]);
-  await run(python, ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', ...distributions]);
+  const uv = await installedUv();
+  if (!existsSync(python)) await run(uv, ['venv', '--quiet', '--seed', '--python', 'python3', folder]);
+  await run(uv, ['pip', 'install', '--quiet', '--python', python, ...distributions]);
   return python;
+}
+
+/**
+ * Returns the path of uv. For a tracing library that pins its dependencies, pip downloads old versions one by one for
+ * more than twenty minutes; uv reads their metadata and needs one.
+ */
+async function installedUv(): Promise<string> {
+  const folder = path.join(workshop, 'uv');
+  const program = path.join(folder, 'bin/uv');
+  if (existsSync(program)) return program;
+  await mkdir(workshop, { recursive: true });
+  // Several test files install it at the same time, and none may run one that is incomplete.
+  const staged = await mkdtemp(`${folder}-`);
+  await run('python3', ['-m', 'venv', staged]);
+  await run(path.join(staged, 'bin/python'), ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', 'uv']);
+  await rename(staged, folder).catch(() => rm(staged, { recursive: true, force: true }));
+  return program;
 }
