@@ -113,7 +113,6 @@ const extraction: ExtractionOptions = {
   segmentKeysOf: () => [],
   fieldKeysOf: () => [],
   toolOf: () => null,
-  documentIdKeys: [],
 };
 
 const otlp = ({ bytes, headers }: RecordedRequest) =>
@@ -148,7 +147,7 @@ describe('the OpenTelemetry example', () => {
       ],
     });
     const records = decodeLogs(otlp(logs), defaultOtlpLimits);
-    expect(extractLogFeedback(records.items, extraction).feedback).toMatchObject([
+    expect(extractLogFeedback(records.items, extraction)).toMatchObject([
       { queryId: query?.id, pipeline: 'faq', kind: 'thumb', value: 'up' },
     ]);
     expect(JSON.parse(run.stdout)).toEqual({ query_id: query?.id });

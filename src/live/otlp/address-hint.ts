@@ -1,5 +1,3 @@
-/** Hints for telemetry that was sent to the wrong path. */
-
 /** Returns what to configure, as additional sentences of the error; empty if the path is not a telemetry path. */
 export function addressHint(method: string, path: string): string {
   const signal = /\/v1\/(traces|logs|metrics|profiles)\/?$|\/v1development\/(profiles)\/?$/.exec(path);

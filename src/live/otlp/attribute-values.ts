@@ -32,6 +32,17 @@ const unreadable = new Map<RejectionCode, UnreadableMessage>();
 /** Callback for each unreadable element of a list or map. */
 export type LeaveOut = (code: RejectionCode) => void;
 
+/** Returns null for an unreadable message, and reports its code. */
+export function readOr<T>(report: LeaveOut, read: () => T): T | null {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof UnreadableMessage)) throw error;
+    report(error.code);
+    return null;
+  }
+}
+
 /** A value, or a function that reads it on first access. */
 export type ReadValue = AttributeValue | (() => AttributeValue);
 
@@ -44,17 +55,12 @@ export function field(message: unknown, name: string): unknown {
   return (message as Record<string, unknown>)[name];
 }
 
-/** Returns a text field; an empty string if it is missing. */
 export function text(message: unknown, name: string): string {
   const value = field(message, name);
   return typeof value === 'string' ? value : '';
 }
 
-/**
- * Returns the elements of a repeated field; empty if it is missing.
- *
- * @throws UnreadableMessage unless it is a list
- */
+/** @throws UnreadableMessage unless it is a list or missing */
 export function elements(message: unknown, name: string, code: RejectionCode): readonly unknown[] {
   const value = field(message, name);
   if (value === undefined || value === null) return [];
@@ -127,13 +133,7 @@ export function valueOfJson(value: unknown, depthLeft: number, leaveOut: LeaveOu
 
 /** Reads an element of a list or map; null if it is unreadable. */
 function partOfJson(value: unknown, depthLeft: number, leaveOut: LeaveOut): AttributeValue {
-  try {
-    return valueOfJson(value, depthLeft, leaveOut);
-  } catch (error) {
-    if (!(error instanceof UnreadableMessage)) throw error;
-    leaveOut(error.code);
-    return null;
-  }
+  return readOr(leaveOut, () => valueOfJson(value, depthLeft, leaveOut));
 }
 
 function scalarOfJson(value: unknown, type: 'string' | 'boolean'): AttributeValue {
@@ -196,11 +196,7 @@ export class MessageReader extends protobuf.Reader {
   }
 }
 
-/**
- * Converts errors of the protobuf reader to UnreadableMessage.
- *
- * @throws UnreadableMessage
- */
+/** @throws UnreadableMessage for an error of the protobuf reader */
 export function readOrRefuse<T>(read: () => T): T {
   try {
     return read();
@@ -270,14 +266,9 @@ function readValue(reader: MessageReader, end: number, depthLeft: number, leaveO
  */
 function readPart(reader: MessageReader, depthLeft: number, leaveOut: LeaveOut): AttributeValue {
   const end = reader.endOfMessage();
-  try {
-    return readOrRefuse(() => readValue(reader, end, depthLeft, leaveOut));
-  } catch (error) {
-    if (!(error instanceof UnreadableMessage)) throw error;
-    leaveOut(error.code);
-    reader.pos = end;
-    return null;
-  }
+  const value = readOr(leaveOut, () => readOrRefuse(() => readValue(reader, end, depthLeft, leaveOut)));
+  reader.pos = end;
+  return value;
 }
 
 function readArray(reader: MessageReader, end: number, depthLeft: number, leaveOut: LeaveOut): AttributeValue[] {

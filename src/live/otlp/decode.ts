@@ -7,7 +7,6 @@ import type {
   OtlpLogRecord,
   OtlpSpan,
   SpanEvent,
-  SpanKind,
   SpanLink,
   SpanStatus,
   TelemetryResource,
@@ -19,13 +18,13 @@ import {
   integer,
   noAttributes,
   type ReadValue,
+  readOr,
   text,
   UnreadableMessage,
 } from './attribute-values.ts';
 import { type MessageName, type OtlpMessages, openMessages } from './messages.ts';
 import { malformed, type OtlpContent, type OtlpLimits, tooLarge } from './parse.ts';
 
-/** Returns a count; 0 if the field is missing. */
 function count(message: unknown, name: string): number {
   const value = Number(field(message, name) ?? 0);
   return Number.isSafeInteger(value) && value > 0 ? value : 0;
@@ -52,10 +51,7 @@ function nanoseconds(message: unknown, name: string): bigint {
   return value === null || value < 0n ? 0n : value;
 }
 
-/**
- * Returns an enum member. It is encoded as its number or as its name, which is `prefix` plus a word from `words` in
- * upper case.
- */
+/** An enum member is encoded as its number, or as `prefix` and a word in upper case. */
 function member<T extends string>(message: unknown, name: string, prefix: string, words: readonly [T, ...T[]]): T {
   const value = field(message, name);
   const index =
@@ -65,7 +61,6 @@ function member<T extends string>(message: unknown, name: string, prefix: string
   return words[index] ?? words[0];
 }
 
-/** Number of unreadable parts by rejection code. */
 export type Flaws = Partial<Record<RejectionCode, number>>;
 
 interface Decoded<T> {
@@ -91,34 +86,27 @@ export function decodeTraces(content: OtlpContent, limits: OtlpLimits): Decoded<
   return new Decoding(messages, limits).items(traceFields, toSpan);
 }
 
-/**
- * Decodes the body of `POST /v1/logs`, like `decodeTraces`. Log records do not need ids.
- *
- * @throws RecalldError as `decodeTraces`
- */
+/** Decodes the body of `POST /v1/logs`, like `decodeTraces`. Log records do not need ids. */
 export function decodeLogs(content: OtlpContent, limits: OtlpLimits): Decoded<OtlpLogRecord> {
   const messages = openMessages(content, 'ExportLogsServiceRequest', limits);
   return new Decoding(messages, limits).items(logFields, toLogRecord);
 }
 
-/** Names of the fields of the nested lists that contain the items. */
-interface ItemFields {
-  readonly resources: readonly [field: string, type: MessageName];
-  readonly scopes: readonly [field: string, type: MessageName];
-  readonly items: readonly [field: string, type: MessageName];
-}
+/** Field and message type of the nested lists that contain the items: resources, scopes, items. */
+type ItemFields = readonly [NestedList, NestedList, NestedList];
+type NestedList = readonly [field: string, type: MessageName];
 
-const traceFields: ItemFields = {
-  resources: ['resourceSpans', 'ResourceSpans'],
-  scopes: ['scopeSpans', 'ScopeSpans'],
-  items: ['spans', 'Span'],
-};
+const traceFields: ItemFields = [
+  ['resourceSpans', 'ResourceSpans'],
+  ['scopeSpans', 'ScopeSpans'],
+  ['spans', 'Span'],
+];
 
-const logFields: ItemFields = {
-  resources: ['resourceLogs', 'ResourceLogs'],
-  scopes: ['scopeLogs', 'ScopeLogs'],
-  items: ['logRecords', 'LogRecord'],
-};
+const logFields: ItemFields = [
+  ['resourceLogs', 'ResourceLogs'],
+  ['scopeLogs', 'ScopeLogs'],
+  ['logRecords', 'LogRecord'],
+];
 
 /** Field names that exporters send by mistake: protobuf names, and names that OTLP dropped in 2022. */
 const OTHER_NAMES =
@@ -142,7 +130,7 @@ class Decoding {
   }
 
   items<T extends object>(
-    { resources, scopes, items }: ItemFields,
+    [resources, scopes, items]: ItemFields,
     read: (item: object, origin: Origin, decoding: Decoding) => T,
   ): Decoded<T> {
     const { body } = this.messages;
@@ -156,7 +144,7 @@ class Decoding {
         for (const item of this.within(ofScope, items)) {
           if (found.length + this.rejected >= this.limits.maxItems)
             throw tooLarge(`The OTLP body has more than ${this.limits.maxItems} ${items[0]}.`);
-          const value = this.orRejected(() => read(item, { resource, scope }, this));
+          const value = readOr(this.reject, () => read(item, { resource, scope }, this));
           if (value !== null) found.push(value);
         }
       }
@@ -165,8 +153,8 @@ class Decoding {
   }
 
   /** Yields the readable messages of a list; rejects all other messages. */
-  private *within(message: object, [name, type]: readonly [string, MessageName]): Generator<object> {
-    const list = this.orRejected(() => elements(message, name, 'span_malformed')) ?? [];
+  private *within(message: object, [name, type]: NestedList): Generator<object> {
+    const list = readOr(this.reject, () => elements(message, name, 'span_malformed')) ?? [];
     if (list.length === 0) this.misnamed ??= Object.keys(message).find((key) => OTHER_NAMES.test(key)) ?? null;
     for (const element of list) {
       const opened = this.messages.open(element, type);
@@ -175,20 +163,10 @@ class Decoding {
     }
   }
 
-  private orRejected<T>(read: () => T): T | null {
-    try {
-      return read();
-    } catch (error) {
-      if (!(error instanceof UnreadableMessage)) throw error;
-      this.reject(error.code);
-      return null;
-    }
-  }
-
-  private reject(code: RejectionCode): void {
+  private readonly reject = (code: RejectionCode): void => {
     this.rejected += 1;
     this.leaveOut(code);
-  }
+  };
 
   readonly leaveOut = (code: RejectionCode): void => {
     this.flaws[code] = (this.flaws[code] ?? 0) + 1;
@@ -197,25 +175,15 @@ class Decoding {
   /** Returns the readable elements of a list; drops and counts all other elements. */
   parts<T>(message: object, name: string, type: MessageName, read: (part: object) => T): readonly T[] {
     const found: T[] = [];
-    for (const element of this.orLeftOut(() => elements(message, name, 'attribute_malformed')) ?? []) {
+    for (const element of readOr(this.leaveOut, () => elements(message, name, 'attribute_malformed')) ?? []) {
       const opened = this.messages.open(element, type);
       if (opened === null) this.leaveOut('attribute_malformed');
       else {
-        const value = this.orLeftOut(() => read(opened));
+        const value = readOr(this.leaveOut, () => read(opened));
         if (value !== null) found.push(value);
       }
     }
     return found;
-  }
-
-  private orLeftOut<T>(read: () => T): T | null {
-    try {
-      return read();
-    } catch (error) {
-      if (!(error instanceof UnreadableMessage)) throw error;
-      this.leaveOut(error.code);
-      return null;
-    }
   }
 
   /** Opens a nested message; null if it is missing or unreadable. */
@@ -257,18 +225,12 @@ class Decoding {
    */
   private define(attributes: Record<string, AttributeValue>, key: string, value: ReadValue): void {
     const property = { configurable: true, enumerable: true };
-    if (typeof value !== 'function') {
-      Object.defineProperty(attributes, key, { ...property, writable: true, value });
-      return;
-    }
-    Object.defineProperty(attributes, key, {
-      ...property,
-      get: () => {
-        const read = this.orLeftOut(value);
-        Object.defineProperty(attributes, key, { ...property, writable: true, value: read });
-        return read;
-      },
-    });
+    const set = (read: AttributeValue): AttributeValue => {
+      Object.defineProperty(attributes, key, { ...property, writable: true, value: read });
+      return read;
+    };
+    if (typeof value !== 'function') set(value);
+    else Object.defineProperty(attributes, key, { ...property, get: () => set(readOr(this.leaveOut, value)) });
   }
 
   /** Reads a resource. If it is unreadable, its spans are processed without resource attributes. */
@@ -280,7 +242,7 @@ class Decoding {
       this.leaveOut('resource_malformed');
       return none;
     }
-    const attributes = this.orLeftOut(() => this.attributes(opened, 'resource_malformed'));
+    const attributes = readOr(this.leaveOut, () => this.attributes(opened, 'resource_malformed'));
     if (attributes === null) return none;
     const name = attributes['service.name'];
     return { serviceName: typeof name === 'string' && name !== '' ? name : null, attributes };
@@ -292,14 +254,6 @@ class Decoding {
   }
 }
 
-const kinds: readonly [SpanKind, ...SpanKind[]] = [
-  'unspecified',
-  'internal',
-  'server',
-  'client',
-  'producer',
-  'consumer',
-];
 const statusCodes: readonly [SpanStatus['code'], ...SpanStatus['code'][]] = ['unset', 'ok', 'error'];
 
 function toSpan(span: object, origin: Origin, decoding: Decoding): OtlpSpan {
@@ -314,7 +268,6 @@ function toSpan(span: object, origin: Origin, decoding: Decoding): OtlpSpan {
     parentSpanId: hexId(span, 'parentSpanId', 8),
     traceState: text(span, 'traceState'),
     name: text(span, 'name'),
-    kind: member(span, 'kind', 'SPAN_KIND_', kinds),
     startTimeUnixNano: nanoseconds(span, 'startTimeUnixNano'),
     endTimeUnixNano: nanoseconds(span, 'endTimeUnixNano'),
     attributes: decoding.attributes(span, 'span_malformed'),
@@ -353,6 +306,5 @@ function toLogRecord(record: object, origin: Origin, decoding: Decoding): OtlpLo
     eventName: text(record, 'eventName'),
     timeUnixNano: happened > 0n ? happened : nanoseconds(record, 'observedTimeUnixNano'),
     attributes: decoding.attributes(record, 'span_malformed'),
-    droppedAttributesCount: count(record, 'droppedAttributesCount'),
   };
 }

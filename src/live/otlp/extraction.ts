@@ -18,19 +18,21 @@ interface ReadingInput {
   readonly pipelines: readonly TracedPipeline[];
 }
 
-/** Counts of a body, and its items in packed batches. */
-type Packed<Read> = Omit<Read, keyof Found> & { readonly batches: readonly Uint8Array[] };
-
 export const tasks = {
-  traces({ content, pipelines }: ReadingInput): Packed<TracesRead> {
-    const { queries, fragments, feedback, ...counts } = readTraces(content, pipelines);
-    return { ...counts, batches: inBatches({ queries, fragments, feedback }).map(pack) };
-  },
-  logs({ content, pipelines }: ReadingInput): Packed<LogsRead> {
-    const { feedback, ...counts } = readLogs(content, pipelines);
-    return { ...counts, batches: inBatches({ queries: [], fragments: [], feedback }).map(pack) };
-  },
+  traces: (input: ReadingInput) => packed(readTraces(input.content, input.pipelines)),
+  logs: (input: ReadingInput) => packed(readLogs(input.content, input.pipelines)),
 } as const;
+
+/** Counts of a body, and its items in packed batches. */
+function packed<Read extends Found>(read: Read) {
+  const { batches, ...counts } = batched(read);
+  return { ...counts, batches: batches.map(pack) };
+}
+
+/** Counts of a body, and its items in batches. */
+function batched<Read extends Found>({ queries, fragments, feedback, ...counts }: Read) {
+  return { ...counts, batches: inBatches({ queries, fragments, feedback }) };
+}
 
 /** Data needed to find the pipeline of a span. A plain object, so that it can be sent to a thread. */
 export interface TracedPipeline {
@@ -49,26 +51,6 @@ export interface TracedPipeline {
 /** Counts of unreadable parts, as returned by `decodeTraces`. */
 export type Unread = Pick<ReturnType<typeof decodeTraces>, 'rejected' | 'flaws' | 'misnamed'>;
 
-export type TracesRead = ReturnType<typeof readTraces>;
-
-type LogsRead = ReturnType<typeof readLogs>;
-
-/** Keys in a document or its metadata that contain the document id, if there is no `id` field. */
-const DOCUMENT_ID_KEYS = [
-  'chunk_id',
-  'chunkId',
-  'x-amz-bedrock-kb-chunk-id',
-  'document_id',
-  'documentId',
-  'doc_id',
-  'docId',
-  'id',
-  '_id',
-  'file_id',
-  'doc_uri',
-  'source',
-];
-
 /** @throws RecalldError as `decodeTraces` */
 export function readTraces(content: OtlpContent, pipelines: readonly TracedPipeline[]) {
   const { items, ...unread } = decodeTraces(content, defaultOtlpLimits);
@@ -79,7 +61,8 @@ export function readTraces(content: OtlpContent, pipelines: readonly TracedPipel
 /** @throws RecalldError as `decodeLogs` */
 export function readLogs(content: OtlpContent, pipelines: readonly TracedPipeline[]) {
   const { items, ...unread } = decodeLogs(content, defaultOtlpLimits);
-  return { ...extractLogFeedback(items, extractionOptions(pipelines)), ...unread };
+  const feedback = extractLogFeedback(items, extractionOptions(pipelines));
+  return { queries: [], fragments: [], feedback, ...unread };
 }
 
 function extractionOptions(pipelines: readonly TracedPipeline[]): ExtractionOptions {
@@ -92,7 +75,6 @@ function extractionOptions(pipelines: readonly TracedPipeline[]): ExtractionOpti
     segmentKeysOf: (name) => pipelines.find((pipeline) => pipeline.name === name)?.segmentKeys ?? [],
     fieldKeysOf: (name) => pipelines.find((pipeline) => pipeline.name === name)?.fieldKeys ?? [],
     toolOf: (span) => toolFinders.get(pipelineOf(span) ?? '')?.(span) ?? null,
-    documentIdKeys: DOCUMENT_ID_KEYS,
   };
 }
 
@@ -143,9 +125,6 @@ function groupByTrace(fragments: readonly TraceFragment[]): TraceFragment[][] {
   return [...traces.values()];
 }
 
-/** Counts of a body, and its items in batches that are unpacked lazily. */
-type Batched<Read> = Omit<Read, keyof Found> & { readonly batches: Iterable<Found> };
-
 /**
  * The uncompressed body, which may be transferred to the thread, its `Content-Type`, and the pipelines that the sender
  * may use; null means all. The sender cannot see other pipelines.
@@ -179,32 +158,24 @@ export function createOtlpReader(configured: readonly TracedPipeline[]) {
       : configured
           .filter(({ name }) => only.includes(name))
           .map((pipeline) => ({ ...pipeline, isOneOfSeveral: configured.length > 1 }));
-  const inThread = <Name extends keyof typeof tasks>(
-    name: Name,
-    content: OtlpContent,
-    pipelines: readonly TracedPipeline[],
-  ) => holding(content.bytes.length, () => pool.run(name, { content, pipelines }, never, movable(content.bytes)));
-  return {
+  const reading =
+    <Read extends Found>(
+      read: (content: OtlpContent, pipelines: readonly TracedPipeline[]) => Read,
+      inThread: (input: ReadingInput) => Promise<Omit<Read, keyof Found> & { readonly batches: readonly Uint8Array[] }>,
+    ) =>
     /** @throws RecalldError as `contentOf` and `decodeTraces`; overloaded if too many large bodies are waiting */
-    async traces(...[body, type, only = null]: OtlpRequest): Promise<Batched<TracesRead>> {
+    async (...[body, type, only = null]: OtlpRequest) => {
       const content = contentOf(body, type);
       const pipelines = seenBy(only);
-      if (content.bytes.length > SMALL_BYTES) return unpacked(await inThread('traces', content, pipelines));
-      const { queries, fragments, feedback, ...counts } = readTraces(content, pipelines);
-      return { ...counts, batches: inBatches({ queries, fragments, feedback }) };
-    },
-    /** @throws RecalldError as `traces` */
-    async logs(...[body, type, only = null]: OtlpRequest): Promise<Batched<LogsRead>> {
-      const content = contentOf(body, type);
-      const pipelines = seenBy(only);
-      if (content.bytes.length > SMALL_BYTES) return unpacked(await inThread('logs', content, pipelines));
-      const { feedback, ...counts } = readLogs(content, pipelines);
-      return { ...counts, batches: inBatches({ queries: [], fragments: [], feedback }) };
-    },
+      const { length } = content.bytes;
+      if (length <= SMALL_BYTES) return batched(read(content, pipelines));
+      const { batches, ...counts } = await holding(length, () => inThread({ content, pipelines }));
+      return { ...counts, batches: unpackEach<Found>(batches) };
+    };
+  const moved = ({ content }: ReadingInput) => movable(content.bytes);
+  return {
+    traces: reading(readTraces, (input) => pool.run('traces', input, never, moved(input))),
+    logs: reading(readLogs, (input) => pool.run('logs', input, never, moved(input))),
     close: (): Promise<void> => pool.close(),
   };
-}
-
-function unpacked<Read>({ batches, ...counts }: Packed<Read>) {
-  return { ...counts, batches: unpackEach<Found>(batches) };
 }

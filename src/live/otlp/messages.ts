@@ -33,10 +33,7 @@ export interface OtlpMessages {
   attribute(message: unknown, leaveOut: LeaveOut): readonly [key: string, value: ReadValue];
 }
 
-/**
- * @throws RecalldError if the bytes are not a message of this type or have too many fields; the methods also throw if
- * there are too many fields
- */
+/** @throws RecalldError if the bytes are not a message of this type; like the methods, if there are too many fields */
 export function openMessages({ format, bytes }: OtlpContent, type: MessageName, limits: OtlpLimits): OtlpMessages {
   return format === 'protobuf' ? protobufMessages(bytes, type, limits) : jsonMessages(bytes, limits);
 }
@@ -114,7 +111,6 @@ const definitions = {
       traceState: { type: 'string', id: 3 },
       parentSpanId: { type: 'bytes', id: 4 },
       name: { type: 'string', id: 5 },
-      kind: { type: 'int32', id: 6 },
       startTimeUnixNano: { type: 'fixed64', id: 7 },
       endTimeUnixNano: { type: 'fixed64', id: 8 },
       attributes: messages(9),
@@ -138,7 +134,6 @@ const definitions = {
     fields: {
       timeUnixNano: { type: 'fixed64', id: 1 },
       attributes: messages(6),
-      droppedAttributesCount: { type: 'uint32', id: 7 },
       traceId: { type: 'bytes', id: 9 },
       spanId: { type: 'bytes', id: 10 },
       observedTimeUnixNano: { type: 'fixed64', id: 11 },

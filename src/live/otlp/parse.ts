@@ -1,4 +1,3 @@
-/** Formats, limits and responses of OTLP over HTTP. */
 import protobuf from 'protobufjs/light.js';
 import { RecalldError } from '../../core/errors.ts';
 
@@ -20,10 +19,7 @@ export const defaultOtlpLimits: OtlpLimits = {
 
 type OtlpFormat = 'protobuf' | 'json';
 
-/**
- * Returns the format for a `Content-Type`, ignoring parameters such as charset; null for a type that OTLP/HTTP does not
- * define.
- */
+/** Returns null for a type that OTLP/HTTP does not define. */
 export function otlpFormat(contentType: string | undefined): OtlpFormat | null {
   switch (contentType?.split(';', 1)[0]?.trim().toLowerCase() ?? '') {
     case 'application/x-protobuf':
@@ -93,11 +89,7 @@ export function encodeSuccess(signal: keyof typeof signals, format: OtlpFormat, 
 
 export type OtlpAnswer = ReturnType<typeof encodeFailure>;
 
-/**
- * Encodes the body of a 4xx or 5xx, a google.rpc.Status.
- *
- * @param code gRPC code: 3 invalid argument, 8 resource exhausted, 14 unavailable
- */
+/** @param code gRPC code: 3 invalid argument, 8 resource exhausted, 14 unavailable */
 export function encodeFailure(format: OtlpFormat, code: number, message: string) {
   return format === 'protobuf' ? protobufAnswer('RpcStatus', { code, message }) : jsonAnswer({ code, message });
 }

@@ -34,11 +34,7 @@ const statuses: Readonly<Record<string, string>> = {
   HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
 };
 
-/**
- * Creates a `clientError` handler. recalld logs gRPC clients only once, because a failing exporter retries forever.
- *
- * @param onGrpc called for each connection over gRPC
- */
+/** Handles `clientError`. Logs gRPC clients only once, because a failing exporter retries forever. */
 export function createClientErrorHandler(
   logger: Logger,
   onGrpc: () => void,

@@ -27,11 +27,7 @@ const argumentNames = [
 ];
 const resultNames = ['gen_ai.tool.call.result', 'ai.toolCall.result', ...outputNames];
 
-/**
- * Returns a function that finds the tool of a span.
- *
- * @throws RecalldError `config_invalid` for an expression that is not JMESPath
- */
+/** @throws RecalldError `config_invalid` for an expression that is not JMESPath */
 export function createToolFinder(tools: readonly RetrievalToolConfig[]): (span: OtlpSpan) => RetrievalTool | null {
   const byName = new Map(tools.map((tool) => [tool.name, createTool(tool)]));
   return (span) => {

@@ -91,8 +91,7 @@ it('are sent once to the platform that has the trace, with grades and without te
   // Events that a collector forwards back are not counted as user feedback.
   const body = Buffer.from(receiver.bodies[0] ?? '');
   const pipelines = [{ name: 'docs', serviceNames: [], segmentKeys: [], fieldKeys: [], tools: [] }];
-  const back = readLogs(contentOf(body, 'application/json'), pipelines);
-  expect(back).toMatchObject({ feedback: [], machineJudgments: records.length });
+  expect(readLogs(contentOf(body, 'application/json'), pipelines)).toMatchObject({ feedback: [], rejected: 0 });
 });
 
 it('are retried in the next round after a failure, but not after a refusal', async () => {

@@ -28,9 +28,8 @@ function contentOfTurns(...turns: readonly AgentTurn[]): OtlpContent {
 /** Content of a span without its ids, its times and the attributes that the demo adds. */
 function comparable(spans: readonly OtlpSpan[]) {
   const names = new Map(spans.map(({ spanId, name }) => [spanId, name]));
-  return spans.map(({ name, kind, status, parentSpanId, attributes, scope }) => ({
+  return spans.map(({ name, status, parentSpanId, attributes, scope }) => ({
     name,
-    kind,
     status,
     scope,
     parent: names.get(parentSpanId ?? '') ?? null,

@@ -29,7 +29,6 @@ export interface TracedDocument {
 
 type Value = AttributeValue | undefined;
 
-/** Maximum number of results of a live query. */
 export const MAX_DOCUMENTS = 1000;
 
 export const noDocument: TracedDocument = { id: null, score: null, content: null, metadata: null, fields: null };
@@ -67,7 +66,6 @@ const listNames = [
   'value',
 ];
 
-/** Maximum nesting depth of the list in an output. */
 const MAX_LEVELS = 4;
 
 /** Returns the documents of an output, best first; null if it contains no list in a known shape. */
@@ -105,7 +103,6 @@ function firstOf<Item>(list: readonly Item[]): readonly Item[] {
 
 type Pair = readonly [AttributeValue, AttributeValue];
 
-/** A document followed or preceded by its score. */
 function isPair(value: AttributeValue): value is Pair {
   if (!isArray(value) || value.length !== 2) return false;
   const [first, second] = value as Pair;

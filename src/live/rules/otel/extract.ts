@@ -8,7 +8,6 @@ import { readSpanFeedback } from './feedback.ts';
 import { readEmbeddedText, readQueryText, readQueryVector, readRequest, readTopK } from './query-input.ts';
 import { readPerson, readSegments } from './request-tags.ts';
 import {
-  type DocumentIdentity,
   type ExtractionOptions,
   identifyDocuments,
   readRerankedDocuments,
@@ -86,7 +85,7 @@ export function extractLiveQueries(spans: readonly OtlpSpan[], options: Extracti
     return found;
   });
   const { queries, unused } = completeQueries(drafts, fragments);
-  const { feedback, annotatedSpans, ...judged } = readSpanFeedback(index, queries, options);
+  const { feedback, annotatedSpans } = readSpanFeedback(index, queries, options);
   for (const span of annotatedSpans) used.add(span);
 
   return {
@@ -117,7 +116,6 @@ export function extractLiveQueries(spans: readonly OtlpSpan[], options: Extracti
     unreadableRetrievers: summarize(unreadable),
     /** Searches without a retriever span, by kind. */
     untracedSearches: untracedSearches(index, (span) => options.pipelineOf(span)),
-    ...judged,
   };
 }
 
@@ -176,7 +174,7 @@ function readStages(
   if (inner.length === 0 || documentsOf(span, options) === null) return [];
   const lists = inner.map((one) => documentsOf(one, options));
   const known = lists.flatMap((documents, place) =>
-    documents === null ? [] : [identifyDocuments(documents, options, inner[place] ?? span).documents],
+    documents === null ? [] : [identifyDocuments(documents, inner[place] ?? span).documents],
   );
   const stage = { name: RETRIEVAL, isSide: false, latencyMs: latencyOf(inner) };
   const ids = known.length < lists.length ? null : mergedByRank(known);
@@ -225,7 +223,6 @@ function mayBeEpisode(span: OtlpSpan, index: TraceIndex): boolean {
   return isComplete(span, ancestors) && ancestors.every((one) => episodeScope(one) !== 'chain');
 }
 
-/** Merges lists; every document gets its best rank. */
 function mergedByRank(lists: readonly (readonly RetrievedDocument[])[]): string[] {
   const ranked = lists.flatMap((list) => list.map(({ id }, rank) => ({ id, rank })));
   return ranked.toSorted((a, b) => a.rank - b.rank).map(({ id }) => id);
@@ -235,21 +232,20 @@ function readResults(span: OtlpSpan, inner: readonly OtlpSpan[], options: Extrac
   if (hasSeveralQueries(span)) return 'several_queries' as const;
   const fieldKeys = options.fieldKeysOf(options.pipelineOf(span) ?? '');
   const own = documentsOf(span, options);
-  if (own !== null) return identifyAny(own, options, span, fieldKeys);
+  if (own !== null) return identifyAny(own, span, fieldKeys);
   const lists = inner.map((one) => ({ one, documents: documentsOf(one, options) }));
   const [only, ...others] = lists.filter(({ documents }) => documents !== null);
   if (only === undefined || only.documents === null || others.length > 0) return reasonOf(span, false);
-  return identifyAny(only.documents, options, only.one, fieldKeys);
+  return identifyAny(only.documents, only.one, fieldKeys);
 }
 
 /** Returns a reason if no document can be identified, for example because all contents are hidden. */
 function identifyAny(
   traced: readonly TracedDocument[],
-  identity: DocumentIdentity,
   span: OtlpSpan,
   fieldKeys: readonly string[],
 ) {
-  const { documents, unidentified } = identifyDocuments(traced, identity, span, fieldKeys);
+  const { documents, unidentified } = identifyDocuments(traced, span, fieldKeys);
   if (documents.length > 0 && unidentified === documents.length) return reasonOf(span, true);
   return { results: documents, context: contextSize(traced.map(({ content }) => content)) };
 }
@@ -313,7 +309,7 @@ function readFragments(
       }));
     }
     case 'reranker': {
-      const { documents, unidentified } = identifyDocuments(readRerankedDocuments(span) ?? [], options, span);
+      const { documents, unidentified } = identifyDocuments(readRerankedDocuments(span) ?? [], span);
       // An order that contains unknown documents cannot be applied to a query.
       const results = unidentified > 0 ? [] : documents;
       const latencyMs = latencyOf([span]);

@@ -40,8 +40,9 @@ function readAnnotations(attributes: Attributes): readonly Annotation[] {
   return [...found.values()];
 }
 
-/** Reads the evaluation of an event or log record `gen_ai.evaluation.result`; null if it has no name. */
-function readEvaluationEvent(attributes: Attributes): Annotation | null {
+/** Reads the evaluation of an event or log record; null if it is another event, or if the evaluation has no name. */
+function readEvaluationEvent(eventName: string | null, attributes: Attributes): Annotation | null {
+  if (eventName !== EVALUATION_EVENT) return null;
   const form = 'gen_ai.evaluation';
   return readAnnotation(attributes, 'span', form, `${form}.score.value`, `${form}.score.label`);
 }
@@ -52,7 +53,6 @@ const scopes = [
   ['session', 'session.'],
 ] as const;
 
-/** An annotation or evaluation of a span or log record. */
 export type Annotation = NonNullable<ReturnType<typeof readAnnotation>>;
 
 /** @param scope what the annotation rates: the span, its whole trace, or the session */
@@ -92,11 +92,7 @@ export interface TracedFeedback extends Feedback {
   readonly isResolved: boolean;
 }
 
-/** `machine`: not made by a human. `unknown`: not a known kind of feedback. */
-type AnnotationReading =
-  | { readonly kind: 'opinion'; readonly opinion: { readonly kind: FeedbackKind; readonly value: Feedback['value'] } }
-  | { readonly kind: 'machine' }
-  | { readonly kind: 'unknown' };
+type Opinion = Pick<Feedback, 'kind' | 'value'>;
 
 const thumbNames = /thumb|feedback|helpful|vote|(?:^|[^a-z])likes?(?:$|[^a-z])|satisf/i;
 const ratingNames = /rating|rated|stars?\b|csat/i;
@@ -110,7 +106,7 @@ const relevantLabels = /^(relevant|highly[\s_-]relevant)$/i;
 const irrelevantLabels = /^(irrelevant|not[\s_-]relevant|unrelated)$/i;
 
 /**
- * Interprets an annotation as feedback.
+ * Interprets an annotation as feedback; null if a machine made it, or if it is not a known kind of feedback.
  *
  * Annotations with an `annotator_kind` other than HUMAN are not user feedback. If the kind is missing, as in every
  * `gen_ai.evaluation.result`, the name decides:
@@ -126,10 +122,10 @@ const irrelevantLabels = /^(irrelevant|not[\s_-]relevant|unrelated)$/i;
  *
  * The direction of a score under an unknown name is unknown: a `hallucination` of 1 is bad.
  */
-function readOpinion(annotation: Annotation): AnnotationReading {
+function readOpinion(annotation: Annotation): Opinion | null {
   const { name, score, label, annotatorKind } = annotation;
   if (isCitation(annotation)) return opinion('citation', true);
-  if (annotatorKind !== null && annotatorKind.toUpperCase() !== 'HUMAN') return { kind: 'machine' };
+  if (annotatorKind !== null && annotatorKind.toUpperCase() !== 'HUMAN') return null;
   const thumb = goodLabels.test(label ?? '') ? 'up' : badLabels.test(label ?? '') ? 'down' : null;
   if (relevanceNames.test(name)) return opinion('relevance', score ?? relevanceOf(label));
   if (ratingNames.test(name)) return opinion('rating', score);
@@ -137,15 +133,15 @@ function readOpinion(annotation: Annotation): AnnotationReading {
     if (thumb !== null || score === null) return opinion('thumb', thumb);
     return [1, 0, -1].includes(score) ? opinion('thumb', score === 1 ? 'up' : 'down') : opinion('rating', score);
   }
-  return annotatorKind === null ? { kind: 'unknown' } : opinion('thumb', thumb);
+  return annotatorKind === null ? null : opinion('thumb', thumb);
 }
 
 function isCitation({ name, metadata }: Annotation): boolean {
   return /^citation$/i.test(name) && readAnnotatedDocument(metadata).documentId !== null;
 }
 
-function opinion(kind: FeedbackKind, value: Feedback['value']): AnnotationReading {
-  return value === null ? { kind: 'unknown' } : { kind: 'opinion', opinion: { kind, value } };
+function opinion(kind: FeedbackKind, value: Feedback['value']): Opinion | null {
+  return value === null ? null : { kind, value };
 }
 
 function relevanceOf(label: string | null): number | null {
@@ -174,51 +170,45 @@ function annotationFeedbackId(annotation: Annotation, queryId: string): string |
   return identifier === null || isCitation(annotation) ? null : JSON.stringify([scope, queryId, name, identifier]);
 }
 
+/** Returns one item, or none if the annotation is not feedback. */
+function feedbackOn(
+  queryId: string,
+  annotation: Annotation,
+  rest: Pick<TracedFeedback, 'pipeline' | 'occurredAt' | 'userId' | 'traceId' | 'isResolved'>,
+): readonly TracedFeedback[] {
+  const found = readOpinion(annotation);
+  if (found === null) return [];
+  const id = annotationFeedbackId(annotation, queryId);
+  const document = readAnnotatedDocument(annotation.metadata);
+  return [{ id, queryId, ...found, ...document, comment: annotation.explanation, ...rest }];
+}
+
 /**
  * Extracts feedback from `gen_ai.evaluation.result` events (OTel GenAI) in log records, as feedback on the span of the
  * record. The live query is unknown here: see `TracedFeedback.isResolved`. Events with only a `gen_ai.response.id`
  * cannot be assigned.
  */
-export function extractLogFeedback(records: readonly OtlpLogRecord[], options: Pick<ExtractionOptions, 'pipelineOf'>) {
-  const feedback: TracedFeedback[] = [];
-  let ignoredRecords = 0;
-  let machineJudgments = 0;
-  let unusableAnnotations = 0;
-  for (const record of records) {
+export function extractLogFeedback(
+  records: readonly OtlpLogRecord[],
+  { pipelineOf }: Pick<ExtractionOptions, 'pipelineOf'>,
+): TracedFeedback[] {
+  return records.flatMap((record) => {
     const { traceId, spanId, attributes } = record;
     // Before log records had an event name field, the name was an attribute.
     const name = record.eventName === '' ? readString(attributes['event.name']) : record.eventName;
-    const annotation = name === EVALUATION_EVENT ? readEvaluationEvent(attributes) : null;
-    const reading = annotation === null ? null : readOpinion(annotation);
-    const pipeline = options.pipelineOf(record);
-    if (annotation === null || reading === null) ignoredRecords += 1;
-    else if (reading.kind === 'machine') machineJudgments += 1;
-    else if (reading.kind === 'unknown' || traceId === null || spanId === null || pipeline === null)
-      unusableAnnotations += 1;
-    else {
-      const queryId = liveQueryId(traceId, spanId);
-      feedback.push({
-        id: annotationFeedbackId(annotation, queryId),
-        queryId,
-        pipeline,
-        ...reading.opinion,
-        ...readAnnotatedDocument(annotation.metadata),
-        occurredAt: toDate(record.timeUnixNano),
-        userId: readPerson([attributes]).userId,
-        comment: annotation.explanation,
-        traceId,
-        isResolved: false,
-      });
-    }
-  }
-  return {
-    feedback,
-    /** Number of log records that are not evaluations. */
-    ignoredRecords,
-    machineJudgments,
-    /** Number of evaluations whose kind is unknown, or that have no span or no pipeline. */
-    unusableAnnotations,
-  };
+    const annotation = readEvaluationEvent(name, attributes);
+    const pipeline = pipelineOf(record);
+    if (annotation === null || traceId === null || spanId === null || pipeline === null) return [];
+    const { userId } = readPerson([attributes]);
+    const occurredAt = toDate(record.timeUnixNano);
+    return feedbackOn(liveQueryId(traceId, spanId), annotation, {
+      pipeline,
+      occurredAt,
+      userId,
+      traceId,
+      isResolved: false,
+    });
+  });
 }
 
 /**
@@ -236,46 +226,27 @@ export function readSpanFeedback(index: TraceIndex, queries: readonly LiveQuery[
   const findQuery = queryFinder(index, queries);
   const feedback: TracedFeedback[] = [];
   const annotatedSpans = new Set<OtlpSpan>();
-  let machineJudgments = 0;
-  let unusableAnnotations = 0;
-
   for (const span of index.spans) {
     for (const { annotation, timeUnixNano } of annotationsOf(span)) {
-      const reading = readOpinion(annotation);
       const target = targetOf(span, index);
+      if (annotation.scope === 'session' || target === null) continue;
       const cited = isCitation(annotation) ? readAnnotatedDocument(annotation.metadata).documentId : null;
-      const query =
-        target === null ? null : (findQuery(target, annotation.scope) ?? queryWith(queries, target.traceId, cited));
+      const query = findQuery(target, annotation.scope) ?? queryWith(queries, target.traceId, cited);
       const pipeline = query?.pipeline ?? options.pipelineOf(span);
-      if (reading.kind === 'machine') machineJudgments += 1;
-      else if (reading.kind === 'unknown' || annotation.scope === 'session' || target === null || pipeline === null)
-        unusableAnnotations += 1;
-      else {
-        const queryId = query?.id ?? liveQueryId(target.traceId, target.spanId);
-        const around = [span, ...index.ancestorsOf(span)].map(({ attributes }) => attributes);
-        annotatedSpans.add(span);
-        feedback.push({
-          id: annotationFeedbackId(annotation, queryId),
-          queryId,
-          pipeline,
-          ...reading.opinion,
-          ...readAnnotatedDocument(annotation.metadata),
-          occurredAt: toDate(timeUnixNano),
-          userId: readPerson(around).userId ?? query?.userId ?? null,
-          comment: annotation.explanation,
-          traceId: target.traceId,
-          isResolved: query !== null,
-        });
-      }
+      if (pipeline === null) continue;
+      const around = [span, ...index.ancestorsOf(span)].map(({ attributes }) => attributes);
+      const found = feedbackOn(query?.id ?? liveQueryId(target.traceId, target.spanId), annotation, {
+        pipeline,
+        occurredAt: toDate(timeUnixNano),
+        userId: readPerson(around).userId ?? query?.userId ?? null,
+        traceId: target.traceId,
+        isResolved: query !== null,
+      });
+      if (found.length > 0) annotatedSpans.add(span);
+      feedback.push(...found);
     }
   }
-  return {
-    feedback,
-    /** Spans with feedback. */
-    annotatedSpans: [...annotatedSpans],
-    machineJudgments,
-    unusableAnnotations,
-  };
+  return { feedback, annotatedSpans };
 }
 
 function queryWith(queries: readonly LiveQuery[], traceId: string, documentId: string | null): LiveQuery | null {
@@ -287,7 +258,7 @@ function queryWith(queries: readonly LiveQuery[], traceId: string, documentId: s
 function annotationsOf(span: OtlpSpan) {
   const inline = readAnnotations(span.attributes);
   const events = span.events.flatMap(({ name, attributes, timeUnixNano }) => {
-    const annotation = name === EVALUATION_EVENT ? readEvaluationEvent(attributes) : null;
+    const annotation = readEvaluationEvent(name, attributes);
     return annotation === null ? [] : [{ annotation, timeUnixNano }];
   });
   return [...inline.map((annotation) => ({ annotation, timeUnixNano: span.endTimeUnixNano })), ...events];

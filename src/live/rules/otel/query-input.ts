@@ -66,7 +66,6 @@ const queryNames = [
 const namedArguments = ['kwargs', 'arguments', 'params'];
 const positionalArguments = 'args';
 
-/** Maximum nesting depth of the query in an input. */
 const MAX_LEVELS = 5;
 
 /**

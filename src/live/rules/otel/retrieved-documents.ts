@@ -11,11 +11,21 @@ import {
 } from './document-shapes.ts';
 import { type Attributes, type OtlpSpan, readFlattenedList, readId, readNumber, type Telemetry } from './span.ts';
 
-/** How to identify a document that has no id. */
-export interface DocumentIdentity {
-  /** Keys of the document or its metadata that may contain an id, in order of preference. */
-  readonly documentIdKeys: readonly string[];
-}
+/** Keys in a document or its metadata that contain the document id, in order of preference. */
+const documentIdKeys = [
+  'chunk_id',
+  'chunkId',
+  'x-amz-bedrock-kb-chunk-id',
+  'document_id',
+  'documentId',
+  'doc_id',
+  'docId',
+  'id',
+  '_id',
+  'file_id',
+  'doc_uri',
+  'source',
+];
 
 type Documents = readonly TracedDocument[] | null;
 
@@ -72,13 +82,12 @@ export function readRerankedDocuments(span: OtlpSpan): Documents {
  */
 export function identifyDocuments(
   traced: readonly TracedDocument[],
-  identity: DocumentIdentity,
   span: OtlpSpan,
   fieldKeys: readonly string[] = [],
 ) {
   let unidentified = 0;
   const documents = traced.map(({ id, score, content, metadata, fields }, rank): RetrievedDocument => {
-    const known = id ?? idWithin([metadata, fields], identity);
+    const known = id ?? idWithin([metadata, fields]);
     const compared = fieldKeys.length === 0 ? {} : { fields: readFields([metadata, fields], fieldKeys) };
     const found = known ?? (content === null ? null : contentId(content));
     if (found !== null) return { id: found, score, ...compared };
@@ -86,14 +95,12 @@ export function identifyDocuments(
     return { id: placeholderId(`${span.traceId}-${span.spanId}`, rank), score, ...compared };
   });
   return {
-    /** The documents in their original order. */
     documents,
-    /** Number of documents with a placeholder id. */
     unidentified,
   };
 }
 
-function idWithin(places: readonly (Attributes | null)[], { documentIdKeys }: DocumentIdentity): string | null {
+function idWithin(places: readonly (Attributes | null)[]): string | null {
   for (const key of documentIdKeys) {
     for (const place of places) {
       const id = readId(place?.[key]);
@@ -182,8 +189,7 @@ function complete(known: TracedDocument, other: TracedDocument | undefined): Tra
   };
 }
 
-/** Configuration of the extraction. */
-export interface ExtractionOptions extends DocumentIdentity {
+export interface ExtractionOptions {
   /** Returns the pipeline of a span or log record; null if there is none. */
   pipelineOf(telemetry: Telemetry): string | null;
   segmentKeysOf(pipeline: string): readonly string[];

@@ -31,11 +31,7 @@ export interface Telemetry {
   readonly resource: TelemetryResource;
   readonly scope: InstrumentationScope;
   readonly attributes: Attributes;
-  /** Number of attributes that the service dropped because of its limits. */
-  readonly droppedAttributesCount: number;
 }
-
-export type SpanKind = 'unspecified' | 'internal' | 'server' | 'client' | 'producer' | 'consumer';
 
 export interface SpanStatus {
   readonly code: 'unset' | 'ok' | 'error';
@@ -63,10 +59,11 @@ export interface OtlpSpan extends Telemetry {
   /** The W3C `tracestate` header. */
   readonly traceState: string;
   readonly name: string;
-  readonly kind: SpanKind;
   readonly startTimeUnixNano: bigint;
   readonly endTimeUnixNano: bigint;
   readonly events: readonly SpanEvent[];
+  /** Numbers of attributes and events that the service dropped because of its limits. */
+  readonly droppedAttributesCount: number;
   readonly droppedEventsCount: number;
   readonly links: readonly SpanLink[];
   readonly status: SpanStatus;
@@ -136,10 +133,8 @@ export function readTextUpTo(maxLength: number): (value: Value) => string | null
   return (value) => readString(value)?.slice(0, maxLength).replace(unreadable, '\uFFFD') ?? null;
 }
 
-/** Reads the text of a query, comment or document. */
 export const readText = readTextUpTo(MAX_TEXT);
 
-/** Reads a name or version. */
 export const readShortText = readTextUpTo(MAX_SHORT_TEXT);
 
 /** Keys that wrap ids in MongoDB extended JSON. */
@@ -169,7 +164,6 @@ export function readCount(value: Value): number | null {
   return number !== null && Number.isInteger(number) && number >= 1 ? Math.min(number, MAX_COUNT) : null;
 }
 
-/** Reads an object, structured or as JSON text. */
 export function readObject(value: Value): Attributes | null {
   const structure = readStructure(value);
   return isObject(structure) ? structure : null;
@@ -233,11 +227,7 @@ export function readFlattened(attributes: Attributes, prefix: string): readonly 
   return [...objects].toSorted(([a], [b]) => a - b).map(([, object]) => object);
 }
 
-/**
- * Like `readFlattened`, but keeps gaps as null, so that documents keep their ranks.
- *
- * @param max larger indices are dropped
- */
+/** Like `readFlattened`, but keeps gaps as null, so that documents keep their ranks; drops indices of `max` or more. */
 export function readFlattenedList(
   attributes: Attributes,
   prefix: string,

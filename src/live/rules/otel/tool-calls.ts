@@ -41,7 +41,6 @@ export function toolNames({ attributes, name }: OtlpSpan): readonly string[] {
   return [...nameAttributes.map((attribute) => readString(attributes[attribute])), name].filter((one) => one !== null);
 }
 
-/** Names of tools that search. */
 const searchName = /search|retriev|look_?up|knowledge|find_?(doc|chunk|passage|article)/i;
 
 const MAX_TOOLS = 30;

@@ -10,7 +10,6 @@ import type { EpisodeScope } from './trace-index.ts';
 
 interface InTrace {
   readonly traceId: string;
-  /** Span that the fragment comes from. */
   readonly spanId: string;
   readonly endedAtUnixNano: bigint;
   /** Pipeline of the span; null if unknown. */
@@ -19,7 +18,6 @@ interface InTrace {
   readonly within: string | null;
 }
 
-/** The vector of a text, from an embedding span. */
 interface EmbeddingFragment extends InTrace {
   readonly kind: 'embedding';
   readonly text: string | null;
@@ -103,9 +101,7 @@ export function completeQueries<Query extends Completable>(
   queries: readonly Query[],
   fragments: readonly TraceFragment[],
 ): {
-  /** The queries, in the given order. */
   readonly queries: readonly Query[];
-  /** Fragments that did not complete any query. */
   readonly unused: readonly TraceFragment[];
 } {
   const traces = new Map<string, TraceParts>();

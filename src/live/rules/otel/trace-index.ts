@@ -157,7 +157,6 @@ const printedClass = /^([A-Za-z_]\w{0,90})\(.*\)Traceback \(most recent call las
  */
 const baseClasses: ReadonlySet<string> = new Set(['Exception', 'Error']);
 
-/** Maximum length of a message in which a stack is searched. */
 const MAX_MESSAGE = 20_000;
 
 /**
@@ -211,12 +210,7 @@ const MAX_ANCESTORS = 200;
 
 export type TraceIndex = ReturnType<typeof indexSpans>;
 
-/**
- * Indexes the spans of one export.
- *
- * @param isWatched true if a retriever span belongs to a pipeline; other retriever spans are ignored
- * @param isTool true for the call of a tool that the config declares as a retriever
- */
+/** @param isWatched false for retriever spans to ignore */
 export function indexSpans(
   spans: readonly OtlpSpan[],
   isWatched: (span: OtlpSpan) => boolean,
@@ -252,11 +246,9 @@ export function indexSpans(
     [...byId.values()].map((span) => [span, [span, ...ancestorsOf(span)].findLast(isRetriever) ?? null]),
   );
   return {
-    /** Distinct spans; of duplicates, only the last span. */
     spans: [...byId.values()],
     /** Role of the span; `other` for a retriever without a pipeline. */
     roleOf: roleOfIndexed,
-    /** True for a retriever without a pipeline. */
     isUnwatched: (span: OtlpSpan): boolean => unwatched.has(span),
     find,
     /** Ancestors, nearest first, up to the first ancestor that is not in the export; empty for a span in a cycle. */

@@ -5,6 +5,7 @@ import { outputNames } from './retrieved-documents.ts';
 import { type AttributeValue, isHidden, type OtlpSpan } from './span.ts';
 import { hasSeveralQueries } from './trace-index.ts';
 
+/** Why spans produced no live query. `grpc`: an exporter sent them over gRPC, which recalld refuses. */
 export const unreadableReasons = [
   'no_documents',
   'hidden',
@@ -18,21 +19,8 @@ export const unreadableReasons = [
   'model_calls',
 ] as const;
 
-/**
- * - `no_documents`: the span has no document list
- * - `hidden`: a privacy setting replaced the documents
- * - `dropped`: the service dropped attributes or events
- * - `cut_off`: the service truncated the value
- * - `several_queries`: the span has results of several queries, which cannot be separated
- * - `unidentified`: the documents have neither ids nor texts
- * - `unknown_shape`: the output is not a document list in a known format
- * - `grpc`: an exporter sent spans over gRPC, which recalld refuses
- * - `tool`: the search is a tool that the config does not list
- * - `model_calls`: the instrumentation traces only model calls
- */
 export type UnreadableReason = (typeof unreadableReasons)[number];
 
-/** Spans of one kind that did not produce a query. */
 export interface UnreadableRetriever {
   readonly pipeline: string;
   /** Instrumentation that created them; empty if it has no name. */
@@ -79,7 +67,6 @@ function isPresent(value: AttributeValue | undefined): boolean {
   return value !== undefined && value !== null && !(typeof value === 'string' && /^\s*(null|None|)\s*$/.test(value));
 }
 
-/** Groups spans by kind. */
 export function summarize(
   spans: readonly { readonly span: OtlpSpan; readonly pipeline: string; readonly reason: UnreadableReason }[],
 ): readonly UnreadableRetriever[] {
@@ -164,7 +151,6 @@ function fixOf(reason: SpanReason, attributes: readonly string[]): string {
   return spanReasons[reason].fix;
 }
 
-/** The problem, and the fix as the end of a sentence. */
 export const spanReasons: Readonly<Record<SpanReason, { readonly problem: string; readonly fix: string }>> = {
   no_documents: { problem: 'no documents reported', fix: ITSELF },
   hidden: { problem: 'documents hidden by a privacy setting', fix: ITSELF },
@@ -189,7 +175,6 @@ export const spanReasons: Readonly<Record<SpanReason, { readonly problem: string
   model_calls: { problem: 'the instrumentation traces only model calls', fix: OWN_SPAN },
 };
 
-/** Describes unreadable spans: number, reason, fix. */
 export function unreadableText(kind: UnreadableRetriever, when: string): string {
   const { spans, instrumentation, attributes, reason } = kind;
   if (reason === 'grpc') return `${plural(spans, 'connection')} over gRPC refused${when}. ${GRPC_FIX}`;

@@ -30,7 +30,7 @@ describe('a span in JSON', () => {
         status: { code: 'STATUS_CODE_ERROR' },
       },
     ]);
-    const expected = { kind: 'client', startTimeUnixNano: 1544712660300000000n, status: { code: 'error' } };
+    const expected = { startTimeUnixNano: 1544712660300000000n, status: { code: 'error' } };
     expect(items).toMatchObject([expected, expected]);
   });
 
@@ -93,7 +93,7 @@ it('reads protobuf with structured attributes and bytes', async () => {
   const body = type.encode({ resourceSpans: [{ scopeSpans: [{ spans: [span] }] }] }).finish();
   const content = contentOf(body, 'application/x-protobuf');
   const { items } = decodeTraces(content, defaultOtlpLimits);
-  expect(items).toMatchObject([{ traceId: traceId.toLowerCase(), name: '', kind: 'unspecified' }]);
+  expect(items).toMatchObject([{ traceId: traceId.toLowerCase(), name: '' }]);
   expect(JSON.parse(JSON.stringify(items[0]?.attributes))).toEqual({
     documents: [{ id: 'a' }],
     bytes: 'AQID',

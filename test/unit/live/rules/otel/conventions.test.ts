@@ -25,7 +25,6 @@ const cases: readonly Case[] = [
     spans: [
       aSpan({
         name: 'retrieval H7STPQYOND',
-        kind: 'client',
         attributes: {
           'gen_ai.operation.name': 'retrieval',
           'gen_ai.data_source.id': 'H7STPQYOND',
@@ -301,7 +300,6 @@ const cases: readonly Case[] = [
     spans: [
       aSpan({
         name: 'vector_db_retrieve VectorStoreRetriever',
-        kind: 'client',
         attributes: {
           'gen_ai.operation.name': 'vector_db_retrieve',
           'gen_ai.provider.name': 'langchain',
@@ -406,7 +404,6 @@ const cases: readonly Case[] = [
     spans: [
       aSpan({
         name: 'pinecone.query',
-        kind: 'client',
         attributes: {
           'db.system': 'Pinecone',
           'pinecone.query.top_k': 3,
@@ -436,7 +433,6 @@ const cases: readonly Case[] = [
     spans: [
       aSpan({
         name: 'qdrant.search',
-        kind: 'client',
         attributes: {
           'db.system': 'Qdrant',
           'db.vector.query.top_k': 2,

@@ -138,11 +138,7 @@ it('reads log records of any content without failing', () => {
         { maxLength: 4 },
       ),
       (records) => {
-        const { feedback, ignoredRecords, machineJudgments, unusableAnnotations } = extractLogFeedback(
-          records,
-          options,
-        );
-        expect(feedback.length + ignoredRecords + machineJudgments + unusableAnnotations).toBe(records.length);
+        expect(extractLogFeedback(records, options).length).toBeLessThanOrEqual(records.length);
       },
     ),
   );

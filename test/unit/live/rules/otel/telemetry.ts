@@ -34,7 +34,6 @@ export function aSpan({ id = 1, parent, events = [], ...parts }: SpanParts = {})
     parentSpanId: parent === undefined ? null : spanId(parent),
     traceState: '',
     name: 'span',
-    kind: 'internal',
     startTimeUnixNano: startNano,
     endTimeUnixNano: startNano + 250_000_000n,
     attributes: {},
@@ -55,7 +54,6 @@ export function aLogRecord(parts: Partial<OtlpLogRecord> = {}): OtlpLogRecord {
     eventName: 'gen_ai.evaluation.result',
     timeUnixNano: startNano,
     attributes: {},
-    droppedAttributesCount: 0,
     ...parts,
   };
 }
@@ -76,7 +74,6 @@ export const options: ExtractionOptions = {
   segmentKeysOf: () => [],
   fieldKeysOf: () => [],
   toolOf: () => null,
-  documentIdKeys: ['chunk_id', 'source'],
 };
 
 export function extract(spans: readonly OtlpSpan[], parts: Partial<ExtractionOptions> = {}): Extraction {
