@@ -1,34 +1,35 @@
-/** Tables and settings for live traffic, as part of the context. */
-
 import type { Pool } from 'pg';
+import type { PipelineConfig } from '../app/config/schema.ts';
 import type { Scope } from '../core/context.ts';
+import { durationMs } from '../platform/config/times.ts';
 import { createConfiguredItems } from './deployments/configured-items.ts';
 import { createAnnotations, createDeployments } from './deployments/deployments.ts';
+import { episodeMeasures } from './rules/episodes.ts';
 import { createIsolation } from './sql/isolation-rows.ts';
-import { createLiveCandidates, createLiveSamples, createTrafficReads } from './sql/live-samples.ts';
+import { createLiveSamples, createTrafficReads } from './sql/live-samples.ts';
 import { createLiveTraffic } from './sql/live-traffic.ts';
 import { createLiveWindows } from './sql/live-windows.ts';
 
-/** Pipeline settings for measuring live traffic and feedback. */
-export interface LivePlan {
-  readonly pipeline: string;
-  readonly windowMs: number;
-  /**
-   * Length of the baseline before the window, from which expected clicks and the usual share of positive feedback are
-   * learned.
-   */
-  readonly baselineMs: number;
-  readonly segmentKeys: readonly string[];
-  readonly maxSegments: number;
-  /** An episode is closed after this time without a retrieval. */
-  readonly idleMs: number;
-  /**
-   * True if a check requires a measure of episodes. If there are no episodes, the measure is then recorded as having no
-   * data, with the reason.
-   */
-  readonly expectsEpisodes: boolean;
-  /** True if all configured sampling rates are 1. */
-  readonly samplesAll: boolean;
+export type LivePlan = ReturnType<typeof livePlan>;
+
+export function livePlan({ name, live, segments, episodes, sampling, checks }: PipelineConfig) {
+  return {
+    pipeline: name,
+    windowMs: durationMs(live.window),
+    /** Length of the period before the window from which expected clicks and the usual feedback are learned. */
+    baselineMs: durationMs(live.baseline),
+    segmentKeys: segments.keys as readonly string[],
+    maxSegments: segments.max,
+    idleMs: durationMs(episodes.idle),
+    /**
+     * True if a check requires a measure of episodes. If there are no episodes, the measure is then recorded as having
+     * no data, with the reason.
+     */
+    expectsEpisodes: checks.some(
+      (check) => 'measure' in check && (episodeMeasures as readonly string[]).includes(check.measure),
+    ),
+    samplesAll: [sampling.rate, ...Object.values(sampling.segments)].every((rate) => rate === 1),
+  };
 }
 
 /** @param holder name of this process, unique among all processes that write live traffic */
@@ -38,7 +39,6 @@ export function liveTables(pool: Pool, holder: string, scope: Scope) {
     trafficReads: createTrafficReads(pool),
     isolation: createIsolation(pool, scope),
     samples: createLiveSamples(pool),
-    candidates: createLiveCandidates(pool),
     windows: createLiveWindows(pool),
     deployments: createDeployments(pool, scope),
     annotations: createAnnotations(pool, scope),
@@ -64,7 +64,6 @@ declare module '../core/context.ts' {
   }
   interface Context {
     readonly livePlans: readonly LivePlan[];
-    /** Maximum number of samples read per window. */
     readonly maxSamples: number;
   }
 }

@@ -1,16 +1,12 @@
-/** Jobs of live traffic: sampling, measures, retention. */
-
 import { z } from 'zod';
-import type { Config, PipelineConfig } from '../app/config/schema.ts';
+import type { Config } from '../app/config/schema.ts';
 import type { Context } from '../core/context.ts';
 import { longestGapSeconds } from '../math/schedule/occurrences.ts';
-import { durationMs } from '../platform/config/times.ts';
 import { attemptEach } from '../platform/queue/for-each-pipeline.ts';
 import { defineCronJob, defineJob, type JobDefinition } from '../platform/queue/job-queue.ts';
-import type { LivePlan } from './context.ts';
+import { type LivePlan, livePlan } from './context.ts';
 import { measureFeedback } from './measure-feedback.ts';
 import { measureLiveTraffic } from './measure-live-traffic.ts';
-import { episodeMeasures } from './rules/episodes.ts';
 
 /**
  * Maximum number of samples. With this many, the 95 % CI of a share extends at most one percentage point to each side;
@@ -22,23 +18,6 @@ export function createLivePlans(config: Config): LivePlan[] {
   return config.pipelines.map(livePlan);
 }
 
-function livePlan({ name, live, segments, episodes, sampling, checks }: PipelineConfig): LivePlan {
-  const rates = [sampling.rate, ...Object.values(sampling.segments)];
-  return {
-    pipeline: name,
-    windowMs: durationMs(live.window),
-    baselineMs: durationMs(live.baseline),
-    segmentKeys: segments.keys,
-    maxSegments: segments.max,
-    idleMs: durationMs(episodes.idle),
-    expectsEpisodes: checks.some(
-      (check) => 'measure' in check && (episodeMeasures as readonly string[]).includes(check.measure),
-    ),
-    samplesAll: rates.every((rate) => rate === 1),
-  };
-}
-
-/** Returns the longest time between two measurements of live traffic. */
 export function liveIntervalSeconds(now: Date): number {
   return longestGapSeconds({ expression: measureLiveTrafficJob.cron ?? '0 0 * * *', timezone: 'UTC' }, now);
 }

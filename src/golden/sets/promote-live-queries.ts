@@ -22,7 +22,7 @@ export async function promoteLiveQueries(
   signal: AbortSignal,
   onProgress: (progress: RunProgress) => void,
 ) {
-  const candidates = await context.db.live.candidates.read({ pipeline: pipeline.name, since, limit: CANDIDATES });
+  const candidates = await context.db.live.samples.candidates({ pipeline: pipeline.name, since, limit: CANDIDATES });
   const uncovered = await uncoveredQueries(context, pipeline, golden, since, signal);
   const chosen = chooseQueries(candidates, { max, golden, uncovered });
   const promoted: Promoted[] = [];

@@ -64,38 +64,45 @@ async function removeErased(client: PoolClient, subjects: readonly ErasedSubject
   const users = subjects.filter(({ kind }) => kind === 'user');
   const ids = subjects.filter(({ kind }) => kind === 'query');
   const fragments = await removeFragmentsOfUsers(client, users, late);
-  const byUser = await removeQueries(client, ofUser, users, late);
+  const removeQueries = (condition: string, found: readonly ErasedSubject[]) =>
+    remove<ErasedQuery>(client, 'live_queries', condition, found, late, queryColumns);
+  const byUser = await removeQueries(ofUser, users);
   const newTraces = [...fragments, ...byUser].flatMap(traceOf);
   const traces = [...subjects.filter(({ kind }) => kind === 'trace'), ...newTraces];
-  const byTrace = await removeQueries(client, ofTrace, traces, late);
+  const byTrace = await removeQueries(ofTrace, traces);
   const newEpisodes = [...byUser, ...byTrace].flatMap(episodeOf);
   const episodes = [...subjects.filter(({ kind }) => kind === 'episode'), ...newEpisodes];
-  const byEpisode = await removeQueries(client, ofEpisode, episodes, late);
-  const byId = await removeQueries(client, ofId('id', late !== null), ids, late);
+  const byEpisode = await removeQueries(ofEpisode, episodes);
+  const byId = await removeQueries(ofId('id', late !== null), ids);
   await removeFragments(client, [
     ...traces,
     ...byId.flatMap(traceOf),
     ...(late === null ? ids.flatMap(traceOfId) : []),
   ]);
   const queries = [...byUser, ...byTrace, ...byEpisode, ...byId];
+  // Violations are also stored for unsampled queries.
   for (const [condition, found] of [
     [ofUser, users],
     [ofTrace, traces],
     [ofId('query_id', late !== null), ids],
   ] as const)
-    await removeViolations(client, condition, found, late);
+    await remove(client, 'isolation_violations', condition, found, late);
   await removeDerived(client, queries);
   await removeOriginalTexts(client, byId);
   if (late === null) await removeDerivedByIds(client, ids);
   const newIds = queries.map(
     ({ id: subject, pipeline, erasedAt }): ErasedSubject => ({ kind: 'query', subject, pipeline, erasedAt }),
   );
-  let feedback = await removeFeedback(client, ofUser, users, late);
-  feedback += await removeFeedback(client, ofTrace, traces, late);
+  let feedback = 0;
+  const removeFeedback = async (condition: string, found: readonly ErasedSubject[], days: LateDays) => {
+    feedback += (await remove(client, 'feedback', condition, found, days)).length;
+  };
+  await removeFeedback(ofUser, users, late);
+  await removeFeedback(ofTrace, traces, late);
   for (const column of ['query_id', 'judged_id']) {
-    feedback += await removeFeedback(client, ofId(column, late !== null), ids, late);
+    await removeFeedback(ofId(column, late !== null), ids, late);
     // Searches all days, because feedback may arrive before its query.
-    feedback += await removeFeedback(client, ofId(column, true), newIds, null);
+    await removeFeedback(ofId(column, true), newIds, null);
   }
   return {
     /**
@@ -123,7 +130,6 @@ function traceOfId({ subject, erasedAt }: ErasedSubject): ErasedSubject[] {
   return traceOf({ traceId, erasedAt });
 }
 
-/** The subjects as a relation `e`, with the parameters of `valuesOf`. */
 const erased =
   'unnest($1::text[], $2::text[], $3::timestamptz[], $4::timestamptz[]) as e (subject, pipeline, erased_at, until)';
 
@@ -139,46 +145,21 @@ function valuesOf(subjects: readonly ErasedSubject[], late: LateDays): unknown[]
 
 const onDays = (late: LateDays) => (late === null ? '' : 'and r.received_on = any($5::date[])');
 
-async function removeQueries(
+const queryColumns = 'r.received_on::text, r.pipeline, r.id, r.trace_id, r.episode, e.erased_at';
+
+/** Deletes the rows `r` of a table that match a subject `e`. */
+async function remove<Row extends object>(
   client: PoolClient,
+  table: string,
   condition: string,
   subjects: readonly ErasedSubject[],
   late: LateDays,
-): Promise<ErasedQuery[]> {
+  returning = 'r.pipeline',
+): Promise<Row[]> {
   if (subjects.length === 0) return [];
-  return queryRows<ErasedQuery>(
+  return queryRows<Row>(
     client,
-    `delete from live_queries r using ${erased}
-      where ${condition} ${onDays(late)}
-     returning r.received_on::text, r.pipeline, r.id, r.trace_id, r.episode, e.erased_at`,
-    valuesOf(subjects, late),
-  );
-}
-
-async function removeFeedback(
-  client: PoolClient,
-  condition: string,
-  subjects: readonly ErasedSubject[],
-  late: LateDays,
-): Promise<number> {
-  if (subjects.length === 0) return 0;
-  const { rowCount } = await client.query(
-    `delete from feedback r using ${erased} where ${condition} ${onDays(late)}`,
-    valuesOf(subjects, late),
-  );
-  return rowCount ?? 0;
-}
-
-/** Removes violations directly, because they are also stored for unsampled queries. */
-async function removeViolations(
-  client: PoolClient,
-  condition: string,
-  subjects: readonly ErasedSubject[],
-  late: LateDays,
-): Promise<void> {
-  if (subjects.length === 0) return;
-  await client.query(
-    `delete from isolation_violations r using ${erased} where ${condition} ${onDays(late)}`,
+    `delete from ${table} r using ${erased} where ${condition} ${onDays(late)} returning ${returning}`,
     valuesOf(subjects, late),
   );
 }
@@ -218,17 +199,32 @@ async function removeDerived(client: PoolClient, queries: readonly ErasedQuery[]
       where (received_on, pipeline, id) in (select * from unnest($1::date[], $2::text[], $3::text[]))`,
     [queries.map((row) => row.receivedOn), ...keys],
   );
+  await removeDerivedRows(
+    client,
+    (pipeline, id) => `(${pipeline}, ${id}) in (select * from unnest($1::text[], $2::text[]))`,
+    '$2',
+    keys,
+  );
+}
+
+/**
+ * @param isErased SQL condition on the columns of a pipeline and a query id
+ * @param ids parameter with the query ids
+ */
+async function removeDerivedRows(
+  client: PoolClient,
+  isErased: (pipeline: string, id: string) => string,
+  ids: '$1' | '$2',
+  values: unknown[],
+): Promise<void> {
   for (const [table, column] of derivedTables)
-    await client.query(
-      `delete from ${table} where (pipeline, ${column}) in (select * from unnest($1::text[], $2::text[]))`,
-      keys,
-    );
+    await client.query(`delete from ${table} where ${isErased('pipeline', column)}`, values);
   await client.query(
     `update uncovered_topics t
         set label = '{}', examples = array(select e.id from unnest(t.examples) with ordinality as e (id, place)
-                              where (t.pipeline, e.id) not in (select * from unnest($1::text[], $2::text[])) order by place)
-      where t.examples && $2::text[]`,
-    keys,
+                              where not ${isErased('t.pipeline', 'e.id')} order by place)
+      where t.examples && ${ids}::text[]`,
+    values,
   );
 }
 
@@ -246,19 +242,10 @@ async function removeOriginalTexts(client: PoolClient, queries: readonly ErasedQ
 /** Removes derived data by query id in all pipelines, because it may outlive the row of the query. */
 async function removeDerivedByIds(client: PoolClient, queries: readonly ErasedSubject[]): Promise<void> {
   if (queries.length === 0) return;
-  const ids = [queries.map(({ subject }) => subject)];
-  for (const [table, column] of derivedTables)
-    await client.query(`delete from ${table} where ${column} = any($1::text[])`, ids);
-  await client.query(
-    `update uncovered_topics t
-        set label = '{}', examples = array(select e.id from unnest(t.examples) with ordinality as e (id, place)
-                              where e.id <> all($1::text[]) order by place)
-      where t.examples && $1::text[]`,
-    ids,
-  );
+  const ids = queries.map(({ subject }) => subject);
+  await removeDerivedRows(client, (_, id) => `(${id} = any($1::text[]))`, '$1', [ids]);
 }
 
-/** Tables derived from queries, with the column of the query id. */
 const derivedTables = [
   ['density_baseline_queries', 'id'],
   ['isolation_violations', 'query_id'],
@@ -314,6 +301,7 @@ export async function forgetErased(pool: Pool, longestRetentionDays: number, now
   await pool.query(`delete from erased_subjects where erased_at < $1::timestamptz`, [before]);
 }
 
+/** Returns for each query whether it or its user was erased after the query occurred. */
 export async function areErased(pool: Pool, queries: readonly ErasableQuery[]): Promise<readonly boolean[]> {
   const { rows } = await pool.query<{ is_erased: boolean }>(
     `select exists (select from erased_subjects e

@@ -36,11 +36,7 @@ export interface StoredFeedback extends Pick<Feedback, 'queryId' | 'pipeline' | 
   readonly mayRepeat: boolean;
 }
 
-/**
- * Inserts feedback whose (pipeline, id) was not stored today or yesterday.
- *
- * @returns whether each item is new; of duplicates in the list, only the first is new
- */
+/** @returns false for items that were stored today or yesterday, and for later duplicates in the list */
 export async function insertFeedback(client: PoolClient, feedback: readonly StoredFeedback[]): Promise<boolean[]> {
   const { rows } = await client.query<RowKey>({
     name: 'insert-feedback',
@@ -100,13 +96,13 @@ export async function readCountedHours(pool: Pool, days: readonly CapDay[]): Pro
   const subjects = days.map((day) => JSON.parse(day.subject) as ['user' | 'query', string]);
   const rows = await queryRows<
     Pick<CountedHour, 'pipeline' | 'hour' | 'counted'> & {
-      readonly author: string | null;
+      readonly userHash: string | null;
       readonly queryId: string;
       readonly kind: OpinionKind;
     }
   >(
     pool,
-    `select f.pipeline, f.user_hash as author, case when f.user_hash is null then f.query_id else '' end as query_id, f.kind,
+    `select f.pipeline, f.user_hash, case when f.user_hash is null then f.query_id else '' end as query_id, f.kind,
             date_trunc('hour', f.occurred_at, 'utc') as hour, count(*)::integer as counted
        from (select distinct * from unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[]) as d (pipeline, subject_kind, subject, day)) d
        join feedback f on f.pipeline = d.pipeline and f.counted and f.kind <> 'citation'
@@ -120,9 +116,9 @@ export async function readCountedHours(pool: Pool, days: readonly CapDay[]): Pro
       days.map((d) => d.day),
     ],
   );
-  return rows.map(({ author, queryId, kind, ...hour }) => ({
+  return rows.map(({ userHash, queryId, kind, ...hour }) => ({
     ...hour,
-    subject: capSubjectOf({ author, queryId }),
+    subject: capSubjectOf({ userHash, queryId }),
     group: kindGroupOf(kind),
   }));
 }

@@ -9,7 +9,6 @@ import { visible } from '../../platform/postgres/visible.ts';
 import type { IsolatedAnswer, IsolationOutcome, Violation } from '../rules/isolation.ts';
 import { documentOfRow, type ResultRow } from './result-rows.ts';
 
-/** A violation by a live query, with hashed user. */
 export interface StoredViolation extends Violation {
   readonly pipeline: string;
   readonly queryId: string;
@@ -28,7 +27,6 @@ export interface IsolationCount {
   readonly queries: number;
 }
 
-/** Result of the isolation rules for the queries in one ingest request. */
 export interface IsolationArrival {
   readonly violations: readonly StoredViolation[];
   readonly counts: readonly IsolationCount[];
@@ -93,15 +91,12 @@ export function isolationSql(next: (place: number) => string): string {
   )`;
 }
 
-/** The fields of a sampled query that isolation rules read. */
 export interface SampledAnswer extends IsolatedAnswer {
   readonly id: string;
   readonly occurredAt: Date;
-  /** Inclusion probability. */
   readonly probability: number;
 }
 
-/** Result of a pipeline's isolation rule in a time range. */
 export type IsolationSummary = Awaited<ReturnType<ReturnType<typeof createIsolation>['summaries']>>[number];
 
 /** A stored violation with its sequence number. */
@@ -141,7 +136,6 @@ const listSql = `
      and ($5::bigint is null or number < $5::bigint) and ${visible('pipeline', 7)}
    order by number desc limit $6::integer`;
 
-/** Number of samples read per batch. */
 const READ_SAMPLES = 2000;
 
 export function createIsolation(pool: Pool, scope: Scope = null) {
@@ -194,7 +188,6 @@ export function createIsolation(pool: Pool, scope: Scope = null) {
       }));
     },
 
-    /** Returns violations, newest first. */
     async list({ pipeline, rule, during, before, limit }: ViolationFilter): Promise<readonly ListedViolation[]> {
       const rows = await queryRows<
         Omit<ListedViolation, 'documents'> & { readonly documents: readonly (readonly [string, number])[] }

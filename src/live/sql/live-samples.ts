@@ -5,19 +5,19 @@ import { type QueryOutcome, queryOutcomes } from '../../core/model.ts';
 import type { CandidateQuery } from '../../golden/rules/promotion.ts';
 import { queryRows } from '../../platform/postgres/rows.ts';
 import { vectorOfBytes } from '../../platform/postgres/values.ts';
+import type { LiveWindow } from './live-windows.ts';
+
+interface Selection {
+  readonly pipeline: string;
+  /** Time of receipt. */
+  readonly since: Date;
+  readonly limit: number;
+}
 
 export function createLiveSamples(pool: Pool) {
   return {
     /** Draws at most `limit` random samples that arrived since a time and have a text or a vector. */
-    async draw({
-      pipeline,
-      since,
-      limit,
-    }: {
-      readonly pipeline: string;
-      readonly since: Date;
-      readonly limit: number;
-    }): Promise<readonly DrawnSample[]> {
+    async draw({ pipeline, since, limit }: Selection): Promise<readonly DrawnSample[]> {
       // Selects ids first, because vectors make up most of a row's bytes.
       const rows = await queryRows<Omit<DrawnSample, 'embedding'> & { readonly embedding: Buffer | null }>(
         pool,
@@ -32,38 +32,12 @@ export function createLiveSamples(pool: Pool) {
       );
       return rows.map((row) => ({ ...row, embedding: row.embedding && vectorOfBytes(row.embedding) }));
     },
-  };
-}
 
-/** A sample for probes of the store. */
-export interface DrawnSample {
-  readonly id: string;
-  /** Stored text; null in hash mode. */
-  readonly text: string | null;
-  readonly embedding: Float32Array | null;
-  /** Inclusion probability; the sample represents 1 / probability live queries. */
-  readonly probability: number;
-  /** Identifies queries that were sampled together. */
-  readonly sessionHash: string;
-}
-
-export type LiveSamples = ReturnType<typeof createLiveSamples>;
-
-export function createLiveCandidates(pool: Pool) {
-  return {
     /**
      * Returns at most `limit` samples that arrived since a time and have a text, with their feedback and grades.
      * Samples with feedback or grades come first; the order is otherwise random.
      */
-    async read({
-      pipeline,
-      since,
-      limit,
-    }: {
-      readonly pipeline: string;
-      readonly since: Date;
-      readonly limit: number;
-    }): Promise<readonly CandidateQuery[]> {
+    async candidates({ pipeline, since, limit }: Selection): Promise<readonly CandidateQuery[]> {
       const rows = await queryRows<
         Omit<CandidateQuery, 'results'> & { readonly results: readonly [string, number | null][] }
       >(
@@ -92,7 +66,19 @@ export function createLiveCandidates(pool: Pool) {
   };
 }
 
-/** Number of live queries by time bucket and outcome. */
+export interface DrawnSample {
+  readonly id: string;
+  /** Stored text; null in hash mode. */
+  readonly text: string | null;
+  readonly embedding: Float32Array | null;
+  /** Inclusion probability; the sample represents 1 / probability live queries. */
+  readonly probability: number;
+  /** Identifies queries that were sampled together. */
+  readonly sessionHash: string;
+}
+
+export type LiveSamples = ReturnType<typeof createLiveSamples>;
+
 const bucketSql = `
   select date_bin(make_interval(secs => $4::integer), minute, timestamptz '1970-01-01T00:00:00Z') as start, outcome,
          sum(queries)::double precision as queries
@@ -150,18 +136,7 @@ export type TrafficReads = ReturnType<typeof createTrafficReads>;
 export function createTrafficReads(pool: Pool) {
   return {
     /** Returns the non-empty buckets of a pipeline, oldest first; the first starts at `from` or later. */
-    async buckets({
-      pipeline,
-      from,
-      until,
-      bucketSeconds,
-    }: {
-      readonly pipeline: string;
-      readonly from: Date;
-      readonly until: Date;
-      /** Bucket length in seconds, at least 60. */
-      readonly bucketSeconds: number;
-    }) {
+    async buckets({ pipeline, from, until, bucketSeconds }: LiveWindow & { readonly bucketSeconds: number }) {
       const rows = await queryRows<{ start: Date; outcome: QueryOutcome; queries: number }>(pool, bucketSql, [
         pipeline,
         from,
@@ -192,13 +167,7 @@ export function createTrafficReads(pool: Pool) {
       until,
       within,
       bins,
-    }: {
-      readonly pipeline: string;
-      readonly from: Date;
-      readonly until: Date;
-      readonly within: readonly [number, number] | null;
-      readonly bins: number;
-    }) {
+    }: LiveWindow & { readonly within: readonly [number, number] | null; readonly bins: number }) {
       const [low, high] = within ?? [null, null];
       const rows = await queryRows<{ low: number; high: number; bin: number; weight: number; queries: number }>(
         pool,
@@ -217,7 +186,6 @@ export function createTrafficReads(pool: Pool) {
          * measured.
          */
         weights,
-        /** Number of measured queries. */
         queries: rows.reduce((sum, { queries }) => sum + queries, 0),
       };
     },

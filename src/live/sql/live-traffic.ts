@@ -1,15 +1,11 @@
 /** Stores live queries and feedback. Concurrent requests share statements. */
 import type { Pool, PoolClient } from 'pg';
 import { RecalldError } from '../../core/errors.ts';
-import { DAY_MS, type TimeSpan } from '../../core/time.ts';
+import { DAY_MS } from '../../core/time.ts';
 import { unreachable } from '../../platform/postgres/outage.ts';
 import { createPartitions, dayAfter } from '../../platform/postgres/partitions.ts';
 import { inTransaction } from '../../platform/postgres/transaction.ts';
-import type { OpinionBucket } from '../rules/feedback/feedback-drop.ts';
-import type { OpinionTally } from '../rules/feedback/sentiment.ts';
-import type { CapDay, CountedHour } from '../rules/feedback/user-cap.ts';
-import type { UnreadableRetriever } from '../rules/otel/unreadable-retriever.ts';
-import { areErased, type ErasableQuery, eraseLate } from './erase-live.ts';
+import { areErased, eraseLate } from './erase-live.ts';
 import {
   insertFeedback,
   readCountedHours,
@@ -22,7 +18,6 @@ import { pruneLive } from './prune-live.ts';
 import {
   type Arrival,
   closeMinutes,
-  type LiveSample,
   type RecordedArrival,
   raiseProbabilities,
   recordArrivals,
@@ -34,12 +29,11 @@ import {
   insertFragments,
   type TraceToComplete,
 } from './trace-fragments.ts';
-import { readUnreadable, recordUnreadable, type SeenUnreadable } from './unreadable-retrievers.ts';
+import { readUnreadable, recordUnreadable } from './unreadable-retrievers.ts';
 
 /** Maximum number of rows per statement; larger batches would not be faster. */
-const BATCH_ROWS = 250;
-const BATCH_WAIT_MS = 3;
-const BATCHES_IN_FLIGHT = 3;
+const MAX_ITEMS = 250;
+const MAX_WAIT_MS = 3;
 /** Maximum number of waiting rows: about 40 MB of queries with vectors. */
 const MAX_WAITING = 10_000;
 
@@ -54,23 +48,25 @@ export function createLiveTraffic(pool: Pool, replica: string) {
     throw cause instanceof RecalldError ? cause : unreachable(pool.options, cause);
   };
   const explained = <T>(work: Promise<T>): Promise<T> => work.catch(explain);
+  type Query<Args extends unknown[], T> = (db: Pool, ...args: Args) => Promise<T>;
+  const onPool =
+    <Args extends unknown[], T>(query: Query<Args, T>) =>
+    (...args: Args): Promise<T> =>
+      query(pool, ...args);
+  const explainedOnPool =
+    <Args extends unknown[], T>(query: Query<Args, T>) =>
+    (...args: Args): Promise<T> =>
+      explained(query(pool, ...args));
   const writeArrivals = (countsSamples: boolean) =>
     createMicroBatch<Arrival, RecordedArrival>({
       write: (arrivals) => recordArrivals(pool, arrivals, replica, countsSamples),
       weigh: ({ samples, isolation }) => Math.max(1, samples.length + (isolation?.violations.length ?? 0)),
-      maxItems: BATCH_ROWS,
-      maxWaitMs: BATCH_WAIT_MS,
-      maxWaiting: MAX_WAITING,
-      concurrency: BATCHES_IN_FLIGHT,
+      concurrency: 3,
     });
   const writeCounted = writeArrivals(true);
   const writeUncounted = writeArrivals(false);
   const writeFeedback = createMicroBatch<StoredFeedback, boolean>({
     write: (items) => inTransaction(pool, (client) => writeFeedbackItems(client, items)),
-    maxItems: BATCH_ROWS,
-    maxWaitMs: BATCH_WAIT_MS,
-    maxWaiting: MAX_WAITING,
-    concurrency: 1,
   });
   const writeFragments = oneAtATime((items: readonly BufferedFragment[]) => insertFragments(pool, items));
   const completeInBatches = oneAtATime((traces: readonly TraceToComplete[]) => completeTraces(pool, traces));
@@ -106,8 +102,7 @@ export function createLiveTraffic(pool: Pool, replica: string) {
         return explain(cause);
       }
     },
-    /** Raises the inclusion probability of today's samples. Ignores missing and erased samples. */
-    raiseProbabilities: (samples: readonly LiveSample[]): Promise<void> => explained(raiseProbabilities(pool, samples)),
+    raiseProbabilities: explainedOnPool(raiseProbabilities),
     /**
      * Stores feedback in the same way as `record` stores samples. A repeated item may be an opinion that changed back;
      * it then becomes the latest opinion.
@@ -117,42 +112,20 @@ export function createLiveTraffic(pool: Pool, replica: string) {
       await explained(completeTracesOf(feedback, OPINION_DAYS));
       return { isNew };
     },
-    /**
-     * Stores fragments for later live queries, and completes stored queries of the same traces. Idempotent; resolves
-     * after the commit.
-     *
-     * @throws as record
-     */
+    /** Idempotent; resolves after the commit. @throws as record */
     async bufferFragments(fragments: readonly BufferedFragment[]): Promise<void> {
       if (fragments.length === 0) return;
       await explained(writeFragments(fragments));
       await explained(completeTracesOf(fragments, 1));
     },
-    /** Deletes fragments once they are 10 to 20 minutes old. */
-    dropOldFragments: (now: Date): Promise<void> => dropOldFragments(pool, now),
-    /** Records retriever spans that did not produce a query, by kind. */
-    recordUnreadable: (kinds: readonly UnreadableRetriever[], now: Date): Promise<void> =>
-      recordUnreadable(pool, kinds, now),
-    /** Returns unreadable retriever spans since a time, latest first. */
-    unreadableSince: (since: Date): Promise<readonly SeenUnreadable[]> => readUnreadable(pool, since),
-    /** Returns the counted feedback of subjects by hour, to apply their caps. */
-    countedHours: (days: readonly CapDay[]): Promise<readonly CountedHour[]> => explained(readCountedHours(pool, days)),
-    /**
-     * Tallies the opinions of feedback that occurred within the window, by segments with these keys. If an opinion
-     * changed after the window, its value in the window counts. Late feedback changes the result when a window is read
-     * again.
-     */
-    opinions: (pipeline: string, window: TimeSpan, segmentKeys: readonly string[]): Promise<readonly OpinionTally[]> =>
-      readOpinions(pool, pipeline, window, segmentKeys),
-    /** Returns the counted opinions of a window in time buckets; empty buckets are omitted. */
-    opinionBuckets: (pipeline: string, window: TimeSpan, bucketMs: number): Promise<readonly OpinionBucket[]> =>
-      readOpinionBuckets(pool, pipeline, window, bucketMs),
-    /** Returns the vector dimensions of a pipeline; null if unknown. Stores `learn` if no dimensions are stored yet. */
-    dimensions: (pipeline: string, learn: number | null): Promise<number | null> =>
-      explained(knownDimensions(pool, pipeline, learn)),
-    /** Sets the dimensions of the vectors of a pipeline from its config. */
-    fixDimensions: (pipeline: string, dimensions: number): Promise<void> =>
-      explained(fixDimensions(pool, pipeline, dimensions)),
+    dropOldFragments: onPool(dropOldFragments),
+    recordUnreadable: onPool(recordUnreadable),
+    unreadableSince: onPool(readUnreadable),
+    countedHours: explainedOnPool(readCountedHours),
+    opinions: onPool(readOpinions),
+    opinionBuckets: onPool(readOpinionBuckets),
+    dimensions: explainedOnPool(knownDimensions),
+    fixDimensions: explainedOnPool(fixDimensions),
     /** Returns the number of processes that ingested live queries since a time; at least 1. */
     async replicas(since: Date): Promise<number> {
       const { rows } = await pool.query<{ replicas: number }>(
@@ -161,25 +134,13 @@ export function createLiveTraffic(pool: Pool, replica: string) {
       );
       return Math.max(1, rows[0]?.replicas ?? 1);
     },
-    /**
-     * Applies the closing level of past minutes to their samples.
-     *
-     * @returns the number of deleted samples
-     */
-    closeMinutes: (before: Date): Promise<number> => closeMinutes(pool, before),
-    /** Creates the partitions for the next days. */
-    createPartitions: (now: Date): Promise<void> => createPartitions(pool, now),
-    /**
-     * Deletes data past the retention of its pipeline. Also deletes records of erasures older than the longest
-     * retention, because older data is rejected by then.
-     */
-    prune: (retentionDays: ReadonlyMap<string, number>, now: Date): Promise<void> =>
-      pruneLive(pool, retentionDays, now),
+    closeMinutes: onPool(closeMinutes),
+    createPartitions: onPool(createPartitions),
+    prune: onPool(pruneLive),
     /** Erases data of erased subjects if the data arrived today or yesterday (UTC). */
     eraseLate: (pipelines: readonly string[], now: Date) =>
       eraseLate(pool, pipelines, new Date(now.getTime() - DAY_MS), now),
-    /** Returns for each query whether it or its user was erased after the query occurred. */
-    areErased: (queries: readonly ErasableQuery[]): Promise<readonly boolean[]> => explained(areErased(pool, queries)),
+    areErased: explainedOnPool(areErased),
   };
 }
 
@@ -190,10 +151,6 @@ function oneAtATime<Item>(write: (items: readonly Item[]) => Promise<void>) {
       await write(items);
       return items.map(() => true);
     },
-    maxItems: BATCH_ROWS,
-    maxWaitMs: BATCH_WAIT_MS,
-    maxWaiting: MAX_WAITING,
-    concurrency: 1,
   });
 }
 
@@ -206,6 +163,7 @@ async function writeFeedbackItems(client: PoolClient, feedback: readonly StoredF
   return isNew;
 }
 
+/** Returns the vector dimensions of a pipeline; null if unknown. Stores `learn` if no dimensions are stored yet. */
 async function knownDimensions(pool: Pool, pipeline: string, learn: number | null): Promise<number | null> {
   if (learn !== null) {
     await pool.query(
@@ -220,6 +178,7 @@ async function knownDimensions(pool: Pool, pipeline: string, learn: number | nul
   return rows[0]?.dimensions ?? null;
 }
 
+/** Sets the dimensions of the vectors of a pipeline from its config. */
 async function fixDimensions(pool: Pool, pipeline: string, dimensions: number): Promise<void> {
   await pool.query(
     `insert into pipeline_dimensions (pipeline, dimensions) values ($1::text, $2::integer)
@@ -229,18 +188,15 @@ async function fixDimensions(pool: Pool, pipeline: string, dimensions: number): 
 }
 
 interface MicroBatch<Item, Result> {
-  /** Writes a batch and resolves with one result per item, in order. */
   readonly write: (items: readonly Item[]) => Promise<readonly Result[]>;
-  /** Weight of an item; default: 1. */
   readonly weigh?: (item: Item) => number;
-  /** Maximum weight of a batch. */
-  readonly maxItems: number;
+  readonly maxItems?: number;
   /** How long the first item waits for further items while no batch is being written. */
-  readonly maxWaitMs: number;
+  readonly maxWaitMs?: number;
   /** Maximum waiting weight; further calls are rejected. */
-  readonly maxWaiting: number;
-  /** Maximum number of concurrent batches. All batches but the first must be full. */
-  readonly concurrency: number;
+  readonly maxWaiting?: number;
+  /** Maximum number of concurrent batches; default: 1. All batches but the first must be full. */
+  readonly concurrency?: number;
 }
 
 interface Waiting<Item, Result> {
@@ -254,10 +210,14 @@ interface Waiting<Item, Result> {
  * Creates a function that writes items in batches together with items of concurrent callers. A call is never split over
  * two batches; a call larger than `maxItems` is its own batch. If a batch fails, all its calls fail.
  */
-export function createMicroBatch<Item, Result>(
-  settings: MicroBatch<Item, Result>,
-): (items: readonly Item[]) => Promise<readonly Result[]> {
-  const { weigh } = settings;
+export function createMicroBatch<Item, Result>({
+  write,
+  weigh,
+  maxItems = MAX_ITEMS,
+  maxWaitMs = MAX_WAIT_MS,
+  maxWaiting = MAX_WAITING,
+  concurrency = 1,
+}: MicroBatch<Item, Result>): (items: readonly Item[]) => Promise<readonly Result[]> {
   const weightOf = (items: readonly Item[]): number =>
     weigh === undefined ? items.length : items.reduce((sum, item) => sum + weigh(item), 0);
   let waiting: Waiting<Item, Result>[] = [];
@@ -269,8 +229,7 @@ export function createMicroBatch<Item, Result>(
    * Returns true if a batch can start. Small calls wait for the previous batch, so that more calls share a statement
    * under load.
    */
-  const isDue = (): boolean =>
-    inFlight === 0 || (inFlight < settings.concurrency && waitingWeight >= settings.maxItems);
+  const isDue = (): boolean => inFlight === 0 || (inFlight < concurrency && waitingWeight >= maxItems);
 
   const flush = async (): Promise<void> => {
     if (timer !== null) clearTimeout(timer);
@@ -279,7 +238,7 @@ export function createMicroBatch<Item, Result>(
     const calls = takeCalls();
     inFlight++;
     try {
-      const results = await settings.write(calls.flatMap((call) => call.items));
+      const results = await write(calls.flatMap((call) => call.items));
       let from = 0;
       for (const call of calls) {
         call.resolve(results.slice(from, from + call.items.length));
@@ -298,7 +257,7 @@ export function createMicroBatch<Item, Result>(
     let count = 0;
     let weight = 0;
     for (const call of waiting) {
-      if (count > 0 && weight + call.weight > settings.maxItems) break;
+      if (count > 0 && weight + call.weight > maxItems) break;
       weight += call.weight;
       count++;
     }
@@ -308,14 +267,14 @@ export function createMicroBatch<Item, Result>(
 
   return (items) =>
     new Promise((resolve, reject) => {
-      if (waitingWeight > settings.maxWaiting) {
+      if (waitingWeight > maxWaiting) {
         reject(new RecalldError('overloaded', `${waitingWeight} items are waiting to be stored; send again later.`));
         return;
       }
       const weight = weightOf(items);
       waiting.push({ items, weight, resolve, reject });
       waitingWeight += weight;
-      if (waitingWeight >= settings.maxItems) void flush();
-      else timer ??= setTimeout(() => void flush(), settings.maxWaitMs);
+      if (waitingWeight >= maxItems) void flush();
+      else timer ??= setTimeout(() => void flush(), maxWaitMs);
     });
 }

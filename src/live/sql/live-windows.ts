@@ -1,4 +1,3 @@
-/** Reads windows of live traffic for scheduled measures. */
 import type { Pool } from 'pg';
 import type { QueryOutcome } from '../../core/model.ts';
 import type { ContextSize } from '../../core/text/context-size.ts';
@@ -10,7 +9,6 @@ import type { LiveStage } from '../rules/live-query.ts';
 import type { Arrivals } from '../rules/sampling/estimate.ts';
 
 const BATCH_ROWS = 2000;
-/** Maximum number of steps that are read from an episode. */
 const MAX_STEPS = 50;
 /** Number of latest steps among which the longest episodes are searched. */
 const SEARCHED_STEPS = 20_000;
@@ -30,15 +28,44 @@ export function firstDayOf(since: `$${number}`): string {
 const windowSql = `pipeline = $1::text and occurred_at >= $2::timestamptz and occurred_at < $3::timestamptz
         and received_on >= ${firstDayOf('$2')}`;
 
+const documentIds = `array(select e.document ->> 0 from jsonb_array_elements(results) with ordinality e (document, rank)
+  order by e.rank) as document_ids`;
+
 const stepColumns = `id, episode, episode_step as step, occurred_at, received_at, left(text, ${MAX_TEXT}) as text,
   left(original_text, ${MAX_TEXT}) as original_text,
-  array(select e.document ->> 0 from jsonb_array_elements(results) with ordinality e (document, rank) order by e.rank) as document_ids,
-  outcome, segments, unit_hash as cluster, rate_probability, level,
+  ${documentIds}, outcome, segments, unit_hash as cluster, rate_probability, level,
   probability / case keep_reason when 'rate' then rate_probability else 1 end as upstream_probability`;
 
 export function createLiveWindows(pool: Pool) {
   const read = <Row extends object>(sql: string, values: readonly unknown[]): Promise<Row[]> =>
     namingOutage(pool, () => queryRows<Row>(pool, sql, values));
+  /**
+   * Yields the samples in a window in order of occurrence, in batches. A retry after several days is stored as a second
+   * row with the same id and time; only the first row counts.
+   *
+   * @param condition SQL with the parameter `$4`, which is `factor`
+   */
+  async function* inBatches<Row extends { readonly id: string; readonly occurredAt: Date }>(
+    columns: string,
+    { pipeline, from, until }: LiveWindow,
+    condition: string,
+    factor: number,
+  ): AsyncGenerator<readonly Row[]> {
+    let last: Row | undefined;
+    do {
+      const rows: Row[] = await read<Row>(
+        `select distinct on (occurred_at, id) ${columns}
+           from live_queries
+          where ${windowSql} and ${condition}
+            and ($5::timestamptz is null or (occurred_at, id) > ($5::timestamptz, $6::text))
+          order by occurred_at, id, received_on
+          limit ${BATCH_ROWS}`,
+        [pipeline, from, until, factor, last?.occurredAt ?? null, last?.id ?? null],
+      );
+      if (rows.length > 0) yield rows;
+      last = rows.length < BATCH_ROWS ? undefined : rows.at(-1);
+    } while (last !== undefined);
+  }
   return {
     /** Returns the number of samples in the window, and the number of those that belong to an episode. */
     async count({ pipeline, from, until }: LiveWindow): Promise<{ readonly samples: number; readonly steps: number }> {
@@ -55,23 +82,13 @@ export function createLiveWindows(pool: Pool) {
      *
      * @param halvings as for `queries`
      */
-    async *steps({ pipeline, from, until }: LiveWindow, halvings: number): AsyncIterable<readonly WindowStep[]> {
-      let last: WindowStep | undefined;
-      for (;;) {
-        const rows: WindowStep[] = await read<WindowStep>(
-          `select distinct on (occurred_at, id) ${stepColumns}
-             from live_queries
-            where ${windowSql} and episode is not null and unit_hash < rate_probability * $6::double precision
-              and ($4::timestamptz is null or (occurred_at, id) > ($4::timestamptz, $5::text))
-            order by occurred_at, id, received_on
-            limit ${BATCH_ROWS}`,
-          [pipeline, from, until, last?.occurredAt ?? null, last?.id ?? null, 2 ** -halvings],
-        );
-        if (rows.length > 0) yield rows;
-        last = rows.at(-1);
-        if (rows.length < BATCH_ROWS) return;
-      }
-    },
+    steps: (window: LiveWindow, halvings: number): AsyncIterable<readonly WindowStep[]> =>
+      inBatches<WindowStep>(
+        stepColumns,
+        window,
+        'episode is not null and unit_hash < rate_probability * $4::double precision',
+        2 ** -halvings,
+      ),
 
     /**
      * Returns the highest sampling level of each minute of receipt, in minutes since 1970; minutes at level 0 are
@@ -174,27 +191,16 @@ export function createLiveWindows(pool: Pool) {
      *   2^-halvings of their threshold. This is the sample that the halved rate would have selected, and `probability`
      *   is adjusted, so that estimates stay unbiased. 0 reads all samples.
      */
-    async *queries({ pipeline, from, until }: LiveWindow, halvings: number): AsyncIterable<readonly WindowQuery[]> {
+    async *queries(window: LiveWindow, halvings: number): AsyncIterable<readonly WindowQuery[]> {
       const factor = 2 ** -halvings;
-      let last: StoredQuery | undefined;
-      for (;;) {
-        // A retry after several days is stored as a second row with the same id and time. Only the first row counts.
-        const rows: StoredQuery[] = await read<StoredQuery>(
-          `select distinct on (occurred_at, id) id, occurred_at, unit_hash as cluster, probability, rate_probability, outcome, segments,
-                  array(select e.document ->> 0 from jsonb_array_elements(results) with ordinality e (document, rank) order by e.rank)
-                    as document_ids, latency_ms, context_characters, context_repeated, stages
-             from live_queries
-            where ${windowSql}
-              and ($4::timestamptz is null or (occurred_at, id) > ($4::timestamptz, $5::text))
-              and unit_hash < $6::double precision * case keep_reason when 'rate' then rate_probability else 1 end
-            order by occurred_at, id, received_on
-            limit ${BATCH_ROWS}`,
-          [pipeline, from, until, last?.occurredAt ?? null, last?.id ?? null, factor],
-        );
-        if (rows.length > 0) yield rows.map((row) => toQuery(row, factor));
-        last = rows.at(-1);
-        if (rows.length < BATCH_ROWS) return;
-      }
+      const rows = inBatches<StoredQuery>(
+        `id, occurred_at, unit_hash as cluster, probability, rate_probability, outcome, segments, ${documentIds}, latency_ms,
+         context_characters, context_repeated, stages`,
+        window,
+        `unit_hash < $4::double precision * case keep_reason when 'rate' then rate_probability else 1 end`,
+        factor,
+      );
+      for await (const batch of rows) yield batch.map((row) => toQuery(row, factor));
     },
 
     /** Returns the counted clicks on these queries that were received since a time. */
@@ -218,7 +224,6 @@ export function createLiveWindows(pool: Pool) {
       );
     },
 
-    /** Returns true if a counted click was received since a time. */
     async hasClicks(pipeline: string, since: Date): Promise<boolean> {
       const rows = await read(
         `select 1 from feedback

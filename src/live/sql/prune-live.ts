@@ -1,4 +1,3 @@
-/** Retention of live queries, feedback and derived data. */
 import type { Pool } from 'pg';
 import { dayAfter, dropPartitionsBefore } from '../../platform/postgres/partitions.ts';
 import { eraseLate, forgetErased } from './erase-live.ts';

@@ -2,8 +2,7 @@
  * Stores live queries with one statement per batch, and applies a single sampling rate to each minute when it closes.
  */
 import type { Pool } from 'pg';
-import type { QueryOutcome, RetrievedDocument } from '../../core/model.ts';
-import type { ContextSize } from '../../core/text/context-size.ts';
+import type { QueryOutcome } from '../../core/model.ts';
 import { MINUTE_MS } from '../../core/time.ts';
 import { dayAfter } from '../../platform/postgres/partitions.ts';
 import { inTransaction, orDenied } from '../../platform/postgres/transaction.ts';
@@ -14,36 +13,22 @@ import {
   type Element,
   type ElementType,
 } from '../../platform/postgres/values.ts';
-import type { LiveStage } from '../rules/live-query.ts';
+import type { PersonalData } from '../privacy/personal-data.ts';
+import type { LiveQuery, LiveStage } from '../rules/live-query.ts';
 import { countColumns, type IsolationArrival, isolationSql, violationColumns } from './isolation-rows.ts';
 import { resultsJson } from './result-rows.ts';
 
 /** A stored sample: text redacted, user and session hashed, with its inclusion probability. */
-export interface LiveSample {
-  readonly pipeline: string;
-  readonly id: string;
+export interface LiveSample
+  extends Pick<LiveQuery, 'pipeline' | 'id' | 'traceId' | 'embedding' | 'topK' | 'results' | 'context' | 'latencyMs'>,
+    Pick<LiveQuery, 'stages' | 'segments'>,
+    Awaited<ReturnType<PersonalData['toPrivateQuery']>> {
   readonly receivedAt: Date;
   readonly occurredAt: Date;
-  /** Keyed hash of the session; if there is none, of the sampling unit. */
-  readonly sessionHash: string;
-  readonly traceId: string | null;
   /** Id of the agent turn; null if the query belongs to none. */
   readonly episode: string | null;
   readonly episodeStep: number | null;
-  /** Original user query, redacted; null if unknown, or if only hashes are stored. */
-  readonly originalText: string | null;
-  readonly text: string | null;
-  readonly textHash: string | null;
-  readonly embedding: Float32Array | null;
-  readonly topK: number | null;
   readonly outcome: QueryOutcome;
-  readonly error: string | null;
-  readonly results: readonly RetrievedDocument[];
-  readonly context: ContextSize | null;
-  readonly latencyMs: number | null;
-  readonly stages: readonly LiveStage[];
-  readonly segments: Readonly<Record<string, string>>;
-  readonly userHash: string | null;
   readonly indexVersion: string | null;
   readonly embedderVersion: string | null;
   readonly retrieverVersion: string | null;
@@ -74,21 +59,17 @@ export interface MinuteLevel {
   readonly level: number;
 }
 
-/** Data of one ingest request. */
 export interface Arrival {
   readonly samples: readonly LiveSample[];
   readonly counts: readonly ArrivalCount[];
   readonly levels: readonly MinuteLevel[];
-  /** Absent if no isolation rule was evaluated. */
   readonly isolation?: IsolationArrival | undefined;
 }
 
-/** Encodes stages for their column; null if there are none. */
 export function stagesJson(stages: readonly LiveStage[]): string | null {
   return stages.length === 0 ? null : JSON.stringify(stages);
 }
 
-/** Columns of a sample: name, wire type, value. */
 const sampleColumns: readonly (readonly [string, ElementType, (sample: LiveSample) => Element])[] = [
   ['received_on', 'date', (s) => s.receivedAt],
   ['pipeline', 'text', (s) => s.pipeline],
@@ -292,7 +273,7 @@ function highestLevels(levels: readonly MinuteLevel[]): MinuteLevel[] {
 }
 
 /**
- * Raises the probability of stored samples. A retry in a minute with a lower sampling level gives a query a second
+ * Raises the inclusion probability of today's samples; ignores missing and erased samples. A retry in a minute with a lower sampling level gives a query a second
  * chance to be sampled. Therefore, the larger inclusion probability applies, and the sample moves to the minute of that
  * probability.
  */

@@ -1,11 +1,12 @@
 /** Encodes and decodes a live query's documents, which are stored in a JSON column. */
 import type { RetrievedDocument } from '../../core/model.ts';
 
-/** Encodes documents for a column: id, score and, if there are any, fields. */
+export function rowOfDocument({ id, score, fields }: RetrievedDocument): ResultRow {
+  return fields === undefined ? [id, score] : [id, score, fields];
+}
+
 export function resultsJson(results: readonly RetrievedDocument[]): string {
-  return JSON.stringify(
-    results.map(({ id, score, fields }) => (fields === undefined ? [id, score] : [id, score, fields])),
-  );
+  return JSON.stringify(results.map(rowOfDocument));
 }
 
 export type ResultRow = readonly [string, number | null, RetrievedDocument['fields']?];

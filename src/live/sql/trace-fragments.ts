@@ -5,14 +5,14 @@
 
 import type { Pool, PoolClient } from 'pg';
 import type { RetrievedDocument } from '../../core/model.ts';
-import { queryRows } from '../../platform/postgres/rows.ts';
+import { insertRows, queryRows } from '../../platform/postgres/rows.ts';
 import { inTransaction } from '../../platform/postgres/transaction.ts';
 import { bytesOfVector, columnsOf, vectorOfBytes } from '../../platform/postgres/values.ts';
 import type { LiveStage } from '../rules/live-query.ts';
 import { completeQueries, type TraceFragment } from '../rules/otel/trace-fragment.ts';
 import type { EpisodeScope } from '../rules/otel/trace-index.ts';
-import { stagesJson } from './record-arrivals.ts';
-import { documentOfRow, type ResultRow, resultsJson } from './result-rows.ts';
+import { type LiveSample, stagesJson } from './record-arrivals.ts';
+import { documentOfRow, type ResultRow, resultsJson, rowOfDocument } from './result-rows.ts';
 
 /**
  * Number of partitions in the migration: the current partition is written, the previous one is still read, and the next
@@ -24,50 +24,44 @@ const SLOT_MS = 600_000;
 /** Maximum number of fragments read per trace; only the latest fragments are read. */
 const MAX_OF_A_TRACE = 200;
 
-/** Stores fragments; duplicates are ignored. */
+const fragmentColumns = {
+  slot: 'smallint',
+  traceId: 'text',
+  spanId: 'text',
+  part: 'integer',
+  endedAtUnixNano: 'numeric',
+  pipeline: 'text',
+  kind: 'text',
+  within: 'text',
+  text: 'text',
+  textHash: 'text',
+  embedding: 'bytea',
+  embedderVersion: 'text',
+  topK: 'integer',
+  latencyMs: 'double precision',
+  results: 'jsonb',
+  sessionHash: 'text',
+  traceHash: 'text',
+  userHash: 'text',
+  scope: 'text',
+  startedAtUnixNano: 'numeric',
+} as const;
+
 export async function insertFragments(pool: Pool, fragments: readonly BufferedFragment[]): Promise<void> {
-  await pool.query(
-    `insert into trace_fragments
-       (slot, trace_id, span_id, part, ended_at_unix_nano, pipeline, kind, within, text, text_hash, embedding, embedder_version,
-        top_k, latency_ms, results, session_hash, trace_hash, user_hash, scope, started_at_unix_nano)
-     select f.slot, f.trace_id, f.span_id, f.part, f.ended_at_unix_nano, f.pipeline, f.kind, f.within, f.text, f.text_hash, f.embedding,
-            f.embedder_version, f.top_k, f.latency_ms, f.results::jsonb, f.session_hash, f.trace_hash, f.user_hash,
-            f.scope, f.started_at_unix_nano
-       from unnest($1::smallint[], $2::text[], $3::text[], $4::integer[], $5::numeric[], $6::text[], $7::text[], $8::text[], $9::text[],
-                   $10::text[], $11::bytea[], $12::text[], $13::integer[], $14::double precision[], $15::text[], $16::text[], $17::text[], $18::text[],
-                   $19::text[], $20::numeric[])
-         as f (slot, trace_id, span_id, part, ended_at_unix_nano, pipeline, kind, within, text, text_hash, embedding, embedder_version,
-               top_k, latency_ms, results, session_hash, trace_hash, user_hash, scope, started_at_unix_nano)
-     on conflict do nothing`,
-    columnsOf(fragments, [
-      (f) => slotAt(f.receivedAt),
-      (f) => f.traceId,
-      (f) => f.spanId,
-      (f) => f.part,
-      (f) => String(f.endedAtUnixNano),
-      (f) => f.pipeline,
-      (f) => f.kind,
-      (f) => f.within,
-      (f) => f.text,
-      (f) => f.textHash,
-      (f) => (f.embedding === null ? null : bytesOfVector(f.embedding)),
-      (f) => f.embedderVersion,
-      (f) => f.topK,
-      (f) => f.latencyMs,
-      (f) => (f.results === null ? null : resultsJson(f.results)),
-      (f) => f.sessionHash,
-      (f) => f.traceHash,
-      (f) => f.userHash,
-      (f) => f.scope,
-      (f) => (f.startedAtUnixNano === null ? null : String(f.startedAtUnixNano)),
-    ]),
-  );
+  const rows = fragments.map(({ endedAtUnixNano, embedding, results, startedAtUnixNano, ...fragment }) => ({
+    ...fragment,
+    slot: slotAt(fragment.receivedAt),
+    endedAtUnixNano: String(endedAtUnixNano),
+    embedding: embedding && bytesOfVector(embedding),
+    results: results?.map(rowOfDocument) ?? null,
+    startedAtUnixNano: startedAtUnixNano === null ? null : String(startedAtUnixNano),
+  }));
+  await insertRows(pool, 'trace_fragments', fragmentColumns, rows, 'on conflict do nothing');
 }
 
 /** A stored fragment, with redacted or hashed text, session and user. */
 interface StoredFragment {
   readonly fragment: TraceFragment;
-  /** True if the text is a hash. */
   readonly isHashed: boolean;
   readonly traceHash: string | null;
 }
@@ -132,7 +126,7 @@ function toFragment(row: FragmentRow): TraceFragment {
   }
 }
 
-/** Truncates the oldest partition, which is the next to be written. */
+/** Deletes fragments once they are 10 to 20 minutes old: truncates the partition that is the next to be written. */
 export async function dropOldFragments(pool: Pool, now: Date): Promise<void> {
   const oldest = `trace_fragments_${(slotAt(now) + 1) % SLOTS}`;
   const { rows } = await pool.query(`select 1 from ${oldest} limit 1`);
@@ -145,21 +139,15 @@ function slotAt(time: Date): number {
 
 /** A buffered trace fragment: text redacted, users and sessions hashed. */
 export interface BufferedFragment
-  extends Pick<TraceFragment, 'kind' | 'traceId' | 'spanId' | 'endedAtUnixNano' | 'pipeline' | 'within'> {
+  extends Pick<TraceFragment, 'kind' | 'traceId' | 'spanId' | 'endedAtUnixNano' | 'pipeline' | 'within'>,
+    Pick<LiveSample, 'text' | 'textHash' | 'embedding' | 'embedderVersion' | 'topK' | 'latencyMs' | 'userHash'> {
   /** Index among the fragments of the span, starting at 0. */
   readonly part: number;
   readonly receivedAt: Date;
-  readonly text: string | null;
-  readonly textHash: string | null;
-  readonly embedding: Float32Array | null;
-  readonly embedderVersion: string | null;
-  readonly topK: number | null;
-  readonly latencyMs: number | null;
   readonly results: readonly RetrievedDocument[] | null;
   readonly sessionHash: string | null;
   /** Session hash for queries of this trace that have no session; null unless `sessionHash` is set. */
   readonly traceHash: string | null;
-  readonly userHash: string | null;
   /** Scope of the episode; null unless the fragment is an episode. */
   readonly scope: EpisodeScope | null;
   readonly startedAtUnixNano: bigint | null;
@@ -199,26 +187,14 @@ export async function completeTraces(pool: Pool, traces: readonly TraceToComplet
   });
 }
 
-interface QueryRow {
-  readonly receivedOn: string;
-  readonly pipeline: string;
-  readonly id: string;
-  readonly traceId: string;
-  readonly occurredAt: Date;
-  readonly episode: string | null;
-  readonly episodeStep: number | null;
-  readonly originalText: string | null;
-  readonly sessionHash: string;
-  readonly text: string | null;
-  readonly textHash: string | null;
-  readonly hasEmbedding: boolean;
-  readonly topK: number | null;
-  readonly results: readonly ResultRow[];
-  readonly stages: readonly LiveStage[] | null;
-  readonly latencyMs: number | null;
-  readonly userHash: string | null;
-  readonly embedderVersion: string | null;
-}
+type QueryRow = Pick<LiveSample, 'pipeline' | 'id' | 'occurredAt' | 'topK' | 'latencyMs' | 'userHash' | 'sessionHash'> &
+  Pick<LiveSample, 'text' | 'textHash' | 'episode' | 'episodeStep' | 'originalText' | 'embedderVersion'> & {
+    readonly receivedOn: string;
+    readonly traceId: string;
+    readonly hasEmbedding: boolean;
+    readonly results: readonly ResultRow[];
+    readonly stages: readonly LiveStage[] | null;
+  };
 
 async function completeStoredQueries(client: PoolClient, traceIds: readonly string[], since: string): Promise<void> {
   const held = await readFragments(client, traceIds);

@@ -36,6 +36,8 @@ interface ValueTypes {
   text: string | null;
   smallint: number | null;
   integer: number | null;
+  /** Digits, because numbers may exceed double precision. */
+  numeric: string | null;
   'double precision': number | null;
   boolean: boolean | null;
   date: string | null;

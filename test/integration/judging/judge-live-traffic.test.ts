@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createDb } from '../../../src/app/database.ts';
 import { topicsTable } from '../../../src/density/topics-table.ts';
 import { judgedScores } from '../../../src/judging/rules/judged-scores.ts';
-import { createLiveCandidates } from '../../../src/live/sql/live-samples.ts';
+import { createLiveSamples } from '../../../src/live/sql/live-samples.ts';
 import { readStatus } from '../../../src/report/status/read-status.ts';
 import { aWatchedPipeline } from '../../support/builders.ts';
 import { contextOf } from '../../support/context.ts';
@@ -281,7 +281,7 @@ it('lists graded live queries before ungraded ones as candidates for golden quer
   await world.peopleGrade();
   const since = new Date(world.clock.now().getTime() - 86_400_000);
   const graded = await world.count("judged_queries where state = 'graded'");
-  const candidates = await createLiveCandidates(database.pool).read({ pipeline: 'docs', since, limit: graded });
+  const candidates = await createLiveSamples(database.pool).candidates({ pipeline: 'docs', since, limit: graded });
   expect(candidates.length).toBe(graded);
   for (const { grades } of candidates) expect(grades.length).toBeGreaterThanOrEqual(3);
   const people = candidates.flatMap(({ grades }) => grades.filter(({ judge }) => judge === 'person'));
