@@ -55,9 +55,8 @@ export async function measureEpisodes(
 
 function resultOf(measure: EpisodeMeasure, outcome: ClickRateOutcome, episodes: number) {
   if (outcome.kind === 'rate') {
-    const { value, low, high, n } = outcome;
+    const { value, low: ciLow, high: ciHigh, n } = outcome;
     const ciMethod = counts.has(measure) ? 'sessions_t' : 'sessions_wilson';
-    const [ciLow, ciHigh] = [Math.min(low, value), Math.max(high, value)];
     return { kind: 'value' as const, value, ciLow, ciHigh, ciMethod, n };
   }
   return { kind: 'no_data' as const, reason: gapReason(measure, outcome.have, episodes) };

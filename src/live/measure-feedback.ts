@@ -8,7 +8,13 @@ import type { LatestMeasurement } from '../measures/measurements.ts';
 import type { MeasurementOutcome } from '../measures/rules/measurement.ts';
 import { forEachPipeline } from '../platform/queue/for-each-pipeline.ts';
 import type { LivePlan } from './context.ts';
-import { bucketLengthMs, feedbackBaseline, feedbackDrop } from './rules/feedback/feedback-drop.ts';
+import { isYounger } from './read-live-window.ts';
+import {
+  bucketLengthMs,
+  type FeedbackBaseline,
+  feedbackBaseline,
+  feedbackDrop,
+} from './rules/feedback/feedback-drop.ts';
 import {
   type OpinionCounts,
   type OpinionTally,
@@ -28,6 +34,8 @@ export interface FeedbackDetails extends Readonly<Record<string, unknown>> {
   readonly implicit: OpinionCounts;
 }
 
+type BaselineDetails = FeedbackBaseline & Readonly<Record<string, unknown>>;
+
 /** Details stored with the e-value of a drop. */
 export interface DropDetails extends Readonly<Record<string, unknown>> {
   readonly baseline_positive_ratio: number;
@@ -37,11 +45,7 @@ export interface DropDetails extends Readonly<Record<string, unknown>> {
   readonly since: string;
 }
 
-/**
- * Measures the feedback on every pipeline. Idempotent, apart from feedback that arrives in between.
- *
- * @throws the errors of forEachPipeline
- */
+/** Idempotent, apart from feedback that arrives in between. @throws the errors of forEachPipeline */
 export async function measureFeedback(context: Context, signal: AbortSignal): Promise<void> {
   const latest = await context.db.measurements.latest(context.clock.now());
   await forEachPipeline(context.livePlans, signal, async (plan) => {
@@ -142,9 +146,10 @@ async function currentBaseline(
 ) {
   const newest = known?.newest ?? null;
   const coveredMs = newest === null ? 0 : newest.windowEnd.getTime() - newest.windowStart.getTime();
-  const stored = newest === null ? null : readBaseline(newest);
-  if (stored !== null && !isOlder(newest, Math.min(MAX_BASELINE_AGE_MS, coveredMs / 4))) return stored;
-  if (!isOlder(known?.gap, Math.min(BASELINE_RETRY_MS, windowMs))) return stored;
+  const stored =
+    newest === null ? null : { ...(newest.details as BaselineDetails), untilMs: newest.windowEnd.getTime() };
+  if (stored !== null && isYounger(newest, Math.min(MAX_BASELINE_AGE_MS, coveredMs / 4))) return stored;
+  if (isYounger(known?.gap, Math.min(BASELINE_RETRY_MS, windowMs))) return stored;
 
   const from = new Date(until.getTime() - windowMs - baselineMs);
   const buckets = await db.live.traffic.opinionBuckets(pipeline, { from, until }, bucketLengthMs(windowMs));
@@ -166,22 +171,10 @@ async function currentBaseline(
   return { ...baseline, untilMs: endMs };
 }
 
-/** Returns true if an outcome is older than `ms`, or if there is no stored outcome. */
-function isOlder(outcome: { readonly ageSeconds: number } | null | undefined, ms: number): boolean {
-  return outcome == null || outcome.ageSeconds * 1000 >= ms;
-}
-
 function boundsOf(counts: OpinionCounts) {
   const ratio = positiveRatio(counts);
   if (ratio.kind !== 'ratio') throw new RangeError('A baseline needs opinions.');
   return { value: ratio.value, ciLow: ratio.low, ciHigh: ratio.high, ciMethod: 'wilson' as const, n: ratio.n };
-}
-
-/** Returns null if another version of recalld wrote the details. */
-function readBaseline({ details, windowEnd }: { details: Readonly<Record<string, unknown>>; windowEnd: Date }) {
-  const { positive, negative, phi } = details;
-  if (typeof positive !== 'number' || typeof negative !== 'number' || typeof phi !== 'number') return null;
-  return { positive, negative, phi, untilMs: windowEnd.getTime() };
 }
 
 /** Keeps the segments with the most feedback, and merges all others into one. */

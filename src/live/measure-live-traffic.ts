@@ -20,7 +20,6 @@ export const SAMPLES_READ = 'samples_read_ratio';
 /** Number of sampled queries that report retriever stages. */
 export const STAGED_QUERIES = 'staged_queries';
 
-/** Details stored with STAGED_QUERIES. */
 export interface StagesDetails {
   readonly stages: readonly MeasuredStage[];
 }

@@ -5,7 +5,7 @@ import { ALL_SEGMENT } from '../core/model.ts';
 import { wilsonInterval } from '../math/stats/intervals.ts';
 import type { LatestMeasurement } from '../measures/measurements.ts';
 import type { MeasurementOutcome } from '../measures/rules/measurement.ts';
-import { languageOrScript, languageShare, type UsualLanguage } from './rules/query-languages.ts';
+import { languageOrScript, languageShare } from './rules/query-languages.ts';
 import type { LiveWindow } from './sql/live-windows.ts';
 
 export const TOP_QUERY = 'top_query_ratio';
@@ -35,7 +35,9 @@ export async function measureQueryMix(
     sampled.push({ language: languageOrScript(text), probability });
   }
   const known = latest.find(({ measure, segment }) => measure === MAIN_LANGUAGE && segment === ALL_SEGMENT);
-  const language = languageShare(sampled, usualOf(known?.newest?.details), measuredAt);
+  const details = known?.newest?.details as { readonly language: string; readonly since: string } | undefined;
+  const usual = details === undefined ? null : { language: details.language, since: new Date(details.since) };
+  const language = languageShare(sampled, usual, measuredAt);
   const gap = (measure: string, n: number): MeasurementOutcome => {
     const reason = n === 0 ? 'no_query_texts' : 'too_few_queries';
     return { kind: 'no_data', ...frame, measure, reason, details: {} };
@@ -61,9 +63,4 @@ export async function measureQueryMix(
           details: { language: language.usual.language, since: language.usual.since.toISOString() },
         },
   ];
-}
-
-function usualOf(details: Readonly<Record<string, unknown>> | undefined): UsualLanguage | null {
-  const { language, since } = details ?? {};
-  return typeof language === 'string' && typeof since === 'string' ? { language, since: new Date(since) } : null;
 }

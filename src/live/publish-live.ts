@@ -24,18 +24,14 @@ interface LiveSchedule {
   readonly intervalSeconds: number;
 }
 
-/** Returns the gauges of live traffic. */
+/** Returns the gauges of live traffic and feedback. */
 export function liveGauges({ pipelines, intervalSeconds }: LiveSchedule, { measurements }: MeasuredRows): GaugesAt {
   const watched = new Set(pipelines);
   const own = measurements.filter(({ pipeline }) => watched.has(pipeline));
   return (now) => {
     const isTrusted: IsTrusted = ({ measuredAt }) =>
       ageSeconds(measuredAt, now) <= INTERVALS_TO_TRUST * intervalSeconds;
-    return own.flatMap((one) => {
-      if (one.measure === SAMPLES_READ) return samplesReadSamples(one, isTrusted);
-      if (one.measure === STAGED_QUERIES) return stageSamples(one, isTrusted);
-      return exported.has(one.measure) ? measureSamples(one, isTrusted) : [];
-    });
+    return own.flatMap((one) => samplesOf.get(one.measure)?.(one, isTrusted) ?? []);
   };
 }
 
@@ -107,20 +103,15 @@ export async function readIsolationGauges({ db, clock, config }: Context): Promi
   return () => samples;
 }
 
-const exported: ReadonlySet<string> = new Set([...liveMeasures, ...episodeMeasures, TOP_QUERY, MAIN_LANGUAGE]);
-
-/** Returns the gauges for all feedback, and for explicit and implicit feedback separately. */
-export function feedbackGauges({ pipelines, intervalSeconds }: LiveSchedule, { measurements }: MeasuredRows): GaugesAt {
-  const own = measurements.filter(({ pipeline }) => pipelines.includes(pipeline));
-  return (now) => {
-    const isTrusted: IsTrusted = ({ measuredAt }) =>
-      ageSeconds(measuredAt, now) <= INTERVALS_TO_TRUST * intervalSeconds;
-    return own.flatMap((one) => {
-      if (one.measure === POSITIVE_RATIO) return ratioSamples(one, isTrusted);
-      return one.measure === DROP_EVIDENCE ? dropSamples(one, isTrusted) : [];
-    });
-  };
-}
+const samplesOf: ReadonlyMap<string, (latest: LatestMeasurement, isTrusted: IsTrusted) => GaugeSample[]> = new Map([
+  ...[...liveMeasures, ...episodeMeasures, TOP_QUERY, MAIN_LANGUAGE].map(
+    (measure) => [measure, measureSamples] as const,
+  ),
+  [SAMPLES_READ, samplesReadSamples],
+  [STAGED_QUERIES, stageSamples],
+  [POSITIVE_RATIO, ratioSamples],
+  [DROP_EVIDENCE, dropSamples],
+]);
 
 function dropSamples({ pipeline, newest, gap }: LatestMeasurement, isTrusted: IsTrusted): GaugeSample[] {
   if (gap !== null || newest === null || !isTrusted(newest)) return [];
@@ -132,14 +123,14 @@ function dropSamples({ pipeline, newest, gap }: LatestMeasurement, isTrusted: Is
   ];
 }
 
+/** Exports all feedback, and explicit and implicit feedback separately. */
 function ratioSamples(
   { pipeline, segment, measure, newest, gap }: LatestMeasurement,
   isTrusted: IsTrusted,
 ): GaugeSample[] {
   const last = gap ?? newest;
   if (last === null || !isTrusted(last)) return [];
-  if (!isFeedback(last.details)) return [];
-  const { explicit, implicit } = last.details;
+  const { explicit, implicit } = last.details as FeedbackDetails;
   const all = {
     positive: explicit.positive + implicit.positive,
     negative: explicit.negative + implicit.negative,
@@ -149,19 +140,15 @@ function ratioSamples(
   const shares = Object.entries({ all, explicit, implicit }).flatMap(([basis, counts]) => {
     const labels = { pipeline, segment, basis };
     const n = counts.positive + counts.negative;
+    const opinions = sample('recalld_feedback_opinions', labels, n);
     const outcome = positiveRatio(counts, MIN_OPINIONS);
-    if (outcome.kind !== 'ratio') return [sample('recalld_feedback_opinions', labels, n)];
+    if (outcome.kind !== 'ratio') return [opinions];
     return [
-      sample('recalld_feedback_opinions', labels, n),
+      opinions,
       sample('recalld_feedback_positive_ratio', labels, outcome.value),
       sample('recalld_feedback_positive_ratio_ci_low', labels, outcome.low),
       sample('recalld_feedback_positive_ratio_ci_high', labels, outcome.high),
     ];
   });
   return [...missing, ...shares];
-}
-
-/** Returns true if the stored details can be read; false if another version of recalld wrote them. */
-function isFeedback(details: Readonly<Record<string, unknown>>): details is FeedbackDetails {
-  return 'explicit' in details && 'implicit' in details;
 }

@@ -5,18 +5,15 @@ import { ALL_SEGMENT } from '../core/model.ts';
 import { HOUR_MS } from '../core/time.ts';
 import type { LatestMeasurement } from '../measures/measurements.ts';
 import { clickedQueries, clickThroughRate } from './rules/feedback/click-rates.ts';
-import {
-  type BaselineCtr,
-  baselineCtr,
-  DEFAULT_CLICK_CUTOFF,
-  parseBaselineCtr,
-} from './rules/feedback/clicks-over-expected-clicks.ts';
+import { type BaselineCtr, baselineCtr, DEFAULT_CLICK_CUTOFF } from './rules/feedback/clicks-over-expected-clicks.ts';
 import type { SampledQuery } from './rules/live-measures.ts';
 import { calibrationOf } from './rules/sampling/estimate.ts';
 import type { LiveWindow, LiveWindows, WindowQuery } from './sql/live-windows.ts';
 
 /** Name of the measure that stores the baseline. The measure's value is the raw click-through rate. */
 export const BASELINE_CTR = 'baseline_click_through_ratio';
+
+type StoredBaseline = BaselineCtr & Readonly<Record<string, unknown>>;
 
 /** A baseline is relearned after a day, and used for at most three days. */
 const BASELINE_INTERVAL_MS = 24 * HOUR_MS;
@@ -39,7 +36,7 @@ export async function currentBaselineCtr(
   signal: AbortSignal,
 ): Promise<BaselineCtr | null> {
   const isTrusted = isYounger(known?.newest, BASELINE_INTERVAL_MS * BASELINE_INTERVALS_TO_TRUST);
-  const stored = known?.newest != null && isTrusted ? parseBaselineCtr(known.newest.details) : null;
+  const stored = known?.newest != null && isTrusted ? (known.newest.details as StoredBaseline) : null;
   const isFresh = stored !== null && isYounger(known?.newest, BASELINE_INTERVAL_MS);
   if (isFresh || isYounger(known?.gap, BASELINE_RETRY_MS)) return stored;
 
@@ -75,7 +72,7 @@ export async function currentBaselineCtr(
   return baseline;
 }
 
-function isYounger(outcome: { readonly ageSeconds: number } | null | undefined, ms: number): boolean {
+export function isYounger(outcome: { readonly ageSeconds: number } | null | undefined, ms: number): boolean {
   return outcome != null && outcome.ageSeconds * 1000 < ms;
 }
 
@@ -127,7 +124,6 @@ export async function readLiveWindow(
   throw new Error(`cannot reduce the samples of ${window.pipeline} to ${maxSamples} in ${MAX_HALVINGS} halvings`);
 }
 
-/** Returns null if there are more than `max` queries. */
 async function readHalved(
   windows: LiveWindows,
   window: LiveWindow,

@@ -17,6 +17,10 @@ import {
 } from '../../platform/dashboards/promql.ts';
 import { dashboardUids } from '../../platform/metrics/alert-rules.ts';
 
+function perSecond(title: string, description: string, expr: string, legend: string, isStacked = false) {
+  return graph({ title, description, unit: 'reqps', min: 0, width: 8, isStacked, queries: [{ expr, legend }] });
+}
+
 function isolation(): Builder<Panel>[] {
   return [
     graph({
@@ -28,47 +32,36 @@ function isolation(): Builder<Panel>[] {
       width: 8,
       queries: [{ expr: maxBy(['rule'], 'recalld_live_isolation_violations'), legend: '{{rule}}' }],
     }),
-    graph({
-      title: 'New isolation violations',
-      description: 'Live queries per second that returned a document that an isolation rule does not allow.',
-      unit: 'reqps',
-      min: 0,
-      width: 8,
-      queries: [{ expr: rateBy(['rule'], 'recalld_live_isolation_violations_total'), legend: '{{rule}}' }],
-    }),
-    graph({
-      title: 'Queries that a rule could not check',
-      description:
-        'Live queries per second that an isolation rule could not check: the query lacks the segment, or a document lacks an id or the field.',
-      unit: 'reqps',
-      min: 0,
-      width: 8,
-      queries: [
-        { expr: rateBy(['rule', 'reason'], 'recalld_live_isolation_unchecked_total'), legend: '{{rule}}, {{reason}}' },
-      ],
-    }),
+    perSecond(
+      'New isolation violations',
+      'Live queries per second that returned a document that an isolation rule does not allow.',
+      rateBy(['rule'], 'recalld_live_isolation_violations_total'),
+      '{{rule}}',
+    ),
+    perSecond(
+      'Queries that a rule could not check',
+      'Live queries per second that an isolation rule could not check: the query lacks the segment, or a document lacks an id or the field.',
+      rateBy(['rule', 'reason'], 'recalld_live_isolation_unchecked_total'),
+      '{{rule}}, {{reason}}',
+    ),
   ];
 }
 
 function traffic(): Builder<Panel>[] {
   return [
-    graph({
-      title: 'Live queries by outcome',
-      description: 'Live queries per second received by all replicas, sampled or not.',
-      unit: 'reqps',
-      min: 0,
-      width: 8,
-      isStacked: true,
-      queries: [{ expr: rateBy(['outcome'], 'recalld_queries_total'), legend: '{{outcome}}' }],
-    }),
-    graph({
-      title: 'Live queries with no results',
-      description: 'Live queries per second that returned no documents.',
-      unit: 'reqps',
-      min: 0,
-      width: 8,
-      queries: [{ expr: rateBy([], 'recalld_query_zero_results_total'), legend: 'no results' }],
-    }),
+    perSecond(
+      'Live queries by outcome',
+      'Live queries per second received by all replicas, sampled or not.',
+      rateBy(['outcome'], 'recalld_queries_total'),
+      '{{outcome}}',
+      true,
+    ),
+    perSecond(
+      'Live queries with no results',
+      'Live queries per second that returned no documents.',
+      rateBy([], 'recalld_query_zero_results_total'),
+      'no results',
+    ),
     graph({
       title: 'Latency percentiles',
       description: 'Percentiles of the live retrieval latency reported by the service.',
@@ -103,35 +96,31 @@ const measures: readonly MeasurePanel[] = [
   { metric: 'recalld_query_main_language_ratio', max: 1 },
 ];
 
+const share = { unit: 'percentunit', min: 0, max: 1 } as const;
+const samples = { unit: 'short', min: 0 } as const;
+
 const feedback: readonly MeasurePanel[] = [
   {
     metric: 'recalld_feedback_positive_ratio',
     title: 'Positive feedback',
-    unit: 'percentunit',
-    min: 0,
-    max: 1,
+    ...share,
     where: { basis: 'all' },
   },
   {
     metric: 'recalld_feedback_opinions',
     title: 'Feedback items (n)',
-    unit: 'short',
-    min: 0,
+    ...samples,
     note: 'The less feedback, the wider the confidence intervals.',
   },
   {
     metric: 'recalld_feedback_latest_positive_ratio',
     title: 'Positive feedback, most recent',
-    unit: 'percentunit',
-    min: 0,
-    max: 1,
+    ...share,
   },
   {
     metric: 'recalld_feedback_baseline_positive_ratio',
     title: 'Positive feedback, baseline',
-    unit: 'percentunit',
-    min: 0,
-    max: 1,
+    ...share,
   },
   {
     metric: 'recalld_feedback_drop_evidence_ratio',
@@ -151,7 +140,7 @@ const clicks: readonly MeasurePanel[] = [
 
 const stages: readonly MeasurePanel[] = [
   { metric: 'recalld_live_stage_latency_p95_seconds', title: 'Stage latency, p95', unit: 's', min: 0 },
-  { metric: 'recalld_live_stage_documents', title: 'Documents returned by each stage', unit: 'short', min: 0 },
+  { metric: 'recalld_live_stage_documents', title: 'Documents returned by each stage', ...samples },
   {
     metric: 'recalld_live_stage_emptied_ratio',
     title: 'Queries left without documents by each stage',
@@ -161,21 +150,17 @@ const stages: readonly MeasurePanel[] = [
   {
     metric: 'recalld_live_stage_answered_ratio',
     title: 'Final documents among the top documents of each stage',
-    unit: 'percentunit',
-    min: 0,
-    max: 1,
+    ...share,
   },
-  { metric: 'recalld_live_stage_queries', title: 'Queries that report stages (n)', unit: 'short', min: 0 },
+  { metric: 'recalld_live_stage_queries', title: 'Queries that report stages (n)', ...samples },
 ];
 
-const samples: readonly MeasurePanel[] = [
-  { metric: 'recalld_live_measure_samples', title: 'Samples behind each measure (n)', unit: 'short', min: 0 },
+const sampleCounts: readonly MeasurePanel[] = [
+  { metric: 'recalld_live_measure_samples', title: 'Samples behind each measure (n)', ...samples },
   {
     metric: 'recalld_live_measure_samples_read_ratio',
     title: 'Share of samples read',
-    unit: 'percentunit',
-    min: 0,
-    max: 1,
+    ...share,
   },
 ];
 
@@ -232,7 +217,7 @@ export function feedbackDashboard(settings: DashboardSettings): Dashboard {
         { title: 'Clicks', panels: measureGraphs(clicks, { min: 0, width: 6 }) },
         { title: 'Measures outside their normal range', panels: changes() },
         { title: 'Experiments', panels: experimentPanels() },
-        { title: 'Data behind the measures', panels: [...measureGraphs(samples), withoutData()] },
+        { title: 'Data behind the measures', panels: [...measureGraphs(sampleCounts), withoutData()] },
       ],
     },
     settings,

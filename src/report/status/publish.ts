@@ -15,7 +15,7 @@ import { readSilenceGauges } from '../../incidents/notifications/silences.ts';
 import { readProbeGauges } from '../../index/probes/probes.ts';
 import { readIndexGauges } from '../../index/truth/measure-index.ts';
 import { judgingGauges } from '../../judging/gauges.ts';
-import { feedbackGauges, liveGauges, readIsolationGauges } from '../../live/publish-live.ts';
+import { liveGauges, readIsolationGauges } from '../../live/publish-live.ts';
 import { finiteOrNull } from '../../math/stats/descriptive.ts';
 import { boundedSamples, type MeasuredRows } from '../../measures/measurements.ts';
 import { isRunTooOld } from '../../measures/rules/measurement.ts';
@@ -41,7 +41,6 @@ type GaugesOfSubject = (context: Context, rows: SharedRows) => GaugesAt | Promis
 
 const gaugesOfSubjects: readonly GaugesOfSubject[] = [
   readScheduleGauges,
-  (context, rows) => feedbackGauges(liveOf(context), rows),
   (context, rows) => liveGauges(liveOf(context), rows),
   (context, rows) => changeGauges({ pipelines: namesOf(context), intervalSeconds: context.intervalSeconds }, rows),
   readIsolationGauges,

@@ -24,7 +24,6 @@ import { isWasted, type readTrafficPage } from './traffic-reads.ts';
 type Episode = Awaited<ReturnType<typeof readTrafficPage>>['episodes'][number];
 type Step = Episode['steps'][number];
 
-/** Number of documents per step whose ids are shown. */
 const SHOWN_DOCUMENTS = 5;
 
 /** @param latest latest measures of all traffic; null for a pipeline without episodes */
@@ -53,7 +52,6 @@ export function episodesSection(latest: readonly MeasurementStatus[], worst: rea
   );
 }
 
-/** Maximum number of characters of the question in the summary of an episode. */
 const MAX_SUMMARY = 80;
 
 function summaryOf({ id, originalText, steps, wasted, tally }: Episode): string {

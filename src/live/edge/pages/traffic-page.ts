@@ -1,4 +1,3 @@
-/** Page of live traffic and feedback. */
 import { levelOf } from '../../../checks/edge/check-table.ts';
 import { count, duration, plural, type Unit } from '../../../core/format.ts';
 import { ALL_SEGMENT } from '../../../core/model.ts';
@@ -32,7 +31,6 @@ import { feedbackCharts, type readTrafficPage, trafficCharts } from './traffic-r
 
 type TrafficPageData = Awaited<ReturnType<typeof readTrafficPage>>;
 
-/** Measures that the page shows by segment. */
 const bySegment: ReadonlySet<string> = new Set([
   'queries',
   'zero_results_ratio',
@@ -129,9 +127,7 @@ function totalOf(outcomes: TrafficBucket['outcomes']): number {
   return Object.values(outcomes).reduce((sum, queries) => sum + queries, 0);
 }
 
-/**
- * Charts a share over time with the thresholds of its checks. Deployments are listed only in the chart of live queries.
- */
+/** Deployments are listed only in the chart of live queries. */
 function shareChart({ series, deployments, checks }: TrafficPageData, measure: string): TrendChart {
   return measureChart(measure, series.get(measure) ?? [], {
     marks: deployments.map(deploymentMark),

@@ -16,7 +16,6 @@ import { type EpisodeStep, episodeSteps, splitByPause, tallyEpisode } from '../.
 import type { WindowStep } from '../../sql/live-windows.ts';
 import { summarizeAllFeedback } from '../live-routes.ts';
 
-/** Measures of live traffic, and of feedback, that have a chart. */
 export const trafficCharts = ['zero_results_ratio', 'error_ratio'] as const;
 export const feedbackCharts = ['feedback_positive_ratio', 'clicked_query_ratio'] as const;
 
@@ -26,7 +25,6 @@ const MAX_BUCKETS = 96;
 /** Maximum number of isolation violations on the page; `GET /v1/isolation-violations` lists all. */
 const MAX_VIOLATIONS = 50;
 const COMPLAINT_DAYS = 14;
-/** Maximum number of episodes on the page. */
 const MAX_EPISODES = 10;
 const READ_EPISODES = 100;
 /** Longest range of the feedback summary, which reads all feedback in the range. */
@@ -53,8 +51,10 @@ export async function readDensityPage(
     table.list({ pipeline, states: ['open', 'acknowledged'], limit: MAX_TOPICS }),
     deploymentsWithin(context, pipeline, from, until),
   ]);
-  const baseline =
-    density.baseline === null ? null : await baselineSimilarities(context, pipeline, density.baseline.version);
+  // There are no similarities once the queries of the baseline are deleted.
+  const similarities =
+    density.baseline === null ? [] : await reads.density.baselines.similarities(pipeline, density.baseline.version);
+  const baseline = similarities.length === 0 ? null : similarities;
   const [low, high] = [baseline?.[0], baseline?.[baseline.length - 1]];
   const [current, shown] = await Promise.all([
     reads.live.trafficReads.coverage({
@@ -77,26 +77,15 @@ export async function readDensityPage(
   return {
     density,
     trends,
-    /** Incident at the end of the range; null if there is none. */
     diagnosis: diagnosis ?? null,
     /** Live queries in the range compared with the baseline; null if neither has queries. */
     distributions: distributions(baseline, current, BINS),
     currentQueries: current?.queries ?? 0,
     topics: shown,
-    /** Complaint topics; null if they were not requested. */
     complaints: looksForComplaints ? await readComplaintsInTime(context, pipeline, COMPLAINT_DAYS, true) : null,
     showsText,
     deployments,
   };
-}
-
-/**
- * Returns the similarities of the queries in the density baseline in ascending order; null once the queries are
- * deleted.
- */
-async function baselineSimilarities({ reads }: Context, pipeline: string, version: number) {
-  const similarities = await reads.density.baselines.similarities(pipeline, version);
-  return similarities.length === 0 ? null : similarities;
 }
 
 export async function readTrafficPage(context: Context, watched: WatchedPipeline, range: TimeRange) {
@@ -125,7 +114,6 @@ export async function readTrafficPage(context: Context, watched: WatchedPipeline
     buckets,
     bucketSeconds,
     series,
-    /** Latest measurements of all segments. */
     latest: status.measurements,
     checks: status.checks,
     feedback,
@@ -182,7 +170,6 @@ function describeEpisode(
     originalText: steps.find(({ originalText }) => originalText !== null)?.originalText ?? null,
     steps,
     tally: tallyEpisode(steps),
-    /** Number of useless steps. */
     wasted: steps.filter(isWasted).length,
   };
 }

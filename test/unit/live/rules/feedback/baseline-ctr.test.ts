@@ -1,12 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { ClickedQuery } from '../../../../../src/live/rules/feedback/click-rates.ts';
-import {
-  type BaselineCtr,
-  baselineCtr,
-  parseBaselineCtr,
-} from '../../../../../src/live/rules/feedback/clicks-over-expected-clicks.ts';
+import { type BaselineCtr, baselineCtr } from '../../../../../src/live/rules/feedback/clicks-over-expected-clicks.ts';
 import { uniforms } from '../../../../support/uniforms.ts';
-import { aBaselineCtr, aClickedQuery } from './builders.ts';
+import { aClickedQuery } from './builders.ts';
 
 /** Sessions of one query each; one in five has a click at rank 1, and one in ten at rank 2. */
 function baseline(sessions: number, parts: Partial<ClickedQuery> = {}): ClickedQuery[] {
@@ -105,37 +101,5 @@ describe('the baseline CTR', () => {
 
   it.each([0, 2, Number.NaN, 1e-160])('rejects a probability of %d', (probability) => {
     expect(() => baselineCtr(baseline(200, { probability }))).toThrow(RangeError);
-  });
-});
-
-describe('a stored baseline CTR', () => {
-  const reference = aBaselineCtr([0.3, 0.1]);
-
-  it('is read unchanged from JSON', () => {
-    const stored = JSON.parse(JSON.stringify(reference)) as Record<string, unknown>;
-    expect(parseBaselineCtr(stored)).toEqual(reference);
-  });
-
-  it.each<[string, Record<string, unknown>]>([
-    ['nothing', { kind: undefined }],
-    ['no rates', { rates: [], covariance: [] }],
-    ['a rate of 0', { rates: [0.3, 0] }],
-    ['a rate above 1', { rates: [0.3, 1.1] }],
-    ['a rate that is a text', { rates: [0.3, '0.1'] }],
-    ['rates without their covariance', { covariance: undefined }],
-    ['a covariance of fewer rates', { covariance: [[0]] }],
-    ['a covariance that is not square', { covariance: [[0, 0], [0]] }],
-    [
-      'a covariance with a hole',
-      {
-        covariance: [
-          [0, 0],
-          [0, null],
-        ],
-      },
-    ],
-    ['no number of clicks', { clicks: 'many' }],
-  ])('is rejected with %s', (_what, parts) => {
-    expect(parseBaselineCtr({ ...reference, ...parts })).toBeNull();
   });
 });
