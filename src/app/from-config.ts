@@ -9,7 +9,7 @@ import { createTimetable } from '../golden/timetable.ts';
 import { createIndexPlans } from '../index/truth/plan.ts';
 import { createJudgingPlans } from '../judging/plan.ts';
 import { createLivePlans, liveIntervalSeconds, MAX_SAMPLES } from '../live/live-jobs.ts';
-import { assertUsablePrivacy } from '../live/privacy/personal-data.ts';
+import { createPresidioAnalyzer } from '../live/privacy/personal-data.ts';
 import { signInProviderOf } from '../platform/access/sign-in-provider.ts';
 import { createOtlpEndpoint } from '../platform/metrics/otlp.ts';
 import { readDatabaseUrl } from '../platform/postgres/database-url.ts';
@@ -64,7 +64,7 @@ function checkServices(config: Config): void {
   if (llm !== undefined) createChatModel(llm).close?.();
   signInProviderOf(config);
   for (const [index, { name, privacy }] of config.pipelines.entries())
-    naming(`pipelines[${index}] (${name})`, () => assertUsablePrivacy(privacy));
+    naming(`pipelines[${index}] (${name})`, () => privacy.presidio && createPresidioAnalyzer(privacy.presidio));
   createAlertRules(config, 'rules');
 }
 

@@ -10,7 +10,7 @@ import type { ExperimentKey } from './sql/interim-analyses.ts';
 export interface VariantPlan extends ArmsDesign, ExperimentKey {
   /** Start of the comparison; null to include all stored live queries. */
   readonly since: Date | null;
-  readonly rates: SamplingPolicy['rates'];
+  readonly rates: Pick<SamplingPolicy, 'rate' | 'segments'>;
   readonly retentionDays: number;
   /** Judging plan; null if live queries are not judged. */
   readonly judged: { readonly depth: number; readonly by: 'model' | 'people' } | null;

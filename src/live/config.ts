@@ -104,7 +104,7 @@ export const privacySchema = z
       .max(50)
       .default([])
       .superRefine((patterns, context) => {
-        const problems = patternProblems(patterns.map(({ name, regex }) => ({ name, source: regex })));
+        const problems = patternProblems(patterns);
         for (const [index, problem] of problems.entries()) {
           if (problem !== null) context.addIssue({ code: 'custom', message: problem, path: [index] });
         }
@@ -261,23 +261,17 @@ const scale = z
     negative_to: z.number().describe('Ratings at or below this value are negative.'),
   })
   .superRefine((value, context) => {
-    const problem = scaleProblem({
-      min: value.min,
-      max: value.max ?? Number.POSITIVE_INFINITY,
-      positiveFrom: value.positive_from,
-      negativeTo: value.negative_to,
-    });
+    const problem = scaleProblem(value);
     if (problem !== null) context.addIssue({ code: 'custom', message: problem, input: value });
   });
 
 function capsSchema(group: KindGroup) {
-  const { perHour, perDay } = defaultFeedbackCaps[group];
   return z
     .strictObject({
       per_hour: z.int().min(1).describe('Maximum number of feedback items counted per hour (UTC).'),
       per_day: z.int().min(1).describe('Maximum number of feedback items counted per day (UTC).'),
     })
-    .prefault({ per_hour: perHour, per_day: perDay });
+    .prefault(defaultFeedbackCaps[group]);
 }
 
 export const feedbackPolicySchema = z

@@ -1,8 +1,6 @@
-/** Schema of the vectors of live queries. */
 import { z } from 'zod';
 import { refuse } from '../platform/http/fields.ts';
 
-/** Maximum number of dimensions. */
 const MAX_DIMENSIONS = 16_384;
 
 /**
@@ -32,7 +30,6 @@ export const embeddingSchema = z
     },
   });
 
-/** Returns null for an invalid vector. */
 export function vectorOfWire(value: readonly unknown[] | string): Float32Array | null {
   return typeof value === 'string' ? fromBase64(value) : fromNumbers(value);
 }

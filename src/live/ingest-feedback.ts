@@ -5,37 +5,25 @@
 
 import type { Context } from '../core/context.ts';
 import type { Rejection } from '../core/errors.ts';
-import type { PersonalData } from './privacy/personal-data.ts';
+import type { LivePipeline } from './ingest-queries.ts';
 import type { FeedbackTarget } from './recent-queries.ts';
-import {
-  feedbackId,
-  mayRepeat,
-  type SentimentMapping,
-  type SentimentReading,
-  sentimentOf,
-} from './rules/feedback/sentiment.ts';
-import { type CapCandidate, capDays, type FeedbackCaps, withinCaps } from './rules/feedback/user-cap.ts';
+import { feedbackId, mayRepeat, type SentimentReading, sentimentOf } from './rules/feedback/sentiment.ts';
+import { capDays, type FeedbackCaps, withinCaps } from './rules/feedback/user-cap.ts';
 import { checkOccurredAt, type Feedback, unknownPipeline } from './rules/live-query.ts';
 import type { TracedFeedback } from './rules/otel/feedback.ts';
 import type { StoredFeedback } from './sql/feedback-rows.ts';
 import type { LiveTraffic } from './sql/live-traffic.ts';
 
-/** Pipeline settings for feedback. */
-export interface FeedbackPolicy {
-  readonly mapping: SentimentMapping;
-  readonly caps: FeedbackCaps;
-  readonly retentionDays: number;
-  readonly personalData: PersonalData;
-}
+type FeedbackPipeline = Pick<LivePipeline, 'feedback' | 'limits' | 'personalData'>;
 
 /**
- * @param policies by pipeline
+ * @param live pipelines that the sender may use, by name
  * @param promote samples a recent query because it received negative feedback
  * @throws RecalldError database_unreachable if nothing was stored; the client may send the batch again
  */
 export async function ingestFeedback(
   { db, clock, meter }: Context,
-  policies: ReadonlyMap<string, FeedbackPolicy>,
+  live: Pick<ReadonlyMap<string, FeedbackPipeline>, 'get'>,
   promote: (target: FeedbackTarget) => Promise<void>,
   feedback: readonly (Feedback | TracedFeedback)[],
 ) {
@@ -44,9 +32,9 @@ export async function ingestFeedback(
   const rejected: (Rejection & { index: number })[] = [];
   const pending: Promise<UncappedRow>[] = [];
   for (const [index, item] of feedback.entries()) {
-    const outcome = interpret(policies.get(item.pipeline), item, now);
+    const outcome = interpret(live.get(item.pipeline), item, now);
     if ('code' in outcome) rejected.push({ index, ...outcome });
-    else pending.push(toRow(item, outcome.reading, outcome.policy, now));
+    else pending.push(toRow(item, outcome.reading, outcome.pipeline, now));
   }
   const rows = await applyCaps(traffic, await Promise.all(pending));
   const { isNew } = rows.length === 0 ? { isNew: [] } : await traffic.recordFeedback(rows);
@@ -73,27 +61,28 @@ export async function ingestFeedback(
 type UncappedRow = Awaited<ReturnType<typeof toRow>>;
 
 function interpret(
-  policy: FeedbackPolicy | undefined,
+  pipeline: FeedbackPipeline | undefined,
   feedback: Feedback | TracedFeedback,
   now: Date,
-): { readonly policy: FeedbackPolicy; readonly reading: SentimentReading } | Rejection {
-  if (policy === undefined) return unknownPipeline(feedback.pipeline);
-  const timing = checkOccurredAt(feedback.occurredAt, policy.retentionDays, now);
+): { readonly pipeline: FeedbackPipeline; readonly reading: SentimentReading } | Rejection {
+  if (pipeline === undefined) return unknownPipeline(feedback.pipeline);
+  const timing = checkOccurredAt(feedback.occurredAt, pipeline.limits.retentionDays, now);
   if (timing !== null) return timing;
-  const reading = sentimentOf(feedback, policy.mapping);
+  const reading = sentimentOf(feedback, pipeline.feedback);
   if (reading.kind === 'refused') return { code: 'invalid_field', message: reading.message };
-  return { policy, reading };
+  return { pipeline, reading };
 }
 
 /** Creates the row of a feedback item. Never rejects. */
 async function toRow(
   feedback: Feedback | TracedFeedback,
   reading: SentimentReading,
-  { personalData, caps }: FeedbackPolicy,
+  { personalData, feedback: { caps } }: FeedbackPipeline,
   now: Date,
 ) {
   const { userHash, comment } = await personalData.toPrivateFeedback(feedback);
-  const row: Omit<StoredFeedback, 'counted'> = {
+  return {
+    caps,
     id:
       'isResolved' in feedback && feedback.id !== null
         ? `otel-${personalData.hash(feedback.id)}`
@@ -111,24 +100,12 @@ async function toRow(
     comment,
     traceId: 'traceId' in feedback && !feedback.isResolved ? feedback.traceId : null,
     mayRepeat: mayRepeat(feedback),
-  };
-  return { row, caps };
+  } satisfies Omit<StoredFeedback, 'counted'> & { caps: FeedbackCaps };
 }
 
-/** Decides which rows count. Each pipeline has its own caps, so its rows are evaluated separately. */
+/** Decides which rows count. */
 async function applyCaps(traffic: LiveTraffic, rows: readonly UncappedRow[]): Promise<StoredFeedback[]> {
-  const candidates = rows.map(({ row }): CapCandidate => ({ ...row, author: row.userHash }));
-  const counted = candidates.length === 0 ? [] : await traffic.countedHours(capDays(candidates));
-  const isCounted = new Map<CapCandidate, boolean>();
-  for (const caps of new Set(rows.map((one) => one.caps))) {
-    const batch = candidates.filter((_, position) => rows[position]?.caps === caps);
-    for (const [position, isWithin] of withinCaps(batch, counted, caps).entries()) {
-      const candidate = batch[position];
-      if (candidate !== undefined) isCounted.set(candidate, isWithin);
-    }
-  }
-  return candidates.map((candidate, position) => ({
-    ...(rows[position] as UncappedRow).row,
-    counted: isCounted.get(candidate) ?? false,
-  }));
+  const days = capDays(rows);
+  const isWithin = withinCaps(rows, days.length === 0 ? [] : await traffic.countedHours(days));
+  return rows.map(({ caps: _caps, ...row }, position) => ({ ...row, counted: isWithin[position] === true }));
 }

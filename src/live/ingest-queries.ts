@@ -11,6 +11,8 @@ import type { Meter } from '../platform/metrics/meter.ts';
 import { IsolationTally } from './isolation-tally.ts';
 import type { PersonalData } from './privacy/personal-data.ts';
 import type { FeedbackTarget, RecentQueries, RecentQuery } from './recent-queries.ts';
+import type { SentimentMapping } from './rules/feedback/sentiment.ts';
+import type { FeedbackCaps } from './rules/feedback/user-cap.ts';
 import type { ParsedRule } from './rules/isolation.ts';
 import { checkLiveQuery, checkOccurredAt, type LiveQuery, type PipelineLimits } from './rules/live-query.ts';
 import {
@@ -21,33 +23,29 @@ import {
   type SamplingTraits,
   sampleArrival,
 } from './rules/sampling/decision.ts';
-import type { ArrivalCount, LiveSample, MinuteLevel } from './sql/record-arrivals.ts';
+import type { LiveSample } from './sql/record-arrivals.ts';
 
-/** Pipeline settings for live queries. */
 export interface LivePipeline {
   readonly name: string;
   readonly limits: PipelineLimits;
   readonly sampling: SamplingPolicy;
   readonly personalData: PersonalData;
   readonly isolation: readonly ParsedRule[];
+  readonly feedback: SentimentMapping & { readonly caps: FeedbackCaps };
 }
 
-/** State that this process keeps between requests. */
+/** Configured pipelines that the sender may use, by name. Items of all others are rejected. */
+export type LivePipelines = Pick<ReadonlyMap<string, LivePipeline>, 'get'>;
+
 export interface IngestState {
-  /** Configured pipelines by name. */
-  readonly live: ReadonlyMap<string, LivePipeline>;
-  /** Sampling load per pipeline. */
+  readonly live: LivePipelines;
   readonly loads: Map<string, MinuteLoad>;
   readonly recent: RecentQueries;
   /** Stores the dimensions of the first vector that arrives for a pipeline. */
   learnDimensions(pipeline: string, dimensions: number): Promise<void>;
 }
 
-/**
- * Ingests a batch. Each query is validated separately.
- *
- * @throws RecalldError database_unreachable or overloaded if nothing was stored; the client may send the batch again
- */
+/** @throws RecalldError database_unreachable or overloaded if nothing was stored; the client may send the batch again */
 export async function ingestQueries(context: Context, state: IngestState, queries: readonly LiveQuery[]) {
   const { db, clock, meter, hooks } = context;
   const now = clock.now();
@@ -62,14 +60,19 @@ export async function ingestQueries(context: Context, state: IngestState, querie
     }
   }
   const valid = rejected.length === 0 ? queries : without(queries, new Set(rejected.map(({ index }) => index)));
-  const arrived = new ArrivalTally(now);
-  const arrivals = valid.map((query) => countAndSample(state, query, arrived));
+  const isolation = new IsolationTally(now);
+  const arrivals = valid.map((query) => countAndSample(state, query, now, isolation));
   const pending: Promise<LiveSample>[] = [];
   for (const { sample } of arrivals) if (sample !== null) pending.push(sample);
   const samples = pending.length === 0 ? [] : await Promise.all(pending);
-  const { counts, levels } = arrived;
-  const isolation = arrived.isolation.arrival();
-  const { isNew, isNewViolation } = await db.live.traffic.record({ samples, counts, levels, isolation });
+  const minute = new Date(Math.floor(now.getTime() / MINUTE_MS) * MINUTE_MS);
+  const checked = isolation.arrival();
+  const { isNew, isNewViolation } = await db.live.traffic.record({
+    samples,
+    counts: arrivals.map(({ query: { pipeline }, outcome }) => ({ pipeline, minute, outcome, queries: 1 })),
+    levels: arrivals.map(({ query: { pipeline }, level }) => ({ pipeline, minute, level })),
+    isolation: checked,
+  });
   // Metrics are incremented only after the commit, because the client resends a failed batch.
   let [position, duplicates] = [0, 0];
   for (const { query, outcome, sample, unchecked } of arrivals) {
@@ -79,16 +82,14 @@ export async function ingestQueries(context: Context, state: IngestState, querie
         meter.increment('recalld_live_isolation_unchecked_total', { pipeline: query.pipeline, rule, reason });
     } else duplicates += 1;
   }
-  const violations = isolation?.violations.filter((_, index) => isNewViolation[index] === true) ?? [];
+  const violations = checked?.violations.filter((_, index) => isNewViolation[index] === true) ?? [];
   for (const { pipeline, rule } of violations)
     meter.increment('recalld_live_isolation_violations_total', { pipeline, rule });
   if (violations.length > 0) hooks.reportViolations([...new Set(violations.map(({ pipeline }) => pipeline))]);
   return {
     /** Number of new, valid queries, sampled or not. */
     accepted: arrivals.length - duplicates,
-    /** Number of accepted queries that were sampled. */
     sampled: samples.length - duplicates,
-    /** Number of sampled queries whose id was already stored. */
     duplicates,
     rejected,
   };
@@ -99,8 +100,7 @@ function without(queries: readonly LiveQuery[], refused: ReadonlySet<number>): L
 }
 
 /** Counts the query in its minute, and creates a sample if the random draw or a rule selects it. */
-function countAndSample({ live, loads, recent }: IngestState, query: LiveQuery, arrived: ArrivalTally) {
-  const { now } = arrived;
+function countAndSample({ live, loads, recent }: IngestState, query: LiveQuery, now: Date, isolation: IsolationTally) {
   const pipeline = live.get(query.pipeline);
   if (pipeline === undefined)
     throw new Error(`a live query of the unknown pipeline ${query.pipeline} passed validation`);
@@ -109,8 +109,7 @@ function countAndSample({ live, loads, recent }: IngestState, query: LiveQuery, 
   const minute = Math.floor(now.getTime() / MINUTE_MS);
   const { decision, load } = sampleArrival(traits, pipeline.sampling, loads.get(pipeline.name) ?? null, minute);
   loads.set(pipeline.name, load);
-  arrived.add(query.pipeline, outcome, load.level);
-  const unchecked = arrived.isolation.add(query, pipeline);
+  const unchecked = isolation.add(query, pipeline);
   if (!decision.isSampled) recent.add({ query, receivedAt: now, isSampled: false });
   else if (decision.reason === 'rate') {
     recent.add({ query: outlineOf(query), receivedAt: now, isSampled: true });
@@ -119,27 +118,14 @@ function countAndSample({ live, loads, recent }: IngestState, query: LiveQuery, 
   return {
     query,
     outcome,
-    /** The anonymized sample; null if the query is not sampled. */
+    level: load.level,
     sample,
-    /** Isolation rules that could not be checked. */
     unchecked,
   };
 }
 
 function traitsOf(query: LiveQuery, outcome: QueryOutcome, hasNegativeFeedback: boolean): SamplingTraits {
-  const { pipeline, id, sessionId, traceId, episode, segments, upstreamProbability } = query;
-  return {
-    pipeline,
-    id,
-    sessionId,
-    episodeId: episode?.id ?? null,
-    traceId,
-    segments,
-    outcome,
-    similarity: similarityOf(query),
-    hasNegativeFeedback,
-    upstreamProbability,
-  };
+  return { ...query, outcome, similarity: similarityOf(query), hasNegativeFeedback };
 }
 
 /**
@@ -151,7 +137,6 @@ function outlineOf(query: LiveQuery): LiveQuery {
   return { ...query, episode, text: null, embedding: null, stages: [], results: query.results.slice(0, 1) };
 }
 
-/** Anonymizes a live query and adds its sampling probability. */
 async function toSample(
   query: LiveQuery,
   pipeline: LivePipeline,
@@ -159,8 +144,6 @@ async function toSample(
   level: number,
   now: Date,
 ): Promise<LiveSample> {
-  const { sessionHash, userHash, text, textHash, originalText, error } =
-    await pipeline.personalData.toPrivateQuery(query);
   return {
     pipeline: query.pipeline,
     id: query.id,
@@ -169,7 +152,6 @@ async function toSample(
     traceId: query.traceId,
     episode: query.episode?.id ?? null,
     episodeStep: query.episode?.step ?? null,
-    originalText,
     embedding: query.embedding,
     topK: query.topK,
     outcome: outcomeOf(query),
@@ -181,11 +163,7 @@ async function toSample(
     indexVersion: query.versions.index,
     embedderVersion: query.versions.embedder,
     retrieverVersion: query.versions.retriever,
-    sessionHash,
-    userHash,
-    text,
-    textHash,
-    error,
+    ...(await pipeline.personalData.toPrivateQuery(query)),
     probability: decision.probability,
     keepReason: decision.reason,
     unitHash: decision.hash,
@@ -215,37 +193,6 @@ function similarityOf({ results }: LiveQuery): number | null {
   const best = results[0]?.score ?? null;
   return best !== null && best >= -1 && best <= 1 ? best : null;
 }
-
-/**
- * Counts the queries of a batch by pipeline and outcome, so that the batch needs one row per count instead of one per
- * query.
- */
-class ArrivalTally {
-  readonly now: Date;
-  /** An array is faster than a map here, because a batch rarely contains more than one pipeline and a few outcomes. */
-  readonly counts: Mutable<ArrivalCount>[] = [];
-  readonly levels: Mutable<MinuteLevel>[] = [];
-  readonly isolation: IsolationTally;
-  private readonly minute: Date;
-
-  constructor(now: Date) {
-    this.now = now;
-    this.minute = new Date(Math.floor(now.getTime() / MINUTE_MS) * MINUTE_MS);
-    this.isolation = new IsolationTally(now);
-  }
-
-  add(pipeline: string, outcome: QueryOutcome, level: number): void {
-    const { minute } = this;
-    const count = this.counts.find((one) => one.pipeline === pipeline && one.outcome === outcome);
-    if (count === undefined) this.counts.push({ pipeline, minute, outcome, queries: 1 });
-    else count.queries += 1;
-    const last = this.levels.find((one) => one.pipeline === pipeline);
-    if (last === undefined) this.levels.push({ pipeline, minute, level });
-    else last.level = level;
-  }
-}
-
-type Mutable<Row> = { -readonly [Key in keyof Row]: Row[Key] };
 
 /**
  * Samples the recent query (or the queries of the trace) that received negative feedback. If the sampling rate had

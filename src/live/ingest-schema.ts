@@ -79,7 +79,6 @@ export function readFeedback(body: unknown): ParsedItems<Feedback> {
   return parseItems(body, (value) => validate(value, feedbackSchema, toFeedback));
 }
 
-/** Maximum number of items in a body. */
 const MAX_ITEMS = 1000;
 
 /** Parsed items of a body. Each item is validated separately, so that an invalid item does not affect the others. */
@@ -392,5 +391,4 @@ function areFields(value: unknown, isField: (key: string, value: unknown) => boo
   return true;
 }
 
-/** Path parameters for erasing a live query. */
 export const erasedQueryParams = z.strictObject({ id: identifier });

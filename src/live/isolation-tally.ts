@@ -55,7 +55,6 @@ export class IsolationTally {
     return unchecked ?? none;
   }
 
-  /** Returns undefined if no rule was evaluated. */
   arrival(): IsolationArrival | undefined {
     const { violations, counts } = this;
     return violations.length + counts.length === 0 ? undefined : { violations, counts };

@@ -41,7 +41,6 @@ export function pack(batch: unknown): Uint8Array {
   return serialize(batch);
 }
 
-/** Unpacks batches lazily, one at a time. */
 export function* unpackEach<Batch>(packed: readonly Uint8Array[]): Generator<Batch> {
   for (const bytes of packed) yield deserialize(bytes) as Batch;
 }

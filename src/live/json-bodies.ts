@@ -1,4 +1,3 @@
-/** Parses large JSON bodies in a worker thread. */
 import { notUtf8, parseJson } from '../platform/http/request-bodies.ts';
 import { createThreadPool, movable } from '../platform/threads/thread-pool.ts';
 import { type ParsedItems, readFeedback, readLiveQueries } from './ingest-schema.ts';
@@ -61,7 +60,6 @@ export function createJsonBodyReader() {
      * @throws RecalldError body_unreadable
      */
     queries: (json: readonly Uint8Array[]): Promise<Iterable<ParsedItems<LiveQuery>>> => read('queries', json),
-    /** Like `queries`, for feedback. */
     feedback: (json: readonly Uint8Array[]): Promise<Iterable<ParsedItems<Feedback>>> => read('feedback', json),
     close: (): Promise<void> => pool.close(),
   };

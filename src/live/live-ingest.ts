@@ -1,23 +1,25 @@
 /** Builds the ingestion of live traffic from the config. */
-import type { PipelineConfig } from '../app/config/schema.ts';
 import type { CleanupStack } from '../core/cleanup-stack.ts';
 import type { Context } from '../core/context.ts';
 import { messageOf, type Rejection, type RejectionCode } from '../core/errors.ts';
 import { MINUTE_MS } from '../core/time.ts';
 import type { AuthenticationSettings } from '../platform/access/authentication.ts';
-import { type FeedbackPolicy, ingestFeedback } from './ingest-feedback.ts';
-import { type IngestState, ingestQueries, type LivePipeline, promoteNegativeFeedback } from './ingest-queries.ts';
-import type { ParsedItems } from './ingest-schema.ts';
+import { ingestFeedback } from './ingest-feedback.ts';
+import {
+  type IngestState,
+  ingestQueries,
+  type LivePipeline,
+  type LivePipelines,
+  promoteNegativeFeedback,
+} from './ingest-queries.ts';
+import type { createJsonBodyReader } from './json-bodies.ts';
 import { createPersonalData, type PersonalData, type PersonalDataParts } from './privacy/personal-data.ts';
 import { createRedactionThread } from './privacy/redaction-thread.ts';
 import { createRecentQueries, type FeedbackTarget } from './recent-queries.ts';
-import type { SentimentMapping } from './rules/feedback/sentiment.ts';
-import type { FeedbackCaps } from './rules/feedback/user-cap.ts';
 import { parseRules } from './rules/isolation.ts';
 import { checkEmbedding, type Feedback, type LiveQuery } from './rules/live-query.ts';
-import type { PersonFragment, TraceFragment } from './rules/otel/trace-fragment.ts';
+import type { TraceFragment } from './rules/otel/trace-fragment.ts';
 import type { UnreadableRetriever } from './rules/otel/unreadable-retriever.ts';
-import { type AlwaysKeepRule, budgetShare } from './rules/sampling/decision.ts';
 import type { BufferedFragment } from './sql/trace-fragments.ts';
 
 export interface Report {
@@ -29,13 +31,13 @@ export interface Report {
 export interface IngestDeps {
   readonly authentication: AuthenticationSettings;
   /** Parses large bodies in a worker thread, into batches that do not block the main thread. */
-  readonly largeBodies: {
-    readonly queries: (json: readonly Uint8Array[]) => Promise<Iterable<ParsedItems<LiveQuery>>>;
-    readonly feedback: (json: readonly Uint8Array[]) => Promise<Iterable<ParsedItems<Feedback>>>;
-  };
-  ingestQueries(queries: readonly LiveQuery[]): Promise<Report & { readonly sampled: number }>;
-  ingestFeedback(feedback: readonly Feedback[]): Promise<Report>;
-  /** Counts a rejected item. */
+  readonly largeBodies: Pick<ReturnType<typeof createJsonBodyReader>, 'queries' | 'feedback'>;
+  /** @param only pipelines that the sender may use; null for all */
+  ingestQueries(
+    queries: readonly LiveQuery[],
+    only: readonly string[] | null,
+  ): Promise<Report & { readonly sampled: number }>;
+  ingestFeedback(feedback: readonly Feedback[], only: readonly string[] | null): Promise<Report>;
   onRejected(code: RejectionCode): void;
 }
 
@@ -47,7 +49,7 @@ export interface IngestDeps {
  */
 const FRAGMENTS = { bytesPerMinute: 32 * 1024 * 1024, perTrace: 100 };
 
-type FragmentPipelines = ReadonlyMap<string, Omit<LivePipeline, 'name' | 'sampling' | 'isolation'>>;
+type FragmentPipelines = ReadonlyMap<string, Pick<LivePipeline, 'limits' | 'personalData'>>;
 
 /**
  * Creates a function that buffers the fragments of one export.
@@ -102,23 +104,22 @@ async function toBuffered(
   const { kind, traceId, spanId, endedAtUnixNano, within } = fragment;
   const place = { kind, traceId, spanId, endedAtUnixNano, within, part: 0, receivedAt: now };
   const base = { ...place, ...noFields, pipeline: pipeline === undefined ? null : fragment.pipeline };
+  if (fragment.kind === 'person') {
+    const { sessionId, userId } = fragment;
+    const { hashPeople } = pipeline?.personalData ?? withoutPipeline;
+    const person = { id: '', traceId, episode: null, sessionId, userId };
+    const { sessionHash, userHash } = hashPeople(person);
+    if (sessionId === null) return { ...base, userHash };
+    return { ...base, sessionHash, traceHash: hashPeople({ ...person, sessionId: null }).sessionHash, userHash };
+  }
+  const text = await pipeline?.personalData.toPrivateText(fragment.text);
   switch (fragment.kind) {
-    case 'embedding': {
-      const { vector, model } = fragment;
-      const text = await pipeline?.personalData.toPrivateText(fragment.text);
-      return { ...base, ...text, embedding: vector, embedderVersion: model };
-    }
-    case 'rerank': {
-      const text = await pipeline?.personalData.toPrivateText(fragment.text);
+    case 'embedding':
+      return { ...base, ...text, embedding: fragment.vector, embedderVersion: fragment.model };
+    case 'rerank':
       return { ...base, ...text, topK: fragment.topK, latencyMs: fragment.latencyMs, results: fragment.results };
-    }
-    case 'episode': {
-      const { scope, startedAtUnixNano } = fragment;
-      const text = await pipeline?.personalData.toPrivateText(fragment.text);
-      return { ...base, ...text, scope, startedAtUnixNano };
-    }
-    case 'person':
-      return { ...base, ...personOf(fragment, pipeline?.personalData ?? withoutPipeline) };
+    case 'episode':
+      return { ...base, ...text, scope: fragment.scope, startedAtUnixNano: fragment.startedAtUnixNano };
   }
 }
 
@@ -136,19 +137,6 @@ const noFields = {
   scope: null,
   startedAtUnixNano: null,
 } as const;
-
-function personOf({ traceId, sessionId, userId }: PersonFragment, personalData: PersonalData) {
-  const { userHash, sessionHash } = personalData.hashPeople({ id: '', traceId, episode: null, sessionId, userId });
-  if (sessionId === null) return { sessionHash: null, traceHash: null, userHash };
-  const traceHash = personalData.hashPeople({
-    id: '',
-    traceId,
-    episode: null,
-    sessionId: null,
-    userId: null,
-  }).sessionHash;
-  return { sessionHash, traceHash, userHash };
-}
 
 function lastOfEachTrace(fragments: readonly TraceFragment[], max: number): TraceFragment[] {
   const found = new Map<string, number>();
@@ -188,54 +176,57 @@ export async function createLiveIngest(context: Context, cleanups: CleanupStack)
   const { traffic } = db.live;
   const thread = createRedactionThread();
   cleanups.defer('redaction of long texts', () => thread.close());
-  const live = new Map<string, LivePipeline>();
-  const feedback = new Map<string, FeedbackPolicy>();
-  const dimensions = new Map<string, number | null>();
-  for (const pipeline of config.pipelines) {
-    const { name, embedding_dimensions: configured } = pipeline;
-    if (configured !== null) await traffic.fixDimensions(name, configured);
-    dimensions.set(name, configured ?? (await traffic.dimensions(name, null)));
-  }
   const personalDataOf = (pipeline: string, privacy: PersonalDataParts['privacy']) =>
     createPersonalData({ pipeline, privacy, key, thread, meter, logger, clock });
-  const personal = config.pipelines.map((pipeline) => ({
-    pipeline,
-    personalData: personalDataOf(pipeline.name, pipeline.privacy),
-  }));
-  const build = (replicas: number): void => {
-    for (const { pipeline, personalData } of personal) {
-      live.set(pipeline.name, livePipeline(pipeline, personalData, dimensions.get(pipeline.name) ?? null, replicas));
-      feedback.set(pipeline.name, feedbackPolicy(pipeline, personalData));
-    }
+  const live = new Map<string, LivePipeline>();
+  for (const { name, embedding_dimensions: configured, sampling, privacy, isolation, feedback } of config.pipelines) {
+    if (configured !== null) await traffic.fixDimensions(name, configured);
+    live.set(name, {
+      name,
+      limits: {
+        dimensions: configured ?? (await traffic.dimensions(name, null)),
+        retentionDays: privacy.retention_days,
+      },
+      sampling: { ...sampling, budget: sampling.max_per_minute },
+      personalData: personalDataOf(name, privacy),
+      isolation: parseRules(isolation),
+      feedback,
+    });
+  }
+  const change = (name: string, changed: (pipeline: LivePipeline) => Partial<LivePipeline>): void => {
+    const pipeline = live.get(name);
+    if (pipeline !== undefined) live.set(name, { ...pipeline, ...changed(pipeline) });
   };
-  let replicas = 1;
-  build(replicas);
 
   const state: IngestState = {
     live,
     loads: new Map(),
     recent: createRecentQueries(RECENT),
     async learnDimensions(pipeline, length) {
-      dimensions.set(pipeline, await traffic.dimensions(pipeline, length));
-      build(replicas);
+      const dimensions = await traffic.dimensions(pipeline, length);
+      change(pipeline, ({ limits }) => ({ limits: { ...limits, dimensions } }));
     },
   };
+  const usableBy = (only: readonly string[] | null): LivePipelines =>
+    only === null ? live : { get: (name) => (only.includes(name) ? live.get(name) : undefined) };
   const promote = (target: FeedbackTarget) => promoteNegativeFeedback(context, state, target);
   return {
-    ingestQueries: (queries: readonly LiveQuery[]) => ingestQueries(context, state, queries),
-    ingestFeedback: (items: readonly Feedback[]) => ingestFeedback(context, feedback, promote, items),
+    ingestQueries: (queries: readonly LiveQuery[], only: readonly string[] | null = null) =>
+      ingestQueries(context, { ...state, live: usableBy(only) }, queries),
+    ingestFeedback: (items: readonly Feedback[], only: readonly string[] | null = null) =>
+      ingestFeedback(context, usableBy(only), promote, items),
     /** Buffers fragments that may complete live queries that arrived earlier or arrive later. */
     bufferFragments: createFragmentBuffer(context, live, personalDataOf('none', { text: 'hash', patterns: [] })),
     recordUnreadable: createUnreadableRecorder(context),
     /** Updates the number of replicas that share the sampling cap. Must be called about once a minute. */
     async refresh() {
-      replicas = await traffic.replicas(new Date(clock.now().getTime() - 120_000));
-      build(replicas);
+      const replicas = await traffic.replicas(new Date(clock.now().getTime() - 120_000));
+      for (const { name, sampling } of config.pipelines)
+        change(name, () => ({ sampling: { ...sampling, budget: sampling.max_per_minute / replicas } }));
     },
   };
 }
 
-/** Maximum number of distinct kinds of unreadable spans to remember. */
 const MAX_KINDS = 1000;
 
 /**
@@ -267,57 +258,4 @@ function createUnreadableRecorder({ db, clock, logger }: Context) {
       logger.warn('cannot record unreadable retriever spans', { reason: messageOf(error) });
     }
   };
-}
-
-function livePipeline(
-  { name, sampling, privacy, isolation }: PipelineConfig,
-  personalData: LivePipeline['personalData'],
-  dimensions: number | null,
-  replicas: number,
-): LivePipeline {
-  return {
-    name,
-    limits: { dimensions, retentionDays: privacy.retention_days },
-    sampling: {
-      rates: { rate: sampling.rate, segments: sampling.segments },
-      alwaysKeep: alwaysKeepRules(sampling),
-      budget: budgetShare(sampling.max_per_minute, replicas),
-    },
-    personalData,
-    isolation: parseRules(isolation),
-  };
-}
-
-function alwaysKeepRules(sampling: PipelineConfig['sampling']): AlwaysKeepRule[] {
-  const { always_keep: kinds, low_similarity_below: below } = sampling;
-  const rules = kinds.map((kind): AlwaysKeepRule => ({ kind }));
-  return below === null ? rules : [...rules, { kind: 'low_similarity', below }];
-}
-
-function feedbackPolicy(
-  { feedback, privacy }: PipelineConfig,
-  personalData: FeedbackPolicy['personalData'],
-): FeedbackPolicy {
-  const { thumb_zero: zero, rating, relevance, caps, ...implicit } = feedback;
-  const mapping: SentimentMapping = {
-    thumb: { zero },
-    rating: scaleOf(rating),
-    relevance: scaleOf(relevance),
-    ...implicit,
-  };
-  return { mapping, caps: capsOf(caps), retentionDays: privacy.retention_days, personalData };
-}
-
-function scaleOf(scale: PipelineConfig['feedback']['rating']) {
-  return {
-    min: scale.min,
-    max: scale.max ?? Number.POSITIVE_INFINITY,
-    positiveFrom: scale.positive_from,
-    negativeTo: scale.negative_to,
-  };
-}
-
-function capsOf(caps: PipelineConfig['feedback']['caps']): FeedbackCaps {
-  const cap = ({ per_hour: perHour, per_day: perDay }: (typeof caps)['explicit']) => ({ perHour, perDay });
-  return { explicit: cap(caps.explicit), engagement: cap(caps.engagement), struggle: cap(caps.struggle) };
 }

@@ -13,7 +13,6 @@ export interface RecentQuery {
   readonly isSampled: boolean;
 }
 
-/** A query that received negative feedback. */
 export interface FeedbackTarget {
   readonly pipeline: string;
   readonly queryId: string;
@@ -21,18 +20,12 @@ export interface FeedbackTarget {
   readonly traceId: string | null;
 }
 
-interface Entry {
-  readonly recent: RecentQuery;
-  readonly bytes: number;
-}
-
-/** Creates a buffer that evicts the oldest queries when a limit is reached. */
 export function createRecentQueries(limits: {
   readonly queries: number;
   /** Estimated size of texts and vectors. */
   readonly bytes: number;
 }) {
-  const entries = new Map<string, Entry>();
+  const entries = new Map<string, RecentQuery>();
   const keysByTrace = new Map<string, Set<string>>();
   const negative = new Set<string>();
   // The iterators are long-lived, because a new iterator would step over all deleted entries each time.
@@ -40,10 +33,9 @@ export function createRecentQueries(limits: {
   let oldestNegative = negative.values();
   let bytes = 0;
 
-  const remove = (key: string, entry: Entry): void => {
-    const { query } = entry.recent;
+  const remove = (key: string, { query }: RecentQuery): void => {
     entries.delete(key);
-    bytes -= entry.bytes;
+    bytes -= sizeOf(query);
     if (query.traceId === null) return;
     const trace = traceKeyOf(query.pipeline, query.traceId);
     const siblings = keysByTrace.get(trace);
@@ -55,9 +47,8 @@ export function createRecentQueries(limits: {
       const { query } = recent;
       const key = keyOf(query.pipeline, query.id);
       if (entries.has(key)) return;
-      const entry = { recent, bytes: sizeOf(query) };
-      entries.set(key, entry);
-      bytes += entry.bytes;
+      entries.set(key, recent);
+      bytes += sizeOf(query);
       if (query.traceId !== null) {
         const trace = traceKeyOf(query.pipeline, query.traceId);
         keysByTrace.set(trace, (keysByTrace.get(trace) ?? new Set()).add(key));
@@ -76,7 +67,7 @@ export function createRecentQueries(limits: {
         const entry = entries.get(found);
         if (entry === undefined) return [];
         remove(found, entry);
-        return [entry.recent];
+        return [entry];
       });
     },
     /** Remembers negative feedback on a query that may still arrive. */
@@ -104,7 +95,6 @@ function traceKeyOf(pipeline: string, traceId: string): string {
   return `trace ${pipeline}\0${traceId}`;
 }
 
-/** Returns the approximate size of a query in memory, in bytes. */
 function sizeOf({ text, episode, embedding, results }: LiveQuery): number {
   let bytes = 500 + 2 * ((text?.length ?? 0) + (episode?.originalText?.length ?? 0)) + (embedding?.byteLength ?? 0);
   for (const { id } of results) bytes += 80 + 2 * id.length;

@@ -4,7 +4,6 @@ import type { Context } from '../core/context.ts';
 import type { TimeSpan } from '../core/time.ts';
 import { evaluateRule, type ParsedRule, type Violation } from './rules/isolation.ts';
 
-/** A violation by a sampled query. */
 export interface SampledViolation extends Omit<Violation, 'rule'> {
   readonly queryId: string;
   readonly occurredAt: Date;

@@ -98,11 +98,7 @@ export function createConfiguredItems(pool: Pool) {
   };
 }
 
-/**
- * Marks items as removed if no scheduler has reported them within the grace period.
- *
- * @returns all removed items, including items removed earlier
- */
+/** Marks items as removed if no scheduler has reported them within the grace period; returns all removed items. */
 export async function endMissingItems(client: PoolClient, now: Date): Promise<readonly ItemKey[]> {
   await client.query(
     'update configured_items set ended_at = $1::timestamptz where ended_at is null and seen_at < $2::timestamptz',

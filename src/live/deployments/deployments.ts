@@ -40,7 +40,6 @@ export function createDeployments(pool: Pool, scope: Scope = null) {
         return deployment;
       }),
 
-    /** Records a change that recalld made or detected. */
     async detect(
       { pipeline, kind, version, note, occurredAt }: NewDeployment,
       changes: readonly TraitChange[],
@@ -57,7 +56,6 @@ export function createDeployments(pool: Pool, scope: Scope = null) {
     observe: (observation: Observation): Promise<Deployment | null> =>
       inTransaction(pool, (client) => observe(client, observation)),
 
-    /** Returns the latest fingerprint of every component. */
     fingerprints: (): Promise<readonly Fingerprint[]> =>
       queryRows(
         pool,
@@ -126,7 +124,6 @@ async function inserted(db: Pool | PoolClient, values: readonly unknown[]): Prom
   return deployment;
 }
 
-/** Result of probing a component of a pipeline. */
 export interface Observation extends Pick<Fingerprint, 'pipeline' | 'component' | 'fingerprint' | 'traits'> {
   readonly at: Date;
 }
@@ -135,7 +132,6 @@ export const annotationSubjects = ['run', 'deployment', 'incident'] as const;
 
 export type AnnotationSubject = (typeof annotationSubjects)[number];
 
-/** A user's note on a golden run, a deployment or an incident. */
 export interface Annotation {
   readonly id: string;
   readonly subject: AnnotationSubject;

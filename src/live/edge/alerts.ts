@@ -47,7 +47,6 @@ and ${observedBy(pipeline, 'recalld_query_latency_seconds', '15m', {}, null)} > 
   },
 ];
 
-/** Requires at least `queries` queries within the window. */
 function busy(window: string, queries: number): string {
   return `and on (pipeline) ${increaseBy(pipeline, 'recalld_queries_total', window)} >= ${queries}`;
 }

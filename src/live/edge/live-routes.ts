@@ -16,7 +16,6 @@ import { type Endpoint, toWire } from '../../platform/http/wire.ts';
 import { feedbackSummaryQuery, feedbackSummarySchema } from '../../report/status/schema.ts';
 import type { LivePlan } from '../context.ts';
 import { feedbackSchema, liveQuerySchema, type ParsedItems, readFeedback, readLiveQueries } from '../ingest-schema.ts';
-import { limitIngest } from '../limit-ingest.ts';
 import type { IngestDeps, Report } from '../live-ingest.ts';
 import { withinSegments } from '../measure-feedback.ts';
 import {
@@ -35,10 +34,9 @@ export function addIngest(app: FastifyInstance, deps: IngestDeps, bodies: Reques
     scope.post('/v1/queries', options, async (request, reply) => {
       const parsed = batchesOf(request, readLiveQueries, deps.largeBodies.queries);
       const batches = parsed instanceof Promise ? await parsed : parsed;
-      const ingest = limitIngest(deps, pipelinesOf(request));
       const all: Tally = { accepted: 0, sampled: 0, duplicates: 0, rejected: [] };
       for (const batch of batches) {
-        const report = await ingest.ingestQueries(batch.items);
+        const report = await deps.ingestQueries(batch.items, pipelinesOf(request));
         all.sampled += report.sampled;
         add(all, batch, report);
       }
@@ -49,8 +47,7 @@ export function addIngest(app: FastifyInstance, deps: IngestDeps, bodies: Reques
       const parsed = batchesOf(request, readFeedback, deps.largeBodies.feedback);
       const batches = parsed instanceof Promise ? await parsed : parsed;
       const all: Tally = { accepted: 0, sampled: 0, duplicates: 0, rejected: [] };
-      const ingest = limitIngest(deps, pipelinesOf(request));
-      for (const batch of batches) add(all, batch, await ingest.ingestFeedback(batch.items));
+      for (const batch of batches) add(all, batch, await deps.ingestFeedback(batch.items, pipelinesOf(request)));
       const { accepted, duplicates, rejected } = all;
       return answer(reply, all, { accepted, duplicates, rejected }, deps);
     });
@@ -68,7 +65,6 @@ function batchesOf<Item>(
   return body instanceof LargeBody ? readLarge(body.pieces) : [read(body)];
 }
 
-/** Ingestion report over all batches of a request body. */
 interface Tally {
   accepted: number;
   sampled: number;
@@ -86,7 +82,6 @@ function add(all: Tally, batch: ParsedItems<unknown>, report: Report): void {
   }
 }
 
-/** Sends 202 if an item was accepted, 422 if all items were rejected. */
 function answer(
   reply: FastifyReply,
   { accepted, duplicates, rejected }: Tally,
@@ -230,11 +225,7 @@ function ratioOf(outcome: PositiveRatioOutcome) {
 
 export type FeedbackSummary = Awaited<ReturnType<typeof summarizeFeedback>>;
 
-/**
- * Summarizes the feedback on every configured pipeline, or on one pipeline.
- *
- * @throws RecalldError pipeline_unknown
- */
+/** @throws RecalldError pipeline_unknown */
 export async function summarizeAllFeedback(
   { db, pipelines, livePlans }: Context,
   name: string | null,

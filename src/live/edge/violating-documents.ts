@@ -1,4 +1,3 @@
-/** Formats the documents of an isolation violation for a table cell. */
 import type { Violation } from '../rules/isolation.ts';
 
 /** Lists documents with their ranks: `beta/7 (2), beta/8 (3) and 12 more`. */

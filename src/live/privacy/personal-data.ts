@@ -11,7 +11,7 @@ import type { Meter } from '../../platform/metrics/meter.ts';
 import { createJsonApi } from '../../platform/outbound/json-api.ts';
 import { createEventLoopYield } from '../../platform/threads/event-loop-yield.ts';
 import type { Feedback, LiveQuery } from '../rules/live-query.ts';
-import { samplingUnit } from '../rules/sampling/decision.ts';
+import { samplingUnit, type UnitIds } from '../rules/sampling/decision.ts';
 import type { RedactionThread } from './redaction-thread.ts';
 import { type FoundEntity, redactFound } from './rules/detector.ts';
 import { createRedactor, textHash, userIdHmac } from './rules/redactor.ts';
@@ -27,7 +27,7 @@ const PRESIDIO = 'privacy.presidio';
 const MAX_RESPONSE_BYTES = 32 * 1024 * 1024;
 
 /** A service that detects names and other personal data in texts. */
-type EntityAnalyzer = ReturnType<typeof createPresidioAnalyzer>;
+type AnalyzeText = ReturnType<typeof createPresidioAnalyzer>;
 
 /** @throws RecalldError config_invalid for an invalid URL */
 export function createPresidioAnalyzer({ url, headers, timeout_ms, concurrency, ...options }: PresidioConfig) {
@@ -55,20 +55,18 @@ export function createPresidioAnalyzer({ url, headers, timeout_ms, concurrency, 
     return { kind: 'malformed', message: `Presidio did not return a list of entities; check ${PRESIDIO}.url.` };
   };
 
-  return {
-    /** Resolves within the configured timeout, including the time in the queue. Never rejects. */
-    async analyze(text: string): Promise<EntityAnalysis> {
-      const deadline = new AbortController();
-      const timer = setTimeout(() => deadline.abort(), timeout_ms);
-      try {
-        return await semaphore(() => ask(text, deadline.signal), deadline.signal);
-      } catch {
-        const fix = `raise ${PRESIDIO}.timeout_ms or .concurrency, or scale the service up`;
-        return { kind: 'timeout', message: `Presidio did not respond within ${timeout_ms} ms; ${fix}.` };
-      } finally {
-        clearTimeout(timer);
-      }
-    },
+  /** Resolves within the configured timeout, including the time in the queue. Never rejects. */
+  return async (text: string): Promise<EntityAnalysis> => {
+    const deadline = new AbortController();
+    const timer = setTimeout(() => deadline.abort(), timeout_ms);
+    try {
+      return await semaphore(() => ask(text, deadline.signal), deadline.signal);
+    } catch {
+      const fix = `raise ${PRESIDIO}.timeout_ms or .concurrency, or scale the service up`;
+      return { kind: 'timeout', message: `Presidio did not respond within ${timeout_ms} ms; ${fix}.` };
+    } finally {
+      clearTimeout(timer);
+    }
   };
 }
 
@@ -85,7 +83,6 @@ function readEntities(json: unknown): FoundEntity[] | null {
   return entities;
 }
 
-/** Runs a bounded number of tasks at a time. */
 type Semaphore = <T>(task: () => Promise<T>, signal: AbortSignal) => Promise<T>;
 
 /** A task whose signal aborts while it is queued is never started, and rejects with the reason of the signal. */
@@ -146,7 +143,7 @@ const LOG_EVERY_MS = 60_000;
  */
 function createRedactText(
   redact: (text: string) => Promise<string> | string,
-  analyzer: EntityAnalyzer,
+  analyze: AnalyzeText,
   { pipeline, meter, logger, clock }: Omit<PersonalDataParts, 'privacy' | 'key' | 'thread'>,
 ): RedactText {
   let loggedAtMs: number | null = null;
@@ -166,7 +163,7 @@ function createRedactText(
   return async (text) => {
     const redacted = await redact(text);
     if (redacted.trim() === '') return redacted;
-    const analysis = await analyzer.analyze(redacted);
+    const analysis = await analyze(redacted);
     if (analysis.kind !== 'found') return refuse(analysis.kind, analysis.message);
     const clean = redactFound(redacted, analysis.entities);
     if (clean === null) return refuse('malformed', 'The service returned an entity outside the text.');
@@ -181,9 +178,7 @@ export interface PersonalDataParts {
   readonly logger: Logger;
   readonly clock: Clock;
   readonly privacy: Omit<PipelineConfig['privacy'], 'retention_days'>;
-  /** Hash key. */
   readonly key: string;
-  /** Redacts long texts. */
   readonly thread: Pick<RedactionThread, 'redact'>;
 }
 
@@ -199,12 +194,6 @@ const MAX_HERE = 20_000;
  */
 const takeTurn = createEventLoopYield(2 * MAX_HERE);
 
-/** @throws RecalldError config_invalid for an invalid pattern or URL */
-export function assertUsablePrivacy({ patterns, presidio }: PersonalDataParts['privacy']): void {
-  createRedactor({ patterns: patterns.map(({ name, regex }) => ({ name, source: regex })) });
-  if (presidio !== undefined) createPresidioAnalyzer(presidio);
-}
-
 export type PersonalData = ReturnType<typeof createPersonalData>;
 
 /**
@@ -212,18 +201,17 @@ export type PersonalData = ReturnType<typeof createPersonalData>;
  * the timeout of the service. Rejects only with RecalldError overloaded, if too many long texts are queued; then
  * nothing is stored.
  *
- * @throws RecalldError as assertUsablePrivacy
+ * @throws RecalldError as createPresidioAnalyzer
  */
 export function createPersonalData({ privacy, key, thread, ...deps }: PersonalDataParts) {
-  const patterns = privacy.patterns.map(({ name, regex }) => ({ name, source: regex }));
-  const redactHere = createRedactor({ patterns });
+  const { patterns, presidio } = privacy;
+  const redactHere = createRedactor(patterns);
   // Avoids a promise for short texts, because the promise would cost as much as the redaction.
   const redact = (text: string): Promise<string> | string => {
     if (text.length > MAX_HERE) return thread.redact({ text, patterns });
     const turn = takeTurn(text.length);
-    return turn === null ? redactHere(text).text : turn.then(() => redactHere(text).text);
+    return turn === null ? redactHere(text) : turn.then(() => redactHere(text));
   };
-  const { presidio } = privacy;
   const redactText = presidio === undefined ? redact : createRedactText(redact, createPresidioAnalyzer(presidio), deps);
   const shown = (text: string | null): Promise<string | null> | string | null => {
     if (text === null || privacy.text === 'hash') return null;
@@ -234,19 +222,10 @@ export function createPersonalData({ privacy, key, thread, ...deps }: PersonalDa
   const shownError = async (error: string): Promise<string | null> =>
     privacy.text === 'hash' ? null : ((await redactText(error)) ?? REFUSED);
   const userHash = (userId: string | null): string | null => (userId === null ? null : userIdHmac(userId, key));
-  const hashPeople = ({
-    id,
-    sessionId,
-    traceId,
-    episode,
-    userId,
-  }: Pick<LiveQuery, 'id' | 'traceId' | 'episode' | 'sessionId' | 'userId'>) => ({
+  const hashPeople = (query: UnitIds & Pick<LiveQuery, 'userId'>) => ({
     /** Keyed hash of the session; if there is none, of the sampling unit. */
-    sessionHash: userIdHmac(
-      sessionId ?? samplingUnit({ id, sessionId, episodeId: episode?.id ?? null, traceId }).id,
-      key,
-    ),
-    userHash: userHash(userId),
+    sessionHash: userIdHmac(query.sessionId ?? samplingUnit(query).id, key),
+    userHash: userHash(query.userId),
   });
   const toPrivateText = async (text: string | null) => {
     const stored = await shown(text);

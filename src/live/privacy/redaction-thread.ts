@@ -8,15 +8,14 @@ interface TextToRedact {
   readonly patterns: readonly CustomPattern[];
 }
 
-/** Redactors, keyed by their patterns. */
 const redactors = new Map<string, Redactor>();
 
 export const tasks = {
   redact({ text, patterns }: TextToRedact): string {
     const key = JSON.stringify(patterns);
-    const redact = redactors.get(key) ?? createRedactor({ patterns });
+    const redact = redactors.get(key) ?? createRedactor(patterns);
     redactors.set(key, redact);
-    return redact(text).text;
+    return redact(text);
   },
 } as const;
 

@@ -83,7 +83,6 @@ function inOrder<Retrieval extends EpisodeRetrieval>(retrievals: readonly Retrie
   );
 }
 
-/** Counts of one episode, which are all that the measures need. */
 export type EpisodeTally = ReturnType<typeof tallyEpisode>;
 
 export function tallyEpisode(steps: readonly EpisodeStep[]) {
@@ -92,7 +91,6 @@ export function tallyEpisode(steps: readonly EpisodeStep[]) {
     retrievals: steps.length,
     /** Number of retrievals that did not fail but returned no documents. */
     empty: steps.filter(({ outcome }) => outcome === 'empty').length,
-    /** Number of retrievals after the first. */
     later: later.length,
     /** Number of later retrievals that repeat an earlier retrieval. */
     repeated: later.filter(({ repeats }) => repeats !== null).length,
@@ -173,7 +171,6 @@ export function* estimateEpisodes(
   for (const measure of episodeMeasures) yield { measure, outcome: estimateEpisodeMeasure(measure, episodes) };
 }
 
-/** Estimates one measure of `estimateEpisodes`. */
 export function estimateEpisodeMeasure(measure: EpisodeMeasure, episodes: readonly SampledEpisode[]): ClickRateOutcome {
   const ratio = (numerator: keyof EpisodeTally, denominator: keyof EpisodeTally): ClickRateOutcome =>
     rateOver(

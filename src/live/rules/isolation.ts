@@ -16,7 +16,6 @@ import {
 
 export interface IsolationRule {
   readonly name: string;
-  /** Query segment to which the rule applies. */
   readonly segment: string;
   /** Document field that is compared; null compares the ids. */
   readonly field: string | null;
@@ -45,14 +44,12 @@ export function parseRules(rules: readonly IsolationRule[]) {
   return rules.map((rule) => ({ ...rule, allow: rule.allow.map(parsePattern) }));
 }
 
-/** The fields of a live query that isolation rules read. */
 export interface IsolatedAnswer {
   readonly segments: Readonly<Record<string, string>>;
   /** Best first. */
   readonly results: readonly RetrievedDocument[];
 }
 
-/** Documents that a rule forbids for a query. */
 export type Violation = Extract<ReturnType<typeof evaluateRule>, object>;
 
 /**
@@ -85,7 +82,6 @@ export function evaluateRule(rule: ParsedRule, { segments, results }: IsolatedAn
   const documents = [...violating].slice(0, MAX_VIOLATING).map(([id, rank]) => ({ id, rank }));
   return {
     rule: rule.name,
-    /** Segment value of the query. */
     segment: value,
     /** The best-ranked forbidden documents, each once; ranks start at 1. */
     documents,

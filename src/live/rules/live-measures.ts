@@ -25,7 +25,7 @@ import {
   resultsPerAnswer,
   type StagedQuery,
 } from './live-stages.ts';
-import { chanceClusters, type EstimateOutcome, horvitzThompsonTotal, MIN_CLUSTERS } from './sampling/estimate.ts';
+import { chanceClusters, horvitzThompsonTotal, MIN_CLUSTERS } from './sampling/estimate.ts';
 
 /** A sampled live query with the data that these measures need. */
 export interface SampledQuery extends ClickedQuery, ContextQuery, StagedQuery {
@@ -65,7 +65,6 @@ export interface WindowTraits {
   readonly isComplete: boolean;
   /** Queries before this time have all their clicks (see `clicksCompleteUntil`). Milliseconds since 1970. */
   readonly clicksCompleteUntilMs: number;
-  /** Expected clicks; null while there is no baseline. */
   readonly baselineCtr: BaselineCtr | null;
   /**
    * True if the service sends clicks: the window has clicks, or there is a baseline. If it is false, clicks are not
@@ -92,7 +91,6 @@ export type LiveMeasureOutcome =
       readonly ciLow: number;
       readonly ciHigh: number;
       readonly ciMethod: string;
-      /** Sampled queries behind the value. */
       readonly n: number;
     }
   | {
@@ -163,7 +161,8 @@ export function* measureSegment(
     queries.map(({ cluster, probability }) => ({ cluster, probability, value: 1 })),
     window,
   );
-  yield estimateOutcome('queries', total, 'horvitz_thompson', n);
+  if (total.kind === 'estimate' && n > 0) yield bounded('queries', { ...total, n }, 'horvitz_thompson');
+  else yield { kind: 'no_data', measure: 'queries', reason: n === 0 ? 'no_queries' : 'too_few_sessions' };
   yield shareOutcome('zero_results_ratio', queries, window, ({ outcome }) => outcome === 'empty');
   yield shareOutcome('error_ratio', queries, window, ({ outcome }) => outcome === 'error' || outcome === 'timeout');
   yield measureLatency(queries);
@@ -225,16 +224,6 @@ function expectedMeasure(queries: readonly SampledQuery[], baseline: BaselineCtr
   return bounded(measure, outcome, 'gamma');
 }
 
-function estimateOutcome(
-  measure: LiveMeasure,
-  outcome: EstimateOutcome,
-  ciMethod: string,
-  sampled: number,
-): LiveMeasureOutcome {
-  if (outcome.kind === 'estimate' && sampled > 0) return bounded(measure, outcome, ciMethod);
-  return { kind: 'no_data', measure, reason: sampled === 0 ? 'no_queries' : 'too_few_sessions' };
-}
-
 function shareOutcome(
   measure: LiveMeasure,
   queries: readonly SampledQuery[],
@@ -260,12 +249,10 @@ function insufficientOutcome(measure: LiveMeasure, { of }: InsufficientFeedback)
   return { kind: 'no_data', measure, reason: of === 'clicks' ? 'too_few_clicks' : 'too_few_sessions' };
 }
 
-/** Clamps the bounds, because rounding can push them past the value. */
 function bounded(
   measure: LiveMeasure,
   { value, low, high, n }: { value: number; low: number; high: number; n: number },
   ciMethod: string,
 ): LiveMeasureOutcome {
-  const ciLow = Math.min(low, value);
-  return { kind: 'value', measure, value, ciLow, ciHigh: Math.max(high, value), ciMethod, n };
+  return { kind: 'value', measure, value, ciLow: low, ciHigh: high, ciMethod, n };
 }

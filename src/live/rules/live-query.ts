@@ -1,5 +1,3 @@
-/** Live queries and feedback as services send them: over HTTP, with the client library or through OpenTelemetry. */
-
 import type { Rejection } from '../../core/errors.ts';
 import type { RetrievedDocument } from '../../core/model.ts';
 import type { ContextSize } from '../../core/text/context-size.ts';
@@ -14,11 +12,7 @@ export interface PipelineLimits {
   readonly retentionDays: number;
 }
 
-/**
- * Returns the first reason to reject a query; null if it is valid.
- *
- * @param limits limits of its pipeline; null if no pipeline of that name is configured
- */
+/** @param limits null if no pipeline of that name is configured */
 export function checkLiveQuery(query: LiveQuery, limits: PipelineLimits | null, now: Date): Rejection | null {
   if (limits === null) return unknownPipeline(query.pipeline);
   return (
@@ -91,7 +85,6 @@ export interface LiveQuery {
   readonly occurredAt: Date | null;
   readonly text: string | null;
   readonly embedding: Float32Array | null;
-  /** Number of requested documents. */
   readonly topK: number | null;
   readonly sessionId: string | null;
   readonly traceId: string | null;
@@ -101,7 +94,6 @@ export interface LiveQuery {
   /** Size of the texts of all results; null if a result has no text. The texts themselves are not stored. */
   readonly context: ContextSize | null;
   readonly latencyMs: number | null;
-  /** Intermediate stages in order; empty if unknown. */
   readonly stages: readonly LiveStage[];
   /** Short error message; null if the retrieval succeeded. */
   readonly error: string | null;
@@ -113,7 +105,6 @@ export interface LiveQuery {
   readonly upstreamProbability: number;
 }
 
-/** The agent turn to which a query belongs. */
 export interface QueryEpisode {
   readonly id: string;
   /** Position of the query in the episode; if null, the query is ordered by its start time. */
@@ -169,7 +160,6 @@ export interface LiveStage {
   readonly name: string;
   /** True for parallel stages whose results are merged afterwards. */
   readonly isSide: boolean;
-  /** Time spent in the stage; null if unknown. */
   readonly latencyMs: number | null;
   /** Number of distinct documents that the stage returned; null if unknown. */
   readonly documents: number | null;
@@ -180,7 +170,6 @@ export interface LiveStage {
   readonly ranks: readonly (number | null)[];
 }
 
-/** Maximum number of stages per query. */
 export const MAX_STAGES = 10;
 
 /** Number of top results whose ranks are stored. */

@@ -27,7 +27,6 @@ export function repeatedContext(queries: readonly ContextQuery[]): ClickRateOutc
   return meanShare(sized(queries), ({ context }) => context.repeated);
 }
 
-/** Mean number of characters of the context. */
 export function contextCharacters(queries: readonly ContextQuery[]): ClickRateOutcome {
   return meanCount(sized(queries).map((query) => ({ ...query, value: query.context.characters })));
 }
@@ -85,13 +84,10 @@ export function measureStages(queries: readonly StagedQuery[]) {
     const answered = listed.filter(({ stage }) => stage.ranks.length > 0);
     return {
       name,
-      /** Number of sampled queries that report the stage. */
       n: own.length,
-      /** 95th percentile of the time spent in the stage. */
       latencyP95Ms: timed.length < MIN_TIMED ? null : percentile95(timed),
       /** Number of samples that report the time of the stage. */
       timed: timed.length,
-      /** Mean number of distinct documents that the stage returns. */
       documents: boundedOf(meanCount(listed)),
       /**
        * Share of queries for which the stage returns nothing although the previous stage returned documents. For the
@@ -166,9 +162,7 @@ export function percentile95(
   return { value, ciLow: Math.min(at(share.low), value), ciHigh: Math.max(at(share.high), value) };
 }
 
-/** A value with its 95 % bounds over sessions. */
 function boundedOf(outcome: ClickRateOutcome) {
   if (outcome.kind !== 'rate') return null;
-  const { value, low, high } = outcome;
-  return { value, ciLow: Math.min(low, value), ciHigh: Math.max(high, value) };
+  return { value: outcome.value, ciLow: outcome.low, ciHigh: outcome.high };
 }

@@ -1,5 +1,3 @@
-/** Languages of live queries. */
-
 import { languageName, languageOf } from '../../core/text/language.ts';
 import { scriptOf } from '../../core/text/query-kinds.ts';
 import { DAY_MS } from '../../core/time.ts';

@@ -32,11 +32,12 @@ it('stores a keyed hash in the id of an annotation with an identifier, not the i
     logger: silentLogger,
     clock,
   });
-  const cap = { perHour: 10, perDay: 10 };
+  const cap = { per_hour: 10, per_day: 10 };
   const context = contextOf({ db: { live: { traffic } }, clock, meter });
   const caps = { explicit: cap, engagement: cap, struggle: cap };
-  const policies = new Map([[annotation.pipeline, { mapping, caps, retentionDays: 30, personalData }]]);
-  await ingestFeedback(context, policies, async () => undefined, [annotation]);
+  const limits = { dimensions: null, retentionDays: 30 };
+  const live = new Map([[annotation.pipeline, { feedback: { ...mapping, caps }, limits, personalData }]]);
+  await ingestFeedback(context, live, async () => undefined, [annotation]);
   const { rows } = await database.pool.query('select * from feedback');
   expect(rows).toMatchObject([{ id: `otel-${personalData.hash(annotation.id ?? '')}` }]);
   expect(JSON.stringify(rows)).not.toContain('ann');

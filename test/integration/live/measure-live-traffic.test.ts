@@ -28,8 +28,10 @@ const BASELINE_SESSIONS = 400;
 const CHANCES = [0.5, 0.3, 0.15];
 
 const policy: SamplingPolicy = {
-  rates: { rate: 0.4, segments: {} },
-  alwaysKeep: [{ kind: 'zero_results' }, { kind: 'error' }],
+  rate: 0.4,
+  segments: {},
+  always_keep: ['zero_results', 'error'],
+  low_similarity_below: null,
   budget: Number.POSITIVE_INFINITY,
 };
 
@@ -70,7 +72,7 @@ function makeWorld(pipeline: string, seed: number): World {
       const shown = outcome === 'ok' ? ['d1', 'd2', 'd3'] : [];
       const latencyMs = 1000 * delays();
       const clicked = shown.filter((_, rank) => uniform() < mood * (CHANCES[rank] ?? 0));
-      const traits = { pipeline, id: queryId, sessionId: id, episodeId: null, traceId: null, segments: {}, outcome };
+      const traits = { pipeline, id: queryId, sessionId: id, episode: null, traceId: null, segments: {}, outcome };
       const decision = decide(
         { ...traits, similarity: null, hasNegativeFeedback: false, upstreamProbability: 1 },
         policy,

@@ -229,17 +229,6 @@ describe('measuring live traffic', () => {
       await run();
       expect(await outcomeOf('clicks_over_expected_ratio')).toMatchObject({ kind: 'no_data' });
     });
-
-    it('are learned again when the stored ones are unreadable', async () => {
-      const { clock, later, measurements, run, outcomeOf, baselineReadings } = await aClickedPipeline();
-      await run();
-      const known = await outcomeOf('baseline_click_through_ratio');
-      if (known === null) throw new Error('there is no reference');
-      later(1);
-      await measurements.record([{ ...known, details: { rates: 'of another version' }, measuredAt: clock.now() }]);
-      await run();
-      expect(baselineReadings()).toBe(2);
-    });
   });
 
   it('measures stages once a service reports them, and stores a gap when it stops', async () => {

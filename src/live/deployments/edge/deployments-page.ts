@@ -85,7 +85,6 @@ function changeSentence({ kind, version, source, note, changes }: Deployment): C
   ];
 }
 
-/** Label of a deployment line in a chart. */
 export function deploymentMark({ kind, version, occurredAt, note }: Deployment): TrendMark {
   return { at: occurredAt, text: `${kind} ${version}${note === null ? '' : ` (${note})`}` };
 }

@@ -1,5 +1,3 @@
-/** `/v1/deployments`: pipeline changes. */
-
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { findPipeline } from '../../../golden/watched-pipeline.ts';

@@ -22,7 +22,6 @@ export interface Deployment extends NewDeployment {
   readonly changes: readonly TraitChange[];
 }
 
-/** Fingerprint of a component at the last probe. */
 export interface Fingerprint {
   readonly pipeline: string;
   readonly component: 'index' | 'embedder' | 'judge';

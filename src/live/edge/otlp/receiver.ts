@@ -177,7 +177,6 @@ export function createOtlpReceiver(config: Config, ingest: LiveIngest, meter: Me
         throw error;
       }
     },
-    /** Returns the response for an unreadable body. */
     refuse,
     /** Records a refused gRPC connection, for `recalld doctor`. */
     recordGrpc: () => void ingest.recordUnreadable([grpcExporter]),
@@ -199,11 +198,7 @@ function flawText(code: RejectionCode, times: number): string {
   return times === 1 ? sentence : `${times} times: ${sentence}`;
 }
 
-/**
- * Ingests batch by batch, so that other requests are served in between.
- *
- * @returns the rejections
- */
+/** Ingests batch by batch, so that other requests are served in between. @returns the rejections */
 async function ingestAll(
   ingest: LiveIngest,
   batches: Iterable<Found>,

@@ -1,11 +1,9 @@
 /** Detectors of personal data and secrets, and redaction of the entities that a service detected. */
-import { RecalldError } from '../../../core/errors.ts';
-
 export interface CustomPattern {
   /** Lower-case letters, digits and underscores; `employee_id` is replaced by `[EMPLOYEE_ID]`. */
   readonly name: string;
   /** JavaScript regular expression, matched with the flags g and u against the folded text (`foldText`). */
-  readonly source: string;
+  readonly regex: string;
 }
 
 const MAX_SOURCE = 500;
@@ -15,25 +13,18 @@ const FLAGS = 'dgu';
 /**
  * Creates the detector for a configured pattern. If the pattern has a group named `value`, only that group is redacted.
  *
- * Rejects unbounded repetitions inside another repetition, such as `(a+)+`, because a hostile text could make them run
+ * `patternProblem` rejects unbounded repetitions inside another repetition, such as `(a+)+`, because a hostile text could make them run
  * for years. Other slow forms, such as `\d*\d*\d*x` and `(a|a)*`, are not detected: bound your repetitions
  * (`\d{4,12}`), and let alternatives start differently.
- *
- * @param taken names in use, including the built-in kinds
- * @throws RecalldError `config_invalid` with the pattern name if the name or the source is invalid
  */
-export function customDetector({ name, source }: CustomPattern, taken: ReadonlySet<string>): Detector {
-  const problem = patternProblem({ name, source }, taken);
-  if (problem !== null) {
-    throw new RecalldError('config_invalid', `The redaction pattern ${JSON.stringify(name)} ${problem}.`);
-  }
-  const rules = [{ pattern: new RegExp(source, FLAGS) }];
+export function customDetector({ name, regex }: CustomPattern): Detector {
+  const rules = [{ pattern: new RegExp(regex, FLAGS) }];
   return { kind: name, find: (text) => findByRules(text, rules) };
 }
 
 /** Describes what is wrong with a pattern, to complete `The redaction pattern "x" ...`; null if it is valid. */
-export function patternProblem({ name, source }: CustomPattern, taken: ReadonlySet<string>): string | null {
-  return nameProblem(name, taken) ?? sourceProblem(source);
+export function patternProblem({ name, regex }: CustomPattern, taken: ReadonlySet<string>): string | null {
+  return nameProblem(name, taken) ?? sourceProblem(regex);
 }
 
 function nameProblem(name: string, taken: ReadonlySet<string>): string | null {

@@ -6,11 +6,11 @@ const MAX_LOCAL = 64;
 const MAX_DOMAIN = 255;
 
 /** Letters of scripts that separate words by spaces. In other scripts, an address may directly follow a word. */
-const spacedLetter = /^[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}]$/u;
-const anyLetter = /^[\p{L}\p{M}]$/u;
+const spacedLetters = '\\p{Script=Latin}\\p{Script=Greek}\\p{Script=Cyrillic}';
+const anyLetters = '\\p{L}\\p{M}';
 /** Characters of RFC 5322 that are common in local parts; the others delimit addresses in URLs and code. */
-const localSign = /^[0-9.!#$%'+_~-]$/;
-const domainSign = /^[0-9.-]$/;
+const local = [spacedLetters, anyLetters].map((letters) => new RegExp(`^[${letters}0-9.!#$%'+_~-]$`, 'u'));
+const domain = [spacedLetters, anyLetters].map((letters) => new RegExp(`^[${letters}0-9.-]$`, 'u'));
 /** Top-level domain: letters, or Punycode. */
 const topLevel = /^(?:xn--[0-9a-z-]{1,59}|[\p{L}\p{M}]{2,63})/iu;
 
@@ -39,8 +39,7 @@ function localStart(text: string, at: number): number {
     const quote = text.slice(Math.max(0, at - MAX_LOCAL), at - 1).lastIndexOf('"');
     if (quote !== -1) return Math.max(0, at - MAX_LOCAL) + quote;
   }
-  let start = reach(text, at, -1, MAX_LOCAL, isSpacedLocal);
-  if (start === at) start = reach(text, at, -1, MAX_LOCAL, isAnyLocal);
+  const start = reach(text, at, -1, MAX_LOCAL, local);
   // Strips quotation marks, list markers and punctuation before the address.
   const lead = /^['.!#~-]+/.exec(text.slice(start, at));
   return start + (lead?.[0].length ?? 0);
@@ -48,8 +47,7 @@ function localStart(text: string, at: number): number {
 
 /** Returns the end of the domain after its last label that can be a top-level domain; null if there is none. */
 function domainEnd(text: string, start: number): number | null {
-  let stop = reach(text, start, 1, MAX_DOMAIN, isSpacedDomain);
-  if (stop === start) stop = reach(text, start, 1, MAX_DOMAIN, isAnyDomain);
+  const stop = reach(text, start, 1, MAX_DOMAIN, domain);
   let end: number | null = null;
   let position = start;
   for (const [index, label] of text.slice(start, stop).split('.').entries()) {
@@ -62,30 +60,17 @@ function domainEnd(text: string, start: number): number | null {
 }
 
 /**
- * Returns the index that is reached from `from` by stepping forwards (1) or backwards (-1) over accepted characters, at
- * most `max` of them.
+ * Returns the index that is reached from `from` by stepping forwards (1) or backwards (-1) over at most `max` characters
+ * that match a pattern: the first pattern that matches any.
  */
-function reach(text: string, from: number, step: 1 | -1, max: number, accepts: (character: string) => boolean): number {
+function reach(text: string, from: number, step: 1 | -1, max: number, patterns: readonly RegExp[]): number {
   let index = from;
   const offset = step === 1 ? 0 : -1;
-  while (Math.abs(index - from) < max && accepts(text.charAt(index + offset))) index += step;
+  for (const pattern of patterns) {
+    while (Math.abs(index - from) < max && pattern.test(text.charAt(index + offset))) index += step;
+    if (index !== from) break;
+  }
   return index;
-}
-
-function isSpacedLocal(character: string): boolean {
-  return spacedLetter.test(character) || localSign.test(character);
-}
-
-function isAnyLocal(character: string): boolean {
-  return anyLetter.test(character) || localSign.test(character);
-}
-
-function isSpacedDomain(character: string): boolean {
-  return spacedLetter.test(character) || domainSign.test(character);
-}
-
-function isAnyDomain(character: string): boolean {
-  return anyLetter.test(character) || domainSign.test(character);
 }
 
 /** Start of a phone number: not inside a word, number, decimal, date, id or path. */

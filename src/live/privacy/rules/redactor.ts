@@ -64,13 +64,7 @@ function digitValue(code: number): string {
   return String(value);
 }
 
-interface Redaction {
-  readonly text: string;
-  /** Number of redactions by kind; omits kinds without redactions. */
-  readonly counts: Readonly<Record<string, number>>;
-}
-
-export type Redactor = (text: string) => Redaction;
+export type Redactor = (text: string) => string;
 
 /** Detectors in order of application: text redacted by one detector is hidden from later detectors. */
 const detectors: readonly Detector[] = [privateKey, credentials, token, secret, email, iban, card, ip, phone];
@@ -98,33 +92,24 @@ const MAX_PASSES = 6;
  * The redactor runs in linear time (for custom patterns see `customDetector`), is idempotent, and never throws. If it
  * fails, or if new matches keep appearing, it replaces the whole text with `[REDACTED]`.
  *
- * @throws RecalldError `config_invalid` for an invalid pattern
+ * @param patterns without `patternProblems`
  */
-export function createRedactor(options: { readonly patterns?: readonly CustomPattern[] } = {}): Redactor {
-  const taken = takenNames();
-  const all = [...detectors];
-  for (const pattern of options.patterns ?? []) {
-    all.push(customDetector(pattern, taken));
-    taken.add(pattern.name);
-  }
-  const placeholders = new RegExp([...taken].map((kind) => `\\[${kind.toUpperCase()}\\]`).join('|'), 'g');
+export function createRedactor(patterns: readonly CustomPattern[] = []): Redactor {
+  const all = [...detectors, ...patterns.map(customDetector)];
+  const kinds = [...all.map(({ kind }) => kind), WHOLE];
+  const placeholders = new RegExp(kinds.map((kind) => `\\[${kind.toUpperCase()}\\]`).join('|'), 'g');
   return (text) => {
     try {
-      return redactUntilStable(text, all, placeholders) ?? wholeRedacted();
+      return redactUntilStable(text, all, placeholders) ?? placeholderOf(WHOLE);
     } catch {
-      return wholeRedacted();
+      return placeholderOf(WHOLE);
     }
   };
 }
 
-/** Returns the names that configured patterns must not use. */
-function takenNames(): Set<string> {
-  return new Set([...detectors.map(({ kind }) => kind), WHOLE]);
-}
-
 /** Describes each invalid pattern, to complete "The pattern ..."; null if the pattern is valid. */
 export function patternProblems(patterns: readonly CustomPattern[]): (string | null)[] {
-  const taken = takenNames();
+  const taken = new Set([...detectors.map(({ kind }) => kind), WHOLE]);
   return patterns.map((pattern) => {
     const problem = patternProblem(pattern, taken);
     taken.add(pattern.name);
@@ -132,17 +117,11 @@ export function patternProblems(patterns: readonly CustomPattern[]): (string | n
   });
 }
 
-function wholeRedacted(): Redaction {
-  return { text: placeholderOf(WHOLE), counts: { [WHOLE]: 1 } };
-}
-
-function redactUntilStable(text: string, all: readonly Detector[], placeholders: RegExp): Redaction | null {
-  const counts: Record<string, number> = {};
+function redactUntilStable(text: string, all: readonly Detector[], placeholders: RegExp): string | null {
   let current = text;
   for (let pass = 0; pass < MAX_PASSES; pass++) {
-    const { finds, redacted } = redactOnce(current, all, placeholders);
-    if (finds.length === 0) return { text: current, counts };
-    for (const { kind } of finds) counts[kind] = (counts[kind] ?? 0) + 1;
+    const redacted = redactOnce(current, all, placeholders);
+    if (redacted === null) return current;
     current = redacted;
   }
   return null;
@@ -152,7 +131,8 @@ interface Find extends Span {
   readonly kind: string;
 }
 
-function redactOnce(text: string, all: readonly Detector[], placeholders: RegExp): { finds: Find[]; redacted: string } {
+/** Returns null if nothing is found. */
+function redactOnce(text: string, all: readonly Detector[], placeholders: RegExp): string | null {
   const folded = foldText(text);
   // Placeholders of an earlier pass or redactor are hidden from all detectors.
   let taken: Span[] = Array.from(folded.text.matchAll(placeholders), (match) => ({
@@ -176,7 +156,7 @@ function redactOnce(text: string, all: readonly Detector[], placeholders: RegExp
     taken = taken.concat(found).toSorted((a, b) => a.start - b.start);
     gaps = gapsBetween(taken, folded.text.length);
   }
-  if (finds.length === 0) return { finds, redacted: text };
+  if (finds.length === 0) return null;
   const parts: string[] = [];
   let position = 0;
   for (const { kind, start, end } of finds.toSorted((a, b) => a.start - b.start)) {
@@ -185,10 +165,9 @@ function redactOnce(text: string, all: readonly Detector[], placeholders: RegExp
     position = original.end;
   }
   parts.push(text.slice(position));
-  return { finds, redacted: parts.join('') };
+  return parts.join('');
 }
 
-/** Returns the gaps between ascending spans. */
 function gapsBetween(spans: readonly Span[], length: number): Span[] {
   const gaps: Span[] = [];
   let start = 0;
@@ -204,36 +183,23 @@ function placeholderOf(kind: string): string {
   return `[${kind.toUpperCase()}]`;
 }
 
-/** Minimum key length, because shorter keys could be found by brute force. */
-const MIN_KEY_BYTES = 16;
-
 /**
  * Returns the HMAC-SHA-256 of a query text, for pipelines that store no texts, so that equal queries can still be
  * counted. Ignores case, Unicode normalization (NFC) and surrounding white space.
  *
- * @param key secret of this installation, at least 16 bytes
+ * @param key secret of this installation
  * @returns 64 hexadecimal digits
- * @throws RangeError for a shorter key, which the config schema rejects
  */
 export function textHash(text: string, key: string): string {
   return keyedHash('recalld/text/v1', foldCase(text.normalize('NFC').trim()).normalize('NFC'), key);
 }
 
-/**
- * Returns the HMAC-SHA-256 of a user id; the id itself is never stored. Erasing a user finds rows by this hash.
- *
- * @param key as for `textHash`; a text that equals an id has a different hash
- * @returns 64 hexadecimal digits
- * @throws RangeError for a shorter key, which the config schema rejects
- */
+/** Returns the HMAC-SHA-256 of a user id in hex, which is stored instead of the id. Erasing a user finds rows by it. */
 export function userIdHmac(userId: string, key: string): string {
   return keyedHash('recalld/user/v1', userId, key);
 }
 
 function keyedHash(domain: string, value: string, key: string): string {
-  if (Buffer.byteLength(key) < MIN_KEY_BYTES) {
-    throw new RangeError(`The hash key must have at least ${MIN_KEY_BYTES} bytes.`);
-  }
   return createHmac('sha256', key).update(`${domain}\0`).update(value).digest('hex');
 }
 

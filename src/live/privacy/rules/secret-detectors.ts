@@ -1,4 +1,3 @@
-/** Detectors of keys, tokens and passwords. */
 import { type Detector, findByRules, type Rule, type Span } from './detector.ts';
 
 const BEGIN = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g;
@@ -26,7 +25,6 @@ const credentialsRules: readonly Rule[] = [
   { needs: '://', pattern: /[a-z][a-z0-9+.-]{0,20}:\/\/(?<value>[^\s/?#"'<>]+)@/dgiu },
 ];
 
-/** Detects the user name and password in a URL. */
 export const credentials: Detector = {
   kind: 'credentials',
   find: (text) => findByRules(text, credentialsRules),
@@ -76,7 +74,6 @@ const tokenRules: readonly Rule[] = [
   },
 ];
 
-/** Detects keys of well-known services, JSON Web Tokens and bearer tokens. */
 export const token: Detector = { kind: 'token', find: (text) => findByRules(text, tokenRules) };
 
 const passwordWord =

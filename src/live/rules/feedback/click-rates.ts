@@ -19,7 +19,6 @@ export interface ShownQuery extends ClusterMember {
   readonly documentIds: readonly string[];
 }
 
-/** A counted click. */
 export interface Click {
   readonly queryId: string;
   readonly documentId: string | null;
@@ -34,7 +33,6 @@ export interface CalibratedMember extends ClusterMember {
   readonly calibration?: number;
 }
 
-/** A sampled query with its clicks. */
 export interface ClickedQuery extends CalibratedMember {
   /** Number of shown documents, at ranks 1 to `shown`. */
   readonly shown: number;
@@ -52,29 +50,22 @@ export const CLICK_ATTRIBUTION_MS = 30 * MINUTE_MS;
  * clicks on sampled queries count, with the weight of their query. If a tenth of the queries were sampled, dividing all
  * clicks by the sampled impressions would make the rate ten times too high.
  *
- * A click counts only within `attributionMs` of its query, so that queries in old windows do not collect clicks for
+ * A click counts only within `CLICK_ATTRIBUTION_MS` of its query, so that queries in old windows do not collect clicks for
  * longer than queries in new windows. The newest queries must wait for their clicks (see `clicksCompleteUntil`).
  *
  * @param queries queries of one pipeline
  * @param clicks latest feedback of kind `click` on that pipeline, within the caps of their users
  */
-export function clickedQueries(
-  queries: readonly ShownQuery[],
-  clicks: readonly Click[],
-  attributionMs = CLICK_ATTRIBUTION_MS,
-) {
+export function clickedQueries(queries: readonly ShownQuery[], clicks: readonly Click[]) {
   const entries = queries.map((query) => ({ query, ranks: new Set<number>() }));
   const byId = new Map(entries.map((entry) => [entry.query.id, entry]));
-  const leftOut = { otherQuery: 0, notShown: 0, late: 0 };
+  const leftOut = { notShown: 0, late: 0 };
   for (const click of clicks) {
     const entry = byId.get(click.queryId);
-    if (entry === undefined) {
-      leftOut.otherQuery++;
-      continue;
-    }
+    if (entry === undefined) continue;
     const rank = shownRank(click, entry.query.documentIds);
     if (rank === null) leftOut.notShown++;
-    else if (click.occurredAt.getTime() - entry.query.occurredAt.getTime() > attributionMs) leftOut.late++;
+    else if (click.occurredAt.getTime() - entry.query.occurredAt.getTime() > CLICK_ATTRIBUTION_MS) leftOut.late++;
     else entry.ranks.add(rank);
   }
   return {
@@ -85,7 +76,7 @@ export function clickedQueries(
       shown: documentIds.length,
       clickedRanks: [...ranks].toSorted((a, b) => a - b),
     })),
-    /** Number of ignored clicks by reason. */
+    /** Number of ignored clicks on these queries, by reason. */
     leftOut,
   };
 }
@@ -94,8 +85,8 @@ export function clickedQueries(
  * Returns the time before which queries can receive no further counted clicks. Click measures must not use later
  * queries.
  */
-export function clicksCompleteUntil(now: Date, attributionMs = CLICK_ATTRIBUTION_MS): Date {
-  return new Date(now.getTime() - attributionMs);
+export function clicksCompleteUntil(now: Date): Date {
+  return new Date(now.getTime() - CLICK_ATTRIBUTION_MS);
 }
 
 /**
@@ -110,7 +101,6 @@ function shownRank({ documentId, rank }: Click, documentIds: readonly string[]):
   return rank !== null && rank >= 1 && rank <= documentIds.length ? rank : null;
 }
 
-/** Contribution of a sampled query to a ratio. */
 export interface RatioTerm extends ClusterMember {
   readonly numerator: number;
   /** At least 0; 0 only if the numerator is 0 too. */
@@ -168,14 +158,11 @@ export function sessionRatio(terms: readonly RatioTerm[]) {
     /** Sums of the weighted terms; `value` is their ratio. */
     numerator,
     denominator,
-    /** Variance of `value`. */
     variance,
     /** Degrees of freedom of the variance (Satterthwaite); small if a few heavy sessions dominate it. */
     degreesOfFreedom: freedom,
-    /** Number of terms with a positive denominator. */
     n: members.length,
     sessions,
-    /** Kish's effective number of sessions. */
     effectiveSessions,
   };
 }
@@ -205,7 +192,6 @@ export function clickedQueryRate(queries: readonly ClickedQuery[]): ClickRateOut
   return queryRate(queries, ({ clickedRanks }) => clickedRanks.length > 0);
 }
 
-/** Share of queries for which `holds` is true. */
 export function queryRate<Query extends CalibratedMember>(
   queries: readonly Query[],
   holds: (query: Query) => boolean,
@@ -213,7 +199,6 @@ export function queryRate<Query extends CalibratedMember>(
   return meanShare(queries, (query) => (holds(query) ? 1 : 0));
 }
 
-/** Mean over queries of a share in [0, 1]. */
 export function meanShare<Query extends CalibratedMember>(
   queries: readonly Query[],
   shareOf: (query: Query) => number,

@@ -125,30 +125,6 @@ function covarianceOf(queries: readonly ClickedQuery[], ranks: ReturnType<typeof
   );
 }
 
-/** Parses stored rates. Returns null if they are invalid, for example because another version of recalld wrote them. */
-export function parseBaselineCtr(details: Readonly<Record<string, unknown>>): BaselineCtr | null {
-  const { kind, rates, covariance, queries, sessions, clicks } = details;
-  if (kind !== 'baseline' || !isNumbers(rates) || rates.length === 0) return null;
-  if (!rates.every((rate) => rate > 0 && rate <= 1)) return null;
-  if (!Array.isArray(covariance) || covariance.length !== rates.length) return null;
-  if (!covariance.every((row) => isNumbers(row) && row.length === rates.length)) return null;
-  const counts = [queries, sessions, clicks];
-  if (!isNumbers(counts)) return null;
-  const [queryCount = 0, sessionCount = 0, clickCount = 0] = counts;
-  return {
-    kind,
-    rates,
-    covariance: covariance as number[][],
-    queries: queryCount,
-    sessions: sessionCount,
-    clicks: clickCount,
-  };
-}
-
-function isNumbers(value: unknown): value is number[] {
-  return Array.isArray(value) && value.every((item) => Number.isFinite(item));
-}
-
 const UPPER = 0.975;
 
 /**
@@ -194,16 +170,10 @@ export function clicksOverExpectedClicks(queries: readonly ClickedQuery[], basel
     value,
     low: Math.min(value, bounds.low / denominator),
     high: Math.max(value, bounds.high / denominator),
-    /** Clicked documents of the sampled queries, and the number expected from the baseline, both unweighted. */
-    clicks: shown.reduce((sum, term) => sum + term.numerator, 0),
-    expectedClicks: shown.reduce((sum, term) => sum + term.denominator, 0),
-    depth,
     n,
-    sessions,
   };
 }
 
-/** Sums of the first 0, 1, 2, ... rates. */
 function cumulative(rates: readonly number[]): number[] {
   const sums = [0];
   for (const rate of rates) sums.push((sums.at(-1) ?? 0) + rate);

@@ -23,7 +23,6 @@ export type FeedbackBaseline = Exclude<ReturnType<typeof feedbackBaseline>, Insu
 export const MIN_BASELINE_OPINIONS = 50;
 /** Drops of up to 5 percentage points are not reported. */
 const MARGIN = 0.05;
-/** Number of latest opinions that determine whether a drop is over. */
 const LATEST = 50;
 /** Buckets per window. Detection is delayed by at most one bucket. */
 const BUCKETS = 288;
@@ -73,7 +72,6 @@ function overdispersionOf(spans: readonly OpinionCounts[]): number {
   return Math.max(1, median(squares) / MEDIAN_CHI_SQUARE);
 }
 
-/** Caps the e-value ratio. */
 const MAX_LOG_RATIO = Math.log(1e6);
 
 /**

@@ -13,39 +13,31 @@ export const sentiments = ['positive', 'negative', 'neutral'] as const;
 
 export type Sentiment = (typeof sentiments)[number];
 
-/** Interpretation of the thumb value 0. `true`, `false`, 1, -1 and words have fixed meanings. */
-interface ThumbRule {
-  /** `negative` if thumbs are 1 and 0; `neutral` if they are 1, 0 and -1. */
-  readonly zero: 'negative' | 'neutral';
-}
-
-/** A scale from `min` to `max`; values between `negativeTo` and `positiveFrom` are neutral. */
+/** A scale from `min` to `max`; values between `negative_to` and `positive_from` are neutral. */
 export interface Scale {
   readonly min: number;
-  /** May be Infinity. */
-  readonly max: number;
-  readonly positiveFrom: number;
-  readonly negativeTo: number;
+  /** Default: unlimited. */
+  readonly max?: number | undefined;
+  readonly positive_from: number;
+  readonly negative_to: number;
 }
 
-/**
- * Interpretation of each kind. A plain sentiment applies to all feedback of its kind, whatever its value: `click:
- * 'neutral'` excludes clicks from the positive ratio.
- */
-export interface SentimentMapping extends Readonly<Record<OpinionKind, Sentiment | ThumbRule | Scale>> {
-  readonly thumb: Sentiment | ThumbRule;
-  readonly rating: Sentiment | Scale;
-  readonly relevance: Sentiment | Scale;
-  readonly click: Sentiment;
-  readonly copy: Sentiment;
-  readonly reformulation: Sentiment;
-  readonly abandonment: Sentiment;
-  readonly no_answer: Sentiment;
+/** `feedback` in the config: how each kind is interpreted. */
+export interface SentimentMapping
+  extends Readonly<Record<Exclude<OpinionKind, 'thumb' | 'rating' | 'relevance'>, Sentiment>> {
+  /** `negative` if thumbs are 1 and 0; `neutral` if they are 1, 0 and -1. */
+  readonly thumb_zero: 'negative' | 'neutral';
+  readonly rating: Scale;
+  readonly relevance: Scale;
 }
 
 /** Describes what is wrong with a scale, as the end of a sentence with config field names; null if it is valid. */
-export function scaleProblem({ min, max, positiveFrom, negativeTo }: Scale): string | null {
-  if (![min, positiveFrom, negativeTo].every(Number.isFinite)) return 'must consist of finite numbers';
+export function scaleProblem({
+  min,
+  max = Number.POSITIVE_INFINITY,
+  positive_from: positiveFrom,
+  negative_to: negativeTo,
+}: Scale): string | null {
   if (!(min < max)) return 'must have min below max';
   if (!(negativeTo < positiveFrom)) return 'must have negative_to below positive_from';
   if (!(min <= negativeTo)) return 'must have negative_to of at least min; otherwise no value is negative';
@@ -53,31 +45,23 @@ export function scaleProblem({ min, max, positiveFrom, negativeTo }: Scale): str
   return null;
 }
 
-/** Accepted spellings of a thumb. */
-const up = ['up', 'thumb_up', 'thumbup', 'thumbs_up', 'thumbsup', 'like', 'liked', 'good', 'helpful', 'positive'];
-const alsoUp = ['yes', 'true', '1', '+1'];
-const down = ['down', 'thumb_down', 'thumbdown', 'thumbs_down', 'thumbsdown', 'dislike', 'disliked', 'bad'];
-const alsoDown = ['unhelpful', 'not_helpful', 'negative', 'no', 'false', '-1'];
-const takenBack = ['none', 'neutral'];
+const up = 'up thumb_up thumbup thumbs_up thumbsup like liked good helpful positive yes true 1 +1';
+const down =
+  'down thumb_down thumbdown thumbs_down thumbsdown dislike disliked bad unhelpful not_helpful negative no false -1';
 
 const words: ReadonlyMap<string, -1 | 0 | 1> = new Map([
-  ...[...up, ...alsoUp].map((word) => [word, 1] as const),
-  ...[...down, ...alsoDown].map((word) => [word, -1] as const),
-  ...takenBack.map((word) => [word, 0] as const),
+  ...up.split(' ').map((word) => [word, 1] as const),
+  ...down.split(' ').map((word) => [word, -1] as const),
+  ['none', 0],
+  ['neutral', 0],
 ]);
 
 /**
  * Returns 1 for a thumb up, -1 for down, 0 for a retracted thumb, null for an invalid value.
  *
- * - up: true, 1, and the words up, thumb up, thumbs up, like, liked, good, helpful, positive, yes, true, 1, +1
- * - down: false, -1, and down, thumb down, thumbs down, dislike, disliked, bad, unhelpful, not helpful, negative, no,
- *   false, -1
- * - retracted: none and neutral
- * - the number 0 and the word 0: as configured by `zero`
- *
  * Words are case-insensitive. Two words may be joined, or separated by a space, hyphen or underscore.
  */
-function thumbOf(value: Feedback['value'], zero: ThumbRule['zero']): -1 | 0 | 1 | null {
+function thumbOf(value: Feedback['value'], zero: SentimentMapping['thumb_zero']): -1 | 0 | 1 | null {
   const ofZero = zero === 'negative' ? -1 : 0;
   if (typeof value === 'boolean') return value ? 1 : -1;
   if (typeof value === 'number') return value === 0 ? ofZero : value === 1 || value === -1 ? value : null;
@@ -100,7 +84,7 @@ function thumbOf(value: Feedback['value'], zero: ThumbRule['zero']): -1 | 0 | 1 
 export function sentimentOf({ kind, value, documentId }: Feedback, mapping: SentimentMapping) {
   switch (kind) {
     case 'thumb':
-      return readThumb(value, mapping.thumb);
+      return readThumb(value, mapping.thumb_zero);
     case 'rating':
       return readScale('rating', value, mapping.rating);
     case 'relevance':
@@ -119,47 +103,30 @@ export function sentimentOf({ kind, value, documentId }: Feedback, mapping: Sent
   }
 }
 
-function readThumb(value: Feedback['value'], rule: Sentiment | ThumbRule) {
-  const thumb = thumbOf(value, typeof rule === 'string' ? 'negative' : rule.zero);
-  if (thumb === null) {
-    return refused('value must be up or down, true or false, or 1, 0 or -1 for a thumb.');
-  }
-  if (typeof rule === 'string') return reading(rule, thumb);
+function readThumb(value: Feedback['value'], zero: SentimentMapping['thumb_zero']) {
+  const thumb = thumbOf(value, zero);
+  if (thumb === null) return refused('value must be up or down, true or false, or 1, 0 or -1 for a thumb.');
   if (thumb === 0) return reading('neutral', thumb);
   return reading(thumb > 0 ? 'positive' : 'negative', thumb);
 }
 
-function readScale(kind: 'rating' | 'relevance', value: Feedback['value'], scale: Sentiment | Scale) {
-  const number = typeof value === 'number' && Number.isFinite(value) ? value : null;
-  if (typeof scale === 'string') {
-    return number === null ? refused(`value must be a number for a ${kind}.`) : reading(scale, number);
-  }
-  if (number === null || number < scale.min || number > scale.max) {
-    const range =
-      scale.max === Number.POSITIVE_INFINITY ? `of at least ${scale.min}` : `from ${scale.min} to ${scale.max}`;
+function readScale(kind: 'rating' | 'relevance', value: Feedback['value'], scale: Scale) {
+  const { min, max = Number.POSITIVE_INFINITY } = scale;
+  if (typeof value !== 'number' || !Number.isFinite(value) || value < min || value > max) {
+    const range = max === Number.POSITIVE_INFINITY ? `of at least ${min}` : `from ${min} to ${max}`;
     return refused(`value must be a number ${range} for a ${kind}; the config of the pipeline sets the scale.`);
   }
-  if (number >= scale.positiveFrom) return reading('positive', number);
-  return reading(number <= scale.negativeTo ? 'negative' : 'neutral', number);
+  if (value >= scale.positive_from) return reading('positive', value);
+  return reading(value <= scale.negative_to ? 'negative' : 'neutral', value);
 }
 
 export type SentimentReading = ReturnType<typeof reading>;
 
-/**
- * Interprets a valid value.
- *
- * @param value thumb: 1 up, -1 down, 0 neither. Rating and relevance: the number as sent; for relevance, true is 1
- *   and false is 0. Other kinds: 1
- */
 function reading(sentiment: Sentiment, value: number) {
   return { kind: 'reading' as const, sentiment, value };
 }
 
-/**
- * Rejects a value that does not fit its kind, as `invalid_field`.
- *
- * @param message one sentence that names the field and its valid values. Never quotes the value that was sent
- */
+/** @param message names the field and its valid values; never quotes the value that was sent */
 function refused(message: string) {
   return { kind: 'refused' as const, message };
 }
@@ -230,7 +197,6 @@ export type PositiveRatioOutcome = ReturnType<typeof positiveRatio>;
  */
 export interface OpinionTally {
   readonly kind: OpinionKind;
-  /** Sentiment of the latest feedback. */
   readonly sentiment: Sentiment;
   /** Bounded segments of the queries (`key=value` or `other`); empty if the query is unknown. */
   readonly segments: readonly string[];
@@ -278,14 +244,10 @@ export function positiveRatio({ positive, negative }: OpinionCounts, minN = 1) {
 /**
  * Returns the positive ratio of all feedback (`all`) and of each segment. Feedback on unknown or unsampled queries
  * counts only in `all`.
- *
- * @param basis the kinds that count
- * @param minN as in `positiveRatio`
  */
 export function positiveRatios(
   tallies: readonly OpinionTally[],
   basis: FeedbackBasis = 'all',
-  minN = 1,
 ): ReadonlyMap<string, PositiveRatioOutcome> {
   const kinds = new Set(kindsOf(basis));
   const counts = new Map([[ALL_SEGMENT, { positive: 0, negative: 0 }]]);
@@ -297,5 +259,5 @@ export function positiveRatios(
       if (sentiment !== 'neutral') count[sentiment] += opinions;
     }
   }
-  return new Map([...counts].map(([segment, count]) => [segment, positiveRatio(count, minN)]));
+  return new Map([...counts].map(([segment, count]) => [segment, positiveRatio(count)]));
 }

@@ -8,11 +8,6 @@
 import { DAY_MS, HOUR_MS } from '../../../core/time.ts';
 import { type FeedbackKind, feedbackKinds, type OpinionKind } from '../live-query.ts';
 
-/**
- * - `explicit`: stated opinions (thumb, rating, relevance)
- * - `engagement`: use of an answer (click, copy)
- * - `struggle`: failure to get an answer (reformulation, abandonment, no_answer)
- */
 export type KindGroup = 'explicit' | 'engagement' | 'struggle';
 
 const groups = {
@@ -46,22 +41,23 @@ export function kindsOf(basis: FeedbackBasis): readonly OpinionKind[] {
 }
 
 /** Each group of kinds has a separate cap, so that click spam cannot crowd out complaints. */
-export type FeedbackCaps = Readonly<Record<KindGroup, { readonly perHour: number; readonly perDay: number }>>;
+export type FeedbackCaps = Readonly<Record<KindGroup, { readonly per_hour: number; readonly per_day: number }>>;
 
 /** Default caps: far more feedback than a diligent user sends, and far less than a script sends. */
 export const defaultFeedbackCaps: FeedbackCaps = {
-  explicit: { perHour: 30, perDay: 100 },
-  engagement: { perHour: 60, perDay: 300 },
-  struggle: { perHour: 30, perDay: 100 },
+  explicit: { per_hour: 30, per_day: 100 },
+  engagement: { per_hour: 60, per_day: 300 },
+  struggle: { per_hour: 30, per_day: 100 },
 };
 
 export interface CapCandidate {
+  readonly caps: FeedbackCaps;
   readonly id: string;
   readonly pipeline: string;
   readonly queryId: string;
   readonly kind: FeedbackKind;
   /** Keyed hash of the user; null for anonymous feedback. */
-  readonly author: string | null;
+  readonly userHash: string | null;
   readonly occurredAt: Date;
 }
 
@@ -77,7 +73,6 @@ function isCapped(candidate: CapCandidate): candidate is CappedCandidate {
 /** Feedback under the same cap: one subject and one group of kinds on one pipeline. */
 type CapSubject = ReturnType<typeof subjectOf>;
 
-/** Counted feedback of a subject in an hour. */
 export interface CountedHour extends CapSubject {
   /** Start of the hour in UTC. */
   readonly hour: Date;
@@ -86,14 +81,8 @@ export interface CountedHour extends CapSubject {
 }
 
 /** Returns the subject of a cap: the user, or the query if the feedback is anonymous. */
-export function capSubjectOf({
-  author,
-  queryId,
-}: {
-  readonly author: string | null;
-  readonly queryId: string;
-}): string {
-  return JSON.stringify(author === null ? ['query', queryId] : ['user', author]);
+export function capSubjectOf({ userHash, queryId }: Pick<CapCandidate, 'userHash' | 'queryId'>): string {
+  return JSON.stringify(userHash === null ? ['query', queryId] : ['user', userHash]);
 }
 
 export type CapDay = ReturnType<typeof capDays>[number];
@@ -120,11 +109,7 @@ export function capDays(batch: readonly CapCandidate[]) {
  * @param batch items that are not stored yet; stored items keep their decision
  * @param counted counted hours for `capDays(batch)`; missing hours count as 0
  */
-export function withinCaps(
-  batch: readonly CapCandidate[],
-  counted: readonly CountedHour[],
-  caps: FeedbackCaps,
-): boolean[] {
+export function withinCaps(batch: readonly CapCandidate[], counted: readonly CountedHour[]): boolean[] {
   const hours = new Map<string, number>();
   const days = new Map<string, number>();
   for (const row of counted) {
@@ -140,8 +125,8 @@ export function withinCaps(
     if (known !== undefined) return known;
     const hour = bucketKey(candidate, startOf(candidate.occurredAt, HOUR_MS));
     const day = bucketKey(candidate, startOf(candidate.occurredAt, DAY_MS));
-    const cap = caps[kindGroupOf(candidate.kind)];
-    const isWithin = (hours.get(hour) ?? 0) < cap.perHour && (days.get(day) ?? 0) < cap.perDay;
+    const cap = candidate.caps[kindGroupOf(candidate.kind)];
+    const isWithin = (hours.get(hour) ?? 0) < cap.per_hour && (days.get(day) ?? 0) < cap.per_day;
     decisions.set(identity, isWithin);
     if (isWithin) {
       add(hours, hour, 1);

@@ -14,7 +14,6 @@
  */
 import { MINUTE_MS } from '../../../core/time.ts';
 
-/** The latest decision. */
 export interface Admission {
   /** The probability of admission is 2^-level. */
   readonly level: number;
@@ -53,12 +52,6 @@ export function admissionChance({ level }: Pick<Admission, 'level'>): number {
   return 2 ** -level;
 }
 
-/**
- * Decides on the queries that have arrived.
- *
- * @param nowMs milliseconds since the epoch
- * @throws RangeError for a capacity that is not positive
- */
 export function nextAdmission(previous: Admission, load: AdmissionLoad, nowMs: number): Admission {
   const { admitted, capacity, oldestMs, patienceMs } = load;
   if (!(capacity > 0)) throw new RangeError(`The capacity must be positive, not ${capacity}.`);

@@ -1,6 +1,7 @@
 /** Decides whether a live query is sampled and with which probability, within the cap on samples per minute. */
 import { hash } from 'node:crypto';
 import type { QueryOutcome } from '../../../core/model.ts';
+import type { LiveQuery } from '../live-query.ts';
 
 // The cap on samples per minute. Each replica counts the queries of the minute and halves the rate as often as needed
 // to stay within its share of `max_per_minute`. A replica starts a minute with the halvings that the previous minute
@@ -32,27 +33,13 @@ export interface MinuteLoad {
 }
 
 /**
- * Returns one replica's share of the cap, in samples per minute. If traffic is uneven, the busiest replica determines
- * the level, so the pipeline samples less than the cap, never more.
- *
- * @throws RangeError unless `maxPerMinute` is positive and `replicas` is a whole number >= 1
- */
-export function budgetShare(maxPerMinute: number, replicas: number): number {
-  if (!(maxPerMinute > 0)) throw new RangeError(`max_per_minute must be positive, not ${maxPerMinute}.`);
-  if (!Number.isSafeInteger(replicas) || replicas < 1) {
-    throw new RangeError(`The number of replicas must be a whole number of at least 1, not ${replicas}.`);
-  }
-  return maxPerMinute / replicas;
-}
-
-/**
  * Counts one query and returns the load whose level applies to the query. If the returned minute differs from the
  * minute of `load`, the old `load` is final and is reported for closing.
  *
  * @param load load of the previous query on this replica and pipeline; null at the start
  * @param minute minute of arrival; if the clock went back, the query counts in the open minute
  * @param rate sampling rate of the query; 0 if a rule selects it, because rules are outside the cap
- * @param budget see `budgetShare`
+ * @param budget as in `SamplingPolicy`
  */
 export function countArrival(load: MinuteLoad | null, minute: number, rate: number, budget: number): MinuteLoad {
   const open = load !== null && minute <= load.minute ? load : openMinute(load, minute, budget);
@@ -91,19 +78,17 @@ const DOMAIN = 'recalld/sampling/v1';
  * the span was sampled.
  */
 export function samplingUnit(query: UnitIds): SamplingUnit {
-  const { sessionId, episodeId, traceId } = query;
+  const { sessionId, traceId } = query;
+  const episodeId = query.episode?.id ?? null;
   if (isSet(sessionId)) return { kind: 'session', id: sessionId };
   if (isSet(episodeId) && !isWithinTrace(episodeId, traceId)) return { kind: 'episode', id: episodeId };
   if (isSet(traceId)) return { kind: 'trace', id: traceId };
   return { kind: 'query', id: query.id };
 }
 
-export interface UnitIds {
-  readonly id: string;
-  readonly sessionId: string | null;
-  readonly episodeId: string | null;
-  readonly traceId: string | null;
-}
+export type UnitIds = Pick<LiveQuery, 'id' | 'sessionId' | 'traceId'> & {
+  readonly episode: { readonly id: string } | null;
+};
 
 function isSet(id: string | null): id is string {
   return id !== null && id.trim() !== '';
@@ -142,25 +127,21 @@ function uint32(bytes: string, from: number): number {
   return ((a << 24) | (b << 16) | (c << 8) | d) >>> 0;
 }
 
-/** Samples every matching query, regardless of the rate and the cap. */
-export type AlwaysKeepRule =
-  /** The retrieval failed or timed out. */
-  | { readonly kind: 'error' }
-  /** The retriever returned no documents. */
-  | { readonly kind: 'zero_results' }
-  | { readonly kind: 'negative_feedback' }
-  /** The similarity of the best document is below `below`. */
-  | { readonly kind: 'low_similarity'; readonly below: number };
-
+/**
+ * `sampling` in the config. Queries that match `always_keep` or `low_similarity_below` are sampled regardless of the
+ * rate and the cap.
+ */
 export interface SamplingPolicy {
-  /** Sampling rates before the cap on samples per minute, each in [0, 1]. 0 samples none, and 1 samples all. */
-  readonly rates: {
-    readonly rate: number;
-    /** Rates by segment `key=value`; a matching rate replaces `rate`. */
-    readonly segments: Readonly<Record<string, number>>;
-  };
-  readonly alwaysKeep: readonly AlwaysKeepRule[];
-  /** Samples per minute of this replica, from `budgetShare`. */
+  /** Sampling rate before the cap on samples per minute, in [0, 1]. */
+  readonly rate: number;
+  /** Rates by segment `key=value`; a matching rate replaces `rate`. */
+  readonly segments: Readonly<Record<string, number>>;
+  readonly always_keep: readonly ('error' | 'zero_results' | 'negative_feedback')[];
+  readonly low_similarity_below: number | null;
+  /**
+   * This replica's share of `max_per_minute`. If traffic is uneven, the busiest replica determines the level, so the
+   * pipeline samples less than the cap, never more.
+   */
   readonly budget: number;
 }
 
@@ -169,30 +150,22 @@ export interface SamplingPolicy {
  * similarity) may be set only while unsampled queries are still buffered, so that it would become known for them too.
  * Otherwise, the rule could not select unsampled queries, and a probability of 1 would bias estimates.
  */
-export interface SamplingTraits extends UnitIds {
-  readonly pipeline: string;
-  readonly segments: Readonly<Record<string, string>>;
+export interface SamplingTraits extends UnitIds, Pick<LiveQuery, 'pipeline' | 'segments' | 'upstreamProbability'> {
   readonly outcome: QueryOutcome;
   /** Similarity of the best document; null if unknown. */
   readonly similarity: number | null;
   readonly hasNegativeFeedback: boolean;
-  /** Probability of upstream sampling, in (0, 1]; 1 without upstream sampling. */
-  readonly upstreamProbability: number;
 }
 
-/**
- * Counts an arriving query and decides on it at the resulting level.
- *
- * @param load load of this replica and pipeline so far; null at the start
- */
+/** @param load load of this replica and pipeline so far; null at the start */
 export function sampleArrival(
   query: SamplingTraits,
   policy: SamplingPolicy,
   load: MinuteLoad | null,
   minute: number,
 ): { readonly decision: SamplingDecision; readonly load: MinuteLoad } {
-  const rule = matchingRule(query, policy.alwaysKeep);
-  const rate = rateFor(query.segments, policy.rates);
+  const rule = matchingRule(query, policy);
+  const rate = rateFor(query.segments, policy);
   const next = countArrival(load, minute, rule === null ? rate : 0, policy.budget);
   return { decision: decideBy(query, rule, rate, next.level), load: next };
 }
@@ -202,23 +175,21 @@ export function sampleArrival(
  * known. A query that matches a rule later gets the same probability as a query that matched it immediately.
  *
  * @param level level of the minute in which the query arrived
- * @throws RangeError for an upstream probability outside (0, 1], which the HTTP schema rejects
  */
 export function decide(query: SamplingTraits, policy: SamplingPolicy, level: number): SamplingDecision {
-  return decideBy(query, matchingRule(query, policy.alwaysKeep), rateFor(query.segments, policy.rates), level);
+  return decideBy(query, matchingRule(query, policy), rateFor(query.segments, policy), level);
 }
 
 export type SamplingDecision = ReturnType<typeof decideBy>;
 
-function decideBy(query: SamplingTraits, rule: AlwaysKeepRule['kind'] | null, rate: number, level: number) {
+function decideBy(query: SamplingTraits, rule: ReturnType<typeof matchingRule>, rate: number, level: number) {
   const hash = samplingHash(query.pipeline, samplingUnit(query));
   const rateProbability = rate * 2 ** -level;
-  const probability = probabilityBy(query, rule, rateProbability);
   const isSampled = rule !== null || hash < rateProbability;
   return {
     isSampled,
     /** Inclusion probability; weights are its inverse. 0 only for queries that are never sampled. */
-    probability,
+    probability: query.upstreamProbability * (rule === null ? rateProbability : 1),
     /** The rule that matched; `rate` if the draw selected the query; otherwise `not_sampled`. */
     reason: rule ?? (isSampled ? ('rate' as const) : ('not_sampled' as const)),
     /** Draw of the unit. */
@@ -231,54 +202,31 @@ function decideBy(query: SamplingTraits, rule: AlwaysKeepRule['kind'] | null, ra
   };
 }
 
-/**
- * Inclusion probability of a query: 1 if a rule matches, otherwise its rate at the level of its minute, multiplied by
- * the upstream probability.
- */
-function probabilityBy(
-  { upstreamProbability: upstream }: SamplingTraits,
-  rule: AlwaysKeepRule['kind'] | null,
-  rateProbability: number,
-): number {
-  if (!(upstream > 0 && upstream <= 1)) {
-    throw new RangeError(`An upstream sampling probability must be in (0, 1], not ${upstream}.`);
-  }
-  return rule === null ? upstream * rateProbability : upstream;
+function matchingRule(query: SamplingTraits, { always_keep: kinds, low_similarity_below: below }: SamplingPolicy) {
+  const isLow = below !== null && query.similarity !== null && query.similarity < below;
+  return kinds.find((kind) => matches(kind, query)) ?? (isLow ? 'low_similarity' : null);
 }
 
-/** Returns the first matching rule. */
-function matchingRule(query: SamplingTraits, rules: readonly AlwaysKeepRule[]): AlwaysKeepRule['kind'] | null {
-  return rules.find((rule) => matches(rule, query))?.kind ?? null;
-}
-
-function matches(rule: AlwaysKeepRule, query: SamplingTraits): boolean {
-  switch (rule.kind) {
+function matches(kind: SamplingPolicy['always_keep'][number], query: SamplingTraits): boolean {
+  switch (kind) {
     case 'error':
       return query.outcome === 'error' || query.outcome === 'timeout';
     case 'zero_results':
       return query.outcome === 'empty';
     case 'negative_feedback':
       return query.hasNegativeFeedback;
-    case 'low_similarity':
-      return query.similarity !== null && query.similarity < rule.below;
   }
 }
 
-/**
- * Returns the sampling rate of a query: the largest rate that matches its segments.
- *
- * @throws RangeError for a rate outside [0, 1], which the config schema rejects
- */
-export function rateFor(segments: Readonly<Record<string, string>>, rates: SamplingPolicy['rates']): number {
+/** Returns the sampling rate of a query: the largest rate that matches its segments. */
+export function rateFor(
+  segments: Readonly<Record<string, string>>,
+  rates: Pick<SamplingPolicy, 'rate' | 'segments'>,
+): number {
   let largest: number | null = null;
   for (const key in segments) {
     const rate = rates.segments[`${key}=${segments[key]}`];
-    if (rate !== undefined) largest = Math.max(largest ?? 0, checkedRate(rate));
+    if (rate !== undefined) largest = Math.max(largest ?? 0, rate);
   }
-  return largest ?? checkedRate(rates.rate);
-}
-
-function checkedRate(rate: number): number {
-  if (rate >= 0 && rate <= 1) return rate;
-  throw new RangeError(`A sampling rate must be in [0, 1], not ${rate}.`);
+  return largest ?? rates.rate;
 }

@@ -129,18 +129,14 @@ export function horvitzThompsonTotal(samples: readonly SampledValue[], window: S
   if (!window.isComplete && chance < MIN_CLUSTERS) return insufficient(chance, MIN_CLUSTERS);
   const values = samples.map((sample) => sample.value);
   const total = samples.reduce((sum, { value, probability }) => sum + value / probability, 0);
-  const outcome = estimate(total, clusterVariance(samples, values), samples);
+  const outcome = estimate(total, clusterVariance(samples, values));
   if (values.some((value) => value < 0)) return outcome;
   const seen = values.reduce((sum, value) => sum + value, 0);
   // The observed sum never exceeds the weighted sum, except by rounding.
   return { ...outcome, low: Math.min(total, Math.max(outcome.low, seen)) };
 }
 
-function estimate(
-  value: number,
-  { variance, degreesOfFreedom }: ReturnType<typeof clusterVariance>,
-  members: readonly ClusterMember[],
-) {
+function estimate(value: number, { variance, degreesOfFreedom }: ReturnType<typeof clusterVariance>) {
   const standardError = Math.sqrt(variance);
   if (!Number.isFinite(value) || !Number.isFinite(standardError)) {
     throw new RangeError(
@@ -148,17 +144,12 @@ function estimate(
     );
   }
   const reach = variance === 0 ? 0 : studentTQuantile(1 - TAIL, degreesOfFreedom) * standardError;
-  const size = effectiveClusters(members);
   return {
     kind: 'estimate' as const,
     value,
     low: value - reach,
     high: value + reach,
     standardError,
-    /** Number of sampled queries. */
-    n: members.length,
-    /** Kish's effective number of sampled clusters. */
-    effectiveClusters: size,
   };
 }
 
@@ -178,7 +169,6 @@ function checkMembers(members: readonly ClusterMember[], window: SampledWindow):
   }
 }
 
-/** Live queries with one outcome that were received in a window. */
 export interface Arrivals {
   /** Exact number, sampled or not. */
   readonly counted: number;

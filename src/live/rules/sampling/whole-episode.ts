@@ -2,7 +2,6 @@
 import { MINUTE_MS } from '../../../core/time.ts';
 
 interface SampledStep {
-  /** Draw of its sampling unit. */
   readonly cluster: number;
   readonly rateProbability: number;
   /** Probability with which the service sent the query. */

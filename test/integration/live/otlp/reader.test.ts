@@ -119,7 +119,8 @@ describe('a body', () => {
     }));
     const resource = { attributes: [text('service.name', 'faq')] };
     const body = Buffer.from(JSON.stringify({ resourceLogs: [{ resource, scopeLogs: [{ logRecords: records }] }] }));
-    const { feedback, ...expected } = readLogs({ format: 'json', bytes: body }, pipelines);
+    const { queries, fragments, feedback, ...expected } = readLogs({ format: 'json', bytes: body }, pipelines);
+    expect({ queries, fragments }).toEqual({ queries: [], fragments: [] });
     const { batches, ...counts } = await reader.logs(body, json);
     expect(feedback).toHaveLength(1000);
     expect(counts).toEqual(expected);

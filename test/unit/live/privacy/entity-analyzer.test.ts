@@ -100,8 +100,8 @@ const ada = { entity_type: 'PERSON', start: 3, end: 6, score: 0.85, analysis_exp
 
 describe('the analyzer of Presidio', () => {
   it('receives its request format, and its response is parsed', async () => {
-    const analyzer = await anAnalyzer(json([ada]), { entities: ['PERSON'] });
-    expect(await analyzer.analyze('is Ada in')).toEqual({
+    const analyze = await anAnalyzer(json([ada]), { entities: ['PERSON'] });
+    expect(await analyze('is Ada in')).toEqual({
       kind: 'found',
       entities: [{ entityType: 'PERSON', start: 3, end: 6, score: 0.85 }],
     });
@@ -117,8 +117,8 @@ describe('the analyzer of Presidio', () => {
   });
 
   it('detects all types by default', async () => {
-    const analyzer = await anAnalyzer(json([]));
-    expect(await analyzer.analyze('who is it')).toEqual({ kind: 'found', entities: [] });
+    const analyze = await anAnalyzer(json([]));
+    expect(await analyze('who is it')).toEqual({ kind: 'found', entities: [] });
     expect(JSON.parse(server?.requests[0]?.body ?? '')).not.toHaveProperty('entities');
   });
 
@@ -137,8 +137,8 @@ describe('the analyzer of Presidio', () => {
     ['answers a find without a type', json([{ ...ada, entity_type: 7 }]), 'malformed'],
     ['returns invalid entities', json([ada, null]), 'malformed'],
   ])('fails without quoting the text when it %s', async (_what, responder, kind) => {
-    const analyzer = await anAnalyzer(responder);
-    const analysis = await analyzer.analyze('is Ada in');
+    const analyze = await anAnalyzer(responder);
+    const analysis = await analyze('is Ada in');
     expect(analysis.kind).toBe(kind);
     const message = analysis.kind === 'found' ? '' : analysis.message;
     expect(message).toMatch(/^Presidio .*\.$/);
@@ -150,23 +150,23 @@ describe('the analyzer of Presidio', () => {
     ['never answers', hang()],
     ['stops in the middle of its answer', hangInBody()],
   ])('times out when it %s', async (_what, responder) => {
-    const analyzer = await anAnalyzer(responder, { timeout_ms: 50 });
-    const analysis = await analyzer.analyze('is Ada in');
+    const analyze = await anAnalyzer(responder, { timeout_ms: 50 });
+    const analysis = await analyze('is Ada in');
     expect(analysis).toMatchObject({ kind: 'timeout', message: expect.stringContaining('within 50 ms') });
     await waitFor(() => server?.openConnections === 0);
   });
 
   it('gets at most the configured number of concurrent texts, and queued ones time out', async () => {
-    const analyzer = await anAnalyzer(hang(), { timeout_ms: 2000, concurrency: 3 });
-    const analyses = Promise.all(Array.from({ length: 10 }, (_, i) => analyzer.analyze(`text ${i}`)));
+    const analyze = await anAnalyzer(hang(), { timeout_ms: 2000, concurrency: 3 });
+    const analyses = Promise.all(Array.from({ length: 10 }, (_, i) => analyze(`text ${i}`)));
     await waitFor(() => server?.requests.length === 3);
     expect(server?.openConnections).toBe(3);
     expect((await analyses).map(({ kind }) => kind)).toEqual(Array.from({ length: 10 }, () => 'timeout'));
   });
 
   it('gets many texts over few connections', async () => {
-    const analyzer = await anAnalyzer(json([]), { concurrency: 2 });
-    const analyses = await Promise.all(Array.from({ length: 50 }, (_, i) => analyzer.analyze(`text ${i}`)));
+    const analyze = await anAnalyzer(json([]), { concurrency: 2 });
+    const analyses = await Promise.all(Array.from({ length: 50 }, (_, i) => analyze(`text ${i}`)));
     expect(analyses.every(({ kind }) => kind === 'found')).toBe(true);
     expect(server?.connections).toBeLessThanOrEqual(2);
   });

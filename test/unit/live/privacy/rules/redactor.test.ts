@@ -1,8 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { RecalldError } from '../../../../../src/core/errors.ts';
 import { card, email, iban, ip, phone } from '../../../../../src/live/privacy/rules/personal-detectors.ts';
-import { createRedactor, type Redactor } from '../../../../../src/live/privacy/rules/redactor.ts';
+import { createRedactor, patternProblems, type Redactor } from '../../../../../src/live/privacy/rules/redactor.ts';
 import { credentials, privateKey, secret, token } from '../../../../../src/live/privacy/rules/secret-detectors.ts';
 import { negatives, positives } from './examples.ts';
 
@@ -27,23 +26,18 @@ const anyText = fc
 
 describe('a redacted text', () => {
   it.each(positives)('hides personal data in %j', (text, expected) => {
-    expect(redact(text).text).toBe(expected);
+    expect(redact(text)).toBe(expected);
   });
 
   it.each(negatives)('is unchanged without personal data: %j', (text) => {
-    expect(redact(text)).toEqual({ text, counts: {} });
-  });
-
-  it('has the number of matches of each kind', () => {
-    const { counts } = redact('a@b.co, c@d.org, 4111 1111 1111 1111 and password=swordfish');
-    expect(counts).toEqual({ email: 2, card: 1, secret: 1 });
+    expect(redact(text)).toBe(text);
   });
 
   it('does not change when it is redacted again', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         const once = redact(text);
-        expect(redact(once.text)).toEqual({ text: once.text, counts: {} });
+        expect(redact(once)).toBe(once);
       }),
       { numRuns: 1000 },
     );
@@ -52,8 +46,8 @@ describe('a redacted text', () => {
   it('keeps every character outside matches', () => {
     fc.assert(
       fc.property(anyText, (text) => {
-        const { text: redacted, counts } = redact(text);
-        fc.pre(counts['redacted'] === undefined);
+        const redacted = redact(text);
+        fc.pre(redacted !== '[REDACTED]');
         // The text between placeholders occurs in the original in the same order.
         let position = 0;
         for (const part of redacted.split(/\[[A-Z_]+\]/)) {
@@ -72,7 +66,7 @@ describe('a redacted text', () => {
       const word = fc.constantFrom('please', 'see', 'it', 'was', 'to', 'and', 'für', '是', '—', '(', ')', '"', '\n');
       fc.assert(
         fc.property(fc.array(word), fc.array(word), (before, after) => {
-          const { text } = redact([...before, secret, ...after].join(' '));
+          const text = redact([...before, secret, ...after].join(' '));
           expect(text).not.toContain(secret);
           expect(text).toMatch(/\[(?:EMAIL|CARD|IBAN|PHONE|IP)\]/);
         }),
@@ -94,12 +88,12 @@ describe('a hostile text', () => {
     (fragment) => {
       const text = fragment.repeat(Math.ceil(100_000 / fragment.length));
       // `a://a@` grows the most: one character, the user name, becomes a placeholder.
-      expect(redact(text).text.length).toBeLessThanOrEqual(text.length * 3);
+      expect(redact(text).length).toBeLessThanOrEqual(text.length * 3);
     },
   );
 
   it('that keeps changing is replaced as a whole', () => {
-    expect(redact('(415) 555-2671'.repeat(20))).toEqual({ text: '[REDACTED]', counts: { redacted: 1 } });
+    expect(redact('(415) 555-2671'.repeat(20))).toBe('[REDACTED]');
   });
 });
 
@@ -107,42 +101,39 @@ describe('a redactor that fails', () => {
   it('replaces the whole text', () => {
     const fromUntypedCode = redact as (text: unknown) => ReturnType<Redactor>;
     for (const value of [null, undefined, 7, { text: 'a@b.co' }]) {
-      expect(fromUntypedCode(value)).toEqual({ text: '[REDACTED]', counts: { redacted: 1 } });
+      expect(fromUntypedCode(value)).toBe('[REDACTED]');
     }
   });
 });
 
 describe('patterns of the config', () => {
   const patterns = [
-    { name: 'employee_id', source: '(?<![A-Z])EMP-\\d{4,8}' },
-    { name: 'patient', source: 'patient no\\. (?<value>\\d+)' },
+    { name: 'employee_id', regex: '(?<![A-Z])EMP-\\d{4,8}' },
+    { name: 'patient', regex: 'patient no\\. (?<value>\\d+)' },
   ];
 
   it('are replaced by their name, as a whole or only their value', () => {
-    const { text, counts } = createRedactor({ patterns })('EMP-12345 saw patient no. 77 (ＥＭＰ－１２３４)');
+    const text = createRedactor(patterns)('EMP-12345 saw patient no. 77 (ＥＭＰ－１２３４)');
     expect(text).toBe('[EMPLOYEE_ID] saw patient no. [PATIENT] ([EMPLOYEE_ID])');
-    expect(counts).toEqual({ employee_id: 2, patient: 1 });
   });
 
   it('never change earlier placeholders, so that redaction is idempotent', () => {
-    const greedy = createRedactor({
-      patterns: [
-        { name: 'word', source: '[A-Za-z]+' },
-        { name: 'at', source: '.(?=@)' },
-      ],
-    });
-    expect(greedy('mail a@b.co').text).toBe('[WORD] [EMAIL]');
+    const greedy = createRedactor([
+      { name: 'word', regex: '[A-Za-z]+' },
+      { name: 'at', regex: '.(?=@)' },
+    ]);
+    expect(greedy('mail a@b.co')).toBe('[WORD] [EMAIL]');
     fc.assert(
       fc.property(anyText, (text) => {
-        const once = greedy(text).text;
-        expect(greedy(once).text).toBe(once);
+        const once = greedy(text);
+        expect(greedy(once)).toBe(once);
       }),
     );
   });
 
   it('that match empty strings do not hang', () => {
-    const redactor = createRedactor({ patterns: [{ name: 'gap', source: '(?=😀)|b' }] });
-    expect(redactor('😀b😀').text).toBe('😀[GAP]😀');
+    const redactor = createRedactor([{ name: 'gap', regex: '(?=😀)|b' }]);
+    expect(redactor('😀b😀')).toBe('😀[GAP]😀');
   });
 
   it.each([
@@ -157,28 +148,23 @@ describe('patterns of the config', () => {
     ['a', '(a+)+b', 'has an unbounded repetition inside a repetition'],
     ['a', '(?:x(a*)y){2,}b', 'has an unbounded repetition inside a repetition'],
     ['a', '(?:[)]\\)a{2,}){5}b', 'has an unbounded repetition inside a repetition'],
-  ])('named %j with source %j are rejected with a reason', (name, source, reason) => {
-    const create = () => createRedactor({ patterns: [{ name, source }] });
-    expect(create).toThrow(RecalldError);
-    expect(create).toThrow(
-      expect.objectContaining({ code: 'config_invalid', message: expect.stringContaining(reason) }),
-    );
-    expect(create).toThrow(`The redaction pattern ${JSON.stringify(name)} `);
+  ])('named %j with the expression %j are rejected with a reason', (name, regex, reason) => {
+    expect(patternProblems([{ name, regex }])).toEqual([expect.stringContaining(reason)]);
   });
 
   it.each(['a+b+c', '(?:a{1,9}){2,9}', '(?:a+b)?c', '[(+*]+x', '\\(a+\\)+', '(?:ab)+c', '(?<!a)(b+)c'])(
     'such as %j are accepted',
-    (source) => {
-      expect(() => createRedactor({ patterns: [{ name: 'a', source }] })).not.toThrow();
+    (regex) => {
+      expect(patternProblems([{ name: 'a', regex }])).toEqual([null]);
     },
   );
 
   it('need different names', () => {
     const twice = [
-      { name: 'a', source: 'x' },
-      { name: 'a', source: 'y' },
+      { name: 'a', regex: 'x' },
+      { name: 'a', regex: 'y' },
     ];
-    expect(() => createRedactor({ patterns: twice })).toThrow('has a name that is already in use');
+    expect(patternProblems(twice)).toEqual([null, expect.stringContaining('has a name that is already in use')]);
   });
 });
 

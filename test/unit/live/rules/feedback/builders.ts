@@ -1,7 +1,7 @@
 import type { ClickedQuery } from '../../../../../src/live/rules/feedback/click-rates.ts';
 import type { BaselineCtr } from '../../../../../src/live/rules/feedback/clicks-over-expected-clicks.ts';
 import type { SentimentMapping } from '../../../../../src/live/rules/feedback/sentiment.ts';
-import type { CapCandidate } from '../../../../../src/live/rules/feedback/user-cap.ts';
+import { type CapCandidate, defaultFeedbackCaps } from '../../../../../src/live/rules/feedback/user-cap.ts';
 import type { Feedback } from '../../../../../src/live/rules/live-query.ts';
 
 export const NOON = new Date('2026-11-20T12:00:00.000Z');
@@ -35,7 +35,8 @@ export function aCandidate(parts: Partial<CapCandidate> = {}): CapCandidate {
     pipeline: 'support-docs',
     queryId: 'q1',
     kind: 'click',
-    author: 'hash-of-ada',
+    userHash: 'hash-of-ada',
+    caps: defaultFeedbackCaps,
     occurredAt: NOON,
     ...parts,
   };
@@ -54,9 +55,9 @@ export function aBaselineCtr(rates: readonly number[]): BaselineCtr {
 
 /** The default sentiment mapping. */
 export const usualSentimentMapping: SentimentMapping = {
-  thumb: { zero: 'negative' },
-  rating: { min: 1, max: 5, positiveFrom: 4, negativeTo: 2 },
-  relevance: { min: 0, max: Number.POSITIVE_INFINITY, positiveFrom: 1, negativeTo: 0 },
+  thumb_zero: 'negative',
+  rating: { min: 1, max: 5, positive_from: 4, negative_to: 2 },
+  relevance: { min: 0, positive_from: 1, negative_to: 0 },
   click: 'positive',
   copy: 'positive',
   reformulation: 'negative',

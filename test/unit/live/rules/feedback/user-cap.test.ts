@@ -14,14 +14,16 @@ import type { OpinionKind } from '../../../../../src/live/rules/live-query.ts';
 import { aCandidate, minutesAfterNoon, NOON } from './builders.ts';
 
 const caps: FeedbackCaps = {
-  explicit: { perHour: 2, perDay: 3 },
-  engagement: { perHour: 2, perDay: 3 },
-  struggle: { perHour: 1, perDay: 1 },
+  explicit: { per_hour: 2, per_day: 3 },
+  engagement: { per_hour: 2, per_day: 3 },
+  struggle: { per_hour: 1, per_day: 1 },
 };
+
+const capped = (parts: Partial<CapCandidate>) => aCandidate({ caps, ...parts });
 
 /** Candidates with distinct ids. */
 function several(count: number, parts: Partial<CapCandidate> = {}): CapCandidate[] {
-  return Array.from({ length: count }, (_, i) => aCandidate({ id: `${JSON.stringify(parts)} ${i}`, ...parts }));
+  return Array.from({ length: count }, (_, i) => capped({ id: `${JSON.stringify(parts)} ${i}`, ...parts }));
 }
 
 /** Counted hours of feedback that was evaluated before. */
@@ -49,10 +51,10 @@ const aBatch = fc.uniqueArray(
       id: fc.integer({ min: 0, max: 10_000 }).map(String),
       queryId: fc.constantFrom('q1', 'q2'),
       kind: fc.constantFrom('click' as const, 'thumb' as const, 'copy' as const, 'abandonment' as const),
-      author: fc.constantFrom(null, 'ada'),
+      userHash: fc.constantFrom(null, 'ada'),
       occurredAt: fc.constantFrom(0, 30, 59, 60, 720, 1440).map(minutesAfterNoon),
     })
-    .map(aCandidate),
+    .map(capped),
   { maxLength: 40, selector: ({ id }) => id },
 );
 
@@ -60,18 +62,18 @@ describe('the cap of a user', () => {
   it('does not apply to citations, and citations do not use it up', () => {
     const citations = several(10, { kind: 'citation' });
     const batch = [...citations, ...several(3)];
-    expect(withinCaps(batch, [], caps)).toEqual([...citations.map(() => true), true, true, false]);
+    expect(withinCaps(batch, [])).toEqual([...citations.map(() => true), true, true, false]);
     expect(capDays(citations)).toEqual([]);
   });
 
   it('counts feedback up to the cap of an hour and stores the rest uncounted', () => {
-    expect(withinCaps(several(4), [], caps)).toEqual([true, true, false, false]);
+    expect(withinCaps(several(4), [])).toEqual([true, true, false, false]);
   });
 
   it('starts again with the next hour, up to the cap of the day', () => {
     const batch = [...several(4), ...several(3, { occurredAt: minutesAfterNoon(60) })];
-    expect(withinCaps(batch, [], caps)).toEqual([true, true, false, false, true, false, false]);
-    expect(withinCaps(several(1, { occurredAt: minutesAfterNoon(720) }), [], caps)).toEqual([true]);
+    expect(withinCaps(batch, [])).toEqual([true, true, false, false, true, false, false]);
+    expect(withinCaps(several(1, { occurredAt: minutesAfterNoon(720) }), [])).toEqual([true]);
   });
 
   it('includes what is already counted in the same hour and day', () => {
@@ -80,58 +82,54 @@ describe('the cap of a user', () => {
       subject: capSubjectOf(aCandidate()),
       group: 'engagement' as const,
     };
-    expect(withinCaps(several(2), [{ ...row, hour: NOON, counted: 1 }], caps)).toEqual([true, false]);
-    expect(withinCaps(several(1), [{ ...row, hour: minutesAfterNoon(-540), counted: 3 }], caps)).toEqual([false]);
-    expect(withinCaps(several(1), [{ ...row, hour: minutesAfterNoon(-540), counted: 2 }], caps)).toEqual([true]);
+    expect(withinCaps(several(2), [{ ...row, hour: NOON, counted: 1 }])).toEqual([true, false]);
+    expect(withinCaps(several(1), [{ ...row, hour: minutesAfterNoon(-540), counted: 3 }])).toEqual([false]);
+    expect(withinCaps(several(1), [{ ...row, hour: minutesAfterNoon(-540), counted: 2 }])).toEqual([true]);
   });
 
   it.each([
-    ['another user', { author: 'hash-of-bob' }],
+    ['another user', { userHash: 'hash-of-bob' }],
     ['another group of kinds, so that clicks never crowd out complaints', { kind: 'abandonment' }],
     ['another pipeline', { pipeline: 'intranet' }],
   ] as const)('leaves room for %s', (_what, change) => {
-    expect(withinCaps([...several(3), ...several(1, change)], [], caps)).toEqual([true, true, false, true]);
+    expect(withinCaps([...several(3), ...several(1, change)], [])).toEqual([true, true, false, true]);
   });
 
   it('applies to clicks and copies together, over all queries of a user', () => {
-    const batch = [
-      aCandidate({ id: 'a' }),
-      aCandidate({ id: 'b', kind: 'copy' }),
-      aCandidate({ id: 'c', queryId: 'q2' }),
-    ];
-    expect(withinCaps(batch, [], caps)).toEqual([true, true, false]);
+    const batch = [capped({ id: 'a' }), capped({ id: 'b', kind: 'copy' }), capped({ id: 'c', queryId: 'q2' })];
+    expect(withinCaps(batch, [])).toEqual([true, true, false]);
   });
 
   it('applies per query to anonymous feedback', () => {
-    const batch = [...several(3, { author: null }), ...several(1, { author: null, queryId: 'q2' })];
-    expect(withinCaps(batch, [], caps)).toEqual([true, true, false, true]);
+    const batch = [...several(3, { userHash: null }), ...several(1, { userHash: null, queryId: 'q2' })];
+    expect(withinCaps(batch, [])).toEqual([true, true, false, true]);
   });
 
   it('distinguishes a query from a user of the same name', () => {
-    const batch = [...several(2, { author: 'q1' }), ...several(2, { author: null })];
-    expect(withinCaps(batch, [], caps)).toEqual([true, true, true, true]);
+    const batch = [...several(2, { userHash: 'q1' }), ...several(2, { userHash: null })];
+    expect(withinCaps(batch, [])).toEqual([true, true, true, true]);
   });
 
   it('counts a repeated item of a batch once', () => {
-    const [a, b] = [aCandidate({ id: 'a' }), aCandidate({ id: 'b' })];
-    expect(withinCaps([a, a, a, b], [], caps)).toEqual([true, true, true, true]);
+    const [a, b] = [capped({ id: 'a' }), capped({ id: 'b' })];
+    expect(withinCaps([a, a, a, b], [])).toEqual([true, true, true, true]);
   });
 
   it('never exceeds the caps, and does not depend on how feedback is split into batches', () => {
     fc.assert(
       fc.property(aBatch, fc.nat({ max: 40 }), (batch, cut) => {
-        const answers = withinCaps(batch, [], caps);
+        const answers = withinCaps(batch, []);
         const first = batch.slice(0, cut);
         const before = countedHours(first, answers.slice(0, cut));
-        expect(withinCaps(batch.slice(cut), before, caps)).toEqual(answers.slice(cut));
+        expect(withinCaps(batch.slice(cut), before)).toEqual(answers.slice(cut));
         const all = countedHours(batch, answers);
-        for (const { group, counted } of all) expect(counted).toBeLessThanOrEqual(caps[group].perHour);
+        for (const { group, counted } of all) expect(counted).toBeLessThanOrEqual(caps[group].per_hour);
         for (const { pipeline, subject, group, day } of capDays(batch)) {
           const counted = all
             .filter((row) => row.pipeline === pipeline && row.subject === subject && row.group === group)
             .filter(({ hour }) => hour.toISOString().slice(0, 10) === day.toISOString().slice(0, 10))
             .reduce((sum, row) => sum + row.counted, 0);
-          expect(counted).toBeLessThanOrEqual(caps[group].perDay);
+          expect(counted).toBeLessThanOrEqual(caps[group].per_day);
           expect(counted).toBeGreaterThan(0);
         }
       }),
@@ -141,7 +139,7 @@ describe('the cap of a user', () => {
   it('requests each day and subject once', () => {
     const batch = [
       ...several(3),
-      ...several(2, { author: null }),
+      ...several(2, { userHash: null }),
       ...several(1, { occurredAt: minutesAfterNoon(1440) }),
     ];
     expect(capDays(batch)).toEqual([
@@ -167,7 +165,7 @@ describe('the cap of a user', () => {
   });
 
   it('accepts a diligent user by default, and stops a script', () => {
-    const answers = withinCaps(several(1000, { kind: 'thumb', occurredAt: NOON }), [], defaultFeedbackCaps);
-    expect(answers.filter(Boolean)).toHaveLength(defaultFeedbackCaps.explicit.perHour);
+    const answers = withinCaps(several(1000, { kind: 'thumb', occurredAt: NOON, caps: defaultFeedbackCaps }), []);
+    expect(answers.filter(Boolean)).toHaveLength(defaultFeedbackCaps.explicit.per_hour);
   });
 });

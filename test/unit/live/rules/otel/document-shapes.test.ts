@@ -134,15 +134,20 @@ describe('documents are read from', () => {
           { content: { text: 'y' }, score: 0.4, metadata: { chunk_id: 'b' } },
         ],
       },
-      [
-        [expect.stringMatching(/^sha256:/), 0.9],
-        ['b', 0.4],
-      ],
+      a1b2,
     ],
     [
       'OpenAI',
-      { data: [{ file_id: 'f', score: 0.9, attributes: { id: 'x' }, content: [{ type: 'text', text: 'one' }] }] },
-      [[expect.stringMatching(/^sha256:/), 0.9]],
+      {
+        data: [
+          { file_id: 'f', score: 0.9, attributes: { id: 'x' }, content: [{ type: 'text', text: 'one' }] },
+          { score: 0.4, attributes: { id: 'y' }, content: [{ type: 'text', text: 'two' }] },
+        ],
+      },
+      [
+        ['f', 0.9],
+        [expect.stringMatching(/^sha256:/), 0.4],
+      ],
     ],
     [
       'LlamaIndex',

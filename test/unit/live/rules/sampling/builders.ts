@@ -5,7 +5,7 @@ export function aQuery(changes: Partial<SamplingTraits> = {}): SamplingTraits {
     pipeline: 'support-docs',
     id: 'q1',
     sessionId: 's1',
-    episodeId: null,
+    episode: null,
     traceId: 't1',
     segments: {},
     outcome: 'ok',
@@ -18,8 +18,10 @@ export function aQuery(changes: Partial<SamplingTraits> = {}): SamplingTraits {
 
 export function aPolicy(changes: Partial<SamplingPolicy> = {}): SamplingPolicy {
   return {
-    rates: { rate: 0.1, segments: {} },
-    alwaysKeep: [],
+    rate: 0.1,
+    segments: {},
+    always_keep: [],
+    low_similarity_below: null,
     budget: Number.POSITIVE_INFINITY,
     ...changes,
   };

@@ -22,8 +22,9 @@ interface Member {
 }
 
 const policy = aPolicy({
-  rates: { rate: 0.2, segments: { 'tenant=big': 0.1, 'tenant=vip': 0.6 } },
-  alwaysKeep: [{ kind: 'error' }, { kind: 'zero_results' }],
+  rate: 0.2,
+  segments: { 'tenant=big': 0.1, 'tenant=vip': 0.6 },
+  always_keep: ['error', 'zero_results'],
 });
 
 /** Sessions of 1 to 8 correlated queries, in tenants of unequal rates, with all failures sampled. */
@@ -254,7 +255,7 @@ describe('estimates over decisions by the real hash', () => {
       const samples = [];
       for (const member of members) {
         const query = aQuery({ sessionId: `${replication}-${member.session}` });
-        const decision = kept.get(member.session) ?? decide(query, aPolicy({ rates: { rate: 0.4, segments: {} } }), 0);
+        const decision = kept.get(member.session) ?? decide(query, aPolicy({ rate: 0.4 }), 0);
         kept.set(member.session, decision);
         if (decision.isSampled)
           samples.push({ cluster: decision.hash, probability: decision.probability, isBad: member.isBad === 1 });

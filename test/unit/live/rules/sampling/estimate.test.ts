@@ -57,7 +57,6 @@ describe('the estimated total', () => {
       low: 3,
       high: 3,
       standardError: 0,
-      n: 4,
     });
     expect(horvitzThompsonTotal(rows.slice(0, 1), complete)).toMatchObject({
       kind: 'estimate',
@@ -119,7 +118,6 @@ describe('the estimated total', () => {
       value: 0,
       low: 0,
       high: 0,
-      n: 0,
     });
   });
 

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { budgetShare, countArrival, type MinuteLoad } from '../../../../../src/live/rules/sampling/decision.ts';
+import { countArrival, type MinuteLoad } from '../../../../../src/live/rules/sampling/decision.ts';
 
 /** The load after `count` queries of one rate in a minute. */
 function after(count: number, rate: number, budget: number, minute = 1, start: MinuteLoad | null = null): MinuteLoad {
@@ -9,22 +9,6 @@ function after(count: number, rate: number, budget: number, minute = 1, start: M
   if (load === null) throw new Error('count must be at least 1');
   return load;
 }
-
-describe('the share of the cap', () => {
-  it('is split evenly over replicas', () => {
-    expect(budgetShare(600, 1)).toBe(600);
-    expect(budgetShare(600, 4)).toBe(150);
-  });
-
-  it.each([
-    [0, 1],
-    [Number.NaN, 1],
-    [600, 0],
-    [600, 1.5],
-  ])('is rejected for %s samples and %s replicas', (maxPerMinute, replicas) => {
-    expect(() => budgetShare(maxPerMinute, replicas)).toThrow(RangeError);
-  });
-});
 
 describe('the level of a minute', () => {
   it.each([

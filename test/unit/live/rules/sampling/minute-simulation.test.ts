@@ -1,7 +1,6 @@
 /** Minutes of traffic over several replicas under the cap, compared with their guarantees. */
 import { describe, expect, it } from 'vitest';
 import {
-  budgetShare,
   type MinuteLoad,
   type SamplingDecision,
   type SamplingTraits,
@@ -25,9 +24,10 @@ interface Arrival {
 const CAP = 60;
 const REPLICAS = 3;
 const policy = aPolicy({
-  rates: { rate: 0.5, segments: { 'tenant=vip': 1 } },
-  alwaysKeep: [{ kind: 'zero_results' }],
-  budget: budgetShare(CAP, REPLICAS),
+  rate: 0.5,
+  segments: { 'tenant=vip': 1 },
+  always_keep: ['zero_results'],
+  budget: CAP / REPLICAS,
 });
 
 /** Queries per minute: a cold start with a burst, low traffic, growing traffic, a gap, very few queries. */
