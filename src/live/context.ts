@@ -56,10 +56,7 @@ declare module '../core/context.ts' {
      * checks run every minute anyway.
      */
     reportViolations(pipelines: readonly string[]): void;
-    /**
-     * Starts an export to the configured folder. The export also removes erased data from the files in the folder.
-     * Never throws.
-     */
+    /** Starts an export, which also removes erased data from the files in the folder. Never throws. */
     refreshExport(): void;
   }
   interface Context {

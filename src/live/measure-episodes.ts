@@ -1,5 +1,3 @@
-/** Measures the episodes that were closed in a trailing window, by pipeline and segment. */
-
 import type { Context } from '../core/context.ts';
 import { HOUR_MS } from '../core/time.ts';
 import type { LatestMeasurement } from '../measures/measurements.ts';

@@ -1,5 +1,3 @@
-/** Measures the positive share of feedback in the trailing window by segment, and the e-value of a drop. */
-
 import type { Context } from '../core/context.ts';
 import { ALL_SEGMENT } from '../core/model.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../core/time.ts';

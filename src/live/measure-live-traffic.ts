@@ -1,5 +1,3 @@
-/** Measures live traffic in a trailing window, by pipeline and segment. */
-
 import type { Context } from '../core/context.ts';
 import { ALL_SEGMENT } from '../core/model.ts';
 import { MINUTE_MS } from '../core/time.ts';

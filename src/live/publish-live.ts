@@ -1,4 +1,3 @@
-/** Exports the latest live traffic and feedback measurements as gauges. Values that are too old are not exported. */
 import type { Context } from '../core/context.ts';
 import { HOUR_MS } from '../core/time.ts';
 import { boundedSamples, type LatestMeasurement, type MeasuredRows, valueSamples } from '../measures/measurements.ts';

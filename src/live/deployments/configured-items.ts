@@ -34,10 +34,7 @@ export type ConfiguredItems = ReturnType<typeof createConfiguredItems>;
 
 export function createConfiguredItems(pool: Pool) {
   return {
-    /**
-     * Records that the config of a scheduler contains these items. An item that was removed earlier counts as
-     * configured again.
-     */
+    /** An item that was removed earlier counts as configured again. */
     async recordSeen(items: readonly ConfiguredItem[], now: Date): Promise<void> {
       const columns = {
         pipeline: 'text',

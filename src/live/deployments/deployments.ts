@@ -1,5 +1,3 @@
-/** Deployments, component fingerprints, and notes on deployments, golden runs and incidents. */
-
 import type { Pool, PoolClient } from 'pg';
 import type { Scope } from '../../core/context.ts';
 import { recordActs } from '../../platform/access/audit-log.ts';
@@ -174,10 +172,7 @@ export function createAnnotations(pool: Pool, scope: Scope = null) {
         return true;
       }),
 
-    /**
-     * Returns the notes on subjects of one kind, keyed by subject id; the notes on a subject are sorted from oldest to
-     * newest.
-     */
+    /** Returns notes by the id of their subject, oldest first. */
     async of(subject: AnnotationSubject, ids: readonly string[]): Promise<ReadonlyMap<string, readonly Annotation[]>> {
       const notes = await queryRows<Annotation>(
         pool,

@@ -51,9 +51,7 @@ function busy(window: string, queries: number): string {
   return `and on (pipeline) ${increaseBy(pipeline, 'recalld_queries_total', window)} >= ${queries}`;
 }
 
-/**
- * Excludes values that are at most `factor` times the previous day's value. If there is no history, excludes nothing.
- */
+/** Excludes values of at most `factor` times the previous day's; without history, excludes nothing. */
 function unlessUsual(recorded: string, factor: number): string {
   return `unless on (pipeline) ${recorded} <= ${factor} * avg_over_time(${recorded}[1d] offset 1d)`;
 }

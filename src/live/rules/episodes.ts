@@ -1,7 +1,4 @@
-/**
- * An episode consists of all retrievals in one agent turn. The functions here decide which retrievals repeat an earlier
- * retrieval and which documents are new, and estimate measures over episodes.
- */
+/** An episode consists of all retrievals in one agent turn. */
 
 import type { QueryOutcome } from '../../core/model.ts';
 import { compareCodePoints, rankBiasedOverlap } from '../../math/ir/ranking.ts';

@@ -1,8 +1,3 @@
-/**
- * Isolation rules restrict the documents that the queries of a segment may return. They are evaluated on the results of
- * every live query.
- */
-
 import type { RetrievedDocument } from '../../core/model.ts';
 import { isDerivedId } from '../../core/text/content-id.ts';
 import {
@@ -52,9 +47,7 @@ export interface IsolatedAnswer {
 
 export type Violation = Extract<ReturnType<typeof evaluateRule>, object>;
 
-/**
- * Evaluates a rule on the results of a query. A violation takes precedence over a document that could not be checked.
- */
+/** A violation takes precedence over a document that could not be checked. */
 export function evaluateRule(rule: ParsedRule, { segments, results }: IsolatedAnswer) {
   const value = segmentValue(segments, rule.segment);
   if (value === null) return 'segment_missing' as const;

@@ -59,10 +59,7 @@ export interface StagedQuery extends CalibratedMember {
   readonly stages: readonly LiveStage[];
 }
 
-/**
- * Maximum number of measured stages. The stages with the most samples are measured. The number is limited, because
- * services choose the names.
- */
+/** Maximum number of measured stages, those with the most samples: services choose the names. */
 const MAX_NAMES = 12;
 /** Minimum number of samples. With fewer samples, the 95th percentile is the largest value. */
 export const MIN_TIMED = 20;

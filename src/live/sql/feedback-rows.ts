@@ -1,5 +1,3 @@
-/** Feedback rows: inserts, counts per user, and the opinions within a window. */
-
 import type { Pool, PoolClient } from 'pg';
 import type { TimeSpan } from '../../core/time.ts';
 import { dayAfter } from '../../platform/postgres/partitions.ts';

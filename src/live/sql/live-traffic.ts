@@ -225,10 +225,7 @@ export function createMicroBatch<Item, Result>({
   let inFlight = 0;
   let timer: NodeJS.Timeout | null = null;
 
-  /**
-   * Returns true if a batch can start. Small calls wait for the previous batch, so that more calls share a statement
-   * under load.
-   */
+  /** Small calls wait for the previous batch, so that more calls share a statement under load. */
   const isDue = (): boolean => inFlight === 0 || (inFlight < concurrency && waitingWeight >= maxItems);
 
   const flush = async (): Promise<void> => {

@@ -90,10 +90,7 @@ export function createLiveWindows(pool: Pool) {
         2 ** -halvings,
       ),
 
-    /**
-     * Returns the highest sampling level of each minute of receipt, in minutes since 1970; minutes at level 0 are
-     * omitted.
-     */
+    /** Returns the highest sampling level by minute of receipt, in minutes since 1970; omits level 0. */
     async levels({ pipeline, from, until }: LiveWindow): Promise<ReadonlyMap<number, number>> {
       const rows = await read<{ minute: number; level: number }>(
         `select floor(extract(epoch from received_at) / 60)::integer as minute, max(level)::integer as level

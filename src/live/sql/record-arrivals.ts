@@ -1,6 +1,3 @@
-/**
- * Stores live queries with one statement per batch, and applies a single sampling rate to each minute when it closes.
- */
 import type { Pool } from 'pg';
 import type { QueryOutcome } from '../../core/model.ts';
 import { MINUTE_MS } from '../../core/time.ts';

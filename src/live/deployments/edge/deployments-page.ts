@@ -56,10 +56,7 @@ const kindNames: Readonly<Record<DeploymentKind, string>> = {
   judge: 'judge',
 };
 
-/**
- * Describes a deployment in a sentence, such as "Index v8 was deployed: ef 40." or "recalld detected a change of the
- * index: vector dimensions from 384 to 768."
- */
+/** Such as "Index v8 was deployed: ef 40.", or "recalld detected a change of the index: metric from l2 to cosine." */
 function changeSentence({ kind, version, source, note, changes }: Deployment): Content {
   const name = kindNames[kind];
   const shown = changes

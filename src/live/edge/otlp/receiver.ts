@@ -157,11 +157,7 @@ export function createOtlpReceiver(config: Config, ingest: LiveIngest, meter: Me
   };
 
   return {
-    /**
-     * Ingests a body and returns the response. Rejects only in case of a bug.
-     *
-     * @param pipelines the only pipelines whose data the sender may add; null for all
-     */
+    /** Rejects only in case of a bug. @param pipelines as in `OtlpRequest` */
     async take(
       signal: OtlpSignal,
       body: Uint8Array,

@@ -1,5 +1,3 @@
-/** Reads the data for the traffic page and the density page. */
-
 import { readDensityVerdict } from '../../../checks/check-store.ts';
 import { type Context, onReplica } from '../../../core/context.ts';
 import { ALL_SEGMENT } from '../../../core/model.ts';

@@ -159,7 +159,6 @@ export interface FoundEntity {
   readonly score: number;
 }
 
-/** An entity with offsets in code units. */
 type Region = FoundEntity;
 
 const typeName = /^[A-Za-z][A-Za-z0-9_]{0,63}$/;

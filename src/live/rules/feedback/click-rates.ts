@@ -89,10 +89,7 @@ export function clicksCompleteUntil(now: Date): Date {
   return new Date(now.getTime() - CLICK_ATTRIBUTION_MS);
 }
 
-/**
- * Returns the rank of the document among the shown documents. If there is no document id, returns the rank that the
- * client sent.
- */
+/** Without a document id, returns the rank that the client sent. */
 function shownRank({ documentId, rank }: Click, documentIds: readonly string[]): number | null {
   if (documentId !== null) {
     const index = documentIds.indexOf(documentId);
@@ -228,10 +225,7 @@ function term(
   return { cluster, probability, numerator: numerator * calibration, denominator: denominator * calibration };
 }
 
-/**
- * Ratio of the summed numerators to the summed denominators. No numerator may exceed its denominator, so the ratio is
- * at most 1.
- */
+/** No numerator may exceed its denominator, so the ratio is at most 1. */
 export function rateOver(terms: readonly RatioTerm[]) {
   const ratio = sessionRatio(terms);
   if (ratio.kind === 'insufficient_data') return ratio;

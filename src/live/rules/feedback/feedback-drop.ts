@@ -130,10 +130,7 @@ function scoresOf(bucket: OpinionBucket | undefined): Float64Array {
   return new Float64Array(bucket.positive + bucket.negative).fill(1, bucket.positive);
 }
 
-/**
- * Finds the time span in which the log increments of one bet have the largest sum: from the onset of a drop to the last
- * bucket that shows the drop.
- */
+/** From the onset of a drop to its last bucket: where the log increments of one bet have the largest sum. */
 function worstSpan(steps: readonly { readonly startMs: number; readonly logIncrements: readonly number[] }[]) {
   let worst = { sum: Number.NEGATIVE_INFINITY, fromMs: steps[0]?.startMs ?? 0, untilMs: steps[0]?.startMs ?? 0 };
   for (const bet of steps[0]?.logIncrements.keys() ?? []) {

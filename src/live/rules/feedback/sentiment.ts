@@ -1,8 +1,3 @@
-/**
- * Interprets feedback: determines its sentiment, its stored number and, if the sender set no id, its id. Computes the
- * share of positive opinions among positive and negative opinions.
- */
-
 import { ALL_SEGMENT } from '../../../core/model.ts';
 import { wilsonInterval } from '../../../math/stats/intervals.ts';
 import type { Feedback, OpinionKind } from '../live-query.ts';

@@ -151,9 +151,7 @@ function documentsOfColumns(output: Attributes): readonly TracedDocument[] | nul
   });
 }
 
-/**
- * Returns the value if it is a list of plain values, and unwraps a list whose only element is a list of plain values.
- */
+/** Unwraps a list whose only element is a list; null unless the elements are plain values. */
 function columnOf(value: Value): readonly AttributeValue[] | null {
   if (!isArray(value)) return null;
   if (!value.some(isArray)) return value;

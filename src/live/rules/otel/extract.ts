@@ -240,11 +240,7 @@ function readResults(span: OtlpSpan, inner: readonly OtlpSpan[], options: Extrac
 }
 
 /** Returns a reason if no document can be identified, for example because all contents are hidden. */
-function identifyAny(
-  traced: readonly TracedDocument[],
-  span: OtlpSpan,
-  fieldKeys: readonly string[],
-) {
+function identifyAny(traced: readonly TracedDocument[], span: OtlpSpan, fieldKeys: readonly string[]) {
   const { documents, unidentified } = identifyDocuments(traced, span, fieldKeys);
   if (documents.length > 0 && unidentified === documents.length) return reasonOf(span, true);
   return { results: documents, context: contextSize(traced.map(({ content }) => content)) };

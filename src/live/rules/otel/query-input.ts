@@ -76,9 +76,7 @@ export function readQueryText(span: OtlpSpan): string | null {
   return readText(jsonText(span.attributes[MLFLOW_INPUT])) ?? readInput(span, true);
 }
 
-/**
- * Returns the user's input to an agent, a workflow or a chain; null if it has no text or if privacy settings hide it.
- */
+/** Returns what the user asked an agent, a workflow or a chain; null if unknown or hidden. */
 export function readRequest(span: OtlpSpan): string | null {
   const conversation = readFirst(span.attributes, conversations, (value) => {
     const messages = readStructure(value);

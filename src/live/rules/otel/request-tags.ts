@@ -71,9 +71,7 @@ const userNames = [
   'ai.telemetry.metadata.userId',
 ];
 
-/**
- * Returns the session and the user. Searches for each in the attributes of the span, then in those of its ancestors.
- */
+/** Searches for each id in the attributes of the span, then in those of its ancestors. */
 export function readPerson(around: readonly Attributes[]) {
   const read = (names: readonly string[]) =>
     around.map((attributes) => readFirst(attributes, names, readId)).find((id) => id !== null) ?? null;

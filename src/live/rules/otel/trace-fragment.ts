@@ -250,10 +250,7 @@ function withEpisode<Query extends Completable>(query: Query, fragments: readonl
 
 const byScope: readonly EpisodeScope[] = ['agent', 'workflow', 'chain'];
 
-/**
- * Returns the span with the highest scope that was running when the query started; among several agents or workflows,
- * the shortest.
- */
+/** Returns the running span of the highest scope; among several agents or workflows, the shortest. */
 function runningEpisode(
   { occurredAt }: Completable,
   fragments: readonly EpisodeFragment[],
