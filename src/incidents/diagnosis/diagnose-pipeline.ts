@@ -37,7 +37,7 @@ import {
   observeTopics,
 } from './observe.ts';
 import { observeLevel } from './observe-level.ts';
-import { type Interval, observeJudge, observeLive, observeRelevance } from './observe-live.ts';
+import { observeJudge, observeLive, observeRelevance } from './observe-live.ts';
 import { starvedAlerts } from './own-machine.ts';
 import { findReferenceRun, latestEnded, observeRun, type ReferenceRuns } from './reference-run.ts';
 import { diagnose } from './rules/diagnose.ts';
@@ -204,14 +204,14 @@ async function diagnoseFacts(
   const firstBad = await firstBadMeasurement(context, pipeline, facts, context.clock.now());
   const regressions = ofKind(pipeline.checks, 'regression');
   const known = open?.referenceRunId ?? null;
-  const around = run === null ? noRuns : await findReferenceRun(context, run, { regressions, firstBad, known });
-  const observed = await observe(context, pipeline, facts, run, around, firstBad, open);
+  const runs = run === null ? noRuns : await findReferenceRun(context, run, { regressions, firstBad, known });
+  const observed = await observe(context, pipeline, facts, run, runs, firstBad, open);
   return {
     ...diagnose(observed),
     pipeline: name,
     alerts: alerts.map((alert) => alert.name),
     runId: run?.id ?? null,
-    referenceRunId: around.reference?.id ?? null,
+    referenceRunId: runs.reference?.id ?? null,
   };
 }
 
@@ -222,7 +222,7 @@ async function observe(
   pipeline: WatchedPipeline,
   facts: PipelineFacts,
   run: GoldenRun | null,
-  around: ReferenceRuns,
+  runs: ReferenceRuns,
   firstBad: TimeSpan | null,
   open: Incident | null,
 ): Promise<Observations> {
@@ -230,12 +230,12 @@ async function observe(
   const { name } = pipeline;
   const now = clock.now();
   const { measurements: measured, density, plan } = facts;
-  const { reference, bad } = around;
+  const { reference, bad } = runs;
   const began = open?.openedAt ?? run?.startedAt ?? now;
   const times = [began, firstBad?.until, bad.at(-1)?.finishedAt].flatMap((time) => time?.getTime() ?? []);
   const onset = new Date(Math.min(...times));
   const good = reference?.finishedAt ?? new Date(onset.getTime() - DAY_MS);
-  const interval: Interval = { pipeline: name, good, opened: onset };
+  const around = { pipeline: name, good, opened: onset, measurements: db.measurements, latest: measured };
   const unmeasured = unmeasuredChanges(open?.timeline ?? [], facts, now).flatMap(
     ({ measured }) => measured?.measure ?? [],
   );
@@ -243,14 +243,14 @@ async function observe(
   const isStarved = facts.latest.some((one) => starvedAlerts(one, context.ownLag).length > 0);
   const level = run === null ? null : await observeLevel(db.golden.runs, run, firing, measured);
   const { sentinels, deployments, ...observed } = await allOf({
-    run: run && observeRun(context, run, around, firing.key, level),
-    live: observeLive(context, measured, interval, now),
-    relevance: observeRelevance(db.measurements, measured, interval),
-    store: observeStore(db.measurements, measured, interval),
-    annRecall: observeRecall(db.measurements, measured, interval),
-    storeAgreement: observeAgreement(db.measurements, measured, run?.id ?? null, interval),
-    missedVectors: observeMissed(db.measurements, measured, run?.id ?? null, interval),
-    canary: observeCanary(db.measurements, measured, interval),
+    run: run && observeRun(context, run, runs, firing.key, level),
+    live: observeLive(db.live.windows, around, now),
+    relevance: observeRelevance(around),
+    store: observeStore(around),
+    annRecall: observeRecall(around),
+    storeAgreement: observeAgreement(around, run?.id ?? null),
+    missedVectors: observeMissed(around, run?.id ?? null),
+    canary: observeCanary(around),
     deployments: db.live.deployments.list({
       pipeline: name,
       since: reference?.startedAt ?? good,

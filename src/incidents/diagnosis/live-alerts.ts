@@ -128,6 +128,11 @@ export function valueOf(latest: readonly LatestMeasurement[], measure: string): 
   return found === undefined || found.gap !== null ? null : found.newest;
 }
 
+/** Returns a value with its 95 % CI. A value without a CI is its own bound. */
+export function estimateOf({ value, ciLow, ciHigh, n }: NonNullable<LatestMeasurement['newest']>) {
+  return { value, ciLow: ciLow ?? value, ciHigh: ciHigh ?? value, n };
+}
+
 /** Returns the value as `valueOf`; null if it is too old to trust. */
 export function freshly(latest: readonly LatestMeasurement[], measure: string): LatestMeasurement['newest'] {
   const newest = valueOf(latest, measure);

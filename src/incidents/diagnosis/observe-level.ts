@@ -7,7 +7,7 @@ import type { GoldenRuns } from '../../golden/sql/golden-runs.ts';
 import { POSITIVE_RATIO } from '../../live/measure-feedback.ts';
 import { formatMetricKey } from '../../math/ir/metric-key.ts';
 import type { LatestMeasurement } from '../../measures/measurements.ts';
-import { freshly, valueOf } from './live-alerts.ts';
+import { estimateOf, freshly, valueOf } from './live-alerts.ts';
 import type { FiringSummary } from './rules/firing.ts';
 import type { ObservedLevel } from './rules/observations.ts';
 
@@ -33,6 +33,5 @@ function opinionsOf({ measure }: RunMetricKey, latest: readonly LatestMeasuremen
   const judged = freshly(latest, `live_${measure}`);
   const newest = judged ?? valueOf(latest, POSITIVE_RATIO);
   if (newest === null) return null;
-  const { value, ciLow, ciHigh, n } = newest;
-  return { value, ciLow: ciLow ?? value, ciHigh: ciHigh ?? value, n, by: judged === null ? 'users' : 'judge' };
+  return { ...estimateOf(newest), by: judged === null ? 'users' : 'judge' };
 }

@@ -1,6 +1,5 @@
 /** Reads the stored measurements of a pipeline's live traffic, now and before the alert. */
 
-import type { Context } from '../../core/context.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
 import { DAY_MS } from '../../core/time.ts';
 import { JUDGE_DRIFT } from '../../judging/judge-drift.ts';
@@ -15,22 +14,23 @@ import { wilsonInterval } from '../../math/stats/intervals.ts';
 import type { LatestMeasurement, Measurements } from '../../measures/measurements.ts';
 import { watchedValues } from '../../measures/watch-changes.ts';
 import { allOf } from './all-of.ts';
-import { feedbackDrop, freshly, valueOf } from './live-alerts.ts';
+import { estimateOf, feedbackDrop, freshly, valueOf } from './live-alerts.ts';
 import type { ObservedRelevance } from './rules/observations.ts';
-import type { ObservedFeedback, ObservedLive, ObservedShare, ObservedValue } from './rules/observed-live.ts';
+import type { ObservedFeedback, ObservedLive, ObservedValue } from './rules/observed-live.ts';
 
-/** `good` is a time before the incident. The alerts have been firing since `opened`. */
-export interface Interval {
+/** Measurements of a pipeline around its alerts, which have been firing since `opened`. `good` is an earlier time. */
+export interface Around {
   readonly pipeline: string;
   readonly good: Date;
   readonly opened: Date;
+  readonly measurements: Measurements;
+  readonly latest: readonly LatestMeasurement[];
 }
 
 /** Returns the last good value; if there is none, the first value before the alert. */
 export async function valueBefore(
-  measurements: Measurements,
+  { pipeline, good, opened, measurements }: Around,
   measure: string,
-  { pipeline, good, opened }: Interval,
 ): Promise<number | null> {
   const from = new Date(good.getTime() - DAY_MS);
   const values = await measurements.series({ pipeline, measure, segment: ALL_SEGMENT }, from, opened);
@@ -38,17 +38,11 @@ export async function valueBefore(
   return (before.at(-1) ?? values[0])?.value ?? null;
 }
 
-export async function observeLive(
-  { db }: Context,
-  latest: readonly LatestMeasurement[],
-  interval: Interval,
-  now: Date,
-): Promise<ObservedLive> {
-  const shareOf = async (measure: string): Promise<ObservedShare | null> => {
+export async function observeLive(windows: LiveWindows, around: Around, now: Date): Promise<ObservedLive> {
+  const { latest } = around;
+  const shareOf = async (measure: string) => {
     const newest = valueOf(latest, measure);
-    if (newest === null) return null;
-    const { value, ciLow, n } = newest;
-    return { value, ciLow: ciLow ?? value, n, before: await valueBefore(db.measurements, measure, interval) };
+    return newest && { ...estimateOf(newest), before: await valueBefore(around, measure) };
   };
   // The normal value is learned from weeks of data, so it does not depend on a window that includes the fault.
   const normalOf = new Map(
@@ -59,8 +53,7 @@ export async function observeLive(
   const besideBefore = async (measure: string): Promise<ObservedValue | null> => {
     const share = await shareOf(measure);
     const before = normalOf.get(measure) ?? share?.before ?? null;
-    if (share === null || before === null) return null;
-    return { ...share, before, ciHigh: valueOf(latest, measure)?.ciHigh ?? share.value };
+    return share === null || before === null ? null : { ...share, before };
   };
   const feedback = async (): Promise<ObservedFeedback | null> =>
     observeDrop(latest) ??
@@ -69,7 +62,7 @@ export async function observeLive(
   return allOf({
     errors: shareOf('error_ratio'),
     empty: shareOf('zero_results_ratio'),
-    latency: observeLatency(db.live.windows, interval, now),
+    latency: observeLatency(windows, around, now),
     results: besideBefore('results_per_answer'),
     characters: besideBefore('context_characters'),
     repeated: besideBefore('context_repeated_ratio'),
@@ -83,7 +76,7 @@ export async function observeLive(
   });
 }
 
-/** Minimum number of latencies; the 95th percentile of fewer latencies is not meaningful. */
+/** The 95th percentile of fewer latencies is not meaningful. */
 const MIN_TIMED = 30;
 
 /**
@@ -91,8 +84,8 @@ const MIN_TIMED = 30;
  * onset with the latency on the day before the onset.
  */
 async function observeLatency(
-  windows: Pick<LiveWindows, 'latency95'>,
-  { pipeline, good, opened }: Interval,
+  windows: LiveWindows,
+  { pipeline, good, opened }: Around,
   until: Date,
 ): Promise<ObservedLive['latency']> {
   const [before, now] = await Promise.all([
@@ -131,20 +124,14 @@ const judgedScores = Object.values(measuresOfScore).map(([corrected]) => correct
  * below its value before the alert. The score is needed because nDCG does not detect queries that no document answers,
  * and because a drop needs weeks of data.
  */
-export async function observeRelevance(
-  measurements: Measurements,
-  latest: readonly LatestMeasurement[],
-  interval: Interval,
-): Promise<ObservedRelevance | null> {
-  const drop = observeRelevanceDrop(latest);
+export async function observeRelevance(around: Around): Promise<ObservedRelevance | null> {
+  const drop = observeRelevanceDrop(around.latest);
   if (drop?.state === 'detected' || drop?.state === 'confirmed') return drop;
   for (const measure of judgedScores) {
-    const newest = freshly(latest, measure);
+    const newest = freshly(around.latest, measure);
     if (newest === null) continue;
-    const { value, ciLow, ciHigh, n } = newest;
-    const before = await valueBefore(measurements, measure, interval);
-    if (before !== null && (ciHigh ?? value) < before)
-      return { state: 'below', measure, value, ciLow: ciLow ?? value, ciHigh: ciHigh ?? value, n, before };
+    const [found, before] = [estimateOf(newest), await valueBefore(around, measure)];
+    if (before !== null && found.ciHigh < before) return { ...found, state: 'below', measure, before };
   }
   return drop;
 }
@@ -153,8 +140,8 @@ function observeRelevanceDrop(latest: readonly LatestMeasurement[]): ObservedRel
   const newest = freshly(latest, LIVE_DROP);
   const state = dropStates.find((one) => one === newest?.details['state']);
   if (newest === null || state === undefined) return null;
-  const { value: drop, ciLow, ciHigh, n } = newest;
-  return { drop, ciLow: ciLow ?? drop, ciHigh: ciHigh ?? drop, n, state };
+  const { value: drop, ...bounds } = estimateOf(newest);
+  return { drop, ...bounds, state };
 }
 
 /** @param deployments in the period in which the judge may have changed */

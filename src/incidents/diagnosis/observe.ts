@@ -12,12 +12,12 @@ import { dailyIndexMeasures } from '../../index/truth/measure-index.ts';
 import { JUDGE_DRIFT } from '../../judging/judge-drift.ts';
 import { LIVE_DROP } from '../../judging/measure-judged.ts';
 import { MAIN_LANGUAGE, TOP_QUERY } from '../../live/measure-query-mix.ts';
-import type { LatestMeasurement, Measurements } from '../../measures/measurements.ts';
+import type { LatestMeasurement } from '../../measures/measurements.ts';
 import { ageSeconds, INTERVALS_TO_TRUST } from '../../measures/rules/measurement.ts';
 import type { LagHistory } from '../../platform/threads/lag-history.ts';
 import { type AlertFacts, trusted } from './firing-alerts.ts';
-import { valueOf } from './live-alerts.ts';
-import { type Interval, valueBefore } from './observe-live.ts';
+import { estimateOf, valueOf } from './live-alerts.ts';
+import { type Around, valueBefore } from './observe-live.ts';
 import { ownDelays } from './own-machine.ts';
 import type {
   Observations,
@@ -111,36 +111,26 @@ function startOf(measure: string, { windowStart, measuredAt }: NonNullable<Lates
   return dailyIndexMeasures.has(measure) ? new Date(measuredAt.getTime() - DAY_MS) : windowStart;
 }
 
-export async function observeStore(
-  measurements: Measurements,
-  latest: readonly LatestMeasurement[],
-  interval: Interval,
-): Promise<Observations['store']> {
-  const newest = trusted(latest, 'store_vectors');
-  if (newest === null || newest.measuredAt < interval.good) return null;
-  return { before: await valueBefore(measurements, 'store_vectors', interval), now: newest.value };
+/** Returns the newest value of a probe; null if it is from before the alert, because it does not show the fault then. */
+function probed({ latest, good }: Around, measure: string) {
+  const newest = trusted(latest, measure);
+  return newest === null || newest.measuredAt < good ? null : newest;
 }
 
-export async function observeRecall(
-  measurements: Measurements,
-  latest: readonly LatestMeasurement[],
-  interval: Interval,
-): Promise<ObservedRecall | null> {
-  const newest = trusted(latest, 'ann_recall');
-  if (newest === null || newest.measuredAt < interval.good) return null;
-  const { value, ciHigh, details } = newest;
-  const before = await valueBefore(measurements, 'ann_recall', interval);
-  return { before, value, ciHigh: ciHigh ?? value, k: Number(details['k']) };
+export async function observeStore(around: Around): Promise<Observations['store']> {
+  const newest = probed(around, 'store_vectors');
+  return newest && { before: await valueBefore(around, 'store_vectors'), now: newest.value };
+}
+
+export async function observeRecall(around: Around): Promise<ObservedRecall | null> {
+  const newest = probed(around, 'ann_recall');
+  if (newest === null) return null;
+  return { ...estimateOf(newest), before: await valueBefore(around, 'ann_recall'), k: Number(newest.details['k']) };
 }
 
 /** Returns null if there is no value for this run, or no value for a run before the onset. */
-export async function observeAgreement(
-  measurements: Measurements,
-  latest: readonly LatestMeasurement[],
-  runId: string | null,
-  interval: Interval,
-): Promise<ObservedAgreement | null> {
-  const { newest, earlier } = await ofRun(measurements, latest, 'store_agreement', runId, interval);
+export async function observeAgreement(around: Around, runId: string | null): Promise<ObservedAgreement | null> {
+  const { newest, earlier } = await ofRun(around, 'store_agreement', runId);
   const before = earlier.at(-1);
   if (newest === null || before === undefined) return null;
   const values = earlier.map(({ value }) => value);
@@ -152,26 +142,13 @@ export async function observeAgreement(
   };
 }
 
-export async function observeMissed(
-  measurements: Measurements,
-  latest: readonly LatestMeasurement[],
-  runId: string | null,
-  interval: Interval,
-): Promise<ObservedShare | null> {
-  const { newest, earlier } = await ofRun(measurements, latest, 'missed_foreign_ratio', runId, interval);
-  if (newest === null) return null;
-  const { value, ciLow, n } = newest;
-  return { before: earlier.at(-1)?.value ?? null, value, ciLow: ciLow ?? value, n };
+export async function observeMissed(around: Around, runId: string | null): Promise<ObservedShare | null> {
+  const { newest, earlier } = await ofRun(around, 'missed_foreign_ratio', runId);
+  return newest && { ...estimateOf(newest), before: earlier.at(-1)?.value ?? null };
 }
 
 /** Returns the value for a golden run, and the values for the day before the onset, oldest first. */
-async function ofRun(
-  measurements: Measurements,
-  latest: readonly LatestMeasurement[],
-  measure: string,
-  runId: string | null,
-  { pipeline, good }: Interval,
-) {
+async function ofRun({ measurements, latest, pipeline, good }: Around, measure: string, runId: string | null) {
   const newest = valueOf(latest, measure);
   if (newest === null || runId === null || newest.details['run_id'] !== runId) return { newest: null, earlier: [] };
   const from = new Date(good.getTime() - DAY_MS);
@@ -181,16 +158,11 @@ async function ofRun(
 }
 
 /** Returns null if the canary's texts were first embedded after the onset: their earlier vectors are unknown. */
-export async function observeCanary(
-  measurements: Measurements,
-  latest: readonly LatestMeasurement[],
-  interval: Interval,
-): Promise<ObservedCanary | null> {
-  const median = trusted(latest, 'embedding_canary_median');
-  const least = trusted(latest, 'embedding_canary_min');
-  // A measurement from before the alert does not show the fault.
-  if (median === null || least === null || median.measuredAt < interval.good) return null;
-  if ((await valueBefore(measurements, 'embedding_canary_median', interval)) === null) return null;
+export async function observeCanary(around: Around): Promise<ObservedCanary | null> {
+  const median = probed(around, 'embedding_canary_median');
+  const least = trusted(around.latest, 'embedding_canary_min');
+  if (median === null || least === null) return null;
+  if ((await valueBefore(around, 'embedding_canary_median')) === null) return null;
   const verdict = embeddingCanaryVerdict(median.value, least.value);
   return { median: median.value, least: least.value, verdict };
 }
@@ -209,8 +181,7 @@ export async function observeDensity(
   const isBack = ({ scope }: (typeof incidents)[number]): boolean =>
     scope === 'global' && newest.value >= DENSITY_THRESHOLDS.ticket.global;
   const opened = incidents.filter((incident) => !isBack(incident)).map(({ openedMs }) => openedMs);
-  const { value, ciLow, ciHigh } = newest;
-  const density = { value, ciLow: ciLow ?? value, ciHigh: ciHigh ?? value };
+  const density = estimateOf(newest);
   if (opened.length === 0) return { ...density, hasFallen: false, questions: null };
   const events = await states.events({ pipeline, limit: MAX_EVENTS });
   const raised = events.find(

@@ -26,9 +26,8 @@ async function observed(hitRate: number, parts: Parameters<typeof aMeasurement>[
     aMeasurement({ ...score, value: hitRate, ...bounds, windowStart: hours(-9) }),
     ...(parts.measure === undefined ? [] : [aMeasurement({ ...parts, pipeline })]),
   ]);
-  const interval = { pipeline, good: hours(-2), opened: hours(-1) };
   const latest = (await measurements.latest(NOON)).filter((one) => one.pipeline === pipeline);
-  return observeRelevance(measurements, latest, interval);
+  return observeRelevance({ pipeline, good: hours(-2), opened: hours(-1), measurements, latest });
 }
 
 it('reports a drop in judged relevance if the whole confidence interval is below the earlier score', async () => {

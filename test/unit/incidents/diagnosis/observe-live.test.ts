@@ -5,15 +5,15 @@ import { NOON } from '../../../support/builders.ts';
 import { contextOf } from '../../../support/context.ts';
 import { aMeasurement, hours, latestAt } from '../../../support/measurements.ts';
 
-const interval = { pipeline: 'docs', good: hours(-1), opened: hours(-0.5) };
-
 /** Observations of live traffic at noon. An hour before, the most frequent query already had 39 % of the traffic. */
 function observed(...series: readonly MeasurementOutcome[]) {
   const measurements = {
     series: async () => [aMeasurement({ measure: 'top_query_ratio', value: 0.39, windowEnd: hours(-1) })],
   };
   const windows = { latency95: async ({ until }: { until: Date }) => ({ ms: until < NOON ? 40 : 900, n: 100 }) };
-  return observeLive(contextOf({ db: { measurements, live: { windows } } }), latestAt(NOON, ...series), interval, NOON);
+  const { db } = contextOf({ db: { measurements, live: { windows } } });
+  const around = { pipeline: 'docs', good: hours(-1), opened: hours(-0.5), measurements: db.measurements };
+  return observeLive(db.live.windows, { ...around, latest: latestAt(NOON, ...series) }, NOON);
 }
 
 const top = aMeasurement({ measure: 'top_query_ratio', value: 0.4, ciLow: 0.38, ciHigh: 0.42 });
