@@ -52,7 +52,7 @@ function measureProblem(text: string): string | null {
 }
 
 /** Returns null if the text is not a metric key. */
-export function readMetricKey(text: string): MetricKey | null {
+function readMetricKey(text: string): MetricKey | null {
   try {
     return parseMetricKey(text);
   } catch (error) {
@@ -214,12 +214,9 @@ export const checkSchema = z.union([
   forbiddenCheck,
 ]);
 
-export type CheckConfig = z.infer<typeof checkSchema>;
+type CheckConfig = z.infer<typeof checkSchema>;
 
-export type ThresholdConfig =
-  | z.infer<typeof belowCheck>
-  | z.infer<typeof scoreAtCutoffCheck>
-  | z.infer<typeof aboveCheck>;
+type ThresholdConfig = z.infer<typeof belowCheck> | z.infer<typeof scoreAtCutoffCheck> | z.infer<typeof aboveCheck>;
 
 /** Returns true for a threshold on a measure other than a golden score. */
 export function isThreshold(check: CheckConfig): check is ThresholdConfig {

@@ -1,6 +1,6 @@
 /** `/v1/incidents`: firing alerts with their likely causes, and the actions of users on incidents. */
 
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Context } from '../../../core/context.ts';
 import { RecalldError } from '../../../core/errors.ts';
@@ -135,40 +135,37 @@ export function addIncidents(app: FastifyInstance, contextOf: ContextOf, authent
     return toWire(reliabilitySchema, { items: await db.incidents.reliability(pipeline) });
   });
 
-  app.get('/v1/incidents/:id', read, async (request) => {
+  /** Returns the incident in the path, and the caller. */
+  const asked = async (request: FastifyRequest) => {
     const context = contextOf(request);
-    const { id } = parseRequest(request.params, params, 'path');
-    const incident = await findIncident(context, id);
-    const notes = await context.db.live.annotations.of('incident', [id]);
-    return {
-      ...incidentJson(incident),
-      notes: (notes.get(id) ?? []).map((note) => toWire(noteSchema, note)),
-    };
+    const incident = await findIncident(context, parseRequest(request.params, params, 'path').id);
+    return { context, incident, actor: { name: keyName(request), by: keyHolder(request) } };
+  };
+
+  app.get('/v1/incidents/:id', read, async (request) => {
+    const { context, incident } = await asked(request);
+    const notes = (await context.db.live.annotations.of('incident', [incident.id])).get(incident.id) ?? [];
+    return { ...incidentJson(incident), notes: notes.map((note) => toWire(noteSchema, note)) };
   });
 
   app.post('/v1/incidents/:id/acknowledge', admin, async (request) => {
-    const context = contextOf(request);
-    const { id } = await findIncident(context, parseRequest(request.params, params, 'path').id);
-    const actor = { name: keyName(request), by: keyHolder(request) };
-    await context.db.incidents.acknowledge(id, actor, context.clock.now());
-    return incidentJson(await findIncident(context, id));
+    const { context, incident, actor } = await asked(request);
+    await context.db.incidents.acknowledge(incident.id, actor, context.clock.now());
+    return incidentJson(await findIncident(context, incident.id));
   });
 
   app.post('/v1/incidents/:id/notes', admin, async (request, reply) => {
-    const context = contextOf(request);
-    const { id } = await findIncident(context, parseRequest(request.params, params, 'path').id);
+    const { context, incident, actor } = await asked(request);
     const { text } = parseRequest(request.body, noteBody, 'body');
-    const note = { text: text.trim(), author: keyName(request), createdAt: context.clock.now() };
-    await context.db.live.annotations.add({ subject: 'incident', subjectId: id, ...note }, keyHolder(request));
+    const note = { text: text.trim(), author: actor.name, createdAt: context.clock.now() };
+    await context.db.live.annotations.add({ subject: 'incident', subjectId: incident.id, ...note }, actor.by);
     return reply.code(201).send(toWire(noteSchema, note));
   });
 
   app.post('/v1/incidents/:id/mark', admin, async (request) => {
-    const context = contextOf(request);
-    const { id } = await findIncident(context, parseRequest(request.params, params, 'path').id);
+    const { context, incident, actor } = await asked(request);
     const { cause, right, actual_cause: actualCause = null } = parseRequest(request.body, markBody, 'body');
-    const mark = { cause, isRight: right, actualCause };
-    return incidentJson(await markCause(context, id, mark, { name: keyName(request), by: keyHolder(request) }));
+    return incidentJson(await markCause(context, incident.id, { cause, isRight: right, actualCause }, actor));
   });
 }
 
