@@ -13,7 +13,6 @@ import { diagnosisJobs } from '../incidents/diagnosis/diagnose-job.ts';
 import { sendNotificationsJob } from '../incidents/notifications/notify.ts';
 import { probeJobs } from '../index/probes/probe-jobs.ts';
 import { checkIndexJob, indexJobs } from '../index/truth/check-index.ts';
-import type { IndexPlan } from '../index/truth/plan.ts';
 import { judgingJobs } from '../judging/judging-jobs.ts';
 import { liveJobs } from '../live/live-jobs.ts';
 import { type Cron, latestOccurrence } from '../math/schedule/occurrences.ts';
@@ -23,7 +22,6 @@ import type { JobDefinition, JobQueue } from '../platform/queue/job-queue.ts';
 import type { Schedule } from '../platform/queue/node-cron.ts';
 import { exportJob } from '../report/export/export-job.ts';
 import type { ClockWatch } from './clock-watch.ts';
-import type { Config } from './config/schema.ts';
 
 export const jobCatalogue: readonly JobDefinition<Context>[] = [
   ...goldenJobs,
@@ -45,8 +43,13 @@ export function startScheduler(context: Context & TickContext) {
   const { queue, pipelines, indexPlans, config } = context;
   return startTicks(context, [
     ...jobCatalogue.filter((job) => job !== recoverGoldenRunsJob).flatMap((job) => ticksOfJob(queue, job)),
-    ...indexPlans.map((plan) => tickOfIndex(queue, plan)),
-    ...(config.export === undefined ? [] : [tickOfExport(queue, config.export)]),
+    ...indexPlans.map(({ pipeline, cron }) => {
+      const { name } = checkIndexJob;
+      return tickOfJob(queue, name, cron, `index check of ${pipeline}`, { pipeline }, `${name}-${pipeline}`);
+    }),
+    ...(config.export === undefined
+      ? []
+      : [tickOfJob(queue, exportJob.name, inUtc(config.export.cron), `export to ${config.export.to}`)]),
     ...pipelines.flatMap((pipeline) =>
       pipeline.golden.flatMap((golden) => [
         ...ticksOfSet(queue, golden.cron, `golden run of ${golden.set} on ${pipeline.name}`, (plannedAt) =>
@@ -64,39 +67,18 @@ export function startScheduler(context: Context & TickContext) {
 }
 
 /** A job without a schedule has no ticks. Every scheduler enqueues the same job id for the same tick. */
-export function ticksOfJob(queue: JobQueue, job: JobDefinition<Context>): Ticked[] {
-  if (job.cron === null) return [];
-  return [
-    {
-      cron: { expression: job.cron, timezone: 'UTC' },
-      what: `tick of ${job.name}`,
-      job: job.name,
-      madeUpFor: false,
-      begin: (plannedAt) => () => queue.enqueue(job.name, {}, tickId(job.name, plannedAt)),
-    },
-  ];
+export function ticksOfJob(queue: JobQueue, { name, cron }: JobDefinition<Context>): Ticked[] {
+  return cron === null ? [] : [{ ...tickOfJob(queue, name, inUtc(cron), `tick of ${name}`), madeUpFor: false }];
 }
 
-function tickOfIndex(queue: JobQueue, { pipeline, cron }: IndexPlan): Ticked {
-  const { name } = checkIndexJob;
-  return {
-    cron,
-    what: `index check of ${pipeline}`,
-    job: name,
-    madeUpFor: true,
-    begin: (plannedAt) => () =>
-      queue.enqueue(checkIndexJob.name, { pipeline }, tickId(`${name}-${pipeline}`, plannedAt)),
-  };
+function inUtc(expression: string): Cron {
+  return { expression, timezone: 'UTC' };
 }
 
-function tickOfExport(queue: JobQueue, { cron, to }: NonNullable<Config['export']>): Ticked {
-  return {
-    cron: { expression: cron, timezone: 'UTC' },
-    what: `export to ${to}`,
-    job: exportJob.name,
-    madeUpFor: true,
-    begin: (plannedAt) => () => queue.enqueue(exportJob.name, {}, tickId(exportJob.name, plannedAt)),
-  };
+/** @param id beginning of the job ids of the ticks */
+function tickOfJob(queue: JobQueue, job: string, cron: Cron, what: string, payload = {}, id = job): Ticked {
+  const begin = (plannedAt: Date) => () => queue.enqueue(job, payload, tickId(id, plannedAt));
+  return { cron, what, job, madeUpFor: true, begin };
 }
 
 /** The recovery job finds a run whose job could not be enqueued. */
@@ -127,7 +109,6 @@ export interface TickContext extends Pick<Context, 'clock' | 'logger' | 'meter'>
   readonly clockWatch: ClockWatch;
 }
 
-/** Work that starts on a schedule. */
 export interface Ticked {
   readonly cron: Cron;
   readonly what: string;
@@ -212,7 +193,6 @@ function createTicker({ clock, clockWatch, logger, meter }: TickContext, { what,
   };
 }
 
-/** Returns the longest gap between two runs, by pipeline and golden set. */
 export function intervalsOf(pipelines: readonly WatchedPipeline[], timetable: Timetable): IntervalOf {
   const intervals = new Map(
     pipelines.flatMap(({ name, golden }) =>

@@ -2,14 +2,10 @@
 import { systemClock } from '../core/system-clock.ts';
 import type { Clock } from '../core/time.ts';
 
-export interface SimulatedClock extends Clock {
-  set(now: Date): void;
-}
-
 /** Factor by which the simulated clock shortens pauses. */
 const SPEED_UP = 10;
 
-export function createSimulatedClock(start: Date): SimulatedClock {
+export function createSimulatedClock(start: Date): Clock & { set(now: Date): void } {
   let setTo = start.getTime();
   let setAtMs = systemClock.monotonicMs();
   return {

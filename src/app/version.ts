@@ -3,5 +3,4 @@ import path from 'node:path';
 
 const packageFile = path.resolve(import.meta.dirname, '../../package.json');
 
-/** Version of this recalld, from its package.json. */
 export const version: string = (JSON.parse(readFileSync(packageFile, 'utf8')) as { version: string }).version;

@@ -1,5 +1,3 @@
-/** `recalld config`: validates, prints and describes the config. */
-
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import { stringify } from 'yaml';
 import { commandLogger, readIfThere } from '../app/commands/command-store.ts';

@@ -1,4 +1,3 @@
-/** `recalld doctor`: checks every service in a config. */
 import type { Command, CommandUnknownOpts } from '@commander-js/extra-typings';
 import { commandSettings } from '../app/commands/command-store.ts';
 import { examine } from '../app/doctor/examine.ts';

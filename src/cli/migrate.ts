@@ -1,4 +1,3 @@
-/** `recalld migrate`: migrates the database schema. */
 import type { Command, CommandUnknownOpts } from '@commander-js/extra-typings';
 import { type CommandSettings, commandSettings } from '../app/commands/command-store.ts';
 import { migrateStorage, queueBackend } from '../app/database.ts';

@@ -1,4 +1,3 @@
-/** Shows the progress of long work on stderr, only on a terminal. */
 import { Presets, SingleBar } from 'cli-progress';
 import { visibleText } from '../core/text/visible-text.ts';
 

@@ -1,4 +1,3 @@
-/** `recalld serve`: runs the daemon. */
 import { type Command, type CommandUnknownOpts, InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import { type Role, roles, serve } from '../app/serve.ts';
 

@@ -136,7 +136,6 @@ export function demoConfig(
   };
 }
 
-/** Alert names that the daemon uses in the demo. */
 export const alertNames = {
   scores: `${HEADLINE} below ${MIN_SCORE} on ${GOLDEN_SET}`,
   staleLabels: `stale labels above ${MAX_STALE} on ${GOLDEN_SET}`,

@@ -9,7 +9,6 @@ export type ScenarioName = Exclude<RagFault, 'none'> | 'topic' | 'answers' | 'is
 export interface Scenario {
   readonly name: ScenarioName;
   readonly title: string;
-  /** One sentence about what changed. */
   readonly change: string;
   readonly fix: string;
   readonly ragFault: RagFault;
@@ -22,7 +21,6 @@ export interface Scenario {
   readonly leadHours: number;
   /** Hours before the fault at which grading of live queries starts; null if the fault does not need grades. */
   readonly judgedHours: number | null;
-  /** Hours from the fault to its diagnosis. */
   readonly faultHours: number;
   /** Hours from the fix until all alerts must be resolved. */
   readonly recoveryHours: number;

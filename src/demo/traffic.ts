@@ -23,9 +23,7 @@ export interface AskedQuestion {
 /** The demo's questions, divided into golden queries and questions from users. */
 export interface DividedQuestions {
   readonly golden: readonly AnsweredQuestion[];
-  /** Questions from users, by article; none is in the golden set. */
   readonly live: readonly (readonly AnsweredQuestion[])[];
-  /** Questions about documents that can be missing, by article; none is in the golden set. */
   readonly missing: Readonly<Record<Gap, readonly (readonly AnsweredQuestion[])[]>>;
 }
 

@@ -36,7 +36,6 @@ export interface World {
   passHour(): Promise<void>;
   /** Simulates the time up to the present, so that no data is too old when the real daemon takes over. */
   catchUp(): Promise<void>;
-  /** Sets the share of sessions that ask about missing documents. */
   askAboutMissing(gap: Gap, share: number): void;
   /** Adds another tenant's document to the results of one query in the next hour. */
   leakOnce(): void;

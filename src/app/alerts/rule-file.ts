@@ -154,7 +154,6 @@ function named(labels: Readonly<Record<string, string>>, expr: string): string {
   );
 }
 
-/** Alerts for configured golden sets that are missing from a deployment. */
 function configuredGroup({ pipelines, scrapeJob }: RuleSettings): RuleGroup {
   const alerts = pipelines.flatMap(({ name, goldenSets }) =>
     goldenSets.map((goldenSet) => ({

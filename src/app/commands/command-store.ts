@@ -1,5 +1,3 @@
-/** The context for CLI commands, with the configured database. */
-
 import { resolve } from 'node:path';
 import { type CleanupStack, createCleanupStack } from '../../core/cleanup-stack.ts';
 import type { Context } from '../../core/context.ts';

@@ -60,7 +60,6 @@ interface Checked {
 
 interface Problem {
   readonly field: string;
-  /** Text that follows the field name. */
   readonly text: string;
   readonly meant?: string;
 }
@@ -243,7 +242,6 @@ function valueAt(root: unknown, path: Path): unknown {
   return value;
 }
 
-/** The schemas that apply to the value at a path. */
 function schemasAt({ schema, value }: Checked, path: Path): JsonSchema[] {
   let schemas = branchesFor(schema, value);
   for (const [index, part] of path.entries()) {

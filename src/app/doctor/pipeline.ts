@@ -12,7 +12,6 @@ import type { Finding, Report } from './foundations.ts';
 const SAMPLED_VECTORS = 3;
 const K = 5;
 
-/** The query for the checks, from a golden set if one is available. */
 export interface Probe {
   readonly text: string;
   readonly tags: GoldenQuery['tags'];

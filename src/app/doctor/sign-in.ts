@@ -1,4 +1,3 @@
-/** `recalld doctor` check of the sign-in provider: its discovery document. */
 import { RecalldError } from '../../core/errors.ts';
 import { signInProviderOf } from '../../platform/access/sign-in-provider.ts';
 import type { Config } from '../config/schema.ts';

@@ -1,4 +1,3 @@
-/** Erases a user or a query, with all data stored about them. */
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Pool, PoolClient } from 'pg';
 import type { Context, Hooks } from '../../core/context.ts';

@@ -54,11 +54,9 @@ interface HttpApi {
 export interface HttpParts {
   readonly logger: Logger;
   readonly version: string;
-  /** Addresses and networks whose forwarded headers are trusted. */
   readonly trustedProxies: readonly string[];
   /** Health and metrics; null if another server provides them. */
   readonly operations: Operations | null;
-  /** The API; null if this server does not provide it. */
   readonly api: HttpApi | null;
   /** Memory budget that all servers in a process share. */
   readonly memory: MemoryBudget;

@@ -1,9 +1,4 @@
-export interface ContextSize {
-  /** Number of UTF-16 code units in all texts together. */
-  readonly characters: number;
-  /** Share of five-word sequences that also occur in an earlier text in the list, 0..1. */
-  readonly repeated: number;
-}
+export type ContextSize = NonNullable<ReturnType<typeof contextSize>>;
 
 const RUN_WORDS = 5;
 /** Code units searched for repeated text, which takes a few milliseconds. `characters` counts all of them. */
@@ -17,7 +12,7 @@ const MAX_COMPARED = 200_000;
  * @param texts best first, one per result
  * @returns null if there are no results, or if a result's text is unknown
  */
-export function contextSize(texts: readonly (string | null | undefined)[]): ContextSize | null {
+export function contextSize(texts: readonly (string | null | undefined)[]) {
   if (texts.length === 0) return null;
   const seen = new Set<number>();
   let [characters, runs, repeated] = [0, 0, 0];
@@ -29,7 +24,12 @@ export function contextSize(texts: readonly (string | null | undefined)[]): Cont
     for (const run of own) if (seen.has(run)) repeated += 1;
     for (const run of own) seen.add(run);
   }
-  return { characters, repeated: runs === 0 ? 0 : repeated / runs };
+  return {
+    /** Number of UTF-16 code units in all texts together. */
+    characters,
+    /** Share of five-word sequences that also occur in an earlier text in the list, 0..1. */
+    repeated: runs === 0 ? 0 : repeated / runs,
+  };
 }
 
 function runsOf(text: string): number[] {

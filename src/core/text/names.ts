@@ -14,7 +14,6 @@ type SnakeCase<Name> = Name extends `${infer First}${infer Rest}`
   ? `${First extends Uppercase<First> ? (First extends Lowercase<First> ? First : `_${Lowercase<First>}`) : First}${SnakeCase<Rest>}`
   : Name;
 
-/** The type that `toDocument` returns for a value. */
 export type Document<T> = T extends Date
   ? string
   : T extends readonly (infer Item)[]

@@ -10,7 +10,6 @@ export interface SourcePlace {
 }
 
 export interface SourceLine extends SourcePlace {
-  /** Text of the line, without the line ending. */
   readonly text: string;
 }
 

@@ -4,7 +4,6 @@ import { minute } from '../../core/format.ts';
 import type { PageContent } from '../model/content.ts';
 import { address, minuteOf, pipelinePath, rangePresets, type TimeRange, within } from './links.ts';
 
-/** The user who opened a page, and their permissions. */
 export interface Visitor {
   /** API key of the user; null if no key is required, or if a provider or a proxy signed the user in. */
   readonly key: {
@@ -19,7 +18,6 @@ export interface Visitor {
   readonly canSignOut: boolean;
   /** True if the user has the scope admin. */
   readonly canAct: boolean;
-  /** CSRF token of every form. */
   readonly formToken: string;
 }
 

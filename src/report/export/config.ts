@@ -1,4 +1,3 @@
-/** The config section `export`: the schedule, folder and content of the automatic export. */
 import { z } from 'zod';
 import { cronSchema } from '../../platform/config/times.ts';
 import { exportFormats } from './part-files.ts';

@@ -110,7 +110,6 @@ export interface Link {
   readonly anchor: string | null;
   /** Accessible name, if `text` alone is unclear to users of screen readers. */
   readonly label?: string;
-  /** Keyboard shortcut (`accesskey`). */
   readonly key?: string;
 }
 
@@ -120,7 +119,6 @@ export interface Section {
   readonly title: Content;
   /** Line below the title that explains how to read the section. */
   readonly lead?: Content;
-  /** Content next to the title. */
   readonly aside?: Content;
   readonly tone?: Tone;
   readonly content: Content;
@@ -135,7 +133,6 @@ export interface Fact {
 /** The first cell of each row is the row's header. */
 export interface Table {
   readonly kind: 'table';
-  /** Accessible name of the table. */
   readonly caption: string;
   readonly columns: readonly {
     readonly title: string;
@@ -214,7 +211,6 @@ export interface PageContent {
   readonly title: string;
   /** Pipeline of the page; null for a page about all pipelines. */
   readonly pipeline: string | null;
-  /** Entry that the navigation marks as current. */
   readonly section:
     | 'status'
     | 'overview'

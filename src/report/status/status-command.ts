@@ -1,4 +1,3 @@
-/** `recalld status`: the status of every pipeline. */
 import type { Command, CommandUnknownOpts } from '@commander-js/extra-typings';
 import { commandSettings, withCommandStore } from '../../app/commands/command-store.ts';
 import { EXIT_CHECK_FAILED } from '../../cli/exit.ts';

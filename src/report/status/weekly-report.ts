@@ -9,7 +9,6 @@ import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
 
 interface ReportScope extends TimeSpan {
   readonly pipeline: WatchedPipeline;
-  /** True if query texts may be read. */
   readonly showsText: boolean;
 }
 
@@ -24,7 +23,6 @@ export const reportedMeasures = ['query_density', 'query_uncovered_ratio'] as co
 
 const MAX_RUNS = 1_000;
 const MAX_TOPICS = 20;
-/** Maximum length of each list. */
 const MAX_LISTED = 1_000;
 
 export async function readWeeklyReport(context: Context, request: ReportScope) {

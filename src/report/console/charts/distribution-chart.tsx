@@ -1,4 +1,3 @@
-/** Draws two distributions: the current distribution as bars, and the baseline distribution as a line over the bars. */
 import { scaleLinear } from 'd3-scale';
 import { curveStepAfter, line } from 'd3-shape';
 import { compact, percentage } from '../../../core/format.ts';

@@ -1,4 +1,3 @@
-/** Draws the parts of a whole as one stacked bar. */
 import { percentage } from '../../../core/format.ts';
 import type { PartsChart } from '../../model/charts.ts';
 import { percent } from './plot.tsx';

@@ -7,10 +7,8 @@ export interface DayRange {
   readonly until: string | null;
 }
 
-/** State of a day in the database. */
 export interface DayDigest {
   readonly day: string;
-  /** Number of source rows. */
   readonly rows: number;
   /** Time of the last change, in microseconds since 1970. */
   readonly changed: string | null;

@@ -49,7 +49,6 @@ function coverageChange(series: WeeklyReport['density']['series']['query_uncover
   ];
 }
 
-/** Causes, the most frequent first. */
 function byCause(incidents: WeeklyReport['incidents']): [Cause, number][] {
   const counts = new Map<Cause, number>();
   for (const { cause } of incidents) counts.set(cause, (counts.get(cause) ?? 0) + 1);
