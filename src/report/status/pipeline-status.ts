@@ -42,7 +42,7 @@ export interface StatusFacts {
   readonly ownLag: LagHistory | null;
 }
 
-interface Reason {
+export interface Reason {
   /** Status that the pipeline would have for this reason alone. */
   readonly verdict: Verdict;
   readonly sentence: string;
