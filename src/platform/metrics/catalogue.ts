@@ -24,7 +24,7 @@ import { sentiments } from '../../live/rules/feedback/sentiment.ts';
 import { feedbackBases } from '../../live/rules/feedback/user-cap.ts';
 import { uncheckedReasons } from '../../live/rules/isolation.ts';
 import { measureMetrics } from '../../measures/metrics.ts';
-import { boundedGauges, type MetricDefinition, storedGauge } from './definition.ts';
+import { boundedGauges, counter, type MetricDefinition, storedGauge } from './definition.ts';
 
 /**
  * Allowed values of labels with a closed list, per metric. Rules that match another value do not compile. A label that
@@ -148,18 +148,13 @@ export const metricCatalogue = {
     'pipeline',
     'check',
   ]),
-  recalld_queries_total: {
-    type: 'counter',
-    help: 'Live queries that this process received, including queries that were not sampled, by outcome: ok, empty, error or timeout.',
-    labels: ['pipeline', 'outcome'],
-    source: 'process',
-  },
-  recalld_query_zero_results_total: {
-    type: 'counter',
-    help: 'Live queries for which the retriever returned no documents.',
-    labels: ['pipeline'],
-    source: 'process',
-  },
+  recalld_queries_total: counter(
+    'Live queries that this process received, including queries that were not sampled, by outcome: ok, empty, error or timeout.',
+    ['pipeline', 'outcome'],
+  ),
+  recalld_query_zero_results_total: counter('Live queries for which the retriever returned no documents.', [
+    'pipeline',
+  ]),
   recalld_query_latency_seconds: {
     type: 'histogram',
     help: 'Retrieval latency of live queries, as reported by the RAG service; `metrics.latency_buckets` sets other buckets.',
@@ -174,42 +169,30 @@ export const metricCatalogue = {
     source: 'process',
     buckets: [-0.2, 0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1],
   },
-  recalld_ingest_rejected_total: {
-    type: 'counter',
-    help: 'Rejected items of ingest requests, by rejection code.',
-    labels: ['code'],
-    source: 'process',
-  },
-  recalld_ingest_shed_total: {
-    type: 'counter',
-    help: 'Ingest requests that recalld answered with 429 or 503, by reason: database, overload or rate_limit.',
-    labels: ['reason'],
-    source: 'process',
-  },
+  recalld_ingest_rejected_total: counter('Rejected items of ingest requests, by rejection code.', ['code']),
+  recalld_ingest_shed_total: counter(
+    'Ingest requests that recalld answered with 429 or 503, by reason: database, overload or rate_limit.',
+    ['reason'],
+  ),
   recalld_requests_under_way_bytes: {
     type: 'gauge',
     help: 'Estimated peak memory used by running requests in the last second: bodies, parsed values, and rows waiting to be stored. If it exceeds `server.max_under_way_mb`, recalld refuses requests.',
     labels: [],
     source: 'process',
   },
-  recalld_redaction_service_total: {
-    type: 'counter',
-    help: 'Texts sent to the redaction service, by outcome: ok, failed, timeout or malformed. Unless the outcome is ok, only a hash is stored.',
-    labels: ['pipeline', 'outcome'],
-    source: 'process',
-  },
-  recalld_trace_spans_total: {
-    type: 'counter',
-    help: 'OpenTelemetry spans received: live_query, ignored, rejected (malformed), truncated (attributes dropped or shortened by the service), unreadable_retriever (a retriever span without a live query), without_documents (a retriever span without documents), without_pipeline, or fragment_dropped (too many fragments were waiting for their query).',
-    labels: ['outcome'],
-    source: 'process',
-  },
-  recalld_feedback_total: {
-    type: 'counter',
-    help: 'Feedback that this process received, by kind and sentiment.',
-    labels: ['pipeline', 'kind', 'sentiment'],
-    source: 'process',
-  },
+  recalld_redaction_service_total: counter(
+    'Texts sent to the redaction service, by outcome: ok, failed, timeout or malformed. Unless the outcome is ok, only a hash is stored.',
+    ['pipeline', 'outcome'],
+  ),
+  recalld_trace_spans_total: counter(
+    'OpenTelemetry spans received: live_query, ignored, rejected (malformed), truncated (attributes dropped or shortened by the service), unreadable_retriever (a retriever span without a live query), without_documents (a retriever span without documents), without_pipeline, or fragment_dropped (too many fragments were waiting for their query).',
+    ['outcome'],
+  ),
+  recalld_feedback_total: counter('Feedback that this process received, by kind and sentiment.', [
+    'pipeline',
+    'kind',
+    'sentiment',
+  ]),
   ...boundedGauges(
     {
       recalld_feedback_positive_ratio:
@@ -249,24 +232,18 @@ export const metricCatalogue = {
     source: 'process',
     isShared: true,
   },
-  recalld_dropped_samples_total: {
-    type: 'counter',
-    help: 'Samples that were not exported because their values were not finite. Any increase indicates a bug in recalld.',
-    labels: [],
-    source: 'process',
-  },
-  recalld_jobs_total: {
-    type: 'counter',
-    help: 'Jobs by outcome: completed, failed (will be retried) or dead (will not be retried).',
-    labels: ['task', 'outcome'],
-    source: 'process',
-  },
-  recalld_ticks_given_up_total: {
-    type: 'counter',
-    help: 'Scheduled runs that could not be enqueued before the next scheduled time, by job.',
-    labels: ['task'],
-    source: 'process',
-  },
+  recalld_dropped_samples_total: counter(
+    'Samples that were not exported because their values were not finite. Any increase indicates a bug in recalld.',
+    [],
+  ),
+  recalld_jobs_total: counter('Jobs by outcome: completed, failed (will be retried) or dead (will not be retried).', [
+    'task',
+    'outcome',
+  ]),
+  recalld_ticks_given_up_total: counter(
+    'Scheduled runs that could not be enqueued before the next scheduled time, by job.',
+    ['task'],
+  ),
   recalld_job_duration_seconds: {
     type: 'histogram',
     help: 'Duration of jobs.',
