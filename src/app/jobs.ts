@@ -6,7 +6,7 @@ import { messageOf, RecalldError } from '../core/errors.ts';
 import { densityJobs } from '../density/jobs.ts';
 import { experimentJobs } from '../experiments/jobs.ts';
 import { goldenJobs, recoverGoldenRunsJob, runGoldenSetJob } from '../golden/golden-jobs.ts';
-import { tickFullRun, tickSentinel } from '../golden/runs/tick-golden-set.ts';
+import { tickGoldenSet } from '../golden/runs/tick-golden-set.ts';
 import type { Timetable } from '../golden/timetable.ts';
 import type { WatchedPipeline } from '../golden/watched-pipeline.ts';
 import { diagnosisJobs } from '../incidents/diagnosis/diagnose-job.ts';
@@ -53,13 +53,13 @@ export function startScheduler(context: Context & TickContext) {
     ...pipelines.flatMap((pipeline) =>
       pipeline.golden.flatMap((golden) => [
         ...ticksOfSet(queue, golden.cron, `golden run of ${golden.set} on ${pipeline.name}`, (plannedAt) =>
-          tickFullRun(context, pipeline, golden, plannedAt),
+          tickGoldenSet(context, pipeline, golden, 'full', plannedAt),
         ),
         ...ticksOfSet(
           queue,
           golden.sentinel?.cron ?? null,
           `sentinel of ${golden.set} on ${pipeline.name}`,
-          (plannedAt) => tickSentinel(context, pipeline, golden, plannedAt),
+          (plannedAt) => tickGoldenSet(context, pipeline, golden, 'sentinel', plannedAt),
         ),
       ]),
     ),

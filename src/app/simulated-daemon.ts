@@ -4,7 +4,7 @@ import { RecalldError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import type { Clock } from '../core/time.ts';
 import { runGoldenSetJob } from '../golden/golden-jobs.ts';
-import { tickFullRun } from '../golden/runs/tick-golden-set.ts';
+import { tickGoldenSet } from '../golden/runs/tick-golden-set.ts';
 import { importGoldenQueries } from '../golden/sets/import-golden-set.ts';
 import { readAlerts } from '../incidents/diagnosis/diagnose-pipeline.ts';
 import type { Alert } from '../incidents/diagnosis/rules/incident.ts';
@@ -82,7 +82,7 @@ async function openSimulatedDaemon(
     async tickGoldenSets(plannedAt: Date): Promise<void> {
       for (const pipeline of pipelines) {
         for (const golden of pipeline.golden) {
-          for (const id of await tickFullRun(daemon, pipeline, golden, plannedAt))
+          for (const id of await tickGoldenSet(daemon, pipeline, golden, 'full', plannedAt))
             await manual.queue.enqueue(runGoldenSetJob.name, { run_id: id }, id);
         }
       }

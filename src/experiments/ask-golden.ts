@@ -28,9 +28,7 @@ export async function followWithShadows(
   if (shadowed !== undefined && shadow !== undefined) await testShadow(context, run, shadowed, shadow, signal);
 }
 
-/**
- * Runs each version of a set at most once a day (UTC), so that an hourly set does not send all its runs to the shadow.
- */
+/** Runs each version of a set at most once a day (UTC), because an hourly set would send all its runs to the shadow. */
 async function startBeside(
   context: Context,
   run: GoldenRun,
@@ -58,14 +56,13 @@ async function startBeside(
   const naming = chunkSeparator === null ? {} : { chunkSeparator };
   // A run with many failures is void, because an outage of the shadow shows nothing about the quality of its results.
   const settings = { ...run.settings, ...limits, ...naming, onError: 'void' } as const;
-  const id = await createGoldenRun(context, asked, { ...scheduleOf(pipeline, goldenSet), settings }, version, {
+  const created = await createGoldenRun(context, asked, { ...scheduleOf(pipeline, goldenSet), settings }, version, {
     trigger: 'schedule',
     scheduledFor: today,
     purpose: 'full',
     cause: `Compared with the run ${run.id} of ${pipeline.name}.`,
     queryIds: null,
   });
-  const created = id === null ? null : await context.db.golden.runs.find(id);
   if (created !== null) await context.hooks.resume(created);
 }
 

@@ -3,8 +3,7 @@
 import type { Context } from '../core/context.ts';
 import { HOUR_MS } from '../core/time.ts';
 import type { Shadow, WatchedPipeline } from '../golden/watched-pipeline.ts';
-import { forEachPipeline } from '../platform/queue/for-each-pipeline.ts';
-import { askQueries, liveCallsLeft } from './ask-shadow.ts';
+import { askQueries, forEachShadow, liveCallsLeft } from './ask-shadow.ts';
 import { keyOf } from './context.ts';
 import { overlapOf } from './rules/live-pairs.ts';
 import type { UnaskedQuery } from './sql/shadow-answers.ts';
@@ -17,23 +16,13 @@ const MAX_PER_TURN = 500;
 /** Assumed number of documents if the service does not report top_k. */
 const USUAL_K = 10;
 
-/**
- * Runs one round over all shadows. If the time limit stops a round, the next round continues where it stopped.
- *
- * @throws the errors of forEachPipeline, with the name of the shadow's target
- */
+/** If the time limit stops a round, the next round continues where it stopped. @throws as forEachShadow */
 export async function askShadows(context: Context, signal: AbortSignal): Promise<void> {
   const turn = AbortSignal.any([signal, AbortSignal.timeout(TURN_MS)]);
-  const work = context.pipelines.flatMap((pipeline) =>
-    pipeline.shadows.map((shadow) => ({
-      name: shadow.asked.name,
-      run: () => askShadow(context, pipeline, shadow, turn),
-    })),
-  );
-  await forEachPipeline(work, signal, async ({ run }) => {
+  await forEachShadow(context.pipelines, signal, async (pipeline, shadow) => {
     if (turn.aborted) return;
     try {
-      await run();
+      await askShadow(context, pipeline, shadow, turn);
     } catch (error) {
       // Reaching the time limit is not a failure.
       if (!turn.aborted || error !== turn.reason) throw error;

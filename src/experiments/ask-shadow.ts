@@ -6,6 +6,7 @@ import type { Context } from '../core/context.ts';
 import { DAY_MS } from '../core/time.ts';
 import type { GoldenSets } from '../golden/sql/golden-sets.ts';
 import type { Shadow, WatchedPipeline } from '../golden/watched-pipeline.ts';
+import { forEachPipeline } from '../platform/queue/for-each-pipeline.ts';
 import { keyOf } from './context.ts';
 import type { ShadowAnswer, UnaskedQuery } from './sql/shadow-answers.ts';
 
@@ -16,10 +17,7 @@ export function startOfUtcDay(now: Date): Date {
   return new Date(Math.floor(now.getTime() / DAY_MS) * DAY_MS);
 }
 
-/**
- * Returns the maximum number of live queries per day for a shadow: its call limit minus the queries of all golden sets,
- * even of sets that are not run.
- */
+/** Live queries that a shadow may receive per day: its call limit minus all golden sets, even sets that are not run. */
 export async function liveCallsPerDay(
   sets: GoldenSets,
   { golden }: WatchedPipeline,
@@ -37,10 +35,21 @@ export async function liveCallsPerDay(
   return left;
 }
 
-/** Returns how many more live queries the shadow may receive today. */
 export async function liveCallsLeft(context: Context, pipeline: WatchedPipeline, shadow: Shadow): Promise<number> {
   const asked = await context.db.experiments.answers.asked(keyOf(pipeline, shadow), startOfUtcDay(context.clock.now()));
   return (await liveCallsPerDay(context.db.golden.sets, pipeline, shadow)) - asked;
+}
+
+/** @throws the errors of forEachPipeline, with the name of the shadow's target */
+export function forEachShadow(
+  pipelines: readonly WatchedPipeline[],
+  signal: AbortSignal,
+  work: (pipeline: WatchedPipeline, shadow: Shadow) => Promise<void>,
+): Promise<void> {
+  const shadows = pipelines.flatMap((pipeline) =>
+    pipeline.shadows.map((shadow) => ({ name: shadow.asked.name, pipeline, shadow })),
+  );
+  return forEachPipeline(shadows, signal, ({ pipeline, shadow }) => work(pipeline, shadow));
 }
 
 interface Asking {
@@ -52,10 +61,7 @@ interface Asking {
   readonly work: string;
   readonly withText: boolean;
   depth(query: UnaskedQuery): number;
-  /**
-   * @param found documents that the shadow returned; null if it failed
-   * @returns null if no more queries can be compared now
-   */
+  /** @param found null if the shadow failed. @returns null if no more queries can be compared now */
   compare(
     query: UnaskedQuery,
     found: readonly FoundDocument[] | null,
@@ -93,7 +99,7 @@ export async function askQueries(context: Context, asking: Asking, signal: Abort
     if (compared === null) return false;
     const documentIds = (found ?? []).map(({ id }) => id);
     const answer = { query, outcome, latencyMs, documentIds, ...compared };
-    await context.db.experiments.answers.save(keyOf(pipeline, shadow), [answer], context.clock.now());
+    await context.db.experiments.answers.save(keyOf(pipeline, shadow), answer, context.clock.now());
     return true;
   };
   const remaining = queries.values();

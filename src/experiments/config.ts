@@ -1,12 +1,9 @@
-/**
- * `pipelines[].shadow`: retrievers that may replace the pipeline's own. `pipelines[].variants`: variants that the
- * service serves to a share of its users.
- */
+/** Config of `pipelines[].shadow` and `pipelines[].variants`. */
 import { z } from 'zod';
 import { embedderSchema } from '../connectors/embedders/embedder.ts';
 import { partsNeededBy, retrieverSchema } from '../connectors/retrievers/config.ts';
 import { vectorStoreSchema } from '../connectors/stores/config.ts';
-import { refuseRepeats } from '../golden/config.ts';
+import { refuseRepeatsOf } from '../golden/config.ts';
 import { nameSchema } from '../platform/config/connection.ts';
 
 const shadow = z.strictObject({
@@ -58,13 +55,7 @@ export const shadowsSchema = z
   .array(shadow)
   .max(10)
   .default([])
-  .superRefine((list, context) =>
-    refuseRepeats(
-      list.map(({ name }) => name),
-      context,
-      'name',
-    ),
-  )
+  .superRefine(refuseRepeatsOf('name'))
   .describe(
     "Candidates to replace the pipeline's retriever, for example with another index, model, chunking or provider. Shadows receive the same queries, and users do not see their results (docs/how-to/shadow.md).",
   );
@@ -102,13 +93,7 @@ export const variantsSchema = z
       .array(arm)
       .min(2)
       .max(10)
-      .superRefine((list, context) =>
-        refuseRepeats(
-          list.map(({ name }) => name),
-          context,
-          'name',
-        ),
-      )
+      .superRefine(refuseRepeatsOf('name'))
       .describe('Arms to compare. The first arm is the baseline with which each other arm is compared.'),
     since: z.iso
       .date()

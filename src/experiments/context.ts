@@ -1,5 +1,3 @@
-/** Tables and plans for experiments in the context. */
-
 import type { Pool } from 'pg';
 import type { Shadow, WatchedPipeline } from '../golden/watched-pipeline.ts';
 import type { VariantPlan } from './plan.ts';
@@ -15,7 +13,6 @@ declare module '../core/context.ts' {
     readonly experiments: ReturnType<typeof experimentTables>;
   }
   interface Context {
-    /** Comparisons of variants, one per pipeline with `variants`. */
     readonly variantPlans: readonly VariantPlan[];
   }
 }
@@ -24,10 +21,7 @@ export function keyOf({ name: pipeline }: WatchedPipeline, { name: experiment, f
   return { pipeline, experiment, fingerprint };
 }
 
-/**
- * Counts the comparisons of a shadow: one per golden set, and one for judged live queries. They share the false
- * positive rate.
- */
+/** Comparisons of a shadow, which share the false positive rate: one per golden set, one for judged live queries. */
 export function comparisonsOf({ golden }: WatchedPipeline, { judgedDepth }: Shadow): number {
   return golden.length + (judgedDepth === null ? 0 : 1);
 }

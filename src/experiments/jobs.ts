@@ -1,5 +1,3 @@
-/** Jobs that query shadows, judge their results, and sum the outcomes of variants. */
-
 import type { Context } from '../core/context.ts';
 import { HOUR_MS } from '../core/time.ts';
 import { forEachPipeline } from '../platform/queue/for-each-pipeline.ts';

@@ -1,7 +1,4 @@
-/**
- * Sends judged live queries to shadows, judges the shadows' results, and compares them daily with the results that
- * users got.
- */
+/** Judges the results of shadows for judged live queries, and compares them daily with those that users got. */
 
 import type { FoundDocument } from '../connectors/retrievers/retriever.ts';
 import type { Context } from '../core/context.ts';
@@ -10,17 +7,13 @@ import type { Shadow, WatchedPipeline } from '../golden/watched-pipeline.ts';
 import { DeferralError, gradePooled, storedText } from '../judging/grade-queries.ts';
 import type { Judge } from '../judging/judge.ts';
 import type { JudgingPlan } from '../judging/plan.ts';
-import { forEachPipeline } from '../platform/queue/for-each-pipeline.ts';
-import { askQueries, liveCallsLeft, startOfUtcDay } from './ask-shadow.ts';
+import { askQueries, forEachShadow, liveCallsLeft, startOfUtcDay } from './ask-shadow.ts';
 import { keyOf } from './context.ts';
 import { scorePair, sumPairs } from './rules/live-pairs.ts';
 import { judgedSeries } from './sql/interim-analyses.ts';
 import type { ShadowAnswer, UnaskedQuery } from './sql/shadow-answers.ts';
 
-/**
- * Maximum age of a query. Queries are selected hourly, half an hour after they arrive. For older queries, the index may
- * differ from the one that returned the user's results.
- */
+/** For older queries, the index may differ from the one that returned the user's results; they are selected hourly. */
 const PATIENCE_MS = 4 * HOUR_MS;
 
 /**
@@ -28,22 +21,13 @@ const PATIENCE_MS = 4 * HOUR_MS;
  * are graded. The round stays within the shadow's call budget and the judge's remaining daily budget. The round uses
  * all stored grades, including grades from earlier rounds. Repeating a round sends no query twice.
  *
- * @throws the errors of forEachPipeline, with the name of the shadow's target
+ * @throws as forEachShadow
  */
 export async function judgeShadows(context: Context, signal: AbortSignal): Promise<void> {
-  const work = context.judgingPlans.flatMap((plan) =>
-    context.pipelines
-      .filter(({ name }) => name === plan.pipeline)
-      .flatMap((pipeline) =>
-        pipeline.shadows
-          .filter(({ judgedDepth }) => judgedDepth !== null)
-          .map((shadow) => ({
-            name: shadow.asked.name,
-            run: () => judgeShadow(context, plan, pipeline, shadow, signal),
-          })),
-      ),
-  );
-  await forEachPipeline(work, signal, ({ run }) => run());
+  await forEachShadow(context.pipelines, signal, async (pipeline, shadow) => {
+    const plan = context.judgingPlans.find((one) => one.pipeline === pipeline.name);
+    if (plan !== undefined && shadow.judgedDepth !== null) await judgeShadow(context, plan, pipeline, shadow, signal);
+  });
 }
 
 async function judgeShadow(
@@ -134,10 +118,7 @@ function contentsOf(
   return contents.length < best.length ? null : contents;
 }
 
-/**
- * @returns null if a document in either list has no grade
- * @throws DeferralError
- */
+/** Returns null if a document in either list has no grade. @throws DeferralError */
 async function scorePairOf(
   context: Context,
   plan: JudgingPlan,

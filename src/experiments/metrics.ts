@@ -1,4 +1,3 @@
-/** Metrics of shadows and variants. */
 import { boundedGauges, type MetricDefinition, storedGauge } from '../platform/metrics/definition.ts';
 
 const compared = ['pipeline', 'candidate', 'source', 'measure'] as const;

@@ -1,4 +1,3 @@
-/** Configured comparisons of variants. */
 import { createHash } from 'node:crypto';
 import type { Config } from '../app/config/schema.ts';
 import { RecalldError } from '../core/errors.ts';
@@ -16,7 +15,6 @@ export interface VariantPlan extends ArmsDesign, ExperimentKey {
   readonly judged: { readonly depth: number; readonly by: 'model' | 'people' } | null;
 }
 
-/** Returns one plan per pipeline with `variants`. */
 export function createVariantPlans(config: Config): VariantPlan[] {
   return config.pipelines.flatMap(({ name: pipeline, variants, sampling, privacy, judged }) => {
     if (variants === undefined) return [];

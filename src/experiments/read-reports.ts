@@ -1,5 +1,3 @@
-/** Builds reports on shadows and variants from stored data. */
-
 import type { Context } from '../core/context.ts';
 import { RecalldError } from '../core/errors.ts';
 import { count, percentage, plural } from '../core/format.ts';
@@ -42,7 +40,7 @@ export async function readShadow(context: Context, pipeline: WatchedPipeline, sh
     golden.map((one) => one.verdict),
     judged?.verdict ?? null,
   );
-  const live = await db.experiments.answers.summary(key, liveSince(now));
+  const live = await db.experiments.answers.summary(key, new Date(now.getTime() - LIVE_DAYS * DAY_MS));
   return {
     pipeline: pipeline.name,
     name: shadow.name,
@@ -69,13 +67,10 @@ export async function readShadow(context: Context, pipeline: WatchedPipeline, sh
   };
 }
 
-const liveSince = (now: Date): Date => new Date(now.getTime() - LIVE_DAYS * DAY_MS);
-
 function shareOf(share: WeightedShare | null): ShadowReport['live']['overlap'] {
   return share === null ? null : { value: share.value, ci_low: share.low, ci_high: share.high, n: share.n };
 }
 
-/** Returns a comparison in which only these fields have data. */
 function comparisonOf(parts: Pick<Comparison, 'source' | 'measure' | 'verdict'> & Partial<Comparison>): Comparison {
   return {
     called_on: null,
@@ -180,10 +175,6 @@ function overDays({ verdict, calledOn, difference, baseline, candidate }: DaysSt
   };
 }
 
-/**
- * @param difference difference to detect
- * @param knownAfter when the noise becomes known
- */
 function explained(evidence: Evidence, difference: number, knownAfter: string): NonNullable<Comparison['evidence']> {
   const { state } = evidence;
   const isThere = state === 'enough' || state === 'decided';

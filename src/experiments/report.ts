@@ -1,7 +1,4 @@
-/**
- * Reports on shadows and variants: the JSON of routes and commands, from which pages, terminal output and gauges are
- * rendered.
- */
+/** JSON reports on shadows and variants, from which pages, terminal output and gauges are rendered. */
 import { z } from 'zod';
 import { splitVerdicts } from './rules/arms.ts';
 import { experimentVerdicts } from './rules/verdict.ts';

@@ -1,4 +1,3 @@
-/** Schemas of the golden config whose fields need additional validation. */
 import { z } from 'zod';
 
 const time = z
@@ -22,11 +21,7 @@ export function minuteOfDay(text: string): number {
   return hours * 60 + minutes;
 }
 
-/**
- * Reports each repeated name as an issue at the list element that repeats it.
- *
- * @param field name of the field that contains the name; omit it if the elements themselves are the names
- */
+/** @param field field of the list elements that contains the name; undefined if they are the names themselves */
 export function refuseRepeats(names: readonly string[], context: z.core.$RefinementCtx, field?: string): void {
   for (const [index, name] of names.entries()) {
     const first = names.indexOf(name);
@@ -37,4 +32,11 @@ export function refuseRepeats(names: readonly string[], context: z.core.$Refinem
       message: `repeats "${name}" from list element ${first}; use each name once`,
     });
   }
+}
+
+export function refuseRepeatsOf<Field extends string>(field: Field) {
+  return (list: readonly Readonly<Record<Field, string>>[], context: z.core.$RefinementCtx): void => {
+    const names = list.map((one) => one[field]);
+    refuseRepeats(names, context, field);
+  };
 }

@@ -1,5 +1,3 @@
-/** Members of the context for golden sets and runs. */
-
 import type { Pool } from 'pg';
 import type { Scope } from '../core/context.ts';
 import type { GoldenStatistics } from './golden-statistics.ts';

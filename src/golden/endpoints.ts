@@ -1,4 +1,3 @@
-/** Schemas and endpoints for golden sets, runs and baselines. */
 import { z } from 'zod';
 import { RecalldError } from '../core/errors.ts';
 import { queryOutcomes } from '../core/model.ts';
@@ -28,7 +27,6 @@ import type { ChangedQuery } from './rules/listed-queries.ts';
 import { runMeasures } from './rules/score-run.ts';
 import { comparedShape, metricsSchema, runStatusField, runSummarySchema, verdictField } from './run-summary-schema.ts';
 
-/** Maximum cutoff. */
 const MAX_CUTOFF = 1000;
 
 const outcomeField = z.enum(queryOutcomes);
@@ -172,34 +170,29 @@ function isMetricAtCutoff(text: string): boolean {
   }
 }
 
-export const goldenEndpoints: readonly Endpoint[] = [
+const own: readonly (Omit<Endpoint, 'tag' | 'body'> & Partial<Pick<Endpoint, 'body'>>)[] = [
   {
     method: 'get',
     path: '/v1/golden-sets',
-    tag: 'golden',
     summary: 'The latest version of every golden set, by name.',
     scope: 'read',
     pipelines: 'golden_set',
     query: goldenSetListQuery,
-    body: null,
     responses: { '200': { description: 'A page of golden sets.', body: pageOf(goldenSetVersionSchema) } },
   },
   {
     method: 'get',
     path: '/v1/golden-sets/{name}',
-    tag: 'golden',
     summary: 'A version of a golden set with its queries, and a list of its versions.',
     scope: 'read',
     pipelines: 'golden_set',
     params: goldenSetParams,
     query: goldenSetQuery,
-    body: null,
     responses: { '200': { description: 'The set with a page of its queries.', body: goldenSetSchema } },
   },
   {
     method: 'post',
     path: '/v1/golden-sets/{name}/versions',
-    tag: 'golden',
     summary: 'Import queries with judgments as a new version. Importing the same content again changes nothing.',
     scope: 'admin',
     pipelines: 'golden_set',
@@ -213,18 +206,15 @@ export const goldenEndpoints: readonly Endpoint[] = [
   {
     method: 'get',
     path: '/v1/golden-runs',
-    tag: 'golden',
     summary: 'Golden runs, newest first.',
     scope: 'read',
     pipelines: 'list',
     query: goldenRunListQuery,
-    body: null,
     responses: { '200': { description: 'A page of runs.', body: pageOf(goldenRunSchema) } },
   },
   {
     method: 'post',
     path: '/v1/golden-runs',
-    tag: 'golden',
     summary: 'Start a golden run. Workers execute it; its status is at the address in Location.',
     scope: 'admin',
     pipelines: 'named',
@@ -234,54 +224,45 @@ export const goldenEndpoints: readonly Endpoint[] = [
   {
     method: 'get',
     path: '/v1/golden-runs/{id}',
-    tag: 'golden',
     summary: 'A golden run: its scores by segment, its checks, and its comparison with the baseline.',
     scope: 'read',
     pipelines: 'id',
     params: goldenRunParams,
-    body: null,
     responses: { '200': { description: 'The run.', body: runSummarySchema } },
   },
   {
     method: 'post',
     path: '/v1/golden-runs/{id}/cancel',
-    tag: 'golden',
     summary: 'Cancel a running golden run. The worker stops within seconds.',
     scope: 'admin',
     pipelines: 'id',
     params: goldenRunParams,
-    body: null,
     responses: { '200': { description: 'The run is cancelled.', body: goldenRunStatusSchema } },
   },
   {
     method: 'get',
     path: '/v1/golden-runs/{id}/queries',
-    tag: 'golden',
     summary: 'The queries of a golden run with their outcomes, scores and stale labels.',
     scope: 'read',
     pipelines: 'id',
     params: goldenRunParams,
     query: runQueriesQuery,
-    body: null,
     responses: { '200': { description: 'A page of queries.', body: pageOf(runQuerySchema) } },
   },
   {
     method: 'get',
     path: '/v1/golden-runs/{baseline}/compare/{candidate}',
-    tag: 'golden',
     summary:
       'Compare two completed runs. The response includes segments only if recalld already compared these two runs when the candidate completed.',
     scope: 'read',
     pipelines: 'id',
     params: comparedRunsParams,
     query: compareQuery,
-    body: null,
     responses: { '200': { description: 'The candidate compared with the baseline.', body: runComparisonSchema } },
   },
   {
     method: 'post',
     path: '/v1/baselines',
-    tag: 'golden',
     summary: 'Pin a completed run as the baseline of its pipeline and golden set. Replaces the previous baseline.',
     scope: 'admin',
     pipelines: 'id',
@@ -291,12 +272,12 @@ export const goldenEndpoints: readonly Endpoint[] = [
   {
     method: 'delete',
     path: '/v1/baselines/{pipeline}/{golden_set}',
-    tag: 'golden',
     summary: 'Unpin the baseline of a pipeline and golden set.',
     scope: 'admin',
     pipelines: 'named',
     params: baselineParams,
-    body: null,
     responses: { '200': { description: 'Unpinned.', body: unpinnedSchema } },
   },
 ];
+
+export const goldenEndpoints: readonly Endpoint[] = own.map((one) => ({ tag: 'golden', body: null, ...one }));

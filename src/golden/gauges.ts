@@ -1,5 +1,3 @@
-/** Gauges of golden sets: due times of runs, skipped ticks, the status of sentinels, and coverage of live traffic. */
-
 import type { Context } from '../core/context.ts';
 import { parseMetricKey } from '../math/ir/metric-key.ts';
 import type { MetricSummary } from '../math/stats/descriptive.ts';
@@ -49,18 +47,15 @@ export async function readScheduleGauges(
       );
       changing.push(
         sentinelSamples(context, pipeline, golden, full, sentinels.find(isOwn) ?? null),
-        ofEndedRun(context, pipeline, golden, measurements, STABILITY, stabilitySamples),
-        ofEndedRun(context, pipeline, golden, measurements, FALSE_ANSWERS, falseAnswerSamples),
-        ofEndedRun(context, pipeline, golden, measurements, CANDIDATES, stageSamples),
-        ofEndedRun(context, pipeline, golden, measurements, CONTEXT_CHARACTERS, lengthSamples),
-        ofEndedRun(context, pipeline, golden, measurements, CONTEXT_REPEATED, repeatSamples),
+        ...Object.entries(samplesOfRun).map(([measure, samplesOf]) =>
+          ofEndedRun(context, pipeline, golden, measurements, measure, samplesOf),
+        ),
       );
     }
   }
   return (now) => [...fixed, ...changing.flatMap((samplesAt) => samplesAt(now))];
 }
 
-/** Returns samples of a measurement from the latest finished run; none if the run is too old to trust. */
 function ofEndedRun(
   { timetable }: Context,
   { name: pipeline }: WatchedPipeline,
@@ -78,27 +73,9 @@ function ofEndedRun(
   return (now) => (ageSeconds(newest.measuredAt, now) <= trusted ? samples : []);
 }
 
-/** Returns samples of the stability of results, from the latest run that was compared with a pinned run. */
-function stabilitySamples(set: SetLabels, newest: Newest): GaugeSample[] {
-  const labels = { ...set, k: String(newest.details['k']) };
-  return [
-    ...boundedSamples('recalld_golden_rbo', labels, newest),
-    sample('recalld_golden_rbo_queries', labels, newest.n),
-  ];
-}
-
-function falseAnswerSamples(set: SetLabels, newest: Newest): GaugeSample[] {
-  return [
-    ...boundedSamples('recalld_golden_false_answer_ratio', set, newest),
-    sample('recalld_golden_no_answer_queries', set, newest.n),
-  ];
-}
-
 const bounded = ({ mean: value, ciLow, ciHigh }: MetricSummary) => ({ value, ciLow, ciHigh });
 
-/**
- * Returns samples by stage. Parallel stages count as one, and the stage `failed` stands for losses from failed queries.
- */
+/** Parallel stages count as one; the stage `failed` stands for losses from failed queries. */
 function stageSamples(set: SetLabels, { details }: Newest): GaugeSample[] {
   const { steps, lostToFailures, n } = details['stages'] as RunStages;
   return [
@@ -119,16 +96,23 @@ function stageSamples(set: SetLabels, { details }: Newest): GaugeSample[] {
   ];
 }
 
-function lengthSamples(set: SetLabels, newest: Newest): GaugeSample[] {
-  return boundedSamples('recalld_golden_context_characters', set, newest);
-}
-
-function repeatSamples(set: SetLabels, newest: Newest): GaugeSample[] {
-  return [
+const samplesOfRun: Readonly<Record<string, (set: SetLabels, newest: Newest) => GaugeSample[]>> = {
+  [STABILITY]: (set, newest) => {
+    const labels = { ...set, k: String(newest.details['k']) };
+    const n = sample('recalld_golden_rbo_queries', labels, newest.n);
+    return [...boundedSamples('recalld_golden_rbo', labels, newest), n];
+  },
+  [FALSE_ANSWERS]: (set, newest) => [
+    ...boundedSamples('recalld_golden_false_answer_ratio', set, newest),
+    sample('recalld_golden_no_answer_queries', set, newest.n),
+  ],
+  [CANDIDATES]: stageSamples,
+  [CONTEXT_CHARACTERS]: (set, newest) => boundedSamples('recalld_golden_context_characters', set, newest),
+  [CONTEXT_REPEATED]: (set, newest) => [
     ...boundedSamples('recalld_golden_context_repeated_ratio', set, newest),
     sample('recalld_golden_context_queries', set, newest.n),
-  ];
-}
+  ],
+};
 
 function skipSamples(
   { name: pipeline }: WatchedPipeline,
@@ -146,10 +130,7 @@ function skipSamples(
     );
 }
 
-/**
- * Returns samples of the time by which a run must have completed. A run is overdue if the next planned run has not
- * completed within its maximum duration.
- */
+/** A run is overdue if the next planned run has not completed within its maximum duration. */
 function dueSamples(
   { timetable }: Context,
   pipeline: WatchedPipeline,
@@ -217,10 +198,10 @@ async function rotationSamples(
 
 function timestamp(
   name: `recalld_golden_sentinel_${'last_attempt' | 'last_success' | 'expected_by'}_timestamp_seconds`,
-  labels: { readonly pipeline: string; readonly golden_set: string },
+  labels: SetLabels,
   at: Date | null | undefined,
 ): GaugeSample[] {
-  return at === null || at === undefined ? [] : [sample(name, labels, seconds(at))];
+  return at == null ? [] : [sample(name, labels, seconds(at))];
 }
 
 function seconds(date: Date): number {

@@ -1,5 +1,3 @@
-/** Jobs that run golden sets, divide the work among workers, and maintain the data of golden sets. */
-
 import { z } from 'zod';
 import type { Context } from '../core/context.ts';
 import { attemptEach, forEachPipeline } from '../platform/queue/for-each-pipeline.ts';
@@ -65,10 +63,7 @@ export const askGoldenBatchJob = defineJob({
   },
 });
 
-/**
- * Returns null if the run has ended, or if its pipeline is only in the config of another recalld process, which will
- * end the run.
- */
+/** Returns null if the run has ended, or if its pipeline is in the config of another process, which will end it. */
 async function findRunning(context: Context, runId: string) {
   const run = await context.db.golden.runs.find(runId);
   const pipeline = run === null ? null : findAskedPipeline(context.pipelines, run.pipeline);
@@ -85,10 +80,6 @@ function enqueueBatch({ queue }: Context, runId: string, lane: string, step: num
   return queue.enqueue(askGoldenBatchJob.name, payload, `${runId}-${lane}-${step}`);
 }
 
-/**
- * Runs the remaining queries of a run, ends the run unless another worker has already ended it, and starts the
- * follow-up work.
- */
 async function endRun(context: Context, run: GoldenRun, pipeline: WatchedPipeline, signal: AbortSignal): Promise<void> {
   const bounded = AbortSignal.any([signal, untilDeadline(context, run)]);
   if ((await runGoldenSet(context, run, pipeline, bounded)) !== 'ended') return;

@@ -1,5 +1,3 @@
-/** Schemas of golden sets with their queries and judgments, for `/v1/golden-sets` and JSONL files. */
-
 import { z } from 'zod';
 import type { GoldenQuery, Judgment } from '../core/model.ts';
 import { contentId } from '../core/text/content-id.ts';
@@ -147,7 +145,6 @@ function wording(issue: z.core.$ZodIssue | undefined): string {
   return `has a bad value: "${issue.path.join('.')}" ${issue.message}`;
 }
 
-/** Maximum number of queries per upload. */
 export const MAX_QUERIES = 100_000;
 
 export const goldenSetVersionSchema = z.object({

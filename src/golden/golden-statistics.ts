@@ -6,13 +6,11 @@ import type { ThreadPool } from '../platform/threads/thread-pool.ts';
 import {
   type BaselineStatistics,
   type ComparedSide,
-  compareGoldenRuns,
   differencesOf,
   pairRuns,
   type RunDifference,
   runsOfPair,
 } from './rules/compare-golden-runs.ts';
-import type { MetricComparison } from './rules/compare-metric.ts';
 import { compareRuns, type RunsToCompare } from './rules/compare-runs.ts';
 import { groupBySegment, type Segment } from './rules/golden-set.ts';
 import type { QueryAnswer, RunSettings, RunStages } from './rules/run.ts';
@@ -25,7 +23,6 @@ import {
   runMetricKeys,
   type ScoringSettings,
   scoreQueries,
-  scoreRun,
   scoringOf,
   segmentsToScore,
   summarizeSegments,
@@ -40,9 +37,6 @@ export interface AnsweredPair {
   readonly relevanceLevel: number;
 }
 
-export type PairsCompared = ReturnType<typeof pairsCompared>;
-
-/** Golden run computations that threads execute. */
 export const goldenTasks = {
   summarizeSegments: (input: { perQuery: QueryScores; segments: readonly Segment[] }) =>
     summarizeSegments(input.perQuery, input.segments),
@@ -63,7 +57,7 @@ const QUERIES_PER_TURN = 250;
  * Runs bootstraps and randomization tests in worker threads. Scores queries in this thread, 250 at a time, because
  * copying the results to another thread would take as long as scoring them.
  */
-export function createGoldenStatistics(pool: ThreadPool<typeof goldenTasks>) {
+export function createGoldenStatistics(pool: Pick<ThreadPool<typeof goldenTasks>, 'run'>) {
   return {
     /** Runs `scoreRun` of the rules. */
     async scoreRun(
@@ -78,7 +72,6 @@ export function createGoldenStatistics(pool: ThreadPool<typeof goldenTasks>) {
       const scores = await pool.run('summarizeSegments', { perQuery, segments }, signal);
       return { scores, segmentsOverflow: overflow };
     },
-    /** Runs `summarizeStages` of the rules. */
     summarizeStages: (queries: readonly StagedQuery[], k: number, signal: AbortSignal): Promise<RunStages | null> =>
       pool.run('summarizeStages', { queries, k }, signal),
     /** Runs `compareGoldenRuns` of the rules. */
@@ -96,56 +89,43 @@ export function createGoldenStatistics(pool: ThreadPool<typeof goldenTasks>) {
       const runs = runsOfPair(pair, baseline, before, after, known);
       return differencesOf(pair, await pool.run('compareRuns', { runs, settings: storedComparison }, signal));
     },
-    /**
-     * Compares several pairs of runs over the same queries, using the mean score of each query over the pairs.
-     *
-     * @param pairs at least one
-     */
     async comparePairs(
       queries: readonly GoldenQuery[],
       pairs: readonly AnsweredPair[],
       key: RunMetricKey,
       settings: ComparisonSettings,
       signal: AbortSignal,
-    ): Promise<PairsCompared> {
+    ) {
       const { scores, noise } = averagePairs(await scorePairs(queries, pairs, key));
       const { metrics } = await pool.run('compareRuns', { runs: { keys: [key], ...scores }, settings }, signal);
-      return pairsCompared(metrics, pairs.length, noise);
+      const [metric] = metrics;
+      if (metric === undefined) throw new RangeError('Runs are compared by one metric.');
+      return {
+        metric,
+        /** Standard deviation of the differences of the same query between pairs; null if there is one pair. */
+        noise,
+      };
     },
-    /**
-     * Measures retriever noise from runs of the same queries; see `measureReruns` of the rules.
-     *
-     * @param runs the results of each run
-     * @param settings of all runs
-     */
+    /** See `measureReruns` of the rules. @param settings of all runs */
     async measureReruns(
       queries: readonly GoldenQuery[],
       runs: readonly (readonly QueryAnswer[])[],
       settings: RunSettings,
       signal: AbortSignal,
     ): Promise<Reruns> {
-      const scored: QueryScores[] = [];
-      for (const answers of runs) scored.push(await scoreInTurns(queries, answers, settings));
-      return pool.run('measureReruns', rerunsInput(queries, scored, settings), signal);
+      const keys = runMetricKeys(settings.cutoffs, measuresOf(queries));
+      const { segments } = groupBySegment(queries, settings.segmentKeys, settings.maxSegments);
+      const scored: (readonly Float64Array[])[] = [];
+      for (const answers of runs) scored.push((await scoreInTurns(queries, answers, settings)).columns);
+      return pool.run('measureReruns', { keys, runs: scored, segments }, signal);
     },
   };
 }
 
 /** Computes in the same thread. For commands, which have no other work that this could delay. */
-export const statisticsOfCommands: GoldenStatistics = {
-  scoreRun: async (queries, answers, settings, dead) => scoreRun(queries, answers, settings, dead),
-  summarizeStages: async (queries, k) => summarizeStages(queries, k),
-  compareRuns: async (baseline, candidate, stale, known) => compareGoldenRuns(baseline, candidate, stale, known),
-  async comparePairs(queries, pairs, key, settings) {
-    const { scores, noise } = averagePairs(await scorePairs(queries, pairs, key));
-    return pairsCompared(compareRuns({ keys: [key], ...scores }, settings).metrics, pairs.length, noise);
-  },
-  async measureReruns(queries, runs, settings) {
-    const scored = runs.map((answers) => scoreQueries(queries, answers, settings));
-    const { keys, runs: columns, segments } = rerunsInput(queries, scored, settings);
-    return measureReruns(keys, columns, segments);
-  },
-};
+export const statisticsOfCommands = createGoldenStatistics({
+  run: async (task, input) => goldenTasks[task](input as never) as never,
+});
 
 async function scorePairs(
   queries: readonly GoldenQuery[],
@@ -155,37 +135,11 @@ async function scorePairs(
   const scored: ScoredPair[] = [];
   for (const { before, after, relevanceLevel } of pairs) {
     const by = { cutoffs: [k], relevanceLevel, measures: [measure] };
-    const [[baseline], [candidate]] = [
-      (await scoreInTurns(queries, before, by)).columns,
-      (await scoreInTurns(queries, after, by)).columns,
-    ];
+    const [baseline] = (await scoreInTurns(queries, before, by)).columns;
+    const [candidate] = (await scoreInTurns(queries, after, by)).columns;
     if (baseline !== undefined && candidate !== undefined) scored.push({ baseline, candidate });
   }
   return scored;
-}
-
-function pairsCompared(metrics: readonly MetricComparison[], runs: number, noise: number | null) {
-  const [metric] = metrics;
-  if (metric === undefined) throw new RangeError('Runs are compared by one metric.');
-  return {
-    metric,
-    /** Number of pairs. */
-    runs,
-    /** Standard deviation of the differences of the same query between pairs; null if there is one pair. */
-    noise,
-  };
-}
-
-function rerunsInput(
-  queries: readonly GoldenQuery[],
-  scored: readonly QueryScores[],
-  { cutoffs, segmentKeys, maxSegments }: RunSettings,
-) {
-  return {
-    keys: runMetricKeys(cutoffs, measuresOf(queries)),
-    runs: scored.map(({ columns }) => columns),
-    segments: groupBySegment(queries, segmentKeys, maxSegments).segments,
-  };
 }
 
 /** Like `scoreQueries`, but yields to other work in the process between groups of queries. */

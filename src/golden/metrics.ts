@@ -1,5 +1,3 @@
-/** Metrics of golden runs, for the catalogue. */
-
 import { boundedGauges, type MetricDefinition, storedGauge } from '../platform/metrics/definition.ts';
 import { type GainMeasure, gainMeasures } from './rules/run.ts';
 import { type GoldenMeasure, goldenMeasures } from './rules/score-run.ts';

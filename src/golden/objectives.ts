@@ -13,10 +13,7 @@ import {
   ratio,
 } from '../platform/metrics/alert-rules.ts';
 
-/**
- * Pairs of a long and a short window, each with the share of the error budget that may be spent within the long window
- * before an alert fires.
- */
+/** Windows of the burn rates, with the share of the error budget that may be spent within the long window. */
 const pairs = [
   { budgetShare: 0.02, short: '5m', long: '1h', longHours: 1, severity: 'critical' },
   { budgetShare: 0.05, short: '30m', long: '6h', longHours: 6, severity: 'critical' },
@@ -105,7 +102,6 @@ function recordingsOf({ name }: RulePipeline, objective: Objective): RecordingRu
   }));
 }
 
-/** Returns the PromQL expression for the share of queries in the window that miss the objective. */
 function badShare(pipeline: string, objective: Objective, window: string): string {
   const all = rateBy(by, 'recalld_queries_total', window, { pipeline });
   switch (objective.slo) {

@@ -225,8 +225,6 @@ type DeepReadonly<T> = T extends object ? { readonly [Key in keyof T]: DeepReado
 export type MetricJson = DeepReadonly<z.infer<typeof metricSchema>>;
 /** JSON of a metric comparison. A bound of dcg is null if a single query does not suffice to compute it. */
 export type MetricComparisonJson = DeepReadonly<z.infer<typeof metricComparisonSchema>>;
-/** Printed by `compare --json`. */
 export type ComparisonJson = DeepReadonly<z.infer<typeof comparisonSchema>>;
 export type ComparedJson = DeepReadonly<z.infer<typeof comparedSchema>>;
-/** Printed by `golden run --json` and `runs show --json`. */
 export type RunSummaryJson = DeepReadonly<z.infer<typeof runSummarySchema>>;

@@ -1,14 +1,10 @@
-/** Planned run times of golden schedules, outside their quiet hours. */
 import { DAY_MS } from '../core/time.ts';
 import { type Cron, longestGapSeconds, nextOccurrence, occurrencesBetween } from '../math/schedule/occurrences.ts';
 import { isQuiet } from './rules/schedule.ts';
 import type { GoldenSchedule } from './watched-pipeline.ts';
 
 const EIGHT_DAYS_MS = 8 * DAY_MS;
-/**
- * Maximum number of consecutive ticks in quiet hours that are skipped. With one tick per minute, this many ticks take
- * more than three days.
- */
+/** Maximum number of ticks in quiet hours that are skipped: more than three days of one tick per minute. */
 const MAX_QUIET = 5000;
 const YEAR_MS = 366 * DAY_MS;
 
@@ -39,9 +35,7 @@ export function createTimetable(now: Date) {
     /** Longest gap between two full runs; null for a set with no schedule. */
     intervalSeconds: ({ cron, quietHours }: GoldenSchedule) => (cron === null ? null : gapOf(cron, quietHours)),
     sentinelIntervalSeconds: ({ sentinel }: GoldenSchedule) => (sentinel === null ? null : gapOf(sentinel.cron, [])),
-    /**
-     * Time of the next scheduled run; null for a set with no schedule, or if all of its ticks are in the quiet hours.
-     */
+    /** Time of the next scheduled run; null without a schedule, or if all of its ticks are in the quiet hours. */
     nextRun({ cron, quietHours }: GoldenSchedule, after: Date): Date | null {
       if (cron === null) return null;
       let tick = after;

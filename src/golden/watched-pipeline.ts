@@ -1,4 +1,3 @@
-/** Configured pipelines with their open connections and golden schedules. */
 import type { GoldenCheck } from '../checks/rules/golden-checks.ts';
 import type { ThresholdCheck } from '../checks/rules/threshold.ts';
 import type { Retriever } from '../connectors/retrievers/retriever.ts';
@@ -19,32 +18,20 @@ export interface WatchedPipeline extends ProbedPipeline {
   readonly checks: readonly GoldenCheck[];
   /** Checks on measures other than golden scores. */
   readonly thresholds: readonly ThresholdCheck[];
-  /**
-   * Rules that restrict which documents the queries of a segment may return. They are also evaluated on results of
-   * golden runs.
-   */
+  /** Rules that restrict which documents the queries of a segment may return, also in golden runs. */
   readonly isolation: readonly ParsedRule[];
-  /**
-   * Candidates to replace the pipeline's retriever. They run the same queries as the pipeline, but users never see
-   * their results.
-   */
+  /** Candidates to replace the retriever. They run the same queries, but users never see their results. */
   readonly shadows: readonly Shadow[];
   /** Name of the pipeline that this pipeline shadows; null for a pipeline with users. */
   readonly shadowOf: string | null;
-  /**
-   * Fingerprints that are computed from the config alone; if absent, they are computed from what the components report.
-   */
+  /** Fingerprints from the config alone; if absent, from what the components report. */
   readonly fingerprints?: Readonly<Record<string, string>>;
-  /** Closes the connections of all components. */
   close(): Promise<void>;
 }
 
 export interface Shadow {
   readonly name: string;
-  /**
-   * Fingerprint of the shadow's retriever. Results are compared only if it is the same, so that they come from the same
-   * retriever.
-   */
+  /** Fingerprint of the shadow's retriever. Only results of the same retriever are compared. */
   readonly fingerprint: string;
   /** Share of the sampled live queries that the shadow replays. */
   readonly liveRate: number;
@@ -54,20 +41,11 @@ export interface Shadow {
   readonly costPerCall: number;
   /** nDCG difference that the comparison should detect. */
   readonly difference: number;
-  /**
-   * Separator after the document id in chunk ids, in the results of both retrievers; if null, ids are compared
-   * unchanged.
-   */
+  /** Separator after the document id in chunk ids of both retrievers; if null, ids are compared unchanged. */
   readonly chunkSeparator: string | null;
-  /**
-   * Number of top documents from each retriever that the judge of live queries grades; if null, the judge grades only
-   * documents that users saw.
-   */
+  /** Number of top documents of each retriever that the judge grades; null if it grades only what users saw. */
   readonly judgedDepth: number | null;
-  /**
-   * The shadow as a pipeline with its own name, so that its runs, rate limit and failures are separate. The shadow's
-   * pipeline has no schedule and no checks.
-   */
+  /** The shadow as a pipeline without schedule and checks, so that its runs, rate limit and failures are separate. */
   readonly asked: WatchedPipeline;
 }
 
@@ -94,20 +72,14 @@ export interface GoldenSchedule {
   readonly quietHours: readonly QuietHours[];
   /** Maximum number of queries per day; null for no limit. */
   readonly maxQueriesPerDay: number | null;
-  /**
-   * Number of ticks at which a new version of the set runs alongside the old one before it takes over. If it is 0, the
-   * new version takes over immediately.
-   */
+  /** Ticks at which a new version runs beside the old one before it takes over; 0: takes over immediately. */
   readonly rotationRuns: number;
   /** How long the query results of the set's runs are kept. */
   readonly keepAnswersMs: number;
   readonly settings: RunSettings;
 }
 
-/**
- * Returns the configured pipeline with this name.
- * @throws RecalldError pipeline_unknown with the existing names
- */
+/** @throws RecalldError pipeline_unknown with the existing names */
 export function findPipeline<Named extends { readonly name: string }>(
   pipelines: readonly Named[],
   name: string,
@@ -129,7 +101,6 @@ export function findAskedPipeline(pipelines: readonly WatchedPipeline[], name: s
   return asked.find((one) => one.name === name) ?? null;
 }
 
-/** Returns the hint for a set that no configured pipeline uses. */
 export function unwatchedSet(set: string): string {
   return `No pipeline in the config uses the golden set ${set}, so it is not scheduled and has no checks. Add \`{set: ${set}}\` to \`golden\` of a pipeline.`;
 }
@@ -151,9 +122,7 @@ export function scheduleOf(pipeline: WatchedPipeline, set: string): GoldenSchedu
   );
 }
 
-/**
- * Returns the limits that all callers of a retriever share: the strictest ones among the golden sets of its pipeline.
- */
+/** Returns the limits that all callers of a retriever share: the strictest among the golden sets of its pipeline. */
 export function retrieverLimitsOf({ golden }: { readonly golden: WatchedPipeline['golden'] }): Shadow['limits'] {
   const settings = golden.length === 0 ? [defaultSettings] : golden.map((one) => one.settings);
   return {

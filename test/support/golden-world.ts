@@ -8,10 +8,10 @@ import type { Retriever } from '../../src/connectors/retrievers/retriever.ts';
 import { systemClock } from '../../src/core/system-clock.ts';
 import { readScheduleGauges } from '../../src/golden/gauges.ts';
 import { statisticsOfCommands as statistics } from '../../src/golden/golden-statistics.ts';
-import type { GoldenRun } from '../../src/golden/rules/run.ts';
+import type { GoldenRun, RunPurpose } from '../../src/golden/rules/run.ts';
 import { advanceRotation } from '../../src/golden/runs/rotate-golden-set.ts';
 import { runGoldenSet } from '../../src/golden/runs/run-golden-set.ts';
-import { escalateSentinel, tickFullRun, tickSentinel } from '../../src/golden/runs/tick-golden-set.ts';
+import { escalateSentinel, tickGoldenSet } from '../../src/golden/runs/tick-golden-set.ts';
 import { createTimetable } from '../../src/golden/timetable.ts';
 import type { GoldenSchedule, WatchedPipeline } from '../../src/golden/watched-pipeline.ts';
 import { readStoredGauges } from '../../src/report/status/publish.ts';
@@ -84,9 +84,9 @@ export function aGoldenWorld(
     return (await stores.runs.find(runId)) ?? run;
   }
 
-  const tick = async (kind: typeof tickFullRun, plannedAt: Date, schedulers: number): Promise<GoldenRun[]> => {
+  const tick = async (purpose: RunPurpose, plannedAt: Date, schedulers: number): Promise<GoldenRun[]> => {
     nowMs = plannedAt.getTime();
-    const ticking = Array.from({ length: schedulers }, () => kind(deps, pipeline, own, plannedAt));
+    const ticking = Array.from({ length: schedulers }, () => tickGoldenSet(deps, pipeline, own, purpose, plannedAt));
     const started = (await Promise.all(ticking)).flat();
     const ended: GoldenRun[] = [];
     for (const id of started) ended.push(await work(id));
@@ -112,8 +112,8 @@ export function aGoldenWorld(
     },
     importSet: (queries: Parameters<typeof aNewGoldenSet>[0] & object, now = clock.now()) =>
       stores.sets.add(aNewGoldenSet({ name: own.set, ...queries }), now),
-    full: (plannedAt: Date, schedulers = 1) => tick(tickFullRun, plannedAt, schedulers),
-    sentinel: (plannedAt: Date, schedulers = 1) => tick(tickSentinel, plannedAt, schedulers),
+    full: (plannedAt: Date, schedulers = 1) => tick('full', plannedAt, schedulers),
+    sentinel: (plannedAt: Date, schedulers = 1) => tick('sentinel', plannedAt, schedulers),
     async gauges() {
       await evaluateChecks(deps);
       const gauges = await readStoredGauges(deps, [readScheduleGauges, readCheckGauges]);

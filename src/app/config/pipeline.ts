@@ -12,7 +12,7 @@ import {
 import { type VectorStoreConfig, vectorStoreSchema } from '../../connectors/stores/config.ts';
 import { densitySchema } from '../../density/config.ts';
 import { refuseShadowWithoutParts, shadowsSchema, variantsSchema } from '../../experiments/config.ts';
-import { quietHoursSchema, refuseRepeats } from '../../golden/config.ts';
+import { quietHoursSchema, refuseRepeats, refuseRepeatsOf } from '../../golden/config.ts';
 import { defaultCutoffs, gainMeasures } from '../../golden/rules/run.ts';
 import { indexSchema, refuseIndexWithoutStore } from '../../index/truth/config.ts';
 import { judgedSchema, refuseUnjudgeableTraffic } from '../../judging/config.ts';
@@ -193,13 +193,7 @@ export const pipelineSchema = z
     golden: z
       .array(goldenSchema)
       .default([])
-      .superRefine((list, context) =>
-        refuseRepeats(
-          list.map(({ set }) => set),
-          context,
-          'set',
-        ),
-      )
+      .superRefine(refuseRepeatsOf('set'))
       .describe('Golden sets to run against the retriever.'),
     checks: z.array(checkSchema).default([]).describe('Checks on measures; a failing check fires an alert.'),
     slo: objectivesSchema.optional(),

@@ -6,7 +6,7 @@
 import { z } from 'zod';
 import { llmSchema } from '../../connectors/models/chat-model.ts';
 import { notifySchema } from '../../connectors/receivers/registry.ts';
-import { refuseRepeats } from '../../golden/config.ts';
+import { refuseRepeats, refuseRepeatsOf } from '../../golden/config.ts';
 import { refuseEvaluationsWithoutJudge, refuseJudgeWithoutModel } from '../../judging/config.ts';
 import { authProxySchema, oidcSchema, refuseUnusableSignIn } from '../../platform/access/config.ts';
 import { httpServiceShape } from '../../platform/config/connection.ts';
@@ -219,13 +219,7 @@ export const configSchema = z
     pipelines: z
       .array(pipelineSchema)
       .default([])
-      .superRefine((list, context) =>
-        refuseRepeats(
-          list.map(({ name }) => name),
-          context,
-          'name',
-        ),
-      )
+      .superRefine(refuseRepeatsOf('name'))
       .superRefine(refuseSharedServices)
       .describe('The retrieval pipelines to monitor.'),
   })

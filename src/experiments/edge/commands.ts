@@ -4,13 +4,12 @@ import type { Command, CommandUnknownOpts } from '@commander-js/extra-typings';
 import { commandSettings, withCommandStore, withPipeline } from '../../app/commands/command-store.ts';
 import { EXIT_CHECK_FAILED } from '../../cli/exit.ts';
 import { configuredCommand, printJson, printLine } from '../../cli/output.ts';
-import type { Context } from '../../core/context.ts';
 import { systemClock } from '../../core/system-clock.ts';
-import type { WatchedPipeline } from '../../golden/watched-pipeline.ts';
+import { findPipeline } from '../../golden/watched-pipeline.ts';
+import type { Section } from '../../report/model/content.ts';
 import { terminalText } from '../../report/terminal.ts';
-import { createVariantPlans, findVariants, type VariantPlan } from '../plan.ts';
+import { createVariantPlans, findVariants } from '../plan.ts';
 import { findShadow, readShadow, readVariants } from '../read-reports.ts';
-import type { ShadowReport, VariantsReport } from '../report.ts';
 import { shadowSection, variantsSection } from './shown.ts';
 
 export function shadowCommand(command: Command, signal: AbortSignal): CommandUnknownOpts {
@@ -22,15 +21,14 @@ export function shadowCommand(command: Command, signal: AbortSignal): CommandUnk
     )
       .requiredOption('--pipeline <name>', 'pipeline whose config has `shadow`')
       .requiredOption('--shadow <name>', 'name of the shadow')
-      .action(({ config, pipeline: name, shadow: shadowName, json }) =>
-        withReports(config, name, signal, (pipeline) => {
+      .action(({ config, pipeline: name, shadow: shadowName, json }) => {
+        const settings = commandSettings(config, signal);
+        return withPipeline(settings, name, async (pipeline) => {
           const shadow = findShadow(pipeline, shadowName);
-          return async (ctx) => {
-            const report = await readShadow(ctx, pipeline, shadow);
-            answer(json === true, report, shadowText(report), report.verdict === 'regression');
-          };
-        }),
-      ),
+          const report = await withCommandStore(settings, (store) => readShadow(store, pipeline, shadow));
+          answer(json === true, report, shadowSection(report), report.verdict === 'regression');
+        });
+      }),
   );
   return command;
 }
@@ -43,48 +41,20 @@ export function variantsCommand(command: Command, signal: AbortSignal): CommandU
       'recalld variants report --pipeline support-docs',
     )
       .requiredOption('--pipeline <name>', 'pipeline whose config has `variants`')
-      .action(({ config, pipeline, json }) =>
-        withReports(config, pipeline, signal, ({ name }, plans) => {
-          const plan = findVariants(plans, name);
-          return async (ctx) => {
-            const report = await readVariants(ctx, plan);
-            const isWorse = report.arms.some(({ verdict }) => verdict === 'regression');
-            answer(json === true, report, variantsText(report), isWorse || report.split.verdict === 'mismatch');
-          };
-        }),
-      ),
+      .action(async ({ config, pipeline, json }) => {
+        const settings = commandSettings(config, signal);
+        const { name } = findPipeline(settings.config.pipelines, pipeline);
+        const plan = findVariants(createVariantPlans(settings.config), name);
+        const report = await withCommandStore(settings, (store) => readVariants(store, plan));
+        const isWorse = report.arms.some(({ verdict }) => verdict === 'regression');
+        answer(json === true, report, variantsSection(report), isWorse || report.split.verdict === 'mismatch');
+      }),
   );
   return command;
 }
 
-/**
- * @param find checks the request before any connection is opened, and returns a function that reads and prints the
- * report
- */
-async function withReports(
-  file: string | undefined,
-  name: string,
-  signal: AbortSignal,
-  find: (pipeline: WatchedPipeline, plans: readonly VariantPlan[]) => (context: Context) => Promise<void>,
-): Promise<void> {
-  const settings = commandSettings(file, signal);
-  const variantPlans = createVariantPlans(settings.config);
-  await withPipeline(settings, name, (pipeline) => {
-    const read = find(pipeline, variantPlans);
-    return withCommandStore(settings, (store) => read({ ...store, pipelines: [pipeline], variantPlans }));
-  });
-}
-
-function answer(isJson: boolean, report: object, text: string, isFailed: boolean): void {
+function answer(isJson: boolean, report: object, section: Section, isFailed: boolean): void {
   if (isJson) printJson(report);
-  else printLine(text);
+  else printLine(terminalText(section, systemClock.now()));
   if (isFailed) process.exitCode = EXIT_CHECK_FAILED;
-}
-
-export function shadowText(report: ShadowReport): string {
-  return terminalText(shadowSection(report), systemClock.now());
-}
-
-function variantsText(report: VariantsReport): string {
-  return terminalText(variantsSection(report), systemClock.now());
 }

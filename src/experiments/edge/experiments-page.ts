@@ -1,7 +1,3 @@
-/**
- * Page that compares the shadows of a pipeline with its retriever, and its variants with each other, for the person who
- * decides which to use.
- */
 import type { Context } from '../../core/context.ts';
 import { DAY_MS } from '../../core/time.ts';
 import type { Content, PageContent } from '../../report/model/content.ts';

@@ -1,4 +1,3 @@
-/** Panels about shadows and variants on the dashboard of feedback and experiments. */
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Panel } from '@grafana/grafana-foundation-sdk/dashboard';
 import { type GaugeGraph, gaugeGraphs } from '../../platform/dashboards/gauge-panels.ts';

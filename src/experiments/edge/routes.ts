@@ -1,5 +1,3 @@
-/** `/v1/shadows` and `/v1/variants`: reports on experiments. */
-
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { onReplica } from '../../core/context.ts';

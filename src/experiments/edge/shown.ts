@@ -1,4 +1,3 @@
-/** Renders experiment reports for the page and the terminal. */
 import { count, dollars, duration, percentage, plural, type Unit } from '../../core/format.ts';
 import { verdictOf } from '../../golden/edge/pages/run-sections.ts';
 import { runPath } from '../../report/console/links.ts';
@@ -95,14 +94,12 @@ function titleOf({ source, measure }: Comparison): string {
       : title;
 }
 
-/** Sample size of a comparison. */
 function sizeOf({ n, baseline_n: baseline, test, days, source }: Comparison): string {
   if (test !== null) return `${count(n)} \u00d7 ${plural(test.runs, 'run')}`;
   if (days === null) return '';
   return source === 'judged' ? `${count(n)} in ${plural(days, 'day')}` : `${count(baseline)}, ${count(n)}`;
 }
 
-/** Sentences below the table of a candidate. */
 function sentencesOf(one: Comparison): string[] {
   const { evidence, test, latest_run: run, left_out: leftOut } = one;
   const title = titleOf(one);
@@ -122,7 +119,6 @@ function share(of: ShadowReport['live']['overlap'], unit: Unit): Content {
   return of === null ? 'none yet' : [value(of.value, unit, of.ci_low, of.ci_high), ` n ${count(of.n)}`];
 }
 
-/** Facts from live queries that need no judgments, and the cost of the shadow. */
 function factsOf({ live, calls }: ShadowReport): ContentNode {
   const { latency_ms: latency } = live;
   return facts(
@@ -149,7 +145,6 @@ function factsOf({ live, calls }: ShadowReport): ContentNode {
   );
 }
 
-/** Notes on variant sessions, shown after the sentence about the split. */
 function notesOf({ tag, split, arms, confidence, first_day: first, last_day: last }: VariantsReport): string[] {
   const { mixed_sessions: mixed, unnamed_sessions: unnamed } = split;
   return [

@@ -1,7 +1,4 @@
-/**
- * Sums live queries by day over the sessions of each arm, tests whether the split is as declared, and compares each arm
- * with the first.
- */
+/** Daily sums over the sessions of each arm, the test of the split, and the comparison of the arms. */
 import { logShareEvidence } from '../../math/stats/sequential.ts';
 import { type SessionSums, type SessionTerm, sumSessions } from '../../math/stats/session-sums.ts';
 import { differenceOf, ratiosOver, type SummedDay, statusOverDays } from './summed-days.ts';
@@ -12,17 +9,14 @@ export const armMeasures = ['positive_feedback', 'clicked_queries', 'ndcg'] as c
 
 export type ArmMeasure = (typeof armMeasures)[number];
 
-/** A live query of a session that saw an arm. */
 interface ArmQuery {
   /** Random number of its session, which identifies the session. */
   readonly cluster: number;
   /** Value of the tag that identifies the arm. */
   readonly arm: string;
-  /** Inclusion probability. */
   readonly probability: number;
 }
 
-/** A live query with its feedback and clicks. */
 export interface UsedQuery extends ArmQuery {
   /** If the random number of the session is below this value, the query would be sampled in every arm. */
   readonly leastProbability: number;
@@ -37,7 +31,6 @@ export interface GradedQuery extends ArmQuery {
   readonly score: number;
 }
 
-/** Key for the sums of a measure of an arm. */
 const sumsOf = (arm: string, measure: ArmMeasure): string => `${arm} ${measure}`;
 /** Key for the number of randomly sampled sessions in an arm; their expected split over the arms is known. */
 export const sessionsOf = (arm: string): string => `sessions ${arm}`;
@@ -109,10 +102,7 @@ export const splitVerdicts = ['as_declared', 'mismatch', 'no_data'] as const;
 
 type SplitVerdict = (typeof splitVerdicts)[number];
 
-/**
- * Concentration of the prior for the shares. For two arms with equal shares, the prior's standard deviation of a share
- * is about 0.016.
- */
+/** Concentration of the prior: for two equal shares, the prior's standard deviation of a share is about 0.016. */
 const CONCENTRATION = 1000;
 
 /**

@@ -14,7 +14,6 @@ export interface SummedDay {
   readonly sums: Readonly<Record<string, SessionSums>>;
 }
 
-/** Total of a count over days. */
 export function totalOf(days: readonly SummedDay[], name: string): number {
   return days.reduce((total, { counts }) => total + (counts[name] ?? 0), 0);
 }
@@ -47,10 +46,7 @@ export function isKnown(estimate: Estimate | null): estimate is Estimate {
   return estimate !== null && estimate.degreesOfFreedom >= MIN_FREEDOM;
 }
 
-/**
- * A comparison after its latest day, with the means of candidate and baseline over all live traffic; null before the
- * first session.
- */
+/** A comparison after its latest day, with both means over all live traffic; null before the first session. */
 export interface DaysStatus extends ComparisonStatus {
   readonly baseline: SummedRatio | null;
   readonly candidate: SummedRatio | null;

@@ -1,7 +1,4 @@
-/**
- * The verdict on a candidate (a shadow, or an arm of live traffic) compared with its baseline, and the false positive
- * rate.
- */
+/** The verdict on a candidate (a shadow or an arm) compared with its baseline, and the false positive rate. */
 import { comparisonVerdicts } from '../../golden/rules/verdict.ts';
 import type { Bounds } from '../../math/stats/intervals.ts';
 
@@ -13,15 +10,9 @@ export const experimentVerdicts = [...comparisonVerdicts, 'no_data'] as const;
 
 export type ExperimentVerdict = (typeof experimentVerdicts)[number];
 
-/**
- * Probability that an equal candidate is ever reported as a regression or an improvement, no matter how long and how
- * often people check the results.
- */
+/** Probability that an equal candidate is ever reported as different, no matter how often people check the results. */
 export const FALSE_CALLS = 0.01;
-/**
- * Planned power. It exceeds the target of 0.8, because spread and difference look too small while a few large losses
- * have not occurred yet.
- */
+/** Exceeds the target of 0.8, because spread and difference look too small before a few large losses have occurred. */
 export const PLANNED_POWER = 0.9;
 
 /** Returns the significance level of one comparison. All comparisons share the false positive rate evenly. */
@@ -57,10 +48,7 @@ export function verdictOnShadow(
   return firstOf(['regression', 'inconclusive', 'improvement', 'no_change'], verdicts);
 }
 
-/**
- * The verdict on an arm: a regression in any measure makes it a regression; otherwise, an improvement in any measure
- * makes it an improvement.
- */
+/** A regression in any measure makes it a regression; otherwise, an improvement in any makes it an improvement. */
 export function verdictOnArm(verdicts: readonly ExperimentVerdict[]): ExperimentVerdict {
   return firstOf(['regression', 'improvement', 'inconclusive', 'no_change'], verdicts);
 }

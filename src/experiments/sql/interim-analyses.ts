@@ -1,7 +1,4 @@
-/**
- * Interim analyses of experiments in PostgreSQL: tests of shadows on golden sets, and daily sums of live traffic. Each
- * analysis is written once, so that later data does not change a verdict.
- */
+/** Interim analyses of experiments. Each is written once, so that later data does not change a verdict. */
 import type { Pool } from 'pg';
 import { DAY_MS } from '../../core/time.ts';
 import { queryRows } from '../../platform/postgres/rows.ts';
@@ -19,14 +16,12 @@ export interface ExperimentKey {
 /** A test and the time of its analysis. */
 export type MadeTest = GoldenTest & { readonly analysedAt: Date };
 
-/** Series of the tests on a golden set. */
 const seriesOfSet = (goldenSet: string): string => `golden:${goldenSet}`;
 /** Series of days of judged live queries whose first k documents are graded. */
 export const judgedSeries = (k: number): string => `judged@${k}`;
 /** Series of days of live traffic that is split between arms. */
 export const trafficSeries = 'traffic';
 
-/** Position of a day in its series. */
 const placeOf = (day: string): number => Math.floor(Date.parse(day) / DAY_MS);
 
 export function createInterimAnalyses(pool: Pool) {

@@ -2,7 +2,6 @@
 import type { Pool } from 'pg';
 import type { QueryOutcome } from '../../core/model.ts';
 import { queryRow, queryRows } from '../../platform/postgres/rows.ts';
-import { columnsOf, wellFormed } from '../../platform/postgres/values.ts';
 import type { GradedPair, LivePair, WeightedSums } from '../rules/live-pairs.ts';
 import type { ExperimentKey } from './interim-analyses.ts';
 
@@ -18,10 +17,7 @@ export interface UnaskedQuery {
   readonly tags: Readonly<Record<string, string>>;
   readonly topK: number | null;
   readonly outcome: QueryOutcome;
-  /**
-   * Results that the user got, best first. The hash is null if the text could not be read; the grade is null if the
-   * current judge gave none.
-   */
+  /** Best first. The hash is null if the text could not be read, the grade if the current judge gave none. */
   readonly documents: readonly {
     readonly id: string;
     readonly hash: string | null;
@@ -41,7 +37,6 @@ export interface ShadowAnswer {
   readonly judged?: { readonly k: number; readonly scores: GradedPair | null };
 }
 
-/** Results of the shadow, and results that the user got, for one query. */
 export interface ChangedAnswer {
   readonly queryId: string;
   readonly text: string;
@@ -91,10 +86,7 @@ export function createShadowAnswers(pool: Pool) {
       );
     },
 
-    /**
-     * Returns judged queries that were not sent to the shadow yet, in the random order of their sessions, so that a
-     * limited budget excludes a random subset.
-     */
+    /** Returns judged queries in the random order of their sessions, so that a budget excludes a random subset. */
     async unjudged(
       { pipeline, experiment }: ExperimentKey,
       { since, judge, limit }: { readonly since: Date; readonly judge: string; readonly limit: number },
@@ -123,46 +115,37 @@ export function createShadowAnswers(pool: Pool) {
     /** Stores a result unless one exists; the result of an erased query is not stored. */
     async save(
       { pipeline, experiment, fingerprint }: ExperimentKey,
-      answers: readonly ShadowAnswer[],
+      { query, outcome, documentIds, latencyMs, overlap, judged }: ShadowAnswer,
       askedAt: Date,
     ): Promise<void> {
-      if (answers.length === 0) return;
       await pool.query(
         `insert into shadow_answers (pipeline, shadow, fingerprint, asked_at, purpose, query_id, received_at, cluster, probability,
                                      outcome, document_ids, latency_ms, overlap, is_changed, k, baseline, candidate)
-         select $1::text, $2::text, $3::text, $4::timestamptz, a.purpose, a.query_id, a.received_at, a.cluster, a.probability,
-                a.outcome,
-                array(select e.value from jsonb_array_elements_text(a.ids::jsonb) with ordinality as e order by e.ordinality),
-                a.latency_ms, a.overlap, a.is_changed, a.k, a.baseline, a.candidate
-           from unnest($5::text[], $6::text[], $7::timestamptz[], $8::double precision[], $9::double precision[], $10::text[],
-                       $11::text[], $12::double precision[], $13::double precision[], $14::boolean[], $15::integer[],
-                       $16::double precision[], $17::double precision[])
-             as a (purpose, query_id, received_at, cluster, probability, outcome, ids, latency_ms, overlap, is_changed, k,
-                   baseline, candidate)
+         select $1::text, $2::text, $3::text, $4::timestamptz, $5::text, $6::text, $7::timestamptz, $8::double precision,
+                $9::double precision, $10::text, $11::text[], $12::double precision, $13::double precision, $14::boolean,
+                $15::integer, $16::double precision, $17::double precision
           where exists (select from live_queries q
-                         where q.pipeline = $1::text and q.id = a.query_id
-                           and q.received_on = (a.received_at at time zone 'utc')::date)
+                         where q.pipeline = $1::text and q.id = $6::text
+                           and q.received_on = ($7::timestamptz at time zone 'utc')::date)
          on conflict do nothing`,
         [
           pipeline,
           experiment,
           fingerprint,
           askedAt,
-          ...columnsOf(answers, [
-            ({ judged }) => (judged === undefined ? 'overlap' : 'judged'),
-            ({ query }) => query.id,
-            ({ query }) => query.receivedAt,
-            ({ query }) => query.cluster,
-            ({ query }) => query.probability,
-            ({ outcome }) => outcome,
-            ({ documentIds }) => JSON.stringify(documentIds.map(wellFormed)),
-            ({ latencyMs }) => latencyMs,
-            ({ overlap }) => overlap?.overlap ?? null,
-            ({ overlap }) => overlap?.isChanged ?? null,
-            ({ judged }) => judged?.k ?? null,
-            ({ judged }) => judged?.scores?.baseline ?? null,
-            ({ judged }) => judged?.scores?.candidate ?? null,
-          ]),
+          judged === undefined ? 'overlap' : 'judged',
+          query.id,
+          query.receivedAt,
+          query.cluster,
+          query.probability,
+          outcome,
+          documentIds,
+          latencyMs,
+          overlap?.overlap,
+          overlap?.isChanged,
+          judged?.k,
+          judged?.scores?.baseline,
+          judged?.scores?.candidate,
         ],
       );
     },

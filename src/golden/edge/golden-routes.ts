@@ -1,5 +1,3 @@
-/** Routes of `/v1/golden-sets`, `/v1/golden-runs` and `/v1/baselines`. */
-
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { worstVerdict } from '../../checks/rules/threshold.ts';
 import type { Context } from '../../core/context.ts';
@@ -49,7 +47,7 @@ import { compareRunsById, findCompleted } from '../runs/stored-runs.ts';
 import { importGoldenQueries } from '../sets/import-golden-set.ts';
 import type { GoldenBaseline } from '../sql/golden-baselines.ts';
 import type { GoldenRuns } from '../sql/golden-runs.ts';
-import { findPipeline, scheduleOf } from '../watched-pipeline.ts';
+import { findPipeline } from '../watched-pipeline.ts';
 
 export function addGoldenRuns(
   app: FastifyInstance,
@@ -76,10 +74,10 @@ export function addGoldenRuns(
     const { runs } = contextOf(request).db.golden;
     const found = await runs.list({
       limit,
-      ...(pipeline === undefined ? {} : { pipeline }),
-      ...(golden_set === undefined ? {} : { goldenSet: golden_set }),
-      ...(status === undefined ? {} : { status }),
-      ...(cursor === undefined ? {} : { before: await findRun(runs, cursor) }),
+      pipeline,
+      goldenSet: golden_set,
+      status,
+      before: cursor === undefined ? undefined : await findRun(runs, cursor),
     });
     const shown = await Promise.all(found.map((run) => briefRun(runs, run)));
     return toPage(
@@ -275,16 +273,9 @@ export function summarizeAnyRun(context: Context, run: GoldenRun): Promise<RunSu
   return run.status === 'running' ? summarizeOneAtATime(context, run) : summarizeRun(context.db.golden.runs, run);
 }
 
-/**
- * Stores a run of the latest version of a set and enqueues it.
- *
- * @throws RecalldError pipeline_unknown, golden_set_unknown
- */
+/** @throws RecalldError pipeline_unknown, golden_set_unknown */
 export async function startRun(context: Context, name: string, goldenSet: string): Promise<GoldenRun> {
-  const pipeline = findPipeline(context.pipelines, name);
-  const schedule = scheduleOf(pipeline, goldenSet);
-  const run = await context.db.golden.runs.find(await startGoldenRun(context, pipeline, schedule));
-  if (run === null) throw new Error('a manual run was lost from the database');
+  const run = await startGoldenRun(context, findPipeline(context.pipelines, name), goldenSet);
   try {
     await context.queue.enqueue(runGoldenSetJob.name, { run_id: run.id }, run.id);
   } catch (error) {
@@ -297,10 +288,7 @@ export async function startRun(context: Context, name: string, goldenSet: string
   return run;
 }
 
-/**
- * Serializes comparisons. Maximum number of comparisons at the same time: each takes several hundred milliseconds, and
- * many at once would delay golden runs.
- */
+/** Runs one comparison at a time: each takes several hundred milliseconds, and many at once would delay golden runs. */
 function oneAtATime<Args extends readonly unknown[], Result>(
   work: (...args: Args) => Promise<Result>,
 ): (...args: Args) => Promise<Result> {

@@ -160,16 +160,16 @@ export interface ReadGoldenSetOptions {
   /** CSV only: treats every row as a separate query, even if text and tags repeat. */
   readonly rowsAsQueries: boolean;
   /** BEIR and TREC: the file of queries, if its name is not standard. */
-  readonly queriesPath?: string;
+  readonly queriesPath?: string | undefined;
   /** BEIR and TREC: the file of judgments, if its name is not standard. */
-  readonly qrelsPath?: string;
-  readonly columns?: ColumnChoices;
+  readonly qrelsPath?: string | undefined;
+  readonly columns?: ColumnChoices | undefined;
   /** Minimum grade of a relevant document, which gets grade 1; grades may then be fractions. */
-  readonly relevanceThreshold?: number;
+  readonly relevanceThreshold?: number | undefined;
   /** Tables: the separator of several documents in one cell. */
-  readonly documentsSeparator?: string;
+  readonly documentsSeparator?: string | undefined;
   /** Skips judgments whose document id equals the query id. */
-  readonly skipOwnDocument?: boolean;
+  readonly skipOwnDocument?: boolean | undefined;
 }
 
 /** The text, steps and tags, which identify a query without an id. */

@@ -24,9 +24,9 @@ export interface QrelsForm {
 
 /** Column names given by the user, which take precedence over detection. */
 export interface ColumnChoices {
-  readonly query?: string;
-  readonly document?: string;
-  readonly grade?: string;
+  readonly query?: string | undefined;
+  readonly document?: string | undefined;
+  readonly grade?: string | undefined;
   readonly tags: readonly string[];
   readonly ignore: readonly string[];
 }

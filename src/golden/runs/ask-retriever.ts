@@ -13,16 +13,10 @@ import { askInSteps } from '../rules/steps.ts';
 import type { GoldenRuns } from '../sql/golden-runs.ts';
 import { scheduleOf, type WatchedPipeline } from '../watched-pipeline.ts';
 
-/**
- * Results are stored in groups that are at most this old, so that a crash loses at most the results from this period.
- */
+/** Maximum age of unsaved results, which a crash would lose. */
 const FLUSH_MS = 500;
 
-/**
- * Sends every query once and stores the results that arrive before `signal` aborts.
- *
- * @param holder identifies this caller to the throttle that all callers of the retriever share
- */
+/** @param holder identifies this caller to the throttle that all callers of the retriever share */
 export async function answerQueries(
   context: Context,
   run: GoldenRun,
@@ -33,7 +27,6 @@ export async function answerQueries(
   onAnswer: () => void = () => undefined,
 ): Promise<AskEnd> {
   if (queries.length === 0) return 'asked_all';
-  const throttle = await openRunThrottle(context, run, holder);
   let unsaved: QueryAnswer[] = [];
   let saving: Promise<void> = Promise.resolve();
   let savedAt = context.clock.monotonicMs();
@@ -51,29 +44,13 @@ export async function answerQueries(
     if (context.clock.monotonicMs() - savedAt >= FLUSH_MS) save().catch((error: unknown) => failed.abort(error));
   };
   try {
-    return await askRetriever(
-      pipeline.retriever,
-      context.clock,
-      throttle,
-      queries,
-      run.settings,
-      add,
-      AbortSignal.any([signal, failed.signal]),
-    );
+    return await askThrottled(context, run, pipeline, queries, holder, add, AbortSignal.any([signal, failed.signal]));
   } finally {
-    try {
-      await save();
-    } finally {
-      await throttle.close();
-    }
+    await save();
   }
 }
 
-/**
- * Sends every query a second time, under the same limits, and stores nothing.
- *
- * @returns the results in order of arrival
- */
+/** Sends every query a second time, under the same limits, and stores nothing. Returns results in order of arrival. */
 export async function reaskQueries(
   context: Context,
   run: GoldenRun,
@@ -82,36 +59,40 @@ export async function reaskQueries(
   holder: string,
   signal: AbortSignal,
 ): Promise<readonly QueryAnswer[]> {
-  if (queries.length === 0) return [];
-  const throttle = await openRunThrottle(context, run, holder);
   const answers: QueryAnswer[] = [];
+  const add = (answer: QueryAnswer) => answers.push(answer);
+  if (queries.length > 0) await askThrottled(context, run, pipeline, queries, holder, add, signal);
+  return answers;
+}
+
+async function askThrottled(
+  context: Context,
+  run: GoldenRun,
+  { retriever }: WatchedPipeline,
+  queries: readonly GoldenQuery[],
+  holder: string,
+  onAnswer: (answer: QueryAnswer) => void,
+  signal: AbortSignal,
+): Promise<AskEnd> {
+  const { concurrency, maxPerSecond } = run.settings;
+  const usualLatencyMs = await usualLatency(context.db.golden.runs, run);
+  const limits = { pipeline: run.pipeline, holder, concurrency, maxPerSecond, usualLatencyMs };
+  const throttle = await openThrottle(context, limits);
   try {
-    const add = (answer: QueryAnswer) => answers.push(answer);
-    await askRetriever(pipeline.retriever, context.clock, throttle, queries, run.settings, add, signal);
-    return answers;
+    return await askRetriever(retriever, context.clock, throttle, queries, run.settings, onAnswer, signal);
   } finally {
     await throttle.close();
   }
 }
 
-async function openRunThrottle(context: Context, run: GoldenRun, holder: string): Promise<Throttle> {
-  const { concurrency, maxPerSecond } = run.settings;
-  const usualLatencyMs = await usualLatency(context.db.golden.runs, run);
-  return openThrottle(context, { pipeline: run.pipeline, holder, concurrency, maxPerSecond, usualLatencyMs });
-}
-
-/**
- * Returns the 95th percentile latency of the last completed full run, in milliseconds; null if there is no such run.
- */
+/** Returns the 95th percentile latency of the last completed full run, in milliseconds. */
 async function usualLatency(runs: GoldenRuns, run: GoldenRun): Promise<number | null> {
   const { pipeline, goldenSet } = run;
   const [last] = await runs.list({ pipeline, goldenSet, status: 'completed', before: run, limit: 1 });
   return last === undefined ? null : runs.latency95(last.id);
 }
 
-/**
- * Number of consecutive failures that count as an outage. Each further failure doubles the wait before the next query.
- */
+/** Number of consecutive failures that count as an outage. Each further one doubles the wait before the next query. */
 const OUTAGE_AFTER = 20;
 const OUTAGE_PATIENCE = 8;
 const OUTAGE_WAIT_MS = 250;
@@ -211,7 +192,6 @@ export function toQueryAnswer(query: GoldenQuery, answer: RetrieverAnswer, chunk
   }
 }
 
-/** Returns what is recorded for a query that was not sent because the retriever is down. */
 export function notAsked(query: GoldenQuery): QueryAnswer {
   return {
     queryId: query.id,
@@ -230,10 +210,7 @@ export type SampledAnswers =
   | { readonly kind: 'answers'; readonly asked: number; readonly empty: number; readonly warnings: AnswerWarnings }
   | { readonly kind: 'failed'; readonly message: string };
 
-/**
- * Sends up to 20 queries, spread over the whole set, one at a time, until the first failure. Rejects only with the
- * reason of `signal`.
- */
+/** Sends up to 20 queries of the whole set, one at a time, until the first failure. Rejects only with `signal`. */
 export async function sampleAnswers(
   pipeline: WatchedPipeline,
   set: string,

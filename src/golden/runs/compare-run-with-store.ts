@@ -1,13 +1,9 @@
-/** Passes a golden run's retrieved and missed documents to the comparison with the store. */
 import type { Context } from '../../core/context.ts';
 import { compareWithStore } from '../../index/probes/compare-with-store.ts';
 import type { WatchedPipeline } from '../watched-pipeline.ts';
 import { readComparedSide } from './stored-runs.ts';
 
-/**
- * Compares a run with the store. Does nothing for a run that has not completed. Rejects only with the reason of
- * `signal`, or of the database.
- */
+/** Does nothing for a run that has not completed. Rejects only with the reason of `signal`, or of the database. */
 export async function compareRunWithStore(
   context: Context,
   pipeline: WatchedPipeline,

@@ -9,7 +9,6 @@ import { adviseOnSetSize, type SegmentComparison } from '../rules/compare-runs.t
 import { storedComparison } from '../rules/verdict.ts';
 import type { ComparedJson, ComparisonJson, MetricComparisonJson } from '../run-summary-schema.ts';
 
-/** Returns a comparison over all queries, with each segment under `segments`. */
 export function comparedJson({ against, differences }: ComparedRuns): ComparedJson {
   const all = segmentOf(differences);
   const segments = [...new Set(differences.map(({ segment }) => segment))];

@@ -1,9 +1,6 @@
-/**
- * Ends golden runs: with scores, stale labels, comparisons and verdicts, or as cancelled or failed. No run stays
- * `running` forever.
- */
+/** Ends golden runs: with scores and verdicts, or as cancelled or failed. No run stays `running` forever. */
 
-import { evaluateGoldenRun, historyNeeded } from '../../checks/rules/golden-checks.ts';
+import { evaluateGoldenRun } from '../../checks/rules/golden-checks.ts';
 import type { Context } from '../../core/context.ts';
 import { RecalldError } from '../../core/errors.ts';
 import { percentage } from '../../core/format.ts';
@@ -24,7 +21,7 @@ import { stagedQueries } from '../rules/stages.ts';
 import { probeStoredLabels } from '../sets/missing-documents.ts';
 import type { RunEnd } from '../sql/run-results.ts';
 import { findAskedPipeline, type WatchedPipeline } from '../watched-pipeline.ts';
-import { readCheckShifts } from './rotate-golden-set.ts';
+import { readCheckHistory, readCheckShifts } from './rotate-golden-set.ts';
 import { answersAsIn, compareStoredRuns, findRun, readBaselineStatistics } from './stored-runs.ts';
 
 /** A run is resumed only if it is at least this old, because a younger run may still be waiting in the queue. */
@@ -65,7 +62,6 @@ function reasonToFail(run: GoldenRun, now: Date, context: Context): string | nul
   return null;
 }
 
-/** Returns the end of a run that gets no scores. */
 export function endWithoutScores(status: RunEnd['status'], reason: string | null, finishedAt: Date): RunEnd {
   const nothing = {
     warnings: [],
@@ -82,11 +78,7 @@ export function endWithoutScores(status: RunEnd['status'], reason: string | null
   return { status, reason, finishedAt, ...nothing };
 }
 
-/**
- * Ends a running run as cancelled; its worker stops within seconds.
- *
- * @throws RecalldError run_unknown, run_not_running
- */
+/** The worker of the run stops within seconds. @throws RecalldError run_unknown, run_not_running */
 export async function cancelGoldenRun({ db, clock }: Context, runId: string): Promise<GoldenRun> {
   const end = endWithoutScores('cancelled', 'The run was cancelled manually.', clock.now());
   const isCancelled = await db.golden.runs.finish(runId, end);
@@ -144,13 +136,7 @@ export async function finalizeGoldenRun(
   const baseline =
     voidReason === null ? await compareWithBaseline(conclusion, pipeline) : `The run is void: ${voidReason}`;
   const deployment = voidReason === null ? await compareWithDeployment(conclusion) : null;
-  const needed = historyNeeded(pipeline.checks);
-  const history =
-    needed === 0
-      ? []
-      : await context.db.golden.runs.comparedWithBaseline(run.pipeline, run.goldenSet, run.goldenSetVersion, needed);
-  const last = history.at(-1);
-  const before = last === undefined ? [] : await context.db.golden.runs.checks(last.runId);
+  const { history, before } = await readCheckHistory(context.db.golden.runs, pipeline.checks, run);
   const shifts = await readCheckShifts(context.db.golden.rotations, run);
   const compared = typeof baseline === 'string' ? baseline : toCompared(run.id, baseline);
   return {
@@ -216,10 +202,7 @@ async function compareWithBaseline(
     : `The run shares no query or no cutoff with its baseline ${baseline.id}. Pin a run of version ${run.goldenSetVersion} with \`recalld baselines pin\`.`;
 }
 
-/**
- * Compares a shadow run with the pipeline run that it replays. Queries with a stale label in the pipeline run are
- * excluded.
- */
+/** Compares a shadow run with the run that it replays, without the queries that have a stale label there. */
 async function compareWithShadowed(conclusion: Conclusion, pipeline: string): Promise<StoredComparison | string> {
   const { context, run } = conclusion;
   const { goldenSet, goldenSetVersion: version } = run;
@@ -237,9 +220,7 @@ async function compareWithShadowed(conclusion: Conclusion, pipeline: string): Pr
   return compared ?? `The run shares no query or no cutoff with ${beside.id}.`;
 }
 
-/**
- * Compares the run with the previous completed run if the store or the model has changed since then; null if neither has changed, or if there is no previous run.
- */
+/** Returns null if neither the store nor the model has changed since the previous completed run. */
 async function compareWithDeployment(conclusion: Conclusion): Promise<StoredComparison | null> {
   const { context, run, fingerprints } = conclusion;
   const { pipeline, goldenSet, goldenSetVersion: version } = run;
@@ -297,7 +278,6 @@ async function finalizeSentinel(
   return { ...endWithoutScores(verdict.cause === 'failures' ? 'void' : 'completed', verdict.reason, now), forbidden };
 }
 
-/** Returns the latest completed full run of the same golden set version as the sentinel. */
 async function lastFullRun(
   { db }: Context,
   { pipeline, goldenSet, goldenSetVersion: version }: GoldenRun,

@@ -1,11 +1,6 @@
-/**
- * Measures retrievers from finished golden runs: error ratio, latency, overlap with the pinned run, and documents
- * returned for unanswerable queries.
- */
-
 import type { Context } from '../../core/context.ts';
 import type { ContextSize } from '../../core/text/context-size.ts';
-import { summarize } from '../../math/stats/descriptive.ts';
+import { type MetricSummary, summarize } from '../../math/stats/descriptive.ts';
 import { wilsonInterval } from '../../math/stats/intervals.ts';
 import type { LatestMeasurement } from '../../measures/measurements.ts';
 import type { Measurement, MeasurementOutcome } from '../../measures/rules/measurement.ts';
@@ -113,14 +108,13 @@ async function measure(context: Context, run: EndedRun, segment: string, now: Da
 
 function measureStages(stages: RunStages | null) {
   const first = stages?.steps[0]?.recall;
-  if (stages === null || first === undefined) return [];
-  const { mean: value, n, ciLow, ciHigh, ciMethod } = first;
-  return [{ measure: CANDIDATES, value, n, ciLow, ciHigh, ciMethod, details: { stages } }];
+  return first === undefined ? [] : [{ measure: CANDIDATES, ...valueOf(first), details: { stages } }];
 }
 
-/**
- * Measures how long the returned texts are and how much of them is repeated; empty if the retriever returns no texts.
- */
+function valueOf({ mean: value, n, ciLow, ciHigh, ciMethod }: MetricSummary) {
+  return { value, n, ciLow, ciHigh, ciMethod };
+}
+
 function measureContexts(contexts: readonly ContextSize[]) {
   if (contexts.length === 0) return [];
   const lengths = contexts.map(({ characters }) => characters);
@@ -133,14 +127,9 @@ function measureContexts(contexts: readonly ContextSize[]) {
 
 /** @param like a measure with the same range of values, which determines the interval method */
 function meanOf(measure: string, values: readonly number[], like: 'dcg' | 'ndcg') {
-  const { mean: value, n, ciLow, ciHigh, ciMethod } = summarize(values, like);
-  return { measure, value, n, ciLow, ciHigh, ciMethod };
+  return { measure, ...valueOf(summarize(values, like)) };
 }
 
-/**
- * Measures the overlap with the results of the pinned run; null if no other run is pinned, or if the pinned run shares
- * no query with this run.
- */
 async function measureStability({ db }: Context, run: EndedRun) {
   const pinned = await db.golden.baselines.pinned(run.pipeline, run.goldenSet);
   if (pinned === null || pinned.runId === run.id) return null;
@@ -154,22 +143,13 @@ async function measureStability({ db }: Context, run: EndedRun) {
     overlaps.push(...stabilityOf(before.slice(from, from + QUERIES_PER_TURN), answers, k));
   }
   if (overlaps.length === 0) return null;
-  const {
-    mean: value,
-    n,
-    ciLow,
-    ciHigh,
-    ciMethod,
-  } = summarize(
-    overlaps.map(({ overlap }) => overlap),
-    'ndcg',
-  );
+  const values = overlaps.map(({ overlap }) => overlap);
   const details = {
     k,
     against: pinned.runId,
     least: overlaps.toSorted((a, b) => a.overlap - b.overlap).slice(0, MIN_NAMED),
   };
-  return { measure: STABILITY, value, n, ciLow, ciHigh, ciMethod, details };
+  return { ...meanOf(STABILITY, values, 'ndcg'), details };
 }
 
 /** Maximum number of queries in the list of the most changed results. */

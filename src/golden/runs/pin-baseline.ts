@@ -1,4 +1,3 @@
-/** Pins baseline runs, with the run-to-run noise of their retriever. */
 import type { Context } from '../../core/context.ts';
 import { RecalldError } from '../../core/errors.ts';
 import { chooseCleanRuns, MIN_CLEAN_RUNS } from '../rules/clean-runs.ts';
@@ -13,7 +12,6 @@ export interface PinRequest {
   readonly note: string | null;
   /** Reruns that were made for this pin; if null, the runs just before the pinned run are used. */
   readonly reruns: readonly GoldenRun[] | null;
-  /** The person who pins the run. */
   readonly by: string;
   readonly now: Date;
   /** Pins the run even if some of its queries failed; they count as 0 in the baseline. */
@@ -78,16 +76,9 @@ export async function unpin({ db }: Context, pipeline: string, set: string, by: 
   }
 }
 
-/**
- * Maximum number of earlier runs that measure the noise. With the pinned run, these are ten runs, the number for which
- * regression checks are calibrated; more runs would only slow down pinning.
- */
+/** With the pinned run, these are ten runs, the number for which regression checks are calibrated. */
 const MAX_EARLIER_RUNS = 9;
 
-/**
- * @param runs of one version of one set
- * @returns no noise and no means if there are fewer than two runs
- */
 async function measureNoise(
   { db, statistics }: Context,
   runs: readonly GoldenRun[],

@@ -1,7 +1,4 @@
-/**
- * Runs a new version of a golden set alongside the old version until it can take over without changing the verdicts of
- * checks.
- */
+/** Runs a new version of a set beside the old one until it can take over without changing the verdicts of checks. */
 
 import {
   evaluateGoldenRun,
@@ -61,7 +58,6 @@ export async function versionsToRun(
   return [fromVersion, toVersion];
 }
 
-/** Returns the version of the last completed run. */
 async function exportedVersion(runs: GoldenRuns, pipeline: string, goldenSet: string): Promise<number | null> {
   const [last] = await runs.list({ pipeline, goldenSet, status: 'completed', limit: 1 });
   return last?.goldenSetVersion ?? null;
@@ -171,10 +167,7 @@ export async function advanceRotation(
   );
 }
 
-/**
- * Returns the scores of the new version with the old judgments of the queries that both versions contain; null if none
- * of these judgments changed.
- */
+/** Scores the new version by the old judgments of the shared queries; null if none of these judgments changed. */
 async function scoresAsBefore(
   context: Context,
   from: GoldenRun,
@@ -193,6 +186,18 @@ async function readBaselineComparison(runs: GoldenRuns, { id }: GoldenRun): Prom
   return baseline === undefined ? null : toCompared(id, baseline);
 }
 
+/** Reads the earlier comparisons with the baseline that the checks of a run need, and the checks of the last of them. */
+export async function readCheckHistory(
+  runs: GoldenRuns,
+  checks: readonly GoldenCheck[],
+  { pipeline, goldenSet, goldenSetVersion }: GoldenRun,
+) {
+  const needed = historyNeeded(checks);
+  const history = needed === 0 ? [] : await runs.comparedWithBaseline(pipeline, goldenSet, goldenSetVersion, needed);
+  const last = history.at(-1);
+  return { history, before: last === undefined ? [] : await runs.checks(last.runId) };
+}
+
 /** Evaluates the checks of the run that is exported next with the shifted thresholds. */
 async function reevaluateChecks(
   runs: GoldenRuns,
@@ -200,18 +205,14 @@ async function reevaluateChecks(
   { from, to }: Awaited<ReturnType<typeof overlappingRuns>>[number],
   shifts: CheckShifts,
 ): Promise<CheckResult[]> {
-  const { pipeline, goldenSet } = to;
+  const { goldenSet } = to;
   const [before, scores, compared, forbidden] = await Promise.all([
     runs.checks(to.id),
     runs.scores(to.id),
     readBaselineComparison(runs, to),
     readForbiddenResults(runs, to),
   ]);
-  const needed = historyNeeded(checks);
-  const history =
-    needed === 0 ? [] : await runs.comparedWithBaseline(pipeline, goldenSet, from.goldenSetVersion, needed);
-  const last = history.at(-1);
-  const previous = last === undefined ? [] : await runs.checks(last.runId);
+  const { history, before: previous } = await readCheckHistory(runs, checks, from);
   const labels = { kind: 'unknown', reason: '' } as const;
   const evaluated = evaluateGoldenRun(checks, goldenSet, {
     scores,

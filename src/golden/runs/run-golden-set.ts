@@ -11,7 +11,7 @@ import { confirmForbidden, type ForbiddenResults, forbiddenResults, isRestricted
 import type { GoldenSetVersion } from '../rules/golden-set.ts';
 import { type GoldenRun, type NewRun, runDeadlineMs } from '../rules/run.ts';
 import type { GoldenSets } from '../sql/golden-sets.ts';
-import type { GoldenSchedule, WatchedPipeline } from '../watched-pipeline.ts';
+import { type GoldenSchedule, scheduleOf, type WatchedPipeline } from '../watched-pipeline.ts';
 import { answerQueries, notAsked, reaskQueries } from './ask-retriever.ts';
 import { finalizeGoldenRun } from './end-golden-run.ts';
 import { versionsToRun } from './rotate-golden-set.ts';
@@ -20,13 +20,8 @@ import { queriesOfBatch, queriesOfRun } from './stored-runs.ts';
 const BATCH_LEASE_SECONDS = 10;
 const BATCH_RENEWAL_MS = 1000;
 
-/**
- * Work that remains in a run. `more`: unclaimed batches. `others`: only batches that other workers have claimed.
- * `nothing`: the run can be ended.
- */
+/** `more`: unclaimed batches. `others`: only batches of other workers. `nothing`: the run can be ended. */
 type RunRemainder = 'more' | 'others' | 'nothing';
-
-const BATCH_LOST = new Error('the run has ended, or another worker took over the batch');
 
 /**
  * Claims one batch and runs the queries in it whose results are not stored yet. If this worker dies, another worker
@@ -59,44 +54,35 @@ async function askClaimed(
   holder: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const stop = new AbortController();
-  const either = AbortSignal.any([signal, stop.signal]);
   const lease: Lease = {
     runId: run.id,
     what: 'a batch of a golden run',
     everyMs: BATCH_RENEWAL_MS,
     renew: () => context.db.golden.batches.renew(run.id, batch, holder, BATCH_LEASE_SECONDS),
-    lost: BATCH_LOST,
   };
-  const renewal = renewLease(context, lease, stop).catch(() => undefined);
   try {
-    const queries = await queriesOfBatch(context.db.golden.sets, run, batch);
-    const ids = queries.map(({ id }) => id);
-    const known = await context.db.golden.runs.answered(run.id, ids);
-    const open = queries.filter(({ id }) => !known.has(id));
-    const end = await answerQueries(context, run, pipeline, open, holder, either);
-    if (end === 'gave_up') await giveUp(context, run);
-    else await context.db.golden.batches.complete(run.id, batch);
+    await whileHeld(context, lease, signal, async (held) => {
+      const queries = await queriesOfBatch(context.db.golden.sets, run, batch);
+      const open = await openQueries(context, run, queries);
+      const end = await answerQueries(context, run, pipeline, open, holder, held);
+      if (end === 'gave_up') await giveUp(context, run);
+      else await context.db.golden.batches.complete(run.id, batch);
+    });
   } catch (error) {
     await context.db.golden.batches.release(run.id, batch, holder).catch(() => undefined);
-    if (stop.signal.reason !== BATCH_LOST || signal.aborted) throw error;
-  } finally {
-    stop.abort();
-    await renewal;
+    if (error !== LEASE_LOST || signal.aborted) throw error;
   }
 }
 
-/**
- * Records all remaining queries as `not_asked`, including queries that other workers have already sent; their results
- * arrive too late and are not stored.
- */
+async function openQueries(context: Context, run: GoldenRun, queries: readonly GoldenQuery[]): Promise<GoldenQuery[]> {
+  const ids = queries.map(({ id }) => id);
+  const known = await context.db.golden.runs.answered(run.id, ids);
+  return queries.filter(({ id }) => !known.has(id));
+}
+
+/** Also records queries that other workers have already sent; their results arrive too late and are not stored. */
 async function giveUp(context: Context, run: GoldenRun): Promise<void> {
-  const queries = await queriesOfRun(context.db.golden.sets, run);
-  const known = await context.db.golden.runs.answered(
-    run.id,
-    queries.map(({ id }) => id),
-  );
-  const open = queries.filter(({ id }) => !known.has(id));
+  const open = await openQueries(context, run, await queriesOfRun(context.db.golden.sets, run));
   await context.db.golden.runs.saveAnswers(run.id, open.map(notAsked));
   await context.db.golden.batches.completeAll(run.id);
 }
@@ -127,36 +113,28 @@ export async function runGoldenSet(
   onProgress: (progress: RunProgress) => void = () => undefined,
 ): Promise<RunGoldenSetOutcome> {
   if (!(await context.db.golden.runs.hold(run.id, context.holder, LEASE_SECONDS))) return 'held_elsewhere';
-  const stop = new AbortController();
-  const either = AbortSignal.any([signal, stop.signal]);
+  const lease: Lease = {
+    runId: run.id,
+    what: 'a golden run',
+    everyMs: LEASE_RENEWAL_MS,
+    renew: () => context.db.golden.runs.hold(run.id, context.holder, LEASE_SECONDS),
+  };
   try {
     const queries = await queriesOfRun(context.db.golden.sets, run);
-    const lease: Lease = {
-      runId: run.id,
-      what: 'a golden run',
-      everyMs: LEASE_RENEWAL_MS,
-      renew: () => context.db.golden.runs.hold(run.id, context.holder, LEASE_SECONDS),
-      lost: LEASE_LOST,
-    };
-    const renewal = renewLease(context, lease, stop).catch(() => undefined);
-    let forbidden: ForbiddenResults | null;
-    try {
-      await answerOpenQueries(context, run, pipeline, queries, either, onProgress);
-      forbidden = await findForbidden(context, run, pipeline, queries, either);
-    } finally {
-      stop.abort();
-      await renewal;
-    }
+    const forbidden = await whileHeld(context, lease, signal, async (held) => {
+      await answerOpenQueries(context, run, pipeline, queries, held, onProgress);
+      return findForbidden(context, run, pipeline, queries, held);
+    });
     const end = await finalizeGoldenRun(context, run, pipeline, queries, forbidden, signal);
     return (await context.db.golden.runs.finish(run.id, end)) ? 'ended' : 'held_elsewhere';
   } catch (error) {
     await context.db.golden.runs.release(run.id, context.holder).catch(() => undefined);
-    if (stop.signal.aborted && !signal.aborted && stop.signal.reason === LEASE_LOST) return 'held_elsewhere';
+    if (error === LEASE_LOST && !signal.aborted) return 'held_elsewhere';
     throw error;
   }
 }
 
-const LEASE_LOST = new Error('another worker took over the lease of the run');
+const LEASE_LOST = new Error('the run has ended, or another worker took over its lease');
 
 interface Lease {
   readonly runId: string;
@@ -164,25 +142,38 @@ interface Lease {
   readonly everyMs: number;
   /** Renews the lease; resolves to false if the lease is lost. */
   renew(): Promise<boolean>;
-  readonly lost: Error;
 }
 
-/** Renews the lease until `stop` aborts. Aborts `stop` if the lease is lost or the run was cancelled. */
-async function renewLease({ clock, logger }: Context, lease: Lease, stop: AbortController): Promise<void> {
-  while (!stop.signal.aborted) {
-    await clock.sleep(lease.everyMs, stop.signal);
-    const isHeld = await lease.renew().catch((error: unknown) => {
-      const context = { run_id: lease.runId, reason: messageOf(error) };
-      logger.warn(`the lease of ${lease.what} could not be renewed`, context);
-      return true;
-    });
-    if (!isHeld) stop.abort(lease.lost);
+/** Renews the lease during the work. If it is lost or the run was cancelled, aborts the work and throws LEASE_LOST. */
+async function whileHeld<Result>(
+  { clock, logger }: Context,
+  { runId, what, everyMs, renew }: Lease,
+  signal: AbortSignal,
+  work: (held: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  const stop = new AbortController();
+  const renewing = async (): Promise<void> => {
+    while (!stop.signal.aborted) {
+      await clock.sleep(everyMs, stop.signal);
+      const isHeld = await renew().catch((error: unknown) => {
+        logger.warn(`the lease of ${what} could not be renewed`, { run_id: runId, reason: messageOf(error) });
+        return true;
+      });
+      if (!isHeld) stop.abort(LEASE_LOST);
+    }
+  };
+  const renewal = renewing().catch(() => undefined);
+  try {
+    return await work(AbortSignal.any([signal, stop.signal]));
+  } catch (error) {
+    throw stop.signal.aborted ? LEASE_LOST : error;
+  } finally {
+    stop.abort();
+    await renewal;
   }
 }
 
-/**
- * Finds the forbidden documents that a run returned; null if neither the set nor an isolation rule forbids documents.
- */
+/** Returns null if neither the set nor an isolation rule forbids documents. */
 async function findForbidden(
   context: Context,
   run: GoldenRun,
@@ -207,9 +198,7 @@ async function answerOpenQueries(
   signal: AbortSignal,
   onProgress: (progress: RunProgress) => void,
 ): Promise<void> {
-  const ids = queries.map(({ id }) => id);
-  const known = await context.db.golden.runs.answered(run.id, ids);
-  const open = queries.filter(({ id }) => !known.has(id));
+  const open = await openQueries(context, run, queries);
   let answered = queries.length - open.length;
   onProgress({ answered, total: queries.length });
   await answerQueries(context, run, pipeline, open, `${context.holder}-${run.id}`, signal, () =>
@@ -232,19 +221,15 @@ export const manualRun: RunReason = {
  * Creates a manual run of the latest version of the set. While a rotation to that version is open, recalld shows the
  * run but does not export its scores.
  *
- * @returns the id of the run
  * @throws RecalldError golden_set_unknown, golden_set_empty
  */
-export async function startGoldenRun(
-  context: Context,
-  pipeline: WatchedPipeline,
-  schedule: GoldenSchedule,
-): Promise<string> {
-  const set = await latestVersion(context.db.golden.sets, schedule.set);
+export async function startGoldenRun(context: Context, pipeline: WatchedPipeline, name: string): Promise<GoldenRun> {
+  const schedule = scheduleOf(pipeline, name);
+  const set = await latestVersion(context.db.golden.sets, name);
   await versionsToRun(context, pipeline.name, schedule, set);
-  const id = await createGoldenRun(context, pipeline, schedule, set.version, manualRun);
-  if (id === null) throw new Error('the database refused a manual run');
-  return id;
+  const run = await createGoldenRun(context, pipeline, schedule, set.version, manualRun);
+  if (run === null) throw new Error('the database refused a manual run');
+  return run;
 }
 
 /** @throws RecalldError golden_set_unknown, golden_set_empty */
@@ -265,30 +250,28 @@ export async function latestVersion(sets: GoldenSets, name: string): Promise<Gol
   return set;
 }
 
-/**
- * @returns null if the tick already has a run, or a run started by a sentinel is still in progress
- */
+/** @returns null if the tick already has a run, or a run started by a sentinel is still in progress */
 export async function createGoldenRun(
-  context: Context,
+  { db, clock, newRunId }: Context,
   pipeline: WatchedPipeline,
-  schedule: GoldenSchedule,
+  { set, settings }: GoldenSchedule,
   version: number,
   reason: RunReason,
-): Promise<string | null> {
-  const startedAt = context.clock.now();
-  const requests = await context.db.golden.sets.requests(schedule.set, version, reason.queryIds);
-  const id = context.newRunId(startedAt);
-  const created = await context.db.golden.runs.create({
+): Promise<GoldenRun | null> {
+  const startedAt = clock.now();
+  const requests = await db.golden.sets.requests(set, version, reason.queryIds);
+  const id = newRunId(startedAt);
+  const isCreated = await db.golden.runs.create({
     id,
     pipeline: pipeline.name,
-    goldenSet: schedule.set,
+    goldenSet: set,
     goldenSetVersion: version,
     ...reason,
-    settings: schedule.settings,
+    settings,
     startedAt,
-    deadlineAt: new Date(startedAt.getTime() + runDeadlineMs(requests, schedule.settings, pipeline.timeoutMs)),
+    deadlineAt: new Date(startedAt.getTime() + runDeadlineMs(requests, settings, pipeline.timeoutMs)),
   });
-  return created ? id : null;
+  return isCreated ? db.golden.runs.find(id) : null;
 }
 
 /** Returns an id that sorts by time and is short enough to type: `20261120T154500Z-3f9a1c2b`. */

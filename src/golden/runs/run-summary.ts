@@ -1,5 +1,3 @@
-/** Converts runs and their queries to the JSON that commands print and the API returns. */
-
 import { isBlind } from '../../checks/rules/regression.ts';
 import { worstVerdict } from '../../checks/rules/threshold.ts';
 import type { Context } from '../../core/context.ts';
@@ -64,10 +62,7 @@ function withRatio(results: NoAnswerResults) {
   return { ...results, ...bounds, falseAnswerRatio: value };
 }
 
-/**
- * Like `summarizeRun`, but for a run in progress. The summary has the scores of the queries that have been run so far,
- * and no verdict.
- */
+/** Like `summarizeRun`; for a run in progress, with the scores of the queries that have been run so far. */
 export async function summarizeRunSoFar(
   context: Context,
   run: GoldenRun,
@@ -96,12 +91,7 @@ function verdictOf(run: GoldenRun, verdicts: readonly Verdict[]): Verdict {
 
 export type RunQuery = Awaited<ReturnType<typeof readRunQueries>>['page'][number];
 
-/**
- * @param outcome returns only queries with this outcome
- * @param orderBy sorts by this metric, lowest first, ties by id; null uses the order of the set
- * @param from index of the first query of the page
- * @returns one page of queries, and the total number of queries with this outcome
- */
+/** @param orderBy sorts by this metric, lowest first, ties by id; null uses the order of the set */
 export async function readRunQueries(
   context: Context,
   run: GoldenRun,
@@ -125,7 +115,6 @@ export async function readRunQueries(
       query,
       /** The results of the query; null until it has been run. */
       answer: answerOf.get(query.id) ?? null,
-      /** Scores by metric key. */
       scores: scoresOf(keys, columns, row),
       /** Judged documents that are missing from the store. */
       staleDocuments: stale.flatMap(({ queryId, documentId }) => (queryId === query.id ? [documentId] : [])),
@@ -154,12 +143,6 @@ function scoresOf(
   return Object.fromEntries(keys.map((key, column) => [formatMetricKey(key), columns[column]?.[row] ?? 0]));
 }
 
-/**
- * @param against the run with which queries are compared; null for none
- * @param key the metric of the listed scores
- * @param from index of the first query of the page
- * @returns one page of queries, and the total number in the view
- */
 export async function readRunTable(
   context: Context,
   run: GoldenRun,
@@ -181,9 +164,7 @@ export async function readRunTable(
   return { page: listed.slice(from, from + limit), total: listed.length };
 }
 
-/**
- * `queries` is null if both runs use the same set version, because the caller already has the queries of that version.
- */
+/** `queries` is null if both runs have the same queries, which the caller has already read. */
 async function readOther(context: Context, run: GoldenRun, against: GoldenRun) {
   const isSame =
     run.goldenSet === against.goldenSet &&

@@ -1,7 +1,4 @@
-/**
- * Converts scores to the JSON that commands print and the API returns. This file has few imports, because imports delay
- * the start of `recalld eval`.
- */
+/** Has few imports, because they delay the start of `recalld eval`. */
 
 import { ALL_SEGMENT } from '../../core/model.ts';
 import { formatMetricKey } from '../../math/ir/metric-key.ts';
@@ -9,7 +6,6 @@ import { finiteOrNull, type MetricSummary } from '../../math/stats/descriptive.t
 import type { SegmentScore } from '../rules/run.ts';
 import type { MetricJson } from '../run-summary-schema.ts';
 
-/** Returns the scores of one segment by metric key, such as `ndcg@10`. */
 export function metricsOf(
   scores: readonly SegmentScore[],
   segment: string = ALL_SEGMENT,

@@ -1,4 +1,3 @@
-/** Reads stored golden runs and compares two or more of them. */
 import type { Context } from '../../core/context.ts';
 import { RecalldError } from '../../core/errors.ts';
 import type { GoldenQuery } from '../../core/model.ts';
@@ -68,7 +67,6 @@ export async function readBaselineStatistics(
     : { noise, means, accepted: await db.golden.runs.accepted(baseline, at) };
 }
 
-/** Reads the judged queries of a run, and their results. */
 export async function readComparedSide(context: Context, run: GoldenRun): Promise<ComparedSide> {
   const [queries, answers] = await Promise.all([
     queriesOfRun(context.db.golden.sets, run),
@@ -77,26 +75,17 @@ export async function readComparedSide(context: Context, run: GoldenRun): Promis
   return { queries: judgedQueries(queries), answers, settings: run.settings };
 }
 
-/**
- * Must be called before results are read, because deleted results would otherwise look like empty results.
- *
- * @throws RecalldError answers_deleted
- */
+/** Deleted results would otherwise look like empty results. @throws RecalldError answers_deleted */
 export function assertAnswers(run: GoldenRun): void {
   if (run.answersDeletedAt !== null) throw new RecalldError('answers_deleted', describeDeletedAnswers(run));
 }
 
-/** Returns the message about a run whose results were deleted. */
 export function describeDeletedAnswers({ id, startedAt }: GoldenRun): string {
   const day = startedAt.toISOString().slice(0, 10);
   return `The results of the run ${id} of ${day} were deleted after the retention time (golden[].keep_answers in the config); its scores are kept. Results of baselines, of runs in incidents, and of the first and last run of each day are kept.`;
 }
 
-/**
- * Reads the results of another run, with document ids in the form that this run uses (chunks or whole documents).
- *
- * @throws RecalldError answers_deleted
- */
+/** Names documents as this run does, by chunk or by document. @throws RecalldError answers_deleted */
 export async function answersAsIn(
   { db }: Context,
   { settings: { chunkSeparator } }: GoldenRun,
@@ -119,13 +108,9 @@ export async function readForbiddenResults(
   return forbidden === null ? null : { ...forbidden, confirmed: await runs.forbidden(id) };
 }
 
-/** Reads the queries of a run: its whole set version, or a chosen subset. */
 export async function queriesOfRun(sets: GoldenSets, run: GoldenRun): Promise<readonly GoldenQuery[]> {
   const { goldenSet, goldenSetVersion, queryIds, settings } = run;
-  const queries =
-    queryIds === null
-      ? await sets.queries(goldenSet, goldenSetVersion)
-      : await sets.someQueries(goldenSet, goldenSetVersion, { ids: queryIds });
+  const queries = await sets.queries(goldenSet, goldenSetVersion, queryIds === null ? null : { ids: queryIds });
   return settings.chunkSeparator === undefined ? queries : queriesByDocument(queries, settings.chunkSeparator);
 }
 
@@ -134,7 +119,7 @@ export function queriesOfBatch(sets: GoldenSets, run: GoldenRun, batch: number):
   const from = batch * BATCH_QUERIES;
   const to = from + BATCH_QUERIES;
   const selection = queryIds === null ? { from, to } : { ids: queryIds.slice(from, to) };
-  return sets.someQueries(goldenSet, goldenSetVersion, selection);
+  return sets.queries(goldenSet, goldenSetVersion, selection);
 }
 
 export type RunsCompared = Awaited<ReturnType<typeof compareRunsById>>;
@@ -179,7 +164,6 @@ export async function compareRunsById(
     differences,
     baseline,
     candidate,
-    /** The metric by which the changed queries are sorted. */
     measure: formatMetricKey(key),
     /** Changed queries, most regressed first. */
     queries: changedQueries(before, after, stale, key),
@@ -217,7 +201,6 @@ function defaultMeasure({ settings }: GoldenRun): string {
   return `ndcg@${Math.max(...settings.cutoffs)}`;
 }
 
-/** @throws RecalldError metric_unknown */
 function keyOf(measure: string) {
   const key = parseMetricKey(measure);
   if (key.k !== null) return { ...key, k: key.k };
@@ -231,10 +214,7 @@ export async function findRun(runs: GoldenRuns, id: string): Promise<GoldenRun> 
   throw new RecalldError('run_unknown', `There is no golden run ${id}. \`recalld runs list\` shows the existing runs.`);
 }
 
-/**
- * Returns a completed run whose results still exist.
- * @throws RecalldError run_unknown, run_not_completed, answers_deleted
- */
+/** @throws RecalldError run_unknown, run_not_completed, answers_deleted */
 export async function findCompleted({ db }: Context, id: string): Promise<GoldenRun> {
   const run = await findRun(db.golden.runs, id);
   if (run.status !== 'completed') {

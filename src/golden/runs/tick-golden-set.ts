@@ -1,11 +1,8 @@
-/**
- * Handles the ticks of a golden schedule: starts runs, records skipped ticks, and escalates failed sentinels to full
- * runs.
- */
 import type { Context } from '../../core/context.ts';
 import { DAY_MS } from '../../core/time.ts';
 import { type Cron, latestOccurrence, occurrencesBetween } from '../../math/schedule/occurrences.ts';
-import type { GoldenRun } from '../rules/run.ts';
+import type { GoldenSetVersion } from '../rules/golden-set.ts';
+import type { GoldenRun, RunPurpose } from '../rules/run.ts';
 import { fitsBudget, isQuiet, type StartPurpose, startOfDay } from '../rules/schedule.ts';
 import { scoresBy } from '../rules/score-run.ts';
 import { chooseSentinel } from '../rules/sentinel.ts';
@@ -43,12 +40,7 @@ export async function escalateSentinel(
     return null;
   }
   const cause = `Sentinel run ${sentinel.id} failed: ${sentinel.reason ?? ''}`;
-  const id = await createGoldenRun(context, pipeline, golden, version, {
-    ...manualRun,
-    trigger: 'sentinel',
-    cause,
-  });
-  const run = id === null ? null : await context.db.golden.runs.find(id);
+  const run = await createGoldenRun(context, pipeline, golden, version, { ...manualRun, trigger: 'sentinel', cause });
   if (run === null) return null;
   context.logger.warn('a sentinel run failed; started a full run', { ...fields, run_id: run.id });
   await context.hooks.resume(run);
@@ -59,7 +51,6 @@ function hasFailed({ status, reason }: GoldenRun): boolean {
   return (status === 'completed' || status === 'void') && reason !== null;
 }
 
-/** Returns when the first of the consecutive failed sentinels started. */
 async function startOfFailures({ db }: Context, sentinel: GoldenRun): Promise<Date> {
   const { pipeline, goldenSet, goldenSetVersion: version } = sentinel;
   const before = await db.golden.runs.list({
@@ -76,10 +67,7 @@ async function startOfFailures({ db }: Context, sentinel: GoldenRun): Promise<Da
   return row.at(-1)?.startedAt ?? sentinel.startedAt;
 }
 
-/**
- * Maximum age of missed ticks that are recorded one by one. If all missed ticks are older, only the last one is
- * recorded.
- */
+/** Maximum age of missed ticks that are recorded one by one; otherwise, only the last one is recorded. */
 const LOOK_BACK_MS = DAY_MS;
 /** Maximum number of runs in progress that are read. A series never has more. */
 const MAX_RUNNING = 20;
@@ -87,90 +75,83 @@ const MAX_RUNNING = 20;
 const HISTORY_RUNS = 5;
 
 /**
- * Starts the full run of a tick; while a new version of the set runs alongside the old one, starts a full run of each
- * version. The tick is skipped in quiet hours, while a full run of the set is in progress, and if the daily budget is
- * used up.
+ * Starts the runs of a tick, or records why the tick is skipped: a full run in quiet hours; a run of the same series is
+ * still in progress; or the daily budget is used up.
  *
  * @returns the ids of the started runs; empty if the tick was skipped or another scheduler has already started it
  * @throws RecalldError golden_set_unknown
  */
-export async function tickFullRun(
+export async function tickGoldenSet(
   context: Context,
   pipeline: WatchedPipeline,
   golden: GoldenSchedule,
+  purpose: RunPurpose,
   plannedAt: Date,
 ): Promise<string[]> {
   const latest = await latestVersion(context.db.golden.sets, golden.set);
-  const series = { pipeline: pipeline.name, goldenSet: golden.set, purpose: 'full' } as const;
-  await noteMissed(context, series, golden.cron, plannedAt);
-  const skip = (reason: SkipReason): Promise<void> =>
-    context.db.golden.ticks.skip(series, [plannedAt], reason, context.clock.now());
-  if (isQuiet(golden.quietHours, golden.timezone, plannedAt)) {
-    await skip('quiet_hours');
-    return [];
-  }
-  if (await isStillRunning(context, series, plannedAt)) {
-    await skip('still_running');
-    return [];
-  }
+  const series = { pipeline: pipeline.name, goldenSet: golden.set, purpose };
+  const cron = purpose === 'full' ? golden.cron : (golden.sentinel?.cron ?? null);
+  await noteMissed(context, series, cron, plannedAt);
+  const start = async (): Promise<string[] | SkipReason> => {
+    if (purpose === 'full' && isQuiet(golden.quietHours, golden.timezone, plannedAt)) return 'quiet_hours';
+    if (await isStillRunning(context, series, plannedAt)) return 'still_running';
+    return purpose === 'full'
+      ? startFullRuns(context, pipeline, golden, latest, plannedAt)
+      : startSentinel(context, pipeline, golden, plannedAt);
+  };
+  const started = await start();
+  if (typeof started !== 'string') return started;
+  await context.db.golden.ticks.skip(series, [plannedAt], started, context.clock.now());
+  return [];
+}
+
+/** Starts a full run of the set; while a new version runs alongside the old one, of each version. */
+async function startFullRuns(
+  context: Context,
+  pipeline: WatchedPipeline,
+  golden: GoldenSchedule,
+  latest: GoldenSetVersion,
+  scheduledFor: Date,
+): Promise<string[] | SkipReason> {
   const started: string[] = [];
+  const reason: RunReason = { ...manualRun, trigger: 'schedule', scheduledFor };
   for (const version of await versionsToRun(context, pipeline.name, golden, latest)) {
     const size = await context.db.golden.sets.requests(golden.set, version, null);
-    if (!(await isInBudget(context, pipeline, golden, 'full', size, size))) {
+    if (!(await isInBudget(context, pipeline, golden, 'full', size, size)))
       // If the run of the older version has started, the tick does not count as skipped.
-      if (started.length === 0) await skip('daily_budget');
-      break;
-    }
-    const reason: RunReason = { ...manualRun, trigger: 'schedule', scheduledFor: plannedAt };
-    const id = await createGoldenRun(context, pipeline, golden, version, reason);
-    if (id !== null) started.push(id);
+      return started.length === 0 ? 'daily_budget' : started;
+    const run = await createGoldenRun(context, pipeline, golden, version, reason);
+    if (run !== null) started.push(run.id);
   }
   return started;
 }
 
-/** Starts the sentinel of a tick on the version whose scores are exported. @throws RecalldError golden_set_unknown */
-export async function tickSentinel(
+/** Starts the sentinel on the version whose scores are exported. */
+async function startSentinel(
   context: Context,
   pipeline: WatchedPipeline,
   golden: GoldenSchedule,
-  plannedAt: Date,
-): Promise<string[]> {
-  const { sentinel } = golden;
+  scheduledFor: Date,
+): Promise<string[] | SkipReason> {
+  const { sentinel, set: goldenSet } = golden;
   if (sentinel === null) return [];
-  await latestVersion(context.db.golden.sets, golden.set);
-  const series = { pipeline: pipeline.name, goldenSet: golden.set, purpose: 'sentinel' } as const;
-  await noteMissed(context, series, sentinel.cron, plannedAt);
-  const skip = (reason: SkipReason): Promise<void> =>
-    context.db.golden.ticks.skip(series, [plannedAt], reason, context.clock.now());
-  if (await isStillRunning(context, series, plannedAt)) {
-    await skip('still_running');
-    return [];
-  }
-  const rotation = await context.db.golden.rotations.open(pipeline.name, golden.set);
+  const rotation = await context.db.golden.rotations.open(pipeline.name, goldenSet);
   const [full] = await context.db.golden.runs.list({
     pipeline: pipeline.name,
-    goldenSet: golden.set,
+    goldenSet,
     status: 'completed',
     limit: 1,
-    ...(rotation === null ? {} : { version: rotation.fromVersion }),
+    version: rotation?.fromVersion,
   });
-  if (full === undefined) {
-    await skip('no_full_run');
-    return [];
-  }
+  if (full === undefined) return 'no_full_run';
   const queryIds = await sentinelQueries(context, full, sentinel.queries);
   const { goldenSetVersion: version } = full;
-  const [planned, size] = await Promise.all(
-    [queryIds, null].map((ids) => context.db.golden.sets.requests(golden.set, version, ids)),
-  );
-  if (!(await isInBudget(context, pipeline, golden, 'sentinel', planned ?? 0, size ?? 0))) {
-    await skip('daily_budget');
-    return [];
-  }
-  const scheduled = { ...manualRun, trigger: 'schedule', scheduledFor: plannedAt } as const;
-  const reason: RunReason = { ...scheduled, purpose: 'sentinel', queryIds };
-  const id = await createGoldenRun(context, pipeline, golden, version, reason);
-  return id === null ? [] : [id];
+  const planned = await context.db.golden.sets.requests(goldenSet, version, queryIds);
+  const size = await context.db.golden.sets.requests(goldenSet, version, null);
+  if (!(await isInBudget(context, pipeline, golden, 'sentinel', planned, size))) return 'daily_budget';
+  const reason: RunReason = { ...manualRun, trigger: 'schedule', scheduledFor, purpose: 'sentinel', queryIds };
+  const run = await createGoldenRun(context, pipeline, golden, version, reason);
+  return run === null ? [] : [run.id];
 }
 
 /**
@@ -196,7 +177,7 @@ async function isStillRunning({ db, clock, logger }: Context, series: TickSeries
 }
 
 /** True if the remaining daily budget covers `planned` requests; `full` is the number of requests of a full run. */
-export async function isInBudget(
+async function isInBudget(
   context: Context,
   pipeline: WatchedPipeline,
   golden: GoldenSchedule,

@@ -1,4 +1,3 @@
-/** Reads the facts that may exclude a run from the noise measurement. */
 import type { Pool } from 'pg';
 import { ALL_SEGMENT } from '../../core/model.ts';
 import { isUnbounded } from '../../math/ir/metric-key.ts';
@@ -36,11 +35,7 @@ export const isCleanBesideBaseline = `
                      and c.name not in (select name from golden_run_checks where run_id = $3::text and is_beyond))
   and not exists (select from incidents i where ${OPEN_DURING} and i.opened_at > $4::timestamptz)`;
 
-/**
- * @param runs of one pipeline and set
- * @param pinned the run to be pinned; deployments are counted between it and each run
- * @returns the facts, in the order of the runs
- */
+/** @returns the facts, in the order of the runs; deployments are counted between the pinned run and each run */
 export async function readRunFacts(
   pool: Pool,
   runs: readonly GoldenRun[],
@@ -69,10 +64,7 @@ export async function readRunFacts(
   });
 }
 
-/**
- * True for quality measures. Shares of unjudged documents are not quality measures, and unbounded gains have no minimum
- * effect.
- */
+/** Shares of unjudged documents do not measure quality, and unbounded gains have no minimum effect. */
 function isQuality({ key: { measure } }: RunFacts['means'][number]): boolean {
   return measure !== 'unjudged' && !isUnbounded(measure);
 }

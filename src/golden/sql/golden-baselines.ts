@@ -16,11 +16,9 @@ export interface GoldenBaseline {
   readonly runId: string;
   readonly note: string | null;
   readonly pinnedAt: Date;
-  /** When the run was unpinned; null while it is pinned. */
   readonly unpinnedAt: Date | null;
   /** Noise between reruns of an unchanged retriever; empty if it was not measured. */
   readonly noise: NoiseTable;
-  /** Runs excluded from the noise measurement, with reasons. */
   readonly excludedRuns: readonly ExcludedRun[];
 }
 
@@ -39,7 +37,6 @@ const unpinSql = `
   )
   select run_id from ended`;
 
-/** Unpins the baseline and returns the run that was pinned, or null. */
 async function unpin(
   client: PoolClient,
   pipeline: string,
@@ -123,7 +120,10 @@ export function createGoldenBaselines(pool: Pool, scope: Scope = null) {
       }),
 
     /** Returns baselines, newest first, including baselines that are no longer pinned. */
-    async list(filter: { readonly pipeline?: string; readonly limit: number }): Promise<readonly GoldenBaseline[]> {
+    async list(filter: {
+      readonly pipeline?: string | undefined;
+      readonly limit: number;
+    }): Promise<readonly GoldenBaseline[]> {
       return queryRows<GoldenBaseline>(
         pool,
         `${selectBaseline} where ($1::text is null or pipeline = $1::text) and ${visible('pipeline', 3)}

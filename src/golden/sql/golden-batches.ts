@@ -8,12 +8,7 @@ import { queryRows } from '../../platform/postgres/rows.ts';
 
 export function createGoldenBatches(pool: Pool) {
   return {
-    /**
-     * Claims the first batch that is neither claimed nor done.
-     *
-     * @returns the number of the batch; null if there is none, if the run has ended, or if one worker has claimed the
-     *   whole run
-     */
+    /** Claims the first free batch; null if there is none, the run has ended, or one worker claimed the whole run. */
     async claim(runId: string, holder: string, leaseSeconds: number): Promise<number | null> {
       const { rows } = await pool.query<{ batch: number }>(
         `update golden_run_batches
@@ -61,7 +56,6 @@ export function createGoldenBatches(pool: Pool) {
       );
     },
 
-    /** Marks every batch of the run as done. */
     async completeAll(runId: string): Promise<void> {
       await pool.query(
         `update golden_run_batches set done = true, lease_holder = null, lease_until = null where run_id = $1::text`,
@@ -69,7 +63,6 @@ export function createGoldenBatches(pool: Pool) {
       );
     },
 
-    /** Returns how many batches are unclaimed, claimed by a worker, and done. */
     async counts(runId: string) {
       const rows = await queryRows<{ free: number; held: number; done: number }>(
         pool,

@@ -1,7 +1,4 @@
-/**
- * Rotations: new versions of golden sets that run alongside the old ones. At most one rotation is open per pipeline and
- * golden set.
- */
+/** New versions of golden sets that run beside the old ones: at most one open rotation per pipeline and golden set. */
 
 import type { Pool } from 'pg';
 import type { CheckResult, CheckShifts } from '../../checks/rules/threshold.ts';
@@ -21,7 +18,6 @@ export interface GoldenRotation {
   /** Number of ticks at which the runs of both versions must complete. */
   readonly runsNeeded: number;
   readonly startedAt: Date;
-  /** When the rotation ended; null while both versions run. */
   readonly endedAt: Date | null;
   /** `replaced`: a still newer version was imported before the rotation was completed. */
   readonly outcome: 'completed' | 'replaced' | null;
@@ -44,10 +40,7 @@ export function createGoldenRotations(pool: Pool, scope: Scope = null) {
       return queryRow<GoldenRotation>(pool, openSql, [pipeline, goldenSet]);
     },
 
-    /**
-     * Begins a rotation unless a rotation to that version is already open. Replaces an open rotation to another
-     * version.
-     */
+    /** Replaces an open rotation to another version; does nothing if one to that version is already open. */
     begin(rotation: Omit<GoldenRotation, 'id' | 'endedAt' | 'outcome' | 'levels' | 'shifts'>): Promise<GoldenRotation> {
       const { pipeline, goldenSet, fromVersion, toVersion, runsNeeded, startedAt } = rotation;
       return inTransaction(pool, async (client) => {
@@ -69,10 +62,7 @@ export function createGoldenRotations(pool: Pool, scope: Scope = null) {
       });
     },
 
-    /**
-     * Completes a rotation and replaces the checks of the new version's last run, in one transaction. Returns false if
-     * the rotation had already ended.
-     */
+    /** Also replaces the checks of the new version's last run. Returns false if the rotation had already ended. */
     complete(
       id: string,
       endedAt: Date,

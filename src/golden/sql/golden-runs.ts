@@ -56,10 +56,7 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null, scope:
   const seen = scope?.pipelines ?? null;
   const readLatest = createLatestRuns(pool);
   return {
-    /**
-     * Stores a new run. Returns false if the tick already has a run, or if a full run started by a sentinel is still in
-     * progress.
-     */
+    /** Returns false if the tick already has a run, or if a full run started by a sentinel is still in progress. */
     create(run: NewRun): Promise<boolean> {
       return inTransaction(pool, async (client) => {
         const isCreated = await insertRun(client, run);
@@ -96,7 +93,6 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null, scope:
     /** Returns the query results in order of arrival. */
     answers: (runId: string) => readAnswers(pool, runId),
 
-    /** Returns the ids of the queries whose results are stored. */
     async answered(runId: string, queryIds: readonly string[]): Promise<ReadonlySet<string>> {
       const { rows } = await pool.query<{ query_id: string }>(
         `select query_id from golden_run_answers where run_id = $1::text and query_id = any ($2::text[])`,
@@ -105,9 +101,7 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null, scope:
       return new Set(rows.map((row) => row.query_id));
     },
 
-    /**
-     * Ends a running run with its scores and checks, in one transaction. Returns false if the run had already ended.
-     */
+    /** Ends a running run with its scores and checks. Returns false if the run had already ended. */
     finish(runId: string, end: RunEnd): Promise<boolean> {
       return inTransaction(pool, async (client) => {
         const isFinished = await finishRun(client, runId, end);
@@ -130,14 +124,14 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null, scope:
     },
 
     async list(filter: {
-      readonly pipeline?: string;
-      readonly goldenSet?: string;
-      readonly version?: number;
-      readonly status?: RunStatus;
+      readonly pipeline?: string | undefined;
+      readonly goldenSet?: string | undefined;
+      readonly version?: number | undefined;
+      readonly status?: RunStatus | undefined;
       /** Purpose of the runs; default: full runs. */
       readonly purpose?: RunPurpose;
       /** Returns only runs that started before this run. */
-      readonly before?: GoldenRun;
+      readonly before?: GoldenRun | undefined;
       /** Order of the runs; default: newest first. */
       readonly order?: 'oldest_first';
       readonly limit: number;
@@ -171,33 +165,25 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null, scope:
     checks: (runId: string) => readChecks(pool, runId),
     outcomes: (runId: string) => readOutcomes(pool, runId),
 
-    /** Returns why queries failed; null if none failed. */
     failure: (runId: string) => readFailure(pool, runId),
     comparisons: (runId: string) => readComparisons(pool, runId),
 
     /** Returns the forbidden documents that the run returned, by rank. */
     forbidden: (runId: string) => readForbidden(pool, runId),
 
-    /** Returns the facts that may exclude these runs of one pipeline and set from the noise measurement. */
     facts: (runs: readonly GoldenRun[], pinned: GoldenRun) => readRunFacts(pool, runs, pinned),
 
-    /** Returns the differences from a baseline that were accepted up to a time. */
     accepted: (baseline: GoldenRun, at: Date) => readAccepted(pool, baseline, at),
 
     /** Returns the judgments of superseded documents. Their queries are excluded from comparisons. */
     staleLabels: (runId: string) => readMissingLabels(pool, runId, 'superseded'),
     lostLabels: (runId: string) => readMissingLabels(pool, runId, 'lost'),
 
-    /**
-     * Returns the baseline comparisons of the latest completed full runs of a pipeline and set, for versions up to
-     * `version`, oldest first.
-     */
+    /** Comparisons of the latest completed full runs with the baseline, for versions up to `version`, oldest first. */
     comparedWithBaseline: (...asked: AfterPool<typeof readComparedWithBaseline>) =>
       readComparedWithBaseline(pool, ...asked),
 
-    /**
-     * Returns the 95th percentile latency of a run in milliseconds, excluding failures; null if there are no latencies.
-     */
+    /** Returns the p95 in milliseconds, over queries that did not fail; null if there are no latencies. */
     async latency95(runId: string): Promise<number | null> {
       const { rows } = await pool.query<{ p95: number | null }>(
         `select percentile_disc(0.95) within group (order by latency_ms) as p95
@@ -217,10 +203,7 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null, scope:
       );
     },
 
-    /**
-     * Returns the ranks of the judged documents in each stage, by query id, for the queries whose responses report
-     * stages.
-     */
+    /** Returns the ranks of the judged documents in each stage, by query id, for responses that report stages. */
     async stages(runId: string): Promise<ReadonlyMap<string, readonly AnsweredStage[]>> {
       const { rows } = await pool.query<{ query_id: string; stages: readonly AnsweredStage[] }>(
         `select query_id, stages from golden_run_answers where run_id = $1::text and stages is not null`,
@@ -257,7 +240,6 @@ export function createGoldenRuns(pool: pg.Pool, by: string | null = null, scope:
     /** Returns, for the exporter, the latest sentinel of each pair of pipeline and golden set that has ever had one. */
     latestSentinels: () => readLatestSentinels(pool),
 
-    /** Deletes old query results; see `deleteAnswers`. @returns the number of runs */
     deleteAnswers(...asked: AfterPool<typeof deleteAnswers>): Promise<number> {
       return deleteAnswers(pool, ...asked);
     },
@@ -290,10 +272,7 @@ function runAct(
   };
 }
 
-/**
- * Inserts the run with its batches in one statement, so that no worker sees a run without batches or batches without a
- * run.
- */
+/** Inserts the run with its batches in one statement, so that no worker sees a run without batches. */
 async function insertRun(client: pg.PoolClient, run: NewRun): Promise<boolean> {
   const { rowCount } = await client.query(
     `with made as (

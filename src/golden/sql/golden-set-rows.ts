@@ -1,4 +1,3 @@
-/** Inserts the rows of a new version of a golden set. */
 import type pg from 'pg';
 import type { GoldenQuery, Judgment } from '../../core/model.ts';
 import { wellFormed } from '../../platform/postgres/values.ts';
@@ -7,7 +6,6 @@ import type { NewGoldenSet } from '../rules/golden-set.ts';
 /** Number of rows per statement, which takes a few milliseconds. */
 const ROWS = 2000;
 
-/** Inserts a version in statements of a few thousand rows each, and checks the signal between them. */
 export async function insertVersion(
   client: pg.PoolClient,
   set: NewGoldenSet,
@@ -75,10 +73,7 @@ async function insertQueries(
   );
 }
 
-/**
- * Returns the SQL that converts a JSON array of strings to an array of texts. The parameter is JSON, because unnest
- * would flatten an array of arrays.
- */
+/** Converts a JSON array of strings to an array of texts, because unnest would flatten an array of arrays. */
 function textList(column: string): string {
   return `array(select e.value from jsonb_array_elements_text(${column}::jsonb) with ordinality as e order by e.ordinality)`;
 }

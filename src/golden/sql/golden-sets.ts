@@ -1,9 +1,5 @@
-/**
- * Golden sets by name and version, the origins of their queries, and the texts of their judged documents. A version
- * never changes, except for erasures.
- */
+/** Golden sets by name and version, and the texts of their judged documents. Only an erasure changes a version. */
 
-import type pg from 'pg';
 import type { Pool, PoolClient } from 'pg';
 import type { Scope } from '../../core/context.ts';
 import { RecalldError } from '../../core/errors.ts';
@@ -33,7 +29,7 @@ const selectVersions = `
 export type GoldenSets = ReturnType<typeof createGoldenSets>;
 
 /** @param by the person who adds versions, for the audit log; null for versions that recalld adds */
-export function createGoldenSets(pool: pg.Pool, by: string | null = null, scope: Scope = null) {
+export function createGoldenSets(pool: Pool, by: string | null = null, scope: Scope = null) {
   const hides = (name: string): boolean => scope !== null && !scope.goldenSets.includes(name);
   return {
     /**
@@ -81,24 +77,49 @@ export function createGoldenSets(pool: pg.Pool, by: string | null = null, scope:
       );
     },
 
-    /** Returns the origins of the queries of all versions, by query id. */
-    origins(name: string): Promise<readonly QueryOrigin[]> {
-      return readOrigins(pool, name);
+    async origins(name: string): Promise<readonly QueryOrigin[]> {
+      return queryRows(
+        pool,
+        `select query_id, kind, pipeline, live_query_hash, user_hash, asked_at, details
+           from golden_query_origins where golden_set = $1::text order by query_id`,
+        [name],
+      );
     },
 
     /**
-     * Returns the queries of a version with their judgments, in import order. An erased query has the text ERASED_TEXT
-     * and no tags; the latest version contains no erased queries.
-     */
-    queries(name: string, version: number): Promise<readonly GoldenQuery[]> {
-      return readQueries(pool, name, version, null);
-    },
-
-    /**
-     * Returns the number of requests that a run of the version sends: one per query, or one per step.
+     * Returns the queries of a version with their judgments, in import order; unknown ids are ignored. An erased query
+     * has the text ERASED_TEXT and no tags; the latest version contains no erased queries.
      *
-     * @param ids ids of the queries of the run; null for all queries
+     * @param selection null for every query
      */
+    async queries(
+      name: string,
+      version: number,
+      selection: QuerySelection | null = null,
+    ): Promise<readonly GoldenQuery[]> {
+      const ids = selection !== null && 'ids' in selection ? selection.ids : null;
+      // Positions in the table start at 1.
+      const range = selection !== null && 'from' in selection ? selection : null;
+      const queries = await queryRows<StoredQuery>(
+        pool,
+        `select query_id as id, text, tags, steps, forbidden, no_answer from golden_queries
+          where golden_set = $1::text and version = $2::integer
+            and ($3::text[] is null or query_id = any ($3::text[]))
+            and ($4::integer is null or (position > $4::integer and position <= $5::integer))
+          order by position`,
+        [name, version, ids, range?.from ?? null, range?.to ?? null],
+      );
+      const judgments = await queryRows<StoredJudgment>(
+        pool,
+        `select query_id, document_id, grade from golden_judgments
+          where golden_set = $1::text and version = $2::integer and ($3::text[] is null or query_id = any ($3::text[]))
+          order by query_id, document_id`,
+        [name, version, selection === null ? null : queries.map(({ id }) => id)],
+      );
+      return withJudgments(queries, judgments);
+    },
+
+    /** Requests that a run of the version sends: one per query or step. @param ids null for all queries */
     async requests(name: string, version: number, ids: readonly string[] | null): Promise<number> {
       const { rows } = await pool.query<{ requests: number }>(
         `select coalesce(sum(${requestsOfQuery('q')}), 0)::integer as requests from golden_queries q
@@ -127,15 +148,9 @@ export function createGoldenSets(pool: pg.Pool, by: string | null = null, scope:
       );
       return rows[0]?.found === true;
     },
-
-    /** Returns selected queries in the same order; unknown ids are ignored. */
-    someQueries(name: string, version: number, selection: QuerySelection): Promise<readonly GoldenQuery[]> {
-      return readQueries(pool, name, version, selection);
-    },
   };
 }
 
-/** Returns an SQL expression for the number of requests made for a golden query. */
 export function requestsOfQuery(query: string): string {
   return `greatest(1, cardinality(${query}.steps))`;
 }
@@ -167,45 +182,13 @@ function versionAct(
   };
 }
 
-/** @param selection null for every query */
-async function readQueries(
-  pool: pg.Pool,
-  name: string,
-  version: number,
-  selection: QuerySelection | null,
-): Promise<GoldenQuery[]> {
-  const ids = selection !== null && 'ids' in selection ? selection.ids : null;
-  // Positions in the table start at 1.
-  const range = selection !== null && 'from' in selection ? selection : null;
-  const queries = await queryRows<StoredQuery>(
-    pool,
-    `select query_id as id, text, tags, steps, forbidden, no_answer from golden_queries
-      where golden_set = $1::text and version = $2::integer
-        and ($3::text[] is null or query_id = any ($3::text[]))
-        and ($4::integer is null or (position > $4::integer and position <= $5::integer))
-      order by position`,
-    [name, version, ids, range?.from ?? null, range?.to ?? null],
-  );
-  const judgments = await queryRows<StoredJudgment>(
-    pool,
-    `select query_id, document_id, grade from golden_judgments
-      where golden_set = $1::text and version = $2::integer and ($3::text[] is null or query_id = any ($3::text[]))
-      order by query_id, document_id`,
-    [name, version, selection === null ? null : queries.map(({ id }) => id)],
-  );
-  return withJudgments(queries, judgments);
-}
-
-async function readLatest(db: pg.Pool | pg.PoolClient, name: string): Promise<GoldenSetVersion | null> {
+async function readLatest(db: Pool | PoolClient, name: string): Promise<GoldenSetVersion | null> {
   return queryRow<GoldenSetVersion>(db, `${selectVersions} where name = $1::text order by version desc limit 1`, [
     name,
   ]);
 }
 
-/**
- * Joins queries and judgments in memory: right after a large import, PostgreSQL has no statistics of the tables, and a
- * join in SQL would take minutes.
- */
+/** Joins in memory: right after a large import, PostgreSQL has no statistics, and a join in SQL would take minutes. */
 function withJudgments(queries: readonly StoredQuery[], judgments: readonly StoredJudgment[]): GoldenQuery[] {
   const judged = new Map<string, Judgment[]>(queries.map(({ id }) => [id, []]));
   for (const { queryId, documentId, grade } of judgments) judged.get(queryId)?.push({ documentId, grade });
@@ -218,10 +201,7 @@ function withJudgments(queries: readonly StoredQuery[], judgments: readonly Stor
   }));
 }
 
-/**
- * Removes queries whose live query was erased, or whose user was erased after asking the query. Takes a lock, so that
- * later erasures wait for the end of the transaction.
- */
+/** Removes queries whose live query or user was erased. Takes a lock, so that erasures wait for the transaction. */
 async function withoutErased(client: PoolClient, set: NewGoldenSet): Promise<NewGoldenSet> {
   const { origins = [] } = set;
   if (origins.length === 0) return set;
@@ -261,15 +241,6 @@ async function storeOrigins(client: PoolClient, { name, origins = [] }: NewGolde
   } as const;
   const rows = origins.map((origin) => ({ ...origin, goldenSet: name, recordedAt: now }));
   await insertRows(client, 'golden_query_origins', columns, rows, 'on conflict (golden_set, query_id) do nothing');
-}
-
-async function readOrigins(pool: Pool, name: string): Promise<QueryOrigin[]> {
-  return queryRows(
-    pool,
-    `select query_id, kind, pipeline, live_query_hash, user_hash, asked_at, details
-       from golden_query_origins where golden_set = $1::text order by query_id`,
-    [name],
-  );
 }
 
 /**

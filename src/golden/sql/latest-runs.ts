@@ -1,4 +1,3 @@
-/** Reads the latest run of each pipeline and golden set, for the exported gauges. */
 import type pg from 'pg';
 import type { CheckResult } from '../../checks/rules/threshold.ts';
 import { type RunStatus, runStatuses } from '../../core/model.ts';
@@ -166,7 +165,6 @@ async function readResults(db: pg.Pool, runId: string) {
   return { scores, baseline: comparisons.find(({ kind }) => kind === 'baseline') ?? null };
 }
 
-/** State of the sentinels of one pipeline and golden set. */
 export type LatestSentinel = Awaited<ReturnType<typeof readLatestSentinels>>[number];
 
 export async function readLatestSentinels(db: pg.Pool) {

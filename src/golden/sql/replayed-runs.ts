@@ -16,7 +16,6 @@ export interface ReplayedRun
   readonly scores: readonly SegmentScore[];
   /** Comparison with its baseline, over all queries; null if there was no baseline. */
   readonly comparison: StoredComparison | null;
-  /** Forbidden documents that were returned. */
   readonly returned: ForbiddenResults['confirmed'];
 }
 

@@ -1,4 +1,3 @@
-/** Writes the end of a run, and reads its scores, checks and outcomes. */
 import type pg from 'pg';
 import type { CheckResult } from '../../checks/rules/threshold.ts';
 import { type QueryOutcome, queryOutcomes, type RunStatus, type Verdict } from '../../core/model.ts';
@@ -114,7 +113,6 @@ async function insertForbidden(
   await insertRows(client, 'golden_run_forbidden', columns, rows);
 }
 
-/** Returns the forbidden documents that a run returned, best rank first. */
 export async function readForbidden(db: pg.Pool, runId: string): Promise<readonly ForbiddenResult[]> {
   return queryRows<ForbiddenResult>(
     db,
@@ -124,7 +122,6 @@ export async function readForbidden(db: pg.Pool, runId: string): Promise<readonl
   );
 }
 
-/** Replaces the checks of a run. */
 export async function replaceChecks(
   client: pg.PoolClient,
   runId: string,
@@ -180,14 +177,12 @@ export async function readChecksOf(
   return byRun;
 }
 
-/** Selects the column `forbidden` of a run. */
 export function selectForbidden(run: string): string {
   return `case when ${run}.forbidden_asked is not null
             then json_build_object('asked', ${run}.forbidden_asked, 'failed', ${run}.forbidden_failed,
                                    'unconfirmed', ${run}.forbidden_unconfirmed) end as forbidden`;
 }
 
-/** Selects the column `labels` of a run. */
 export function selectLabels(run: string): string {
   return `json_build_object('probed', ${run}.labels_probed, 'stale', ${run}.labels_stale, 'lost', ${run}.labels_lost,
             'deadQueries', ${run}.queries_dead, 'gap', ${run}.labels_gap) as labels`;
@@ -245,7 +240,6 @@ export async function readAnswers(db: pg.Pool, runId: string, queryId?: string):
   }));
 }
 
-/** A run in the history of its golden set. */
 export interface HistoricRun {
   readonly runId: string;
   readonly goldenSetVersion: number;
@@ -312,10 +306,7 @@ export function createRunReads(pool: pg.Pool) {
       return [...runs.values()];
     },
 
-    /**
-     * Returns, for each document id, the newest of the recent full runs of a pipeline in which one of these queries
-     * returned the document; any query counts if `queries` is null.
-     */
+    /** Returns the newest recent full run in which one of the queries (null: any) returned each document. */
     async lastReturned(
       pipeline: string,
       documentIds: readonly string[],

@@ -2,8 +2,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RetrieverRequest } from '../../../src/connectors/retrievers/retriever.ts';
 import { DAY_MS } from '../../../src/core/time.ts';
-import { shadowText } from '../../../src/experiments/edge/commands.ts';
 import { experimentsPage, readExperimentsPage } from '../../../src/experiments/edge/experiments-page.ts';
+import { shadowSection } from '../../../src/experiments/edge/shown.ts';
 import { readExperimentGauges } from '../../../src/experiments/gauges.ts';
 import { judgeShadows } from '../../../src/experiments/judge-shadows.ts';
 import { readShadow } from '../../../src/experiments/read-reports.ts';
@@ -12,6 +12,7 @@ import { createInterimAnalyses, judgedSeries } from '../../../src/experiments/sq
 import type { Shadow } from '../../../src/golden/watched-pipeline.ts';
 import { readTimeRange } from '../../../src/report/console/links.ts';
 import { renderPage } from '../../../src/report/console/render.tsx';
+import { terminalText } from '../../../src/report/terminal.ts';
 import { aWatchedPipeline, NOON } from '../../support/builders.ts';
 import { contextOf } from '../../support/context.ts';
 import { useDatabase } from '../../support/database.ts';
@@ -189,7 +190,7 @@ describe('a shadow of a judged pipeline', () => {
       return textOf(renderPage(frame, experimentsPage(data)));
     };
     expect(await shown()).toContain('none yet');
-    expect(shadowText(await readShadow(readFrom, pipeline, shadow))).toContain(
+    expect(terminalText(shadowSection(await readShadow(readFrom, pipeline, shadow)), NOON)).toContain(
       'nDCG@3, judged live queries: The time to detect a difference of 0.03 will be known after some days with graded queries.',
     );
     // The shadow has worse results for every fourth query.
@@ -208,7 +209,7 @@ describe('a shadow of a judged pipeline', () => {
       /nDCG@3, judged live queries regression since 2026-11-\d\d 0\.75 0\.65 \u22120\.1 \u22120\.\d+ to \u22120\.\d+ 0\.\d+ 480 in 8 days/,
     );
     expect(page).toContain('nDCG@3, judged live queries: The comparison is decided.');
-    const text = shadowText(report);
+    const text = terminalText(shadowSection(report), NOON);
     expect(text).toMatch(/next {2}regression\n.*The candidate is worse\./);
     expect(text).toMatch(
       /nDCG@3, judged live queries +regression since 2026-11-\d\d +0\.75 +0\.65 +\u22120\.1 \(\u22120\.\d+ to \u22120\.\d+\) +[\d.]* +480 in 8 days/,

@@ -1,7 +1,7 @@
 /** Schedulers with different clocks on one database: each tick has one run, and none counts as missed. */
 
 import { describe, expect, it } from 'vitest';
-import { tickFullRun } from '../../../src/golden/runs/tick-golden-set.ts';
+import { tickGoldenSet } from '../../../src/golden/runs/tick-golden-set.ts';
 import { NOON } from '../../support/builders.ts';
 import { contextOf } from '../../support/context.ts';
 import { useDatabase } from '../../support/database.ts';
@@ -36,7 +36,7 @@ describe('two schedulers, one of them with a wrong clock', () => {
       for (const { plannedAt, isDown } of ticks.toSorted((a, b) => a.atMs - b.atMs)) {
         if (isDown) continue;
         const deps = contextOf(world.deps, { clock: { ...world.deps.clock, now: () => plannedAt } });
-        for (const id of await tickFullRun(deps, world.pipeline, world.golden, plannedAt))
+        for (const id of await tickGoldenSet(deps, world.pipeline, world.golden, 'full', plannedAt))
           await world.runs.finish(id, anEnd({ finishedAt: plannedAt }));
       }
       const runs = await world.runs.list({ pipeline: world.pipeline.name, limit: 100 });

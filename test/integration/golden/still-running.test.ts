@@ -1,6 +1,7 @@
 /** A tick during a run of the same set. */
 import { describe, expect, it } from 'vitest';
-import { tickFullRun, tickSentinel } from '../../../src/golden/runs/tick-golden-set.ts';
+import type { RunPurpose } from '../../../src/golden/rules/run.ts';
+import { tickGoldenSet } from '../../../src/golden/runs/tick-golden-set.ts';
 import { goldenQueries } from '../../support/builders.ts';
 import { useDatabase } from '../../support/database.ts';
 import { aGoldenWorld } from '../../support/golden-world.ts';
@@ -16,9 +17,9 @@ async function aSlowSet(golden: Parameters<typeof aGoldenWorld>[2] = {}) {
   await world.importSet({ queries: goldenQueries(3) });
   const { deps, pipeline, golden: own } = world;
   /** Starts a run without working on it. */
-  const start = (kind: typeof tickFullRun, at: Date): Promise<string[]> => {
+  const start = (purpose: RunPurpose, at: Date): Promise<string[]> => {
     world.moveTo(at);
-    return kind(deps, pipeline, own, at);
+    return tickGoldenSet(deps, pipeline, own, purpose, at);
   };
   const skipped = async (purpose: string, reason = 'still_running') =>
     (await world.gauges())('recalld_golden_ticks_skipped_total', { purpose, reason });
@@ -28,7 +29,7 @@ async function aSlowSet(golden: Parameters<typeof aGoldenWorld>[2] = {}) {
 describe('a tick of a golden set', () => {
   it('is skipped while the previous run is in progress, counted once over all schedulers, and named in the log', async () => {
     const world = await aSlowSet({ cron: sentinel.cron });
-    const [runId = ''] = await world.start(tickFullRun, START);
+    const [runId = ''] = await world.start('full', START);
     expect(await world.full(minute(5), 3)).toEqual([]);
     expect(await world.skipped('full')).toBe(1);
     expect(world.logger.lines).toContainEqual(
@@ -42,7 +43,7 @@ describe('a tick of a golden set', () => {
 
   it('is skipped while a manual run is in progress', async () => {
     const world = await aSlowSet({ cron: sentinel.cron });
-    const [runId = ''] = await world.start(tickFullRun, START);
+    const [runId = ''] = await world.start('full', START);
     await database.pool.query(`update golden_runs set trigger = 'manual', scheduled_for = null where id = $1::text`, [
       runId,
     ]);
@@ -52,17 +53,17 @@ describe('a tick of a golden set', () => {
 
   it('is not skipped for a run past its deadline that a stopped daemon left behind', async () => {
     const world = await aSlowSet();
-    const [runId = ''] = await world.start(tickFullRun, START);
+    const [runId = ''] = await world.start('full', START);
     const { deadlineAt } = (await world.runs.find(runId)) ?? { deadlineAt: START };
     const later = new Date(deadlineAt.getTime() + 3_600_000);
-    expect(await world.start(tickFullRun, later)).toHaveLength(1);
+    expect(await world.start('full', later)).toHaveLength(1);
     expect(await world.skipped('full')).toBe(0);
   });
 
   it('is not counted as skipped if the run in progress is its own, as after a scheduler restart', async () => {
     const world = await aSlowSet();
-    await world.start(tickFullRun, START);
-    expect(await world.start(tickFullRun, START)).toEqual([]);
+    await world.start('full', START);
+    expect(await world.start('full', START)).toEqual([]);
     expect(await world.skipped('full')).toBe(0);
   });
 
@@ -76,10 +77,10 @@ describe('a tick of a golden set', () => {
   it('of a sentinel is skipped while the previous sentinel is in progress, but not during a full run', async () => {
     const world = await aSlowSet({ sentinel });
     await world.full(START);
-    await world.start(tickSentinel, minute(5));
+    await world.start('sentinel', minute(5));
     expect(await world.sentinel(minute(10))).toEqual([]);
     expect(await world.skipped('sentinel')).toBe(1);
     expect(await world.skipped('full')).toBe(0);
-    expect(await world.start(tickFullRun, minute(60))).toHaveLength(1);
+    expect(await world.start('full', minute(60))).toHaveLength(1);
   });
 });

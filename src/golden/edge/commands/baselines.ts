@@ -1,5 +1,3 @@
-/** `recalld baselines`: pins runs as baselines for later runs. */
-
 import { type Command, type CommandUnknownOpts, InvalidArgumentError } from '@commander-js/extra-typings';
 import { z } from 'zod';
 import { type CommandSettings, commandSettings, withCommandStore } from '../../../app/commands/command-store.ts';
@@ -66,7 +64,6 @@ function pinCommand(signal: AbortSignal): CommandUnknownOpts {
     });
 }
 
-/** @throws RecalldError run_unknown, run_not_completed, and the errors of a golden run */
 function pinBaseline(
   settings: CommandSettings,
   runId: string,
@@ -116,9 +113,8 @@ function listCommand(signal: AbortSignal): CommandUnknownOpts {
     .option('--pipeline <name>', 'list only baselines of this pipeline')
     .option('--limit <n>', 'maximum number of baselines', parseCount, 20)
     .action(async ({ pipeline, limit, config, json }) => {
-      const filter = { limit, ...(pipeline === undefined ? {} : { pipeline }) };
       const found = await withCommandStore(commandSettings(config, signal), ({ db }) =>
-        db.golden.baselines.list(filter),
+        db.golden.baselines.list({ limit, pipeline }),
       );
       if (json === true) printJson(toWire(z.array(listedBaseline), found));
       else if (found.length === 0) printLine('No baseline is pinned. Pin one with `recalld baselines pin RUN`.');

@@ -1,5 +1,3 @@
-/** `recalld golden check`: checks a golden set, and applies the proposed fixes that the user accepts. */
-
 import { createInterface } from 'node:readline/promises';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { z } from 'zod';
@@ -207,9 +205,7 @@ function shown(lines: readonly string[]): string[] {
   return more > 0 ? [...lines.slice(0, SHOWN), `  ... and ${more} more, see --json`] : [...lines];
 }
 
-/**
- * A file of accepted proposals: the output of `golden check --json` from which the user removed the rejected proposals.
- */
+/** Accepted proposals: the output of `golden check --json` without the rejected proposals. */
 const proposalSchema = z.object({
   query_id: z.string(),
   from: z.string(),
@@ -218,7 +214,6 @@ const proposalSchema = z.object({
 
 const fileSchema = z.union([z.array(proposalSchema), z.object({ proposals: z.array(proposalSchema) })]);
 
-/** Returns the proposals in a list of proposals or in the output of a check; null for any other value. */
 function parseAcceptedProposals(value: unknown): Acceptance[] | null {
   const result = fileSchema.safeParse(value);
   if (!result.success) return null;
@@ -297,10 +292,7 @@ async function acceptedOf(
   );
 }
 
-/**
- * Asks the user about each proposal: `y` accepts it, `a` accepts it and all further proposals, `q` quits; any other
- * input rejects it.
- */
+/** Prompts for each proposal: `a` also accepts all further proposals, `q` quits, any other input than `y` rejects. */
 async function askForEach(proposals: readonly LabelProposal[], signal: AbortSignal): Promise<LabelProposal[]> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   const accepted: LabelProposal[] = [];
@@ -318,7 +310,6 @@ async function askForEach(proposals: readonly LabelProposal[], signal: AbortSign
   return accepted;
 }
 
-/** @throws RecalldError file_unreadable, file_malformed */
 async function readAcceptances(path: string): Promise<Acceptance[]> {
   const text = await readText(path);
   const parsed = parseAcceptedProposals(jsonOf(text));

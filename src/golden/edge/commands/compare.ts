@@ -1,5 +1,3 @@
-/** `recalld compare`: compares TREC runs, and formats comparisons for the terminal. */
-
 import type { Writable } from 'node:stream';
 import type { Command, CommandUnknownOpts } from '@commander-js/extra-typings';
 import { EXIT_CHECK_FAILED } from '../../../cli/exit.ts';
@@ -29,10 +27,6 @@ import { countsJson, mismatchJson, notesOf, refuseMismatch } from './trec-report
 
 const MAX_QUERIES = 10;
 
-/**
- * Yields a table of the metrics, the verdict and the rule behind it, the queries with the largest drops, and advice on
- * the size of the set.
- */
 function* comparisonAsText(compared: OfflineComparison, settings: ComparisonSettings): Generator<string> {
   const { comparison } = compared;
   yield `${metricsTable(comparison.metrics)}\n\n`;
@@ -44,7 +38,6 @@ function* comparisonAsText(compared: OfflineComparison, settings: ComparisonSett
   if (advice.length > 0) yield `\n${advice.join('\n')}\n`;
 }
 
-/** Formats one line per metric, with its interval and smallest detectable difference. */
 export function metricsTable(metrics: readonly MetricComparison[]): string {
   return tableText(metrics, [
     ['metric', ({ key }) => formatMetricKey(key)],
@@ -114,15 +107,7 @@ function detectable({ smallestDetectableDifference, standardDeviation }: MetricC
 
 const DEFAULT_METRICS = 'ndcg@10,mrr@10,recall@10,hit_rate@10';
 
-/**
- * `recalld compare`: compares two TREC runs query by query, without a database. Sets exit code 1 when the candidate is
- * a regression.
- *
- * The command's action throws RecalldError: `usage` and `metric_unknown` for the command line, `file_unreadable` and
- * `file_malformed` for the files, `nothing_matches` for a run with no judged document.
- *
- * @param output stream for the report
- */
+/** Needs no database. Throws RecalldError usage, metric_unknown, file_unreadable, file_malformed, nothing_matches. */
 export function compareCommand(
   command: Command,
   _signal: AbortSignal,
@@ -188,7 +173,6 @@ async function compareAll(
   if (isWorseThanFirst(comparison)) process.exitCode = EXIT_CHECK_FAILED;
 }
 
-/** Returns the counts and notes of each run, and how the ids differ if no document of a run is judged. */
 function runsJson(runs: Readonly<Record<string, TrecScores>>) {
   const entries = Object.entries(runs);
   return {
@@ -236,7 +220,6 @@ function asNumber(text: string): number {
   return text.trim() === '' ? Number.NaN : Number(text);
 }
 
-/** @param names names of the configurations, in order */
 export function formatMany(names: readonly string[], { n, measures, primary }: ManyComparison): string {
   const unbeaten = primary.unbeaten.map((place) => letterOf(place)).join(' or ');
   const by = formatMetricKey(primary.key);
@@ -283,7 +266,6 @@ function letterOf(place: number): string {
   return place < 26 ? String.fromCodePoint(65 + place) : String(place + 1);
 }
 
-/** @param names names of the configurations, in order */
 export function manyJson(names: readonly string[], { n, measures, primary }: ManyComparison) {
   return {
     n,

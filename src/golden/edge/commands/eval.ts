@@ -1,5 +1,3 @@
-/** `recalld eval`: scores a TREC run, and formats the result as JSON or as tables for the terminal. */
-
 import type { Writable } from 'node:stream';
 import type { Command, CommandUnknownOpts } from '@commander-js/extra-typings';
 import { range } from '../../../core/format.ts';
@@ -44,10 +42,6 @@ function* evaluationAsJson(evaluation: OfflineEvaluation, withQueries: boolean):
   yield '\n}\n';
 }
 
-/**
- * Yields the report for a terminal: a table of means, the counts and, if requested, a line of tab-separated values per
- * query.
- */
 function* evaluationAsText(evaluation: OfflineEvaluation, withQueries: boolean): Generator<string> {
   const { run, metrics } = evaluation;
   yield `${summaryTable(metrics)}\n\n${[describeCounts(run.counts), ...notesOf(run)].join('\n')}\n`;
@@ -94,14 +88,7 @@ function describeCounts(counts: EvaluationCounts): string {
 
 const DEFAULT_METRICS = 'ndcg@10,mrr@10,map,recall@10,precision@10,hit_rate@10,unjudged@10';
 
-/**
- * `recalld eval`: scores a TREC run against judgments, as `trec_eval -c` does, without a database.
- *
- * The command's action throws RecalldError: `usage` and `metric_unknown` for the command line, `file_unreadable` and
- * `file_malformed` for the files, and, after the report, `nothing_matches` for a run with no judged document.
- *
- * @param output stream for the report
- */
+/** Needs no database. Throws RecalldError usage, metric_unknown, file_unreadable, file_malformed, nothing_matches. */
 export function evalCommand(
   command: Command,
   _signal: AbortSignal,

@@ -1,5 +1,3 @@
-/** `recalld golden`: creates, checks and runs golden sets. */
-
 import { type Command, type CommandUnknownOpts, InvalidArgumentError } from '@commander-js/extra-typings';
 import {
   type CommandSettings,
@@ -81,7 +79,6 @@ async function generate(settings: CommandSettings, options: ConfiguredOptions & 
   if (report.kept < options.queries) process.exitCode = EXIT_CHECK_FAILED;
 }
 
-/** @throws RecalldError config_invalid, usage */
 function languageModel({ llm }: Config, { maxCost }: GenerateOptions) {
   const model = createChatModel(llm);
   const prices = llm?.price_per_million_tokens ?? null;

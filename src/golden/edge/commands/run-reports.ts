@@ -1,5 +1,3 @@
-/** Formats the comparison of two golden runs for the terminal. */
-
 import { formatTable, sparkline, verdictText } from '../../../cli/output.ts';
 import { decimal, plural, signed } from '../../../core/format.ts';
 import { ALL_SEGMENT } from '../../../core/model.ts';
@@ -13,7 +11,6 @@ import { metricsTable } from './compare.ts';
 
 const MAX_TEXT = 60;
 
-/** Formats the metrics at the largest cutoff, the changed segments, and the queries with the largest drops. */
 export function formatRunComparison(
   compared: RunsCompared,
   measure: string,
@@ -28,8 +25,8 @@ export function formatRunComparison(
   const shown = differences.filter(({ key }) => key.k === largest);
   const exclusion = excluded === 0 ? '' : `, ${excluded} excluded`;
   return [
-    `baseline   ${describe(baseline)}`,
-    `candidate  ${describe(candidate)}`,
+    `baseline   ${nameOfRun(baseline)}, ${baseline.startedAt.toISOString()}`,
+    `candidate  ${nameOfRun(candidate)}, ${candidate.startedAt.toISOString()}`,
     `trend      ${trendText(measure, values)}`,
     `Verdict on ${all.primary}: ${verdictText(all.verdict)}, over ${plural(all.n, 'query', 'queries')}${exclusion}.`,
     '',
@@ -48,11 +45,10 @@ function trendText(measure: string, values: readonly (number | null)[]): string 
   return `${sparkline(values)} ${measure} of ${runs}, ${decimal(lowest)} to ${decimal(highest)}`;
 }
 
-function describe({ id, goldenSet, goldenSetVersion, pipeline, startedAt }: GoldenRun): string {
-  return `${id}: ${goldenSet} version ${goldenSetVersion} on ${pipeline}, ${startedAt.toISOString()}`;
+export function nameOfRun({ id, goldenSet, goldenSetVersion, pipeline }: GoldenRun): string {
+  return `${id}: ${goldenSet} version ${goldenSetVersion} on ${pipeline}`;
 }
 
-/** Lists the nDCG of the segments in which it changed, largest drop first. */
 function segmentLines(shown: readonly RunDifference[]): string[] {
   const moved = shown
     .filter(({ segment, key, difference }) => segment !== ALL_SEGMENT && key.measure === 'ndcg' && difference !== 0)

@@ -1,8 +1,3 @@
-/**
- * `recalld golden run` and `recalld golden cancel`: runs a golden set in this process, or enqueues the run for a
- * daemon.
- */
-
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import {
   type CommandSettings,
@@ -35,7 +30,7 @@ import { toQueryAnswer } from '../../runs/ask-retriever.ts';
 import { cancelGoldenRun, endWithoutScores } from '../../runs/end-golden-run.ts';
 import { latestVersion, type RunProgress, runGoldenSet, startGoldenRun } from '../../runs/run-golden-set.ts';
 import { summarizeRun } from '../../runs/run-summary.ts';
-import { scheduleOf, unwatchedSet, type WatchedPipeline } from '../../watched-pipeline.ts';
+import { scheduleOf, unwatchedSet } from '../../watched-pipeline.ts';
 import { runReport } from '../pages/run-sections.ts';
 
 export function runCommand(signal: AbortSignal): CommandUnknownOpts {
@@ -89,7 +84,6 @@ async function run(settings: CommandSettings, name: string, set: string, isJson:
   if (summary.verdict !== 'ok') process.exitCode = EXIT_CHECK_FAILED;
 }
 
-/** Returns advice on what to check in the config if queries fail with this code. */
 function fixOf(code: string): string {
   const option = misreadingOption(code);
   if (option !== null) return `Check ${option}.`;
@@ -112,11 +106,7 @@ export function cancelCommand(signal: AbortSignal): CommandUnknownOpts {
     });
 }
 
-/**
- * Runs a golden set until the run ends. If it is interrupted, marks the run as cancelled.
- *
- * @throws RecalldError pipeline_unknown, golden_set_unknown, or the reason of the signal
- */
+/** Cancels the run if it is interrupted. @throws RecalldError pipeline_unknown, golden_set_unknown */
 export async function runGoldenSetNow(
   settings: CommandSettings,
   store: CommandStore,
@@ -126,7 +116,7 @@ export async function runGoldenSetNow(
 ): Promise<GoldenRun> {
   const { signal } = settings;
   return withPipeline(settings, name, async (pipeline) => {
-    const run = await createRun(pipeline, store, set);
+    const run = await startGoldenRun(store, pipeline, set);
     try {
       await runGoldenSet(
         store,
@@ -147,7 +137,6 @@ export async function runGoldenSetNow(
   });
 }
 
-/** Enqueues a golden run for the workers of the daemon, without waiting for it. */
 async function queueGoldenRun(
   settings: CommandSettings,
   store: CommandStore,
@@ -160,7 +149,7 @@ async function queueGoldenRun(
       'No daemon is running on this data folder. Start `recalld serve`, or run without --no-wait.',
     );
   }
-  const run = await withPipeline(settings, name, (pipeline) => createRun(pipeline, store, set));
+  const run = await withPipeline(settings, name, (pipeline) => startGoldenRun(store, pipeline, set));
   const queue = await openJobQueue({
     backend: queueBackend(settings.config, store.storage),
     jobs: jobCatalogue,
@@ -175,18 +164,9 @@ async function queueGoldenRun(
   return run;
 }
 
-async function createRun(pipeline: WatchedPipeline, store: CommandStore, set: string): Promise<GoldenRun> {
-  const schedule = scheduleOf(pipeline, set);
-  const runId = await startGoldenRun(store, pipeline, schedule);
-  const run = await store.db.golden.runs.find(runId);
-  if (run === null) throw new Error('a manual run was lost from the database');
-  return run;
-}
-
 /** Maximum number of characters shown of a text from a service. */
 const MAX_TEXT = 2000;
 
-/** @throws RecalldError pipeline_unknown, golden_set_unknown, golden_set_empty, query_unknown */
 function debugQuery(settings: CommandSettings, name: string, set: string, id: string) {
   return withCommandStore(settings, async ({ db }) => {
     const latest = await latestVersion(db.golden.sets, set);
@@ -211,9 +191,7 @@ function debugQuery(settings: CommandSettings, name: string, set: string, id: st
           ),
       );
       return {
-        /**
-         * Requests to services with their responses, in the order in which the responses arrived; secrets are removed.
-         */
+        /** In the order in which the responses arrived, without secrets. */
         exchanges,
         ...scoreAnswer(query, answer, run),
       };
@@ -236,12 +214,9 @@ function scoreAnswer(query: GoldenQuery, answer: QueryAnswer, run: RunSettings) 
       step: step ?? null,
       id,
       score: score ?? null,
-      /** Null for an unjudged document. */
       grade: grades.get(id) ?? null,
     })),
-    /** Ids of the relevant documents that were not returned. */
     missed: [...grades].flatMap(([id, grade]) => (grade >= run.relevanceLevel && !found.has(id) ? [id] : [])),
-    /** Scores by metric key. */
     scores: Object.fromEntries(keys.map((key, column) => [formatMetricKey(key), columns[column]?.[0] ?? 0] as const)),
   };
 }

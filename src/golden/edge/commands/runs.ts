@@ -1,5 +1,3 @@
-/** `recalld runs`: lists, shows and compares golden runs. */
-
 import { type Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import { type CommandSettings, commandSettings, withCommandStore } from '../../../app/commands/command-store.ts';
 import { EXIT_CHECK_FAILED } from '../../../cli/exit.ts';
@@ -19,7 +17,7 @@ import { summarizeRun, summarizeRunSoFar } from '../../runs/run-summary.ts';
 import { assertAnswers, compareManyRuns, compareRunsById, findRun } from '../../runs/stored-runs.ts';
 import { runReport } from '../pages/run-sections.ts';
 import { formatMany, manyJson } from './compare.ts';
-import { formatRunComparison } from './run-reports.ts';
+import { formatRunComparison, nameOfRun } from './run-reports.ts';
 
 export function runsCommand(command: Command, signal: AbortSignal): CommandUnknownOpts {
   command.addCommand(
@@ -29,12 +27,7 @@ export function runsCommand(command: Command, signal: AbortSignal): CommandUnkno
       .option('--sentinels', 'list sentinel runs instead of full runs', false)
       .option('--limit <n>', 'maximum number of runs', parseCount, 20)
       .action(async ({ config, pipeline, set, sentinels, limit, json }) => {
-        const filter = {
-          limit,
-          purpose: sentinels ? 'sentinel' : 'full',
-          ...(pipeline === undefined ? {} : { pipeline }),
-          ...(set === undefined ? {} : { goldenSet: set }),
-        } as const;
+        const filter = { limit, purpose: sentinels ? 'sentinel' : 'full', pipeline, goldenSet: set } as const;
         const summaries = await withCommandStore(commandSettings(config, signal), async ({ db }) => {
           const found = await db.golden.runs.list(filter);
           return Promise.all(found.map((run) => summarizeRun(db.golden.runs, run)));
@@ -128,11 +121,7 @@ async function compareAll(settings: CommandSettings, ids: readonly string[], isJ
   const { runs, compared } = await withCommandStore(settings, (store) => compareManyRuns(store, ids, storedComparison));
   if (isJson) printJson(manyJson(ids, compared));
   else {
-    const names = runs.map(
-      ({ id, goldenSet, goldenSetVersion, pipeline }) =>
-        `${id}: ${goldenSet} version ${goldenSetVersion} on ${pipeline}`,
-    );
-    printLine(formatMany(names, compared));
+    printLine(formatMany(runs.map(nameOfRun), compared));
   }
   if (isWorseThanFirst(compared)) process.exitCode = EXIT_CHECK_FAILED;
 }

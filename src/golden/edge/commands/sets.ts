@@ -1,5 +1,3 @@
-/** `recalld golden list`, `show`, `import` and `export`. */
-
 import { type CommandUnknownOpts, InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import { type CommandSettings, commandSettings, withCommandStore } from '../../../app/commands/command-store.ts';
 import type { Config } from '../../../app/config/schema.ts';
@@ -37,60 +35,53 @@ import { importReview } from '../../sets/review-file.ts';
 import { unwatchedSet } from '../../watched-pipeline.ts';
 
 export function listCommand(signal: AbortSignal): CommandUnknownOpts {
-  return configuredCommand('list', 'List every version of every golden set.', 'recalld golden list').action((options) =>
-    list(commandSettings(options.config, signal), options),
+  return configuredCommand('list', 'List every version of every golden set.', 'recalld golden list').action(
+    async ({ config, json }) => {
+      const versions = await withCommandStore(commandSettings(config, signal), ({ db }) => db.golden.sets.list());
+      if (json === true) return printJson(versions.map(goldenSetVersionJson));
+      if (versions.length === 0)
+        return printLine('No golden sets yet. Import one with `recalld golden import PATH --set NAME`.');
+      printLine(
+        tableText(versions, [
+          ['set', ({ name }) => name],
+          ['format', ({ format }) => format],
+          ['imported', ({ importedAt }) => time(importedAt)],
+          ['version', ({ version }) => version, 'number'],
+          ['queries', ({ queries }) => queries, 'number'],
+          ['judgments', ({ judgments }) => judgments, 'number'],
+        ]),
+      );
+    },
   );
-}
-
-async function list(settings: CommandSettings, options: ConfiguredOptions): Promise<void> {
-  const versions = await withCommandStore(settings, ({ db }) => db.golden.sets.list());
-  if (options.json === true) printJson(versions.map(goldenSetVersionJson));
-  else if (versions.length === 0)
-    printLine('No golden sets yet. Import one with `recalld golden import PATH --set NAME`.');
-  else {
-    printLine(
-      tableText(versions, [
-        ['set', ({ name }) => name],
-        ['format', ({ format }) => format],
-        ['imported', ({ importedAt }) => time(importedAt)],
-        ['version', ({ version }) => version, 'number'],
-        ['queries', ({ queries }) => queries, 'number'],
-        ['judgments', ({ judgments }) => judgments, 'number'],
-      ]),
-    );
-  }
 }
 
 export function showCommand(signal: AbortSignal): CommandUnknownOpts {
   return configuredCommand('show', 'Show the latest version of a golden set.', 'recalld golden show support-faq')
     .argument('<set>', 'name of the golden set')
-    .action((name, options) => showSet(commandSettings(options.config, signal), name, options));
-}
-
-async function showSet(settings: CommandSettings, name: string, options: ConfiguredOptions): Promise<void> {
-  const { set, queries } = await withCommandStore(settings, async ({ db }) => {
-    const latest = await findVersion(db.golden.sets, name);
-    return { set: latest, queries: await db.golden.sets.queries(latest.name, latest.version) };
-  });
-  if (options.json === true) {
-    printJson({ ...goldenSetVersionJson(set), queries: queries.map(goldenQueryJson) });
-    return;
-  }
-  printLine(`${set.name} version ${set.version}, ${set.format}, imported ${set.importedAt.toISOString()}`);
-  printLine(`${set.queries} queries, ${set.judgments} judgments, content ${set.contentHash}\n`);
-  printLine(
-    tableText(queries, [
-      ['query', ({ id }) => id],
-      ['text', ({ text }) => text],
-      ...(queries.some(hasSteps) ? [stepsColumn] : []),
-      ['judgments', ({ judgments }) => judgments.map(({ documentId, grade }) => `${documentId}:${grade}`).join(' ')],
-    ]),
-  );
+    .action(async (name, { config, json }) => {
+      const { set, queries } = await withCommandStore(commandSettings(config, signal), async ({ db }) => {
+        const latest = await findVersion(db.golden.sets, name);
+        return { set: latest, queries: await db.golden.sets.queries(latest.name, latest.version) };
+      });
+      if (json === true) return printJson({ ...goldenSetVersionJson(set), queries: queries.map(goldenQueryJson) });
+      printLine(`${set.name} version ${set.version}, ${set.format}, imported ${set.importedAt.toISOString()}`);
+      printLine(`${set.queries} queries, ${set.judgments} judgments, content ${set.contentHash}\n`);
+      printLine(
+        tableText(queries, [
+          ['query', ({ id }) => id],
+          ['text', ({ text }) => text],
+          ...(queries.some(hasSteps) ? [stepsColumn] : []),
+          [
+            'judgments',
+            ({ judgments }) => judgments.map(({ documentId, grade }) => `${documentId}:${grade}`).join(' '),
+          ],
+        ]),
+      );
+    });
 }
 
 const stepsColumn: Column<GoldenQuery> = ['steps', ({ steps = [] }) => steps.join(' / ')];
 
-/** The value of `--set`. */
 export function parseSetName(text: string): string {
   if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(text)) return text;
   throw new InvalidArgumentError('It must have 1 to 100 letters, digits, dots, dashes and underscores.');
@@ -146,7 +137,6 @@ export function importCommand(signal: AbortSignal): CommandUnknownOpts {
   );
 }
 
-/** Parses `--tags` and `--ignore`, which may be repeated. */
 function parseColumns(text: string, before: readonly string[] = []): readonly string[] {
   const columns = text
     .split(',')
@@ -163,27 +153,19 @@ function parseThreshold(text: string): number {
 }
 
 function readOptions(format: ReadGoldenSetOptions['format'], options: ImportOptions): ReadGoldenSetOptions {
-  const { query, document, grade, tags, ignore, queries, qrels, relevanceThreshold, documentsSeparator } = options;
+  const { query, document, grade, tags, ignore, queries: queriesPath, qrels: qrelsPath, ...others } = options;
   const isNamed = [query, document, grade, tags, ignore].some((one) => one !== undefined);
+  const columns = isNamed ? { query, document, grade, tags: tags ?? [], ignore: ignore ?? [] } : undefined;
+  const { rowsAsQueries, relevanceThreshold, documentsSeparator, skipOwnDocument } = others;
   return {
     format,
-    rowsAsQueries: options.rowsAsQueries,
-    ...(queries === undefined ? {} : { queriesPath: queries }),
-    ...(qrels === undefined ? {} : { qrelsPath: qrels }),
-    ...(relevanceThreshold === undefined ? {} : { relevanceThreshold }),
-    ...(documentsSeparator === undefined ? {} : { documentsSeparator }),
-    ...(options.skipOwnDocument === true ? { skipOwnDocument: true } : {}),
-    ...(isNamed
-      ? {
-          columns: {
-            ...(query === undefined ? {} : { query }),
-            ...(document === undefined ? {} : { document }),
-            ...(grade === undefined ? {} : { grade }),
-            tags: tags ?? [],
-            ignore: ignore ?? [],
-          },
-        }
-      : {}),
+    rowsAsQueries,
+    queriesPath,
+    qrelsPath,
+    relevanceThreshold,
+    documentsSeparator,
+    skipOwnDocument,
+    columns,
   };
 }
 
@@ -237,9 +219,6 @@ async function importSet(settings: CommandSettings, path: string, options: Impor
   for (const sentence of report.power) note(sentence);
 }
 
-/**
- * Reports how the files are read, without a store. @throws RecalldError as readGoldenSet does; usage for a review file
- */
 async function tryImport(path: string, options: ImportOptions, signal: AbortSignal): Promise<void> {
   if (options.format === 'review') {
     throw new RecalldError(
@@ -296,8 +275,6 @@ function summaryLines({ columns, judgmentsByGrade, documents, tags, skipped }: I
   ];
 }
 
-type ExportOptions = ConfiguredOptions & ExportRequest;
-
 export function exportCommand(signal: AbortSignal): CommandUnknownOpts {
   return configuredCommand(
     'export',
@@ -310,18 +287,15 @@ export function exportCommand(signal: AbortSignal): CommandUnknownOpts {
     .requiredOption('--out <path>', 'file, or folder for BEIR and TREC')
     .option('--drop-tags', 'TREC: export without tags, which the format cannot express', false)
     .option('--force', 'overwrite existing files', false)
-    .action((options: ExportOptions) => exportSet(commandSettings(options.config, signal), options));
-}
-
-async function exportSet(settings: CommandSettings, options: ExportOptions): Promise<void> {
-  const { set, files } = await withCommandStore(settings, ({ db }) =>
-    exportGoldenSetTo(db.golden.sets, options, settings.signal),
-  );
-  if (options.json === true) printJson({ ...goldenSetVersionJson(set), files });
-  else
-    printLine(
-      `Exported ${set.name} version ${set.version}: ${plural(set.queries, 'query', 'queries')} to ${files.join(', ')}.`,
-    );
+    .action(async (options: ConfiguredOptions & ExportRequest) => {
+      const { set, files } = await withCommandStore(commandSettings(options.config, signal), ({ db }) =>
+        exportGoldenSetTo(db.golden.sets, options, signal),
+      );
+      if (options.json === true) return printJson({ ...goldenSetVersionJson(set), files });
+      printLine(
+        `Exported ${set.name} version ${set.version}: ${plural(set.queries, 'query', 'queries')} to ${files.join(', ')}.`,
+      );
+    });
 }
 
 export function usesOf({ pipelines }: Config, name: string): SetUse[] {

@@ -12,7 +12,6 @@ import type { WatchedPipeline } from '../../watched-pipeline.ts';
 const COUNTED = 5;
 const RECENT = 10;
 
-/** Returns the schedules with an interval that is shorter than the median duration of their latest runs. */
 export function readSlowSchedules(settings: CommandSettings, pipelines: readonly WatchedPipeline[]) {
   return readIfThere(settings, () =>
     withCommandStore(settings, ({ db }) => slowSchedules(db.golden.runs, pipelines, systemClock.now())),
@@ -37,11 +36,8 @@ export async function slowSchedules(runs: GoldenRuns, pipelines: readonly Watche
           pipeline,
           goldenSet,
           purpose,
-          /** Shortest time between two ticks of the schedule. */
           intervalSeconds,
-          /** Median duration of the latest runs. */
           medianRunSeconds,
-          /** Number of runs from which the median is computed. */
           runs: durations.length,
         });
       }
@@ -50,10 +46,7 @@ export async function slowSchedules(runs: GoldenRuns, pipelines: readonly Watche
   return found;
 }
 
-/**
- * Returns the durations of the latest runs in seconds, newest first; a run in progress counts with the time since its
- * start.
- */
+/** Newest first, in seconds; a run in progress counts with the time since its start. */
 async function lastDurations(
   runs: GoldenRuns,
   series: { readonly pipeline: string; readonly goldenSet: string; readonly purpose: RunPurpose },

@@ -7,7 +7,6 @@ import { formatMetricKey, type MetricKey, parseMetricKey } from '../../../math/i
 import { type DuplicatePolicy, duplicatePolicies } from '../../../math/ir/ranking.ts';
 import type { ScoringSettings } from '../../trec/score-runs.ts';
 
-/** Options of all commands that compare runs with judgments. */
 export const qrelsOption = new Option(
   '--qrels <file>',
   'judgments: TREC qrels, or qrels.tsv of BEIR',

@@ -1,4 +1,3 @@
-/** Page of a pipeline's golden set over time: scores with their intervals, deployments, and every run. */
 import { ofKind } from '../../../checks/rules/golden-checks.ts';
 import { worstVerdict } from '../../../checks/rules/threshold.ts';
 import { type Context, onReplica } from '../../../core/context.ts';
@@ -8,7 +7,7 @@ import { deploymentMark } from '../../../live/deployments/edge/deployments-page.
 import type { Measure } from '../../../math/ir/metric-key.ts';
 import type { Query } from '../../../report/console/http/visit.ts';
 import { labelsPath, pipelinePath, runPath, type TimeRange } from '../../../report/console/links.ts';
-import type { TrendChart, TrendLevel, TrendPoint } from '../../../report/model/charts.ts';
+import type { TrendChart, TrendPoint } from '../../../report/model/charts.ts';
 import type { Content, ContentNode, PageContent, Tone } from '../../../report/model/content.ts';
 import {
   badge,
@@ -71,29 +70,20 @@ export async function readGoldenPage(
     shown: {
       goldenSet,
       cron,
-      /** Score series by measure, within the time range. */
       trends,
       /** A page of the runs within the time range, oldest first. */
       runs: runs.slice(-MAX_RUNS),
       /** Value of the URL parameter that shows the previous page; null on the first page. */
       older: runs.length > MAX_RUNS ? (runs.at(-MAX_RUNS)?.startedAt.toISOString() ?? null) : null,
-      /** Deployments of the pipeline within the time range, oldest first. */
       deployments,
       /** Incident of the pipeline at the end of the time range; null if there is none. */
       diagnosis: diagnosis ?? null,
       baseline: status.runs.find((one) => one.goldenSet === goldenSet)?.baseline ?? null,
-      /** Configured score thresholds, by measure. */
-      floors: new Map<string, TrendLevel>(
-        ofKind(pipeline.checks, 'floor').map(({ measure, below }) => [
-          measure,
-          { value: below, text: `threshold ${below}`, isThreshold: true },
-        ]),
-      ),
+      floors: new Map(ofKind(pipeline.checks, 'floor').map(({ measure, below }) => [measure, below])),
     },
   };
 }
 
-/** Parses the URL parameter that contains the start of a run; null for an invalid time. */
 function startOf(before: string | undefined): Date | null {
   const at = new Date(before ?? '');
   return Number.isNaN(at.getTime()) ? null : at;
@@ -117,6 +107,22 @@ export function goldenChart(
   const name = charted.find((one) => one.measure === measure)?.name ?? measure;
   const title = k === 0 ? name : `${name}@${k}`;
   return { kind: 'trend', id, title, series: [{ name, points }], limits: [0, 1], unit: 'score', ...rest };
+}
+
+/** @param floors score thresholds by metric key */
+export function goldenCharts(
+  id: string,
+  k: number,
+  pointsOf: (measure: Measure) => readonly TrendPoint[],
+  floors: ReadonlyMap<string, number>,
+  rest: Pick<TrendChart, 'marks'> & { readonly empty: string },
+): ContentNode {
+  const charts = charted.map(({ measure }) => {
+    const floor = floors.get(`${measure}@${k}`);
+    const levels = floor === undefined ? [] : [{ value: floor, text: `threshold ${floor}`, isThreshold: true }];
+    return goldenChart(`${id}-${measure}`, measure, k, pointsOf(measure), { ...rest, levels });
+  });
+  return group('charts', charts);
 }
 
 export function goldenPage({ pipeline, sets, shown }: GoldenPageData): PageContent {
@@ -156,17 +162,10 @@ function shownSet(pipeline: string, shown: NonNullable<GoldenPageData['shown']>)
         ],
         aside: link('Judgments of this set', labelsPath(pipeline, goldenSet)),
       },
-      group(
-        'charts',
-        charted.map(({ measure }) => {
-          const floor = floors.get(`${measure}@${k}`);
-          return goldenChart(`trend-${measure}`, measure, k, trends.get(measure) ?? [], {
-            marks: deployments.map(deploymentMark),
-            levels: floor === undefined ? [] : [floor],
-            empty: 'No run completed in this period. Choose a longer one.',
-          });
-        }),
-      ),
+      goldenCharts('trend', k, (measure) => trends.get(measure) ?? [], floors, {
+        marks: deployments.map(deploymentMark),
+        empty: 'No run completed in this period. Choose a longer one.',
+      }),
     ),
     diagnosis !== null && section('diagnosis', 'Diagnosis', {}, diagnosisPanel(diagnosis, 'brief')),
     section(
@@ -213,7 +212,6 @@ function score({ scores }: HistoricRun, measure: Measure): Content {
   return found === undefined ? missing('none') : value(found.mean, 'score', found.ciLow, found.ciHigh);
 }
 
-/** Returns the verdict of a completed run, or the status of any other run. */
 function outcome({ status, verdicts }: HistoricRun): ContentNode {
   if (status === 'completed' && verdicts.length > 0) return verdictBadge(worstVerdict(verdicts));
   return badge(status === 'completed' ? 'no checks' : status, runTones[status]);

@@ -26,7 +26,7 @@ export async function readQueryPage(context: Context, runId: string, queryId: st
   const run = await findRun(runs, runId);
   const incident = await diagnosisOf(context, run);
   const [[stored], stale, lost, other] = await Promise.all([
-    db.golden.sets.someQueries(run.goldenSet, run.goldenSetVersion, { ids: [queryId] }),
+    db.golden.sets.queries(run.goldenSet, run.goldenSetVersion, { ids: [queryId] }),
     runs.staleLabels(run.id),
     runs.lostLabels(run.id),
     wanted === undefined ? otherRun(context, run, incident) : findRun(runs, wanted),
@@ -48,7 +48,6 @@ export async function readQueryPage(context: Context, runId: string, queryId: st
     : new Map<string, string>();
   return {
     query,
-    /** True unless the config forbids showing the texts of this pipeline. */
     showsText: isShown,
     /** First words of each document, by document id. */
     words,
@@ -107,9 +106,7 @@ async function readSide(context: Context, run: GoldenRun, query: GoldenQuery, ch
   const scores = keys.map((key, index) => [formatMetricKey(key), columns[index]?.[0] ?? 0] as const);
   return {
     run,
-    /** Results of the query; null if the run has none. */
     answer,
-    /** Scores by metric key. */
     scores: Object.fromEntries(scores) as Record<string, number>,
   };
 }
@@ -123,10 +120,7 @@ async function otherRun(context: Context, run: GoldenRun, incident: Incident | n
   return comparedWith(context, run, incident, known);
 }
 
-/**
- * Chooses the default run to compare with: during an incident, the last good run; otherwise the baseline, the last run
- * before a change or the previous run, whichever of these exists first.
- */
+/** During an incident, the last good run; otherwise the baseline, the last run before a change or the previous run. */
 export async function comparedWith(
   { db }: Context,
   run: GoldenRun,
@@ -143,17 +137,13 @@ export async function comparedWith(
   return found ?? null;
 }
 
-/** Returns the last good run of the set before an incident; null if there is none or it was deleted. */
 async function goodRunOf(runs: GoldenRuns, run: GoldenRun, incident: Incident | null): Promise<GoldenRun | null> {
   const id = incident?.referenceRunId ?? null;
   const found = id === null ? null : await runs.find(id);
   return found !== null && found.goldenSet === run.goldenSet && found.startedAt < run.startedAt ? found : null;
 }
 
-/**
- * An incident about a run opens within this time after the run ends, because alerts are evaluated at the end of the run
- * and every 15 seconds.
- */
+/** Alerts are evaluated at the end of a run and every 15 seconds, so an incident opens within this time after it. */
 const EVALUATION_MS = 60_000;
 
 /** Returns the incident that a run was part of; null for a run whose checks all passed. */

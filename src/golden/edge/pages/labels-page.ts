@@ -1,4 +1,3 @@
-/** Page of judgments whose documents are no longer in the store, and of proposals to replace these documents. */
 import { count, percentage, plural } from '../../../core/format.ts';
 import { labelsPath, pipelinePath, runPath } from '../../../report/console/links.ts';
 import type { Content, PageContent } from '../../../report/model/content.ts';

@@ -1,8 +1,7 @@
-/** Page of one golden query: its results before and now, with grades and changes of rank. */
 import type { Judgment } from '../../../core/model.ts';
 import { verdictWords } from '../../../incidents/explain/answers.ts';
 import { runPath } from '../../../report/console/links.ts';
-import type { Column, Content, ContentNode, PageContent, Table } from '../../../report/model/content.ts';
+import type { Content, ContentNode, PageContent, Table } from '../../../report/model/content.ts';
 import {
   ask,
   badge,
@@ -100,9 +99,6 @@ export function queryPage(data: QueryPageData): PageContent {
   };
 }
 
-/**
- * @param fate why the document was missing from the store during the run; undefined if it was not found to be missing
- */
 function inStore(fate: DocumentFate | undefined): Content {
   if (fate === undefined) return 'not known to be missing';
   return fate === 'superseded'
@@ -141,38 +137,24 @@ function scoresTable({ after, before }: QueryPageData): Table {
   const k = Math.max(...after.run.settings.cutoffs);
   const shown = ['all_found', 'union_recall', 'ndcg', 'hit_rate', 'mrr', 'recall', 'precision'];
   const keys = new Set(shown.map((measure) => `${measure}@${k}`));
-  const rows = Object.entries(after.scores).filter(([key]) => keys.has(key));
-  type Row = (typeof rows)[number];
-  const beforeColumn: Column<Row> = [
-    'Before',
-    ([key]) => {
-      const old = before?.scores[key];
-      return old === undefined ? missing('none') : value(old, 'score');
-    },
-    'number',
-  ];
-  const differenceColumn: Column<Row> = [
-    'Difference',
-    ([key, now]) => {
-      const old = before?.scores[key];
-      return old !== undefined && difference(now - old);
-    },
-    'number',
-  ];
+  const rows = Object.entries(after.scores)
+    .filter(([key]) => keys.has(key))
+    .map(([key, now]) => ({ key, now, old: before?.scores[key] }));
   return table(
     'Scores of this query',
     rows,
     [
-      ['Measure', ([key]) => key],
-      before === null ? null : beforeColumn,
-      ['Now', ([, now]) => value(now, 'score'), 'number'],
-      before === null ? null : differenceColumn,
+      ['Measure', ({ key }) => key],
+      before === null
+        ? null
+        : ['Before', ({ old }) => (old === undefined ? missing('none') : value(old, 'score')), 'number'],
+      ['Now', ({ now }) => value(now, 'score'), 'number'],
+      before === null ? null : ['Difference', ({ old, now }) => old !== undefined && difference(now - old), 'number'],
     ],
     'compact',
   );
 }
 
-/** @param move describes how a document's rank changed; null if there is no earlier run */
 function documents(
   caption: string,
   { answer, run }: QuerySide,

@@ -3,12 +3,7 @@ import type { Judgment, RetrievedDocument } from '../../../core/model.ts';
 
 export type RankedDocument = ReturnType<typeof sideBySide>['before'][number];
 
-/**
- * Combines both sides of a query. A repeated document counts at its first rank.
- *
- * @returns both rankings; `missed` contains the documents with a grade above 0 that are not returned now, highest grade
- *   first
- */
+/** A repeated document counts at its first rank. `missed` has the relevant documents not returned now, best first. */
 export function sideBySide(
   before: readonly RetrievedDocument[],
   after: readonly RetrievedDocument[],
@@ -27,10 +22,8 @@ export function sideBySide(
         ? [
             {
               id,
-              /** Rank, starting at 1. */
               rank: index + 1,
               score,
-              /** Grade of the document; null if it is unjudged for this query. */
               grade: grades.get(id) ?? null,
               /** Rank of the document on the other side; null if it is absent there. */
               otherRank: other.get(id) ?? null,
@@ -47,10 +40,6 @@ export function sideBySide(
   };
 }
 
-/**
- * Removes documents that an earlier step returned, because the merged ranking of the steps contains each document only
- * once.
- */
 function merged(documents: readonly RetrievedDocument[]): readonly RetrievedDocument[] {
   if (documents.every(({ step }) => step === undefined)) return documents;
   const seen = new Set<string>();

@@ -1,15 +1,8 @@
-/**
- * Steps of a golden query side by side: the documents that each returned, and those that no earlier step had returned.
- */
 import type { Content, ContentNode, Section } from '../../../report/model/content.ts';
 import { empty, group, lead, section, styled, table, value, verbatim } from '../../../report/model/show.ts';
 import { rankingsOf } from '../../rules/steps.ts';
 import type { QueryPageData } from './golden-reads.ts';
 
-/**
- * @param named shows a document with its first words
- * @param gradeOf shows the grade of a document
- */
 export function stepsSection(
   steps: readonly string[],
   { after, query, showsText }: QueryPageData,
@@ -28,7 +21,6 @@ export function stepsSection(
         id,
         rank: place + 1,
         score,
-        /** Number of the first step that returned the document. */
         first,
       };
     });

@@ -1,5 +1,3 @@
-/** Paged table of the queries of a run. */
-
 import type { Context } from '../../../core/context.ts';
 import type { QueryOutcome } from '../../../core/model.ts';
 import { formatMetricKey, isUnionMeasure } from '../../../math/ir/metric-key.ts';
@@ -30,11 +28,7 @@ const PAGE_SIZE = 25;
 
 type QueryTableData = Awaited<ReturnType<typeof readQueryTable>>;
 
-/**
- * @param against the run with which the queries are compared; null if there is none
- * @param scored scores of the run by metric key
- * @param isFailing true if the queries that dropped most are shown first
- */
+/** @param isFailing true if the queries that dropped most are shown first */
 export async function readQueryTable(
   context: Context,
   run: GoldenRun,
@@ -65,15 +59,12 @@ export async function readQueryTable(
       : { page: [], total: 0 };
   return {
     view,
-    /** A metric key such as `ndcg@10`. */
     by: formatMetricKey(key),
-    /** Metric keys to choose from. */
     measures: keys.map(formatMetricKey),
     rows: listed.page,
     showsText: showsTextOf(context, run.pipeline),
     total: listed.total,
     page,
-    /** The run with which this run is compared; null if there is none. */
     against: other?.id ?? null,
     /** The compared run, if it is specified in the URL. */
     chosenAgainst: query['against'] ?? null,
@@ -194,7 +185,6 @@ function listed(
   ];
 }
 
-/** Formats a difference; color and sign show a drop or a rise. */
 export function difference(of: number): Content {
   const shown = value(of, 'difference');
   return of === 0 ? shown : styled(of < 0 ? 'fell' : 'rose', shown);

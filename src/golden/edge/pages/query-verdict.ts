@@ -1,4 +1,3 @@
-/** Describes in a few sentences how the results of a golden query changed between two runs, and why. */
 import { formatValue, plural } from '../../../core/format.ts';
 import { causeTexts } from '../../../incidents/diagnosis/rules/cause.ts';
 import type { Incident } from '../../../incidents/diagnosis/rules/incident.ts';
@@ -12,7 +11,6 @@ import type { RankedDocument, sideBySide } from './query-sides.ts';
 /** Maximum number of documents that a sentence names. */
 const MAX_NAMED = 3;
 
-/** @param incident the incident that the run was part of; null if there is none */
 export function queryVerdict(
   data: QueryPageData,
   sides: ReturnType<typeof sideBySide>,
@@ -48,7 +46,6 @@ function outcomeOf({ query, after, before }: QueryPageData): string {
   return `nDCG@${k} ${now < old ? 'dropped' : 'rose'} from ${shown(old)} to ${shown(now)}${tail}.`;
 }
 
-/** Describes which relevant documents changed their ranks. */
 function movesOf({ before }: QueryPageData, sides: ReturnType<typeof sideBySide>): Content[] {
   if (before === null || before.answer === null) return [];
   const relevant = sides.before.filter(({ grade }) => grade !== null && grade > 0);
@@ -81,10 +78,6 @@ function sentence(
   ];
 }
 
-/**
- * States why documents were missed, taken from the explanations if they were requested, and the likely cause of the
- * incident.
- */
 function reasonsOf(
   { fates, explained }: QueryPageData,
   { missed }: ReturnType<typeof sideBySide>,

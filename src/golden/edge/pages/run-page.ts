@@ -1,4 +1,3 @@
-/** Page of one golden run: its results, the comparison with the baseline, and its queries. */
 import { isBreach } from '../../../checks/rules/threshold.ts';
 import type { Context } from '../../../core/context.ts';
 import { count, duration, plural } from '../../../core/format.ts';
@@ -34,15 +33,12 @@ import { queryTable, readQueryTable } from './query-table.ts';
 import { baselineNote, checksSection, forbiddenSection, noAnswerSection, scoresSection } from './run-sections.ts';
 import { stagesSection } from './stages.ts';
 
-/**
- * Maximum number of queries whose misses are explained. Each takes about five requests to the retriever and the store.
- */
+/** Maximum number of queries whose misses are explained. Each takes about five requests to the pipeline's services. */
 export const QUERIES_EXPLAINED = 20;
 
 /** The two most informative measures of a run, which are shown first. */
 const chartedOfRun = charted.slice(0, 2);
 
-/** Number of earlier runs in the trend of a run. */
 const RUNS_BEFORE = 16;
 
 type RunPageData = Awaited<ReturnType<typeof readRunPage>>;
@@ -81,14 +77,11 @@ export async function readRunPage(context: Context, runId: string, range: TimeRa
     previous: last === undefined ? null : { runId: last.id, scores: previousScores },
     /** Start of the trend, which includes earlier runs. */
     from,
-    /** By measure. */
     trends,
-    /** Deployments before and after the run, oldest first. */
     deployments,
     notes: notes.get(run.id) ?? [],
     /** The pin of this run; null if this run is not the baseline. */
     baseline: pinned?.runId === run.id ? pinned : null,
-    /** Incident that the run was part of; null if there is none. */
     diagnosis,
     queries: await readQueryTable(context, run, against, isBreach(summary.verdict), summary.metrics, query),
     /** Explanations of missed documents, determined while the page is built; null unless requested. */
@@ -221,7 +214,6 @@ const triggers: Record<GoldenRun['trigger'], string> = {
   sentinel: 'after a failed sentinel',
 };
 
-/** Form that pins a run as the baseline. */
 function pinForm({ id, goldenSet }: GoldenRun, { error, timeout }: RunSummaryJson['queries']): Form {
   const failed = error + timeout;
   const confirmed: Content = failed > 0 && {

@@ -24,7 +24,6 @@ import type { ComparedJson, MetricJson, RunSummaryJson } from '../../run-summary
 import type { GoldenBaseline } from '../../sql/golden-baselines.ts';
 import { stagesSection } from './stages.ts';
 
-/** Builds the report on a run: its settings, the outcomes of its queries, and its scores. */
 export function runReport(run: RunSummaryJson): Content {
   const { labels, queries, golden_set: set } = run;
   return [
@@ -120,7 +119,6 @@ export function noAnswerSection({ no_answer: found, run_id: run }: RunSummaryJso
   );
 }
 
-/** The last completed run before the shown run. */
 interface PreviousRun {
   readonly runId: string;
   readonly scores: readonly SegmentScore[];
@@ -192,68 +190,43 @@ function scoreTable(
   against: ComparedJson | null,
   previous: PreviousRun | null,
 ): Table {
-  const compared = (key: string) => against?.metrics[key];
-  const differences: readonly Column<Metric>[] = [
+  const overall = previous?.scores.filter(({ segment }) => segment === ALL_SEGMENT) ?? [];
+  const rows = metrics.map(([key, score]) => ({
+    key,
+    score,
+    last: overall.find((one) => formatMetricKey(one) === key),
+    found: against?.metrics[key],
+  }));
+  type Row = (typeof rows)[number];
+  const differences: readonly Column<Row>[] = [
     [
       'Difference from baseline, 95 % CI',
-      ([key]) => {
-        const found = compared(key);
-        return found === undefined
+      ({ found }) =>
+        found === undefined
           ? missing('not compared')
-          : value(found.difference, 'difference', found.ci_low, found.ci_high);
-      },
+          : value(found.difference, 'difference', found.ci_low, found.ci_high),
       'number',
     ],
-    [
-      'p',
-      ([key]) => {
-        const found = compared(key);
-        return found !== undefined && value(found.p ?? found.p_randomization, 'p');
-      },
-      'minor number',
-    ],
+    ['p', ({ found }) => found !== undefined && value(found.p ?? found.p_randomization, 'p'), 'minor number'],
     [
       'Won, lost, tied',
-      ([key]) => {
-        const found = compared(key);
-        return found !== undefined && `${count(found.wins)}, ${count(found.losses)}, ${count(found.ties)}`;
-      },
+      ({ found }) => found !== undefined && [found.wins, found.losses, found.ties].map(count).join(', '),
       'minor number',
     ],
-    [
-      'Verdict',
-      ([key]) => {
-        const found = compared(key);
-        return found !== undefined && verdictOf(found.verdict);
-      },
-    ],
+    ['Verdict', ({ found }) => found !== undefined && verdictOf(found.verdict)],
   ];
-  return table(caption, metrics, [
-    ['Measure', ([key]) => key],
-    previous === null
-      ? null
-      : [
-          'Previous run',
-          ([key]) => {
-            const found = previous.scores.find((one) => one.segment === ALL_SEGMENT && formatMetricKey(one) === key);
-            return found === undefined ? missing('none') : value(found.mean, 'score');
-          },
-          'number',
-        ],
-    against === null
-      ? null
-      : [
-          'Baseline',
-          ([key]) => {
-            const found = compared(key);
-            return found === undefined ? missing('none') : value(found.baseline, 'score');
-          },
-          'number',
-        ],
-    ['This run, 95 % CI', ([, { mean, ci_low, ci_high }]) => value(mean, 'score', ci_low, ci_high), 'number'],
-    ['n', ([, { n }]) => n, 'number'],
+  return table(caption, rows, [
+    ['Measure', ({ key }) => key],
+    previous === null ? null : ['Previous run', ({ last }) => meanOf(last?.mean), 'number'],
+    against === null ? null : ['Baseline', ({ found }) => meanOf(found?.baseline), 'number'],
+    ['This run, 95 % CI', ({ score }) => metric(score), 'number'],
+    ['n', ({ score }) => score.n, 'number'],
     ...(against === null ? [] : differences),
   ]);
+}
+
+function meanOf(mean: number | undefined): Content {
+  return mean === undefined ? missing('none') : value(mean, 'score');
 }
 
 const tones: Readonly<Record<ComparedJson['verdict'] | 'no_data', Tone>> = {
@@ -264,7 +237,6 @@ const tones: Readonly<Record<ComparedJson['verdict'] | 'no_data', Tone>> = {
   no_data: 'no_data',
 };
 
-/** Badge of the verdict of a comparison. */
 export function verdictOf(verdict: ComparedJson['verdict'] | 'no_data'): ContentNode {
   return badge(verdict.replace('_', ' '), tones[verdict]);
 }
@@ -316,10 +288,6 @@ function metric(found: MetricJson | undefined): Content {
   return found === undefined ? missing('none') : value(found.mean, 'score', found.ci_low, found.ci_high);
 }
 
-/**
- * Returns a note on the pinned baseline: how the retriever's noise was measured, and which runs were excluded from the
- * measurement.
- */
 export function baselineNote({ noise, excludedRuns }: GoldenBaseline): Content {
   const reruns = Object.values(noise[ALL_SEGMENT] ?? {})[0]?.reruns ?? null;
   return [

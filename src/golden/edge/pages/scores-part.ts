@@ -4,11 +4,11 @@ import { ALL_SEGMENT } from '../../../core/model.ts';
 import type { Measure } from '../../../math/ir/metric-key.ts';
 import type { TrendMark, TrendPoint } from '../../../report/model/charts.ts';
 import type { Content, Fact, Section, Table } from '../../../report/model/content.ts';
-import { bounded, empty, fact, group, missing, note, section, table, value } from '../../../report/model/show.ts';
+import { bounded, empty, fact, missing, note, section, table, value } from '../../../report/model/show.ts';
 import type { ReportedSet, WeeklyReport } from '../../../report/status/weekly-report.ts';
 import type { SegmentScore } from '../../rules/run.ts';
 import type { HistoricRun } from '../../sql/run-results.ts';
-import { charted, goldenChart } from './golden-page.ts';
+import { charted, goldenCharts } from './golden-page.ts';
 import { verdictOf } from './run-sections.ts';
 
 export function scoresPart({ sets }: WeeklyReport, marks: readonly TrendMark[]): readonly Section[] {
@@ -28,17 +28,10 @@ function setScores(set: ReportedSet, id: string, marks: readonly TrendMark[]): S
       lead: `${plural(completed, 'run')} completed${ended === 0 ? '' : `, ${ended} void or failed`}. ${marks.length === 0 ? 'No deployments.' : 'Numbered lines show deployments.'}`,
     },
     last === null ? empty('No run completed in this period, so there are no scores.') : lastScores(set, last, k),
-    group(
-      'charts',
-      charted.map(({ measure }) => {
-        const floor = floors.get(`${measure}@${k}`);
-        return goldenChart(`${id}-${measure}`, measure, k, pointsOf(runs, measure), {
-          marks,
-          levels: floor === undefined ? [] : [{ value: floor, text: `threshold ${floor}`, isThreshold: true }],
-          empty: 'No run completed in this period.',
-        });
-      }),
-    ),
+    goldenCharts(id, k, (measure) => pointsOf(runs, measure), floors, {
+      marks,
+      empty: 'No run completed in this period.',
+    }),
   );
 }
 
@@ -73,7 +66,6 @@ function lastScores({ goldenSet, runs }: ReportedSet, last: NonNullable<Reported
   ]);
 }
 
-/** Formats nDCG at the largest cutoff in the last run of the period. */
 export function headlineOf({ goldenSet, last }: ReportedSet): Fact {
   const k = largestCutoff(last?.scores ?? []);
   const found = scoreOf(last?.scores ?? [], 'ndcg', k);
@@ -89,7 +81,6 @@ function largestCutoff(scores: readonly SegmentScore[]): number {
   return Math.max(0, ...scores.map(({ k }) => k));
 }
 
-/** Returns the mean score over all queries. */
 function scoreOf(
   scores: readonly SegmentScore[],
   measure: SegmentScore['measure'],
@@ -151,7 +142,6 @@ function staleLabels({ last }: ReportedSet): Content {
   ];
 }
 
-/** Values of completed runs, oldest first. */
 function pointsOf(runs: readonly HistoricRun[], measure: Measure): TrendPoint[] {
   return runs.flatMap(({ startedAt, scores }) => {
     const found = scores.find((one) => one.measure === measure);

@@ -1,4 +1,3 @@
-/** Section that shows how many relevant documents each retriever stage keeps and loses in a run. */
 import { count, formatValue, plural } from '../../../core/format.ts';
 import type { PartsChart } from '../../../report/model/charts.ts';
 import type { Content } from '../../../report/model/content.ts';
@@ -45,10 +44,6 @@ function movedWords(moved: NonNullable<Stages['steps'][number]['moved']>): strin
   return `${count(moved.in)} in, ${count(moved.out)} out: hit rate ${shown} (${low} to ${high}, p ${formatValue(p, 'p')})`;
 }
 
-/**
- * Draws a bar with the share of documents found, followed by the shares that each stage lost, from the last stage to
- * the first.
- */
 function lossBar({ steps, lost_to_failures: failures }: Stages): PartsChart {
   const answer = steps.find(({ name }) => name === ANSWER);
   const lost = steps.toReversed().map(({ name, lost: { mean } }, place) => {

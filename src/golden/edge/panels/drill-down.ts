@@ -1,7 +1,4 @@
-/**
- * Grafana tables from PostgreSQL: the queries, stale labels and changes behind the numbers of a dashboard. The tables
- * show ids, never texts.
- */
+/** Grafana tables from PostgreSQL. They show ids, never texts. */
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Panel } from '@grafana/grafana-foundation-sdk/dashboard';
 import { sqlTable, verdictColors } from '../../../platform/dashboards/panels.ts';
@@ -9,9 +6,7 @@ import { sqlTable, verdictColors } from '../../../platform/dashboards/panels.ts'
 const chosenPipelines = 'pipeline in (${pipeline:sqlstring})';
 const chosenSets = `${chosenPipelines} and golden_set in (\${golden_set:sqlstring})`;
 
-/**
- * The latest completed full run of each selected pipeline and golden set that ended within the dashboard time range.
- */
+/** The latest completed full run of each selected pipeline and golden set that ended within the time range. */
 const latestRuns = `
 select distinct on (pipeline, golden_set) *
 from golden_runs

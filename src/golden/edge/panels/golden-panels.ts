@@ -1,8 +1,8 @@
-/** Grafana panels of golden measures: scores with intervals and thresholds, differences with intervals and limits. */
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Panel } from '@grafana/grafana-foundation-sdk/dashboard';
 import { graph, withBand } from '../../../platform/dashboards/panels.ts';
-import { maxBy, type PromQuery, storedIncreaseBy } from '../../../platform/dashboards/promql.ts';
+import { maxBy, maxOf, type PromQuery, storedIncreaseBy } from '../../../platform/dashboards/promql.ts';
+import type { MetricName } from '../../../platform/metrics/catalogue.ts';
 import { type GoldenMeasure, goldenMeasures } from '../../rules/score-run.ts';
 
 export const measureTitles: Readonly<Record<GoldenMeasure, string>> = {
@@ -20,8 +20,21 @@ export const measureTitles: Readonly<Record<GoldenMeasure, string>> = {
 
 type ScoreMetric = `recalld_golden_${GoldenMeasure}${'' | '_ci_low' | '_ci_high'}`;
 
-function inSegment(name: ScoreMetric): string {
-  return maxBy([], name, { segment: '$segment', k: '$k' });
+export const inSegment = { segment: '$segment', k: '$k' } as const;
+
+type BandedMetric = {
+  [Name in MetricName]: `${Name}_ci_low` extends MetricName ? Name : never;
+}[MetricName];
+
+/** A gauge with the band of its 95 % confidence interval. */
+export function banded(
+  metric: BandedMetric,
+  legend: string,
+  where: Readonly<Partial<Record<'segment' | 'measure' | 'k', string>>> = {},
+  by: readonly 'stage'[] = [],
+): PromQuery[] {
+  const [low, high] = [`${metric}_ci_low`, `${metric}_ci_high`] as [MetricName, MetricName];
+  return withBand({ expr: maxOf(by, metric, where), legend }, maxOf(by, low, where), maxOf(by, high, where));
 }
 
 function ofWorstSet(name: ScoreMetric): string {
@@ -59,18 +72,14 @@ function scoreGraph(measure: GoldenMeasure, width: number): Builder<Panel> {
     max: 1,
     width,
     queries: [
-      ...withBand(
-        { expr: inSegment(`recalld_golden_${measure}`), legend: `${measure}@$k` },
-        inSegment(`recalld_golden_${measure}_ci_low`),
-        inSegment(`recalld_golden_${measure}_ci_high`),
-      ),
+      ...banded(`recalld_golden_${measure}`, `${measure}@$k`, inSegment),
       floors(measure),
       ...(union === undefined
         ? []
         : [
-            { expr: inSegment(`recalld_golden_${union}`), legend: `${union}@$k` },
-            { expr: inSegment(`recalld_golden_${union}_ci_low`), legend: `${union}@$k, 95 % CI low` },
-            { expr: inSegment(`recalld_golden_${union}_ci_high`), legend: `${union}@$k, 95 % CI high` },
+            { expr: maxBy([], `recalld_golden_${union}`, inSegment), legend: `${union}@$k` },
+            { expr: maxBy([], `recalld_golden_${union}_ci_low`, inSegment), legend: `${union}@$k, 95 % CI low` },
+            { expr: maxBy([], `recalld_golden_${union}_ci_high`, inSegment), legend: `${union}@$k, 95 % CI high` },
             floors(union),
           ]),
     ],
@@ -120,8 +129,6 @@ export function floorMargins(): PromQuery[] {
 }
 
 export function differenceGraph(measure: GoldenMeasure, width: number): Builder<Panel> {
-  const where = { segment: '$segment', measure, k: '$k' } as const;
-  const difference = 'recalld_golden_baseline_difference';
   return graph({
     title: `${measureTitles[measure]} at $k: difference from the baseline`,
     description:
@@ -129,11 +136,7 @@ export function differenceGraph(measure: GoldenMeasure, width: number): Builder<
     unit: 'none',
     width,
     queries: [
-      ...withBand(
-        { expr: maxBy([], difference, where), legend: `${measure}@$k minus baseline` },
-        maxBy([], `${difference}_ci_low`, where),
-        maxBy([], `${difference}_ci_high`, where),
-      ),
+      ...banded('recalld_golden_baseline_difference', `${measure}@$k minus baseline`, { ...inSegment, measure }),
       {
         expr: maxBy(['check', 'severity'], 'recalld_threshold', {
           check: { like: `${measure}@$k regression by .* on $golden_set` },
@@ -144,9 +147,7 @@ export function differenceGraph(measure: GoldenMeasure, width: number): Builder<
   });
 }
 
-/** Overlap with the results of the pinned run; empty if no run is pinned. */
 export function stabilityGraph(): Builder<Panel> {
-  const overlap = 'recalld_golden_rbo';
   return graph({
     title: 'Stability of results',
     description:
@@ -155,24 +156,12 @@ export function stabilityGraph(): Builder<Panel> {
     min: 0,
     max: 1,
     width: 12,
-    queries: [
-      ...withBand(
-        { expr: maxBy([], overlap), legend: 'rank-biased overlap' },
-        maxBy([], `${overlap}_ci_low`),
-        maxBy([], `${overlap}_ci_high`),
-      ),
-    ],
+    queries: banded('recalld_golden_rbo', 'rank-biased overlap'),
   });
 }
 
-/**
- * Panels of scores in the live traffic mix, which is measured every six hours; empty for a pipeline without an
- * embedder.
- */
+/** Scores in the live traffic mix, measured every six hours; empty for a pipeline without an embedder. */
 export function liveMixPanels(): Builder<Panel>[] {
-  const covered = 'recalld_golden_live_covered_ratio';
-  const ofNdcg = { measure: 'ndcg' } as const;
-  const score = 'recalld_golden_live_mix_score';
   return [
     graph({
       title: 'Coverage of live traffic',
@@ -183,11 +172,7 @@ export function liveMixPanels(): Builder<Panel>[] {
       max: 1,
       width: 8,
       queries: [
-        ...withBand(
-          { expr: maxBy([], covered), legend: 'covered' },
-          maxBy([], `${covered}_ci_low`),
-          maxBy([], `${covered}_ci_high`),
-        ),
+        ...banded('recalld_golden_live_covered_ratio', 'covered'),
         { expr: maxBy([], 'recalld_golden_live_represented_ratio'), legend: 'topic has a golden query' },
       ],
     }),
@@ -199,11 +184,7 @@ export function liveMixPanels(): Builder<Panel>[] {
       min: 0,
       max: 1,
       width: 8,
-      queries: withBand(
-        { expr: maxBy([], score, ofNdcg), legend: 'ndcg' },
-        maxBy([], `${score}_ci_low`, ofNdcg),
-        maxBy([], `${score}_ci_high`, ofNdcg),
-      ),
+      queries: banded('recalld_golden_live_mix_score', 'ndcg', { measure: 'ndcg' }),
     }),
     graph({
       title: 'Effective queries of the live mix',
@@ -240,14 +221,8 @@ export function schedulePanels(): Builder<Panel>[] {
       unit: 's',
       width: 8,
       queries: [
-        {
-          expr: `${maxBy([], 'recalld_golden_run_expected_by_timestamp_seconds')} - time()`,
-          legend: 'full run',
-        },
-        {
-          expr: `${maxBy([], 'recalld_golden_sentinel_expected_by_timestamp_seconds')} - time()`,
-          legend: 'sentinel',
-        },
+        { expr: `${maxBy([], 'recalld_golden_run_expected_by_timestamp_seconds')} - time()`, legend: 'full run' },
+        { expr: `${maxBy([], 'recalld_golden_sentinel_expected_by_timestamp_seconds')} - time()`, legend: 'sentinel' },
       ],
     }),
     graph({

@@ -1,8 +1,7 @@
-/** Dashboards of one golden set on one pipeline: its scores, its runs and judgments, and its individual queries. */
 import type { Builder } from '@grafana/grafana-foundation-sdk/cog';
 import type { Dashboard, Panel } from '@grafana/grafana-foundation-sdk/dashboard';
 import { cutoff, frame, oneGoldenSet, onePipeline, segmentOf } from '../../../platform/dashboards/frame.ts';
-import { graph, metricTable, stat, withBand } from '../../../platform/dashboards/panels.ts';
+import { graph, metricTable, stat } from '../../../platform/dashboards/panels.ts';
 import { type DashboardSettings, maxBy } from '../../../platform/dashboards/promql.ts';
 import { dashboardUids } from '../../../platform/metrics/alert-rules.ts';
 import {
@@ -14,15 +13,15 @@ import {
   worstQueriesTable,
 } from './drill-down.ts';
 import {
+  banded,
   differenceGraph,
+  inSegment,
   liveMixPanels,
   measureTitles,
   schedulePanels,
   scoreGraphs,
   stabilityGraph,
 } from './golden-panels.ts';
-
-const inSegment = { segment: '$segment', k: '$k' } as const;
 
 function glance(): Builder<Panel>[] {
   return [
@@ -112,7 +111,6 @@ function segments(): Builder<Panel>[] {
 }
 
 function baseline(): Builder<Panel>[] {
-  const where = { segment: '$segment', k: '$k' } as const;
   return [
     differenceGraph('ndcg', 12),
     differenceGraph('hit_rate', 12),
@@ -124,7 +122,7 @@ function baseline(): Builder<Panel>[] {
       isLog: true,
       max: 1,
       width: 12,
-      queries: [{ expr: maxBy(['measure'], 'recalld_golden_baseline_p_value', where), legend: '{{measure}}@$k' }],
+      queries: [{ expr: maxBy(['measure'], 'recalld_golden_baseline_p_value', inSegment), legend: '{{measure}}@$k' }],
     }),
     graph({
       title: 'Queries compared',
@@ -134,24 +132,13 @@ function baseline(): Builder<Panel>[] {
       min: 0,
       width: 12,
       queries: [
-        { expr: maxBy(['measure'], 'recalld_golden_baseline_queries', where), legend: '{{measure}}@$k' },
+        { expr: maxBy(['measure'], 'recalld_golden_baseline_queries', inSegment), legend: '{{measure}}@$k' },
         { expr: maxBy(['k'], 'recalld_golden_rbo_queries'), legend: 'stability, rbo@{{k}}' },
         { expr: maxBy([], 'recalld_golden_no_answer_queries'), legend: 'without an answer' },
         { expr: maxBy([], 'recalld_golden_context_queries'), legend: 'with texts' },
       ],
     }),
   ];
-}
-
-/** A mean with its 95 % confidence interval. */
-function banded(
-  metric:
-    | 'recalld_golden_context_characters'
-    | 'recalld_golden_context_repeated_ratio'
-    | 'recalld_golden_false_answer_ratio',
-  legend: string,
-) {
-  return withBand({ expr: maxBy([], metric), legend }, maxBy([], `${metric}_ci_low`), maxBy([], `${metric}_ci_high`));
 }
 
 function stageGraphs(): Builder<Panel>[] {
@@ -175,11 +162,7 @@ function stageGraphs(): Builder<Panel>[] {
       min: 0,
       max: 1,
       width: 8,
-      queries: withBand(
-        { expr: maxBy(['stage'], 'recalld_golden_stage_recall'), legend: '{{stage}}' },
-        maxBy(['stage'], 'recalld_golden_stage_recall_ci_low'),
-        maxBy(['stage'], 'recalld_golden_stage_recall_ci_high'),
-      ),
+      queries: banded('recalld_golden_stage_recall', '{{stage}}', {}, ['stage']),
     }),
     graph({
       title: 'Queries moved by a stage',
@@ -318,18 +301,24 @@ function labelsAndRuns(): Builder<Panel>[] {
   ];
 }
 
+function dashboardOfSet(
+  spec: Pick<Parameters<typeof frame>[0], 'uid' | 'title' | 'description' | 'sections'>,
+  settings: DashboardSettings,
+  segments: readonly ReturnType<typeof segmentOf>[] = [],
+): Dashboard {
+  const variables = [onePipeline(), oneGoldenSet(), cutoff(), ...segments];
+  return frame({ ...spec, variables, hasDeployments: true, from: 'now-7d' }, settings);
+}
+
 const segmentOfScores = () =>
   segmentOf('recalld_golden_ndcg{job=~"$job", pipeline=~"$pipeline", golden_set=~"$golden_set"}');
 
 export function goldenSetDashboard(settings: DashboardSettings): Dashboard {
-  return frame(
+  return dashboardOfSet(
     {
       uid: dashboardUids.golden,
       title: 'recalld: golden set',
       description: 'Is retrieval as good as before? Scores of one golden set, by segment and against the baseline.',
-      variables: [onePipeline(), oneGoldenSet(), cutoff(), segmentOfScores()],
-      hasDeployments: true,
-      from: 'now-7d',
       sections: [
         { title: 'At a glance', panels: glance() },
         { title: 'Scores', panels: scoreGraphs(12) },
@@ -338,19 +327,17 @@ export function goldenSetDashboard(settings: DashboardSettings): Dashboard {
       ],
     },
     settings,
+    [segmentOfScores()],
   );
 }
 
 export function goldenRunsDashboard(settings: DashboardSettings): Dashboard {
-  return frame(
+  return dashboardOfSet(
     {
       uid: dashboardUids.runs,
       title: 'recalld: golden runs and judgments',
       description:
         'Can the scores be trusted? Runs, schedule, judgments, and how well the set represents live traffic.',
-      variables: [onePipeline(), oneGoldenSet(), cutoff(), segmentOfScores()],
-      hasDeployments: true,
-      from: 'now-7d',
       sections: [
         { title: 'Judgments and runs', panels: labelsAndRuns() },
         { title: 'Schedule and sentinel', panels: schedulePanels() },
@@ -358,19 +345,17 @@ export function goldenRunsDashboard(settings: DashboardSettings): Dashboard {
       ],
     },
     settings,
+    [segmentOfScores()],
   );
 }
 
 export function goldenQueriesDashboard(settings: DashboardSettings): Dashboard {
-  return frame(
+  return dashboardOfSet(
     {
       uid: dashboardUids.queries,
       title: 'recalld: golden queries and stages',
       description:
         'Where are relevant documents lost? Individual queries of one golden set, and stages of the retriever.',
-      variables: [onePipeline(), oneGoldenSet(), cutoff()],
-      hasDeployments: true,
-      from: 'now-7d',
       sections: [
         {
           title: 'Queries',

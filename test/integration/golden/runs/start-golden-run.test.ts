@@ -44,7 +44,7 @@ describe('a new golden run', () => {
     const { deps, set, add } = await aStart();
     await add('second', 5);
     const schedule = aSchedule({ set, settings: aRunSettings({ cutoffs: [7] }) });
-    const id = await startGoldenRun(deps, aWatchedPipeline(), schedule);
+    const { id } = await startGoldenRun(deps, aWatchedPipeline({ golden: [schedule] }), set);
     expect(await deps.db.golden.runs.find(id)).toMatchObject({
       id,
       status: 'running',
@@ -66,21 +66,21 @@ describe('a new golden run', () => {
     const { deps, set, add } = await aStart();
     await add('big', 1000);
     const schedule = aSchedule({ set, settings: aRunSettings({ maxPerSecond: 1, concurrency: 1 }) });
-    const id = await startGoldenRun(deps, aWatchedPipeline({ timeoutMs: 5000 }), schedule);
+    const { id } = await startGoldenRun(deps, aWatchedPipeline({ timeoutMs: 5000, golden: [schedule] }), set);
     expect((await deps.db.golden.runs.find(id))?.deadlineAt).toEqual(new Date(NOON.getTime() + 3_000_000 + 5_000_000));
   });
 
   it('may be started manually any number of times', async () => {
     const { deps, set } = await aStart();
-    const first = await startGoldenRun(deps, aWatchedPipeline(), aSchedule({ set }));
-    const second = await startGoldenRun(deps, aWatchedPipeline(), aSchedule({ set }));
-    expect(second).not.toBe(first);
-    expect(await deps.db.golden.runs.find(second)).toMatchObject({ trigger: 'manual', scheduledFor: null });
+    const first = await startGoldenRun(deps, aWatchedPipeline(), set);
+    const second = await startGoldenRun(deps, aWatchedPipeline(), set);
+    expect(second.id).not.toBe(first.id);
+    expect(await deps.db.golden.runs.find(second.id)).toMatchObject({ trigger: 'manual', scheduledFor: null });
   });
 
   it('is refused for a set that was not imported, with the command that imports it', async () => {
     const { deps } = await aStart();
-    await expect(startGoldenRun(deps, aWatchedPipeline(), aSchedule({ set: 'nope' }))).rejects.toMatchObject({
+    await expect(startGoldenRun(deps, aWatchedPipeline(), 'nope')).rejects.toMatchObject({
       code: 'golden_set_unknown',
       message: 'There is no golden set "nope"; import one with `recalld golden import PATH --set nope`.',
     });

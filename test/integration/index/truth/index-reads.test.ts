@@ -4,7 +4,7 @@ import { createDb } from '../../../../src/app/database.ts';
 import type { Context } from '../../../../src/core/context.ts';
 import type { Clock } from '../../../../src/core/time.ts';
 import { runGoldenSet } from '../../../../src/golden/runs/run-golden-set.ts';
-import { tickSentinel } from '../../../../src/golden/runs/tick-golden-set.ts';
+import { tickGoldenSet } from '../../../../src/golden/runs/tick-golden-set.ts';
 import { indexStatusJson } from '../../../../src/index/truth/edge/index-routes.ts';
 import { readIndexPage } from '../../../../src/index/truth/index-reads.ts';
 import { goldenQueries } from '../../../support/builders.ts';
@@ -54,7 +54,7 @@ it('shows forbidden documents of the latest golden or sentinel run on the page u
   const soon = new Date(later.getTime() + 600_000);
   world.moveTo(soon);
   // No worker runs the full run that it requests.
-  const [id = ''] = await tickSentinel(world.deps, world.pipeline, world.golden, soon);
+  const [id = ''] = await tickGoldenSet(world.deps, world.pipeline, world.golden, 'sentinel', soon);
   const sentinel = await world.runs.find(id);
   if (sentinel === null) throw new Error('There is no sentinel.');
   await runGoldenSet(world.deps, sentinel, world.pipeline, new AbortController().signal);
