@@ -23,10 +23,8 @@ export async function liveCallsPerDay(
   { golden }: WatchedPipeline,
   { maxCallsPerDay }: Shadow,
 ): Promise<number> {
-  const newest = new Map<string, { readonly version: number; readonly queries: number }>();
-  for (const one of await sets.list()) {
-    if ((newest.get(one.name)?.version ?? 0) < one.version) newest.set(one.name, one);
-  }
+  // The list has the newest version of each set first.
+  const newest = new Map((await sets.list()).toReversed().map((one) => [one.name, one]));
   let left = maxCallsPerDay;
   for (const { set } of golden) {
     const queries = newest.get(set)?.queries ?? 0;

@@ -240,17 +240,16 @@ function setSamples(set: SetLabels, measured: readonly LatestMeasurement[]): Gau
   return [
     ...(covered === null ? [] : boundedSamples('recalld_golden_live_covered_ratio', set, covered)),
     ...(represented === null ? [] : [sample('recalld_golden_live_represented_ratio', set, represented)]),
-    ...scores.flatMap(({ newest }) => (newest === null ? [] : scoreSamples(set, newest))),
+    ...scores.flatMap(({ newest }) => {
+      if (newest === null) return [];
+      const { measure, k } = parseMetricKey(String(newest.details['metric']));
+      return boundedSamples('recalld_golden_live_mix_score', { ...set, measure, k: String(k) }, newest);
+    }),
     ...(effective === null ? [] : [sample('recalld_golden_live_mix_effective_queries', set, effective)]),
   ];
 }
 
 type Newest = NonNullable<LatestMeasurement['newest']>;
-
-function scoreSamples(set: SetLabels, newest: Newest): GaugeSample[] {
-  const { measure, k } = parseMetricKey(String(newest.details['metric']));
-  return boundedSamples('recalld_golden_live_mix_score', { ...set, measure, k: String(k) }, newest);
-}
 
 function numberOf(value: unknown): number | null {
   return typeof value === 'number' ? value : null;

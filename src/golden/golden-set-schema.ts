@@ -234,9 +234,13 @@ export const importedGoldenSetSchema = goldenSetVersionSchema.extend({
   ...importSummarySchema.shape,
 });
 
+/** Returns the query with the fields that are omitted inside if they are empty. */
+export function filled({ steps = [], forbidden = [], noAnswer = false, ...query }: GoldenQuery) {
+  return { ...query, steps, forbidden, noAnswer };
+}
+
 export function goldenQueryJson(query: GoldenQuery): z.infer<typeof goldenQuerySchema> {
-  const { steps = [], forbidden = [], noAnswer = false } = query;
-  return toWire(goldenQuerySchema, { ...query, steps, forbidden, noAnswer });
+  return toWire(goldenQuerySchema, filled(query));
 }
 
 export function importSummaryJson(summary: ImportSummary) {

@@ -26,6 +26,7 @@ import {
 } from '../endpoints.ts';
 import { runGoldenSetJob } from '../golden-jobs.ts';
 import {
+  filled,
   goldenQueryJson,
   goldenSetListQuery,
   goldenSetParams,
@@ -149,16 +150,7 @@ async function briefRun(runs: GoldenRuns, run: GoldenRun) {
 const unanswered = { outcome: null, documents: [], latencyMs: null, attempts: 0, errorCode: null, errorMessage: null };
 
 function runQueryJson({ query, answer, scores, staleDocuments }: RunQuery) {
-  const { steps = [], forbidden = [], noAnswer = false } = query;
-  return toWire(runQuerySchema, {
-    ...query,
-    steps,
-    forbidden,
-    noAnswer,
-    ...(answer ?? unanswered),
-    staleDocuments,
-    metrics: scores,
-  });
+  return toWire(runQuerySchema, { ...filled(query), ...(answer ?? unanswered), staleDocuments, metrics: scores });
 }
 
 /** The query parameter schema accepts only metrics with a cutoff. */

@@ -10,7 +10,6 @@ import type { GoldenRun, QueryAnswer, RunSettings } from '../rules/run.ts';
 import { type AnswerWarnings, checkAnswers, misreadingOption, NOT_ASKED } from '../rules/run-failure.ts';
 import { answeredStages } from '../rules/stages.ts';
 import { askInSteps } from '../rules/steps.ts';
-import type { GoldenRuns } from '../sql/golden-runs.ts';
 import { scheduleOf, type WatchedPipeline } from '../watched-pipeline.ts';
 
 /** Maximum age of unsaved results, which a crash would lose. */
@@ -74,22 +73,18 @@ async function askThrottled(
   onAnswer: (answer: QueryAnswer) => void,
   signal: AbortSignal,
 ): Promise<AskEnd> {
+  const { pipeline, goldenSet } = run;
   const { concurrency, maxPerSecond } = run.settings;
-  const usualLatencyMs = await usualLatency(context.db.golden.runs, run);
-  const limits = { pipeline: run.pipeline, holder, concurrency, maxPerSecond, usualLatencyMs };
+  const { runs } = context.db.golden;
+  const [last] = await runs.list({ pipeline, goldenSet, status: 'completed', before: run, limit: 1 });
+  const usualLatencyMs = last === undefined ? null : await runs.latency95(last.id);
+  const limits = { pipeline, holder, concurrency, maxPerSecond, usualLatencyMs };
   const throttle = await openThrottle(context, limits);
   try {
     return await askRetriever(retriever, context.clock, throttle, queries, run.settings, onAnswer, signal);
   } finally {
     await throttle.close();
   }
-}
-
-/** Returns the 95th percentile latency of the last completed full run, in milliseconds. */
-async function usualLatency(runs: GoldenRuns, run: GoldenRun): Promise<number | null> {
-  const { pipeline, goldenSet } = run;
-  const [last] = await runs.list({ pipeline, goldenSet, status: 'completed', before: run, limit: 1 });
-  return last === undefined ? null : runs.latency95(last.id);
 }
 
 /** Number of consecutive failures that count as an outage. Each further one doubles the wait before the next query. */

@@ -263,25 +263,19 @@ async function finalizeSentinel(
   forbidden: ForbiddenResults | null,
   signal: AbortSignal,
 ): Promise<RunEnd> {
-  const [answers, outcomes, full] = await Promise.all([
-    context.db.golden.runs.answers(run.id),
-    context.db.golden.runs.outcomes(run.id),
-    lastFullRun(context, run),
+  const { runs } = context.db.golden;
+  const { pipeline, goldenSet, goldenSetVersion: version } = run;
+  const [answers, outcomes, [full = null]] = await Promise.all([
+    runs.answers(run.id),
+    runs.outcomes(run.id),
+    runs.list({ pipeline, goldenSet, version, status: 'completed', limit: 1 }),
   ]);
   const side = { queries, answers, settings: run.settings };
-  const stale = full === null ? [] : (await context.db.golden.runs.staleLabels(full.id)).map(({ queryId }) => queryId);
+  const stale = full === null ? [] : (await runs.staleLabels(full.id)).map(({ queryId }) => queryId);
   const differences =
     full === null ? null : await compareStoredRuns(context, full, run, new Set(stale), noStatistics, signal, side);
   const verdict = evaluateSentinel(outcomes, run.settings.errorBudget, differences, forbidden?.confirmed.length ?? 0);
   const now = context.clock.now();
   if (verdict.kind === 'passing') return { ...endWithoutScores('completed', null, now), forbidden };
   return { ...endWithoutScores(verdict.cause === 'failures' ? 'void' : 'completed', verdict.reason, now), forbidden };
-}
-
-async function lastFullRun(
-  { db }: Context,
-  { pipeline, goldenSet, goldenSetVersion: version }: GoldenRun,
-): Promise<GoldenRun | null> {
-  const [last] = await db.golden.runs.list({ pipeline, goldenSet, version, status: 'completed', limit: 1 });
-  return last ?? null;
 }

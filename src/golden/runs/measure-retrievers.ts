@@ -2,7 +2,6 @@ import type { Context } from '../../core/context.ts';
 import type { ContextSize } from '../../core/text/context-size.ts';
 import { type MetricSummary, summarize } from '../../math/stats/descriptive.ts';
 import { wilsonInterval } from '../../math/stats/intervals.ts';
-import type { LatestMeasurement } from '../../measures/measurements.ts';
 import type { Measurement, MeasurementOutcome } from '../../measures/rules/measurement.ts';
 import { forEachPipeline } from '../../platform/queue/for-each-pipeline.ts';
 import { createEventLoopYield } from '../../platform/threads/event-loop-yield.ts';
@@ -46,8 +45,9 @@ export async function measureRetrievers(context: Context): Promise<void> {
       );
       const runs = await context.db.golden.runs.list({ pipeline, goldenSet: set, limit: RECENT });
       for (const run of runs.filter(isEnded).toReversed()) {
-        if (isMeasured(run, measured ?? null)) continue;
-        await context.db.measurements.record(await measure(context, run, segment, now));
+        const measuredUntil = measured?.newest?.windowEnd;
+        if (measuredUntil === undefined || measuredUntil < run.finishedAt)
+          await context.db.measurements.record(await measure(context, run, segment, now));
       }
     }
   });
@@ -57,11 +57,6 @@ type EndedRun = GoldenRun & { readonly finishedAt: Date };
 
 function isEnded(run: GoldenRun): run is EndedRun {
   return run.finishedAt !== null && run.status !== 'cancelled';
-}
-
-function isMeasured({ finishedAt }: EndedRun, measured: LatestMeasurement | null): boolean {
-  const last = measured?.newest ?? null;
-  return last !== null && last.windowEnd >= finishedAt;
 }
 
 async function measure(context: Context, run: EndedRun, segment: string, now: Date): Promise<MeasurementOutcome[]> {

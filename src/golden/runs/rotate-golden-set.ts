@@ -45,8 +45,9 @@ export async function versionsToRun(
     if (open !== null) await context.db.golden.rotations.complete(open.id, context.clock.now(), {}, {}, null);
     return [latest.version];
   }
-  const from = open?.fromVersion ?? (await exportedVersion(context.db.golden.runs, pipeline, set));
-  if (from === null || from >= latest.version) return [latest.version];
+  const [last] = await context.db.golden.runs.list({ pipeline, goldenSet: set, status: 'completed', limit: 1 });
+  const from = open?.fromVersion ?? last?.goldenSetVersion;
+  if (from === undefined || from >= latest.version) return [latest.version];
   const { fromVersion, toVersion } = await context.db.golden.rotations.begin({
     pipeline,
     goldenSet: set,
@@ -56,11 +57,6 @@ export async function versionsToRun(
     startedAt: context.clock.now(),
   });
   return [fromVersion, toVersion];
-}
-
-async function exportedVersion(runs: GoldenRuns, pipeline: string, goldenSet: string): Promise<number | null> {
-  const [last] = await runs.list({ pipeline, goldenSet, status: 'completed', limit: 1 });
-  return last?.goldenSetVersion ?? null;
 }
 
 /** Returns how far earlier rotations have shifted the checks for the version of a run. */

@@ -135,7 +135,8 @@ function lowestScoresFirst(
     .map(({ query }) => query);
 }
 
-function scoresOf(
+/** Returns the scores of one query by metric key. */
+export function scoresOf(
   keys: readonly RunMetricKey[],
   columns: readonly Float64Array[],
   row: number,

@@ -146,7 +146,8 @@ export async function compareRunsById(
     findCompleted(context, candidateId),
   ]);
   const stale = new Set((await context.db.golden.runs.staleLabels(candidate.id)).map(({ queryId }) => queryId));
-  const stored = extent === 'as_stored' ? await storedDifferences(context, baseline, candidate) : null;
+  const comparisons = extent === 'as_stored' ? await context.db.golden.runs.comparisons(candidate.id) : [];
+  const stored = comparisons.find(({ against }) => against === baseline.id)?.differences;
   const differences = stored ?? (await computeDifferences(context, baseline, candidate, stale, extent, signal));
   if (differences === null) {
     throw new RecalldError(
@@ -158,7 +159,7 @@ export async function compareRunsById(
     readComparedSide(context, baseline),
     readComparedSide(context, candidate),
   ]);
-  const key = keyOf(measure ?? defaultMeasure(candidate));
+  const key = keyOf(measure ?? `ndcg@${Math.max(...candidate.settings.cutoffs)}`);
   return {
     against: baseline.id,
     differences,
@@ -168,15 +169,6 @@ export async function compareRunsById(
     /** Changed queries, most regressed first. */
     queries: changedQueries(before, after, stale, key),
   };
-}
-
-async function storedDifferences(
-  { db }: Context,
-  baseline: GoldenRun,
-  candidate: GoldenRun,
-): Promise<readonly RunDifference[] | null> {
-  const comparisons = await db.golden.runs.comparisons(candidate.id);
-  return comparisons.find(({ against }) => against === baseline.id)?.differences ?? null;
 }
 
 async function computeDifferences(
@@ -195,10 +187,6 @@ async function computeDifferences(
   const { segmentKeys } = candidate.settings;
   const settings = { ...candidate.settings, segmentKeys: extent === 'computed' ? segmentKeys : [] };
   return compareStoredRuns(context, baseline, { ...candidate, settings }, stale, known, signal);
-}
-
-function defaultMeasure({ settings }: GoldenRun): string {
-  return `ndcg@${Math.max(...settings.cutoffs)}`;
 }
 
 function keyOf(measure: string) {

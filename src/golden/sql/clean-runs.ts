@@ -60,11 +60,8 @@ export async function readRunFacts(
   return runs.flatMap(({ id }) => {
     const row = byRun.get(id);
     if (row === undefined) return [];
-    return [{ ...row, means: row.means.filter(isQuality) }];
+    // Shares of unjudged documents do not measure quality, and unbounded gains have no minimum effect.
+    const means = row.means.filter(({ key: { measure } }) => measure !== 'unjudged' && !isUnbounded(measure));
+    return [{ ...row, means }];
   });
-}
-
-/** Shares of unjudged documents do not measure quality, and unbounded gains have no minimum effect. */
-function isQuality({ key: { measure } }: RunFacts['means'][number]): boolean {
-  return measure !== 'unjudged' && !isUnbounded(measure);
 }

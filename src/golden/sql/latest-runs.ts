@@ -87,7 +87,10 @@ function latestOf(condition: string, order: string): string {
  * of a run may be re-evaluated.
  */
 export function createLatestRuns(db: pg.Pool): () => Promise<LatestRun[]> {
-  const results = rememberLatest((runId) => readResults(db, runId));
+  const results = rememberLatest(async (runId) => {
+    const [scores, comparisons] = await Promise.all([readScores(db, runId), readComparisons(db, runId)]);
+    return { scores, baseline: comparisons.find(({ kind }) => kind === 'baseline') ?? null };
+  });
   const outcomes = rememberLatest(async (runId) => {
     const counts = await readOutcomes(db, runId);
     const failure = failedShare(counts) === 0 ? null : await readFailure(db, runId);
@@ -158,11 +161,6 @@ function rememberLatest<T>(
     known = now;
     return now;
   };
-}
-
-async function readResults(db: pg.Pool, runId: string) {
-  const [scores, comparisons] = await Promise.all([readScores(db, runId), readComparisons(db, runId)]);
-  return { scores, baseline: comparisons.find(({ kind }) => kind === 'baseline') ?? null };
 }
 
 export type LatestSentinel = Awaited<ReturnType<typeof readLatestSentinels>>[number];

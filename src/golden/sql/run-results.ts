@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import type { CheckResult } from '../../checks/rules/threshold.ts';
 import { type QueryOutcome, queryOutcomes, type RunStatus, type Verdict } from '../../core/model.ts';
+import { snakeCase } from '../../core/text/names.ts';
 import type { Measure } from '../../math/ir/metric-key.ts';
 import { insertRows, queryRows } from '../../platform/postgres/rows.ts';
 import { wellFormed } from '../../platform/postgres/values.ts';
@@ -163,8 +164,7 @@ export async function readChecksOf(
 ): Promise<ReadonlyMap<string, readonly CheckResult[]>> {
   const rows = await queryRows<CheckResult & { readonly runId: string }>(
     db,
-    `select run_id, name, severity, verdict, value, ci_low, ci_high, n, threshold, is_beyond, explanation,
-            smallest_detectable_drop
+    `select ${Object.keys(checkTypes).map(snakeCase).join(', ')}
        from golden_run_checks where run_id = any($1::text[]) order by name, severity`,
     [runIds],
   );

@@ -1,6 +1,6 @@
 import { type Command, type CommandUnknownOpts, InvalidArgumentError } from '@commander-js/extra-typings';
 import { z } from 'zod';
-import { type CommandSettings, commandSettings, withCommandStore } from '../../../app/commands/command-store.ts';
+import { commandSettings, withCommandStore } from '../../../app/commands/command-store.ts';
 import { configuredCommand, note, parseCount, printJson, printLine } from '../../../cli/output.ts';
 import { createProgressBar } from '../../../cli/progress.ts';
 import { plural } from '../../../core/format.ts';
@@ -11,8 +11,7 @@ import { tableText } from '../../../report/terminal.ts';
 import { baselineSchema } from '../../endpoints.ts';
 import { MIN_CLEAN_RUNS } from '../../rules/clean-runs.ts';
 import type { GoldenRun } from '../../rules/run.ts';
-import { type PinReport, pinRun, unpin } from '../../runs/pin-baseline.ts';
-import type { RunProgress } from '../../runs/run-golden-set.ts';
+import { pinRun, unpin } from '../../runs/pin-baseline.ts';
 import { findCompleted } from '../../runs/stored-runs.ts';
 import { powerOfSet } from '../../sets/check-golden-set.ts';
 import { runGoldenSetNow } from './run.ts';
@@ -35,17 +34,25 @@ function pinCommand(signal: AbortSignal): CommandUnknownOpts {
     .option('--note <text>', 'a short reason')
     .option('--reruns <n>', 'repeat the run this many times first, to measure retriever noise', parseReruns, 0)
     .option('--with-failures', 'pin the run even if some of its queries failed; they count as 0 in the baseline')
-    .action(async (runId, { config, note: why, reruns, withFailures = false, json }) => {
+    .action(async (runId, { config, note: why = null, reruns, withFailures = false, json }) => {
       const bar = createProgressBar('baseline');
       const settings = commandSettings(config, signal);
-      const { baseline, runs, isDeterministic, warnings, power } = await pinBaseline(
-        settings,
-        runId,
-        why ?? null,
-        reruns,
-        withFailures,
-        (progress) => bar.show(progress),
-      ).finally(() => bar.end());
+      const { baseline, runs, isDeterministic, warnings, power } = await withCommandStore(settings, async (store) => {
+        const run = await findCompleted(store, runId);
+        const { pipeline, goldenSet } = run;
+        const again: GoldenRun[] = [];
+        for (let count = 0; count < reruns; count += 1)
+          again.push(await runGoldenSetNow(settings, store, pipeline, goldenSet, (progress) => bar.show(progress)));
+        const usable = again.filter(
+          ({ status, goldenSetVersion }) => status === 'completed' && goldenSetVersion === run.goldenSetVersion,
+        );
+        const now = new Date();
+        const pin = { note: why, reruns: reruns > 0 ? usable : null, by: commandUser(), now, withFailures };
+        const report = await pinRun(store, run, pin, signal);
+        const uses = usesOf(settings.config, goldenSet).filter((use) => use.pipeline === pipeline);
+        const found = uses.map((use) => powerOfSet(store.db.golden.baselines, use, run.queriesTotal, now));
+        return { ...report, power: (await Promise.all(found)).flat() };
+      }).finally(() => bar.end());
       if (json === true) {
         printJson({ ...toWire(listedBaseline, baseline), noise: baseline.noise, warnings, power });
         return;
@@ -62,33 +69,6 @@ function pinCommand(signal: AbortSignal): CommandUnknownOpts {
       else note(`Comparisons account for the retriever noise measured on ${plural(runs, 'run')}.`);
       for (const sentence of power) note(sentence);
     });
-}
-
-function pinBaseline(
-  settings: CommandSettings,
-  runId: string,
-  why: string | null,
-  reruns: number,
-  withFailures: boolean,
-  onProgress: (progress: RunProgress) => void,
-): Promise<PinReport & { readonly power: readonly string[] }> {
-  return withCommandStore(settings, async (store) => {
-    const run = await findCompleted(store, runId);
-    const { pipeline, goldenSet } = run;
-    const again: GoldenRun[] = [];
-    for (let count = 0; count < reruns; count += 1) {
-      again.push(await runGoldenSetNow(settings, store, pipeline, goldenSet, onProgress));
-    }
-    const usable = again.filter((one) => one.status === 'completed' && one.goldenSetVersion === run.goldenSetVersion);
-    const now = new Date();
-    const pin = { note: why, reruns: reruns > 0 ? usable : null, by: commandUser(), now, withFailures };
-    const report = await pinRun(store, run, pin, settings.signal);
-    const uses = usesOf(settings.config, goldenSet).filter((use) => use.pipeline === pipeline);
-    const power = await Promise.all(
-      uses.map((use) => powerOfSet(store.db.golden.baselines, use, run.queriesTotal, now)),
-    );
-    return { ...report, power: power.flat() };
-  });
 }
 
 function unpinCommand(signal: AbortSignal): CommandUnknownOpts {

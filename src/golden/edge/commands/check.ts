@@ -1,12 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { z } from 'zod';
-import {
-  type CommandSettings,
-  commandSettings,
-  withCommandStore,
-  withPipeline,
-} from '../../../app/commands/command-store.ts';
+import { commandSettings, withCommandStore, withPipeline } from '../../../app/commands/command-store.ts';
 import { EXIT_CHECK_FAILED } from '../../../cli/exit.ts';
 import { configuredCommand, note, printJson, printLine } from '../../../cli/output.ts';
 import { RecalldError } from '../../../core/errors.ts';
@@ -26,70 +21,67 @@ const MIN_QUERIES = 100;
 const SHOWN = 20;
 
 function checkLines({ set, queries, check, answers, power }: CheckedSet): string[] {
-  const { labels, problems, lost, proposals, recorded, representativeness } = check;
-  const lines = [
+  const { problems, lost, proposals, recorded, representativeness } = check;
+  return [
     `${set.name} version ${set.version}: ${plural(queries.length, 'query', 'queries')}, ${plural(set.judgments, 'judgment')}`,
     '',
-  ];
-  lines.push(...answerLines(answers));
-  if (labels.kind === 'unknown') lines.push(`Judgments: not checked. ${labels.reason}`);
-  else {
-    lines.push(
-      ...(labels.stale + labels.lost === 0
-        ? [`Judgments: all ${labels.probed} judged documents are in the store.`]
-        : []),
-      ...(labels.stale === 0
-        ? []
-        : [
-            `Superseded: ${labels.stale} of ${labels.probed} judged documents, in ${plural(labels.touched.size, 'query', 'queries')}. ` +
-              `Queries without another relevant document: ${labels.dead.size}.`,
-          ]),
-      ...(labels.lost === 0
-        ? []
-        : [
-            `Lost: ${labels.lost} of ${labels.probed} judged documents are missing from the store, and no other document has their text.`,
-          ]),
-      ...shown(
-        labels.labels.map(
-          ({ queryId, documentId, grade, fate }) => `  ${queryId}: ${documentId} (grade ${grade}, ${fate})`,
-        ),
-      ),
-    );
-  }
-  if (proposals.length > 0) {
-    lines.push(
-      `Proposals: ${proposals.length}. --fix prompts for each one; --fix --accept all accepts all.`,
-      ...shown(proposals.map((proposal) => `  ${proposalLine(proposal)}`)),
-    );
-  }
-  if (lost.unknown.length > 0) {
-    lines.push(
-      `No proposal for ${plural(lost.unknown.length, 'document')}, whose text was never stored. ` +
-        'The daemon stores texts of judged documents while it runs.',
-    );
-  }
-  if (lost.gap !== null) lines.push(`The search for lost documents ended early: ${lost.gap}`);
-  section(lines, 'Duplicates', problems.duplicates, ({ first, second, likeness, similarity }) =>
-    likeness === 'equal'
-      ? `${first} = ${second}`
-      : `${first} ~ ${second} (${percentage(similarity)} of the words are in both)`,
-  );
-  section(
-    lines,
-    'Contradictions',
-    problems.contradictions,
-    ({ first, second, documentId, grades }) =>
-      `${documentId} has grade ${grades[0]} for ${first} but grade ${grades[1]} for ${second}, which are the same query`,
-  );
-  section(lines, 'Queries without a relevant document', problems.withoutRelevant, (id) => id);
-  lines.push(
+    ...answerLines(answers),
+    ...labelLines(check),
+    ...(proposals.length === 0
+      ? []
+      : [
+          `Proposals: ${proposals.length}. --fix prompts for each one; --fix --accept all accepts all.`,
+          ...shown(proposals.map((proposal) => `  ${proposalLine(proposal)}`)),
+        ]),
+    ...(lost.unknown.length === 0
+      ? []
+      : [
+          `No proposal for ${plural(lost.unknown.length, 'document')}, whose text was never stored. ` +
+            'The daemon stores texts of judged documents while it runs.',
+        ]),
+    ...(lost.gap === null ? [] : [`The search for lost documents ended early: ${lost.gap}`]),
+    ...section('Duplicates', problems.duplicates, ({ first, second, likeness, similarity }) =>
+      likeness === 'equal'
+        ? `${first} = ${second}`
+        : `${first} ~ ${second} (${percentage(similarity)} of the words are in both)`,
+    ),
+    ...section(
+      'Contradictions',
+      problems.contradictions,
+      ({ first, second, documentId, grades }) =>
+        `${documentId} has grade ${grades[0]} for ${first} but grade ${grades[1]} for ${second}, which are the same query`,
+    ),
+    ...section('Queries without a relevant document', problems.withoutRelevant, (id) => id),
     '',
     ...advice(queries.length),
     ...power.map((one) => `Power: ${one}`),
     ...representativenessLines(representativeness),
-  );
-  lines.push(`Stored texts of judged documents: ${recorded.known} of ${recorded.judged}.`);
-  return lines;
+    `Stored texts of judged documents: ${recorded.known} of ${recorded.judged}.`,
+  ];
+}
+
+function labelLines({ labels }: CheckedSet['check']): string[] {
+  if (labels.kind === 'unknown') return [`Judgments: not checked. ${labels.reason}`];
+  const { stale, lost, probed, touched, dead } = labels;
+  return [
+    ...(stale + lost === 0 ? [`Judgments: all ${probed} judged documents are in the store.`] : []),
+    ...(stale === 0
+      ? []
+      : [
+          `Superseded: ${stale} of ${probed} judged documents, in ${plural(touched.size, 'query', 'queries')}. ` +
+            `Queries without another relevant document: ${dead.size}.`,
+        ]),
+    ...(lost === 0
+      ? []
+      : [
+          `Lost: ${lost} of ${probed} judged documents are missing from the store, and no other document has their text.`,
+        ]),
+    ...shown(
+      labels.labels.map(
+        ({ queryId, documentId, grade, fate }) => `  ${queryId}: ${documentId} (grade ${grade}, ${fate})`,
+      ),
+    ),
+  ];
 }
 
 function answerLines(answers: CheckedSet['answers']): string[] {
@@ -97,7 +89,7 @@ function answerLines(answers: CheckedSet['answers']): string[] {
   return warningSentences(answers.warnings).map((warning) => `Answers: ${warning}`);
 }
 
-function checkJson({ set, queries, check, answers, power }: CheckedSet, verdict: 'ok' | 'problems'): unknown {
+function checkJson({ set, queries, check, answers, power }: CheckedSet, verdict: 'ok' | 'problems') {
   const { labels, problems, lost, proposals, recorded, representativeness: live } = check;
   return {
     golden_set: set.name,
@@ -196,8 +188,8 @@ function representativenessLines(live: RepresentativenessOutcome): string[] {
   ];
 }
 
-function section<T>(lines: string[], title: string, items: readonly T[], line: (item: T) => string): void {
-  if (items.length > 0) lines.push(`${title}: ${items.length}`, ...shown(items.map((item) => `  ${line(item)}`)));
+function section<T>(title: string, items: readonly T[], line: (item: T) => string): string[] {
+  return items.length === 0 ? [] : [`${title}: ${items.length}`, ...shown(items.map((item) => `  ${line(item)}`))];
 }
 
 function shown(lines: readonly string[]): string[] {
@@ -236,44 +228,32 @@ export function checkCommand(signal: AbortSignal): CommandUnknownOpts {
     .option('--fix', 'add a set version with the accepted proposals for stale labels', false)
     .option('--accept <which>', '`all`, or a file: the --json output with the accepted proposals')
     .addHelpText('after', '\nExit code 1: the judgments, queries or result ids have problems.')
-    .action(({ pipeline, set, fix, accept, json, config }) =>
-      check(commandSettings(config, signal), pipeline, set, fix, accept, json === true),
-    );
-}
-
-async function check(
-  settings: CommandSettings,
-  name: string,
-  set: string,
-  fix: boolean,
-  accept: string | undefined,
-  isJson: boolean,
-): Promise<void> {
-  if (accept !== undefined && !fix) {
-    throw new RecalldError('usage', '--accept requires --fix.');
-  }
-  if (fix && accept === undefined && !(process.stdin.isTTY && process.stderr.isTTY)) {
-    throw new RecalldError(
-      'usage',
-      '--fix requires a terminal for its prompts. Use --accept all or --accept FILE instead.',
-    );
-  }
-  await withCommandStore(settings, async (store) => {
-    const checked = await withPipeline(settings, name, (pipeline) =>
-      checkLatestVersion(store, pipeline, set, settings.signal),
-    );
-    const problems = hasProblems(checked);
-    if (!isJson) for (const line of checkLines(checked)) printLine(line);
-    const accepted = fix ? await acceptedOf(checked, accept, settings.signal) : [];
-    const repaired = accepted.length > 0 ? await repairJudgments(store.db.golden.sets, checked, accepted) : null;
-    if (isJson) {
-      const report = checkJson(checked, problems ? 'problems' : 'ok') as Record<string, unknown>;
-      printJson(repaired === null ? report : { ...report, repaired: goldenSetVersionJson(repaired) });
-    } else if (repaired !== null) {
-      printLine(`\n${repaired.name} version ${repaired.version}: ${repaired.note ?? ''}`);
-    } else if (fix) printLine('\nNo proposal was accepted, so no version was added.');
-    if (problems) process.exitCode = EXIT_CHECK_FAILED;
-  });
+    .action(async ({ pipeline: name, set, fix, accept, json, config }) => {
+      const settings = commandSettings(config, signal);
+      if (accept !== undefined && !fix) throw new RecalldError('usage', '--accept requires --fix.');
+      if (fix && accept === undefined && !(process.stdin.isTTY && process.stderr.isTTY)) {
+        throw new RecalldError(
+          'usage',
+          '--fix requires a terminal for its prompts. Use --accept all or --accept FILE instead.',
+        );
+      }
+      await withCommandStore(settings, async (store) => {
+        const checked = await withPipeline(settings, name, (pipeline) =>
+          checkLatestVersion(store, pipeline, set, signal),
+        );
+        const problems = hasProblems(checked);
+        if (json !== true) for (const line of checkLines(checked)) printLine(line);
+        const accepted = fix ? await acceptedOf(checked, accept, signal) : [];
+        const repaired = accepted.length > 0 ? await repairJudgments(store.db.golden.sets, checked, accepted) : null;
+        if (json === true) {
+          const report = checkJson(checked, problems ? 'problems' : 'ok');
+          printJson(repaired === null ? report : { ...report, repaired: goldenSetVersionJson(repaired) });
+        } else if (repaired !== null) {
+          printLine(`\n${repaired.name} version ${repaired.version}: ${repaired.note ?? ''}`);
+        } else if (fix) printLine('\nNo proposal was accepted, so no version was added.');
+        if (problems) process.exitCode = EXIT_CHECK_FAILED;
+      });
+    });
 }
 
 async function acceptedOf(

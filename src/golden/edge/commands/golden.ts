@@ -100,33 +100,27 @@ function estimateLine({ tokens, cost }: CostEstimate, maxCost: number | undefine
 }
 
 function reportLines(report: GenerationReport, options: GenerateOptions): string[] {
-  const { outcomes, tokens, cost, set, out, state } = report;
+  const { outcomes, tokens, cost, set, out, state, end } = report;
   const dropped = Object.entries(outcomes)
     .filter(([outcome]) => outcome !== 'kept')
     .map(([outcome, n]) => `${n} ${outcome.replaceAll('_', ' ')}`);
   const spent = `${count(tokens.input)} input tokens, ${count(tokens.output)} output tokens${cost === null ? '' : `, ${dollars(cost)}`}`;
   return [
     `${report.kept} of ${plural(options.queries, 'query', 'queries')} generated. Dropped: ${dropped.length === 0 ? 'none' : dropped.join(', ')}. ${spent}.`,
-    ...(endLine(report) === null ? [] : [endLine(report) ?? '']),
+    ...(endLines[end.kind] ?? []),
     ...(set === null ? [] : [`${set.name} version ${set.version}: ${set.queries} queries.`]),
     ...(out === null ? [] : [`Review ${out}, then: recalld golden import ${out} --set ${options.set} --format review`]),
     ...(state === null ? [] : [`Use --resume to continue from ${state}.`]),
   ];
 }
 
-function endLine({ end }: GenerationReport): string | null {
-  switch (end.kind) {
-    case 'cost_cap':
-      return 'Stopped: the next query could exceed --max-cost.';
-    case 'no_more_chunks':
-      return 'Stopped: all sampled chunks are used up. Use another --seed to sample other chunks.';
-    case 'never_retrieved':
-      return 'Stopped: the retriever never returned the source chunk of any query. Check that the retriever returns the ids of the store.';
-    case 'complete':
-    case 'failing':
-      return null;
-  }
-}
+const endLines: Readonly<Partial<Record<GenerationReport['end']['kind'], readonly [string]>>> = {
+  cost_cap: ['Stopped: the next query could exceed --max-cost.'],
+  no_more_chunks: ['Stopped: all sampled chunks are used up. Use another --seed to sample other chunks.'],
+  never_retrieved: [
+    'Stopped: the retriever never returned the source chunk of any query. Check that the retriever returns the ids of the store.',
+  ],
+};
 
 function reportJson({ end, set, ...rest }: GenerationReport): unknown {
   return { ...rest, end: end.kind, set: set === null ? null : goldenSetVersionJson(set) };

@@ -17,7 +17,6 @@ import { messageOf, RecalldError } from '../../../core/errors.ts';
 import { decimal } from '../../../core/format.ts';
 import type { GoldenQuery } from '../../../core/model.ts';
 import { systemClock } from '../../../core/system-clock.ts';
-import { formatMetricKey } from '../../../math/ir/metric-key.ts';
 import { type SeenExchange, watchExchanges } from '../../../platform/outbound/exchange.ts';
 import { openJobQueue } from '../../../platform/queue/bullmq.ts';
 import { terminalText } from '../../../report/terminal.ts';
@@ -29,7 +28,7 @@ import { askInSteps } from '../../rules/steps.ts';
 import { toQueryAnswer } from '../../runs/ask-retriever.ts';
 import { cancelGoldenRun, endWithoutScores } from '../../runs/end-golden-run.ts';
 import { latestVersion, type RunProgress, runGoldenSet, startGoldenRun } from '../../runs/run-golden-set.ts';
-import { summarizeRun } from '../../runs/run-summary.ts';
+import { scoresOf, summarizeRun } from '../../runs/run-summary.ts';
 import { scheduleOf, unwatchedSet } from '../../watched-pipeline.ts';
 import { runReport } from '../pages/run-sections.ts';
 
@@ -217,7 +216,7 @@ function scoreAnswer(query: GoldenQuery, answer: QueryAnswer, run: RunSettings) 
       grade: grades.get(id) ?? null,
     })),
     missed: [...grades].flatMap(([id, grade]) => (grade >= run.relevanceLevel && !found.has(id) ? [id] : [])),
-    scores: Object.fromEntries(keys.map((key, column) => [formatMetricKey(key), columns[column]?.[0] ?? 0] as const)),
+    scores: scoresOf(keys, columns, 0),
   };
 }
 

@@ -5,12 +5,12 @@ import type { GoldenQuery } from '../../../core/model.ts';
 import type { Incident } from '../../../incidents/diagnosis/rules/incident.ts';
 import { type Explained, explainRun, wordsOfDocuments } from '../../../incidents/explain/answers.ts';
 import type { Deployment } from '../../../live/deployments/rules/deployment.ts';
-import { formatMetricKey } from '../../../math/ir/metric-key.ts';
 import type { Query } from '../../../report/console/http/visit.ts';
 import { showsTextOf } from '../../../report/console/shows-text.ts';
 import type { DocumentFate } from '../../rules/labels.ts';
 import type { GoldenRun } from '../../rules/run.ts';
 import { answersByDocument, queriesByDocument, scoreQueries } from '../../rules/score-run.ts';
+import { scoresOf } from '../../runs/run-summary.ts';
 import type { GoldenRuns } from '../../sql/golden-runs.ts';
 import { findRun } from '../golden-routes.ts';
 
@@ -97,26 +97,17 @@ async function wordsOf(
 export type QuerySide = Awaited<ReturnType<typeof readSide>>;
 
 async function readSide(context: Context, run: GoldenRun, query: GoldenQuery, chunkSeparator: string | undefined) {
-  const nothing: Record<string, number> = {};
-  if (run.answersDeletedAt !== null) return { run, answer: null, scores: nothing };
+  if (run.answersDeletedAt !== null) return { run, answer: null, scores: scoresOf([], [], 0) };
   const found = await context.reads.golden.runReads.answer(run.id, query.id);
   const [answer = found] =
     found === null || chunkSeparator === undefined ? [] : answersByDocument([found], chunkSeparator);
   const { keys, columns } = scoreQueries([query], answer === null ? [] : [answer], run.settings);
-  const scores = keys.map((key, index) => [formatMetricKey(key), columns[index]?.[0] ?? 0] as const);
-  return {
-    run,
-    answer,
-    scores: Object.fromEntries(scores) as Record<string, number>,
-  };
+  return { run, answer, scores: scoresOf(keys, columns, 0) };
 }
 
 async function otherRun(context: Context, run: GoldenRun, incident: Incident | null): Promise<GoldenRun | null> {
   const comparisons = await context.db.golden.runs.comparisons(run.id);
-  const known = (['baseline', 'deployment'] as const).map((kind) => {
-    const found = comparisons.find((one) => one.kind === kind);
-    return found === undefined ? null : { run_id: found.against };
-  });
+  const known = comparisons.map(({ against }) => against);
   return comparedWith(context, run, incident, known);
 }
 
@@ -125,13 +116,13 @@ export async function comparedWith(
   { db }: Context,
   run: GoldenRun,
   incident: Incident | null,
-  known: readonly ({ readonly run_id: string } | null)[],
+  known: readonly (string | undefined)[],
 ): Promise<GoldenRun | null> {
   const { runs } = db.golden;
   const good = await goodRunOf(runs, run, incident);
   if (good !== null) return good;
-  const against = known.find((one) => one !== null);
-  if (against !== undefined) return runs.find(against.run_id);
+  const against = known.find((one) => one !== undefined);
+  if (against !== undefined) return runs.find(against);
   const { pipeline, goldenSet } = run;
   const [found] = await runs.list({ pipeline, goldenSet, status: 'completed', before: run, limit: 1 });
   return found ?? null;

@@ -48,13 +48,13 @@ export async function readRunPage(context: Context, runId: string, range: TimeRa
   const { runs } = db.golden;
   const run = await findRun(runs, runId);
   const { pipeline, goldenSet } = run;
-  const previous = await runs.list({ pipeline, goldenSet, status: 'completed', before: run, limit: RUNS_BEFORE });
+  const earlier = await runs.list({ pipeline, goldenSet, status: 'completed', before: run, limit: RUNS_BEFORE });
   // The trend includes the time before the run, so that a drop is visible.
-  const earliest = previous.at(-1)?.startedAt ?? run.startedAt;
+  const earliest = earlier.at(-1)?.startedAt ?? run.startedAt;
   const from = earliest < range.from ? earliest : range.from;
-  const [last] = previous;
-  const [previousScores, summary, trends, deployments, notes, pinned, diagnosis, chosen] = await Promise.all([
-    last === undefined ? [] : runs.scores(last.id),
+  const [last] = earlier;
+  const [previous, summary, trends, deployments, notes, pinned, diagnosis, chosen] = await Promise.all([
+    last === undefined ? null : runs.scores(last.id),
     summarizeAnyRun(context, run),
     reads.golden.runReads.trends({
       pipeline,
@@ -69,12 +69,13 @@ export async function readRunPage(context: Context, runId: string, range: TimeRa
     diagnosisOf(context, run),
     query['against'] === undefined ? null : findRun(runs, query['against']),
   ]);
-  const against = chosen ?? (await comparedWith(context, run, diagnosis, [summary.baseline, summary.deployment]));
+  const against =
+    chosen ?? (await comparedWith(context, run, diagnosis, [summary.baseline?.run_id, summary.deployment?.run_id]));
   return {
     run,
     summary,
-    /** The previous completed run; null for the first run. */
-    previous: last === undefined ? null : { runId: last.id, scores: previousScores },
+    /** Scores of the previous completed run; null for the first run. */
+    previous,
     /** Start of the trend, which includes earlier runs. */
     from,
     trends,

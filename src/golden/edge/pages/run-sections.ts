@@ -119,12 +119,7 @@ export function noAnswerSection({ no_answer: found, run_id: run }: RunSummaryJso
   );
 }
 
-interface PreviousRun {
-  readonly runId: string;
-  readonly scores: readonly SegmentScore[];
-}
-
-export function scoresSection(summary: RunSummaryJson, previous: PreviousRun | null = null): Section {
+export function scoresSection(summary: RunSummaryJson, previous: readonly SegmentScore[] | null = null): Section {
   return section(
     'scores',
     'Scores',
@@ -139,7 +134,7 @@ export function scoresSection(summary: RunSummaryJson, previous: PreviousRun | n
 
 type Metric = readonly [key: string, metric: MetricJson];
 
-function scores(summary: RunSummaryJson, previous: PreviousRun | null): Content {
+function scores(summary: RunSummaryJson, previous: readonly SegmentScore[] | null): Content {
   const metrics = Object.entries(summary.metrics);
   if (metrics.length === 0) {
     return empty(
@@ -188,9 +183,9 @@ function scoreTable(
   caption: string,
   metrics: readonly Metric[],
   against: ComparedJson | null,
-  previous: PreviousRun | null,
+  previous: readonly SegmentScore[] | null,
 ): Table {
-  const overall = previous?.scores.filter(({ segment }) => segment === ALL_SEGMENT) ?? [];
+  const overall = previous?.filter(({ segment }) => segment === ALL_SEGMENT) ?? [];
   const rows = metrics.map(([key, score]) => ({
     key,
     score,

@@ -26,6 +26,12 @@ type BandedMetric = {
   [Name in MetricName]: `${Name}_ci_low` extends MetricName ? Name : never;
 }[MetricName];
 
+export const axes = {
+  score: { unit: 'none', min: 0, max: 1 },
+  share: { unit: 'percentunit', min: 0, max: 1 },
+  count: { unit: 'short', min: 0 },
+} as const;
+
 /** A gauge with the band of its 95 % confidence interval. */
 export function banded(
   metric: BandedMetric,
@@ -67,9 +73,7 @@ function scoreGraph(measure: GoldenMeasure, width: number): Builder<Panel> {
   return graph({
     title: `${measureTitles[measure]} at $k`,
     description: `Mean over all judged queries of the segment with its 95 % CI; queries that failed or returned no results count as 0.${union === undefined ? '' : ` ${union}@$k exists only if queries of the set have steps.`} Dashed lines: check thresholds, which apply to the mean over all queries.`,
-    unit: 'none',
-    min: 0,
-    max: 1,
+    ...axes.score,
     width,
     queries: [
       ...banded(`recalld_golden_${measure}`, `${measure}@$k`, inSegment),
@@ -95,9 +99,7 @@ export function worstSetGraph(measure: GoldenMeasure): Builder<Panel> {
     title: `${measureTitles[measure]} at $k of $pipeline`,
     description:
       'The lowest score among the selected golden sets, with the lowest lower and the lowest upper bound of their 95 % CIs. Dashed lines: check thresholds. A check of severity critical is critical if even the upper bound is below its threshold.',
-    unit: 'none',
-    min: 0,
-    max: 1,
+    ...axes.score,
     width: 24,
     repeat: 'pipeline',
     queries: [
@@ -152,9 +154,7 @@ export function stabilityGraph(): Builder<Panel> {
     title: 'Stability of results',
     description:
       'Rank-biased overlap with the results of the pinned baseline, with its 95 % CI: 1 means the same documents in the same order. Needs no judgments. A drop means that results changed, not that they became worse.',
-    unit: 'none',
-    min: 0,
-    max: 1,
+    ...axes.score,
     width: 12,
     queries: banded('recalld_golden_rbo', 'rank-biased overlap'),
   });
@@ -167,9 +167,7 @@ export function liveMixPanels(): Builder<Panel>[] {
       title: 'Coverage of live traffic',
       description:
         'Share of live queries in the last week with a similar golden query, with its 95 % CI, and the share of live queries on topics with at least one golden query. `recalld golden check` lists the topics without a golden query.',
-      unit: 'percentunit',
-      min: 0,
-      max: 1,
+      ...axes.share,
       width: 8,
       queries: [
         ...banded('recalld_golden_live_covered_ratio', 'covered'),
@@ -180,9 +178,7 @@ export function liveMixPanels(): Builder<Panel>[] {
       title: 'nDCG with the mix of live traffic',
       description:
         'nDCG of the latest run at its largest cutoff, with queries weighted by the traffic on their topics, and its 95 % CI. If this score is far below the unweighted score, users ask more about topics with worse results.',
-      unit: 'none',
-      min: 0,
-      max: 1,
+      ...axes.score,
       width: 8,
       queries: banded('recalld_golden_live_mix_score', 'ndcg', { measure: 'ndcg' }),
     }),
@@ -190,8 +186,7 @@ export function liveMixPanels(): Builder<Panel>[] {
       title: 'Effective queries of the live mix',
       description:
         'Number of equally weighted queries that would give an equally precise score. If this number is far below the size of the set, most golden queries are on topics that few users ask about.',
-      unit: 'short',
-      min: 0,
+      ...axes.count,
       width: 8,
       queries: [{ expr: maxBy([], 'recalld_golden_live_mix_effective_queries'), legend: 'queries' }],
     }),
@@ -204,8 +199,7 @@ export function schedulePanels(): Builder<Panel>[] {
     graph({
       title: 'Planned runs that did not start',
       description: 'Number of skipped runs per interval of the graph, by reason.',
-      unit: 'short',
-      min: 0,
+      ...axes.count,
       width: 8,
       queries: [
         {
@@ -228,17 +222,14 @@ export function schedulePanels(): Builder<Panel>[] {
     graph({
       title: 'Runs until a new version takes over',
       description: 'Scheduled runs that must still complete on both versions of the set; 0 if there is no new version.',
-      unit: 'short',
-      min: 0,
+      ...axes.count,
       width: 8,
       queries: [{ expr: maxBy([], 'recalld_golden_rotation_runs_remaining'), legend: 'runs' }],
     }),
     graph({
       title: 'Sentinel',
       description: 'Sentinel status: exactly one of the states is 1. If the sentinel fails, a full run starts.',
-      unit: 'none',
-      min: 0,
-      max: 1,
+      ...axes.score,
       width: 12,
       queries: [{ expr: maxBy(['state'], 'recalld_golden_sentinel_state'), legend: '{{state}}' }],
     }),

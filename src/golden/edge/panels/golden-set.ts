@@ -13,6 +13,7 @@ import {
   worstQueriesTable,
 } from './drill-down.ts';
 import {
+  axes,
   banded,
   differenceGraph,
   inSegment,
@@ -75,9 +76,7 @@ function segments(): Builder<Panel>[] {
       title: 'nDCG at $k by segment',
       description:
         'All segments of the golden set. Small segments vary by chance; the adjacent table shows the 95 % CI of each segment.',
-      unit: 'none',
-      min: 0,
-      max: 1,
+      ...axes.score,
       width: 12,
       queries: [{ expr: bySegment(''), legend: '{{segment}}' }],
     }),
@@ -128,8 +127,7 @@ function baseline(): Builder<Panel>[] {
       title: 'Queries compared',
       description:
         'Number of queries over which the differences and the result stability are computed; the differences exclude queries with a stale label.',
-      unit: 'short',
-      min: 0,
+      ...axes.count,
       width: 12,
       queries: [
         { expr: maxBy(['measure'], 'recalld_golden_baseline_queries', inSegment), legend: '{{measure}}@$k' },
@@ -147,9 +145,7 @@ function stageGraphs(): Builder<Panel>[] {
       title: 'Loss by stage',
       description:
         'Mean share of the relevant documents that each stage of the retriever loses, stacked; the rest up to 1 is the share that is found. Empty if the retriever reports no stages.',
-      unit: 'percentunit',
-      min: 0,
-      max: 1,
+      ...axes.share,
       width: 8,
       isStacked: true,
       queries: [{ expr: maxBy(['stage'], 'recalld_golden_stage_lost_ratio'), legend: '{{stage}}' }],
@@ -158,9 +154,7 @@ function stageGraphs(): Builder<Panel>[] {
       title: 'Recall by stage',
       description:
         'Mean share of the relevant documents that each stage returns, with its 95 % CI. Later stages cannot return documents that the first stage did not return.',
-      unit: 'percentunit',
-      min: 0,
-      max: 1,
+      ...axes.share,
       width: 8,
       queries: banded('recalld_golden_stage_recall', '{{stage}}', {}, ['stage']),
     }),
@@ -168,8 +162,7 @@ function stageGraphs(): Builder<Panel>[] {
       title: 'Queries moved by a stage',
       description:
         'Number of queries for which a stage, such as a reranker, moved the only relevant documents into or out of the first k.',
-      unit: 'short',
-      min: 0,
+      ...axes.count,
       width: 8,
       queries: [
         {
@@ -196,8 +189,7 @@ function contextGraphs(): Builder<Panel>[] {
       title: 'Length of the context',
       description:
         'Mean number of characters in the retrieved texts per query, with its 95 % CI; an English token has about four. Empty if the retriever returns no texts.',
-      unit: 'short',
-      min: 0,
+      ...axes.count,
       width: 8,
       queries: banded('recalld_golden_context_characters', 'characters'),
     }),
@@ -205,9 +197,7 @@ function contextGraphs(): Builder<Panel>[] {
       title: 'Repeated context',
       description:
         'Mean share of the retrieved text that repeats an earlier document of the same query, with its 95 % CI.',
-      unit: 'percentunit',
-      min: 0,
-      max: 1,
+      ...axes.share,
       width: 8,
       queries: banded('recalld_golden_context_repeated_ratio', 'repeated'),
     }),
@@ -247,9 +237,7 @@ function labelsAndRuns(): Builder<Panel>[] {
       title: 'False answers',
       description:
         'Share of unanswerable queries for which the retriever returned documents or failed, with its 95 % CI; absent if the set has none.',
-      unit: 'percentunit',
-      min: 0,
-      max: 1,
+      ...axes.share,
       width: 8,
       queries: banded('recalld_golden_false_answer_ratio', 'answered'),
     }),
@@ -257,17 +245,14 @@ function labelsAndRuns(): Builder<Panel>[] {
     graph({
       title: 'Judged share of the top $k',
       description: 'A drop means that new, unjudged documents are returned; they are not necessarily worse.',
-      unit: 'percentunit',
-      min: 0,
-      max: 1,
+      ...axes.share,
       width: 8,
       queries: [{ expr: maxBy([], 'recalld_golden_judged_ratio', inSegment), legend: 'judged' }],
     }),
     graph({
       title: 'Queries by outcome',
       description: 'Queries of the latest finished run by outcome.',
-      unit: 'short',
-      min: 0,
+      ...axes.count,
       width: 8,
       isStacked: true,
       queries: [{ expr: maxBy(['outcome'], 'recalld_golden_queries'), legend: '{{outcome}}' }],
@@ -284,17 +269,14 @@ function labelsAndRuns(): Builder<Panel>[] {
       title: 'Stored runs by status',
       description:
         'Number of stored runs by status. In void runs, too many queries failed; failed runs did not finish.',
-      unit: 'short',
-      min: 0,
+      ...axes.count,
       width: 8,
       queries: [{ expr: maxBy(['status'], 'recalld_golden_runs'), legend: '{{status}}' }],
     }),
     graph({
       title: 'Scores withheld',
       description: '1 while the latest scores are too old to trust and therefore not exported.',
-      unit: 'none',
-      min: 0,
-      max: 1,
+      ...axes.score,
       width: 8,
       queries: [{ expr: maxBy([], 'recalld_golden_scores_withheld'), legend: 'withheld' }],
     }),
