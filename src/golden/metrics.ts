@@ -25,6 +25,8 @@ const golden = ['pipeline', 'golden_set'] as const;
 const scored = [...golden, 'segment', 'k'] as const;
 const compared = [...golden, 'segment', 'measure', 'k'] as const;
 
+const ofSet = (help: string) => storedGauge(help, golden);
+
 const scoreHelp = Object.fromEntries(
   [...goldenMeasures, ...gainMeasures].map((measure) => [
     `recalld_golden_${measure}`,
@@ -38,17 +40,14 @@ export const goldenMetrics = {
     'Mean share of the top k documents that are judged. A drop means that new, unjudged documents are returned; they are not necessarily worse.',
     scored,
   ),
-  recalld_golden_stale_labels_ratio: storedGauge(
+  recalld_golden_stale_labels_ratio: ofSet(
     'Share of judged documents that are superseded: their text has another id in the vector store, or the manifest marks them as deleted. Absent if the store could not be probed.',
-    golden,
   ),
-  recalld_golden_lost_documents_ratio: storedGauge(
+  recalld_golden_lost_documents_ratio: ofSet(
     'Share of judged documents that are missing from the vector store without a replacement. Absent if the store could not be probed.',
-    golden,
   ),
-  recalld_golden_forbidden_results: storedGauge(
+  recalld_golden_forbidden_results: ofSet(
     'Forbidden documents returned by the latest finished run, confirmed by a second request. Absent if the set forbids no documents, or if the run did not test for them.',
-    golden,
   ),
   ...boundedGauges(
     {
@@ -57,10 +56,7 @@ export const goldenMetrics = {
     },
     golden,
   ),
-  recalld_golden_no_answer_queries: storedGauge(
-    'Number of queries in recalld_golden_false_answer_ratio (its n).',
-    golden,
-  ),
+  recalld_golden_no_answer_queries: ofSet('Number of queries in recalld_golden_false_answer_ratio (its n).'),
   ...boundedGauges(
     {
       recalld_golden_stage_recall:
@@ -70,9 +66,8 @@ export const goldenMetrics = {
     },
     [...golden, 'stage'],
   ),
-  recalld_golden_stage_queries: storedGauge(
+  recalld_golden_stage_queries: ofSet(
     'Number of queries in recalld_golden_stage_recall and recalld_golden_stage_lost_ratio (their n).',
-    golden,
   ),
   recalld_golden_stage_moved_queries: storedGauge(
     'Number of queries that a stage turned from a miss into a hit or vice versa. A query is a hit if a relevant document is among the first k.',
@@ -91,9 +86,8 @@ export const goldenMetrics = {
     },
     golden,
   ),
-  recalld_golden_context_queries: storedGauge(
+  recalld_golden_context_queries: ofSet(
     'Number of queries in recalld_golden_context_characters and recalld_golden_context_repeated_ratio (their n).',
-    golden,
   ),
   ...boundedGauges(
     {
@@ -126,21 +120,15 @@ export const goldenMetrics = {
     ...golden,
     'outcome',
   ]),
-  recalld_golden_run_last_success_timestamp_seconds: storedGauge(
+  recalld_golden_run_last_success_timestamp_seconds: ofSet(
     'Time when the latest completed run ended. Void and failed runs do not change this value.',
-    golden,
   ),
-  recalld_golden_run_last_attempt_timestamp_seconds: storedGauge(
-    'Time when the latest run of any status started.',
-    golden,
-  ),
-  recalld_golden_run_interval_seconds: storedGauge(
+  recalld_golden_run_last_attempt_timestamp_seconds: ofSet('Time when the latest run of any status started.'),
+  recalld_golden_run_interval_seconds: ofSet(
     'Longest scheduled gap between two runs. Scores older than 3 times this gap are withheld.',
-    golden,
   ),
-  recalld_golden_run_expected_by_timestamp_seconds: storedGauge(
+  recalld_golden_run_expected_by_timestamp_seconds: ofSet(
     'Time by which the schedule requires the next completed run. The time advances only when a run completes, so it also reveals a scheduler that is not running.',
-    golden,
   ),
   recalld_golden_ticks_skipped_total: {
     type: 'counter',
@@ -148,41 +136,32 @@ export const goldenMetrics = {
     labels: [...golden, 'purpose', 'reason'],
     source: 'stored',
   },
-  recalld_golden_rotation_runs_remaining: storedGauge(
+  recalld_golden_rotation_runs_remaining: ofSet(
     'Scheduled runs that must still complete on both versions before a new version of the set takes over; 0 if there is no new version.',
-    golden,
   ),
   recalld_golden_sentinel_state: storedGauge('Sentinel status: exactly one of ok, failed and no_data is 1.', [
     ...golden,
     'state',
   ]),
-  recalld_golden_sentinel_last_success_timestamp_seconds: storedGauge(
+  recalld_golden_sentinel_last_success_timestamp_seconds: ofSet(
     'End of the latest sentinel, passed or failed, to which the retriever responded.',
-    golden,
   ),
-  recalld_golden_sentinel_last_attempt_timestamp_seconds: storedGauge(
-    'Time when the latest sentinel of any status started.',
-    golden,
-  ),
-  recalld_golden_sentinel_interval_seconds: storedGauge(
+  recalld_golden_sentinel_last_attempt_timestamp_seconds: ofSet('Time when the latest sentinel of any status started.'),
+  recalld_golden_sentinel_interval_seconds: ofSet(
     'Longest scheduled gap between two sentinels. If no sentinel completes for 3 times this gap, the sentinel status is no_data.',
-    golden,
   ),
-  recalld_golden_sentinel_expected_by_timestamp_seconds: storedGauge(
+  recalld_golden_sentinel_expected_by_timestamp_seconds: ofSet(
     'Time by which the schedule requires the next sentinel. Absent until the set has completed a full run.',
-    golden,
   ),
-  recalld_golden_run_duration_seconds: storedGauge('Duration of the latest finished run.', golden),
+  recalld_golden_run_duration_seconds: ofSet('Duration of the latest finished run.'),
   recalld_golden_runs: storedGauge('Stored runs by status: running, completed, void, failed or cancelled.', [
     ...golden,
     'status',
   ]),
-  recalld_golden_scores_withheld: storedGauge(
+  recalld_golden_scores_withheld: ofSet(
     '1 if the latest scores are too old to trust and therefore not exported, otherwise 0.',
-    golden,
   ),
-  recalld_golden_segments_overflow: storedGauge(
+  recalld_golden_segments_overflow: ofSet(
     'Number of segments that were merged into `other` in the latest completed run.',
-    golden,
   ),
 } as const satisfies Record<string, MetricDefinition>;

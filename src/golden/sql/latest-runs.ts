@@ -1,42 +1,12 @@
 import type pg from 'pg';
-import type { CheckResult } from '../../checks/rules/threshold.ts';
 import { type RunStatus, runStatuses } from '../../core/model.ts';
 import { queryRows } from '../../platform/postgres/rows.ts';
-import type { StoredComparison } from '../rules/compare-golden-runs.ts';
-import { failedShare, failureSentence, type OutcomeCounts, type RunLabels, type SegmentScore } from '../rules/run.ts';
-import type { RunFailure } from '../rules/run-failure.ts';
+import { failedShare, failureSentence, type RunLabels } from '../rules/run.ts';
 import { readComparisons } from './run-comparisons.ts';
 import { readChecksOf, readFailure, readForbidden, readOutcomes, readScores, selectLabels } from './run-results.ts';
 
 /** The state of the full runs of one pipeline and golden set. */
-export interface LatestRun {
-  readonly pipeline: string;
-  readonly goldenSet: string;
-  readonly lastAttemptAt: Date;
-  readonly runsByStatus: Readonly<Record<RunStatus, number>>;
-  /** The latest run that is completed, void or failed. */
-  readonly ended: {
-    readonly durationSeconds: number;
-    readonly outcomes: OutcomeCounts;
-    /** Number of forbidden documents that were returned; null if the set forbids none, or the run did not test them. */
-    readonly forbidden: number | null;
-    /** Why queries failed; null if none failed. */
-    readonly failure: RunFailure | null;
-    readonly checks: readonly CheckResult[];
-    /** A sentence that explains why the run failed; null if it did not fail. */
-    readonly failedBecause: string | null;
-    readonly finishedAt: Date;
-  } | null;
-  readonly completed: {
-    readonly startedAt: Date;
-    readonly finishedAt: Date;
-    readonly scores: readonly SegmentScore[];
-    readonly segmentsOverflow: number;
-    readonly labels: RunLabels;
-    /** Comparison with the pinned baseline; null if none was pinned. */
-    readonly baseline: StoredComparison | null;
-  } | null;
-}
+export type LatestRun = Awaited<ReturnType<ReturnType<typeof createLatestRuns>>>[number];
 
 const NEWEST = 'r.golden_set_version desc, r.started_at desc';
 
@@ -86,7 +56,7 @@ function latestOf(condition: string, order: string): string {
  * so they are read once, and later calls return the same objects. Check results are read each time, because the checks
  * of a run may be re-evaluated.
  */
-export function createLatestRuns(db: pg.Pool): () => Promise<LatestRun[]> {
+export function createLatestRuns(db: pg.Pool) {
   const results = rememberLatest(async (runId) => {
     const [scores, comparisons] = await Promise.all([readScores(db, runId), readComparisons(db, runId)]);
     return { scores, baseline: comparisons.find(({ kind }) => kind === 'baseline') ?? null };
@@ -97,21 +67,23 @@ export function createLatestRuns(db: pg.Pool): () => Promise<LatestRun[]> {
     return { outcomes: counts, failure, forbidden: (await readForbidden(db, runId)).length };
   });
   return async () => {
-    const rows = await queryRows<
-      Pick<LatestRun, 'pipeline' | 'goldenSet' | 'lastAttemptAt' | 'runsByStatus'> & {
-        readonly endedId: string | null;
-        readonly endedAt: Date | null;
-        readonly endedStatus: RunStatus | null;
-        readonly endedReason: string | null;
-        readonly forbiddenAsked: number | null;
-        readonly durationSeconds: number | null;
-        readonly completedId: string | null;
-        readonly completedStartedAt: Date | null;
-        readonly completedAt: Date | null;
-        readonly segmentsOverflow: number | null;
-        readonly labels: RunLabels;
-      }
-    >(db, latestSql);
+    const rows = await queryRows<{
+      readonly pipeline: string;
+      readonly goldenSet: string;
+      readonly lastAttemptAt: Date;
+      readonly runsByStatus: Readonly<Record<RunStatus, number>>;
+      readonly endedId: string | null;
+      readonly endedAt: Date | null;
+      readonly endedStatus: RunStatus | null;
+      readonly endedReason: string | null;
+      readonly forbiddenAsked: number | null;
+      readonly durationSeconds: number | null;
+      readonly completedId: string | null;
+      readonly completedStartedAt: Date | null;
+      readonly completedAt: Date | null;
+      readonly segmentsOverflow: number | null;
+      readonly labels: RunLabels;
+    }>(db, latestSql);
     const endedIds = rows.flatMap(({ endedId }) => endedId ?? []);
     const checksOf = await readChecksOf(db, endedIds);
     const outcomesOf = await outcomes(endedIds);
@@ -124,14 +96,17 @@ export function createLatestRuns(db: pg.Pool): () => Promise<LatestRun[]> {
         goldenSet,
         lastAttemptAt,
         runsByStatus,
+        /** The latest run that is completed, void or failed. */
         ended:
           endedAt === null || came === undefined
             ? null
             : {
                 ...came,
                 durationSeconds: row.durationSeconds ?? 0,
+                /** Null if the set forbids no documents, or the run did not test them. */
                 forbidden: (row.forbiddenAsked ?? 0) === 0 ? null : came.forbidden,
                 checks: checksOf.get(row.endedId ?? '') ?? [],
+                /** A sentence that explains why the run failed; null if it did not fail. */
                 failedBecause: row.endedStatus === 'failed' ? failureSentence(row.endedId, row.endedReason) : null,
                 finishedAt: endedAt,
               },

@@ -1,13 +1,12 @@
 import type { Judgment } from '../../../core/model.ts';
 import { verdictWords } from '../../../incidents/explain/answers.ts';
 import { runPath } from '../../../report/console/links.ts';
-import type { Content, ContentNode, PageContent, Table } from '../../../report/model/content.ts';
+import type { Content, PageContent, Table } from '../../../report/model/content.ts';
 import {
   ask,
   badge,
   callout,
   code,
-  documentId,
   empty,
   fact,
   facts,
@@ -23,13 +22,12 @@ import {
   time,
   value,
   verbatim,
-  why,
 } from '../../../report/model/show.ts';
 import type { DocumentFate } from '../../rules/labels.ts';
 import { describeDeletedAnswers } from '../../runs/stored-runs.ts';
 import { partsOfPipelineName } from '../../watched-pipeline.ts';
 import type { QueryPageData, QuerySide } from './golden-reads.ts';
-import { type RankedDocument, sideBySide } from './query-sides.ts';
+import { named, type RankedDocument, rankedTable, sideBySide } from './query-sides.ts';
 import { stepsSection } from './query-steps.ts';
 import { difference } from './query-table.ts';
 import { queryVerdict } from './query-verdict.ts';
@@ -67,13 +65,7 @@ export function queryPage(data: QueryPageData): PageContent {
           ...Object.entries(query.tags).map(([name, tag]) => fact(name, verbatim(tag))),
         ),
       ),
-      query.steps !== undefined &&
-        stepsSection(
-          query.steps,
-          data,
-          (id) => named(id, data.words),
-          (id, grade) => gradeOf(grade, data.fates.get(id) === 'superseded'),
-        ),
+      query.steps !== undefined && stepsSection(query.steps, data),
       answer?.errorCode != null && callout(`The retriever failed (${answer.errorCode})`, verbatim(failure)),
       group(
         'sides',
@@ -159,7 +151,7 @@ function documents(
   caption: string,
   { answer, run }: QuerySide,
   ranked: readonly RankedDocument[],
-  { fates, words }: QueryPageData,
+  data: QueryPageData,
   move: ((document: RankedDocument) => Content) | null,
 ): Content {
   if (answer === null)
@@ -173,37 +165,12 @@ function documents(
         : `The retriever failed with ${answer.errorCode ?? answer.outcome}, so there are no documents.`,
     );
   return [
-    table(
-      caption,
-      ranked,
-      [
-        ['Rank', ({ rank }) => rank, 'number'],
-        ['Document', ({ id }) => named(id, words)],
-        ['Grade', ({ id, grade }) => gradeOf(grade, fates.get(id) === 'superseded')],
-        move === null ? null : ['Move', move],
-        ['Score', ({ score }) => score !== null && value(score, 'other'), 'minor number'],
-      ],
-      'compact',
-    ),
+    rankedTable(caption, ranked, data, move && ['Move', move]),
     lead(
       answer.latencyMs !== null && ['Answered in ', value(answer.latencyMs, 'ms')],
       answer.attempts > 1 && `, at attempt ${answer.attempts}`,
     ),
   ];
-}
-
-function named(id: string, words: QueryPageData['words']): Content {
-  const known = words.get(id);
-  return [documentId(id), known !== undefined && why(verbatim(known))];
-}
-
-function gradeOf(grade: number | null, isStale: boolean): ContentNode {
-  if (grade === null) return styled('unjudged', 'unjudged');
-  return styled(
-    grade > 0 ? 'relevant' : 'unjudged',
-    grade > 0 ? `relevant, ${grade}` : 'not relevant',
-    isStale && ', stale',
-  );
 }
 
 function comes({ rank, otherRank }: RankedDocument): Content {

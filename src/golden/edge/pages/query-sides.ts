@@ -1,5 +1,8 @@
 /** A golden query in two runs: its results before and now, with grades and changes of rank. */
 import type { Judgment, RetrievedDocument } from '../../../core/model.ts';
+import type { Column, Content, ContentNode, Table } from '../../../report/model/content.ts';
+import { documentId, styled, table, value, verbatim, why } from '../../../report/model/show.ts';
+import type { QueryPageData } from './golden-reads.ts';
 
 export type RankedDocument = ReturnType<typeof sideBySide>['before'][number];
 
@@ -50,4 +53,40 @@ function ranksOf(documents: readonly RetrievedDocument[]): Map<string, number> {
   const ranks = new Map<string, number>();
   for (const [index, { id }] of documents.entries()) if (!ranks.has(id)) ranks.set(id, index + 1);
   return ranks;
+}
+
+/** @param change how the document compares with another ranking; null for no such column */
+export function rankedTable<Row extends Omit<RankedDocument, 'otherRank'>>(
+  caption: string,
+  rows: readonly Row[],
+  { fates, words }: QueryPageData,
+  change: Column<Row> | null,
+): Table {
+  return table(
+    caption,
+    rows,
+    [
+      ['Rank', ({ rank }) => rank, 'number'],
+      ['Document', ({ id }) => named(id, words)],
+      ['Grade', ({ id, grade }) => gradeOf(grade, fates.get(id) === 'superseded')],
+      change,
+      ['Score', ({ score }) => score !== null && value(score, 'other'), 'minor number'],
+    ],
+    'compact',
+  );
+}
+
+/** Shows a document with its first words. */
+export function named(id: string, words: QueryPageData['words']): Content {
+  const known = words.get(id);
+  return [documentId(id), known !== undefined && why(verbatim(known))];
+}
+
+function gradeOf(grade: number | null, isStale: boolean): ContentNode {
+  if (grade === null) return styled('unjudged', 'unjudged');
+  return styled(
+    grade > 0 ? 'relevant' : 'unjudged',
+    grade > 0 ? `relevant, ${grade}` : 'not relevant',
+    isStale && ', stale',
+  );
 }

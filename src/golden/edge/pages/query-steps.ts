@@ -1,14 +1,11 @@
-import type { Content, ContentNode, Section } from '../../../report/model/content.ts';
-import { empty, group, lead, section, styled, table, value, verbatim } from '../../../report/model/show.ts';
+import type { Section } from '../../../report/model/content.ts';
+import { empty, group, lead, section, styled, verbatim } from '../../../report/model/show.ts';
 import { rankingsOf } from '../../rules/steps.ts';
 import type { QueryPageData } from './golden-reads.ts';
+import { rankedTable } from './query-sides.ts';
 
-export function stepsSection(
-  steps: readonly string[],
-  { after, query, showsText }: QueryPageData,
-  named: (id: string) => Content,
-  gradeOf: (id: string, grade: number | null) => ContentNode,
-): Section {
+export function stepsSection(steps: readonly string[], data: QueryPageData): Section {
+  const { after, query, showsText } = data;
   const grades = new Map(query.judgments.map(({ documentId, grade }) => [documentId, grade]));
   const k = Math.max(...after.run.settings.cutoffs);
   const rankings = rankingsOf(after.answer?.documents ?? []);
@@ -17,12 +14,7 @@ export function stepsSection(
     const documents = (rankings[index] ?? []).slice(0, k).map(({ id, score }, place) => {
       const first = firstStep.get(id) ?? index + 1;
       firstStep.set(id, first);
-      return {
-        id,
-        rank: place + 1,
-        score,
-        first,
-      };
+      return { id, rank: place + 1, score, grade: grades.get(id) ?? null, first };
     });
     return section(
       `step-${index + 1}`,
@@ -30,18 +22,10 @@ export function stepsSection(
       { lead: showsText && verbatim(text) },
       documents.length === 0
         ? empty('This step returned no documents.')
-        : table(
-            `Documents of step ${index + 1}`,
-            documents,
-            [
-              ['Rank', ({ rank }) => rank, 'number'],
-              ['Document', ({ id }) => named(id)],
-              ['Grade', ({ id }) => gradeOf(id, grades.get(id) ?? null)],
-              ['New', ({ first }) => (first === index + 1 ? styled('rose', 'new') : `repeats step ${first}`)],
-              ['Score', ({ score }) => score !== null && value(score, 'other'), 'minor number'],
-            ],
-            'compact',
-          ),
+        : rankedTable(`Documents of step ${index + 1}`, documents, data, [
+            'New',
+            ({ first }) => (first === index + 1 ? styled('rose', 'new') : `repeats step ${first}`),
+          ]),
     );
   });
   return section(
