@@ -235,7 +235,8 @@ export const importedGoldenSetSchema = goldenSetVersionSchema.extend({
 });
 
 /** Returns the query with the fields that are omitted inside if they are empty. */
-export function filled({ steps = [], forbidden = [], noAnswer = false, ...query }: GoldenQuery) {
+export function filled(query: GoldenQuery) {
+  const { steps = [], forbidden = [], noAnswer = false } = query;
   return { ...query, steps, forbidden, noAnswer };
 }
 
