@@ -97,9 +97,7 @@ function valueOf(outcome: PositiveRatioOutcome, details: FeedbackDetails) {
  * learns a new baseline.
  */
 const MAX_BASELINE_AGE_MS = DAY_MS;
-/**
- * If there are too few opinions for a baseline, recalld tries again every hour, or once per window if that is shorter.
- */
+/** Interval of retries while there are too few opinions for a baseline, or the window if that is shorter. */
 const BASELINE_RETRY_MS = HOUR_MS;
 
 async function measureDrop(

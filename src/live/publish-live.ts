@@ -84,10 +84,7 @@ function stageSamples({ pipeline, newest, gap }: LatestMeasurement, isTrusted: I
   });
 }
 
-/**
- * Counts the live queries in the last hour whose results violate an isolation rule; 0 for a rule without violations, so
- * that its alert resolves.
- */
+/** A rule without violations in the last hour has the value 0, so that its alert resolves. */
 export async function readIsolationGauges({ db, clock, config }: Context): Promise<GaugesAt> {
   const rules = config.pipelines.flatMap(({ name: pipeline, isolation }) =>
     isolation.map(({ name: rule }) => ({ pipeline, rule })),

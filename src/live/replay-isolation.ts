@@ -50,10 +50,7 @@ function newTally({ name: rule }: ParsedRule) {
     /** Number of sampled queries whose results the rule allows. */
     allowed: 0,
     violated: 0,
-    /**
-     * Estimated number of violations in all live traffic; each sampled violation is weighted by the inverse of its
-     * sampling probability.
-     */
+    /** In all live traffic: the sum of the inverses of the sampling probabilities. */
     estimatedViolations: 0,
     unchecked: { segment_missing: 0, document_unidentified: 0, field_missing: 0 },
     /** The first violations, ordered by day of arrival. */

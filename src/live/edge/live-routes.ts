@@ -1,7 +1,4 @@
-/**
- * `/v1/queries`, `/v1/feedback`, `/v1/feedback/summary`, and descriptions of the ingestion endpoints. A 202 is sent
- * only after the database has committed.
- */
+/** Ingestion, and the summary of feedback. A 202 is sent only after the database has committed. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { type Context, onReplica } from '../../core/context.ts';

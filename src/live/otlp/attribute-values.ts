@@ -46,10 +46,7 @@ export function readOr<T>(report: LeaveOut, read: () => T): T | null {
 /** A value, or a function that reads it on first access. */
 export type ReadValue = AttributeValue | (() => AttributeValue);
 
-/**
- * Returns a field of a message; undefined if the message or the field is missing. Inherited fields are protobuf
- * defaults and are ignored.
- */
+/** Undefined if missing. Inherited fields are protobuf defaults and are ignored. */
 export function field(message: unknown, name: string): unknown {
   if (typeof message !== 'object' || message === null || !Object.hasOwn(message, name)) return undefined;
   return (message as Record<string, unknown>)[name];

@@ -220,9 +220,7 @@ class Decoding {
     return attributes;
   }
 
-  /**
-   * Defines a lazy attribute. A list or map that is never accessed is never parsed, and is not counted as unreadable.
-   */
+  /** A list or map that is never accessed is never parsed, and is not counted as unreadable. */
   private define(attributes: Record<string, AttributeValue>, key: string, value: ReadValue): void {
     const property = { configurable: true, enumerable: true };
     const set = (read: AttributeValue): AttributeValue => {

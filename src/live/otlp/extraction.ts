@@ -1,6 +1,4 @@
-/**
- * Reads live queries and feedback from OTLP requests: small bodies on the main thread, large ones in a worker thread.
- */
+/** Reads OTLP requests: small bodies on the main thread, large ones in a worker thread. */
 import { createByteLimit, createThreadPool, movable } from '../../platform/threads/thread-pool.ts';
 import type { RetrievalToolConfig } from '../config.ts';
 import { ITEM_WEIGHT, pack, splitByWeight, unpackEach, weightOfFeedback, weightOfQuery } from '../item-batches.ts';
@@ -42,9 +40,7 @@ export interface TracedPipeline {
   /** Keys of the document metadata that isolation rules compare. */
   readonly fieldKeys: readonly string[];
   readonly tools: readonly RetrievalToolConfig[];
-  /**
-   * True if other pipelines are hidden from the sender, so that a span without a pipeline may belong to one of them.
-   */
+  /** True if other pipelines are hidden from the sender: a span without a pipeline may belong to one of them. */
   readonly isOneOfSeveral?: boolean;
 }
 

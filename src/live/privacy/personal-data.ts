@@ -21,9 +21,7 @@ export type PresidioConfig = NonNullable<PipelineConfig['privacy']['presidio']>;
 /** Config path, for messages. */
 const PRESIDIO = 'privacy.presidio';
 
-/**
- * Sufficient for the response to a text of 100,000 characters in which every character is an entity with explanations.
- */
+/** Sufficient for 100,000 characters of which each is an entity with explanations. */
 const MAX_RESPONSE_BYTES = 32 * 1024 * 1024;
 
 /** A service that detects names and other personal data in texts. */

@@ -17,10 +17,7 @@ export interface IsolationRule {
   readonly allow: readonly string[];
 }
 
-/**
- * Why a rule could not evaluate the results of a query: the query lacks the segment, or a document lacks an id or the
- * field. These queries are counted separately, and never reported as violations.
- */
+/** Why a rule could not be evaluated. These queries are counted separately, and never reported as violations. */
 export const uncheckedReasons = ['segment_missing', 'document_unidentified', 'field_missing'] as const;
 
 export type UncheckedReason = (typeof uncheckedReasons)[number];

@@ -114,10 +114,7 @@ function namesOf(staged: readonly StagedQuery[]): string[] {
   return [...counts.keys()].filter((name) => most.has(name));
 }
 
-/**
- * Returns the maximum number of documents among the preceding stages; null for the first stage. An unknown number
- * counts as 0.
- */
+/** Maximum among the preceding stages, an unknown number counts as 0; null for the first stage. */
 function documentsBefore(stages: readonly LiveStage[], place: number): number | null {
   const earlier = withoutSides(stages.slice(0, place), stages[place]?.isSide === true);
   const last = earlier.at(-1);

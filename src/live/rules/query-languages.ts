@@ -15,7 +15,7 @@ export interface UsualLanguage {
   readonly since: Date;
 }
 
-/** Returns the language of a text in Latin script, or the script of any other text; null if unknown. */
+/** Returns the language of a Latin text, otherwise the script; null if unknown. */
 export function languageOrScript(text: string): string | null {
   const script = scriptOf(text);
   if (script === null || script !== 'Latin') return script;

@@ -164,10 +164,7 @@ export function createIsolation(pool: Pool, scope: Scope = null) {
       }
     },
 
-    /**
-     * Returns the results of the rules in a time range, by pipeline and rule; omits rules that were not evaluated in
-     * the range. Counts are stored per hour, so they include the whole first hour.
-     */
+    /** By pipeline and rule; omits rules that were not evaluated. Counts are stored per hour and include the first. */
     async summaries({ from, until }: TimeSpan, pipeline: string | null = null) {
       const rows = await queryRows<{
         readonly pipeline: string;

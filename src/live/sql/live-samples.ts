@@ -181,10 +181,7 @@ export function createTrafficReads(pool: Pool) {
       return {
         low: first.low,
         high: first.high,
-        /**
-         * Weight per bin. The weight of a query is the inverse of the probability that the query is sampled and
-         * measured.
-         */
+        /** Inverses of the probabilities that the queries are sampled and measured. */
         weights,
         queries: rows.reduce((sum, { queries }) => sum + queries, 0),
       };

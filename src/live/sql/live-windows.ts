@@ -119,10 +119,7 @@ export function createLiveWindows(pool: Pool) {
       );
     },
 
-    /**
-     * Returns the exact and the estimated number of queries received in the window, by outcome. Ignores upstream
-     * sampling.
-     */
+    /** Queries received in the window, by outcome: exact and estimated. Ignores upstream sampling. */
     async arrivals({ pipeline, from, until }: LiveWindow): Promise<Readonly<Partial<Record<QueryOutcome, Arrivals>>>> {
       const rows = await read<Arrivals & { outcome: QueryOutcome }>(
         `with counted as (
@@ -232,10 +229,7 @@ export function createLiveWindows(pool: Pool) {
       return rows.length > 0;
     },
 
-    /**
-     * Returns the counted opinions on these queries, except clicks, that were received since a time; see
-     * `OpinionTally`.
-     */
+    /** Counted opinions on these queries, except clicks, received since a time; see `OpinionTally`. */
     async opinions(
       pipeline: string,
       queryIds: readonly string[],

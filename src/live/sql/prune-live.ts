@@ -38,10 +38,7 @@ export async function pruneLive(pool: Pool, retentionDays: ReadonlyMap<string, n
 /** Number of days for which counts per minute are kept: one more than the maximum of `live.window`. */
 const MINUTE_DAYS = 32;
 
-/**
- * Merges the per-minute counts from before a given day (UTC) into hourly counts, so that charts over months read 60
- * times fewer rows.
- */
+/** Merges counts per minute into counts per hour, so that charts over months read 60 times fewer rows. */
 const countByHourSql = `
   with minutes as (
     delete from live_query_counts

@@ -14,10 +14,7 @@ import type { EpisodeScope } from '../rules/otel/trace-index.ts';
 import { type LiveSample, stagesJson } from './record-arrivals.ts';
 import { documentOfRow, type ResultRow, resultsJson, rowOfDocument } from './result-rows.ts';
 
-/**
- * Number of partitions in the migration: the current partition is written, the previous one is still read, and the next
- * one is empty.
- */
+/** Partitions of the migration: the current one is written, the previous one still read, the next one empty. */
 const SLOTS = 3;
 const SLOT_MS = 600_000;
 

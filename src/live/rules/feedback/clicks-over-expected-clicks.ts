@@ -163,10 +163,7 @@ export function clicksOverExpectedClicks(queries: readonly ClickedQuery[], basel
   const bounds = weightedCountInterval(numerator, variance, weight, studentTQuantile(UPPER, sessions - 1));
   return {
     kind: 'coec' as const,
-    /**
-     * 1 for as many clicks as in the baseline at the same ranks, less than 1 for fewer clicks; with a 95 % confidence
-     * interval.
-     */
+    /** 1 for as many clicks as in the baseline at the same ranks, less for fewer; with its 95 % bounds. */
     value,
     low: Math.min(value, bounds.low / denominator),
     high: Math.max(value, bounds.high / denominator),

@@ -110,10 +110,7 @@ export function feedbackDrop(
   const isOver = latestShare > (baselineShare + dropped) / 2;
   const logRatio = logEvidence - Math.log(alertThreshold(budget, bucketMs, 1));
   return {
-    /**
-     * E-value relative to the threshold; the alert fires at 1. The value is 0 once the latest opinions are closer to
-     * the baseline than to the drop.
-     */
+    /** The alert fires at 1. 0 once the latest opinions are closer to the baseline than to the drop. */
     evidenceRatio: isOver ? 0 : Math.exp(Math.min(logRatio, MAX_LOG_RATIO)),
     baselineShare,
     /** Positive share of the latest opinions (at least 50, if there are that many). */

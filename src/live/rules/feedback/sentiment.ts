@@ -126,10 +126,7 @@ function refused(message: string) {
   return { kind: 'refused' as const, message };
 }
 
-/**
- * A keyed hash such as HMAC-SHA-256, written in characters that are valid in an id. Without a key, an attacker could
- * guess the hashed comment and confirm the guess.
- */
+/** Returns characters that are valid in an id. Without a key, an attacker could guess and confirm a comment. */
 type KeyedHash = (text: string) => string;
 
 /** Domain prefix that separates these hashes from all other uses of the same key. */
@@ -177,10 +174,7 @@ export interface OpinionCounts {
   readonly negative: number;
 }
 
-/**
- * A share with a 95 % confidence interval; 0 <= low <= value <= high <= 1. `n`: number of positive and negative
- * opinions.
- */
+/** 0 <= low <= value <= high <= 1, at 95 %. `n`: number of positive and negative opinions. */
 export type PositiveRatioOutcome = ReturnType<typeof positiveRatio>;
 
 /**

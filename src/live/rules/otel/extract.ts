@@ -103,16 +103,11 @@ export function extractLiveQueries(spans: readonly OtlpSpan[], options: Extracti
     ],
     /** Number of retriever, embedding, reranker and evaluator spans with dropped or truncated attributes or events. */
     truncatedSpans: index.spans.filter((span) => isTruncated(span, index)).length + cutOff.length,
-    /**
-     * Number of spans that are not retrievers and produced neither a fragment nor feedback, like most spans of a trace.
-     */
+    /** Number of other spans without a fragment and without feedback, like most spans of a trace. */
     ignoredSpans: index.spans.length - used.size,
     /** Number of retriever spans without a pipeline. */
     spansWithoutPipeline: index.spans.filter((span) => index.isUnwatched(span)).length,
-    /**
-     * Retriever spans of a pipeline that produced no query, by kind. A span that explicitly reports an empty list does
-     * produce a query.
-     */
+    /** By kind. A span that explicitly reports an empty list does produce a query. */
     unreadableRetrievers: summarize(unreadable),
     /** Searches without a retriever span, by kind. */
     untracedSearches: untracedSearches(index, (span) => options.pipelineOf(span)),

@@ -98,10 +98,7 @@ export function toDate(unixNano: bigint): Date | null {
 /** Placeholders that OpenInference and Logfire write instead of hidden values. */
 const hidden = /^(__REDACTED__|\[Scrubbed due to '[^\n]*'\])$/;
 
-/**
- * True if a privacy setting of the service replaced the value. A placeholder cannot identify a user or query, because
- * it is always the same.
- */
+/** A placeholder cannot identify a user or query, because it is always the same. */
 export function isHidden(value: Value): boolean {
   return typeof value === 'string' && hidden.test(value);
 }
@@ -217,10 +214,7 @@ function parseNumbers(text: string): Value {
   }
 }
 
-/**
- * Returns the objects that were flattened to `prefix.<index>.<field>`, ordered by index without gaps; null if no
- * attribute has the prefix.
- */
+/** Returns the objects `prefix.<index>.<field>`, ordered by index without gaps; null if there are none. */
 export function readFlattened(attributes: Attributes, prefix: string): readonly Attributes[] | null {
   const objects = flattenedObjects(attributes, prefix);
   if (objects.size === 0) return null;

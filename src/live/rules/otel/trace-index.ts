@@ -151,10 +151,7 @@ const leadingClass = /^\s*([A-Za-z_$][\w.$]{0,90}(?:Error|Exception|Failure|Time
 /** A Python exception as `repr` prints it, and its traceback, from the LangSmith exporter. */
 const printedClass = /^([A-Za-z_]\w{0,90})\(.*\)Traceback \(most recent call last\):/s;
 
-/**
- * Base classes of exceptions. They do not identify the error: the LangSmith exporter gives every exception the type
- * `Exception`.
- */
+/** They do not identify the error: the LangSmith exporter gives every exception the type `Exception`. */
 const baseClasses: ReadonlySet<string> = new Set(['Exception', 'Error']);
 
 const MAX_MESSAGE = 20_000;
