@@ -8,7 +8,7 @@ import {
   type EpisodeMeasure,
   episodeMeasures,
   episodeSteps,
-  estimateEpisodes,
+  estimateEpisodeMeasure,
   type SampledEpisode,
   splitByPause,
   tallyEpisode,
@@ -44,8 +44,10 @@ export async function measureEpisodes(
   };
   const outcomes: MeasurementOutcome[] = [];
   for (const { name, queries: own } of liveSegments(episodes, plan.segmentKeys, plan.maxSegments)) {
-    for (const { measure, outcome } of estimateEpisodes(own))
+    for (const measure of episodeMeasures) {
+      const outcome = estimateEpisodeMeasure(measure, own);
       outcomes.push({ ...frame, segment: name, measure, ...resultOf(measure, outcome, own.length) });
+    }
     await context.clock.sleep(0, signal);
   }
   return outcomes;

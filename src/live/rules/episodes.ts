@@ -146,7 +146,7 @@ export interface SampledEpisode extends ClusterMember {
 }
 
 /**
- * Estimates every measure of episodes, in the order of `episodeMeasures`:
+ * Estimates a measure of episodes:
  *
  * - `episode_retrievals`: mean number of retrievals per episode
  * - `episode_repeats`: mean number of later retrievals per episode that repeat an earlier retrieval. Unlike
@@ -162,12 +162,6 @@ export interface SampledEpisode extends ClusterMember {
  *
  * @throws RangeError for a probability outside (0, 1]
  */
-export function* estimateEpisodes(
-  episodes: readonly SampledEpisode[],
-): Generator<{ readonly measure: EpisodeMeasure; readonly outcome: ClickRateOutcome }, void, undefined> {
-  for (const measure of episodeMeasures) yield { measure, outcome: estimateEpisodeMeasure(measure, episodes) };
-}
-
 export function estimateEpisodeMeasure(measure: EpisodeMeasure, episodes: readonly SampledEpisode[]): ClickRateOutcome {
   const ratio = (numerator: keyof EpisodeTally, denominator: keyof EpisodeTally): ClickRateOutcome =>
     rateOver(

@@ -22,9 +22,7 @@ export const uncheckedReasons = ['segment_missing', 'document_unidentified', 'fi
 
 export type UncheckedReason = (typeof uncheckedReasons)[number];
 
-export const isolationOutcomes = ['allowed', 'violated', ...uncheckedReasons] as const;
-
-export type IsolationOutcome = (typeof isolationOutcomes)[number];
+export type IsolationOutcome = 'allowed' | 'violated' | UncheckedReason;
 
 /** Maximum number of documents stored per violation; all documents are counted. */
 export const MAX_VIOLATING = 10;

@@ -3,8 +3,10 @@ import { describe, expect, it } from 'vitest';
 import {
   type EpisodeRetrieval,
   type EpisodeTally,
+  episodeMeasures,
   episodeSteps,
-  estimateEpisodes,
+  estimateEpisodeMeasure,
+  type SampledEpisode,
   splitByPause,
   tallyEpisode,
 } from '../../../../src/live/rules/episodes.ts';
@@ -171,8 +173,8 @@ const tally = (parts: Partial<EpisodeTally>): EpisodeTally => ({
   ...parts,
 });
 
-const estimates = (episodes: Parameters<typeof estimateEpisodes>[0]) =>
-  Object.fromEntries([...estimateEpisodes(episodes)].map(({ measure, outcome }) => [measure, outcome]));
+const estimates = (episodes: readonly SampledEpisode[]) =>
+  Object.fromEntries(episodeMeasures.map((measure) => [measure, estimateEpisodeMeasure(measure, episodes)]));
 
 describe('the measures of episodes', () => {
   it('weight each episode by its inclusion probability', () => {
