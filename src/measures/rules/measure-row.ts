@@ -50,6 +50,3 @@ export function gaugesBy<
 >(labels: Labels, bounds: Bounds) {
   return <const Name extends string>(name: Name, help: string) => ({ name, help, labels, bounds }) as const;
 }
-
-export const trafficGauge = gaugesBy(['pipeline', 'segment'], true);
-export const pipelineGauge = gaugesBy(['pipeline'], false);

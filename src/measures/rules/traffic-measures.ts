@@ -1,7 +1,13 @@
 /** Rows of the measure table for live traffic: queries, feedback, density. */
-import { gaugesBy, type Measure, trafficGauge } from './measure-row.ts';
+import { gaugesBy, type Measure } from './measure-row.ts';
 
+const trafficGauge = gaugesBy(['pipeline', 'segment'], true);
 const boundedGauge = gaugesBy(['pipeline'], true);
+
+/** The interval and the gauge of a measure of live traffic. */
+function live<const Name extends string>(name: Name, help: string) {
+  return { every: 'live', gauge: trafficGauge(name, help) } as const;
+}
 
 export const trafficMeasures = {
   queries: {
@@ -9,8 +15,7 @@ export const trafficMeasures = {
     subject: 'the number of live queries',
     note: 'Live queries in the window, whether sampled or not.',
     scale: 'count',
-    every: 'live',
-    gauge: trafficGauge(
+    ...live(
       'recalld_query_volume',
       'Live queries in the trailing window, whether sampled or not. For all traffic, the queries are counted; for a segment, their number is estimated from the samples (Horvitz-Thompson).',
     ),
@@ -20,8 +25,7 @@ export const trafficMeasures = {
     subject: 'the share of live queries without results',
     note: 'Share of queries that returned no document.',
     scale: 'share',
-    every: 'live',
-    gauge: trafficGauge(
+    ...live(
       'recalld_query_zero_results_ratio',
       'Share of live queries in the trailing window that returned no documents, weighted by inclusion probability.',
     ),
@@ -32,8 +36,7 @@ export const trafficMeasures = {
     subject: 'the share of live queries that failed or timed out',
     note: 'Share of queries whose retrieval failed or timed out.',
     scale: 'share',
-    every: 'live',
-    gauge: trafficGauge(
+    ...live(
       'recalld_query_error_ratio',
       'Share of live queries in the trailing window whose retrieval failed or timed out, weighted by inclusion probability.',
     ),
@@ -44,8 +47,7 @@ export const trafficMeasures = {
     subject: 'the p95 latency of live queries',
     note: '95th percentile latency of live queries, as reported by the service.',
     scale: 'seconds',
-    every: 'live',
-    gauge: trafficGauge(
+    ...live(
       'recalld_query_latency_p95_seconds',
       '95th percentile of the latency that the service reports for live queries in the trailing window; weighted by inclusion probability.',
     ),
@@ -56,8 +58,7 @@ export const trafficMeasures = {
     subject: 'the mean number of documents per live query',
     note: 'Mean number of documents per query, over queries with results.',
     scale: 'count',
-    every: 'live',
-    gauge: trafficGauge(
+    ...live(
       'recalld_query_results',
       'Mean number of documents per live query in the trailing window, over queries with results; weighted by inclusion probability.',
     ),
@@ -67,8 +68,7 @@ export const trafficMeasures = {
     subject: 'the mean length of the retrieved context in characters',
     note: 'Mean number of characters of retrieved text per query, over queries for which the service sent the text of every document.',
     scale: 'count',
-    every: 'live',
-    gauge: trafficGauge(
+    ...live(
       'recalld_query_context_characters',
       'Mean number of characters of retrieved text per live query in the trailing window, over queries for which the service sent the text of every document; weighted by inclusion probability.',
     ),
@@ -78,8 +78,7 @@ export const trafficMeasures = {
     subject: 'the share of retrieved text that repeats an earlier document of the same query',
     note: 'Share of five-word sequences that already occur in an earlier document of the same query.',
     scale: 'share',
-    every: 'live',
-    gauge: trafficGauge(
+    ...live(
       'recalld_query_context_repeated_ratio',
       'Mean share of retrieved text that repeats an earlier document of the same query (five-word sequences), over live queries in the trailing window; weighted by inclusion probability.',
     ),
@@ -127,8 +126,7 @@ export const trafficMeasures = {
     subject: 'the click-through rate',
     note: 'Share of shown documents that were clicked.',
     scale: 'share',
-    every: 'live',
-    gauge: trafficGauge(
+    ...live(
       'recalld_feedback_click_through_ratio',
       'Share of documents shown at ranks 1 to 10 in the trailing window that were clicked, weighted by inclusion probability. The value depends on the ranks at which documents are shown.',
     ),
@@ -138,8 +136,7 @@ export const trafficMeasures = {
     subject: 'the share of live queries with a click',
     note: 'Share of queries with a click on any document.',
     scale: 'share',
-    every: 'live',
-    gauge: trafficGauge(
+    ...live(
       'recalld_feedback_clicked_query_ratio',
       'Share of live queries in the trailing window with a click on any document, weighted by inclusion probability. Queries without results count as not clicked.',
     ),
@@ -150,8 +147,7 @@ export const trafficMeasures = {
     subject: 'the mean reciprocal rank of the best clicked document',
     note: 'Mean of 1 / rank of the best clicked document, over queries with a click.',
     scale: 'score',
-    every: 'live',
-    gauge: trafficGauge(
+    ...live(
       'recalld_feedback_clicked_reciprocal_rank',
       'Mean of 1 / rank of the best-ranked clicked document, over queries with a click in the trailing window; weighted by inclusion probability.',
     ),
@@ -161,8 +157,7 @@ export const trafficMeasures = {
     subject: 'the ratio of clicks to the clicks expected at the same ranks',
     note: 'Clicks divided by the clicks expected at the same ranks; 1 matches the baseline.',
     scale: 'other',
-    every: 'live',
-    gauge: trafficGauge(
+    ...live(
       'recalld_feedback_clicks_over_expected_ratio',
       'Clicks in the trailing window divided by the clicks expected at the same ranks from the baseline before it (COEC); 1 matches the baseline.',
     ),
@@ -172,8 +167,7 @@ export const trafficMeasures = {
     subject: 'the mean number of retrievals per episode',
     note: 'Mean number of retrievals that an agent makes in one turn.',
     scale: 'other',
-    every: 'live',
-    gauge: trafficGauge(
+    ...live(
       'recalld_episode_retrievals',
       'Mean number of retrievals per episode (agent turn), over the episodes that were closed in the trailing window. Weighted by inclusion probability, with bounds over episodes.',
     ),
@@ -184,8 +178,7 @@ export const trafficMeasures = {
     subject: 'the mean number of repeated retrievals per episode',
     note: 'Mean number of retrievals per turn that repeat the results of an earlier one (rank-biased overlap of at least 0.8).',
     scale: 'other',
-    every: 'live',
-    gauge: trafficGauge(
+    ...live(
       'recalld_episode_repeats',
       'Mean number of retrievals per episode that repeat the results of an earlier one (rank-biased overlap of at least 0.8), in the trailing window.',
     ),
@@ -196,8 +189,7 @@ export const trafficMeasures = {
     subject: 'the share of retrievals after the first of an episode that repeat an earlier one',
     note: 'Share of retrievals that repeat the results of an earlier retrieval of the turn (rank-biased overlap of at least 0.8). The first retrieval of a turn is not counted.',
     scale: 'share',
-    every: 'live',
-    gauge: trafficGauge(
+    ...live(
       'recalld_episode_repeat_ratio',
       'Share of retrievals in the trailing window that repeat the results of an earlier retrieval of the episode (rank-biased overlap of at least 0.8). The first retrieval of an episode is not counted.',
     ),
@@ -208,8 +200,7 @@ export const trafficMeasures = {
     subject: 'the share of documents of later retrievals in an episode that are new in the episode',
     note: 'Share of the documents in later retrievals that no earlier retrieval of the turn had returned.',
     scale: 'share',
-    every: 'live',
-    gauge: trafficGauge(
+    ...live(
       'recalld_episode_new_documents_ratio',
       'Share of documents returned in the trailing window that no earlier retrieval of the episode had returned. The documents of the first retrieval are not counted.',
     ),
@@ -220,8 +211,7 @@ export const trafficMeasures = {
     subject: 'the share of retrievals without results in episodes',
     note: 'Share of the retrievals in agent turns that returned no document.',
     scale: 'share',
-    every: 'live',
-    gauge: trafficGauge(
+    ...live(
       'recalld_episode_empty_ratio',
       'Share of the retrievals in episodes of the trailing window that returned no documents.',
     ),
@@ -232,8 +222,7 @@ export const trafficMeasures = {
     subject: 'the share of rewritten queries that look like an answer',
     note: 'Share of the queries that an agent rewrote and that look like an answer instead of a query.',
     scale: 'share',
-    every: 'live',
-    gauge: trafficGauge(
+    ...live(
       'recalld_rewrite_answer_ratio',
       'Share of the rewritten queries in episodes of the trailing window that look like an answer. Absent unless the rewritten texts and the original texts are stored.',
     ),
