@@ -39,7 +39,7 @@ export type CoverageOutcome = QueryKey &
     | { readonly kind: 'later'; readonly reason: string; readonly dueAt: Date }
   );
 
-interface ClaimRequest {
+export interface ClaimRequest {
   readonly pipeline: string;
   /** Period of receipt: `from` inclusive, `until` exclusive. */
   readonly from: Date;
@@ -50,7 +50,7 @@ interface ClaimRequest {
   readonly leaseUntil: Date;
 }
 
-interface AdmissionRequest {
+export interface AdmissionRequest {
   readonly pipeline: string;
   /** Period of receipt: `from` inclusive, `until` exclusive. */
   readonly from: Date;

@@ -30,7 +30,7 @@ import {
 /** Outcome of recording a diagnosis. `outdated`: a later diagnosis was already stored. */
 export type RecordOutcome = 'opened' | 'updated' | 'unchanged' | 'outdated';
 
-interface IncidentFilter {
+export interface IncidentFilter {
   readonly pipeline?: string | undefined;
   /** Returns only incidents that were open at some point between `from` and `until`. */
   readonly during?: TimeSpan;

@@ -99,7 +99,7 @@ async function chartOf({ hooks, logger }: Context, incident: Incident): Promise<
   }
 }
 
-interface DueNotification {
+export interface DueNotification {
   readonly id: string;
   readonly incidentId: string;
   readonly receiver: string;
@@ -108,7 +108,7 @@ interface DueNotification {
   readonly attempts: number;
 }
 
-interface KnownNotification extends Notified {
+export interface KnownNotification extends Notified {
   readonly incidentId: string;
   readonly receiver: string;
 }
@@ -121,7 +121,7 @@ export interface SentMessage extends Omit<DueNotification, 'id' | 'incidentId'> 
   readonly givenUpAt: Date | null;
 }
 
-interface KnownIncident extends NotifiableIncident {
+export interface KnownIncident extends NotifiableIncident {
   readonly id: string;
 }
 

@@ -23,7 +23,7 @@ const versionOf = (table: string): string =>
   ['updated_at', 'hash', 'deleted'].map((column) => `${table}.${column}`).join(', ');
 
 /** Restricts documents to those that have not changed since `until`, or to a segment. */
-interface Expectation {
+export interface Expectation {
   readonly until?: Date;
   readonly segment?: string;
 }

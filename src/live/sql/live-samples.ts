@@ -7,7 +7,7 @@ import { queryRows } from '../../platform/postgres/rows.ts';
 import { vectorOfBytes } from '../../platform/postgres/values.ts';
 import type { LiveWindow } from './live-windows.ts';
 
-interface Selection {
+export interface Selection {
   readonly pipeline: string;
   /** Time of receipt. */
   readonly since: Date;
