@@ -1,6 +1,7 @@
 /** Runs explanations within the limits of a retriever. Explanations and golden runs share these limits. */
 
 import { randomUUID } from 'node:crypto';
+import { EventEmitter, once } from 'node:events';
 import type { Retriever } from '../../connectors/retrievers/retriever.ts';
 import { openThrottle, type Throttle } from '../../connectors/throttle/throttle.ts';
 import type { Context } from '../../core/context.ts';
@@ -16,7 +17,7 @@ interface Turns {
   readonly gate: Promise<Throttle>;
   free: number;
   users: number;
-  readonly waiting: (() => void)[];
+  readonly freed: EventEmitter;
 }
 
 export function createExplainTurns(patienceMs = PATIENCE_MS) {
@@ -31,7 +32,7 @@ export function createExplainTurns(patienceMs = PATIENCE_MS) {
     const gate = openThrottle(context, { pipeline: pipeline.name, holder, ...limits, usualLatencyMs: null });
     // Every waiting caller receives the rejection. Without this handler, the rejection would also end the process.
     gate.catch(() => undefined);
-    const turns = { gate, free: limits.concurrency, users: 0, waiting: [] };
+    const turns = { gate, free: limits.concurrency, users: 0, freed: new EventEmitter().setMaxListeners(0) };
     open.set(pipeline.name, turns);
     return turns;
   };
@@ -68,7 +69,7 @@ export function createExplainTurns(patienceMs = PATIENCE_MS) {
           return await work({ ...pipeline, retriever: throttled(pipeline.retriever, gate, enter) });
         } finally {
           turns.free += 1;
-          turns.waiting.shift()?.();
+          turns.freed.emit('free');
         }
       } finally {
         await leave(pipeline.name, turns);
@@ -89,18 +90,9 @@ function patience(pipeline: string, ms: number, signal: AbortSignal): AbortSigna
 
 async function startTurn(turns: Turns, signal: AbortSignal): Promise<void> {
   while (turns.free === 0) {
-    signal.throwIfAborted();
-    await new Promise<void>((resolve, reject) => {
-      const stop = (): void => {
-        turns.waiting.splice(turns.waiting.indexOf(resume), 1);
-        reject(signal.reason as Error);
-      };
-      const resume = (): void => {
-        signal.removeEventListener('abort', stop);
-        resolve();
-      };
-      signal.addEventListener('abort', stop, { once: true });
-      turns.waiting.push(resume);
+    await once(turns.freed, 'free', { signal }).catch((error: unknown) => {
+      signal.throwIfAborted();
+      throw error;
     });
   }
   turns.free -= 1;
