@@ -13,8 +13,8 @@ same endpoints for machines, with every nested field.
 - **Errors** are problem documents (RFC 9457) with a stable \`code\` and one sentence in \`detail\`; see
   [errors.md](errors.md). An unknown name or id returns 404.
 - **Lists** are paged: \`items\` contains one page of at most \`limit\` items. \`next_cursor\` is the \`cursor\` of the next page, and null on the last page.
-- **Stale values are withheld.** A score or measurement older than three intervals of its schedule is null and marked as
-  too old. A withheld value is never reported as \`ok\`.
+- **No stale values.** If a score or measurement is older than three intervals of its schedule, the response contains
+  null and a note that it is too old, and the check is never \`ok\`.
 - **Request ids.** Every response contains an \`X-Request-Id\`: the id from the request, or a new id.
 - **Limits.** A body may have up to 32 MB. \`server.max_under_way_mb\` limits the memory of all concurrent requests. \`server.max_requests_per_minute\` limits the rate per key, or per address that sends no valid key. An address that sends
   20 different wrong keys within a minute gets 429 for further unknown keys; keys that worked before keep working.

@@ -82,7 +82,16 @@ export type Style =
   | 'relevant'
   | 'unjudged';
 
-export type ParagraphStyle = 'plain' | 'headline' | 'lead' | 'callout' | 'asked' | 'cause' | 'quiet' | 'document';
+export type ParagraphStyle =
+  | 'plain'
+  | 'headline'
+  | 'lead'
+  | 'callout'
+  | 'silenced'
+  | 'asked'
+  | 'cause'
+  | 'quiet'
+  | 'document';
 
 export type GroupStyle =
   | 'stack'

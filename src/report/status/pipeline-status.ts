@@ -6,7 +6,7 @@
 import type { CheckState } from '../../checks/rules/check-state.ts';
 import { isBlind } from '../../checks/rules/regression.ts';
 import { worstVerdict } from '../../checks/rules/threshold.ts';
-import { percentage } from '../../core/format.ts';
+import { duration, percentage } from '../../core/format.ts';
 import { ALL_SEGMENT, type Verdict } from '../../core/model.ts';
 import { ERRORS_SHARE, failedShare, OUTAGE_SHARE } from '../../golden/rules/run.ts';
 import { describeFailure } from '../../golden/rules/run-failure.ts';
@@ -136,7 +136,7 @@ function unknownsOf(checks: readonly CheckState[], measurements: readonly Measur
   const old = measurements.filter(({ segment, isTooOld }) => segment === ALL_SEGMENT && isTooOld);
   return [
     ...checks.filter((check) => check.isQuiet || isBlind(check)).map((check) => checkFinding(check).sentence),
-    ...old.map(({ measure }) => `${measureRow(measure).title} was measured too long ago to trust.`),
+    ...old.map((measurement) => tooOld(measureRow(measurement.measure).title, measurement)),
   ];
 }
 
@@ -214,11 +214,18 @@ function measureFindings(
   const verdict = 'no_data';
   const found = measurements.find((one) => one.measure === measure && one.segment === ALL_SEGMENT);
   if (found === undefined) return [{ verdict, sentence: `${part} has not been measured yet.` }];
-  if (found.isTooOld) return [{ verdict, sentence: `${part} was measured too long ago to trust.` }];
+  if (found.isTooOld) return [{ verdict, sentence: tooOld(part, found) }];
   // Some stores cannot count their vectors, which is not a failure.
   if (found.gap !== null && found.gap.reason !== 'unsupported')
     return [{ verdict, sentence: `${part} could not be measured: ${gapWords(found.gap.reason)}.` }];
   return [];
+}
+
+function tooOld(part: string, { gap, newest }: LatestMeasurement): string {
+  const last = gap ?? newest;
+  return last === null
+    ? `${part} has no measurement.`
+    : `${part}: last measured ${duration(last.ageSeconds)} ago, too long to trust.`;
 }
 
 function isMeasurementTooOld({ measure, newest, gap }: LatestMeasurement, facts: StatusFacts): boolean {

@@ -1,7 +1,7 @@
 /** Silences on pages: a note that a silence is active, a form to add a silence, and a list. */
 import { minute } from '../../../core/format.ts';
 import type { Content, ContentNode, Form, Table } from '../../../report/model/content.ts';
-import { callout, styledParagraph, table, time } from '../../../report/model/show.ts';
+import { styledParagraph, table, time } from '../../../report/model/show.ts';
 import type { Silence } from '../rules/silence.ts';
 
 export const silenceLengths: Readonly<Record<string, string>> = {
@@ -29,7 +29,7 @@ export function silencePanel(pipeline: string, silences: readonly Silence[], now
 }
 
 export function silenceNotice({ endsAt, createdBy, reason }: Silence): ContentNode {
-  return callout(`Silenced until ${minute(endsAt)} UTC by ${createdBy}: ${reason}`);
+  return styledParagraph('silenced', `Silenced until ${minute(endsAt)} UTC by ${createdBy}: ${reason}`);
 }
 
 function addForm(pipeline: string, back: string): Form {
