@@ -1,7 +1,4 @@
-/**
- * Computations over query vectors that run in worker threads. Those that compare queries with a baseline throw
- * RangeError if the dimensions of the vectors differ.
- */
+/** Computations in worker threads. Comparisons with a baseline throw RangeError if the dimensions differ. */
 
 import type { Matrix } from '../math/vector/matrix.ts';
 import type { ThreadPool } from '../platform/threads/thread-pool.ts';

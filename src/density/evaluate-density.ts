@@ -33,14 +33,11 @@ import type { StoredDensityState } from './watch-table.ts';
 const MAX_COMPARED_QUERIES = 1_000;
 
 /**
- * Investigates a new alert over the period in which its size was measured: how much traffic is uncovered, in which
- * regions, whether the queries are new, and what the store lost.
+ * Investigates a new alert over the period of its size: uncovered traffic, its regions, whether the queries are new,
+ * and what the store lost. If the queries resemble the baseline, or golden scores dropped, looks up chunks that
+ * baseline queries found.
  *
- * If the live queries resemble the baseline queries, or if golden scores dropped, the store may have lost content:
- * chunks that baseline queries found are then looked up in it.
- *
- * @param sinceMs measurements before this time are not comparable; null if all are comparable
- * @returns the event that reports the alert and its likely cause
+ * @param sinceMs earlier measurements are not comparable; null if all are
  */
 async function investigateAlert(
   context: Context,
@@ -204,12 +201,8 @@ async function measureWindow(
 }
 
 /**
- * Measures a window of the last day again if some of its queries were scored after the latest window closed. This
- * updates the sums of the window, but not its e-values. Therefore, sums and densities do not depend on the order in
- * which samples arrive.
- *
- * @param comparable closed windows of the same baseline, oldest first
- * @returns the windows measured again, oldest first
+ * Measures windows of the last day again, oldest first, if queries were scored after the latest window closed. This
+ * updates their sums, but not their e-values, so sums do not depend on the order in which samples arrive.
  */
 async function measureLateSamples(
   context: Context,

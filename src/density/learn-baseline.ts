@@ -33,8 +33,7 @@ const SEED = 1;
 const MAX_REPLAY_MS = DAY_MS;
 
 /**
- * Builds a baseline from the queries measured so far, for a period of at least the configured number of days. The first
- * baseline may have provisional grade; only a baseline of page grade replaces it.
+ * The first baseline may be provisional; only one of page grade replaces it.
  *
  * @returns null if the store did not respond
  */
@@ -140,12 +139,7 @@ async function effectOfChange(
 /** `unknown`: the store did not respond. */
 type BuiltBaseline = Awaited<ReturnType<typeof buildBaseline>>;
 
-/**
- * Builds and stores a baseline from the queries measured in the period. Does not store a baseline of insufficient
- * grade.
- *
- * @param reason why the baseline is built, as shown to users
- */
+/** Stores no baseline of insufficient grade. @param reason as shown to users */
 async function buildBaseline(
   context: Context,
   plan: DensityPlan,

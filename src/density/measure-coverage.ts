@@ -202,8 +202,7 @@ const MAX_QUEUE_MS = 5 * MINUTE_MS;
 const PATIENCE_MS = 2 * MAX_QUEUE_MS;
 
 /**
- * Decides for every pipeline how many of the newly arrived queries are admitted. If several workers decide at the same
- * time, only one decision takes effect.
+ * Of concurrent decisions for a pipeline, only one takes effect.
  *
  * @throws the first failure, after trying all pipelines
  */

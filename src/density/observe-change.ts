@@ -131,9 +131,8 @@ async function searchRetained(
 }
 
 /**
- * Returns the period whose queries are replayed: the baseline period if its queries are still stored; otherwise as many
- * of the latest days as a baseline requires. Returns null if neither period has queries, or if an incident is open and
- * the baseline queries are no longer stored.
+ * The baseline period if its queries are still stored; otherwise, without an open incident, as many of the latest days
+ * as a baseline requires. Null if there are no queries.
  */
 async function replayPeriod(
   { db }: Context,

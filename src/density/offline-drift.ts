@@ -53,12 +53,7 @@ const PSI_BINS = 10;
 /** Multiplications between two checks of the abort signal: about half a second of work. */
 const STEPS_PER_SLICE = 1e9;
 
-/**
- * Compares current queries with reference queries, both measured by exact search in the store: query density as the
- * daemon defines it, score distributions and vector distributions.
- *
- * @throws RecalldError `file_unreadable` or `file_malformed`, naming the file and the problem; `interrupted`
- */
+/** Both sets of queries are measured by exact search in the store. */
 export async function compareVectorFiles(request: OfflineDriftRequest) {
   const { store, reference, current, sessions } = await readInputs(request);
   const distinct = distinctRows(store);
@@ -209,8 +204,8 @@ interface SurprisedQueries {
 }
 
 /**
- * Computes by how much the surprise of each query exceeds the surprise of the most similar reference queries. Each half
- * of the reference is compared with the other half, and the current queries are compared with both halves in turn.
+ * Surprise of each query beyond that of the most similar reference queries. Each half of the reference is compared with
+ * the other half, and the current queries with both halves.
  */
 async function excessSurprises(
   reference: SurprisedQueries,

@@ -83,11 +83,11 @@ export function topicsTable(pool: Pool, scope: Scope = null) {
       ),
 
     /**
-     * Stores a search and its topics atomically. A closed topic reopens if it is found in a period that starts after it
-     * was closed or last seen. An open topic that is now part of another topic is closed permanently.
+     * Atomic. A closed topic reopens if it is found in a period after it was closed or last seen. An open topic that is
+     * now part of another is closed permanently.
      *
-     * @param showed `parts` maps the id of a topic to the id of the topic that it is now part of
-     * @param after end of the search that this one follows; null for the first search
+     * @param showed `parts`: the whole of each such topic, by id
+     * @param after end of the search that this one follows
      * @returns false, without storing anything, if another worker stored a search first
      */
     record: (

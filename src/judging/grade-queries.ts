@@ -133,12 +133,11 @@ interface WorkQueue<Item> {
 }
 
 /**
- * Expires work that could not be graded within a day. Then processes items one by one until none is waiting, the budget
- * is spent or a service is unreachable. The remaining items wait for the next round. Each grade is stored at once, so
- * that no grade is paid for twice.
+ * Expires work after a day. Then processes items one by one until none is waiting, the budget is spent or a service is
+ * unreachable. Each grade is stored at once, so that none is paid for twice.
  *
  * @param work null to only expire
- * @throws the reason of `signal` when it aborts, and RecalldError database_unreachable
+ * @throws the reason of `signal`, and RecalldError database_unreachable
  */
 export async function processQueue<Item extends { readonly id: string }>(
   { clock, meter, logger }: Context,

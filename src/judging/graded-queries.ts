@@ -6,8 +6,6 @@ import { countStates } from './judgment-pools.ts';
 import type { EvaluatedQuery } from './rules/evaluation-events.ts';
 import type { GradedDocument, GradedQuery } from './rules/judged-measures.ts';
 
-export type GradedWindow = Awaited<ReturnType<typeof readGraded>>;
-
 /** As returned by `documentsSql`. */
 type StoredDocument = Omit<GradedDocument, 'model'> &
   Readonly<Record<'problem' | 'judge', string | null>> & { readonly model: number | null };

@@ -19,13 +19,12 @@ export interface CurrentJudge {
 }
 
 /**
- * Runs one round: fills the panel, grades the pairs due today and, once all are graded, compares them with their first
- * grades. A changed judge is recorded as a deployment of kind `judge`, and its grades are stored separately from
- * earlier grades. If the budget is spent or the judge is unreachable, the remaining pairs wait for the next round. A
- * killed worker loses at most one call.
+ * Grades the pairs due today and, once all are graded, compares them with their first grades. A changed judge is
+ * recorded as a deployment, and its grades are stored separately. Deferred pairs wait for the next round. A killed
+ * worker loses at most one call.
  *
- * @returns null if there is no model judge
- * @throws the reason of `signal` when it aborts, and RecalldError database_unreachable
+ * @returns null without a model judge
+ * @throws the reason of `signal`, and RecalldError database_unreachable
  */
 export async function checkJudgeDrift(
   context: Context,

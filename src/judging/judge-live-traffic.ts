@@ -19,12 +19,10 @@ export function judgeLiveTraffic(context: Context, plans: readonly JudgingPlan[]
 }
 
 /**
- * Runs one round for a pipeline.
+ * @param minRoundMs minimum time since the last round, before which only waiting queries are graded
  *
- * @param minRoundMs minimum time since the last round; if less has passed, the round selects nothing, but still grades
- *   waiting queries
  * @returns the number of selected queries; null if no round was due
- * @throws the reason of `signal` when it aborts, and RecalldError database_unreachable
+ * @throws the reason of `signal`, and RecalldError database_unreachable
  */
 export async function judgePipeline(
   context: Context,

@@ -1,6 +1,5 @@
 /**
- * Judged episodes in PostgreSQL: agent turns whose results are graded as a whole, against the original text. An episode
- * is selected with its first retrieval, which is a selected live query, so that its probability is known.
+ * Agent turns that are graded as a whole. They are selected with their first retrieval, so their probability is known.
  */
 import type { Pool } from 'pg';
 import type { EpisodeRetrieval } from '../live/rules/episodes.ts';

@@ -6,7 +6,7 @@ import type { LiveWindow } from '../live/sql/live-windows.ts';
 import { insertRows, queryRow, queryRows } from '../platform/postgres/rows.ts';
 import { inTransaction, lockInTransaction } from '../platform/postgres/transaction.ts';
 import { vectorOfBytes } from '../platform/postgres/values.ts';
-import { type GradedWindow, readGraded, readWorstGraded } from './graded-queries.ts';
+import { readGraded, readWorstGraded } from './graded-queries.ts';
 import { type Grader, type HumanJudgment, recordHumanJudgments } from './human-judgments.ts';
 import { insertSelected, releaseIn } from './judgment-pools.ts';
 import type { JudgingPlan } from './plan.ts';
@@ -121,10 +121,9 @@ const drawnColumns = {
 export function createJudgedTable(pool: Pool) {
   return {
     /**
-     * Selects from the queries sampled since the last round. If several replicas try to start a round, only one of them
-     * succeeds, because the rows and the end of the round are committed together. The first round selects no queries.
+     * Selects from the queries sampled since the last round. Of several replicas, only one succeeds: the rows and the
+     * end of the round are committed together. The first round selects no queries.
      *
-     * @param draw chooses among all queries of the round
      * @returns the number of selected queries; null if no round is due
      */
     drawRound: (
@@ -311,7 +310,7 @@ export function createJudgedTable(pool: Pool) {
         pipeline,
       ]),
 
-    graded: (window: LiveWindow): Promise<GradedWindow> => readGraded(pool, window),
+    graded: (window: LiveWindow) => readGraded(pool, window),
     worstGraded: (window: LiveWindow, limit: number) => readWorstGraded(pool, window, limit),
 
     /** Deletes queries received, document texts last seen, and pooled grades given before `before`. */

@@ -39,10 +39,7 @@ export interface ListedJudgment {
   readonly judgedAt: Date;
 }
 
-/**
- * Readable queries for people: `j` is the selected query and `q` its live query, looked up by key. Queries received
- * before $3, the start of the longest window, no longer count in any score.
- */
+/** `j`: a selected query, `q`: its live query. Queries before $3, the start of the longest window, no longer count. */
 const readable = `
   judged_queries j
  cross join lateral (

@@ -53,12 +53,6 @@ const MAX_EXAMPLES = 5;
 export function topicContent({ topic, windows, texts }: ReportedTopic, showsText: boolean): ContentNode {
   const name = showsText && topic.label.length > 0 ? topic.label.join(' ') : topic.id;
   const examples = showsText ? topic.examples.flatMap((id) => texts.get(id) ?? []).slice(0, MAX_EXAMPLES) : [];
-  const trend = windows.map(({ windowEnd, trafficShare }) => ({
-    at: windowEnd,
-    value: trafficShare,
-    low: null,
-    high: null,
-  }));
   const content = [
     group(
       'topic-head',
@@ -78,7 +72,7 @@ export function topicContent({ topic, windows, texts }: ReportedTopic, showsText
       ` of the traffic (${percentage(topic.shareLow)} to ${percentage(topic.shareHigh)}), ${plural(topic.sessions, 'session')} in the latest window, ${compact(topic.excessPoints)} points above the baseline. Coverage of its queries is ${percentage(topic.density)} of the coverage in the baseline.`,
     ),
     optional(describeJudgedRelevance(topic)),
-    trend.length >= 2 && sparkline(trend),
+    trendLine(windows.map(({ windowEnd: at, trafficShare: value }) => ({ at, value }))),
     paragraph(topicAdvice(topic)),
     group(
       'topic-parts',
@@ -124,6 +118,10 @@ function draft(name: string, { nearest }: UncoveredTopic, examples: readonly str
       : ['', 'Related chunks in the store that do not answer these questions:', ...related]),
   ];
   return more('Outline of a document to write', { kind: 'lines', text: lines.join('\n') });
+}
+
+function trendLine(points: readonly { readonly at: Date; readonly value: number }[]): Content {
+  return points.length >= 2 && sparkline(points.map((point) => ({ ...point, low: null, high: null })));
 }
 
 function optional(sentence: string | null): Content {
@@ -231,12 +229,6 @@ function found(report: ComplaintsReport, showsText: boolean): Content {
 function complaint({ topic, why }: ExplainedComplaint, showsText: boolean): ContentNode {
   const { label, members, share, othersShare, sessions, days, failed, empty: answeredEmpty, shown, liked } = topic;
   const name = showsText && label.length > 0 ? label.join(' ') : (members[0] ?? '');
-  const trend = days.map(({ day, negative, sessions: own }) => ({
-    at: new Date(`${day}T12:00:00Z`),
-    value: own / negative,
-    low: null,
-    high: null,
-  }));
   const unanswered =
     failed + answeredEmpty === 0
       ? ''
@@ -247,7 +239,9 @@ function complaint({ topic, why }: ExplainedComplaint, showsText: boolean): Cont
       strong(percentage(share.value)),
       ` of the sessions with negative feedback (${percentage(share.low)} to ${percentage(share.high)}), ${plural(sessions, 'session')}; ${percentage(othersShare)} of the others.${unanswered}`,
     ),
-    trend.length >= 2 && sparkline(trend),
+    trendLine(
+      days.map(({ day, negative, sessions: own }) => ({ at: new Date(`${day}T12:00:00Z`), value: own / negative })),
+    ),
     group(
       'topic-parts',
       part(

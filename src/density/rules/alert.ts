@@ -54,10 +54,7 @@ export interface AlertState {
   readonly detectors: CombinedState;
   /** End of the last closed window. */
   readonly closedMs: number;
-  /**
-   * For each detector, the end of the last window after which its e-value was below 1. The density that confirms an
-   * alert covers the time since then.
-   */
+  /** When each detector's e-value was last below 1. The density that confirms an alert covers the time since then. */
   readonly calmMs: { readonly global: number; readonly regions: readonly number[] };
   readonly silentUntilMs: number | null;
   readonly incident: AlertIncident | null;

@@ -1,7 +1,4 @@
-/**
- * Regions (groups of similar baseline queries, so that each live query is compared with similar queries), and the
- * spread of session means in the baseline, in total and by region.
- */
+/** Regions of similar baseline queries, and the spread of session means in total and by region. */
 import { moments } from '../../math/stats/descriptive.ts';
 import { normalQuantile } from '../../math/stats/distributions.ts';
 import { type Matrix, selectRows } from '../../math/vector/matrix.ts';
@@ -146,9 +143,8 @@ export function findRegions(vectors: Matrix, seed: number, count: number = regio
 }
 
 /**
- * The region with the largest cosine to each row; the lowest number if there is a tie.
+ * The region with the largest cosine to each row, the lowest if there is a tie.
  *
- * @param lengths Euclidean norms of the rows, if known
  * @throws RangeError if the dimensions differ
  */
 export function assignRegions(vectors: Matrix, regions: Regions, lengths?: Float64Array): Int32Array {

@@ -39,12 +39,10 @@ export function isInTail(ranks: TiedRanks): boolean {
 }
 
 /**
- * Builds the baseline of a period: its regions, scores and spread. In a period of two weeks or more, only whole weeks
- * count. Equal queries and settings produce equal baselines, whatever the order of the queries.
+ * From two weeks on, only whole weeks count. Equal queries and settings produce equal baselines, in any order of the
+ * queries.
  *
- * @param vectors matrix whose rows the queries refer to
- * @returns `insufficient_data` if the period has no queries, or has queries only in every other block of eight hours,
- *   so that there are no other queries to rank them among
+ * @returns `insufficient_data` without queries to rank others among: none, or only in every other block of eight hours
  */
 export function buildBaseline(queries: readonly ScoredQuery[], vectors: Matrix, settings: BaselineSettings) {
   const period = wholeWeeks(settings.period);

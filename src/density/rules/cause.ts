@@ -60,10 +60,7 @@ export function readCause(signs: {
   };
 }
 
-/**
- * `new_demand`: users did not ask about the topic during the baseline. `lost_content`: users asked about it, and the
- * store covered it.
- */
+/** `new_demand`: not asked about during the baseline. `lost_content`: asked about, and covered by the store. */
 export const topicCauses = ['new_demand', 'lost_content'] as const;
 
 export type TopicCause = (typeof topicCauses)[number];

@@ -17,13 +17,10 @@ const SIGNIFICANCE = 0.01;
 const granularities = [16, 8, 4] as const;
 
 /**
- * Clusters queries with and without negative feedback together, without using the feedback. Returns the clusters that
- * have a larger share of the sessions with negative feedback than of the other sessions (see `tailClusters`, also used
- * for uncovered topics) and whose queries share one subject. Tests with 16, 8 and 4 clusters, each at a third of the
- * significance level, and returns the result with the smallest p-value. The result does not depend on the order of the
- * queries.
- *
- * @param queries one per row of `vectors`
+ * Clusters queries with and without negative feedback together, without using the feedback. Returns clusters of one
+ * subject that are more frequent in the sessions with negative feedback (see `tailClusters`). Tests with 16, 8 and 4
+ * clusters, each at a third of the significance level, and returns the result with the smallest p-value. The result
+ * does not depend on the order of the queries, one per row of `vectors`.
  */
 export function complaintTopics(queries: readonly RatedQuery[], vectors: Matrix, seed: number) {
   const rated = queries.map((query, row): RatedQuery & TailQuery => ({ ...query, row, surprise: 0, region: 0 }));

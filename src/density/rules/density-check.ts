@@ -29,12 +29,11 @@ export function staleSentence(windowEndMs: number): string {
 }
 
 /**
- * Verdict of the check from the density alerts: a firing page yields the severity of the check, a firing ticket a
- * warning. `no_data` if there is no baseline, or while the baseline is being replaced.
+ * A firing page yields the severity of the check, a firing ticket a warning. `no_data` without a baseline, or while it
+ * is being replaced.
  *
  * @param state null before the first step
- * @param evidenceRatio e-value of the page alert after the last window, divided by its alert threshold; null before the
- *   first window
+ * @param evidenceRatio of the page alert; null before the first window
  */
 export function evaluateDensityDrift(
   severity: Severity,

@@ -6,11 +6,7 @@ import type { SessionScores } from './sessions.ts';
 
 export type CombinedDetectors = ReturnType<typeof detectorsOf>;
 
-/**
- * Detectors for a baseline: one for all traffic, and one for each monitored region.
- *
- * @param floors lowest densities that are not drift
- */
+/** @param floors lowest densities that are not drift */
 export function detectorsOf(
   baseline: { readonly global: BaselineSpread; readonly monitored: Readonly<ReturnType<typeof regionSpreads>> },
   floors: { readonly global: number; readonly region: number },

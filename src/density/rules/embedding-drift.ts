@@ -1,7 +1,4 @@
-/**
- * Differences between the vectors of two sets of queries. Descriptive only: a change of topics is not necessarily a
- * loss of coverage.
- */
+/** Descriptive only: a change of topics is not necessarily a loss of coverage. */
 import { createRandom, type RandomSource } from '../../math/stats/random.ts';
 import { dotProduct, lengthOf, type Matrix, selectRows } from '../../math/vector/matrix.ts';
 import {
@@ -39,10 +36,7 @@ export function medianHeuristic(medianSquaredDistance: number): number {
   return 1 / medianSquaredDistance;
 }
 
-/**
- * Ratio of the second kernel's gamma to the first. The narrower kernel detects changes in few rows, which the median
- * bandwidth smooths away.
- */
+/** The narrower kernel detects changes in few rows, which the median bandwidth smooths away. */
 const NARROW = 6;
 
 /**
@@ -82,10 +76,7 @@ export function twoBandwidthTest(distances: PairTable, gamma: number, assignment
   };
 }
 
-/**
- * For each permutation, selects uniformly at random which n of the n + m pooled rows act as x. Equal seeds produce
- * equal selections.
- */
+/** Selects n of the n + m pooled rows uniformly at random, for each permutation; repeatable by `seed`. */
 export function* drawAssignments(n: number, m: number, permutations: number, seed: number): Generator<Uint32Array> {
   const fillRandom = createRandom(seed);
   for (let b = 0; b < permutations; b++) yield drawRows(n, n + m, fillRandom);

@@ -1,6 +1,6 @@
 /**
- * Searches for uncovered topics by comparing live queries with the tail and a sample of the baseline. Also tests
- * whether the queries of a cluster share one subject, because clusters also collect queries that resemble nothing else.
+ * Finds uncovered topics, and tests whether their queries share one subject: clusters also collect queries that
+ * resemble nothing.
  */
 import { distinctRows, dotProduct, inverseLengths, type Matrix, rowOf, selectRows } from '../../math/vector/matrix.ts';
 import { seededSphericalKMeans } from '../../math/vector/spherical-k-means.ts';
@@ -20,17 +20,11 @@ const ITERATIONS = 20;
  * mean similarity of all pairs of queries is first subtracted from both.
  */
 const MIN_SIMILARITY = 0.5;
-/**
- * Minimum tightness of the parts: the share by which their mean cosine must exceed that of random pairs, relative to
- * identical queries (cosine 1).
- */
+/** Share by which the mean cosine of the parts must exceed that of random pairs, relative to cosine 1. */
 const MIN_TIGHT = 0.05;
 /** Minimum share of a cluster's queries that must share a subject for the cluster to be a topic. */
 const MIN_SHARE = 2 / 3;
-/**
- * Minimum mean silhouette at which the parts are separate subjects. If it is lower, all queries are far from each
- * other, as with sparse vectors.
- */
+/** If it is lower, all queries are far from each other, as with sparse vectors. */
 const APART = 0.25;
 
 /** `unclear`: the vectors are inconclusive; the words may decide. */
@@ -142,11 +136,11 @@ export interface TopicBaseline {
 export type LocatedTopic = Extract<ReturnType<typeof findTopics>, { kind: 'topics' }>['topics'][number];
 
 /**
- * Ranks the queries in the baseline, and clusters the queries at or below its 10 % percentile together with the
- * baseline tail. Infers the cause of each cluster that is significantly more frequent than in the baseline and does not
- * mix several subjects. Ignores queries without a vector. The result does not depend on the order of the queries.
+ * Clusters the queries at or below the 10 % percentile together with the baseline tail. Infers the cause of each
+ * cluster that is significantly more frequent than in the baseline and has one subject. Ignores queries without a
+ * vector. The result does not depend on the order of the queries.
  *
- * @throws RangeError if the dimensions of the vectors differ from the baseline
+ * @throws RangeError if the dimensions differ from the baseline
  */
 export function findTopics(queries: readonly ScoredQuery[], vectors: Matrix, baseline: TopicBaseline, seed: number) {
   const { queries: placed, density } = measureWindow(queries, vectors, baseline);
@@ -159,8 +153,8 @@ export function findTopics(queries: readonly ScoredQuery[], vectors: Matrix, bas
   };
   const clusters = tailClusters({ vectors, tail, sessions }, before, seed);
   if (clusters.kind === 'insufficient_data') return clusters;
-  const { uncovered, tested } = clusters;
-  if (uncovered.length === 0) return { kind: 'topics' as const, sessions, tested, topics: [] };
+  const { uncovered } = clusters;
+  if (uncovered.length === 0) return { kind: 'topics' as const, sessions, topics: [] };
   const threshold = novelBelow(baseline.sample);
   if (threshold === null) {
     return {
@@ -187,7 +181,7 @@ export function findTopics(queries: readonly ScoredQuery[], vectors: Matrix, bas
     const cause = topicCause([...familiarity(members, baseline.sample)], threshold);
     return [{ ...cluster, cause, subjects, baselineRows }];
   });
-  return { kind: 'topics' as const, sessions, tested, topics };
+  return { kind: 'topics' as const, sessions, topics };
 }
 
 function tailQuery({

@@ -1,7 +1,4 @@
-/**
- * Compares the coverage of queries with the coverage of the most similar reference queries, so that a change of the
- * topic mix has no effect.
- */
+/** Coverage relative to the most similar reference queries, so that a change of the topic mix has no effect. */
 import { mean, moments } from '../../math/stats/descriptive.ts';
 import { normalQuantile } from '../../math/stats/distributions.ts';
 import type { Neighbours } from '../../math/vector/nearest-neighbours.ts';

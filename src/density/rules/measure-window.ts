@@ -19,11 +19,10 @@ import { detectorScores, numberSessions, sessionMeans } from './sessions.ts';
 export type WindowMeasurement = ReturnType<typeof measureWindow>;
 
 /**
- * Measures one window. The order of the queries does not affect the result, not even its last digit. Takes about 2 *
- * queries * regions * columns floating-point operations.
+ * The order of the queries does not affect the result, not even its last digit. Takes about 2 * queries * regions *
+ * columns operations.
  *
- * @param vectors matrix whose rows the queries refer to
- * @throws RangeError if the dimensions of the vectors differ from the baseline
+ * @throws RangeError if the dimensions differ from the baseline
  */
 export function measureWindow(
   queries: readonly ScoredQuery[],

@@ -1,7 +1,4 @@
-/**
- * Decides when a baseline becomes invalid: because of another embedding model, another index, or a store that grew.
- * Changes are detected with a canary: fixed texts and queries that are embedded and searched repeatedly.
- */
+/** Decides when a baseline becomes invalid. A canary of fixed texts and queries detects changes. */
 import { mean, median } from '../../math/stats/descriptive.ts';
 import { binomialUpperTail } from '../../math/stats/distributions.ts';
 import { dotProduct, lengthOf } from '../../math/vector/matrix.ts';
@@ -84,9 +81,8 @@ export function searchCanary(
 }
 
 /**
- * Texts that are embedded repeatedly: if their vectors change, the model has changed. The texts are fixed because
- * vectors are compared over years. The texts vary in language, length and kind because a change may affect only one
- * kind.
+ * If their vectors change, the model has changed. Fixed, because vectors are compared over years, and varied, because a
+ * change may affect only one kind of text.
  */
 export const canaryTexts: readonly string[] = [
   'How do I reset my password?',

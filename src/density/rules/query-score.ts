@@ -11,10 +11,8 @@ const ROUNDING = 1e-4;
 const MEAN_WEIGHT = 0.5;
 
 /**
- * Cosine to the nearest chunk found; -1 if none was found.
- *
- * Null if a similarity is not a cosine (not finite, or outside [-1, 1]): distances, or dot products of vectors that are
- * not scaled to length 1, are not comparable.
+ * Cosine to the nearest chunk; -1 without one. Null if a similarity is no cosine (not finite, or outside [-1, 1]):
+ * distances, or dot products of vectors of other lengths, are not comparable.
  */
 export function nearestSimilarity(found: readonly { readonly similarity: number }[]): number | null {
   if (!found.every(({ similarity }) => Math.abs(similarity) <= 1 + ROUNDING)) return null;

@@ -1,7 +1,4 @@
-/**
- * Assigns each session one vote. The queries of the session share the vote equally, or a subsample of sessions is
- * selected with equal probability.
- */
+/** Each session has one vote: its queries share it, or sessions are selected with equal probability. */
 import { lengthOf, type Matrix, rowOf } from '../../math/vector/matrix.ts';
 import { MAX_SURPRISE, type MeasuredQuery, NO_REGION } from './query-score.ts';
 
@@ -107,13 +104,7 @@ function rootOf(parents: Int32Array, member: number): number {
 
 export type SessionMeans = ReturnType<typeof sessionMeans>;
 
-/**
- * Mean surprise x of each session in one window, in nats.
- *
- * @param surprises of the queries in one window
- * @param regions of the queries, `NO_REGION` if a query has none
- * @param sessions session numbers of the queries
- */
+/** Mean surprise x of each session in one window, in nats; by region too, unless a query has none (`NO_REGION`). */
 export function sessionMeans(surprises: Float64Array, regions: ArrayLike<number>, sessions: ArrayLike<number>) {
   const all: SessionSums = new Map();
   const byRegion = new Map<number, SessionSums>();

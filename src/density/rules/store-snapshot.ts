@@ -17,12 +17,7 @@ const ROWS_PER_CLUSTER = 30;
 
 export type StoreSnapshot = NonNullable<ReturnType<typeof takeStoreSnapshot>>;
 
-/**
- * Clusters a sample by direction: K = min(32, rows / 30), at least 1.
- *
- * @param sample uniform over the store
- * @returns null if no vector of the sample has a direction
- */
+/** K = min(32, rows / 30) clusters, at least 1; null if no vector of the uniform sample has a direction. */
 export function takeStoreSnapshot(sample: Matrix, seed: number) {
   const { matrix, directedRows: kept, zeroRows, notFiniteRows } = normaliseRows(sample);
   if (kept.length === 0) return null;
@@ -70,10 +65,9 @@ const MAX_PAIRED = 1000;
 const NEIGHBOURS = 5;
 
 /**
- * Compares uniform samples of the store and of live queries. Ignores vectors without a direction.
+ * Compares uniform samples; ignores vectors without a direction.
  *
- * @param clusters directions of the store's clusters, with the share of chunks in each
- * @param weights inverse inclusion probabilities of the queries
+ * @param weights inverse inclusion probabilities
  * @returns null with fewer than two vectors on a side, or with different dimensions
  */
 export function compareStoreWithTraffic(
@@ -172,8 +166,7 @@ export function manifoldCoverage(distances: PairTable, k: number) {
     /** Share of x inside at least one ball of y. */
     recall: recalled / n,
     /**
-     * Mean number of balls of x that contain a row of y, divided by k; about 1 for equal distributions, but it may
-     * exceed 1.
+     * Mean number of balls of x that contain a row of y, divided by k; about 1 for equal distributions, possibly above.
      */
     density: ballsAroundY.reduce((sum, balls) => sum + balls, 0) / (Math.min(k, n - 1) * m),
     /** Share of x whose ball contains a row of y. */

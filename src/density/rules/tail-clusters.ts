@@ -105,7 +105,6 @@ export function tailClusters(
   });
   return {
     kind: 'clusters' as const,
-    tested: k,
     /** Uncovered topics, largest excess first. */
     uncovered: uncovered.toSorted((a, b) => b.excessPoints - a.excessPoints || a.p - b.p),
   };

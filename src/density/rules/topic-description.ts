@@ -5,10 +5,7 @@ const MAX_SEGMENTS = 5;
 const CONFIDENCE = 0.95;
 
 /**
- * The chunks nearest to most of the queries, with their mean cosine.
- *
- * @param nearest ids and cosines of the nearest chunks of each query
- * @returns at most five; chunks that most queries found come first; among these, the nearest come first
+ * At most five chunks with their mean cosine: those that most queries found, and among these the nearest, come first.
  */
 export function nearestChunks(
   nearest: readonly (readonly (readonly [string, number])[])[],
@@ -26,12 +23,7 @@ export function nearestChunks(
 }
 
 /**
- * Selects examples with distinct texts: the chosen examples, with each duplicate replaced by the next typical query. A
- * query without a text counts as distinct.
- *
- * @param chosen ids of members
- * @param members ids, most typical first
- * @returns as many ids as in `chosen`, or fewer if there are not enough distinct texts; most typical first
+ * The chosen examples, most typical first; each repeated text is replaced by the next typical query, if there is one.
  */
 export function distinctExamples(
   chosen: readonly string[],
@@ -52,13 +44,8 @@ export function distinctExamples(
 type Tags = Readonly<Record<string, string>>;
 
 /**
- * Segments that are overrepresented in the topic: the lower 95 % bound (Wilson) of their share of the topic is above
- * their share of all traffic.
- *
- * @param topic tags of the topic's queries
- * @param traffic tags of all queries, including the topic
- * @param keys tags that define segments
- * @returns at most five `key=value` with their share of the topic, largest first
+ * At most five `key=value` with their share of the topic, largest first: the lower 95 % bound (Wilson) of this share is
+ * above the share of all traffic, which includes the topic.
  */
 export function concernedSegments(
   topic: readonly Tags[],
@@ -108,13 +95,9 @@ const stopWords = new Set(
 );
 
 /**
- * The terms most specific to the topic, by the z-score of the log-odds ratio against the background with an informative
- * Dirichlet prior (Monroe, Colaresi and Quinn 2008, "Fightin' Words"). Counts each term once per query. Redaction
- * placeholders such as [EMAIL] are not terms.
- *
- * @param topic texts of the topic's queries
- * @param background texts of other live queries; may be empty
- * @returns at most three terms, most specific first; empty if there are no specific terms or no texts
+ * At most three terms, most specific to the topic first, by the z-score of the log-odds ratio against the background
+ * with an informative Dirichlet prior (Monroe, Colaresi and Quinn 2008, "Fightin' Words"). Counts each term once per
+ * query. Redaction placeholders such as [EMAIL] are not terms. Empty without texts or specific terms.
  */
 export function labelTopic(topic: readonly string[], background: readonly string[]): string[] {
   const own = documentFrequencies(topic);
@@ -141,8 +124,8 @@ export function labelTopic(topic: readonly string[], background: readonly string
 const MIN_COVERED = 1 / 3;
 
 /**
- * True if the words suggest a single subject: at least a third of the queries contain a term of the topic's label. Also
- * true if texts are not stored, because then the words cannot decide.
+ * True if at least a third of the queries contain a term of the label, or if texts are not stored: the words then
+ * cannot decide.
  */
 export function isOneByLabel(topic: readonly string[], label: readonly string[]): boolean {
   const covered = topic.filter((text) => {

@@ -1,7 +1,3 @@
-/**
- * Statistics that compare two samples of scores or shares: Kolmogorov-Smirnov, Mann-Whitney, Wasserstein, PSI and
- * others.
- */
 import { chiSquareTail, firstWhere, normalCdf } from '../../math/stats/distributions.ts';
 
 /**

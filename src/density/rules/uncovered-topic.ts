@@ -104,10 +104,7 @@ export interface TopicMatch<Found extends FoundTopic> {
 /** Two samples of one topic differ somewhat, but two topics in one store are rarely this similar. */
 const SAME_TOPIC = 0.8;
 
-/**
- * Minimum cosine between a known topic and a found topic. If the cohesion of the found topic is lower, as with sparse
- * vectors, its cohesion is the minimum. Clusters are merged by the same rule.
- */
+/** Lower if the cohesion of the found topic is lower, as with sparse vectors. Clusters are merged by the same rule. */
 function minSimilarity({ cohesion }: FoundTopic): number {
   return Math.min(SAME_TOPIC, cohesion);
 }
@@ -142,10 +139,8 @@ export function matchTopics<Found extends FoundTopic>(
 }
 
 /**
- * Finds known topics that this search found only as part of another topic: their centroids are as close to that topic
- * as its own queries are. An earlier search had separated these topics.
- *
- * @returns the index of the found topic by the id of the known topic
+ * Known topics whose centroid is as close to a found topic as its own queries are: an earlier search had separated
+ * them. By id, with the index of the found topic.
  */
 export function absorbedTopics(
   matches: readonly TopicMatch<FoundTopic>[],

@@ -15,8 +15,7 @@ import { gapNow, NoValueError, noValueOf, outcomesOrGap, type ProbedPipeline, va
 const MEASURE = 'ann_recall';
 
 /**
- * Measures `ann_recall`: the mean share of the k exact nearest neighbors that the approximate search returns, for
- * random live queries of the last day. The confidence interval accounts for the choice of queries.
+ * `ann_recall`: mean share of the k exact nearest neighbors that the index returns, for live queries of the last day.
  */
 export async function measureAnnRecall(context: Context, pipeline: ProbedPipeline, signal: AbortSignal): Promise<void> {
   const { store, name, annRecall } = pipeline;

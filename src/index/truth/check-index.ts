@@ -151,11 +151,11 @@ interface RoundPosition {
 const LEASE_MS = 5 * MINUTE_MS;
 
 /**
- * Continues the round of a pipeline, or starts one. Skips phases that the store does not support. If the store fails or
- * slows down, defers the round; the next call continues it. A continued round checks nothing twice.
+ * Continues the round of a pipeline, or starts one. Skips phases that the store does not support, and defers the round
+ * if the store fails or slows down. A continued round checks nothing twice.
  *
  * @returns `busy` if another process is running the round
- * @throws the reason of `signal` when it aborts, and RecalldError for an unreadable manifest or the database
+ * @throws the reason of `signal`, and RecalldError for an unreadable manifest or the database
  */
 export async function checkIndex(
   context: Context,

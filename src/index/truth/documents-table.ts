@@ -84,13 +84,10 @@ export function createDocumentsTable(pool: Pool) {
     },
 
     /**
-     * Applies the lines as the new manifest, atomically. Writes new or changed documents; documents that are no longer
-     * listed count as deleted. Tracks at most `maxArrivals` new versions, selected at random, until they arrive.
+     * Applies the lines as the new manifest, atomically: documents that are no longer listed count as deleted. Tracks
+     * at most `maxArrivals` random new versions until they arrive; only new documents without `hasVersions`.
      *
-     * @param read start of the reading
-     * @param before start of the previous reading; null for the first reading, after which no document is known to be
-     *   new
-     * @param hasVersions true if the store returns document versions; otherwise only new documents are tracked
+     * @param before start of the previous reading; null for the first, after which no document is known to be new
      */
     accept(
       pipeline: string,

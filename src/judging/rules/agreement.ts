@@ -17,15 +17,7 @@ export interface GradedPair {
   readonly second: number;
 }
 
-export interface Agreement {
-  /** 1 for identical grades, 0 for agreement by chance, negative for less agreement than by chance. */
-  readonly kappa: number;
-  /** 95 % CI. */
-  readonly low: number;
-  readonly high: number;
-  readonly sessions: number;
-  readonly pairs: number;
-}
+export type Agreement = NonNullable<ReturnType<typeof agreementOf>>;
 
 /**
  * Minimum number of sessions for an alert: with fewer sessions, a low lower bound may be due to the small sample and
@@ -54,7 +46,7 @@ export function weightedKappa(pairs: readonly GradedPair[]): number | null {
  *
  * @returns null for fewer than 2 sessions, or if kappa is undefined
  */
-export function agreementOf(pairs: readonly GradedPair[]): Agreement | null {
+export function agreementOf(pairs: readonly GradedPair[]) {
   const kappa = weightedKappa(pairs);
   const sessions = new Map<string | number, GradedPair[]>();
   for (const pair of pairs) {
@@ -72,7 +64,9 @@ export function agreementOf(pairs: readonly GradedPair[]): Agreement | null {
   const reach = studentTQuantile(1 - TAIL, Math.max(2, effective - 1)) * error;
   const centre = zOf(whole);
   return {
+    /** 1 for identical grades, 0 for agreement by chance, negative for less agreement than by chance. */
     kappa,
+    /** 95 % CI. */
     low: Math.min(kappa, Math.tanh(centre - reach)),
     high: Math.max(kappa, Math.tanh(centre + reach)),
     sessions: sessions.size,

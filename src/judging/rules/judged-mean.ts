@@ -1,7 +1,4 @@
-/**
- * Mean live relevance over all sessions, estimated from a few graded sessions. A drop is detected from model grades,
- * and confirmed or rejected from human judgments.
- */
+/** Mean live relevance estimated from a few graded sessions, and drops of it. */
 import { normalQuantile, studentTQuantile } from '../../math/stats/distributions.ts';
 import { effectiveNumber, jackknifeVariance } from '../../math/stats/effective-number.ts';
 import { type Bounds, wilsonInterval } from '../../math/stats/intervals.ts';
@@ -25,19 +22,7 @@ export interface JudgedQuery {
   readonly people: number | null;
 }
 
-export interface JudgedMean {
-  readonly value: number;
-  readonly standardError: number;
-  readonly degreesOfFreedom: number;
-  /** Third moment of the estimate, from the jackknife, divided by the cube of its standard error; 0 without spread. */
-  readonly skewness: number;
-  /** Weight of the model difference F1 - F2 in the estimate: 0 uses human judgments alone, 1 the full difference. */
-  readonly lambda: number;
-  readonly humanSessions: number;
-  /** Means from human judgments alone and from model grades alone; `modelOnly` is null without model grades. */
-  readonly humanOnly: number;
-  readonly modelOnly: number | null;
-}
+export type JudgedMean = NonNullable<ReturnType<typeof judgedMean>>;
 
 const TAIL = 0.025;
 /** Maximum number of jackknife groups for the sessions that only the model graded. */
@@ -66,7 +51,7 @@ const MIN_SESSIONS = 2;
  * @returns null for fewer than 2 human-graded sessions
  * @throws RangeError for a probability that is not positive
  */
-export function judgedMean(queries: readonly JudgedQuery[]): JudgedMean | null {
+export function judgedMean(queries: readonly JudgedQuery[]) {
   const sessions = sumBySession(queries);
   const graded = sessions.filter(([people]) => people > 0);
   if (graded.length < MIN_SESSIONS) return null;
@@ -78,7 +63,14 @@ export function judgedMean(queries: readonly JudgedQuery[]): JudgedMean | null {
   const standardError = Math.sqrt(jackknifeVariance(byPeople) + jackknifeVariance(byModel));
   const degreesOfFreedom = Math.max(2, effectiveNumber(graded.map(([people]) => people)) - 1);
   const skewness = standardError <= NO_SPREAD ? 0 : thirdMoment(byPeople) / standardError ** 3;
-  return { ...whole, standardError, degreesOfFreedom, skewness, humanSessions: graded.length };
+  return {
+    ...whole,
+    standardError,
+    degreesOfFreedom,
+    /** Third moment of the estimate, divided by the cube of its standard error; 0 without spread. */
+    skewness,
+    humanSessions: graded.length,
+  };
 }
 
 /**
@@ -223,7 +215,13 @@ function estimateOf({ total, products }: Moments) {
   const product = form(u, products, v);
   const square = form(v, products, v);
   const lambda = square <= NOTHING ? 0 : Math.min(1, Math.max(0, -product / square));
-  return { value: humanOnly + lambda * (modelOnly - modelOnBoth), lambda, humanOnly, modelOnly };
+  return {
+    value: humanOnly + lambda * (modelOnly - modelOnBoth),
+    /** Weight of F1 - F2: 0 uses human judgments alone, 1 the full difference. */
+    lambda,
+    humanOnly,
+    modelOnly,
+  };
 }
 
 function form(a: readonly number[], products: Float64Array, b: readonly number[]): number {
@@ -272,8 +270,7 @@ export interface RelevanceDrop {
 }
 
 /**
- * `none`: explained by chance, or too small to matter. `detected`: found in model grades, but human judgments are not
- * conclusive yet. `confirmed` or `rejected`: decided by human judgments.
+ * `none`: by chance, or too small. `detected`: in model grades. `confirmed`, `rejected`: decided by human judgments.
  */
 export const dropStates = ['none', 'detected', 'confirmed', 'rejected'] as const;
 

@@ -136,10 +136,7 @@ export function hasVersion(chunks: readonly Pick<Chunk, 'version'>[], version: s
 /** Tolerated cosine distance, as a multiple of the distance between two new embeddings. */
 const TIMES_NOISE = 4;
 
-/**
- * @param vectors of a chunk: the stored vector, and two new embeddings of its text
- * @param minCosine minimum cosine to the stored vector; storing vectors in 8 bits hardly changes it
- */
+/** @param minCosine minimum cosine to the stored vector; storing vectors in 8 bits hardly changes it */
 export function isOfOtherModel(
   { stored, again, repeated }: Readonly<Record<'stored' | 'again' | 'repeated', Float32Array>>,
   minCosine: number,
@@ -170,10 +167,7 @@ export function sharedPrefix(first: string, last: string): string | null {
   return /^.*[^\p{L}\p{N}\p{M}\p{Cs}*\s]/su.exec(first.slice(0, length))?.[0] ?? null;
 }
 
-/**
- * @param segment segment as which the query is sent, written `key=value`; becomes its tags
- * @param forbidden ids, or prefixes with `*`, of the segment whose text the query contains
- */
+/** @param forbidden ids, or prefixes with `*`, of the segment whose text the query contains */
 export function tenantProbe(
   id: string,
   text: string,
