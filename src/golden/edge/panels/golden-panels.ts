@@ -138,7 +138,11 @@ export function differenceGraph(measure: GoldenMeasure, width: number): Builder<
     unit: 'none',
     width,
     queries: [
-      ...banded('recalld_golden_baseline_difference', `${measure}@$k minus baseline`, { ...inSegment, measure }),
+      ...banded('recalld_golden_baseline_difference', `${measure}@$k minus baseline`, {
+        segment: '$segment',
+        measure,
+        k: '$k',
+      }),
       {
         expr: maxBy(['check', 'severity'], 'recalld_threshold', {
           check: { like: `${measure}@$k regression by .* on $golden_set` },
