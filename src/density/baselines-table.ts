@@ -153,7 +153,7 @@ export function baselinesTable(pool: Pool) {
 
 function retainedOf(rows: readonly RetainedRow[]) {
   return {
-    queries: rows.map(({ vector: _, ...query }) => query),
+    queries: rows.map(({ vector: _vector, ...query }) => query),
     vectors: matrixOf(rows.map(({ vector }) => vectorOfBytes(vector))),
   };
 }

@@ -153,7 +153,8 @@ export async function processQueue<Item extends { readonly id: string }>(
     meter.increment('recalld_judge_failures_total', { pipeline, reason: 'expired' }, expired);
     logger.warn(expiryMessage, { pipeline, expired });
   }
-  for (let failures = 0; work !== null && failures < MAX_FAILURES; ) {
+  if (work === null) return;
+  for (let failures = 0; failures < MAX_FAILURES; ) {
     signal.throwIfAborted();
     const now = clock.now();
     // Items deferred in this round are retried in the next.

@@ -65,9 +65,9 @@ interface Protocol {
   readonly path: string;
   /** Required vector length; null for any length. */
   readonly dimensions: number | null;
-  bodyOf(texts: readonly string[]): object;
+  readonly bodyOf: (texts: readonly string[]) => object;
   /** Returns the vectors of one response, in the order of the texts. @throws BrokenResponse */
-  read(json: unknown, count: number): readonly Float32Array[];
+  readonly read: (json: unknown, count: number) => readonly Float32Array[];
 }
 
 function protocolOf(config: EmbedderConfig): Protocol {

@@ -78,8 +78,8 @@ export function createReranker(config: RerankerConfig, configField: string): Rer
 interface Protocol {
   /** Maximum number of texts per call. */
   readonly batchSize: number;
-  bodyOf(query: string, texts: readonly string[], k: number): object;
-  resultsIn(json: unknown): unknown;
+  readonly bodyOf: (query: string, texts: readonly string[], k: number) => object;
+  readonly resultsIn: (json: unknown) => unknown;
   /** Key of the score in a result, which also has an `index`. */
   readonly scoreKey: string;
 }
@@ -116,12 +116,15 @@ type ScoreReading =
   | { readonly kind: 'scores'; readonly scores: ReadonlyMap<number, number> }
   | { readonly kind: 'broken'; readonly code: string; readonly problem: string };
 
+function broken(code: string, problem: string): ScoreReading {
+  return { kind: 'broken', code, problem };
+}
+
 /**
  * Returns the scores by the index of the text. Each result must name a different text by `index` and have a finite
  * number in `scoreKey`. Codes: `no_result_list`, `missing_index`, `missing_score`.
  */
 function readScores(results: unknown, scoreKey: string, count: number): ScoreReading {
-  const broken = (code: string, problem: string): ScoreReading => ({ kind: 'broken', code, problem });
   if (!Array.isArray(results)) {
     return broken('no_result_list', 'returned no list of results; check retriever.reranker.url and path');
   }

@@ -257,14 +257,14 @@ const metrics: Readonly<Record<string, ScoredMetric>> = {
 /** Reads the collection and its vector index, with one call each. */
 async function readMilvusCollection(
   { collection: collectionName, embedding }: StoreConfigOf<'milvus'>,
-  { calls: { configField }, ask }: ReturnType<typeof createMilvusCall>,
+  milvus: ReturnType<typeof createMilvusCall>,
   attempt: Attempt,
 ): Promise<MilvusShape> {
-  const collection = fieldsOf(await ask('/collections/describe', { collectionName }, 'description', attempt));
+  const collection = fieldsOf(await milvus.ask('/collections/describe', { collectionName }, 'description', attempt));
   const fields = listOf(collection['fields']).map(fieldsOf);
   const vector = fields.find(({ name }) => name === embedding);
   if (vector === undefined) {
-    const fix = `check ${configField}.embedding`;
+    const fix = `check ${milvus.calls.configField}.embedding`;
     throw failed('vector_unknown', `Milvus collection ${collectionName} has no field ${embedding}; ${fix}.`);
   }
   if (textOf(vector['type']) !== 'FloatVector') {
@@ -278,7 +278,7 @@ async function readMilvusCollection(
     throw unsupported(`The Milvus field ${embedding} has no index with the metric COSINE, IP or L2.`);
   }
   const indexName = textOf(index['indexName']) ?? embedding;
-  const described = await ask('/indexes/describe', { collectionName, indexName }, 'description', attempt);
+  const described = await milvus.ask('/indexes/describe', { collectionName, indexName }, 'description', attempt);
   const details = fieldsOf(listOf(described)[0]);
   const dimensions = numberOf(parameter(vector, 'dim'));
   const key = fields.find(({ primaryKey }) => primaryKey === true);

@@ -169,7 +169,6 @@ export function createPineconeStore(config: StoreConfigOf<'pinecone'>, configFie
     async existing(ids, attempt) {
       const possible = ids.filter((id) => id !== '');
       const purpose = 'check of ids';
-      const idsIn = (entries: readonly Entry[]) => entries.flatMap(({ id }) => id ?? []);
       if (idKey === undefined) return new Set(idsIn(await fetched(possible, purpose, attempt)));
       return knownIds(possible, PAGE, PAGE, async (wanted) => idsIn(await withIds(idKey, wanted, purpose, attempt)));
     },
@@ -189,6 +188,10 @@ export function createPineconeStore(config: StoreConfigOf<'pinecone'>, configFie
       return toChunks(entries).slice(0, MAX_CHUNKS);
     },
   });
+}
+
+function idsIn(entries: readonly Entry[]): string[] {
+  return entries.flatMap(({ id }) => id ?? []);
 }
 
 /** Uses host and path, because a proxy may serve several indexes. */

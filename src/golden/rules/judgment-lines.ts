@@ -81,7 +81,10 @@ function shortValues(metadata: Fields, onSkip: () => void): [string, string][] {
   for (const [name, value] of Object.entries(metadata)) {
     if (value === null || value === '') continue;
     const key = name.trim();
-    const text = ['string', 'number', 'boolean'].includes(typeof value) ? String(value).trim() : null;
+    const text =
+      typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+        ? String(value).trim()
+        : null;
     const fits =
       text !== null &&
       short.length < goldenLimits.tags &&

@@ -141,7 +141,7 @@ interface Lease {
   readonly what: string;
   readonly everyMs: number;
   /** Renews the lease; resolves to false if the lease is lost. */
-  renew(): Promise<boolean>;
+  readonly renew: () => Promise<boolean>;
 }
 
 /** Renews the lease during the work. If it is lost or the run was cancelled, aborts the work and throws LEASE_LOST. */

@@ -248,7 +248,7 @@ export function createDocumentsTable(pool: Pool) {
           order by updated_at, id limit $3::integer`,
         [pipeline, until, limit],
       );
-      return { count: rows[0]?.count ?? 0, documents: rows.map(({ count: _, ...document }) => document) };
+      return { count: rows[0]?.count ?? 0, documents: rows.map(({ count: _count, ...document }) => document) };
     },
 
     async recordChecks(

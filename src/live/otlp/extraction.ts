@@ -168,10 +168,13 @@ export function createOtlpReader(configured: readonly TracedPipeline[]) {
       const { batches, ...counts } = await holding(length, () => inThread({ content, pipelines }));
       return { ...counts, batches: unpackEach<Found>(batches) };
     };
-  const moved = ({ content }: ReadingInput) => movable(content.bytes);
   return {
     traces: reading(readTraces, (input) => pool.run('traces', input, never, moved(input))),
     logs: reading(readLogs, (input) => pool.run('logs', input, never, moved(input))),
     close: (): Promise<void> => pool.close(),
   };
+}
+
+function moved({ content }: ReadingInput) {
+  return movable(content.bytes);
 }

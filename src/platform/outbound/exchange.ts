@@ -338,10 +338,11 @@ function describeStatus(status: number, { headers }: IncomingMessage, target: Ex
   };
 }
 
+function failure(code: string, message: string, isRetryable: boolean): ExchangeResult {
+  return { kind: 'failure', code, message, status: null, isRetryable, retryAfter: null };
+}
+
 function describeFailure(error: unknown, target: ExchangeTarget, settings: ExchangeSettings): ExchangeResult {
-  const failure = (code: string, message: string, isRetryable: boolean): ExchangeResult => {
-    return { kind: 'failure', code, message, status: null, isRetryable, retryAfter: null };
-  };
   if (error instanceof BodyTooLarge) {
     const problem = `returned more than ${settings.maxResponseBytes} bytes; request fewer or smaller results`;
     return failure('too_large', `${target.label} ${problem}.`, false);

@@ -125,7 +125,6 @@ export function createQdrantStore(config: StoreConfigOf<'qdrant'>, configField: 
           `A uniform sample over custom Qdrant shards must read every id, and there are too many (${count}).`,
         );
       }
-      const idsIn = (points: readonly unknown[]) => points.flatMap((point) => pointId(textOf(at(point, 'id'))));
       const randomIds = async () => {
         const body = { query: { sample: 'random' }, limit: n, with_payload: false, with_vector: false };
         return idsIn(listOf(at(await post('/query', body, 'sample', attempt), 'points')));
@@ -211,4 +210,8 @@ function pointId(text: string | null): [PointId] | [] {
 /** Qdrant returns UUIDs in lower case with hyphens, regardless of their form in the request. */
 function canonicalId(id: string): string {
   return UUID.test(id) ? id.replaceAll('-', '').toLowerCase() : id;
+}
+
+function idsIn(points: readonly unknown[]) {
+  return points.flatMap((point) => pointId(textOf(at(point, 'id'))));
 }

@@ -240,6 +240,10 @@ function failures(run: ObservedRun | null, signs: readonly Sign[]): Effect[] {
 /** A smaller difference may be due to chance, because queries differ and results vary. */
 const MIN_TO_TELL = 0.02;
 
+function significant(part: number): number {
+  return part < MIN_TO_TELL ? 0 : part;
+}
+
 /** Returns the drop in the score. Parts that improved do not offset parts that dropped. */
 function scoreEffect(run: ObservedRun | null, signs: readonly Sign[]): Effect[] {
   const loss = run?.reference?.loss ?? null;
@@ -249,7 +253,6 @@ function scoreEffect(run: ObservedRun | null, signs: readonly Sign[]): Effect[] 
   if (loss === null) return [];
   if (loss.before - loss.now < MIN_FALL) return [{ kind: 'score', size: 0, parts: null }];
   const { unshared, answers, present } = loss.parts;
-  const significant = (part: number): number => (part < MIN_TO_TELL ? 0 : part);
   const parts = {
     ...loss.parts,
     unshared: significant(unshared),

@@ -69,7 +69,7 @@ function changeOf<Name extends SignName>(
   unit: Unit = 'share',
 ): Sign[] {
   const values = { before, now: value, unit };
-  if (!isLarge) return [sign(name, 'as_before' as StateOf<Name>, sentence, values)];
+  if (!isLarge) return [sign(name, 'as_before', sentence, values)];
   return isCertain ? [sign(name, changed, sentence, values)] : [];
 }
 

@@ -69,7 +69,7 @@ async function setUp(questions: readonly Float32Array[], script: Partial<Script>
     clock,
     value,
     look: () => snapshotStore(deps, pipeline, store, never),
-    async kept() {
+    kept: async () => {
       const sql = 'select chunk_shares, query_shares, medoids from store_snapshots where pipeline = $1';
       const { rows } = await pool.query<Record<'chunk_shares' | 'query_shares', number[]> & { medoids: string[] }>(
         sql,

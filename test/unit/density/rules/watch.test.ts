@@ -94,7 +94,7 @@ function aWindow(sessions: number, y: number): WatchObservation {
 }
 
 /** What a step stores besides the state, in order. */
-const stored = ({ state: _, events = [], ...rest }: WatchStep): string[] => [
+const stored = ({ state: _state, events = [], ...rest }: WatchStep): string[] => [
   ...Object.keys(rest),
   ...events.map((event) => ('raised' in event ? `raised ${event.level}` : 'event')),
 ];
