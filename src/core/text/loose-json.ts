@@ -18,10 +18,10 @@ export function parseLooseJson(text: string): JsonValue {
   return new Reader(text, false).whole();
 }
 
-/** The first position at which a text is not JSON. It contains field names, but no values from the text. */
-export type JsonFault = NonNullable<ReturnType<typeof findJsonFault>>;
-
-/** Returns the first fault in a text; null if the text is valid JSON or exceeds the limits. */
+/**
+ * Returns the first position at which a text is not JSON, with field names but without values from the text; null if
+ * the text is valid JSON or exceeds the limits.
+ */
 export function findJsonFault(text: string) {
   const reader = new Reader(text, true);
   try {

@@ -6,8 +6,6 @@ import type { GoldenRun, QueryAnswer } from '../rules/run.ts';
 import type { Reruns } from '../rules/run-noise.ts';
 import { assertAnswers } from './stored-runs.ts';
 
-export type PinReport = Awaited<ReturnType<typeof pinRun>>;
-
 export interface PinRequest {
   readonly note: string | null;
   /** Reruns that were made for this pin; if null, the runs just before the pinned run are used. */

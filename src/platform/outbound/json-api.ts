@@ -58,8 +58,6 @@ export interface FailedCall {
   readonly latencyMs: number;
 }
 
-export type JsonApi = ReturnType<typeof createJsonApi>;
-
 /** 1,000 sampled vectors with 3,072 numbers each are about 60 MB of JSON text. */
 const DEFAULT_MAX_RESPONSE_BYTES = 128 * 1024 * 1024;
 

@@ -16,8 +16,6 @@ export interface RedisCommand {
   readonly needs: string;
 }
 
-export type RedisConnection = ReturnType<typeof createRedisConnection>;
-
 /** Maximum time to wait until an unresponsive server closes its side of the connection. */
 const MAX_GOODBYE_MS = 1000;
 
