@@ -2,10 +2,11 @@
  * Query density on the vectors of a neural encoder: which score indicates coverage, and what monitoring detects at a
  * hundred queries an hour. For a single comparison, see density-looks.ts.
  *
- *     npx tsx bench/density-dense.ts [--encoder minilm] [--quick] [--scale N] [--out FILE]
+ *     npx tsx bench/density-dense.ts [--encoder minilm|minilm-papers] [--quick] [--scale N] [--out FILE]
  *
  * The excluded articles differ from those with which the score was chosen. `--scale 4` simulates four times as many
- * samples and streams. `--encoder minilm` uses the recorded vectors of all-MiniLM-L6-v2 in three languages.
+ * samples and streams. `--encoder minilm` uses the recorded vectors of all-MiniLM-L6-v2 of articles in
+ * three languages; `--encoder minilm-papers` uses those of research papers in English.
  */
 import { pathToFileURL } from 'node:url';
 import { type ShareWithBounds, shareWithBounds } from './bounds.ts';
@@ -147,7 +148,7 @@ async function scoreCells(plan: Plan, encoder: BenchEncoder, settings: Settings)
       seeds.map((seed) => uncoveredCase(denseWorld(encoded, seed, true, plan.leftOut), 'article')),
     ),
   );
-  if (encoder === 'minilm') return dense;
+  if (encoder !== 'use-lite') return dense;
   const size = { groups: 10, topicsPerGroup: TOPICS / 10, questionsPerTopic: plan.questionsPerTopic };
   const synthetic = seeds.map((seed) => syntheticWorld(seed, { ...size, chunksPerTopic: 24 }));
   const lexical = await Promise.all(seeds.map((seed) => articleWorld(seed)));

@@ -100,14 +100,13 @@ export async function encodeArticles(articles: Articles): Promise<EncodedArticle
   };
 }
 
-/** Names of the corpora for which the fault benchmark has recorded vectors of all-MiniLM-L6-v2. */
-const RECORDED = {
-  'xquad-en': 'MiniLM, English',
-  'xquad-es': 'MiniLM, Spanish',
-  'xquad-de': 'MiniLM, German',
-} as const;
+/** Corpora for which the fault benchmark has recorded vectors of all-MiniLM-L6-v2, with the names of the scenarios. */
+const recorded = {
+  minilm: { 'xquad-en': 'MiniLM, English', 'xquad-es': 'MiniLM, Spanish', 'xquad-de': 'MiniLM, German' },
+  'minilm-papers': { 'covid-qa': 'MiniLM, English research papers' },
+} as const satisfies Readonly<Record<string, Readonly<Partial<Record<CorpusName, string>>>>>;
 
-function recordedArticles(corpus: CorpusName & keyof typeof RECORDED): EncodedArticles {
+function recordedArticles(corpus: CorpusName, name: string): EncodedArticles {
   const { documents, queries } = readCorpus(corpus);
   const vectorOf = readVectors('minilm');
   const sources = [...new Set(documents.map(({ source }) => source))];
@@ -116,7 +115,7 @@ function recordedArticles(corpus: CorpusName & keyof typeof RECORDED): EncodedAr
     article: sources.indexOf(source),
   });
   return {
-    name: RECORDED[corpus],
+    name,
     articles: { count: sources.length, questions: queries.map(numbered), passages: documents.map(numbered) },
     passages: matrixOf(documents.map(({ text }) => vectorOf(text))),
     questions: matrixOf(queries.map(({ text }) => vectorOf(text))),
@@ -125,22 +124,22 @@ function recordedArticles(corpus: CorpusName & keyof typeof RECORDED): EncodedAr
   };
 }
 
-const encoderNames = ['use-lite', 'minilm'] as const;
+const encoderNames = ['use-lite', 'minilm', 'minilm-papers'] as const;
 
 export type BenchEncoder = (typeof encoderNames)[number];
 
 /** Reads the value of `--encoder`; null means the default encoder. */
 export function readEncoder(name: string | null): BenchEncoder | null {
   const encoder = encoderNames.find((one) => one === name) ?? null;
-  if (encoder === null && name !== null) throw new Error(`--encoder takes ${encoderNames.join(' or ')}.`);
+  if (encoder === null && name !== null) throw new Error(`--encoder takes ${encoderNames.join(', ')}.`);
   return encoder;
 }
 
 /** Returns the articles of each scenario of a benchmark, and whether its traffic repeats the same queries. */
 export async function encodedSettings(encoder: BenchEncoder, most: number) {
-  if (encoder === 'minilm')
-    return Object.keys(RECORDED).map((corpus) => ({
-      encoded: recordedArticles(corpus as keyof typeof RECORDED),
+  if (encoder !== 'use-lite')
+    return Object.entries(recorded[encoder]).map(([corpus, name]) => ({
+      encoded: recordedArticles(corpus as CorpusName, name),
       repeats: true,
     }));
   const encoded = await encodeArticles(await readArticles(most));

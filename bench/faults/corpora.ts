@@ -27,7 +27,7 @@ export interface StoredCorpus {
   readonly queries: readonly CorpusQuery[];
 }
 
-const files = ['xquad-en', 'xquad-de', 'xquad-es', 'limit-small'] as const;
+const files = ['xquad-en', 'xquad-de', 'xquad-es', 'limit-small', 'covid-qa'] as const;
 type FileName = (typeof files)[number];
 
 /** Sources of each corpus: one recorded file, or files in two languages. */
@@ -36,6 +36,7 @@ const parts = {
   'xquad-de': ['xquad-de'],
   'xquad-es': ['xquad-es'],
   'limit-small': ['limit-small'],
+  'covid-qa': ['covid-qa'],
   'xquad-en-de': ['xquad-en', 'xquad-de'],
   'xquad-en-es': ['xquad-en', 'xquad-es'],
 } as const satisfies Readonly<Record<string, readonly FileName[]>>;

@@ -1,10 +1,10 @@
 /**
  * Creates the corpora of the fault benchmark from their sources, and the vectors of the small encoder.
  *
- *     npx tsx bench/faults/record-texts.ts --xquad FOLDER --limit FOLDER --texts FILE
+ *     npx tsx bench/faults/record-texts.ts --xquad FOLDER --limit FOLDER --papers FILE --texts FILE
  *
  * `--xquad` is a checkout of google-deepmind/xquad, `--limit` a folder with corpus.jsonl, queries.jsonl and qrels.tsv
- * of limit-small. `--texts` receives every text that is ever embedded, as JSON, for `record-vectors.py`.
+ * of limit-small, `--papers` the file 200423_covidQA.json of deepset-ai/COVID-QA. `--texts` receives every text that is ever embedded, as JSON, for `record-vectors.py`.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -49,7 +49,10 @@ function chunkBounds(text: string, characters: number | null): [number, number][
 }
 
 function readXquad(file: string, language: string, characters: number | null): StoredCorpus {
-  const { data } = JSON.parse(readFileSync(file, 'utf8')) as Xquad;
+  return toCorpus((JSON.parse(readFileSync(file, 'utf8')) as Xquad).data, language, characters);
+}
+
+function toCorpus(data: Xquad['data'], language: string, characters: number | null): StoredCorpus {
   const documents: CorpusDocument[] = [];
   const queries: CorpusQuery[] = [];
   for (const { title, paragraphs } of data) {
@@ -66,6 +69,23 @@ function readXquad(file: string, language: string, characters: number | null): S
     }
   }
   return { documents, queries };
+}
+
+interface CovidQa {
+  readonly data: readonly { readonly paragraphs: Xquad['data'][number]['paragraphs'] }[];
+}
+
+const PAPER_CHUNK_CHARACTERS = 700;
+
+/** Keeps only papers whose header says that their license is CC BY. */
+function readPapers(file: string): StoredCorpus {
+  const { data } = JSON.parse(readFileSync(file, 'utf8')) as CovidQa;
+  const licensed = data.filter(({ paragraphs: [paper] }) => /License:\s*cc-by\b(?!-)/i.test(paper?.context ?? ''));
+  return toCorpus(
+    licensed.map(({ paragraphs }, index) => ({ title: `paper-${index + 1}`, paragraphs })),
+    'en',
+    PAPER_CHUNK_CHARACTERS,
+  );
 }
 
 /** The first letter of the id, because a document has no other source. */
@@ -91,6 +111,11 @@ function readLimit(folder: string): StoredCorpus {
   };
 }
 
+function writeCorpus(name: string, corpus: StoredCorpus): void {
+  writeFileSync(path.join(dataFolder, `${name}.json.gz`), gzipSync(JSON.stringify(corpus), { level: 9 }));
+  process.stdout.write(`${name}: ${corpus.documents.length} documents, ${corpus.queries.length} queries\n`);
+}
+
 function valueOf(flag: string): string {
   const value = process.argv[process.argv.indexOf(flag) + 1];
   if (!process.argv.includes(flag) || value === undefined)
@@ -99,6 +124,7 @@ function valueOf(flag: string): string {
 }
 
 const xquad = valueOf('--xquad');
+const papers = readPapers(valueOf('--papers'));
 const corpora: Readonly<Record<string, StoredCorpus>> = {
   'xquad-en': readXquad(path.join(xquad, 'xquad.en.json'), 'en', null),
   'xquad-de': readXquad(path.join(xquad, 'xquad.de.json'), 'de', CHUNK_CHARACTERS),
@@ -109,15 +135,17 @@ mkdirSync(dataFolder, { recursive: true });
 /** Texts by language. English comes first, because one encoder needs only English texts, and needs them first. */
 const texts: Record<string, Set<string>> = { en: new Set(canaryTexts) };
 for (const [name, corpus] of Object.entries(corpora)) {
-  writeFileSync(path.join(dataFolder, `${name}.json.gz`), gzipSync(JSON.stringify(corpus), { level: 9 }));
+  writeCorpus(name, corpus);
   for (const { text, language } of corpus.documents) {
     texts[language] ??= new Set();
     for (const one of [text, ...halvesOf(text), ...PREFIXES.map((share) => prefixOf(text, share))])
       texts[language].add(one);
   }
   for (const { text, language } of corpus.queries) texts[language]?.add(text).add(terse(text));
-  process.stdout.write(`${name}: ${corpus.documents.length} documents, ${corpus.queries.length} queries\n`);
 }
+// The papers are only for the benchmarks of query density, which never embed parts of a text.
+writeCorpus('covid-qa', papers);
+texts['papers'] = new Set([...papers.documents, ...papers.queries].map(({ text }) => text));
 writeFileSync(
   valueOf('--texts'),
   JSON.stringify(Object.fromEntries(Object.entries(texts).map(([key, set]) => [key, [...set]]))),

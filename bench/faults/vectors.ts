@@ -34,7 +34,7 @@ export function packVectors(texts: readonly string[], vectors: readonly ArrayLik
 /** Maps a text to its vector of length 1. */
 export type VectorOf = (text: string) => Float32Array;
 
-const files = { 'use-lite': ['use-lite'], minilm: ['minilm-en', 'minilm-de', 'minilm-es'] } as const;
+const files = { 'use-lite': ['use-lite'], minilm: ['minilm-en', 'minilm-de', 'minilm-es', 'minilm-papers'] } as const;
 
 const opened = new Map<EncoderName, VectorOf>();
 
