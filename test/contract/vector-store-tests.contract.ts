@@ -47,7 +47,7 @@ export function describeStoreTests(bench: Bench): void {
         queries,
         filter: { name: 'topic', value: 'topic-7', ids: inTopic },
         tolerance: 1e-4,
-        minRecall: 0.95,
+        minRecall: abilities.minRecall ?? 0.95,
         signal: never,
       };
       const { verdict, message } = await runStoreTest(test, subject);

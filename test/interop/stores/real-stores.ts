@@ -65,6 +65,8 @@ export const recordingName = (store: string, suite: (typeof otherSuites)[number]
 
 /** Recordings with more vectors would be megabytes. */
 const manyDocuments = 1000;
+/** Lucene builds its graph with random levels; 88 % and 100 % were measured on the same documents. */
+const LUCENE_RECALL = 0.8;
 const nothing = async () => undefined;
 /** Path of a Weaviate that was built from its Go module. */
 const weaviate = process.env['RECALLD_TEST_WEAVIATE'] ?? '';
@@ -99,7 +101,7 @@ export const realStores: readonly RealStore[] = [
     product: 'OpenSearch',
     source: 'Maven Central',
     speaksHttp: true,
-    abilities: { ...searchEngineAbilities, manyDocuments },
+    abilities: { ...searchEngineAbilities, minRecall: LUCENE_RECALL, manyDocuments },
     retriever: 'opensearch',
     async start() {
       const jars = await javaPackages('opensearch');
@@ -121,7 +123,7 @@ export const realStores: readonly RealStore[] = [
     source: 'Maven Central',
     speaksHttp: true,
     unmet: 'its HTTP module and its script language (exact search), which are not on Maven Central',
-    abilities: { ...searchEngineAbilities, exactSearch: false, manyDocuments },
+    abilities: { ...searchEngineAbilities, exactSearch: false, minRecall: LUCENE_RECALL, manyDocuments },
     retriever: 'elasticsearch',
     async start() {
       const jars = await javaPackages('elasticsearch');
