@@ -1,7 +1,7 @@
 /** Parses lists in table cells, which may be JSON, printed by Python, or written by hand. */
 import { parseExactJson } from '../../core/text/json.ts';
 
-/** Parses a list in JSON or Python notation, as pandas writes it; null for other text or other items than ids. */
+/** Parses a list of ids in JSON or Python notation, as pandas writes it; returns null for any other text. */
 export function idsOfList(text: string): string[] | null {
   if (!/^\s*\[.*\]\s*$/s.test(text)) return null;
   return (jsonIds(text) ?? parsePythonList(text))?.map((item) => String(item).trim()).filter((id) => id !== '') ?? null;
@@ -22,7 +22,7 @@ function isId(value: unknown): value is string | number {
 
 const escapes: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', '\\': '\\', "'": "'", '"': '"' };
 
-/** Parses a list of strings and whole numbers in Python's repr format; null for another text, such as a NumPy array. */
+/** Parses a list of strings and whole numbers as Python prints it; returns null for any other text. */
 export function parsePythonList(text: string): (string | number)[] | null {
   const token = /\s*(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|(-?\d{1,15}))\s*(,|$)/sy;
   const inner = /^\s*\[(.*)\]\s*$/s.exec(text)?.[1];

@@ -1,4 +1,7 @@
-/** Chooses the runs that measure retriever noise: a run that failed or changed would hide the next fault. */
+/**
+ * Chooses the runs that measure retriever noise. A run during an incident, with failures or from another deployment
+ * would overstate the noise, and hide the next fault of the same size.
+ */
 import { decimal } from '../../core/format.ts';
 import { formatMetricKey, type MetricKey } from '../../math/ir/metric-key.ts';
 import { median } from '../../math/stats/descriptive.ts';
@@ -14,6 +17,7 @@ export interface RunFacts {
   readonly incidents: readonly string[];
   /** Deployments of the index, the embedder or the retriever between this run and the pinned run. */
   readonly deployments: number;
+  /** Means over all queries. */
   readonly means: readonly { readonly key: MetricKey; readonly mean: number }[];
 }
 
@@ -23,7 +27,7 @@ export interface ExcludedRun {
   readonly reason: string;
 }
 
-/** Minimum number of runs that measure the noise, with the pinned run. The spread of fewer runs would be a guess. */
+/** Minimum number of runs, including the pinned run, that measure the noise. The spread of fewer would be a guess. */
 export const MIN_CLEAN_RUNS = 3;
 
 /** A mean further from the median than this number of robust standard deviations is an outlier. */

@@ -1,4 +1,4 @@
-/** `document_text` names a document by its text; `no_answer` marks a query that no document in the store answers. */
+/** Role of a column. `document_text` names a document by text; `no_answer` marks a query that no document answers. */
 export type ColumnRole =
   | 'query'
   | 'query_id'
@@ -66,7 +66,7 @@ export interface ColumnReading {
   readonly reason: string | null;
 }
 
-/** `label: read as grade` */
+/** Describes how a column was read, as in `label: read as grade`. */
 export function readingText({ column, readAs, reason }: ColumnReading): string {
   const as = readAs === 'ignored' ? 'ignored' : `read as ${readAs.replaceAll('_', ' ')}`;
   return `${/^\d+$/.test(column) ? `column ${column}` : column}: ${as}${reason === null ? '' : ` (${reason})`}`;

@@ -17,7 +17,7 @@ import type { Accepted, MeanScores, NoiseTable } from './run-noise.ts';
 import { type QueryScores, type RunMetricKey, scoreQueries } from './score-run.ts';
 import { storedComparison } from './verdict.ts';
 
-/** One side of a comparison. The sides may differ in queries and cutoffs; only shared ones are compared. */
+/** One side of a comparison. Only the queries and cutoffs that both sides share are compared. */
 export interface ComparedSide {
   readonly queries: readonly GoldenQuery[];
   readonly answers: readonly QueryAnswer[];
@@ -36,7 +36,7 @@ export const noStatistics: BaselineStatistics = { noise: {}, means: null, accept
 export interface RunDifference extends MetricComparison {
   readonly key: RunMetricKey;
   readonly segment: string;
-  /** Queries in the candidate's set with a stale label, or that differ between the sets; not compared. */
+  /** Number of the candidate's queries that are not compared: a label is stale, or the baseline's set differs. */
   readonly excluded: number;
 }
 
@@ -77,6 +77,7 @@ export function compareGoldenRuns(
 
 export type RunPair = NonNullable<ReturnType<typeof pairRuns>>;
 
+/** Returns the queries and settings that two runs share; null if they share no query or no cutoff. */
 export function pairRuns(baseline: ComparedSide, candidate: ComparedSide, stale: ReadonlySet<string>) {
   const queries = sharedQueries(baseline.queries, candidate.queries).filter(({ id }) => !stale.has(id));
   const cutoffs = candidate.settings.cutoffs.filter((k) => baseline.settings.cutoffs.includes(k));
@@ -90,6 +91,7 @@ export function pairRuns(baseline: ComparedSide, candidate: ComparedSide, stale:
   };
 }
 
+/** Returns the input of `compareRuns` from the scores of both runs; `side` is the baseline. */
 export function runsOfPair(
   { queries, settings }: RunPair,
   side: ComparedSide,
@@ -158,6 +160,7 @@ export function segmentOf(differences: readonly RunDifference[], segment: string
   return { segment, n: metrics[0]?.n ?? 0, metrics, ...decided(primary ?? null) };
 }
 
+/** Returns the comparison over all queries, which is what checks need. */
 export function toCompared(runId: string, { against, differences }: ComparedRuns): ComparedWithBaseline {
   const metrics = differences.filter(({ segment }) => segment === ALL_SEGMENT);
   return { runId, baselineRunId: against, metrics };

@@ -23,6 +23,7 @@ import {
 export interface MetricComparison extends MeasuredDifference {
   readonly key: MetricKey;
   readonly n: number;
+  /** Mean over the queries. */
   readonly baseline: number;
   readonly candidate: number;
   /** The t statistic; null if all differences are equal but not zero. */
@@ -34,7 +35,7 @@ export interface MetricComparison extends MeasuredDifference {
   /** McNemar's exact p; null for measures whose scores are not 0 or 1. */
   readonly mcnemarP: number | null;
   readonly ties: number;
-  /** Of the differences. */
+  /** Standard deviation of the differences. */
   readonly standardDeviation: number;
   /** Smallest mean difference that the test detects with power 0.8; null for one query. */
   readonly smallestDetectableDifference: number | null;
@@ -44,7 +45,10 @@ export interface MetricComparison extends MeasuredDifference {
 const CONFIDENCE = 0.95;
 /** Scores that differ by at most this much are equal: the difference is rounding. */
 const ROUNDING = 1e-12;
-/** Minimum number of equal differences for a point interval; with fewer, the sign-flip test rejects no mean at 5 %. */
+/**
+ * Minimum number of queries for a point interval if all differences are equal. With fewer, the sign-flip test cannot
+ * reject any mean at the 5 % level.
+ */
 const MIN_EQUAL = 6;
 
 /**
@@ -249,7 +253,7 @@ export function rerunNoiseP(test: PairedT, noise: RerunNoise): number {
   );
 }
 
-/** Upper 95 % bound of the shared variance, by chi-square with one degree of freedom fewer than reruns. */
+/** Upper 95 % bound of the shared variance, from chi-square with one degree of freedom fewer than reruns. */
 function sharedVarianceBound({ sharedVariance, reruns }: RerunNoise): number {
   const freedom = reruns - 1;
   return (sharedVariance * freedom) / chiSquareQuantile(1 - CONFIDENCE, freedom);

@@ -19,11 +19,17 @@ import {
   testPlan,
 } from './verdict.ts';
 
-/** Smaller sets are of little use for comparisons (Sparck Jones and van Rijsbergen 1976 give 75 as the limit). */
+/**
+ * Minimum number of queries. Smaller sets are of little use for comparisons (Sparck Jones and van Rijsbergen 1976 give
+ * 75 as the limit).
+ */
 const MIN_QUERIES = 100;
 const RECOMMENDED_QUERIES = 300;
 
-/** Advice on the size of the set: a warning below 100 queries, and metrics whose minimum effect is too small. */
+/**
+ * Returns advice on the size of the set; empty if it is large enough. It contains a warning below 100 queries, and the
+ * number of queries that would detect the minimum effect of each metric.
+ */
 export function adviseOnSetSize(comparison: SegmentComparison, settings: ComparisonSettings): string[] {
   const { n, metrics } = comparison;
   const small =
@@ -69,6 +75,7 @@ export interface RunsToCompare {
 export interface SegmentComparison {
   readonly segment: string;
   readonly n: number;
+  /** Metrics in key order. */
   readonly metrics: readonly MetricComparison[];
   /** Key of the metric that decides the verdict, such as `ndcg@10`; the other metrics are context. */
   readonly primary: string;
@@ -76,11 +83,15 @@ export interface SegmentComparison {
 }
 
 export interface RunComparison extends SegmentComparison {
-  /** p is not adjusted for the number of segments, and the verdict on `all` does not depend on them. */
+  /** One comparison per segment. p is not adjusted for their number, and the verdict on `all` ignores them. */
   readonly segments: readonly SegmentComparison[];
 }
 
-/** Compares all judged queries, and each segment that has queries. @throws RangeError without queries */
+/**
+ * Compares two runs over all judged queries, and over each segment that has queries.
+ *
+ * @throws RangeError without queries
+ */
 export function compareRuns(runs: RunsToCompare, settings: ComparisonSettings): RunComparison {
   const everything = Array.from(runs.baseline[0] ?? [], (_, row) => row);
   const segments = (runs.segments ?? []).filter(({ members }) => members.length > 0);
@@ -120,7 +131,10 @@ export function decided(primary: MetricComparison | null): { primary: string; ve
     : { primary: formatMetricKey(primary.key), verdict: primary.verdict };
 }
 
-/** The queries with a lower score in the candidate, at most `limit`, largest drop first, ties in the given order. */
+/**
+ * Returns the queries with a lower score in the candidate, largest drop first, ties in the given order. The difference
+ * is candidate - baseline.
+ */
 export function mostRegressed(
   queryIds: readonly string[],
   baseline: ArrayLike<number>,
@@ -202,6 +216,7 @@ function compareBy(
   };
 }
 
+/** True if any configuration is worse than the first by the primary measure. */
 export function isWorseThanFirst({ primary }: ManyComparison): boolean {
   return primary.pairs.some(({ before, verdict }) => before === 0 && verdict === 'regression');
 }

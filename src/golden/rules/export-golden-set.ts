@@ -9,7 +9,7 @@ import { tableRoleOf } from './table-columns.ts';
 
 const notTrec = 'use --format jsonl, beir or csv';
 
-/** Writes queries.tsv (id, tab, text) and qrels.txt (query, 0, document, grade). */
+/** Writes TREC: queries.tsv (id, tab, text) and qrels.txt (query, 0, document, grade). */
 function exportTrec(queries: readonly GoldenQuery[]): ExportFile[] {
   refuseUnjudged('TREC', queries);
   for (const query of queries) refuseTrec(query);
@@ -120,7 +120,7 @@ function csvRow(cells: readonly string[]): string {
   return cells.map((cell) => `"${guardCell(cell).replaceAll('"', '""')}"`).join(',');
 }
 
-/** Even if all characters of a line are multi-byte, it stays below the reader's limit in bytes. */
+/** Maximum number of characters in a line, which is below the reader's limit in bytes even if all are multi-byte. */
 const MAX_LINE_LENGTH = 4 * 1024 * 1024;
 
 /** Writes JSONL, one query with its tags and judgments per line; it can express everything that can be imported. */
@@ -151,12 +151,12 @@ function jsonLine(format: string, query: GoldenQuery, value: unknown): string {
 }
 
 export interface ExportFile {
-  /** Null if the export is a single file. */
+  /** Path relative to the export folder; null if the export is a single file. */
   readonly path: string | null;
   readonly text: string;
 }
 
-/** The error for content that the format would lose or change; `problem` says why. */
+/** Returns the error for content that the format would lose or change; `problem` says why. */
 function cannotHold(format: string, queryId: string, problem: string, fix: string): RecalldError {
   return new RecalldError(
     'export_impossible',
@@ -187,7 +187,7 @@ function exportBeir(queries: readonly GoldenQuery[]): ExportFile[] {
   ];
 }
 
-/** Quotes an id that begins with a double quote as Python's csv module does, with which BEIR reads judgments. */
+/** Quotes an id that begins with a double quote, because BEIR reads judgments with Python's csv module. */
 function tabCell(id: string): string {
   return id.startsWith('"') ? `"${id.replaceAll('"', '""')}"` : id;
 }

@@ -1,4 +1,4 @@
-/** Finds forbidden documents in results, and documents that the retriever returned for unanswerable queries. */
+/** Finds forbidden documents in results, and unanswerable queries for which the retriever returned documents. */
 
 import type { GoldenQuery } from '../../core/model.ts';
 import { fillPattern, matchesPattern, parsePattern, segmentValue } from '../../core/text/document-pattern.ts';
@@ -23,7 +23,7 @@ export interface ForbiddenResult {
 }
 
 export interface ForbiddenResults extends ForbiddenCounts {
-  /** By query in the order of the set, then by rank; only documents that a second request returned again. */
+  /** Documents that a second request returned again, by query in the order of the set, then by rank. */
   readonly confirmed: readonly ForbiddenResult[];
 }
 
@@ -40,7 +40,7 @@ export function forbids(
   return forbidden.find(matches) ?? null;
 }
 
-/** True if the query, or an isolation rule for the value of one of its tags, forbids documents. */
+/** True if the query itself, or an isolation rule for one of its tags, forbids documents. */
 export function isRestricted({ forbidden = [], tags }: GoldenQuery, isolation: readonly ParsedRule[]): boolean {
   return forbidden.length > 0 || isolation.some(({ segment }) => segmentValue(tags, segment) !== null);
 }
@@ -71,7 +71,12 @@ function isIsolatedFrom(isolation: readonly ParsedRule[], id: string, segments: 
   );
 }
 
-/** @throws RecalldError file_malformed for a forbidden document that is relevant, or a pattern without its tag */
+/**
+ * Rejects forbidden documents that contradict their query.
+ *
+ * @param forbidden patterns, each with the first place that names it
+ * @throws RecalldError file_malformed if the query judges a forbidden document relevant, or lacks the tag of a pattern
+ */
 export function refuseContradictions(
   { judgments, tags }: GoldenQuery,
   forbidden: ReadonlyMap<string, SourcePlace>,
@@ -168,7 +173,7 @@ function falseAnswer({ queryId: query, documents }: QueryAnswer, { maxScore }: N
   };
 }
 
-/** The share of unanswerable queries with documents or a failure, with its 95 % CI (Wilson). */
+/** Returns the share of unanswerable queries that failed or got documents, with its 95 % CI (Wilson). */
 export function falseAnswerRatio({ asked: n, failed, answered }: NoAnswerResults) {
   const value = (failed + answered) / n;
   const { low, high } = wilsonInterval(value, n, 0.95);

@@ -23,6 +23,7 @@ export class QueriesByText {
     this.builder = builder;
   }
 
+  /** Adds a query unless it is known, and returns its id. @throws RecalldError file_malformed for an invalid text */
   add(text: string, place: SourcePlace, tags: Readonly<Record<string, string>> = {}): string {
     const key = JSON.stringify([text.trim(), tags]);
     const known = this.#ids.get(key);
@@ -53,7 +54,12 @@ function numberOf(rating: unknown, place: SourcePlace): number {
   throw malformed(place, `has the rating ${shown}, which is not a number; correct it, or choose another --format`);
 }
 
-/** Adds a pair of a Quepid book, as exported or from the API; a pair without a usable rating adds nothing. */
+/**
+ * Adds a pair of a Quepid book, in the format of Quepid's export and API. A pair without a usable rating adds its query
+ * without a judgment.
+ *
+ * @throws RecalldError file_malformed
+ */
 export function addQuepidPair({ value, place }: Placed, byText: QueriesByText): void {
   const pair = fieldsOf(value) ?? {};
   const text = pair['query_text'] ?? pair['query'];
@@ -110,7 +116,7 @@ export function addRagasRow({ value, place }: Placed, byText: QueriesByText) {
   return { isGenerated: tags.length > 0, hasIds: ids !== null };
 }
 
-/** Returns null if the row has no ids. */
+/** Returns the ids of the row's documents; null if it has none. */
 function idsOf(value: unknown, place: SourcePlace): string[] | null {
   if (value === undefined || value === null || (typeof value === 'string' && /^\s*(nan|none)?\s*$/i.test(value)))
     return null;
@@ -203,7 +209,7 @@ export function addUbiRatings(
   }
 }
 
-/** A book has one rating column per rater; the detailed export of a case has a single one among others. */
+/** Columns of a Quepid table. A book has one rating column per rater; the detailed export of a case has only one. */
 export interface QuepidColumns {
   readonly text: number;
   readonly document: number;
@@ -231,7 +237,7 @@ export function quepidColumnsOf(header: readonly string[]): QuepidColumns | null
   return text < 0 || document < 0 || rating < 0 ? null : { text, document, ratings: [rating] };
 }
 
-/** Adds a rated query of a Quepid case, `{"query", "ratings": {"doc": 3}}`. */
+/** Adds a rated query of a Quepid case, `{"query", "ratings": {"doc": 3}}`. @throws RecalldError file_malformed */
 export function addQuepidCaseQuery({ value, place }: Placed, byText: QueriesByText): void {
   const { query, query_text: queryText, ratings } = fieldsOf(value) ?? {};
   const text = query ?? queryText;
@@ -245,7 +251,12 @@ export function addQuepidCaseQuery({ value, place }: Placed, byText: QueriesByTe
   }
 }
 
-/** Adds the groups of a Rated Ranking Evaluator export: `relevant_documents` next to the placeholders of queries. */
+/**
+ * Adds the query groups of an export for the Rated Ranking Evaluator. Each group has `relevant_documents` next to the
+ * placeholders of one or more queries.
+ *
+ * @throws RecalldError file_malformed
+ */
 export function addRreGroups(value: unknown, placed: (part: unknown) => Placed, byText: QueriesByText): void {
   if (Array.isArray(value)) for (const one of value) addRreGroups(one, placed, byText);
   const group = fieldsOf(value);
@@ -276,7 +287,11 @@ function textOfPlaceholders(placeholders: Fields): string | null {
   return typeof text === 'string' ? text : null;
 }
 
-/** Adds the queries of LlamaIndex's EmbeddingQAFinetuneDataset, each with its relevant nodes. */
+/**
+ * Adds the queries of LlamaIndex's EmbeddingQAFinetuneDataset, each with its relevant nodes.
+ *
+ * @throws RecalldError file_malformed
+ */
 export function addLlamaIndexSet({ value, place }: Placed, builder: GoldenSetBuilder): void {
   const { queries, relevant_docs: relevant } = fieldsOf(value) ?? {};
   const [texts, documents] = [fieldsOf(queries), fieldsOf(relevant)];
@@ -302,7 +317,13 @@ export function addLlamaIndexSet({ value, place }: Placed, builder: GoldenSetBui
   }
 }
 
-/** Returns null unless the file clearly has the format of another tool. `names` are the columns of a table. */
+/**
+ * Detects the format of another tool; returns null unless the file clearly has one.
+ *
+ * @param extension with its dot, in lower case
+ * @param head the first kilobytes of the file
+ * @param names the column names of a table
+ */
 export function foreignFormatOf(extension: string, head: string, names: readonly string[]): ForeignFormat | null {
   const text = head.replace(/^\uFEFF/, '').trimStart();
   const first = text.slice(0, 1);
@@ -322,7 +343,7 @@ export function foreignFormatOf(extension: string, head: string, names: readonly
   return isOld && (names.includes('ground_truth') || names.includes('evolution_type')) ? 'ragas' : null;
 }
 
-/** True for a table with only columns that recalld knows: it means the same in recalld's own format. */
+/** True for a table with only columns that recalld knows, because it means the same in recalld's own table format. */
 function isPlainTable(names: readonly string[]): boolean {
   return (
     names.length > 2 && names.every((name) => roleOfColumn(name) !== null) && plainName(names[2] ?? '') !== 'rating'

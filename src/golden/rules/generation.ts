@@ -93,7 +93,10 @@ const MESSAGE_TOKENS = 8;
 /** Calls per accepted query, including repairs and rejected queries. */
 const CALLS_PER_QUERY = 1.7;
 
-/** Three UTF-8 bytes per token are about right for English, and not too low for languages that need more tokens. */
+/**
+ * Estimates the number of tokens at three UTF-8 bytes per token, which is about right for English, and not too low for
+ * languages that need more tokens per character.
+ */
 export function estimateTokens(texts: readonly string[]): number {
   const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
   return Math.ceil(bytes / 3) + MESSAGE_TOKENS * texts.length;
@@ -103,13 +106,14 @@ export function costOf({ input, output }: Tokens, prices: TokenPrices): number {
   return (input * prices.input + output * prices.output) / 1e6;
 }
 
+/** Estimates the tokens for a number of queries from the prompt sizes of a sample of chunks. */
 export function estimateTotal(queries: number, inputTokens: readonly number[]): Tokens {
   const mean = inputTokens.length === 0 ? 0 : inputTokens.reduce((sum, one) => sum + one, 0) / inputTokens.length;
   const calls = queries * CALLS_PER_QUERY;
   return { input: Math.ceil(calls * mean), output: Math.ceil(calls * USUAL_OUTPUT_TOKENS) };
 }
 
-/** Real users differ in all three, whereas a model without such instructions repeats itself. */
+/** Persona, manner and length of a query: users differ in all three; a model without instructions repeats itself. */
 type QueryStyle = ReturnType<typeof queryStyle>;
 
 const personas = [
@@ -133,7 +137,7 @@ const manners = [
 
 const lengths = ['3 to 6 words', '7 to 12 words', '13 to 25 words'];
 
-/** The same seed returns the same styles. */
+/** Returns the style of the query at an index; the same seed returns the same styles. */
 export function queryStyle(place: number, seed: number) {
   const random = createRandom(seed + 7919 * (place + 1));
   const draw = new Uint32Array(3);
@@ -142,7 +146,7 @@ export function queryStyle(place: number, seed: number) {
   return { persona: pick(personas, 0), manner: pick(manners, 1), length: pick(lengths, 2) };
 }
 
-/** Longer chunks are truncated, because a model rarely asks about their later part. */
+/** Maximum number of characters of a chunk in the prompt: a model rarely asks about the later part of a chunk. */
 const MAX_CHUNK = 6000;
 
 export const querySchema = {
@@ -193,7 +197,7 @@ export function repairMessages(asked: readonly PromptMessage[], answer: string, 
   ];
 }
 
-/** The text of which the prompt hash is computed: all parts of the prompt that are the same for every query. */
+/** Returns the text from which the prompt hash is computed: all parts of the prompt that every query shares. */
 export function promptIdentity(): string {
   return JSON.stringify([queryMessages('', { persona: '', manner: '', length: '' }), querySchema]);
 }

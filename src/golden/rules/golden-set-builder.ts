@@ -21,7 +21,10 @@ import { isMissing } from './grade-text.ts';
 import { describeIdDifference, differenceInWords, shownIds } from './id-mismatch.ts';
 import { trimBlanks } from './qrels-form.ts';
 
-/** For a query that the set has: `reject` fails, `join` adds the judgments to it, `separate` adds a numbered query. */
+/**
+ * How to treat a query that the set already has: `reject` fails, `join` adds the judgments to the existing query, and
+ * `separate` adds another query with a numbered id.
+ */
 export type RepeatPolicy = 'reject' | 'join' | 'separate';
 
 interface Entry extends Required<TaggedText> {
@@ -41,7 +44,7 @@ export type FinishedSet = ReturnType<GoldenSetBuilder['finish']>;
 
 export type ImportSummary = FinishedSet['summary'];
 
-/** Queries and judgments per step. */
+/** Number of queries and judgments that are processed per step. */
 const STEP = 2000;
 
 /** Number of ids that are kept as examples; this many suffice to show how two kinds of ids differ. */
@@ -160,11 +163,13 @@ export class GoldenSetBuilder {
       throw malformed(place, `has more than ${max} forbidden documents for one query; forbid id prefixes with a *`);
   }
 
+  /** Marks a query as unanswerable: no document in the store answers it. */
   addNoAnswer(queryId: string, place: SourcePlace): void {
     const entry = this.#entries.get(queryId);
     if (entry !== undefined) entry.noAnswer ??= place;
   }
 
+  /** Adds a new query with its judgments. @throws as `addQuery`, `addJudgment` and `addForbidden` */
   addLine(line: GoldenLine, place: SourcePlace): void {
     const id = this.addQuery(line, place, 'reject');
     for (const { documentId, grade } of line.judgments) this.addJudgment(id, documentId, grade, place);
@@ -183,6 +188,7 @@ export class GoldenSetBuilder {
   /**
    * Returns the queries that have a judgment or a forbidden document, or are unanswerable, in insertion order.
    *
+   * @param source name of the file or folder, for error messages
    * @param isUnjudged true to return queries without judgments too
    * @throws RecalldError `golden_set_empty` if there are no queries, no judgments, or only judgments of other queries,
    *   and `file_malformed` if a relevant document is forbidden, or its query unanswerable
@@ -266,7 +272,7 @@ export class GoldenSetBuilder {
     }
   }
 
-  /** Describes how the query ids of judgments and of queries differ, or else why rows were skipped. */
+  /** Describes how the query ids of judgments differ from those of queries; if they do not, why rows were skipped. */
   #whyUnjudged(queries: readonly string[]): string {
     const unknown = [...this.#unknownQueries];
     const reasons = this.warnings.skippedSentences();

@@ -46,7 +46,10 @@ const TRUTH_LETTERS = [/^[yn]$/i, /^[tf]$/i, /^[jn]$/i];
 /** Maximum value that counts as a grade; grade scales rarely exceed 100. */
 const MAX_GRADE_LIKE = 100;
 
-/** True if all values are small whole numbers, fractions, shares, truth values or words for relevance. */
+/**
+ * True if a column may contain grades, because all of its values, except missing ones, are small whole numbers,
+ * fractions, shares, truth values or words for relevance.
+ */
 export function mayHoldGrades(values: readonly string[]): boolean {
   const present = values.map((value) => value.trim()).filter((value) => !isMissing(value));
   if (present.length === 0) return false;

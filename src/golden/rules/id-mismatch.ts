@@ -87,7 +87,10 @@ interface FoundDifference {
   count: number;
 }
 
-/** Counts the judged ids that are returned in another form, up to `max`, and returns the most common difference. */
+/**
+ * Counts the judged ids that are returned in another form (case, encoding, zeros or the like), and returns the most
+ * common difference. The search stops after `max` ids.
+ */
 export function idsAlike(judged: readonly string[], returned: readonly string[], max = Number.POSITIVE_INFINITY) {
   const byForm = new Map(judged.toReversed().map((id) => [canonical(id), id]));
   const found = new Map<string, FoundDifference>();
@@ -162,7 +165,10 @@ interface Part {
 const affixOf = ({ id, side, kept }: Part): string =>
   side === 'prefix' ? id.slice(0, id.length - kept.length) : id.slice(kept.length);
 
-/** The parts without a prefix or suffix, by canonical form; these end at separators, or between letters and digits. */
+/**
+ * Returns the parts of the ids that remain without a prefix or suffix, by canonical form. A prefix or suffix ends at a
+ * separator, or between letters and digits.
+ */
 function partsOf(ids: readonly string[]): Map<string, Part> {
   const parts = new Map<string, Part>();
   for (const id of ids) {

@@ -33,7 +33,11 @@ export function parseCorpusId(line: SourceLine): string {
   return idOf(jsonObject(line), line).trim();
 }
 
-/** Parses `id<TAB>text`; returns null for a header such as `query_id<TAB>text` on the first line. */
+/**
+ * Parses `id<TAB>text`; returns null for a header such as `query_id<TAB>text` on the first line.
+ *
+ * @throws RecalldError `file_malformed` unless there is exactly one tab
+ */
 export function parseQueryRow(line: SourceLine): QueryDraft | null {
   const cells = cellsOf(line.text);
   const [id, text] = cells;
@@ -44,7 +48,7 @@ export function parseQueryRow(line: SourceLine): QueryDraft | null {
   return { id, text, tags: {} };
 }
 
-/** Removes CSV quotes if all columns have them, or else from columns with doubled quotes inside. */
+/** Splits columns. Removes CSV quotes if all columns have them; otherwise, from columns with doubled quotes inside. */
 function cellsOf(text: string): string[] {
   const cells = text.split('\t');
   const isOfCsv = cells.every((cell) => QUOTED.test(cell));

@@ -1,4 +1,4 @@
-/** Finds judgments of documents that left the store, proposes their replacements, and applies accepted ones. */
+/** Finds judgments of documents that left the store, proposes replacements, and applies accepted proposals. */
 import { groupBy } from '../../core/group-by.ts';
 import type { GoldenQuery, Judgment } from '../../core/model.ts';
 import { containment, normalisedText, shinglesOf, wordsOf } from './similar-texts.ts';
@@ -28,13 +28,13 @@ export interface Anchor {
   readonly evidence: AnchorEvidence;
 }
 
-/** Minimum share of word sequences that must match. */
+/** Minimum share of word sequences that must match for a chunk to be proposed. */
 const MIN_AGREEMENT = 0.8;
-/** Words per sequence. */
+/** Number of words per sequence. */
 const RUN = 3;
-/** Shorter chunks match too many texts. */
+/** Minimum number of word sequences in a chunk that is proposed as a part; shorter chunks match too many texts. */
 const MIN_RUNS_OF_PART = 5;
-/** Documents are rarely split into more chunks. */
+/** Maximum number of parts that are proposed for a document; documents are rarely split into more chunks. */
 const MAX_PARTS = 5;
 
 /**
@@ -79,10 +79,16 @@ export function findAnchors(lost: string, candidates: readonly ChunkCandidate[])
     .map((part) => anchor('part', part));
 }
 
-/** `superseded`: the text has another id, or the manifest deleted it; `lost`: nothing replaced it. */
+/**
+ * Why a judged document is missing from the store. `superseded`: its text has another id, or the manifest marks it as
+ * deleted. `lost`: nothing replaced it, so retrieval became worse.
+ */
 export type DocumentFate = 'superseded' | 'lost';
 
-/** If this share of judged documents disappears, and their texts are unknown, the index was re-chunked or renamed. */
+/**
+ * If at least this share of all judged documents disappears and their texts are unknown, the index was re-chunked or
+ * renamed.
+ */
 const NEARLY_ALL = 0.8;
 
 /**
@@ -105,10 +111,11 @@ export interface StaleLabel extends Judgment {
 export type LabelProbe =
   | {
       readonly kind: 'probed';
-      /** Distinct judged documents. */
+      /** Number of distinct judged documents that were looked up. */
       readonly probed: number;
-      /** Superseded documents. */
+      /** Number of superseded documents. */
       readonly stale: number;
+      /** Number of lost documents. */
       readonly lost: number;
       readonly labels: readonly StaleLabel[];
       /**
@@ -117,9 +124,10 @@ export type LabelProbe =
        * its lost documents count as not found.
        */
       readonly touched: ReadonlySet<string>;
-      /** Queries whose relevant documents are all superseded. */
+      /** Ids of queries whose relevant documents are all superseded. */
       readonly dead: ReadonlySet<string>;
     }
+  /** The store could not be probed. */
   | { readonly kind: 'unknown'; readonly reason: string };
 
 /** Returns the documents with a grade above 0, because only their absence changes a score. */
@@ -160,7 +168,7 @@ export function probeLabels(
   return { kind: 'probed', probed: judged.length, stale: missing.length - lost, lost, labels, touched, dead };
 }
 
-/** Moves a judgment from a missing document to the chunks that replaced it. A person accepts it by its number. */
+/** Proposal to move a judgment from a missing document to its replacements. A person accepts it by its number. */
 export interface LabelProposal {
   /** Number from 1; stable for the same set and store. */
   readonly number: number;
@@ -171,7 +179,7 @@ export interface LabelProposal {
   readonly grade: number;
 }
 
-/** Proposes a move for each judgment of a missing document with a replacement, in the order of the judgments. */
+/** Returns a proposal for each judgment of a missing document that has a replacement, in the order of the judgments. */
 export function proposeLabels(
   labels: readonly StaleLabel[],
   anchors: ReadonlyMap<string, readonly Anchor[]>,
@@ -213,7 +221,7 @@ export interface Acceptance {
   readonly to: readonly string[];
 }
 
-/** Returns the accepted proposals that are still made, with the accepted chunks that are still proposed. */
+/** Returns the accepted proposals that are still made, each with only its accepted chunks that are still proposed. */
 export function matchAcceptances(proposals: readonly LabelProposal[], acceptances: readonly Acceptance[]) {
   const byLabel = new Map(proposals.map((proposal) => [key(proposal.queryId, proposal.from), proposal]));
   const accepted: LabelProposal[] = [];

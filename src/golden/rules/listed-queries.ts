@@ -16,7 +16,7 @@ export type QueryView = (typeof queryViews)[number];
 
 export interface ListedQuery {
   readonly query: GoldenQuery;
-  /** Null until the query has been run. */
+  /** Outcome of the query; null until it has been run. */
   readonly outcome: QueryOutcome | null;
   readonly score: number;
   /** Score in the compared run; null if no run is compared, or if the query changed or has a stale label. */
@@ -85,7 +85,7 @@ function withDocuments(side: ComparedSide | null, has: boolean): ReadonlySet<str
 
 export type ChangedQuery = ReturnType<typeof changedQueries>[number];
 
-/** The queries in both runs whose score by `key` changed, most regressed first, ties by id. */
+/** Returns the queries in both runs whose score by `key` changed, most regressed first, ties by id. */
 export function changedQueries(
   baseline: ComparedSide,
   candidate: ComparedSide,

@@ -19,7 +19,7 @@ export type ChoiceReason = (typeof choiceReasons)[number];
 
 /** Minimum Jaccard similarity of words at which a query counts as a near-duplicate of a known query. */
 const NEAR = 0.8;
-/** Minimum number of equal live queries. */
+/** Minimum number of equal live queries for a query to count as frequent. */
 const FREQUENT = 2;
 /** Minimum grade, from 0 to 3, that means that a document contains an answer or a part of one. */
 const RELEVANT_GRADE = 2;
@@ -95,7 +95,7 @@ function groupEqual(candidates: readonly CandidateQuery[], uncovered: ReadonlySe
     };
     const reasons = choiceReasons.filter((reason) => holds[reason]);
     return {
-      /** The one of the equal queries with the most feedback; in a tie, with the most grades; then the latest. */
+      /** Of the equal queries, the one with the most feedback; in a tie, with the most grades; then the latest. */
       source: source as CandidateQuery,
       reasons,
       /** Estimated number of equal live queries: the sum of 1 / probability over the sampled ones. */

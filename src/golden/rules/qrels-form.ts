@@ -4,7 +4,10 @@ import { readGrade } from '../../math/ir/trec-line.ts';
 import { type ColumnReading, type ColumnRole, isUnnamed, plainName, roleOfColumn } from './column-roles.ts';
 import { decimalOf } from './grade-text.ts';
 
-/** `blanks`: spaces and tabs. `tabs`: single tabs, so that ids may contain spaces. `json`: one object per line. */
+/**
+ * Separator of columns. `blanks`: any number of spaces and tabs. `tabs`: single tabs, so that ids may contain spaces.
+ * `json`: one object per line.
+ */
 export type QrelsSeparator = LineSeparator | 'json';
 
 type LineSeparator = 'blanks' | 'tabs' | ',' | ';';
@@ -16,9 +19,10 @@ export interface QrelsForm {
   readonly widthLine: number;
   readonly query: number;
   readonly document: number;
-  /** Null if the header has no grade: every line then judges its document relevant, with grade 1. */
+  /** Index of the grade column; null if the header has none. Every judged document is then relevant, with grade 1. */
   readonly grade: number | null;
   readonly headerLine: number | null;
+  /** Roles in column order; for `json`, the keys. */
   readonly columns: readonly ColumnReading[];
 }
 
@@ -70,6 +74,7 @@ function unquoted(cell: string): string {
   return /^".*"$/.test(cell) && cell.length > 1 ? cell.slice(1, -1).replaceAll('""', '"') : cell;
 }
 
+/** Returns the value of each column of a JSON line. @throws RecalldError file_malformed */
 export function jsonCells(line: SourceLine, columns: readonly ColumnReading[]): string[] {
   const value = objectOf(line);
   return columns.map(({ column }) => {
@@ -91,7 +96,11 @@ function objectOf(line: SourceLine): Fields {
   throw malformed(line, 'is not a JSON object, unlike the first line; write one judgment per line');
 }
 
-/** @throws RecalldError file_malformed if no format fits the first lines of a file, or if several formats fit */
+/**
+ * Detects the format from the first lines of a file, at least one, excluding empty lines and comments.
+ *
+ * @throws RecalldError file_malformed if no format fits, or if several formats fit
+ */
 export function decideQrelsForm(lines: readonly SourceLine[], choices: ColumnChoices): QrelsForm {
   const [first] = lines;
   if (first === undefined) throw new Error('at least one line is needed to detect the format');
@@ -109,7 +118,7 @@ export function decideQrelsForm(lines: readonly SourceLine[], choices: ColumnCho
   return plainForm(lines, first);
 }
 
-/** A bracket at the start is not enough, because an id may also begin with a bracket. */
+/** True if a line begins with JSON. A bracket is not enough, because an id may also begin with a bracket. */
 function isJson(text: string, bracket: '{' | '['): boolean {
   if (!text.startsWith(bracket)) return false;
   if (text === bracket || (bracket === '{' && /^\{\s*"[^"]*"\s*:/.test(text))) return true;
@@ -230,7 +239,7 @@ function plainForm(lines: readonly SourceLine[], first: SourceLine): QrelsForm {
   };
 }
 
-/** Tabs if every line has a tab; otherwise the only separator that splits the first line into a judgment. */
+/** Returns tabs if every line has a tab; otherwise, the only separator that splits the first line into a judgment. */
 function separatorOf(lines: readonly SourceLine[], first: SourceLine): LineSeparator {
   const tabs = first.text.split('\t').length;
   if (tabs > 1 && tabs < 5 && lines.every(({ text }) => text.includes('\t'))) return 'tabs';

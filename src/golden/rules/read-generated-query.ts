@@ -8,7 +8,10 @@ export type GeneratedQuery =
   /** `problem` completes the sentence that is sent to the model, `That is not usable: `. */
   | { readonly kind: 'malformed'; readonly problem: string };
 
-/** Accepts JSON of the shape `querySchema` after reasoning, in a code fence or between words. Never throws. */
+/**
+ * Accepts JSON of the shape `querySchema`, even after reasoning, in a code fence or between words. Several queries, or
+ * text that is not a query, are malformed. Never throws.
+ */
 export function readGeneratedQuery(text: string): GeneratedQuery {
   // The model may also have put its reasoning into the value of "question".
   const found = isOnlyReasoning(text) ? null : (parseAnswer(withoutReasoning(text)) ?? parseAnswer(text));
@@ -34,7 +37,7 @@ const reasoningEnd = new RegExp(`^.*(?:</${reasoning}>|\\[/${reasoning}\\]|<\\|m
 
 const reasoningStart = new RegExp(`^\\s*(?:<${reasoning}>|\\[${reasoning}\\]|◁think▷)`, 'iu');
 
-/** True if the completion was cut off within its reasoning; a draft of the query there does not count. */
+/** True if the completion was truncated within its reasoning; a draft of the query in it does not count. */
 const isOnlyReasoning = (text: string): boolean => reasoningStart.test(text) && !reasoningEnd.test(text);
 
 function withoutReasoning(text: string): string {
@@ -131,6 +134,7 @@ function isRefusal(query: string): boolean {
   return refusals.some((pattern) => pattern.test(plain));
 }
 
+/** Matches words that introduce or describe a question, but are not part of one. */
 const talk: readonly RegExp[] = [
   /[:：]\s*$/u,
   /^(?:sure|certainly|of course|absolutely|gladly|no problem|great)\s*[!,.:]/iu,

@@ -65,7 +65,7 @@ export function measureRepresentativeness(input: {
       share: size / total,
       /** Weighted share of the topic's live queries that have a similar golden query, 0..1. */
       covered: size === 0 ? 0 : covered / size,
-      /** Golden queries in the cluster. */
+      /** Number of golden queries in the cluster. */
       golden: goldenLabels.filter((own) => own === label).length,
       /** Cosine from which on two queries of the topic count as similar. */
       minCosine: bounds[label] ?? 1,
@@ -80,7 +80,10 @@ export function measureRepresentativeness(input: {
   const sessions = effectiveClusters(live);
   const { low: ciLow, high: ciHigh } = wilsonInterval(share, sessions, 0.95);
   return {
-    /** Null without live queries; the 95 % Wilson interval is for the effective number of sessions. */
+    /**
+     * Weighted share of live queries with a similar golden query, with the 95 % Wilson interval for the effective
+     * number of sessions; null without live queries.
+     */
     covered: {
       value: share,
       ciLow,
@@ -91,9 +94,15 @@ export function measureRepresentativeness(input: {
     },
     /** Topics with live queries, largest share first. */
     topics: topics.filter((_, label) => (members[label]?.length ?? 0) > 0).toSorted((a, b) => b.share - a.share),
-    /** Share of live queries whose cluster has a golden query; reweighted scores are valid only for this share. */
+    /**
+     * Weighted share of live queries whose cluster has a golden query. Reweighted scores are valid only for this share
+     * of traffic.
+     */
     represented,
-    /** The golden queries of a cluster together weigh its share of live traffic; all 0 if no cluster has one. */
+    /**
+     * Weight of each golden query. The golden queries of a cluster together weigh as much as its share of live traffic.
+     * The weights sum to 1, or are all 0 if no golden query is in a cluster.
+     */
     goldenWeights: Float64Array.from(goldenLabels, (label) => {
       const topic = topics[label];
       return topic === undefined || represented === 0 ? 0 : topic.share / topic.golden / represented;
@@ -101,7 +110,7 @@ export function measureRepresentativeness(input: {
   };
 }
 
-/** Clusters without pairs get the median of the other clusters. */
+/** Returns the median cosine of random pairs of each cluster; clusters without pairs get the median of the others. */
 function similarityBounds(vectors: Matrix, members: readonly (readonly number[])[]): number[] {
   const random = createRandom(SEED);
   const draw = new Uint32Array(2);
@@ -137,6 +146,7 @@ function nearestGolden(live: Matrix, golden: Matrix) {
   return {
     /** Cosine of each live query to its nearest golden query; -2 if there is none. */
     toLive,
+    /** Index of the most similar live query, by golden query. */
     ofGolden,
   };
 }

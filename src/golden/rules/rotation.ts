@@ -1,4 +1,4 @@
-/** Measures by how much the scores of two golden set versions differ, and by how much checks must shift. */
+/** Measures the mean scores of two golden set versions in overlapping runs, and by how much checks must shift. */
 
 import { type GoldenCheck, goldenCheckName, ofKind } from '../../checks/rules/golden-checks.ts';
 import {
@@ -14,11 +14,13 @@ import { formatMetricKey } from '../../math/ir/metric-key.ts';
 import { sharedQueries } from './compare-golden-runs.ts';
 import type { SegmentScore } from './run.ts';
 
+/** Scores of the completed runs of both versions at the same tick. */
 export interface OverlapPair {
   readonly from: readonly SegmentScore[];
   readonly to: readonly SegmentScore[];
 }
 
+/** Mean of each metric over the overlapping runs, by version, over all queries. */
 export type Levels = Readonly<Record<string, { readonly from: number; readonly to: number }>>;
 
 /**
@@ -41,6 +43,7 @@ export function overlapLevels(pairs: readonly OverlapPair[]): Levels {
   return Object.fromEntries([...sums].map(([key, { from, to, n }]) => [key, { from: from / n, to: to / n }]));
 }
 
+/** Returns the scores over all queries by metric key. */
 export function byKey(scores: readonly SegmentScore[]): Map<string, SegmentScore> {
   const all = scores.filter(({ segment }) => segment === ALL_SEGMENT);
   return new Map(all.map((score) => [formatMetricKey(score), score]));

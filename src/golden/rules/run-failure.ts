@@ -8,13 +8,13 @@ export interface RunFailure {
   readonly message: string;
   /** Stable error code; `timeout` if the response did not arrive in time. */
   readonly code: string;
-  /** Queries that failed with this code. */
+  /** Number of queries that failed with this code. */
   readonly queries: number;
-  /** Queries that failed with another code. */
+  /** Number of queries that failed with another code. */
   readonly others: number;
-  /** Queries not sent because the retriever was down: a consequence of an outage, never its cause. */
+  /** Number of queries not sent because the retriever was down: a consequence of an outage, never its cause. */
   readonly notAsked: number;
-  /** All queries that have been run, including failed ones. */
+  /** Number of all queries that have been run, including failed ones. */
   readonly total: number;
 }
 
@@ -23,7 +23,11 @@ export const NOT_ASKED = 'not_asked';
 
 export type AnswerEnd = Pick<QueryAnswer, 'outcome' | 'errorCode' | 'errorMessage'>;
 
-/** @param answers in order of arrival */
+/**
+ * Returns the first failure and how many queries share its code; null if no query failed.
+ *
+ * @param answers in order of arrival
+ */
 export function runFailure(answers: readonly AnswerEnd[]): RunFailure | null {
   const failed = answers.filter((answer) => !isAnswered(answer));
   const asked = failed.filter(({ errorCode }) => errorCode !== NOT_ASKED);
@@ -46,7 +50,7 @@ export function runFailure(answers: readonly AnswerEnd[]): RunFailure | null {
   };
 }
 
-/** `http://rag/search refused the connection (28 of 200 queries; 172 more were not sent).` */
+/** Returns text such as `http://rag/search refused the connection (28 of 200 queries; 172 more were not sent).` */
 export function describeFailure({ message, queries, others, notAsked, total }: RunFailure): string {
   const how = [
     `${queries} of ${total} queries`,
@@ -67,11 +71,16 @@ const MIN_ANSWERS = 5;
 
 export type AnswerWarnings = ReturnType<typeof checkAnswers>;
 
+/** Returns the warnings that apply, most severe first. */
 export function warningSentences({ ids, depth }: AnswerWarnings): string[] {
   return [ids, depth].filter((warning) => warning !== null);
 }
 
-/** @param k number of documents requested from the retriever */
+/**
+ * Detects mistakes in the config or the set that change scores without an error.
+ *
+ * @param k number of documents requested from the retriever
+ */
 export function checkAnswers(queries: readonly GoldenQuery[], answers: readonly QueryAnswer[], k: number) {
   return {
     /** The set and the retriever use different ids for some documents, so scores are too low. */
@@ -83,10 +92,13 @@ export function checkAnswers(queries: readonly GoldenQuery[], answers: readonly 
 
 /** Number of ids compared on each side; more ids would not change the result. */
 const COMPARED_IDS = 5000;
-/** Minimum number of similar ids for a warning, and their share of the judged documents; fewer may be chance. */
+/**
+ * Minimum number of similar ids for a warning, and the minimum share of the compared judged documents that they must
+ * be. Fewer similar ids may be due to chance.
+ */
 const [MIN_ALIKE, MIN_ALIKE_SHARE] = [3, 0.05] as const;
 
-/** Detects judged ids that the retriever never returns, or returns in another form, which lowers scores. */
+/** Detects judged ids that the retriever never returns, or returns in another form: scores drop without an error. */
 function idWarning(queries: readonly GoldenQuery[], answers: readonly QueryAnswer[]): string | null {
   const judged = new Set(queries.flatMap(({ judgments }) => judgments.map(({ documentId }) => documentId)));
   const returned = new Set(answers.flatMap(({ documents }) => documents.map(({ id }) => id)));
@@ -107,7 +119,10 @@ function idWarning(queries: readonly GoldenQuery[], answers: readonly QueryAnswe
   return warning(`${count} judged documents were never returned, but similar ids were`, pair);
 }
 
-/** Judged ids: first those of the first query with results, then all; within a query, by descending grade. */
+/**
+ * Returns the judged document ids: first those of the first query with results, then those of all queries; within a
+ * query, by descending grade.
+ */
 function relevantFirst(queries: readonly GoldenQuery[], answers: readonly QueryAnswer[]): Set<string> {
   const first = answers.find(({ documents }) => documents.length > 0)?.queryId;
   const asked = queries.filter(({ id }) => id === first);

@@ -1,4 +1,7 @@
-/** Models how much the mean of a metric varies although the retriever stays the same, which limits detectable drops. */
+/**
+ * Models how much the mean of a metric varies although the retriever stays the same: between runs on an unchanged
+ * index, from day to day, and between rebuilds of the index. This noise determines which drop a golden set can detect.
+ */
 
 import { decimal, percentage, plural } from '../../core/format.ts';
 import { ALL_SEGMENT } from '../../core/model.ts';
@@ -11,11 +14,11 @@ import { POWER } from './verdict.ts';
 export interface RerunNoise {
   /** Number of reruns, >= 2. */
   readonly reruns: number;
-  /** Of the difference between the means of two runs: sqrt(2) times the standard deviation of one mean. */
+  /** Standard deviation of the difference between the means of two runs: sqrt(2) times that of one mean. */
   readonly standardDeviation: number;
-  /** Variance that all queries of a run share, >= 0. A paired test cannot distinguish it from a real drop. */
+  /** Part of the variance that all queries of a run share, >= 0. A paired test cannot tell it from a real drop. */
   readonly sharedVariance: number;
-  /** Queries over which the noise was measured. */
+  /** Number of queries over which the noise was measured. */
   readonly queries: number;
   /** Number of queries that scored differently between reruns. */
   readonly moved: number;
@@ -60,7 +63,7 @@ export function rerunNoise(reruns: readonly ArrayLike<number>[]): RerunNoise | n
 /** Variances below this value are due to rounding. */
 const ROUNDING = 1e-24;
 
-/** By segment and metric key; stored with a baseline. */
+/** Noise of every metric by segment and metric key; stored with a baseline. */
 export type NoiseTable = Readonly<Record<string, Readonly<Record<string, RerunNoise>>>>;
 
 /** Mean score of each query over the reruns, by metric key. */
@@ -176,7 +179,10 @@ function poissonBound(count: number): number {
 
 /** Minimum number of days or generations from which a variance is estimated. */
 const MIN_ACCEPTED = 5;
-/** Only the first days or generations are used, because scores may drift with the index later. */
+/**
+ * Maximum number of days or generations. Only the first ones after the baseline are used, because scores may drift with
+ * the index later.
+ */
 export const MAX_ACCEPTED = 30;
 
 /** A drop of at least the minimum effect is not accepted if its p is at most this level. */
@@ -193,9 +199,15 @@ export interface Accepted {
   readonly differences: Readonly<Record<string, Readonly<Record<string, readonly number[]>>>>;
 }
 
-/** High, because a bound from a few nights that were alike by chance would make later nights page repeatedly. */
+/**
+ * Confidence of the bound for all differences. It is high, because a bound from a few nights that were alike by chance
+ * would make later nights page repeatedly.
+ */
 const CONFIDENCE_OF_ACCEPTED = 0.99;
-/** Lower, because only about half of the differences are drops, and the larger of both bounds applies. */
+/**
+ * Confidence of the bound for drops. It is lower, because only about half of the differences are drops, and the larger
+ * of both bounds applies.
+ */
 const CONFIDENCE_OF_DROPS = 0.95;
 
 /**
@@ -229,6 +241,7 @@ function varianceBound(differences: readonly number[], confidence: number): numb
   return squares / chiSquareQuantile(1 - confidence, differences.length);
 }
 
+/** Scores of both sides in one pair of runs, by query index. */
 export interface ScoredPair {
   readonly baseline: Float64Array;
   readonly candidate: Float64Array;
@@ -306,7 +319,7 @@ export function detectableDrop(noise: RerunNoise, n: number, check: DropCheck, r
   return high;
 }
 
-/** Returns the probability of at least one streak of hits, each with probability p. */
+/** Returns the probability of at least `streak` hits in a row in `trials` trials, each a hit with probability p. */
 export function chanceOfStreak(p: number, streak: number, trials: number): number {
   const states = new Float64Array(streak);
   states[0] = 1;
@@ -320,7 +333,7 @@ export function chanceOfStreak(p: number, streak: number, trials: number): numbe
   return done;
 }
 
-/** Describes the drop that a check detects. `noise` is null without reruns, `runsPerDay` 0 without a schedule. */
+/** Describes which drop a check detects. `noise` is null without reruns; `runsPerDay` is 0 without a schedule. */
 export function describePower(noise: RerunNoise | null, n: number, check: DropCheck, runsPerDay: number): string {
   const { measure, runs } = check;
   const inRuns = plural(runs, 'run');

@@ -8,7 +8,7 @@ export interface AnsweredStage {
   readonly name: string;
   /** True if the stage ran in parallel with others, whose results were then merged. */
   readonly isSide: boolean;
-  /** Distinct documents. */
+  /** Number of distinct documents. */
   readonly documents: number;
   /** Time of this stage alone; null if the retriever does not report it. */
   readonly latencyMs: number | null;
@@ -25,9 +25,12 @@ export interface StageStep {
   readonly name: string;
   /** Relevant documents that the step passes on; for the final results, relevant documents in the first k. */
   readonly recall: MetricSummary;
-  /** Documents that the previous step had and no later step has; for the first step, that it never finds. */
+  /**
+   * Relevant documents that the previous step had and neither this step nor a later one has; for the first step,
+   * documents that it never finds.
+   */
   readonly lost: MetricSummary;
-  /** Queries that the step moved into or out of a hit; null for the first step, and after parallel stages. */
+  /** Queries that gained or lost a hit in the first k; null for the first step, and after parallel stages. */
   readonly moved: MovedQueries | null;
   /** p95 of the stage's own time, over the responses that report it; null if no response does. */
   readonly latencyP95Ms: number | null;
@@ -48,17 +51,22 @@ export interface MovedQueries {
 
 export interface RunStages {
   readonly k: number;
-  /** Queries with a relevant document whose responses report stages, and failed ones, whose documents count as lost. */
+  /**
+   * Number of queries that have a relevant document and whose responses report stages, plus failed queries, whose
+   * documents count as lost.
+   */
   readonly n: number;
+  /** Number of failed queries in `n`. */
   readonly failed: number;
   /** Number of queries that are excluded because their responses report no stage. */
   readonly unreported: number;
-  /** Share of documents whose query failed. It, the losses of all steps and the share found sum to 1. */
+  /** Mean share of relevant documents whose query failed. This share, all losses and the share found sum to 1. */
   readonly lostToFailures: MetricSummary;
+  /** Steps in order of execution; the final results come last. */
   readonly steps: readonly StageStep[];
 }
 
-/** Small enough that it is cheap to lose a batch, and large enough to justify a message in the queue. */
+/** Queries per batch: few enough that losing a batch is cheap, and enough to justify a message in the queue. */
 export const BATCH_QUERIES = 50;
 
 /** Settings of a run, which are stored with it so that its scores remain interpretable for years. */
@@ -81,6 +89,7 @@ export interface RunSettings {
   readonly chunkSeparator?: string;
 }
 
+/** Limits within which the results of an unanswerable query count as empty. */
 export interface NoAnswerLimits {
   /** Only documents with a higher score count; if null, all documents count. */
   readonly maxScore: number | null;
@@ -132,7 +141,7 @@ export function failureSentence(runId: string | null, reason: string | null): st
   return `The run ${runId} failed: ${reason ?? 'no reason was recorded.'}`;
 }
 
-/** In 0..1; 0 for no queries. */
+/** Returns the share of failed queries, 0..1; 0 without queries. */
 export function failedShare(outcomes: OutcomeCounts): number {
   const failed = outcomes.error + outcomes.timeout;
   const total = failed + outcomes.ok + outcomes.empty;
@@ -152,9 +161,9 @@ export interface NewRun {
   readonly trigger: 'schedule' | 'manual' | 'sentinel';
   /** A sentence that states why the run is outside its schedule. */
   readonly cause: string | null;
-  /** Null for the whole set. */
+  /** Ids of the queries to run; null for the whole set. */
   readonly queryIds: readonly string[] | null;
-  /** At most one run exists per pipeline, set, purpose, version and tick. Null for runs that no tick started. */
+  /** The tick that started the run, or null. At most one run exists per pipeline, set, purpose, version and tick. */
   readonly scheduledFor: Date | null;
   readonly settings: RunSettings;
   readonly startedAt: Date;
@@ -183,14 +192,14 @@ export interface GoldenRun extends NewRun {
   readonly answersDeletedAt: Date | null;
 }
 
-/** Numbers of judged documents that were looked up, and of missing ones by reason; null without a probe. */
+/** Numbers of judged documents that were looked up, and of missing documents by reason; null without a probe. */
 export interface RunLabels {
   readonly probed: number | null;
-  /** Superseded documents: their judgments are out of date. */
+  /** Number of superseded documents: their judgments are out of date. */
   readonly stale: number | null;
   /** Number of documents that are missing without a replacement: retrieval became worse. */
   readonly lost: number | null;
-  /** Queries whose relevant documents are all superseded. */
+  /** Number of queries whose relevant documents are all superseded. */
   readonly deadQueries: number | null;
   /** A sentence that states why the store could not be probed. */
   readonly gap: string | null;
@@ -199,24 +208,25 @@ export interface RunLabels {
 export interface ForbiddenCounts {
   /** Number of queries with forbidden documents for which the retriever responded. */
   readonly asked: number;
-  /** Queries with forbidden documents that failed. */
+  /** Number of queries with forbidden documents that failed. */
   readonly failed: number;
   /** Number of forbidden documents that could not be confirmed because the second request failed. */
   readonly unconfirmed: number;
 }
 
+/** An unanswerable query for which more documents were returned than the limits allow. */
 export interface FalseAnswer {
   readonly query: string;
-  /** Documents above `maxScore`. */
+  /** Number of documents above `maxScore`. */
   readonly documents: number;
   /** The highest score of these documents; null if the retriever returns no scores. */
   readonly score: number | null;
 }
 
 export interface NoAnswerResults {
-  /** Including failed queries. */
+  /** Number of unanswerable queries, including failed queries. */
   readonly asked: number;
-  /** Not counted as empty results. */
+  /** Number of failed queries, which are not counted as empty results. */
   readonly failed: number;
   readonly answered: number;
   /** The queries with the most documents, most documents first, then by id; at most fifty. */

@@ -20,7 +20,7 @@ export function isQuiet(hours: readonly QuietHours[], timezone: string, at: Date
   return hours.some(({ from, to }) => (from < to ? minute >= from && minute < to : minute >= from || minute < to));
 }
 
-/** The latest midnight in a time zone at or before an instant; on days without midnight, the start of the day. */
+/** Returns the latest midnight in a time zone at or before an instant; without one, the start of the day. */
 export function startOfDay(timezone: string, at: Date): Date {
   const today = dayOf(timezone, at);
   // Searches backwards by minutes, because no day is longer than 25 hours and clocks change by whole minutes.
@@ -64,16 +64,18 @@ export function overrunSeconds(durationsSeconds: readonly number[], shortestGapS
   return typical > shortestGapSeconds ? typical : null;
 }
 
-/** Decides how much of the daily budget the run may use. */
+/** Why a run starts, which decides how much of the daily budget it may use. */
 export type StartPurpose = 'full' | 'sentinel' | 'escalation' | 'manual';
 
 export interface BudgetRequest {
   readonly purpose: StartPurpose;
-  /** Null for no limit. */
+  /** Maximum number of queries per day; null for no limit. */
   readonly limit: number | null;
   /** Number of queries of the set that were sent since midnight, including all queries of runs in progress. */
   readonly asked: number;
+  /** Number of queries of the run that is about to start. */
   readonly planned: number;
+  /** Number of queries of a full run. */
   readonly full: number;
   /** True if the set has a sentinel, so that a full run may be needed at any time. */
   readonly hasSentinel: boolean;

@@ -33,7 +33,7 @@ export function scoreRun(
   };
 }
 
-/** The measures for the queries of a run, plus the gains that its settings request. */
+/** Returns the settings for scoring a run: the measures for its queries, plus the gains that its settings request. */
 export function scoringOf(
   queries: readonly GoldenQuery[],
   { cutoffs, relevanceLevel, gains = [] }: RunSettings,
@@ -59,7 +59,7 @@ export function segmentsToScore(
   return { segments: [everything, ...(hasDead ? [alive] : []), ...segments], overflow };
 }
 
-/** If there are many small segments, the bootstraps take seconds. */
+/** Returns the mean and interval of every measure by segment. With many small segments, the bootstraps take seconds. */
 export function summarizeSegments({ keys, columns }: QueryScores, segments: readonly Segment[]): SegmentScore[] {
   return segments.flatMap(({ name, members }) =>
     keys.map(({ measure, k }, column) => {
@@ -158,7 +158,10 @@ export function scoresBy(
   return scoreQueries(queries, answers, only).columns[0] ?? new Float64Array(queries.length);
 }
 
-/** The part of a chunk id before the separator; the whole id without the separator, or if it begins with it. */
+/**
+ * Returns the document id: the part of a chunk id before the separator, or the whole id if it does not contain the
+ * separator or begins with it.
+ */
 export function documentOf(id: string, separator: string): string {
   const end = id.indexOf(separator);
   return end > 0 ? id.slice(0, end) : id;

@@ -6,7 +6,10 @@ import { groupBySegment } from './golden-set.ts';
 import { failedShare, type OutcomeCounts, type RunSettings } from './run.ts';
 import { classifyDifference } from './verdict.ts';
 
-/** With a sentinel every five minutes on a noisy retriever, about one per day fails by chance at this level. */
+/**
+ * Significance level of the paired test. If a sentinel runs every five minutes on a noisy retriever, about one sentinel
+ * per day fails by chance at this level.
+ */
 const SENTINEL_ALPHA = 0.01;
 /** Minimum drop of nDCG at the largest cutoff that justifies a full run. */
 const SENTINEL_DROP = 0.05;

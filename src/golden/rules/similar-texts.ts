@@ -1,4 +1,4 @@
-/** NFKC in lower case, with one space for every run of characters that are not letters, marks or digits. */
+/** Normalizes a text to NFKC, lower case, and one space between runs of letters, marks and digits. */
 export function normalisedText(text: string): string {
   return text
     .normalize('NFKC')
@@ -7,7 +7,10 @@ export function normalisedText(text: string): string {
     .trim();
 }
 
-/** In scripts without spaces (Han, Hiragana, Katakana, Thai, Lao, Khmer, Myanmar), each letter is a word. */
+/**
+ * Splits a text into words. In scripts without spaces (Han, Hiragana, Katakana, Thai, Lao, Khmer, Myanmar), each letter
+ * is a word.
+ */
 export function wordsOf(text: string): string[] {
   const unspaced = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]\p{M}*/gu;
   const spaced = normalisedText(text).replaceAll(unspaced, ' $& ');

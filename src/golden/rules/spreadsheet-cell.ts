@@ -14,7 +14,7 @@ export function unguardCell(cell: string): string {
   return GUARDED.test(cell) ? cell.slice(1) : cell;
 }
 
-/** The first columns of every exported CSV file. Apostrophes are removed only from such files. */
+/** First columns of every CSV file that recalld exports. Apostrophes are removed only from such files. */
 export const exportedColumns = ['query_id', 'question', 'document', 'grade'] as const;
 
 /** True if a table begins with the columns of an export, whose cells are guarded. */

@@ -48,7 +48,10 @@ export interface StagedQuery {
   readonly hasFailed: boolean;
 }
 
-/** The judged queries with their ranks by stage, without queries that have no relevant document. */
+/**
+ * Returns the judged queries with their ranks by stage, without queries that have no relevant document. Document ids in
+ * `answers` and `stagesOf` must have the form of those in the judgments.
+ */
 export function stagedQueries(
   queries: readonly GoldenQuery[],
   answers: readonly QueryAnswer[],
@@ -75,6 +78,7 @@ export function stagedQueries(
   });
 }
 
+/** Returns null if no response reports a stage. */
 export function summarizeStages(queries: readonly StagedQuery[], k: number): RunStages | null {
   const reported = queries.filter(({ stages, hasFailed }) => hasFailed || stages.size > 0);
   if (reported.every(({ hasFailed }) => hasFailed)) return null;
@@ -91,7 +95,10 @@ export function summarizeStages(queries: readonly StagedQuery[], k: number): Run
   };
 }
 
-/** The share of its relevant documents that each query loses in each step; failed queries lose none. */
+/**
+ * Returns, for each query, which share of its relevant documents each step loses; the last step is the final results.
+ * Failed queries lose no documents in any step.
+ */
 export function lossesByStep(
   queries: readonly StagedQuery[],
   k: number,
@@ -105,7 +112,7 @@ export function lossesByStep(
 
 const nameOf = (names: readonly string[]): string => names.join(' and ');
 
-/** In the order of the response that reports the most stages; parallel stages form one step. */
+/** Returns the stages of each step in the order of the response with the most stages; parallel ones form one step. */
 function stepNames(queries: readonly StagedQuery[]): string[][] {
   const all = queries.map(({ stages }) => [...stages.values()]).toSorted((a, b) => b.length - a.length);
   const groups: { readonly isSide: boolean; readonly names: string[] }[] = [];

@@ -99,6 +99,7 @@ export function decideTableColumns(header: TableRow, rows: readonly TableRow[], 
     tagged.map(({ key }) => key),
   );
   return {
+    /** Column index by role. */
     places,
     tags: tagged,
     readings: names.flatMap((_, index) => readings.get(index) ?? []),
@@ -107,7 +108,7 @@ export function decideTableColumns(header: TableRow, rows: readonly TableRow[], 
   };
 }
 
-/** The roles of the columns that the user named. @throws RecalldError usage */
+/** Returns the roles of the columns that the user named. @throws RecalldError usage */
 function choicesOf(names: readonly string[], { columns = noChoices }: ReadGoldenSetOptions, { file }: SourcePlace) {
   const find = (option: string, wanted: string): number => {
     const exact = names.indexOf(wanted);
@@ -131,7 +132,10 @@ function choicesOf(names: readonly string[], { columns = noChoices }: ReadGolden
   };
 }
 
-/** The reason to ignore a column without a name; null if it has values, so that an error names the first row. */
+/**
+ * Returns the reason to ignore a column without a name; null if it has values, so that an error names the first row
+ * with a value.
+ */
 function unnamedColumn(rows: readonly TableRow[], names: readonly string[], index: number): string | null {
   const values = valuesOf(rows, index);
   if (values.length === 0) return 'empty';

@@ -13,6 +13,8 @@ import { nameOption, type TableColumns, type TableRow, tableRoleOf } from './tab
  * Adds a row: its query, and for each of its documents a judgment or a forbidden document. A document without a grade
  * is skipped if the table has a grade column; otherwise it is relevant, with grade 1. A row of empty cells adds
  * nothing.
+ *
+ * @throws RecalldError `file_malformed` for a bad value
  */
 export function addTableRow(
   builder: GoldenSetBuilder,
@@ -115,7 +117,7 @@ function isScalar(value: unknown): value is string | number | boolean {
   return ['string', 'number', 'boolean'].includes(typeof value);
 }
 
-/** The ids in a cell, or the id derived from a text; empty if both cells are empty. */
+/** Returns the ids in a cell, or the id derived from a text; empty if both cells are empty. */
 function documentsOf(
   ids: string,
   text: string,
@@ -152,7 +154,11 @@ function truthOf(column: string, text: string, place: SourcePlace): boolean {
   throw malformed(place, `has ${quoted(text)} under ${column}; write true, or leave the cell empty`);
 }
 
-/** With a relevance threshold, returns 1 for grades that reach it and 0 for others. */
+/**
+ * Parses the grade in a cell. With a relevance threshold, returns 1 for grades that reach it and 0 for others.
+ *
+ * @throws RecalldError file_malformed
+ */
 export function gradeOf(text: string, threshold: number | undefined, place: SourcePlace): number {
   const grade = readGrade(text);
   if (threshold === undefined && grade !== null) return grade;

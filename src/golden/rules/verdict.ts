@@ -8,10 +8,16 @@ export interface ComparisonSettings {
   readonly minEffect: number | null;
 }
 
-/** For the comparisons that are stored with each run; checks apply their own level and drop to them. */
+/**
+ * Criteria for the comparisons that are stored with each run. Checks apply their own significance level and drop to the
+ * stored differences instead.
+ */
 export const storedComparison: ComparisonSettings = { alpha: 0.05, minEffect: null };
 
-/** 0.03 for hit_rate and all_found, which vary more because each query scores 0 or 1; 0.02 for other measures. */
+/**
+ * Default minimum effect: 0.03 for hit_rate and all_found, which vary more because each query scores either 0 or 1;
+ * 0.02 for all other measures.
+ */
 export function defaultMinEffect(measure: Measure): number {
   return isProportion(measure) ? 0.03 : 0.02;
 }
@@ -27,7 +33,10 @@ export function testPlan({ alpha }: ComparisonSettings): TestPlan {
   return { alpha, sided: 2, power: POWER };
 }
 
-/** `no_change`: a change that matters is ruled out; `inconclusive`: it is neither shown nor excluded. */
+/**
+ * `no_change`: no query changed, or a change that matters is ruled out. `inconclusive`: a change that matters is
+ * neither shown nor excluded.
+ */
 export const comparisonVerdicts = ['regression', 'improvement', 'no_change', 'inconclusive'] as const;
 
 export type ComparisonVerdict = (typeof comparisonVerdicts)[number];
@@ -40,11 +49,14 @@ export interface MeasuredDifference {
   readonly ciHigh: number;
   /** Two-sided p of the difference under the hypothesis that nothing changed. */
   readonly p: number;
-  /** Queries with a higher score. */
+  /** Number of queries with a higher score. */
   readonly wins: number;
-  /** Queries with a lower score. */
+  /** Number of queries with a lower score. */
   readonly losses: number;
-  /** `reruns`: with the mean of the reruns and their noise. All others compare only with the pinned run. */
+  /**
+   * `reruns` compares with the mean of the runs that the baseline was pinned with, and uses the noise between these
+   * runs. All other methods compare only with the pinned run.
+   */
   readonly ciMethod: 'bca' | 't' | 'newcombe' | 'reruns';
 }
 
