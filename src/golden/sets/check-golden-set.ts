@@ -18,7 +18,11 @@ import { measureLiveMix } from './live-mix.ts';
 import { findReplacements } from './missing-documents.ts';
 import { recordJudgedDocuments } from './record-judged-documents.ts';
 
-/** Results that need a store, an embedder or live queries give the reason if these are missing. */
+/**
+ * Checks a golden set. Results that need a store, an embedder or live queries give the reason if these are missing.
+ *
+ * @param since start of the live traffic to compare with
+ */
 export async function checkGoldenSet(
   context: Context,
   pipeline: ProbedPipeline,
@@ -37,7 +41,11 @@ export async function checkGoldenSet(
 
 export type CheckedSet = Awaited<ReturnType<typeof checkLatestVersion>>;
 
-/** Checks the latest version of a set against the live queries of the last week. */
+/**
+ * Checks the latest version of a set against the live queries of the last week.
+ *
+ * @throws RecalldError golden_set_unknown, golden_set_empty
+ */
 export async function checkLatestVersion(
   context: Context,
   pipeline: WatchedPipeline,
@@ -67,7 +75,7 @@ export async function checkLatestVersion(
   };
 }
 
-/** The size of the set, the number of results and the coverage of live traffic are only advice, not problems. */
+/** True if the set has a problem to fix. Its size, number of results and coverage of live traffic are only advice. */
 export function hasProblems({ check, answers }: Pick<CheckedSet, 'check' | 'answers'>): boolean {
   if (answers.kind === 'answers' && answers.warnings.ids !== null) return true;
   const { labels, problems } = check;

@@ -80,7 +80,7 @@ async function* rowBatches(batches: AsyncIterable<readonly SourceLine[]>): Async
   if (open !== null) yield [open];
 }
 
-/** The parser's line numbers are wrong inside quotes, so each row stores its own. */
+/** Splits rows into cells. The parser's line numbers are wrong inside quotes, so each row stores its own. */
 function parseRows(rows: readonly SourceLine[], delimiter: string): Promise<TableRow[]> {
   const text = rows.map((row) => row.text).join('\n');
   const place = (index: number): SourcePlace => {
@@ -101,7 +101,7 @@ function quoteCount(text: string): number {
   return count;
 }
 
-/** The delimiter that yields the most known column names; in a tie, the most columns. */
+/** Returns the delimiter that yields the most known column names; in a tie, the most columns. */
 function delimiterOf(header: SourceLine): string {
   const [best, other] = delimiters
     .map((delimiter) => {

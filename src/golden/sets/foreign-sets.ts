@@ -24,7 +24,11 @@ import { jsonRows, wholeJson } from './json-rows.ts';
 
 type Lines = AsyncIterable<readonly SourceLine[]>;
 
-/** Adds the queries of the file to the builder, and returns who wrote them. @throws RecalldError file_malformed */
+/**
+ * Adds the queries and judgments of the file to the builder. Returns whether people or a model wrote the queries.
+ *
+ * @throws RecalldError file_unreadable, file_malformed
+ */
 export async function readForeign(
   format: ForeignFormat,
   lines: Lines,

@@ -27,6 +27,7 @@ import {
 import { sha256 } from './import-golden-set.ts';
 import { reviewLine } from './review-file.ts';
 
+/** First line of the state file of `golden generate`. */
 const headSchema = z.object({
   pipeline: z.string(),
   set: z.string(),
@@ -49,7 +50,12 @@ function parseGenerationState(values: readonly unknown[]) {
   return { head: head.data, finished };
 }
 
-/** @throws RecalldError usage if the state exists without `resume`, is of another generation, or is missing */
+/**
+ * Opens the state file, to start or resume a generation.
+ *
+ * @throws RecalldError usage if the file exists and `resume` is false, if it belongs to another generation, or if there
+ *   is nothing to resume
+ */
 async function openGenerationState(path: string, head: GenerationHead, resume: boolean) {
   const file = createStateFile(path);
   const values = await file.read();
@@ -100,14 +106,18 @@ export type CostEstimate = ReturnType<typeof estimate>;
 
 export type GenerationReport = Awaited<ReturnType<typeof generateGoldenSet>>;
 
-/** More than one prompt per query is needed, because many prompts yield no usable query. */
+/** Maximum number of prompts per requested query. Many prompts yield no usable query, so one is not enough. */
 const PROMPTS_PER_QUERY = 4;
 const MIN_CHUNKS = 400;
 const MAX_CHUNKS = 20_000;
 /** Minimum number of words in a chunk; shorter chunks are headings and menus. */
 const MIN_WORDS = 12;
 
-/** @throws RecalldError golden_origin_differs, generation_impossible, usage, file_unwritable */
+/**
+ * Generates queries about stored chunks, and adds them to a golden set or writes them to a review file.
+ *
+ * @throws RecalldError golden_origin_differs, generation_impossible, usage, file_unwritable
+ */
 export async function generateGoldenSet(
   sets: GoldenSets,
   pipeline: WatchedPipeline,

@@ -35,7 +35,7 @@ const chunkOutcomes = [
 
 type ChunkOutcome = (typeof chunkOutcomes)[number];
 
-/** A prompt with its outcome and its cost, as the state file of a generation stores it. */
+/** A prompt about a chunk with its outcome and its cost, as the state file of a generation stores it. */
 export const finishedChunkSchema = z
   .object({
     chunk_id: z.string(),
@@ -48,7 +48,10 @@ export const finishedChunkSchema = z
 
 export type FinishedChunk = Readonly<z.infer<typeof finishedChunkSchema>>;
 
-/** `failing`: the model or the retriever failed repeatedly; `never_retrieved`: no source chunk was returned. */
+/**
+ * Why a generation ended. `failing`: the model or the retriever failed repeatedly. `never_retrieved`: the retriever
+ * never returned the source chunk of a query.
+ */
 type GenerationEnd =
   | { readonly kind: 'complete' | 'cost_cap' | 'no_more_chunks' | 'never_retrieved' }
   | { readonly kind: 'failing'; readonly message: string };
@@ -62,6 +65,7 @@ export interface GenerateRequest {
   readonly chunks: readonly Chunk[];
   /** Finished prompts from an earlier, interrupted call. */
   readonly finished: readonly FinishedChunk[];
+  /** Queries that the set already has. */
   readonly known: readonly string[];
   /** Maximum total cost, including earlier calls; null for no limit. */
   readonly maxCost: number | null;
@@ -71,7 +75,7 @@ export interface GenerateRequest {
 const AT_ONCE = 4;
 /** Number of consecutive failures after which the generation stops. */
 const FAILURES = 5;
-/** If no source chunk of this many queries was returned, the retriever uses other ids than the store. */
+/** If the retriever returned no source chunk of this many queries, it evidently uses other ids than the store. */
 const NEVER_RETRIEVED = 20;
 
 /**

@@ -21,7 +21,7 @@ import { readForeign } from './foreign-sets.ts';
 import { isTableRow, jsonRows, tableOfObjects } from './json-rows.ts';
 import { inspectPath, type JudgedQueriesSources, layOutSources } from './source-layout.ts';
 
-/** Part of the content hash. */
+/** Role of a file, which is part of the content hash. */
 type SourceRole = 'queries' | 'qrels' | 'corpus' | 'table' | 'lines';
 
 /** The files of one golden set. Each file is read once, so that the hashed bytes are the parsed bytes. */
@@ -33,12 +33,17 @@ export class SourceFiles {
     this.#signal = signal;
   }
 
-  /** Reads the lines of a file; see `sourceLines`. @throws the reason of the signal when it aborts */
+  /**
+   * Reads the lines of a file; see `sourceLines`.
+   *
+   * @throws RecalldError `file_unreadable`, or `file_malformed` for a line that is too long or not UTF-8; the reason of
+   *   the signal when it aborts
+   */
   lines(path: string, role: SourceRole): AsyncGenerator<SourceLine[]> {
     return sourceLines(path, this.seeing(role));
   }
 
-  /** Returns a function to which every byte of a file must be passed, in order. */
+  /** Returns a function that must be passed every byte of a file in order; it throws when the signal aborts. */
   seeing(role: SourceRole): (bytes: Uint8Array) => void {
     const hash = createHash('sha256');
     this.#read.push({ role, hash });
@@ -136,7 +141,7 @@ export async function readGoldenSet(path: string, options: ReadGoldenSetOptions,
   return {
     format: sources.format,
     ...builder.finish(path, sources.format === 'questions'),
-    /** Two imports have the same hash exactly if the same bytes were read for the same roles with the same options. */
+    /** SHA-256, hex; equal if and only if the same bytes were read for the same roles with the same options. */
     contentHash: files.contentHash(meaning),
     origin,
   };
@@ -148,7 +153,7 @@ async function collected<Item>(batches: AsyncIterable<readonly Item[]>): Promise
   return items;
 }
 
-/** Adds a query per JSON object. Objects from other tools are rows of a table that has their keys as columns. */
+/** Adds a query per JSON object. Reads objects from other tools as rows of a table that has their keys as columns. */
 async function readJsonObjects(
   files: SourceFiles,
   path: string,
@@ -174,7 +179,10 @@ async function readJsonObjects(
   if (table.length > 0) addTable(tableOfObjects(table), builder, options);
 }
 
-/** Reads queries and judgments, BEIR or TREC. A corpus only shows which judged documents are missing from it. */
+/**
+ * Reads queries and judgments from BEIR or TREC files. From a corpus, reads only the ids, to count judged documents
+ * that are missing from it.
+ */
 async function readJudgedQueries(
   files: SourceFiles,
   sources: JudgedQueriesSources,
@@ -267,7 +275,7 @@ export async function importGoldenQueries(
   return { ...(await sets.add(set, now)), warnings, summary };
 }
 
-/** Queries and judgments that are processed before the event loop gets a turn; they take a few milliseconds. */
+/** Number of queries and judgments that are processed per turn of the event loop; they take a few milliseconds. */
 const TURN = 500;
 
 function contentOf({ id, text, steps, tags, judgments, forbidden, noAnswer }: GoldenQuery): string {

@@ -1,4 +1,4 @@
-/** Reads JSON from other tools: objects in lines, a list or a single one, each with its line number. */
+/** Reads JSON from other tools: one object per line, a list of objects, or one object, each with its line number. */
 import { containerLines, fieldsOf, parseExactJson, repeatedName } from '../../core/text/json.ts';
 import { findJsonFault } from '../../core/text/loose-json.ts';
 import { malformed, parseJson, quoted, type SourceLine, type SourcePlace } from '../../core/text/source-line.ts';
@@ -7,7 +7,11 @@ import { type TableRow, tableRoleOf } from '../rules/table-columns.ts';
 
 type Lines = AsyncIterable<readonly SourceLine[]>;
 
-/** Yields the objects of a file, one per line or in a single list, whatever the name of the file. */
+/**
+ * Yields the objects of a file, one per line or in a single list, whatever the name of the file.
+ *
+ * @throws RecalldError file_malformed
+ */
 export async function* jsonRows(lines: Lines, path: string): AsyncGenerator<Placed> {
   const batches = lines[Symbol.asyncIterator]();
   for (let next = await batches.next(); next.done !== true; next = await batches.next()) {
@@ -46,7 +50,10 @@ async function* rowsInLines(lines: Lines): AsyncGenerator<Placed> {
 
 const ownKeys = ['judgments', 'forbidden', 'no_answer', 'steps'];
 
-/** True for a row of a table, not a query in recalld's form: it has a document, a grade, or an unknown list. */
+/**
+ * True if an object is a row of a table rather than a query in recalld's own form: it has a key for a document or a
+ * grade, or a list under a key that recalld does not know.
+ */
 export function isTableRow(value: unknown): boolean {
   const fields = fieldsOf(value);
   if (fields === null || ownKeys.some((key) => Object.hasOwn(fields, key)) || Array.isArray(fields['relevant'])) {
@@ -61,7 +68,11 @@ export function isTableRow(value: unknown): boolean {
   });
 }
 
-/** Returns the rows of a table whose columns are the keys of the objects, the header first. */
+/**
+ * Returns the rows of a table whose columns are the keys of the objects, the header first.
+ *
+ * @throws RecalldError file_malformed
+ */
 export function tableOfObjects(objects: readonly Placed[]): TableRow[] {
   const rows = objects.map(({ value, place }) => {
     const fields = fieldsOf(value);
@@ -85,6 +96,7 @@ function cellOf(value: unknown): string {
   return JSON.stringify(value);
 }
 
+/** Parses the file as one JSON value. @throws RecalldError file_malformed */
 export async function wholeJson(lines: Lines, path: string) {
   const texts: string[] = [];
   for await (const batch of lines) for (const { text } of batch) texts.push(text);

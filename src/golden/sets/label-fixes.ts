@@ -39,7 +39,7 @@ export async function findLabelFixes(context: Context, name: string, goldenSet: 
     proposals,
     /** A sentence that states why the store could not be searched, or why the search ended early. */
     gap: labels.kind === 'unknown' ? labels.reason : lost.gap,
-    /** Missing judged documents. */
+    /** Number of missing judged documents. */
     stale: missing.length,
   };
 }
@@ -70,7 +70,11 @@ export async function acceptLabelFixes(
   await repairJudgments(context.dbBy(by).golden.sets, found, accepted);
 }
 
-/** Adds a version with the accepted proposals. @throws RecalldError golden_set_changed if there is a newer version */
+/**
+ * Adds a version of the set with the accepted proposals. The old version remains unchanged.
+ *
+ * @throws RecalldError golden_set_changed if the set has a newer version
+ */
 export async function repairJudgments(
   sets: GoldenSets,
   { set, queries }: { readonly set: GoldenSetVersion; readonly queries: CheckedSet['queries'] },

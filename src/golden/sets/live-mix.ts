@@ -20,7 +20,7 @@ type LiveMix = Extract<RepresentativenessOutcome, { readonly kind: 'measured' }>
 
 /** Maximum number of live queries, sampled at random. */
 const LIVE_QUERIES = 2000;
-/** Embedding the queries of larger sets would cost more than the measure is worth. */
+/** Maximum number of golden queries. Embedding those of larger sets would cost more than the measure is worth. */
 const GOLDEN_QUERIES = 2000;
 
 /** Rejects only with the reason of `signal` and on database errors. */
@@ -64,7 +64,10 @@ export async function measureLiveMix(
   };
 }
 
-/** Uses vectors that were sent with the dimensions of the embedder, and embeds the texts of the other queries. */
+/**
+ * Uses the vectors that were sent with live queries if they have as many dimensions as those of the embedder, and
+ * embeds the texts of the other queries.
+ */
 async function withVectors(
   drawn: readonly DrawnSample[],
   embedder: ProbedPipeline['embedder'],

@@ -64,7 +64,7 @@ export async function findLostDocuments(
   };
 }
 
-/** All other missing documents are classified like the majority of these. */
+/** Maximum number of missing documents to search for per run. The others are classified like the majority of these. */
 const SEARCHED = 100;
 const SEED = 1;
 

@@ -5,6 +5,7 @@ import type { RunProgress } from '../runs/run-golden-set.ts';
 import type { WatchedPipeline } from '../watched-pipeline.ts';
 import { measureLiveMix } from './live-mix.ts';
 
+/** Maximum number of live queries from which to choose. */
 const CANDIDATES = 20_000;
 /** Number of top results per query that are listed for judgment. */
 const DEPTH = 10;

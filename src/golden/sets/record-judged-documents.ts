@@ -46,7 +46,7 @@ export async function recordJudgedDocuments(
   };
 }
 
-/** Starts at a different document each day, so that documents without a text do not block others. */
+/** Starts at a different document each day, so that documents without a text do not keep others from being read. */
 function passOf(ids: readonly string[], day: number): readonly string[] {
   if (ids.length <= READ) return ids;
   const start = (day * READ) % ids.length;

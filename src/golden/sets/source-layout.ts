@@ -13,7 +13,11 @@ import { headerNames } from './csv-rows.ts';
 
 const choices = 'choose with --format beir, trec, csv, jsonl, questions, quepid, ragas, ubi or llamaindex';
 
-/** @throws RecalldError `usage` if no format fits, or more than one */
+/**
+ * Detects the format from the names in a folder, or from the extension and the beginning of a file.
+ *
+ * @throws RecalldError `usage` if no format fits, or more than one
+ */
 function detectFormat(at: GoldenPath, options: ReadGoldenSetOptions): GoldenFormat | ForeignFormat {
   if (at.isFolder) return folderFormat(at, options);
   const isOwn = options.queriesPath !== undefined || options.rowsAsQueries;
@@ -71,7 +75,7 @@ function fileFormat({ path, head }: GoldenPath, options: ReadGoldenSetOptions): 
   );
 }
 
-/** A list of objects, or one object per line as in Hugging Face datasets. */
+/** Detects the JSON format: a list of objects, or one object per line as in Hugging Face datasets. */
 function jsonFormat(path: string, head: string): 'jsonl' {
   const text = head.replace(/^\uFEFF/, '').trimStart();
   if (text.startsWith('[') || isJsonLines(text)) return 'jsonl';
@@ -92,7 +96,7 @@ function isJsonLines(text: string): boolean {
   }
 }
 
-/** True for a judgment, or for something about which the judgment reader has a helpful error message. */
+/** True if the first line may be a judgment, or the judgment reader has a helpful error message about it. */
 function isJudgmentLike(head: string): boolean {
   const lines = head.replaceAll('\uFEFF', '').split('\n').map(trimBlanks);
   const first = lines.find((line) => line !== '' && !line.startsWith('#')) ?? '';
@@ -236,7 +240,10 @@ function beirSources(at: GoldenPath, { queriesPath, qrelsPath }: ReadGoldenSetOp
   };
 }
 
-/** The first of qrels.tsv, qrels/test.tsv and other qrels/*.tsv, with a note about the files that are not used. */
+/**
+ * Returns the first existing file out of qrels.tsv, qrels/test.tsv and the other files qrels/*.tsv, with a note about
+ * the files that are not used.
+ */
 function beirQrels({ path, names, splits }: GoldenPath) {
   const inSplits = splits.map((name) => join('qrels', name));
   const found = [

@@ -4,7 +4,7 @@ import { RecalldError } from '../../core/errors.ts';
 import { signatureProblem } from '../../core/text/file-signature.ts';
 import { unreadable } from '../../platform/files/text-file.ts';
 
-/** Size of a block, and maximum length of a line: longer lines are no judgments or results. */
+/** Size of a block in bytes, and maximum length of a line. A file with longer lines has no judgments or results. */
 const BLOCK_BYTES = 512 * 1024;
 const LINE_FEED = 0x0a;
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
@@ -38,7 +38,10 @@ export class Block {
   }
 }
 
-/** @returns the number of the line that follows the last one, like `line` from 1 */
+/**
+ * Reads the lines of a block; `line` is the number of the first line, from 1. Returns the number of the line that
+ * follows the last one.
+ */
 export type BlockHandler = (block: Block, line: number) => number;
 
 /** Reuses the memory of blocks, because first use of new memory costs more than reading the file. */
@@ -49,6 +52,7 @@ export class BlockBuffers {
     return this.free.pop() ?? Buffer.allocUnsafeSlow(BLOCK_BYTES);
   }
 
+  /** Takes back blocks, which must no longer be in use. */
   giveBack(blocks: readonly Block[]): void {
     for (const { bytes } of blocks) this.free.push(Buffer.from(bytes.buffer));
   }
@@ -101,6 +105,7 @@ export function malformed(path: string, line: number, what: string): RecalldErro
   return new RecalldError('file_malformed', `${path}, line ${line}: ${what}`);
 }
 
+/** Returns the size of a file in bytes. @throws RecalldError `file_unreadable` */
 export async function sizeOf(path: string): Promise<number> {
   try {
     return (await stat(path)).size;

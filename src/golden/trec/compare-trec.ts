@@ -10,7 +10,11 @@ export interface OfflineComparisonRequest extends ScoringSettings, ComparisonSet
 
 export type OfflineComparison = Awaited<ReturnType<typeof compareTrecFiles>>;
 
-/** Compares two TREC runs over all judged queries. A query without results in a run scores 0. */
+/**
+ * Compares two TREC runs over all judged queries. A query without results in a run scores 0.
+ *
+ * @throws RecalldError `file_unreadable` or `file_malformed`, with the file and the line
+ */
 export async function compareTrecFiles(request: OfflineComparisonRequest) {
   const paths = [request.baselinePath, request.candidatePath];
   const { queryIds, scores } = await scoreTrecRuns(request.qrelsPath, paths, request);
@@ -18,6 +22,7 @@ export async function compareTrecFiles(request: OfflineComparisonRequest) {
   const runs = { keys: request.keys, baseline: baseline.columns, candidate: candidate.columns };
   return {
     comparison: compareRuns(runs, request),
+    /** Ids of all judged queries, in code-point order. */
     queryIds,
     baseline,
     candidate,

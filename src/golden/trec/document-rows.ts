@@ -1,4 +1,4 @@
-/** Indexes the lines of a TREC file by query. Only the ids that messages need become strings. */
+/** Indexes the lines of a TREC file by query. Document ids stay bytes; only those that messages need become strings. */
 import { parseScore } from '../../math/ir/trec-line.ts';
 import type { Block } from './blocks.ts';
 
@@ -7,7 +7,7 @@ const [TAB, LINE_FEED, CARRIAGE_RETURN, SPACE, ZERO] = [0x09, 0x0a, 0x0d, 0x20, 
 /** Ranks with at most this number of digits fit into 32 bits. */
 const EXACT_RANK = 9;
 
-/** The length of a line from which the initial size of the arrays is estimated; they grow if lines are shorter. */
+/** Usual line length in bytes and maximum number of rows, for the initial size of the arrays, which grow if needed. */
 const [USUAL_LINE_BYTES, MAX_ROOM] = [40, 2 ** 24];
 
 /** Positions of the ids of a line in a block: from each start up to each end. */
@@ -139,7 +139,10 @@ export class DocumentRows {
     return row;
   }
 
-  /** Replaces all rows with room for at least `rows`, which the caller fills. */
+  /**
+   * Replaces all rows with uninitialized rows for these blocks. Returns the columns for the caller to fill, each with
+   * room for at least `rows`.
+   */
   fill(blocks: readonly Block[], rows: number) {
     this.clear();
     for (const block of blocks) this.blocks.push(block);
@@ -149,6 +152,7 @@ export class DocumentRows {
     return { blockOf, starts, ends, hashes };
   }
 
+  /** Assigns the rows `[start, end)` to a query. */
   setQuery(queryId: string, start: number, end: number): void {
     this.queries.set(queryId, { ranges: [start, end] });
   }
@@ -287,7 +291,7 @@ export const isInWord = (bytes: Uint8Array, at: number, blank: number): boolean 
 /** True inside a word, which contains no separator, line end or control character. */
 export const isWord = (bytes: Uint8Array, at: number): boolean => (bytes[at] ?? 0) > SPACE;
 
-/** Numbers the distinct documents of one query, also from different files. Buffers are reused. */
+/** Numbers the distinct documents of one query, even in different files. Its buffers are reused for the next query. */
 export class DocumentSet {
   private owners: DocumentRows[] = [];
   private rows = new Int32Array(256);
@@ -336,6 +340,7 @@ export class DocumentSet {
     }
   }
 
+  /** Returns the first row with a document. */
   rowOf(number: number): number {
     return this.rows[number] ?? 0;
   }

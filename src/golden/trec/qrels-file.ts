@@ -82,6 +82,7 @@ export async function readJudgments(
   });
   return {
     judgments,
+    /** Detected format of the file; null if it has no judgments. */
     form: decided.form,
   };
 }

@@ -3,7 +3,7 @@ import type { Block } from './blocks.ts';
 import { countOf, DocumentRows, DocumentSet, enlarged, type LineIds, type QueryRows } from './document-rows.ts';
 import type { JudgmentTable } from './tables.ts';
 
-/** Average moves per row at which insertion sort stops: in the first attempt, and for nearly sorted scores. */
+/** Average moves per row above which insertion sort stops: in the first attempt, and for almost sorted scores. */
 const [FIRST_MOVES, MAX_MOVES] = [1, 8] as const;
 const NO_ROWS: QueryRows = { ranges: [] };
 const SPACE = 0x20;
@@ -62,6 +62,7 @@ export class ResultTable {
     return { ...rows, scores: this.scores, ranks: this.ranks };
   }
 
+  /** Assigns the results `[start, end)` to a query. */
   setQuery(queryId: string, start: number, end: number): void {
     this.documents.setQuery(queryId, start, end);
   }
@@ -136,7 +137,7 @@ export class ResultTable {
       duplicates,
       /** Number of results with the same score as the previous, different document. */
       scoreTies,
-      /** Neighbors by score whose ranks are in the same order (`agree`) or in the reverse order (`disagree`). */
+      /** Number of neighbors by score whose ranks have the same order; `ranksDisagree`: the reverse order. */
       ranksAgree,
       ranksDisagree,
     };
@@ -164,7 +165,7 @@ export class ResultTable {
     if (!this.moveToPlaces(rows, MAX_MOVES)) rows.sort((a, b) => this.compare(a, b));
   }
 
-  /** Moves each row to the index of its rank; false, with unchanged rows, if ranks repeat or are missing. */
+  /** Moves each row to the index of its rank. Returns false and changes no row if ranks repeat or are missing. */
   private placeByRank(rows: Int32Array): boolean {
     const { ranks } = this;
     const { length } = rows;

@@ -17,12 +17,12 @@ import {
 import { RunPartitions } from './run-partitions.ts';
 
 const [SPACE, NUMBER_SIGN] = [0x20, 0x23] as const;
-/** Number of lines of the first block with lines from which the layout is detected. */
+/** Maximum number of lines from which the layout is detected; they are in the first block that contains lines. */
 const SAMPLE_LINES = 200;
 /** The largest value of a signed 32-bit integer. */
 const MAX_RANK = 2 ** 31 - 1;
 
-/** Assumed length of a line for the initial capacity of a batch, which grows if lines are shorter. */
+/** Assumed line length in bytes, for the initial capacity of a batch, which grows if lines are shorter. */
 const ROOM_BYTES = 60;
 
 interface RunSink {
@@ -69,7 +69,11 @@ export async function readRunInBatches(
   flush(null);
 }
 
-/** Like `readRunInBatches`, with lines in any order. Results of queries that are not judged are dropped. */
+/**
+ * Reads a run like `readRunInBatches`, but with lines in any order, and passes on whole queries.
+ *
+ * @param isJudgedQuery called once per query id; results of other queries are dropped
+ */
 export async function readRunByQuery(
   path: string,
   isJudgedQuery: (queryId: string) => boolean,
@@ -129,7 +133,7 @@ async function readResults(path: string, sink: RunSink, buffers: BlockBuffers, i
   if (!hasResult) throw new RecalldError('file_malformed', `${path} has no results; it needs lines of "${TREC_LINE}".`);
 }
 
-/** Reads plain integers from the bytes, because a text slice would require decoding the whole block. */
+/** Parses a rank. Reads plain integers from the bytes, because a text slice would require decoding the whole block. */
 function rankAt(block: Block, start: number, end: number): number {
   const rank = parseGrade(block.bytes, start, end);
   return Number.isNaN(rank) ? parseRank(block.slice(start, end)) : rank;

@@ -7,9 +7,11 @@ export interface RunLayout {
   readonly columns: readonly string[];
   readonly query: number;
   readonly document: number;
+  /** Index of the rank column; null if there is none. */
   readonly rank: number | null;
   /** Index of the score column; null if there is none. The score of a result is then its negated rank. */
   readonly score: number | null;
+  /** Number of the header line, from 1; null if there is none. */
   readonly headerLine: number | null;
 }
 
@@ -97,7 +99,7 @@ export function problemOf(cells: readonly string[], layout: RunLayout): string |
   return `The score ${quoted(score)} in column ${(layout.score ?? 0) + 1} is not a finite decimal number; ${fix}.`;
 }
 
-/** Describes a line with another number of columns, or with a carriage return inside (`found` is -1). */
+/** Describes a line that has `found` columns, or a carriage return inside it if `found` is -1. */
 export function wrongColumns(layout: RunLayout, found: number): string {
   const { columns } = layout;
   const needed = `A result needs the ${columns.length} columns "${columns.join(' ')}"`;
@@ -159,7 +161,7 @@ function twoReadings(text: string, one: RunLayout, other: RunLayout): string {
 const looksShifted = ([, , , , score = '', tag = '']: readonly string[]): boolean =>
   /^[0-9]+$/.test(score) && /^[+-]?[0-9]*\.[0-9]+(?:[eE][+-]?[0-9]+)?$/.test(tag);
 
-/** Rejects files in which an id may contain a space and the tag may be missing, so that the tag may be the score. */
+/** Rejects files in which an id may contain a space, so that the last of six columns may be the score, not the tag. */
 function refuseNumericTags(path: string, lines: readonly RunLine[], layout: RunLayout): void {
   if (layout.separator === 'tabs' || layout.columns.length < TREC_COLUMNS.length) return;
   const rows = lines.map(({ text }) => cellsOf(text, layout.separator)).filter((cells) => cells.length === 6);

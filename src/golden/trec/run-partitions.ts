@@ -19,11 +19,14 @@ const [TAB, LINE_FEED, SPACE] = [0x09, 0x0a, 0x20] as const;
 const NOTHING = Buffer.alloc(0);
 const IS_LITTLE_ENDIAN = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1;
 
-/** Few enough that a partition fits into the processor cache while it is scored. */
+/** Bytes of the file per partition: few enough that a partition fits into the processor cache while it is scored. */
 const PARTITION_BYTES = 2 ** 20;
 const [MIN_PARTITIONS, MAX_PARTITIONS] = [64, 1024] as const;
 
-/** Stores results by query, so that those of a query are close together in memory, wherever they are in the file. */
+/**
+ * Stores the document id, score and rank of each result, partitioned by query, so that the results of a query are close
+ * together in memory, wherever they are in the file.
+ */
 export class RunPartitions {
   private readonly queries = new QueryNumbers();
   /** By query number: 1 for queries with judgments. */
@@ -38,7 +41,10 @@ export class RunPartitions {
   private view: DataView = new DataView(NOTHING.buffer);
   private count = 0;
 
-  /** @param isJudgedQuery called once per query id; results of other queries are counted but not stored */
+  /**
+   * @param fileBytes size of the file in bytes; 0 if unknown
+   * @param isJudgedQuery called once per query id; results of other queries are counted but not stored
+   */
   constructor(fileBytes: number, isJudgedQuery: (queryId: string) => boolean) {
     this.isJudgedQuery = isJudgedQuery;
     const wanted = 2 ** Math.ceil(Math.log2(Math.max(1, fileBytes / PARTITION_BYTES)));
@@ -58,7 +64,11 @@ export class RunPartitions {
     this.store(this.numberOf(bytes, queryStart, queryEnd, hashOfBytes(bytes, queryStart, queryEnd)));
   }
 
-  /** Adds lines from `start` on that have the usual form. @returns the start of the first line that has another form */
+  /**
+   * Adds the lines from `start` on that have the usual form; see `readUsualResult`.
+   *
+   * @returns the start of the first line that has another form
+   */
   goOn({ bytes }: Block, start: number, hasTabs: boolean): number {
     const { length } = bytes;
     if (bytes[length - 1] !== LINE_FEED) return start;
@@ -119,6 +129,7 @@ export class RunPartitions {
 interface Piece {
   readonly words: Int32Array;
   readonly bytes: Buffer;
+  /** Number of 32-bit words in use. */
   filled: number;
 }
 
@@ -192,7 +203,7 @@ class Partition {
     this.count++;
   }
 
-  /** Adds the results of queries `first`, `first + step` and so on, query by query in file order. */
+  /** Adds the results of the queries `first`, `first + step` and so on to the table; those of a query in file order. */
   addTo(table: ResultTable, first: number, step: number, queries: QueryNumbers): void {
     if (this.count === 0) return;
     const columns = table.fill(
@@ -246,6 +257,7 @@ class QueryNumbers {
     return this.count;
   }
 
+  /** Returns the number of an id; a new id gets the next number. */
   numberOf(bytes: Uint8Array, start: number, end: number, hash: number): number {
     const { slots, hashes } = this;
     const mask = slots.length - 1;

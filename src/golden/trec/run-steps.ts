@@ -1,4 +1,7 @@
-/** Steps of judged queries: `q1#2` is step 2 of the query `q1`, if the judgments have `q1` and not `q1#2`. */
+/**
+ * Steps of judged queries in a run file: lines with the query id `q1#2` are the results of step 2 of the query `q1`, if
+ * the judgments have `q1` and not `q1#2`.
+ */
 import { RecalldError } from '../../core/errors.ts';
 import { quoted } from '../../core/text/source-line.ts';
 import {
@@ -9,7 +12,10 @@ import {
   type ScoredDocuments,
 } from '../../math/ir/ranking.ts';
 
-/** At most nine digits, so that a step is a safe integer; no leading zeros, so that `q1#01` is not `q1#1`. */
+/**
+ * Matches at most nine digits, so that a step is a safe integer, and no leading zeros, because `q1#1` and `q1#01` would
+ * otherwise be the same step.
+ */
 const STEP = /^(.+)#([1-9]\d{0,8})$/s;
 
 interface StepId {
@@ -42,6 +48,7 @@ export class RunSteps {
     return this.#rankings.get(this.#places.get(query) ?? -1)?.has(step) === true;
   }
 
+  /** @throws RecalldError file_malformed for a repeated document if the policy is `reject` */
   add(id: string, { query, step }: StepId, documents: ScoredDocuments, duplicates: DuplicatePolicy): void {
     const place = this.#places.get(query) ?? -1;
     const { ids } = orderLikeTrecEval(documents);

@@ -26,12 +26,13 @@ export interface ScoringSettings {
 
 export interface EvaluationCounts {
   readonly judgedQueries: number;
+  /** Number of judged queries with at least one result in the run. */
   readonly answered: number;
   /** Number of judged queries without results; they score 0. */
   readonly missing: number;
   /** Number of judged queries without a relevant document; they score 0 in most measures, but count in the means. */
   readonly queriesWithoutRelevant: number;
-  /** Judgments with a grade of 0 or more. */
+  /** Number of judgments with a grade of 0 or more. */
   readonly judgedDocuments: number;
   /** Number of judgments with a grade of 0 or more whose document the run returned for the query. */
   readonly judgedDocumentsFound: number;
@@ -41,7 +42,10 @@ export interface EvaluationCounts {
   readonly queriesWithSteps: number;
   /** Number of results of judged queries that repeat a document of the same ranking. */
   readonly duplicateDocuments: number;
-  /** Results with the score of the previous, other document: their order was decided by id, not by the retriever. */
+  /**
+   * Number of results of judged queries with the same score as the previous, different document. Their order was
+   * determined by document id, not by the retriever.
+   */
   readonly scoreTies: number;
 }
 
@@ -59,8 +63,9 @@ export interface TrecScores {
   readonly counts: EvaluationCounts;
   /** Likely cause of a mismatch; null if at least one judged document is found, or if none is judged. */
   readonly mismatch: RunMismatch | null;
-  /** Neighbors by score whose ranks have the same order (`agree`) or the reverse order (`disagree`). */
+  /** Number of neighbors by score whose ranks have the same order (`agree`) or the reverse order (`disagree`). */
   readonly ranks: { readonly agree: number; readonly disagree: number };
+  /** The first repeated document in the results of a query; null if no document is repeated. */
   readonly repeat: { readonly queryId: string; readonly documentId: string; readonly times: number } | null;
   /** Number of steps, and a query id that looks like a step but is not one; null if there is no such id. */
   readonly steps: { readonly count: number; readonly unread: string | null };
@@ -224,7 +229,7 @@ function noScores({ ids, places }: JudgedQueries, path: string, { keys }: Scorin
     ranksAgree: 0,
     ranksDisagree: 0,
     repeat: null as TrecScores['repeat'],
-    /** Examples of ids from judged queries in the run, collected until a judged document is found. */
+    /** Examples of document ids of judged queries in the run; collected until a judged document is found. */
     judgedIds: new Set<string>(),
     returnedIds: new Set<string>(),
   };
@@ -264,7 +269,7 @@ function scorer(
   };
 }
 
-/** Scores the queries with results of steps, after all of these have been read. */
+/** Scores the queries with results of steps, after all results of steps have been read. */
 function scoreSteps(
   { judgments, ids }: JudgedQueries,
   qrelsPath: string,
@@ -306,7 +311,7 @@ function sampleIds(
   for (const id of (batch.get(queryId)?.ids ?? []).slice(0, SAMPLED_OF_QUERY)) returnedIds.add(id);
 }
 
-/** The repeated document of the query whose id sorts first, so that the order of lines does not matter. */
+/** Returns the repeated document of the query whose id sorts first, so that the order of lines does not matter. */
 function firstRepeat(before: TrecScores['repeat'], batch: ResultTable, queryId: string): TrecScores['repeat'] {
   if (before !== null && compareCodePoints(before.queryId, queryId) < 0) return before;
   const times = new Map<string, number>();
@@ -345,6 +350,7 @@ export async function evaluateTrecFiles(request: OfflineEvaluationRequest) {
       return {
         key,
         summary: summarize(values, key.measure),
+        /** Scores, one per query in `queryIds`. */
         values,
       };
     }),

@@ -46,6 +46,7 @@ export class JudgmentTable {
     return this.grades[row] ?? -1;
   }
 
+  /** Returns all grades of a query, in file order. */
   gradesOf(query: QueryRows): Float64Array {
     const { ranges } = query;
     if (ranges.length === 2) return this.grades.subarray(ranges[0], ranges[1]);
@@ -59,7 +60,7 @@ export class JudgmentTable {
     return grades;
   }
 
-  /** Fills `set`, with room for `more` documents. Returns the first row that repeats a document, or -1. */
+  /** Fills `set` with the documents of a query and room for `more`. Returns the first row that repeats one, or -1. */
   listIn(set: DocumentSet, query: QueryRows, more = 0): number {
     const { ranges } = query;
     set.empty(countOf(query) + more);
